@@ -1,6 +1,7 @@
 """Run a command on a batch of inputs: here, in worker processes or on a Ray cluster.
 
-A bad input is reported, the others are processed, and the exit code says so.
+A bad input is reported, the others are processed, and the exit code says so. At the end a table is printed,
+and `--table` and `--summary-json` write files.
 """
 
 import contextlib
@@ -9,21 +10,31 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from typer import Exit
 
-from vidsum.commands.jobs import Queue, Task, Work
-from vidsum.commands.log import LOG
-from vidsum.commands.outputs import Files, Outputs
-from vidsum.commands.paths import copy_of, register_input, reserve_output, url_of
-from vidsum.commands.progress import BatchFile, Columns, Display, Outcome, batch_files, tally
-from vidsum.commands.result import CommandResult, Table, View, print_table, printable, render, run_one
-from vidsum.commands.saving import existing
-from vidsum.errors import InputError, UsageError, redact
+from vidsum.commands.outputs import Outputs
+from vidsum.commands.result import (
+    LOG,
+    Columns,
+    CommandResult,
+    Table,
+    View,
+    outcome_of,
+    print_table,
+    render,
+    run_alone,
+    run_one,
+)
+from vidsum.errors import InputError, UsageError, printable, redact
 from vidsum.io.outputs import check_target
+from vidsum.io.paths import register_input, reserve_output, url_of
+from vidsum.io.progress import Display
 from vidsum.io.text import STDIN
 from vidsum.options import ADVANCED, option
+from vidsum.pipelines.tasks import Files, Queue, Task, Work
+from vidsum.results.batch import BatchFile, Outcome, count_states
 from vidsum.times import parse_time
 
 if TYPE_CHECKING:
@@ -34,26 +45,20 @@ if TYPE_CHECKING:
 class Batch:
     """Inputs from folders and lists, and the processing of a batch."""
 
-    PANEL = "Inputs"
+    PANEL = ADVANCED
 
-    recursive: bool = option(
-        "Include videos in subfolders.", False, flags=("--recursive", "-r"), panel=ADVANCED
-    )
+    recursive: bool = option("Include videos in subfolders.", False, flags=("--recursive", "-r"))
     from_file: str | None = option(
         "File with one input per line, or separated by NUL (find -print0); - for stdin.",
         None,
         metavar="FILE",
         shared=False,
-        panel=ADVANCED,
     )
-    jobs: int = option(
-        "Number of videos processed at the same time.", 1, flags=("--jobs", "-j"), min=1, panel=ADVANCED
-    )
+    jobs: int = option("Number of videos processed at the same time.", 1, flags=("--jobs", "-j"), min=1)
     ray: str | None = option(
         "Run on the Ray cluster at ADDRESS; local starts one here (requires vidsum[ray]).",
         None,
         metavar="ADDRESS|local",
-        panel=ADVANCED,
         flag_on=("extract", "index"),
     )
     max_download: float = option(
@@ -62,7 +67,6 @@ class Batch:
         above=0,
         metavar="GB",
         default_text="8",
-        panel=ADVANCED,
         flag_on=("extract",),
     )
     max_download_time: float = option(
@@ -72,7 +76,6 @@ class Batch:
         metavar="TIME",
         default_text="2:00:00",
         parse=parse_time,
-        panel=ADVANCED,
         flag_on=(),
     )
     summary_json: Path | None = option(
@@ -81,7 +84,6 @@ class Batch:
         metavar="FILE",
         shared=False,
         writes=True,
-        panel=ADVANCED,
         flag_on=("extract",),
     )
     table: Path | None = option(
@@ -90,7 +92,6 @@ class Batch:
         metavar="FILE",
         shared=False,
         writes=True,
-        panel=ADVANCED,
     )
 
     def __post_init__(self) -> None:
@@ -106,7 +107,7 @@ class Batch:
             UsageError: there is none, or one is stdin.
             InputError: the list cannot be read.
         """
-        from vidsum.pipelines.sources import expand, read_list
+        from vidsum.pipelines.sources import copy_of, expand, read_list
 
         if STDIN in paths:
             hint = "save it to a file; /dev/stdin works if stdin is redirected from a file"
@@ -114,8 +115,7 @@ class Batch:
         listed = read_list(self.from_file) if self.from_file else []
         if not paths and not listed:
             raise UsageError("no input given", hint="a video or a folder; --help lists the options")
-        named = [copy_of(name) for name in (*paths, *listed)]
-        return expand(named, recursive=self.recursive)
+        return expand(map(copy_of, (*paths, *listed)), recursive=self.recursive)
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Verb:
     """The work of a command on one input, and what its batch reports."""
 
     name: str
-    work: Work
+    work: Work[CommandResult]
     """A module-level function, or a `partial` of one, where worker processes have to unpickle it."""
     device: str = "cpu"
     """The device that it computes on, for a cluster."""
@@ -147,13 +147,8 @@ def run_verb(
 ) -> None:
     """Run a verb on each input, print each result as it comes, and leave with the exit code.
 
-    Args:
-        verb: the work.
-        inputs: paths of videos, if there is a `batch`; else names of any kind.
-        view: what is printed.
-        batch: the options of commands that read videos.
-        outputs: whether a bad input ends the batch, and whether existing outputs are skipped.
-        targets: the outputs of each input.
+    `inputs` are paths of videos, if there is a `batch`; else names of any kind. `targets` are the outputs of
+    each, and `outputs` has whether a bad input ends the batch.
 
     Raises:
         Exit: an input failed; with its own code if it is the only one, else with 1.
@@ -163,29 +158,44 @@ def run_verb(
         Task(number, path, files.get(path, Files({})), url_of(path)) for number, path in enumerate(inputs)
     ]
     outcomes = [Outcome(redact(task.url or task.path)) for task in tasks]
-    status = batch_files(verb.name, outcomes, verb.columns, batch.summary_json, batch.table) if batch else []
-    results: list[CommandResult] = []
-    with _write_at_end(status, outcomes, overwrite=outputs.overwrite), Display(view) as display:
-        work = _GuardedWork(verb.name, verb.work, view, batch, outputs)
-        monitor = _Monitor(display, outcomes, verb.columns)
-        queue = Queue(verb.name, work, tasks, monitor.progress_of, monitor.finish)
+    is_batch, results = len(tasks) > 1, list[CommandResult]()
+    with (
+        _write_at_end(verb, batch, outcomes, overwrite=outputs.overwrite),
+        Display(quiet=view.quiet, log=LOG.info if view.log_file else None) as display,
+    ):
+
+        def label(task: Task) -> str:
+            return f"{task.number + 1}/{len(tasks)} {Path(task.path).name}" if is_batch else ""
+
+        def finish(task: Task, result: CommandResult) -> None:
+            display.end(label(task))
+            outcomes[task.number] = outcome_of(outcomes[task.number].input, result, verb.columns)
+            if result.fatal:
+                raise result.fatal
+
+        queue = Queue(
+            _GuardedWork(verb.name, verb.work, view, batch, outputs),
+            tasks,
+            lambda task: display.reporter(label(task)),
+            finish,
+            lambda task, error: CommandResult.failed(verb.name, task.path, error),
+        )
         with contextlib.closing(_iter_results(queue, verb, batch)) as finished:
             for result in finished:
                 with display.paused():
-                    render(result, view, in_batch=len(tasks) > 1)
+                    render(result, view, in_batch=is_batch)
                 if not (verb.rank or verb.collect):
                     results.clear()  # they may be large
                 results.append(result)
                 if result.exit_code and outputs.fail_fast:
                     break
-    if len(tasks) > 1:
+    if is_batch:
         is_taken = outputs.to_stdout or results[-1].document is not None
-        stream = sys.stderr if is_taken else sys.stdout
-        _print_end(verb, tally(outcomes), results, view, stream, has_counts=batch is not None)
-    if verb.collect:
-        _collect(verb, results, view)
+        _print_end(verb, outcomes, results, view, to_stderr=is_taken, has_counts=batch is not None)
+    if verb.collect and any(not result.exit_code for result in results):
+        run_alone(verb.name, view, partial(verb.collect, results))
     if any(outcome.exit_code for outcome in outcomes):
-        raise Exit(1 if len(tasks) > 1 else results[-1].exit_code)
+        raise Exit(1 if is_batch else results[-1].exit_code)
 
 
 @dataclass(frozen=True)
@@ -193,7 +203,7 @@ class _GuardedWork:
     """Work on an input after the checks that all commands share; an exception becomes a failed result."""
 
     command: str
-    work: Work
+    work: Work[CommandResult]
     view: View
     batch: Batch | None
     outputs: Outputs
@@ -204,12 +214,16 @@ class _GuardedWork:
         )
 
     def _check_and_run(self, task: Task, progress: "Progress | None") -> CommandResult:
-        if task.files.fault:
-            raise task.files.fault
-        if task.files.named:
+        files = task.files
+        if files.fault:
+            raise files.fault
+        if files.named:
             register_input(task.path)  # a worker process knows none
-        if self.outputs.skip_existing and task.files.named and (skipped := existing(task.files)):
-            return skipped
+        # clips are not considered: their number depends on the result
+        is_there = bool(files.named) and all(path.exists() for path in (*files.all, *files.derived))
+        if self.outputs.skip_existing and is_there:
+            line = f"{', '.join(map(str, files.all))}: exists, skipped"
+            return CommandResult(data={"skipped": True, **files.facts()}, lines=(line,))
         if self.batch:
             self._prepare(task, self.batch, progress)
         return self.work(task, progress)
@@ -229,31 +243,9 @@ class _GuardedWork:
             raise InputError(f"{task.path}: is a folder without a video", hint="; ".join(hints) or None)
 
 
-@dataclass(frozen=True)
-class _Monitor:
-    """The display and the status of the inputs; the steps of an input are named `3/200 film.mp4`."""
-
-    display: Display
-    outcomes: list[Outcome]
-    columns: Columns
-
-    def progress_of(self, task: Task) -> "Progress | None":
-        return self.display.reporter(self._label(task))
-
-    def finish(self, task: Task, result: CommandResult) -> None:
-        """Raises the error of a result that ends the batch."""
-        self.display.end(self._label(task))
-        outcome = self.outcomes[task.number]
-        self.outcomes[task.number] = Outcome.from_result(outcome.input, result, self.columns)
-        if result.fatal:
-            raise result.fatal
-
-    def _label(self, task: Task) -> str:
-        count = len(self.outcomes)
-        return f"{task.number + 1}/{count} {Path(task.path).name}" if count > 1 else ""
-
-
-def _iter_results(queue: Queue, verb: Verb, batch: Batch | None) -> Generator[CommandResult, None, None]:
+def _iter_results(
+    queue: Queue[CommandResult], verb: Verb, batch: Batch | None
+) -> Generator[CommandResult, None, None]:
     """Yield the results in the order of the inputs; those left to other processes come last."""
     left: dict[str, tuple[Task, CommandResult]] = {}
     with contextlib.closing(_start(queue, verb, batch)) as results:
@@ -265,27 +257,28 @@ def _iter_results(queue: Queue, verb: Verb, batch: Batch | None) -> Generator[Co
     free = verb.retry([*left]) if verb.retry and left else ()
     yield from (result for path, (_, result) in left.items() if path not in free)
     if free:
-        with contextlib.closing(
-            _start(replace(queue, tasks=[left[path][0] for path in free]), verb, batch)
-        ) as results:
+        again = replace(queue, tasks=[left[path][0] for path in free])
+        with contextlib.closing(_start(again, verb, batch)) as results:
             yield from results
 
 
-def _start(queue: Queue, verb: Verb, batch: Batch | None) -> Generator[CommandResult, None, None]:
+def _start(
+    queue: Queue[CommandResult], verb: Verb, batch: Batch | None
+) -> Generator[CommandResult, None, None]:
     """Run the tasks where the options say."""
     jobs = min(batch.jobs, len(queue.tasks)) if batch else 1
     if batch and batch.ray:
-        from vidsum.commands.cluster import on_cluster
+        from vidsum.pipelines.cluster import on_cluster
 
         return on_cluster(queue, batch.ray, verb.device)
     if jobs > 1:
-        from vidsum.commands.workers import in_workers  # multiprocessing is slow to load
+        from vidsum.pipelines.workers import in_workers  # multiprocessing is slow to load
 
         return in_workers(queue, jobs)
     return _run_here(queue)
 
 
-def _run_here(queue: Queue) -> Generator[CommandResult, None, None]:
+def _run_here(queue: Queue[CommandResult]) -> Generator[CommandResult, None, None]:
     for task in queue.tasks:
         result = queue.work(task, queue.progress_of(task))
         queue.finish(task, result)
@@ -294,33 +287,28 @@ def _run_here(queue: Queue) -> Generator[CommandResult, None, None]:
 
 def _print_end(
     verb: Verb,
-    counts: Table,
+    outcomes: Sequence[Outcome],
     results: Sequence[CommandResult],
     view: View,
-    stream: TextIO,
     *,
+    to_stderr: bool,
     has_counts: bool,
 ) -> None:
-    """Log the counts of a batch; print them, and the last table of the verb."""
-    LOG.info(printable(f"{verb.name}: {counts.title}"))
+    """Log the counts of a batch; print them with the inputs that failed, and the last table of the verb."""
+    failed = [outcome for outcome in outcomes if outcome.state == "failed"]
+    rows = tuple((outcome.input, str(outcome.exit_code), outcome.error) for outcome in failed)
+    title = count_states(outcomes)
+    counts = Table(("failed", "exit code", "error") if rows else (), rows, title)
+    LOG.info(printable(f"{verb.name}: {title}"))
     ranking = verb.rank and verb.rank(results)
     for table in filter(None, [counts if has_counts else None, ranking]):
         if not (view.json or view.quiet):
-            print_table(table, stream)
-
-
-def _collect(verb: Verb, results: Sequence[CommandResult], view: View) -> None:
-    """Write the file of all results, if any input has one. Raises Exit where it fails."""
-    if verb.collect and any(not result.exit_code for result in results):
-        collected = run_one(verb.name, None, view, partial(verb.collect, results))
-        render(collected, view)
-        if collected.exit_code:
-            raise Exit(collected.exit_code)
+            print_table(table, sys.stderr if to_stderr else sys.stdout)
 
 
 @contextlib.contextmanager
 def _write_at_end(
-    files: Sequence[BatchFile], outcomes: Sequence[Outcome], *, overwrite: bool
+    verb: Verb, batch: Batch | None, outcomes: Sequence[Outcome], *, overwrite: bool
 ) -> Iterator[None]:
     """Write the status files when the batch ends or is interrupted.
 
@@ -329,6 +317,11 @@ def _write_at_end(
         OutputError: one cannot be written, or would replace a file of another kind; checked before any work,
             and again at the end.
     """
+    files = list[BatchFile]()
+    if batch and batch.summary_json:
+        files.append(BatchFile.of_json(batch.summary_json, verb.name, outcomes))
+    if batch and batch.table:
+        files.append(BatchFile.of_table(batch.table, tuple(verb.columns), outcomes))
     for outcome in outcomes if files else ():
         register_input(outcome.input)
     for file in files:

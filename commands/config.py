@@ -26,8 +26,8 @@ from typing import Any
 
 from platformdirs import user_config_path
 
-from vidsum.commands.paths import is_file
 from vidsum.errors import InputError, UsageError, VidsumError, did_you_mean
+from vidsum.io.paths import is_file
 from vidsum.options import Leaf, item_of, required
 
 NAME = "vidsum.yaml"

@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vidsum.commands.batch import Batch, Verb, run_verb
-from vidsum.commands.jobs import Task
 from vidsum.commands.options import Videos, Without, command
-from vidsum.commands.outputs import Files, Outputs, destinations
-from vidsum.commands.paths import register_input
-from vidsum.commands.progress import Columns
-from vidsum.commands.result import CommandResult, View, text_table
-from vidsum.commands.saving import Saving, document_result, save_result
-from vidsum.commands.staging import hidden
+from vidsum.commands.outputs import Job, Outputs
+from vidsum.commands.result import Columns, CommandResult, View, text_table
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Describing
+from vidsum.io.paths import register_input
 from vidsum.options import option
+from vidsum.pipelines.saving import Saving
+from vidsum.pipelines.staging import hidden
+from vidsum.pipelines.tasks import Files, Task
 
 if TYPE_CHECKING:
     from vidsum.results.descriptions import Descriptions
@@ -85,39 +84,31 @@ def describe(
         settings = replace(settings, in_gaps=True)
         _require_speaker(extra.speak, outputs)
     targets = _targets(sources, outputs, with_video=extra.speak is not None)
-    job = DescriptionJob(settings, extraction, outputs, extra.speak)
-    verb = Verb("describe", partial(describe_one, job), extraction.device, _COLUMNS)
-    run_verb(verb, sources, view, batch, outputs, targets)
+    work = partial(describe_one, settings, extraction, outputs, extra.speak)
+    run_verb(Verb("describe", work, extraction.device, _COLUMNS), sources, view, batch, outputs, targets)
 
 
-@dataclass(frozen=True)
-class DescriptionJob:
-    """Settings of `describe_one`."""
-
-    settings: Describing
-    extraction: Extraction
-    outputs: Outputs
-    speaker: str | None
-
-
-def describe_one(job: DescriptionJob, task: Task, progress: "Progress | None") -> CommandResult:
+def describe_one(
+    settings: Describing,
+    extraction: Extraction,
+    outputs: Outputs,
+    speaker: str | None,
+    task: Task,
+    progress: "Progress | None",
+) -> CommandResult:
     """Describe a video in words."""
     from vidsum.pipelines.description import plan_descriptions
     from vidsum.results.descriptions import Descriptions
 
-    plan = plan_descriptions(task.path, job.settings, job.extraction, job.speaker)
-    if job.outputs.to_stdout:
-        return document_result(plan.run(progress))
-    with hidden(task.files.named["video"]) if job.speaker else nullcontext() as spoken:
+    plan = plan_descriptions(task.path, settings, extraction, speaker)
+    with hidden(task.files.named["video"]) if speaker else nullcontext() as spoken:
         saving = Saving(
             plan.provenance,
-            lambda: _speak(plan.run(progress), spoken, job.speaker, progress),
-            lambda descriptions, _: descriptions.to_dict(),
-            partial(_write, spoken=spoken),
-            _answer,
+            lambda: _speak(plan.run(progress), spoken, speaker, progress),
             Descriptions.from_dict,
+            partial(_write, spoken=spoken),
         )
-        return save_result(task.files, saving, job.outputs)
+        return Job(outputs).finish(task, saving, _answer)
 
 
 def _speak(
@@ -151,7 +142,7 @@ def _answer(descriptions: "Descriptions", names: str) -> CommandResult:
 def _targets(sources: list[str], outputs: Outputs, *, with_video: bool) -> dict[str, Files]:
     """Return the files of each source, checked before any work."""
     targets = {}
-    for source, json in destinations(sources, outputs, "_descriptions.json", (".json",)).items():
+    for source, json in outputs.destinations(sources, "_descriptions.json", (".json",)).items():
         named = {"json": json, "vtt": json.with_suffix(".vtt"), "srt": json.with_suffix(".srt")}
         if with_video:
             named["video"] = json.with_name(f"{json.stem.removesuffix('_descriptions')}_described.mp4")

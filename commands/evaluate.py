@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vidsum.commands.batch import Verb, run_verb
-from vidsum.commands.jobs import Task
 from vidsum.commands.options import Chosen, CommandGroup, Only, Videos, Without, command
-from vidsum.commands.outputs import Files, Outputs, check_outputs, require_suffix
+from vidsum.commands.outputs import Job, Outputs
 from vidsum.commands.result import CommandResult, Table, View
-from vidsum.commands.saving import Saving, save_result
-from vidsum.commands.staging import hidden, replacing
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.lab.attention.settings import AttentionFiles, AttentionRequest
@@ -28,6 +25,10 @@ from vidsum.lab.evaluation.settings import (
     VSERequest,
 )
 from vidsum.options import build, option
+from vidsum.pipelines.names import check_outputs, require_suffix
+from vidsum.pipelines.saving import Saving
+from vidsum.pipelines.staging import hidden, replacing
+from vidsum.pipelines.tasks import Files, Task
 
 if TYPE_CHECKING:
     from vidsum.types import Progress
@@ -324,13 +325,14 @@ def _evaluate(
             saving: Saving[Any] = Saving(
                 made_from,
                 lambda: evaluate(request, progress),
-                to_document,
-                write,
-                answer,
                 lambda _: None,
+                write,
+                to_document,
                 select=lambda _: None,
             )
-            saved = save_result(files, saving, Outputs(overwrite=report.overwrite))
+            saved = Job(Outputs(overwrite=report.overwrite)).finish(
+                replace(item, files=files), saving, answer
+            )
             return _to_stdout(saved, files) if report.output == "-" else saved
 
     run_verb(Verb(name, step), sources, view)

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 from vidsum.commands.batch import Batch, Verb, run_verb
-from vidsum.commands.jobs import Task
 from vidsum.commands.options import Videos, command
-from vidsum.commands.outputs import Files, Outputs, destinations
-from vidsum.commands.progress import Columns
-from vidsum.commands.result import CommandResult, View
-from vidsum.commands.saving import Saving, save_result
+from vidsum.commands.outputs import Job, Outputs
+from vidsum.commands.result import Columns, CommandResult, View
 from vidsum.features.settings import Extraction
 from vidsum.options import option
+from vidsum.pipelines.saving import Saving
+from vidsum.pipelines.tasks import Files, Task
 
 if TYPE_CHECKING:
     from vidsum.types import Progress
@@ -53,10 +52,9 @@ def extract(
     """
     videos = batch.inputs(videos)
     ending = f"_{extraction.extractor}.{file.format}"
-    bases = destinations(videos, outputs, ending, (".npz", ".h5", ".hdf5"))
+    bases = outputs.destinations(videos, ending, (".npz", ".h5", ".hdf5"))
     targets = {video: Files({"output": base}, nested=False) for video, base in bases.items()}
     outputs.check(targets)
-
     verb = Verb("extract", partial(extract_one, outputs, extraction), extraction.device, _COLUMNS)
     run_verb(verb, videos, view, batch, outputs, targets)
 
@@ -71,13 +69,13 @@ def extract_one(
 
     plan = plan_extraction(task.path, extraction)
 
-    def answer(features: Features, name: str) -> CommandResult:
-        line = f"{name}: {len(features)} features of {features.dim} numbers, one every {features.step_s:g} s"
-        return CommandResult(lines=(line,))
-
     def write(features: Features, files: Files) -> Sequence[str]:
         save_features(features, files.record)
         return ()
+
+    def answer(features: Features, name: str) -> CommandResult:
+        line = f"{name}: {len(features)} features of {features.dim} numbers, one every {features.step_s:g} s"
+        return CommandResult(lines=(line,))
 
     if outputs.to_stdout:
         features = plan.run(progress)
@@ -86,10 +84,9 @@ def extract_one(
         return replace(answer(features, task.path), data=data, document=facts, messages=features.warnings)
     saving = Saving(
         plan.provenance,
-        lambda: plan.run(progress),
-        lambda features, _: features.to_dict(with_arrays=False),
-        write,
-        answer,
+        partial(plan.run, progress),
         lambda _: read_features(task.files.record),
+        write,
+        lambda features, _: features.to_dict(with_arrays=False),
     )
-    return save_result(task.files, saving, outputs)
+    return Job(outputs).finish(task, saving, answer)

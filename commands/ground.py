@@ -10,26 +10,15 @@ import typer
 from typer import Exit
 
 from vidsum.commands.batch import Batch, Verb, run_verb
-from vidsum.commands.export import Exports, one_table
-from vidsum.commands.jobs import Task
 from vidsum.commands.options import Videos, Without, command
-from vidsum.commands.outputs import Files, Outputs, PlotFormat, Sheet, moment_files
-from vidsum.commands.progress import Columns
-from vidsum.commands.result import (
-    MOMENT_COLUMNS,
-    CommandResult,
-    Problem,
-    Table,
-    View,
-    moment_row,
-    printable,
-    render,
-)
-from vidsum.commands.saving import Saving, save_result, write_moments
-from vidsum.errors import InputError, UsageError
+from vidsum.commands.outputs import ClipOutputs, Exports, Job, Outputs, PlotFormat, Sheet, plan_files
+from vidsum.commands.result import MOMENT_COLUMNS, Columns, CommandResult, Table, View, moment_row, render
+from vidsum.errors import InputError, Problem, UsageError, printable
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY, Retrieval
 from vidsum.options import option
+from vidsum.pipelines.saving import Saving, write_moments
+from vidsum.pipelines.tasks import Task
 from vidsum.video.settings import Clips
 
 if TYPE_CHECKING:
@@ -65,16 +54,11 @@ class QueryOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroundOutputs:
+class GroundOutputs(ClipOutputs):
     """Outputs in addition to the JSON."""
-
-    PANEL = "Output"
 
     clips: bool = option(
         "Save each moment as MP4. Skips queries that probably do not occur.", False, value_flag="--clips-dir"
-    )
-    clips_dir: str | None = option(
-        "Folder for the clips; implies --clips.", None, metavar="FOLDER", default_text="next to the JSON"
     )
     clip_settings: Clips = field(default_factory=Clips)
     plot: bool = option(
@@ -86,11 +70,6 @@ class GroundOutputs:
     plot_format: PlotFormat = "png"
     sheet: Sheet = False
     saliency: bool = option("Include the saliency curves in the JSON.", False, flag_on=())
-
-    @property
-    def clip_folder(self) -> str | None:
-        """The folder of the clips: empty for that of the JSON, None for no clips."""
-        return self.clips_dir or ("" if self.clips else None)
 
 
 @command(app)
@@ -134,12 +113,13 @@ def ground(
     refused = tuple(map(Problem.of, queries.refused))
     if refused:
         render(CommandResult("ground", errors=refused, exit_code=1), view)
-    outputs, table = one_table(outputs, exports, asks_more=_has_more(extra))
-    targets = exports.with_exports(_targets(sources, outputs, extra), outputs)
-    job = GroundJob(queries, retrieval, extraction, outputs, exports, extra, table is None, len(sources) > 1)
+    more = {"plot": f"moments.{extra.plot_format}"} if extra.plot else {}
+    more |= {"sheet": "moments_sheet.png"} if extra.sheet else {}
+    job, targets = plan_files("moments", sources, outputs, exports, extra, more, extra.clip_settings)
+    work = partial(ground_one, queries, retrieval, extraction, extra, job, is_batch=len(sources) > 1)
     rank = partial(_rank_videos, queries.texts)
-    verb = Verb("ground", partial(ground_one, job), extraction.device, _COLUMNS, rank, table)
-    run_verb(verb, sources, view, batch, outputs, targets)
+    verb = Verb("ground", work, extraction.device, _COLUMNS, rank, job.collect)
+    run_verb(verb, sources, view, batch, job.outputs, targets)
     if refused:
         raise Exit(1)
 
@@ -151,70 +131,44 @@ def _require_one_stdin(batch: Batch, options: QueryOptions) -> None:
         raise UsageError(fault, hint="write the others to files")
 
 
-def _has_more(extra: GroundOutputs) -> bool:
-    """Return whether files other than the JSON are requested."""
-    return extra.clip_folder is not None or extra.plot or extra.sheet
-
-
-def _targets(sources: list[str], outputs: Outputs, extra: GroundOutputs) -> dict[str, Files]:
-    """Return the files of each source, checked before any work."""
-    more = {"plot": f"moments.{extra.plot_format}"} if extra.plot else {}
-    more |= {"sheet": "moments_sheet.png"} if extra.sheet else {}
-    return moment_files(sources, outputs, "moments", more, extra.clip_folder, extra.clip_settings)
-
-
-@dataclass(frozen=True)
-class GroundJob:
-    """Settings of `ground_one`."""
-
-    queries: "Queries"
-    retrieval: Retrieval
-    extraction: Extraction
-    outputs: Outputs
-    exports: Exports
-    extra: GroundOutputs
-    has_document: bool
-    """Print a document to stdout, where results go there."""
-    is_batch: bool
-
-
-def ground_one(job: GroundJob, task: Task, progress: "Progress | None") -> CommandResult:
+def ground_one(
+    queries: "Queries",
+    retrieval: Retrieval,
+    extraction: Extraction,
+    extra: GroundOutputs,
+    job: Job,
+    task: Task,
+    progress: "Progress | None",
+    *,
+    is_batch: bool,
+) -> CommandResult:
     """Find the moments of a video that match the queries."""
     from vidsum.pipelines.moments import merge_groundings, plan_moments, without_queries
     from vidsum.results.moments import Grounding
 
-    plan = plan_moments(task.path, job.queries, job.retrieval, job.extraction)
-    if job.outputs.to_stdout:
-        return _print(job, task, plan.run(progress))
+    plan = plan_moments(task.path, queries, retrieval, extraction)
+    has_clips = (extra.clips or extra.clips_dir is not None) and not job.outputs.to_stdout
     saving = Saving(
         plan.provenance,
-        lambda: plan.run(progress),
-        partial(_to_document, with_saliency=job.extra.saliency),
-        partial(write_moments, progress=progress, extraction=job.extraction),
-        partial(_answer, has_clips=job.extra.clip_folder is not None),
+        partial(plan.run, progress),
         Grounding.from_dict,
+        partial(write_moments, progress=progress, extraction=extraction),
+        partial(_to_document, with_saliency=extra.saliency),
     )
     if job.outputs.output is None:
-        saving = replace(saving, select=job.queries.select, merge=merge_groundings, shared=without_queries)
-    result = save_result(task.files, saving, job.outputs)
-    result = job.exports.write(result, task.files, overwrite=job.outputs.overwrite)
+        saving = replace(saving, select=queries.select, merge=merge_groundings, shared=without_queries)
+    result = job.finish(task, saving, partial(_answer, has_clips=has_clips))
+    if job.table:
+        answer = _answer(Grounding.from_dict(result.data), task.path, has_clips=False)
+        return replace(result, lines=answer.lines, table=answer.table)
     is_ranked = all(query.get("present") is not None for query in result.data["queries"])
-    if job.is_batch and task.number == 0 and not is_ranked:  # once is enough
+    if is_batch and task.number == 0 and not (is_ranked or job.outputs.to_stdout):  # once is enough
         return replace(result, messages=(*result.messages, _SCORES_NOTE))
     return result
 
 
 def _to_document(grounding: "Grounding", keys: Collection[str], *, with_saliency: bool) -> dict[str, Any]:
     return grounding.to_dict(with_saliency=with_saliency or "timestamps_s" in keys)
-
-
-def _print(job: GroundJob, task: Task, grounding: "Grounding") -> CommandResult:
-    """Return the result of a video for stdout, or for one table of all videos."""
-    document = grounding.to_dict(with_saliency=job.extra.saliency)
-    if job.has_document:
-        return CommandResult(data=document, document=document, messages=grounding.warnings)
-    answer = _answer(grounding, task.path, has_clips=False)
-    return replace(answer, data=document, messages=grounding.warnings)
 
 
 def _answer(grounding: "Grounding", names: str, *, has_clips: bool) -> CommandResult:

@@ -14,14 +14,13 @@ from typer import Exit
 
 from vidsum.archive.settings import ArchiveFile, find_secrets, is_server
 from vidsum.commands.batch import Batch, Verb, run_verb
-from vidsum.commands.jobs import Task
 from vidsum.commands.options import Videos, Without, command
-from vidsum.commands.paths import register_input
-from vidsum.commands.progress import Columns
-from vidsum.commands.result import CommandResult, View, render
+from vidsum.commands.result import Columns, CommandResult, View, render
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
+from vidsum.io.paths import register_input
 from vidsum.options import option
+from vidsum.pipelines.tasks import Task
 
 if TYPE_CHECKING:
     from vidsum.archive.archive import Archive

@@ -12,11 +12,8 @@ import typer
 
 from vidsum.commands.batch import Batch, Verb, run_verb
 from vidsum.commands.config import config_file, user_file
-from vidsum.commands.jobs import Task
 from vidsum.commands.options import Flags, Only, Videos, command
-from vidsum.commands.paths import is_file
-from vidsum.commands.progress import Columns
-from vidsum.commands.result import CommandResult, View, run_alone
+from vidsum.commands.result import Columns, CommandResult, View, run_alone
 from vidsum.features.settings import Extraction
 from vidsum.io.packages import (
     EXTRAS,
@@ -27,8 +24,10 @@ from vidsum.io.packages import (
     installed_version,
     pytorch_repair_command,
 )
+from vidsum.io.paths import is_file
 from vidsum.io.urls import may_hold_secrets
 from vidsum.options import option
+from vidsum.pipelines.tasks import Task
 
 app = typer.Typer(add_completion=False)
 

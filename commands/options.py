@@ -24,10 +24,10 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo
 
-from vidsum.commands import paths
 from vidsum.commands.config import Choices, has_flag, name_settings
-from vidsum.commands.log import start_log
+from vidsum.commands.result import start_log
 from vidsum.errors import UsageError, VidsumError, did_you_mean
+from vidsum.io import paths
 from vidsum.options import ADVANCED, Leaf, build, item_of, leaves, required
 
 _FIRST_PANEL, _LAST_PANELS = "Inputs", ("Reading and features", ADVANCED)

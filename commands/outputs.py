@@ -1,24 +1,33 @@
-"""Names of output files, from `--output` and `--output-dir`, checked before any work."""
+"""Where results go: `--output`, `--output-dir` and `--export`, checked before any work."""
 
-import os
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from string import Formatter
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from vidsum.commands.names import fields_of, folder_of, own_folders, own_names
-from vidsum.commands.paths import register_input, register_output
-from vidsum.errors import InputError, OutputError, UsageError, VidsumError
-from vidsum.io.outputs import check_name, make_folder
+from vidsum.commands.result import CommandResult
+from vidsum.errors import InputError, OutputError, Problem, UsageError, VidsumError
+from vidsum.io.paths import register_input
 from vidsum.options import ADVANCED, Option, leaves, option
-from vidsum.video.settings import Clips
+from vidsum.pipelines.names import (
+    check_outputs,
+    fill_template,
+    find_clip_faults,
+    own_folders,
+    own_names,
+    require_suffix,
+)
+from vidsum.pipelines.saving import Saving, save_result
+from vidsum.pipelines.tasks import Files, Task
+from vidsum.results.settings import ExportFormat, ExportName, MediaPaths
+from vidsum.video.settings import Clips, PreviewFormat
 
+R = TypeVar("R", bound=Any)
 T = TypeVar("T")
 PlotFormat = Annotated[Literal["png", "svg"], Option("Format of the plots.", panel=ADVANCED, flag_on=())]
 Sheet = Annotated[bool, Option("Save a contact sheet, a picture for each.")]
+MEDIA_HELP = "Write absolute or relative paths in timelines."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,16 +67,6 @@ class Outputs:
         """Whether the document goes to stdout, and no file is written."""
         return self.output == "-"
 
-    def check(self, targets: "dict[str, Files]") -> None:
-        """`check_outputs` of all files of each source, unless stdout gets the document; see `refuse`."""
-        if self.to_stdout:
-            return
-        for source in targets:
-            register_input(source)
-        for source, files in [*targets.items()]:
-            if fault := attempt(partial(check_outputs, source, files.all, make_folders=self.makes_folders)):
-                refuse(targets, source, fault)
-
     @property
     def is_template(self) -> bool:
         """Whether `--output` names several files, with fields in braces."""
@@ -78,180 +77,195 @@ class Outputs:
         """Whether missing folders are made: without `--output`, and where it is a template."""
         return self.output is None or self.is_template
 
+    def check(self, targets: dict[str, Files]) -> None:
+        """`check_outputs` of all files of each source, unless stdout gets the document; see `refuse`."""
+        if self.to_stdout:
+            return
+        for source in targets:
+            register_input(source)
+        for source, files in [*targets.items()]:
+            if fault := attempt(partial(check_outputs, source, files.all, make_folders=self.makes_folders)):
+                refuse(targets, source, fault)
 
-_FIELDS = ("stem", "name", "suffix", "parent", "n")
-"""Fields of `--output`: parts of the input's name and folder, and its number in the batch, from 1."""
-_FORM = re.compile(r"(0?[1-9]d?)?")
-"""How a field may be padded, as in {n:04}: at most nine places."""
+    def destinations(self, sources: Sequence[str], ending: str, suffixes: Sequence[str]) -> dict[str, Path]:
+        """Return where the main output of each source goes: `FOLDER/{stem}{ending}` (see `own_names`), or
+        where `--output` says.
 
+        In a folder that was named, the folders of the sources are kept, from the one that holds them all on.
 
-def destinations(
-    sources: Sequence[str], outputs: Outputs, ending: str, suffixes: Sequence[str]
-) -> dict[str, Path]:
-    """Return where the main output of each source goes: `FOLDER/{stem}{ending}` (see `own_names`), or where
-    `output` says.
+        Raises:
+            UsageError: `--output` is one name for several sources, or has a suffix (not one of `suffixes`) or
+                a field that does not fit.
+        """
+        output = self.output
+        if output is None or self.to_stdout:
+            folders = {} if self.output_dir is None else own_folders(sources)
+            root = self.output_dir or Path()
+            return own_names(sources, lambda source, name: root / folders.get(source, "") / f"{name}{ending}")
+        if not self.is_template and len(sources) > 1:
+            more = f" and {len(sources) - 2} more" if len(sources) > 2 else ""
+            raise UsageError(
+                f"--output names one file, but there are several inputs: {', '.join(sources[:2])}{more}",
+                hint=f"-o '{{stem}}{ending}', or --output-dir FOLDER",
+            )
+        targets = {
+            source: fill_template(output, source, number, suffixes[0]) if self.is_template else Path(output)
+            for number, source in enumerate(sources, 1)
+        }
+        for target in targets.values():
+            require_suffix(target, suffixes)
+        return targets
 
-    In a folder that was named, the folders of the sources are kept, from the one that holds them all on.
-
-    Args:
-        sources: the inputs of a batch.
-        outputs: what was chosen; `--output` is a file, a template such as `cuts/{parent}_{stem}.mp4`, or `-`.
-        ending: of a name that is made from the source's.
-        suffixes: that `output` may have.
-
-    Raises:
-        UsageError: `output` is one name for several sources, or has a suffix or a field that does not fit.
-    """
-    output = outputs.output
-    if output is None or outputs.to_stdout:
-        folders = {} if outputs.output_dir is None else own_folders(sources)
-        place = outputs.output_dir or Path()
-        return own_names(sources, lambda source, name: place / folders.get(source, "") / f"{name}{ending}")
-    if not outputs.is_template and len(sources) > 1:
-        more = f" and {len(sources) - 2} more" if len(sources) > 2 else ""
-        raise UsageError(
-            f"--output names one file, but there are several inputs: {', '.join(sources[:2])}{more}",
-            hint=f"-o '{{stem}}{ending}', or --output-dir FOLDER",
-        )
-    targets = {
-        source: _filled(output, source, number, suffixes[0]) if outputs.is_template else Path(output)
-        for number, source in enumerate(sources, 1)
-    }
-    for target in targets.values():
-        require_suffix(target, suffixes)
-    return targets
-
-
-def require_one_text(sources: Sequence[str], outputs: Outputs) -> None:
-    """Raise a UsageError where several inputs would print texts to stdout: only JSON can be told apart."""
-    if outputs.to_stdout and len(sources) > 1:
-        fault = f"-o - prints one file of this format, but there are {len(sources)} inputs"
-        raise UsageError(fault, hint="--output-dir FOLDER")
+    def require_one_text(self, sources: Sequence[str]) -> None:
+        """Raise a UsageError where several inputs would print texts to stdout: only JSON can be told
+        apart.
+        """
+        if self.to_stdout and len(sources) > 1:
+            fault = f"-o - prints one file of this format, but there are {len(sources)} inputs"
+            raise UsageError(fault, hint="--output-dir FOLDER")
 
 
-def require_suffix(path: Path, suffixes: Sequence[str]) -> None:
-    """Raise a UsageError unless a file has one of the suffixes."""
-    if path.suffix not in suffixes:
-        hint = f"-o {path.with_suffix(suffixes[0])}" if path.name else None
-        raise UsageError(f"{path}: output must end in {_listed(suffixes)}", hint=hint)
+@dataclass(frozen=True, kw_only=True)
+class ClipOutputs:
+    """An MP4 of each moment, highlight or shot; each command has its own help for `clips`."""
+
+    PANEL = "Output"
+
+    clips: bool = False
+    clips_dir: str | None = option(
+        "Folder for the clips; implies --clips.", None, metavar="FOLDER", default_text="next to the JSON"
+    )
+
+    def clip_folder(self, record: Path) -> Path | None:
+        """Return the folder of the clips, by default that of the JSON; None for no clips."""
+        return Path(self.clips_dir) if self.clips_dir else record.parent if self.clips else None
 
 
-def _listed(words: Sequence[str]) -> str:
-    """`a, b or c`."""
-    return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+@dataclass(frozen=True, kw_only=True)
+class Exports:
+    """Exports of other commands, in addition to their JSON."""
 
+    PANEL = "Output"
 
-def check_outputs(source: str, outputs: Sequence[Path], *, make_folders: bool = False) -> None:
-    """Make sure, before any work, that a source's outputs are its own and can be written.
+    export: tuple[ExportName, ...] = option(
+        f"Save in another format. {', '.join(get_args(ExportFormat))}. Can be repeated.", (), metavar="FORMAT"
+    )
+    media: MediaPaths = option(MEDIA_HELP, "absolute", flag_on=())
+    report: bool = option("Save a page with player, curve and pictures.", False)
+    preview: PreviewFormat | None = option(
+        "Also an animation of each segment or moment, in {JSON name}_previews/.",
+        None,
+        panel=ADVANCED,
+        flag_on=("summarize", "highlights"),
+    )
 
-    Args:
-        source: an input, or what else the outputs are made of.
-        outputs: the files.
-        make_folders: make the folders that do not exist.
+    def with_exports(self, targets: Mapping[str, Files], outputs: Outputs) -> dict[str, Files]:
+        """Return the files of each source with its exports, checked before any work.
 
-    Raises:
-        UsageError: the command reads an output, or writes it for another source or option too.
-        OutputError: the folder of an output is not there, or cannot be made.
-    """
-    register_input(source)
-    for path in outputs:
-        check_name(path)
-        owner = register_output(path, source)
-        if owner == source:
-            raise UsageError(f"{path}: two outputs of {source} have this name", hint="leave out one of them")
-        if owner is not None and os.path.realpath(owner) != os.path.realpath(source):
-            fault = f"{owner} and {source} would both be written to {path}"
-            raise UsageError(fault, hint=_apart(source, owner, path.suffix))
-    for path in outputs:
-        if make_folders:
-            make_folder(path.parent)
-        elif not path.parent.is_dir():
-            raise OutputError(f"{path}: no folder {path.parent}", hint=f"mkdir -p {path.parent}")
+        An export of one of several sources that cannot be written is refused alone.
 
+        Raises UsageError, InputError, OutputError: the JSON goes to stdout, or the only source has such one.
+        """
+        if self == Exports(media=self.media):
+            return dict(targets)
+        if outputs.to_stdout:
+            hint = "-o FILE.json, with --export, --report or --preview"
+            raise UsageError("-o - writes JSON only", hint=hint)
+        exported = dict[str, Files]()
+        for source, files in targets.items():
+            exports = {} if files.fault else self._targets(files, source)
+            check = partial(self._check, source, outputs)
+            faults = {path: attempt(partial(check, kind, path)) for kind, path in exports.items()}
+            refused = {path: fault for path, fault in faults.items() if fault}
+            for fault in refused.values() if len(targets) == 1 else ():
+                raise fault
+            exported[source] = replace(files, derived=tuple(exports.values()), refused=refused)
+        return exported
 
-def _apart(source: str, other: str, suffix: str) -> str:
-    """Return the option that keeps the outputs of two inputs of the same name apart."""
-    if suffix == ".edl":  # Kodi looks for the name of the video
-        return "rename one of them"
-    if folder_of(source) == folder_of(other):
-        return f"-o '{{name}}{suffix}'"
-    return f"-o '{{parent}}_{{stem}}{suffix}', or --output-dir FOLDER"
+    def write(self, result: CommandResult, files: Files, source: str, *, overwrite: bool) -> CommandResult:
+        """Return the result of a command with its exports, made from its data and written next to its JSON.
 
+        A format that the result does not suit, such as chapters of a short video, is an error of its own, and
+        so is a file that exists, differs and is not to be replaced.
+        """
+        if not files.derived:
+            return result
+        from vidsum.pipelines.exports import write_export
+        from vidsum.results.load import result_of
 
-def _filled(output: str, source: str, number: int, suffix: str) -> Path:
-    """Return the output of one source: a template with its fields filled in."""
-    try:
-        for _, name, form, conversion in Formatter().parse(output):
-            if name is not None and (name not in _FIELDS or conversion or not _FORM.fullmatch(form or "")):
-                raise ValueError
-        return Path(output.format(**fields_of(source, number)))
-    except (ValueError, LookupError) as error:
-        raise UsageError(
-            f"{output}: braces must hold {', '.join(_FIELDS[:-1])} or {_FIELDS[-1]}",
-            hint=f"-o '{{parent}}_{{stem}}{suffix}'",
-        ) from error
+        lines, messages, made = list(result.lines), list(result.messages), result_of(result.data)
+        errors: dict[Path, Problem] = {}
+        write = partial(write_export, made, files.record, overwrite=overwrite)
+        for kind, target in self._targets(files, source).items():
+            fault = files.refused.get(target)
+            written = (
+                attempt(partial(write, kind, target, self.media, self.preview)) if fault is None else fault
+            )
+            if isinstance(written, VidsumError):
+                errors[target] = Problem.of(written)
+            else:
+                lines.append(written[0])
+                messages += written[1]
+        data = {"exports": [str(path) for path in files.derived if path not in errors], **result.data}
+        result = replace(result, data=data, lines=tuple(lines), messages=tuple(dict.fromkeys(messages)))
+        return replace(result, errors=tuple(errors.values()), exit_code=1) if errors else result
+
+    def _targets(self, files: Files, source: str) -> dict[str, Path]:
+        from vidsum.pipelines.exports import export_targets
+
+        is_previewed = self.preview is not None
+        return export_targets(self.export, files.record, source, page=self.report, previews=is_previewed)
+
+    def _check(self, source: str, outputs: Outputs, kind: str, target: Path) -> None:
+        from vidsum.pipelines.exports import check_export
+
+        check_export(kind, source, target, self.media)
+        check_outputs(source, [target], make_folders=outputs.makes_folders)
 
 
 @dataclass(frozen=True)
-class Files:
-    """The files of one result."""
+class Job:
+    """What becomes of each result of a batch."""
 
-    named: Mapping[str, Path]
-    """By kind, the one that records what they were made from first, if none is called `json`."""
-    nested: bool = True
-    """Whether they stand under `outputs` in the JSON result."""
-    absent: tuple[str, ...] = ()
-    """Kinds that are null in the JSON result where they were not asked for."""
-    clip_folder: Path | None = None
-    """Folder of an MP4 for each moment, if these are asked for."""
-    clip_stem: str = ""
-    """Prefix of the names of these MP4 files."""
-    clip_settings: Clips = field(default_factory=Clips)
-    """How they differ from their moments."""
-    derived: tuple[Path, ...] = ()
-    """Exports, made from the record."""
-    refused: Mapping[Path, VidsumError] = field(default_factory=dict)
-    """Formats that cannot be made."""
-    fault: VidsumError | None = None
-    """Why none of them can be made."""
+    outputs: Outputs
+    exports: Exports = Exports()
+    table: Path | None = None
+    """One CSV of all inputs, in place of files of each."""
 
-    @property
-    def record(self) -> Path:
-        """The file that tells what all were made from."""
-        return self.named.get("json") or next(iter(self.named.values()))
+    def finish(
+        self, task: Task, saving: Saving[R], answer: Callable[[R, str], CommandResult]
+    ) -> CommandResult:
+        """Make the result of an input, and print its document or save it with its exports.
 
-    @property
-    def all(self) -> list[Path]:
-        """The files whose names do not depend on the result."""
-        return list(self.named.values())
+        `answer` returns lines and a table for people; its text names the files.
+        """
+        if self.outputs.to_stdout:
+            result = saving.run()
+            data = saving.document(result, ())
+            document = None if self.table else data
+            return CommandResult(data=data, document=document, messages=result.warnings)
+        saved = save_result(task.files, saving, overwrite=self.outputs.overwrite)
+        answered = answer(saved.result, saved.names)
+        lines, state = answered.lines, dict[str, Any]()
+        if not saved.is_new:
+            lines, state = (*lines[:-1], f"{lines[-1]} (unchanged)"), {"up_to_date": True}
+        data = {**state, **task.files.facts(saved.clips), **saved.document}
+        answered = replace(answered, data=data, lines=lines, messages=saved.messages)
+        return self.exports.write(answered, task.files, task.path, overwrite=self.outputs.overwrite)
 
     @property
-    def has_json(self) -> bool:
-        """Whether the record is a JSON document, which lists the other files."""
-        return self.record.suffix == ".json"
+    def collect(self) -> Callable[[Sequence[CommandResult]], CommandResult] | None:
+        """The function that writes the table of all results, if there is one."""
+        return partial(_save_table, self.table, self.outputs.overwrite) if self.table else None
 
-    @property
-    def unlisted(self) -> list[Path]:
-        """The files other than a JSON record."""
-        return [path for path in self.all if not (self.has_json and path == self.record)]
 
-    def clips(self, document: Mapping[str, Any]) -> list[Path]:
-        """Return the MP4 files of the moments in a document."""
-        if self.clip_folder is None:
-            return []
-        from vidsum.pipelines.clips import clip_paths
-        from vidsum.results.load import result_of
+def _save_table(table: Path, overwrite: bool, results: Sequence[CommandResult]) -> CommandResult:
+    from vidsum.pipelines.exports import save_table
+    from vidsum.results.load import result_of
 
-        result: Any = result_of(document)
-        return [path for path, _ in clip_paths(result, self.clip_folder, self.clip_stem)]
-
-    def facts(self, clips: Sequence[Path] = ()) -> dict[str, Any]:
-        """Return all of them, as data."""
-        names: dict[str, Any] = dict.fromkeys(self.absent)
-        names |= {kind: str(path) for kind, path in self.named.items()}
-        if self.clip_folder:
-            names["clips"] = [str(path) for path in clips]
-        return {"outputs": names} if self.nested else names
+    made = [result_of(result.data) for result in results if not result.exit_code]
+    n_rows, line = save_table(made, table, overwrite=overwrite)
+    return CommandResult(data={"output": str(table), "rows": n_rows}, lines=(line,))
 
 
 def attempt(step: Callable[[], T]) -> T | VidsumError:
@@ -269,64 +283,67 @@ def refuse(targets: dict[str, Files], source: str, fault: VidsumError) -> None:
     targets[source] = replace(targets[source], fault=targets[source].fault or fault)
 
 
-def moment_files(
+def plan_files(
+    kind: str,
     sources: Sequence[str],
     outputs: Outputs,
-    what: str,
+    exports: Exports,
+    clips: ClipOutputs,
     more: Mapping[str, str],
-    clips: str | None = None,
     settings: Clips = Clips(),
-) -> dict[str, Files]:
-    """Return where the moments, highlights or shots (`what`) of each video go, checked before any work.
+    *,
+    needs_pictures: bool = False,
+) -> tuple[Job, dict[str, Files]]:
+    """Return where the moments, highlights or shots (`kind`) of each video go, checked before any work.
+
+    With `-o FILE.csv` there is one table of all inputs: then, as for stdout, no input has files of its own.
 
     Args:
-        sources, outputs: the videos, and what was chosen.
-        what: ends the names of the JSON files.
+        kind: ends the names of the JSON files.
+        sources, outputs, exports, clips: the videos, and what was chosen.
         more: the ends of the names of other files, by option.
-        clips: folder of an MP4 of each; empty for the JSON's, None for no MP4.
         settings: how the clips differ from the moments.
+        needs_pictures: refuse features where clips or other files are requested.
 
     Raises:
-        UsageError: the JSON goes to stdout, and there would be other files; there are no clips to pad; two
-            videos have the same clips, or a video has the name of a clip; or see `destinations` and
-            `check_outputs`.
+        UsageError: there would be other files than the table, or than the JSON on stdout; there are no clips
+            to pad; two videos have the same clips, or a video has the name of a clip; or see
+            `Outputs.destinations` and `check_outputs`.
+        OutputError: see `check_outputs`.
     """
-    if outputs.to_stdout and (more or clips is not None):
-        options = " or --".join([*more, *([] if clips is None else ["clips"])])
+    has_clips, table = clips.clip_folder(Path()) is not None, None
+    is_file = outputs.output is not None and not (outputs.is_template or outputs.to_stdout)
+    if is_file and str(outputs.output).lower().endswith(".csv"):
+        if more or has_clips or exports != Exports(media=exports.media):
+            hint = "--output-dir FOLDER, for more files"
+            raise UsageError("-o FILE.csv writes one table of all inputs", hint=hint)
+        table = Path(str(outputs.output))
+        check_outputs("the table", [table])
+        outputs = replace(outputs, output="-")
+    elif is_file:
+        require_suffix(Path(str(outputs.output)), (".json", ".csv"))
+    elif outputs.to_stdout and (more or has_clips):
+        options = " or --".join([*more, *(["clips"] if has_clips else [])])
         raise UsageError("-o - writes JSON only", hint=f"-o FILE.json, with --{options}")
     pairs = zip(leaves(Clips, settings), leaves(Clips), strict=True)
     chosen = [leaf.flags[0] for leaf, plain in pairs if leaf.default != plain.default]
-    if clips is None and chosen:
+    if chosen and not has_clips:
         raise UsageError(f"{chosen[0]} needs --clips", hint="--clips")
     targets = {}
-    for source, json in destinations(sources, outputs, f"_{what}.json", (".json",)).items():
-        stem = json.stem.removesuffix(f"_{what}")
-        named = {"output" if what == "shots" else "json": json}
-        named |= {kind: json.with_name(f"{stem}_{end}") for kind, end in more.items()}
-        folder = None if clips is None else Path(clips) if clips else json.parent
+    for source, json in outputs.destinations(sources, f"_{kind}.json", (".json",)).items():
+        stem = json.stem.removesuffix(f"_{kind}")
+        named = {"output" if kind == "shots" else "json": json}
+        named |= {option: json.with_name(f"{stem}_{end}") for option, end in more.items()}
+        folder = clips.clip_folder(json)
         targets[source] = Files(
-            named, nested=what != "shots", clip_folder=folder, clip_stem=stem, clip_settings=settings
+            named, nested=kind != "shots", clip_folder=folder, clip_stem=stem, clip_settings=settings
         )
     outputs.check(targets)
-    if clips is not None:
-        _check_clips(targets)
-    return targets
+    for source, fault in find_clip_faults({**targets}) if has_clips else ():
+        refuse(targets, source, fault)
+    if needs_pictures and (more or has_clips):
+        from vidsum.pipelines.sources import has_pictures
 
-
-def _check_clips(targets: dict[str, Files]) -> None:
-    from vidsum.pipelines.clips import video_stem
-
-    owners: dict[tuple[str, str], str] = {}
-    for source, files in [*targets.items()]:
-        assert files.clip_folder is not None
-        place = (os.path.realpath(files.clip_folder), files.clip_stem)
-        if (owner := owners.setdefault(place, source)) != source:
-            fault = f"{owner} and {source} would have the same clips in {files.clip_folder}"
-            hint = "-o '{parent}_{stem}_moments.json', or --clips without a folder"
-            refuse(targets, source, UsageError(fault, hint))
-    for source in targets:
-        folder, name = os.path.split(os.path.realpath(source))
-        place = (folder, video_stem(name.removesuffix(".mp4")) or "")
-        if name.endswith(".mp4") and place in owners:
-            fault = f"{source}: has the name of a clip to be written of {owners[place]}"
-            refuse(targets, owners[place], UsageError(fault, hint="--clips-dir FOLDER"))
+        for source in [source for source in targets if not has_pictures(source)]:
+            refuse(targets, source, UsageError(f"{source}: features have no pictures", hint="give the video"))
+    return Job(outputs, exports, table), exports.with_exports(targets, outputs)

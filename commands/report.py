@@ -7,12 +7,12 @@ import typer
 
 from vidsum.commands.export import Results
 from vidsum.commands.options import command
-from vidsum.commands.outputs import check_outputs, require_suffix
 from vidsum.commands.result import CommandResult, View, run_alone
-from vidsum.commands.staging import save_text
 from vidsum.errors import UsageError
 from vidsum.io.text import STDIN
 from vidsum.options import option
+from vidsum.pipelines.names import check_outputs, require_suffix
+from vidsum.pipelines.staging import save_text
 
 app = typer.Typer(add_completion=False)
 

@@ -15,8 +15,8 @@ from typer import Exit
 
 from vidsum.commands.config import has_flag
 from vidsum.commands.options import command, complete, settings_of
-from vidsum.commands.result import CommandResult, Problem, Table, View, render, run_alone, run_one
-from vidsum.errors import UsageError, VidsumError
+from vidsum.commands.result import CommandResult, Table, View, render, run_alone, run_one
+from vidsum.errors import Problem, UsageError, VidsumError
 from vidsum.options import item_of, option, required
 
 if TYPE_CHECKING:

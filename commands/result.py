@@ -1,27 +1,29 @@
 """The result of a command for one input, and the functions that print and log it."""
 
 import json
+import logging
 import os
 import re
 import sys
-import threading
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from logging import ERROR, INFO, WARNING
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from typer import Exit
 
 from vidsum.commands.config import name_settings
-from vidsum.commands.log import LOG
-from vidsum.errors import VidsumError, redact
+from vidsum.errors import OutputError, Problem, VidsumError, printable, redact
+from vidsum.io.outputs import check_target, is_special, open_existing
 from vidsum.io.packages import explain_import_error
+from vidsum.io.paths import reserve_output
 from vidsum.io.urls import Url
 from vidsum.options import ADVANCED, option
+from vidsum.results.batch import Outcome
 from vidsum.times import format_time
+from vidsum.version import __version__
 
 if TYPE_CHECKING:
     from vidsum.results.moments import Moment  # with NumPy, which --help can do without
@@ -29,15 +31,6 @@ if TYPE_CHECKING:
 
 SCHEMA = "vidsum.result/1"
 _MAX_TEXT_ROWS = 20
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Characters in names of files that move a terminal's cursor, end a line or turn the direction of text, and
-bytes that are not UTF-8."""
-
-
-def printable(text: str) -> str:
-    r"""Return a text for one line of a terminal: control characters as escapes such as `\x1b`."""
-    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,26 +53,6 @@ class View:
         panel=ADVANCED,
         flag_on=("extract", "index", "watch"),
     )
-
-
-@dataclass(frozen=True)
-class Problem:
-    """An error as data: class name, one line, and what to do about it."""
-
-    kind: str
-    message: str
-    hint: str | None = None
-
-    @classmethod
-    def of(cls, error: Exception) -> "Problem":
-        """Convert an exception."""
-        if isinstance(error, VidsumError):
-            return cls(type(error).__name__, error.message, error.hint)
-        if isinstance(error, OSError) and error.strerror:  # a fault of the machine, not of vidsum
-            where = f"{error.filename}: " if error.filename else ""
-            return cls(type(error).__name__, redact(f"{where}{error.strerror.lower()}"))
-        text = redact(str(error)) or type(error).__name__
-        return cls(type(error).__name__, f"internal fault: {text}", "run again with -v for the traceback")
 
 
 @dataclass(frozen=True)
@@ -149,6 +122,24 @@ class CommandResult:
         code = error.exit_code if isinstance(error, VidsumError) else 1
         fatal = error if isinstance(error, VidsumError) and error.ends_batch else None
         return cls(command, input and redact(input), errors=(Problem.of(error),), exit_code=code, fatal=fatal)
+
+
+Columns = Mapping[str, Callable[[Mapping[str, Any]], Any]]
+"""Columns that describe an input in `--table`: name to a function of the data of its result."""
+
+
+def outcome_of(path: str, result: CommandResult, columns: Columns) -> Outcome:
+    """Reduce a result, which may hold long curves, to what a batch reports at its end."""
+    data, state = result.data, "done"
+    for key, name in {"left": "left", "up_to_date": "up to date"}.items():
+        state = name if data.get(key) else state
+    state = "failed" if result.exit_code else "skipped" if "skipped" in data else state
+    outputs = data.get("outputs") or ({"output": data["output"]} if data.get("output") else {})
+    if exports := data.get("exports"):
+        outputs = {**outputs, "exports": exports}
+    is_there = state in ("done", "up to date")
+    values = {name: column(data) for name, column in columns.items()} if is_there else {}
+    return Outcome(path, state, result.exit_code, outputs, values, result.messages, result.errors)
 
 
 def run_alone(command: str, view: View, step: Callable[[], CommandResult]) -> None:
@@ -224,9 +215,9 @@ def _add_prefix(message: str, prefix: str) -> str:
 def _log(result: CommandResult) -> None:
     name = f"{result.command} {result.input or ''}".strip()
     for level, texts in (
-        (INFO, result.lines if len(result.lines) == 1 else () if result.errors else ("done",)),
-        (WARNING, result.messages),
-        (ERROR, [problem.message for problem in result.errors]),
+        (logging.INFO, result.lines if len(result.lines) == 1 else () if result.errors else ("done",)),
+        (logging.WARNING, result.messages),
+        (logging.ERROR, [problem.message for problem in result.errors]),
     ):
         for text in texts:
             LOG.log(level, printable(f"{name}: {text.removeprefix(f'{result.input}: ')}"))
@@ -263,42 +254,73 @@ def print_table(table: Table, stream: TextIO) -> None:
         print("  ".join(cells).rstrip(), file=stream)
 
 
-class RedirectedStdout:
-    """A stand-in for `sys.stdout`: the main thread prints to it within `open`; the rest goes to stderr."""
+# --- the log (`--log-file`) ---
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream, self._is_open = stream, False
+LOG = logging.getLogger("vidsum.commands")
+"""Silent until `start_log`."""
+LOG.propagate = False
+LOG.addHandler(logging.NullHandler())
 
-    @contextmanager
-    def open(self) -> Iterator[None]:
-        """Let the main thread print to stdout."""
-        self._is_open = True
-        try:
-            yield
-        finally:
-            self._is_open = False
-
-    def __getattr__(self, name: str) -> Any:
-        is_result = self._is_open and threading.current_thread() is threading.main_thread()
-        return getattr(self._stream if is_result else sys.stderr, name)
+_LINE = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (INFO|WARNING|ERROR) ")
+_LINE_BYTES = 40
+"""Upper limit of the length of a match of `_LINE`."""
 
 
-@contextmanager
-def redirect_stdout() -> Iterator[RedirectedStdout]:
-    """Keep stdout for results: what other threads, C++ and started processes print goes to stderr."""
-    stream, saved = sys.stdout, None
-    with suppress(OSError, ValueError):  # a notebook has no file descriptors
-        out, err = stream.fileno(), sys.stderr.fileno()
-        stream.flush()
-        saved = os.fdopen(os.dup(out), "w", encoding=stream.encoding, errors=stream.errors)
-        os.dup2(err, out)
-    redirected = RedirectedStdout(saved or stream)
-    sys.stdout = redirected
+def start_log(path: Path) -> None:
+    """Log this process to a file, in place of the log of an earlier command.
+
+    Raises:
+        UsageError: the command reads the file, or writes another output to it.
+        OutputError: it exists and is not a log, or cannot be written.
+    """
+    for handler in LOG.handlers[1:]:
+        LOG.removeHandler(handler)
+        handler.close()
+    reserve_output(path, "--log-file")
+    check_target(path)
+    if path.is_file() and (head := _head(path)) and not _LINE.match(head):
+        raise OutputError(f"{path}: already exists, and is not a log of vidsum", hint="--log-file FILE")
+    flags = os.O_APPEND | (0 if is_special(path) else os.O_CREAT)
     try:
-        yield redirected
-    finally:
-        sys.stdout = stream
-        if saved:
-            os.dup2(saved.fileno(), out)
-            with suppress(OSError):  # the reader has gone
-                saved.close()
+        stream = os.fdopen(open_existing(path, flags), "a", encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror})") from error
+    handler = _Handler(stream, path)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    LOG.addHandler(handler)
+    LOG.setLevel(logging.INFO)
+    handler.raises = True  # report a full disk before any work
+    LOG.info(f"vidsum {__version__}")
+    handler.raises = False
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    """A handler that ends the log, with one warning, when it cannot write."""
+
+    raises = False
+
+    def __init__(self, stream: TextIO, path: Path) -> None:
+        super().__init__(stream)
+        self._path = path
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        """End the log."""
+        error = sys.exc_info()[1]
+        LOG.removeHandler(self)
+        self.close()
+        reason = error.strerror if isinstance(error, OSError) else error
+        fault = f"{self._path}: cannot be written ({reason})"
+        if self.raises:
+            raise OutputError(fault)
+        print(f"warning: {fault}; the log ends here", file=sys.stderr)
+
+    def close(self) -> None:
+        """Close the file; lines that do not fit on a full disk are lost."""
+        super().close()
+        with suppress(OSError):
+            self.stream.close()
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_LINE_BYTES)

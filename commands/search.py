@@ -11,15 +11,16 @@ import typer
 
 from vidsum.archive.settings import ArchiveFile, SearchOptions
 from vidsum.commands.options import Only, command
-from vidsum.commands.outputs import Outputs, attempt, check_outputs, require_suffix
-from vidsum.commands.paths import register_input, require_not_read
-from vidsum.commands.result import CommandResult, Problem, Table, View, run_alone
-from vidsum.commands.staging import replacing, require_replaceable, save_bytes, save_text
-from vidsum.errors import UsageError, VidsumError
+from vidsum.commands.outputs import Outputs, attempt
+from vidsum.commands.result import CommandResult, Table, View, run_alone
+from vidsum.errors import Problem, UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.io.outputs import make_folder, stems_of
+from vidsum.io.paths import register_input, require_not_read
 from vidsum.options import option
+from vidsum.pipelines.names import check_outputs, require_suffix
+from vidsum.pipelines.staging import replacing, require_replaceable, save_bytes, save_text
 from vidsum.times import format_time
 
 if TYPE_CHECKING:

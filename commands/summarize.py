@@ -9,23 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vidsum.commands.batch import Batch, Verb, run_verb
-from vidsum.commands.export import Exports
-from vidsum.commands.jobs import Task
 from vidsum.commands.options import Sources, Under, Without, command
-from vidsum.commands.outputs import Files, Outputs, PlotFormat, destinations, refuse
-from vidsum.commands.progress import Columns
-from vidsum.commands.result import CommandResult, View, interval_table
-from vidsum.commands.saving import Saving, save_result
+from vidsum.commands.outputs import Exports, Job, Outputs, PlotFormat, refuse
+from vidsum.commands.result import Columns, CommandResult, View, interval_table
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.options import ADVANCED, check, option
+from vidsum.pipelines.saving import Saving
+from vidsum.pipelines.tasks import Files, Task
 from vidsum.shots.settings import ShotSettings
 from vidsum.summary.settings import Selection
 from vidsum.times import format_time
 from vidsum.video.settings import Encoding, Shorts
 
 if TYPE_CHECKING:
-    from vidsum.pipelines.plan import Plan
     from vidsum.results.summary import Summary
     from vidsum.types import Progress
 
@@ -97,102 +94,80 @@ def summarize(
     """
     sources = batch.inputs(sources)
     extra.shorts.require_encoder(extra.mp4_encoding)
-    bases = destinations(sources, outputs, "_summary.mp4", (".mp4", ".json"))
+    bases = outputs.destinations(sources, "_summary.mp4", (".mp4", ".json"))
     targets = {source: _files(source, base, extra) for source, base in bases.items()}
     if not extra.dry_run:
         targets = exports.with_exports(targets, outputs)
-    job = SummaryJob(selection, shots, extraction, outputs, extra, exports)
-    if job.writes:
+    if not (extra.dry_run or outputs.to_stdout):
         _refuse_video_of_features(bases, targets, outputs.output)
         outputs.check(targets)
-    verb = Verb("summarize", partial(summarize_one, job), extraction.device, _COLUMNS)
-    run_verb(verb, sources, view, batch, outputs, targets)
+    work = partial(summarize_one, selection, shots, extraction, extra, Job(outputs, exports))
+    run_verb(Verb("summarize", work, extraction.device, _COLUMNS), sources, view, batch, outputs, targets)
 
 
-@dataclass(frozen=True)
-class SummaryJob:
-    """Settings of `summarize_one`."""
-
-    selection: Selection
-    shots: ShotSettings
-    extraction: Extraction
-    outputs: Outputs
-    extra: SummaryOutputs
-    exports: Exports
-
-    @property
-    def writes(self) -> bool:
-        """Whether files are written."""
-        return not (self.outputs.to_stdout or self.extra.dry_run)
-
-
-def summarize_one(job: SummaryJob, task: Task, progress: "Progress | None") -> CommandResult:
+def summarize_one(
+    selection: Selection,
+    shots: ShotSettings,
+    extraction: Extraction,
+    extra: SummaryOutputs,
+    job: Job,
+    task: Task,
+    progress: "Progress | None",
+) -> CommandResult:
     """Summarize a video, or features."""
+    from vidsum.pipelines.summary import open_for_shots, plan_summary
     from vidsum.results.clock import to_player_time
     from vidsum.results.summary import Summary
 
-    plan = _plan(job, task)
-    if not job.writes:
-        return _print(job, task, plan.run(progress))
+    selection = _from_first_picture(selection, task.path, extraction)
+    needs_speech = extra.subtitles or (extra.shorts.burn and not _is_mute(task.path, extraction))
+    if needs_speech and selection.snap == "auto":
+        selection = replace(selection, snap="speech")
+    plan = plan_summary(open_for_shots(task.path, shots, extraction), selection, shots)
 
     def answer(summary: Summary, names: str) -> CommandResult:
         table = interval_table("segment", to_player_time(summary).segments)
         details = (f"model: {summary.model} ({summary.model_reason})",)
         return CommandResult(lines=(_describe(names, summary),), table=table, details=details)
 
+    if job.outputs.to_stdout or extra.dry_run:
+        summary = plan.run(progress)
+        result = replace(answer(summary, task.path), data=summary.to_dict(), messages=summary.warnings)
+        return (
+            replace(result, document=result.data, table=None, details=()) if job.outputs.to_stdout else result
+        )
     saving = Saving(
         plan.provenance,
-        lambda: plan.run(progress),
-        lambda summary, _: summary.to_dict(),
-        partial(_write, job=job, progress=progress),
-        answer,
+        partial(plan.run, progress),
         Summary.from_dict,
-        encoding_tag=job.extra.mp4_encoding.tag(chapters=job.extra.chapters, shorts=job.extra.shorts),
+        partial(_write, extra=extra, extraction=extraction, progress=progress),
+        encoding_tag=extra.mp4_encoding.tag(chapters=extra.chapters, shorts=extra.shorts),
     )
-    result = save_result(task.files, saving, job.outputs)
-    return job.exports.write(result, task.files, overwrite=job.outputs.overwrite)
-
-
-def _plan(job: SummaryJob, task: Task) -> "Plan[Summary]":
-    from vidsum.pipelines.summary import open_for_shots, plan_summary
-
-    selection, extra = _from_first_picture(job.selection, task.path, job.extraction), job.extra
-    needs_speech = extra.subtitles or (extra.shorts.burn and not _is_mute(task.path, job.extraction))
-    if needs_speech and selection.snap == "auto":
-        selection = replace(selection, snap="speech")
-    video_input = open_for_shots(task.path, job.shots, job.extraction)
-    return plan_summary(video_input, selection, job.shots)
-
-
-def _print(job: SummaryJob, task: Task, summary: "Summary") -> CommandResult:
-    """Return a summary for stdout, or of a dry run."""
-    from vidsum.results.clock import to_player_time
-
-    document, lines = summary.to_dict(), (_describe(task.path, summary),)
-    details = (f"model: {summary.model} ({summary.model_reason})",)
-    if job.outputs.to_stdout:
-        return CommandResult(data=document, lines=lines, document=document, messages=summary.warnings)
-    table = interval_table("segment", to_player_time(summary).segments)
-    return CommandResult(data=document, lines=lines, table=table, messages=summary.warnings, details=details)
+    return job.finish(task, saving, answer)
 
 
 def _write(
-    summary: "Summary", files: Files, *, job: SummaryJob, progress: "Progress | None"
+    summary: "Summary",
+    files: Files,
+    *,
+    extra: SummaryOutputs,
+    extraction: Extraction,
+    progress: "Progress | None",
 ) -> Sequence[str]:
     """Write the requested files and return warnings."""
     from vidsum.pipelines import export
     from vidsum.pipelines.speech_evidence import export_subtitles
 
-    named, extra, messages = files.named, job.extra, list[str]()
+    named, messages = files.named, list[str]()
     if "subtitles" in named:
-        export_subtitles(summary, named["subtitles"], job.extraction, progress)
+        export_subtitles(summary, named["subtitles"], extraction, progress)
     if "video" in named:
         messages += export.write_video(
             summary,
             named["video"],
             encoding=extra.mp4_encoding,
             chapters=extra.chapters,
-            extraction=job.extraction,
+            extraction=extraction,
             progress=progress,
             **asdict(extra.shorts),
         )

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from vidsum.commands.batch import Verb, run_verb
-from vidsum.commands.jobs import Task
 from vidsum.commands.options import Chosen, CommandGroup, Flags, Without, command
 from vidsum.commands.result import CommandResult, View, render
 from vidsum.errors import UsageError
@@ -25,6 +24,7 @@ from vidsum.lab.training.summary_settings import (
     VSESettings,
 )
 from vidsum.options import Option, build, option
+from vidsum.pipelines.tasks import Task
 
 if TYPE_CHECKING:
     from vidsum.lab.datasets.splits import Split

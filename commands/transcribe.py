@@ -4,19 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from vidsum.commands.batch import Batch, Verb, run_verb
-from vidsum.commands.jobs import Task
 from vidsum.commands.options import Only, command
-from vidsum.commands.outputs import Files, Outputs, destinations, require_one_text
-from vidsum.commands.progress import Columns
-from vidsum.commands.result import CommandResult, View, text_table
-from vidsum.commands.saving import Saving, save_result
+from vidsum.commands.outputs import Job, Outputs
+from vidsum.commands.result import Columns, CommandResult, View, text_table
 from vidsum.features.settings import Extraction
 from vidsum.options import option
+from vidsum.pipelines.saving import Saving
+from vidsum.pipelines.tasks import Files, Task
 from vidsum.speech.settings import Transcription
 
 if TYPE_CHECKING:
@@ -79,64 +78,62 @@ def transcribe(
     vidsum transcribe rede.mp4 --language de --translate --format txt -o -
     """
     sources = batch.inputs(sources)
-    format = _choose_format(outputs, extra.format)
+    format = extra.format
+    if format == "json":
+        format = _SUFFIXES.get(Path(outputs.output or "").suffix, format)
     if format != "json":
-        require_one_text(sources, outputs)
-    targets = _targets(sources, outputs, format)
-    job = TranscriptJob(settings, extraction, outputs, format, with_words=extra.words)
+        outputs.require_one_text(sources)
+    suffixes = (".json",) if format == "json" else (f".{format}", ".json")  # `--output` may name either
+    targets = {}
+    for source, path in outputs.destinations(sources, "_transcript.json", suffixes).items():
+        texts: dict[str, Path] = {} if format == "json" else {format: path.with_suffix(f".{format}")}
+        targets[source] = Files({"json": path.with_suffix(".json"), **texts})
+    outputs.check(targets)
+    work = partial(transcribe_one, settings, extraction, outputs, format, with_words=extra.words)
     device = "cpu" if extraction.device == "auto" else extraction.device
-    verb = Verb("transcribe", partial(transcribe_one, job), device, _COLUMNS)
-    run_verb(verb, sources, view, batch, outputs, targets)
+    run_verb(Verb("transcribe", work, device, _COLUMNS), sources, view, batch, outputs, targets)
 
 
-@dataclass(frozen=True)
-class TranscriptJob:
-    """Settings of `transcribe_one`."""
-
-    settings: Transcription
-    extraction: Extraction
-    outputs: Outputs
-    format: _Format
-    with_words: bool
-
-
-def transcribe_one(job: TranscriptJob, task: Task, progress: "Progress | None") -> CommandResult:
+def transcribe_one(
+    settings: Transcription,
+    extraction: Extraction,
+    outputs: Outputs,
+    format: _Format,
+    task: Task,
+    progress: "Progress | None",
+    *,
+    with_words: bool,
+) -> CommandResult:
     """Transcribe the speech of a video or audio file."""
-    from vidsum.pipelines.speech import plan_transcript, write_text
+    from vidsum.pipelines.speech import format_segments, plan_transcript, write_text
+    from vidsum.results.clock import to_player_time
     from vidsum.results.transcript import Transcript
 
-    plan = plan_transcript(task.path, job.settings, job.extraction)
-    if job.outputs.to_stdout:
-        return _print(job, plan.run(progress))
+    plan = plan_transcript(task.path, settings, extraction)
+
+    def has_requested(transcript: Transcript) -> Transcript | None:
+        has_words = all(segment.words for segment in transcript.segments)
+        return transcript if has_words or not with_words else None
 
     def write(transcript: Transcript, files: Files) -> Sequence[str]:
-        if job.format != "json":
-            write_text(transcript, files.named[job.format], job.format, with_words=job.with_words)
+        if format != "json":
+            write_text(transcript, files.named[format], format, with_words=with_words)
         return ()
 
     saving = Saving(
         plan.provenance,
-        lambda: plan.run(progress),
-        lambda transcript, _: transcript.to_dict(with_words=job.with_words),
-        write,
-        _answer,
+        partial(plan.run, progress),
         Transcript.from_dict,
-        select=lambda transcript: transcript if _has_words(transcript) or not job.with_words else None,
+        write,
+        lambda transcript, _: transcript.to_dict(with_words=with_words),
+        has_requested,
     )
-    return save_result(task.files, saving, job.outputs)
-
-
-def _print(job: TranscriptJob, transcript: "Transcript") -> CommandResult:
-    """Return a transcript for stdout, as JSON or in another format."""
-    from vidsum.pipelines.speech import format_segments
-    from vidsum.results.clock import to_player_time
-
-    document = transcript.to_dict(with_words=job.with_words)
-    text: Any = document
-    if job.format != "json":
-        segments = to_player_time(transcript).segments
-        text = format_segments(segments, job.format, with_words=job.with_words)
-    return CommandResult(data=document, document=text, messages=transcript.warnings)
+    if not outputs.to_stdout or format == "json":
+        return Job(outputs).finish(task, saving, _answer)
+    transcript = saving.run()
+    text = format_segments(to_player_time(transcript).segments, format, with_words=with_words)
+    data = saving.document(transcript, ())
+    return CommandResult(data=data, document=text, messages=transcript.warnings)
 
 
 def _answer(transcript: "Transcript", names: str) -> CommandResult:
@@ -145,26 +142,6 @@ def _answer(transcript: "Transcript", names: str) -> CommandResult:
     segments = to_player_time(transcript).segments
     rows = ((part.start_s, part.end_s, part.probability, part.displayed) for part in segments)
     return CommandResult(lines=(_line(names, transcript),), table=text_table(rows))
-
-
-def _choose_format(outputs: Outputs, format: _Format) -> _Format:
-    """Return the format of `--format`, or of the suffix of `--output`."""
-    return _SUFFIXES.get(Path(outputs.output or "").suffix, format) if format == "json" else format
-
-
-def _targets(sources: list[str], outputs: Outputs, format: str) -> dict[str, Files]:
-    """Return the JSON and the text file of each source; `--output` may name either."""
-    suffixes = (".json",) if format == "json" else (f".{format}", ".json")
-    targets = {}
-    for source, named in destinations(sources, outputs, "_transcript.json", suffixes).items():
-        texts = {} if format == "json" else {format: named.with_suffix(f".{format}")}
-        targets[source] = Files({"json": named.with_suffix(".json"), **texts})
-    outputs.check(targets)
-    return targets
-
-
-def _has_words(transcript: "Transcript") -> bool:
-    return all(segment.words for segment in transcript.segments)
 
 
 def _line(names: str, transcript: "Transcript") -> str:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vidsum.commands.options import Only, command
-from vidsum.commands.result import CommandResult, View, printable, render, run_alone
-from vidsum.errors import UsageError, redact
+from vidsum.commands.result import CommandResult, View, render, run_alone
+from vidsum.errors import UsageError, printable, redact
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Watching
 from vidsum.io.urls import Url, is_url

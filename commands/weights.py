@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from vidsum.commands.batch import Verb, run_verb
-from vidsum.commands.jobs import Task
 from vidsum.commands.options import CommandGroup, Flags, command, complete
-from vidsum.commands.result import CommandResult, Problem, Table, View, run_alone
-from vidsum.errors import UsageError
+from vidsum.commands.result import CommandResult, Table, View, run_alone
+from vidsum.errors import Problem, UsageError
 from vidsum.features.settings import EXTRACTORS
 from vidsum.options import Option, option
+from vidsum.pipelines.tasks import Task
 
 if TYPE_CHECKING:
     from vidsum.checkpoints import EntryStatus

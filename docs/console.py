@@ -71,7 +71,7 @@ def _run(command: str, precision: str | None) -> str:
     words = shlex.split(command.replace("\\\n", " "))
     out = io.StringIO()
     argv = mock.patch.object(sys, "argv", words)
-    no_lines = mock.patch("vidsum.commands.progress.SLOW_S", float("inf"))  # of steps that take long
+    no_lines = mock.patch("vidsum.io.progress.SLOW_S", float("inf"))  # of steps that take long
     chosen = {f"VIDSUM_{name}_PRECISION": precision for name in _COMPUTE if precision}
     variables = mock.patch.dict(os.environ, chosen)
     with argv, no_lines, variables, redirect_stdout(out), redirect_stderr(out), suppress(SystemExit):

@@ -20,6 +20,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from reprlib import Repr
 from typing import Any, get_args
 
@@ -31,6 +32,9 @@ _quoted = Repr()
 _quoted.maxlevel, _quoted.maxstring, _quoted.maxlong, _quoted.maxother = 3, 60, 40, 60
 _MAX_GUESSES, _MAX_LETTERS = 3, 100
 _MIN_LIKENESS = 0.75  # ratio of difflib
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters in names of files that move a terminal's cursor, end a line or turn the direction of text, and
+bytes that are not UTF-8."""
 
 
 class VidsumError(Exception):
@@ -92,6 +96,31 @@ class PackageError(VidsumError):
 
 class OutputError(VidsumError):
     """An output already exists, or cannot be written."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An error as data: class name, one line, and what to do about it."""
+
+    kind: str
+    message: str
+    hint: str | None = None
+
+    @classmethod
+    def of(cls, error: Exception) -> "Problem":
+        """Convert an exception."""
+        if isinstance(error, VidsumError):
+            return cls(type(error).__name__, error.message, error.hint)
+        if isinstance(error, OSError) and error.strerror:  # a fault of the machine, not of vidsum
+            where = f"{error.filename}: " if error.filename else ""
+            return cls(type(error).__name__, redact(f"{where}{error.strerror.lower()}"))
+        text = redact(str(error)) or type(error).__name__
+        return cls(type(error).__name__, f"internal fault: {text}", "run again with -v for the traceback")
+
+
+def printable(text: str) -> str:
+    r"""Return a text for one line of a terminal: control characters as escapes such as `\x1b`."""
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def redact(text: str) -> str:

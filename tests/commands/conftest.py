@@ -32,7 +32,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "home"
     monkeypatch.setenv("VIDSUM_HOME", str(home))
     monkeypatch.setattr("vidsum.commands.config.user_config_path", lambda name: tmp_path / "config")
-    monkeypatch.setattr("vidsum.commands.progress.SLOW_S", float("inf"))  # no lines on a busy machine
+    monkeypatch.setattr("vidsum.io.progress.SLOW_S", float("inf"))  # no lines on a busy machine
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     return home

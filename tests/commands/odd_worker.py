@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from vidsum.commands.workers import _begin
 from vidsum.pipelines import sources
+from vidsum.pipelines.workers import _begin
 
 _probe, _replace = sources.probe, Path.replace
 

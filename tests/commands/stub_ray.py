@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from vidsum.commands.jobs import Task
 from vidsum.commands.result import CommandResult
+from vidsum.pipelines.tasks import Task
 
 
 class RayError(Exception):

@@ -257,7 +257,7 @@ def test_a_symlink_loop_is_one_bad_input_of_a_batch(run: Run, film: Path, loads:
     assert [line["exit_code"] for line in ran.json_lines] == [3, 0]
 
 
-@pytest.mark.parametrize("broken", ["commands.shots.moment_files", "pipelines.sources.probe"])
+@pytest.mark.parametrize("broken", ["commands.shots.plan_files", "pipelines.sources.probe"])
 def test_traceback_of_faults_with_v_only(run: Run, broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("something inside")

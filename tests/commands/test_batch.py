@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from tests.program import Run, check_schema
-from vidsum.commands.progress import Display
-from vidsum.commands.result import View
+from vidsum.io.progress import Display
 from vidsum.pipelines.sources import source_path
 
 COMMANDS = {"extract": (), "shots": (), "summarize": ("--model", "uniform"), "highlights": (), "info": ()}
@@ -72,16 +71,16 @@ def test_the_last_lines_are_a_table_of_what_failed(run: Run, folder: Path) -> No
 
 def test_slow_step_is_reported(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter([0.0, 4.0, 6.0, 7.0, 20.0])
-    monkeypatch.setattr("vidsum.commands.progress.time.monotonic", lambda: next(now))
-    monkeypatch.setattr("vidsum.commands.progress.SLOW_S", 5.0)
-    with Display(View()) as display:
+    monkeypatch.setattr("vidsum.io.progress.time.monotonic", lambda: next(now))
+    monkeypatch.setattr("vidsum.io.progress.SLOW_S", 5.0)
+    with Display() as display:
         report = display.reporter("3/200 film.mp4")
         assert report is not None
         for what in ("reading", "reading", "reading", "reading", "writing"):
             report(what, 1, 10)
         display.end("3/200 film.mp4")
     assert capsys.readouterr().err == "3/200 film.mp4: reading\n"
-    assert Display(View(quiet=True)).reporter("a") is None
+    assert Display(quiet=True).reporter("a") is None
 
 
 def test_bars_on_a_terminal_name_the_input(

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from tests.program import Run
-from vidsum.commands.cluster import _finish_next
+from vidsum.pipelines.cluster import _finish_next
 from vidsum.commands.result import CommandResult
+from vidsum.pipelines.cluster import _finish_next
 
 pytestmark = [
     pytest.mark.deep,
@@ -26,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 LOCAL = """
 import os, sys
 import psutil
-from vidsum.commands import cluster
+from vidsum.pipelines import cluster
 from vidsum.commands.app import main
 
 def watched(*arguments):
@@ -82,7 +83,7 @@ def test_lost_node(run: Run, film: Path, cluster: Any, monkeypatch: pytest.Monke
             cluster.remove_node(nodes[0], allow_graceful=False)
         return number, result
 
-    monkeypatch.setattr("vidsum.commands.cluster._finish_next", lose_the_node)
+    monkeypatch.setattr("vidsum.pipelines.cluster._finish_next", lose_the_node)
     many = run("shots", *films, *options, "--output-dir", "out", "--ray", cluster.address)
     assert len(cluster.worker_nodes) == 1
     assert [line for line in many.out.splitlines() if line[:1] != "{"] == []

@@ -12,16 +12,18 @@ import pytest
 from tests.commands import stub_ray
 from tests.commands.stub_ray import StubRay
 from tests.program import Run
-from vidsum.commands.cluster import on_cluster
-from vidsum.commands.jobs import Queue, Task
+from vidsum.pipelines.cluster import on_cluster
+from vidsum.pipelines.tasks import Queue, Task
 from vidsum.commands.result import CommandResult
+from vidsum.pipelines.cluster import on_cluster
+from vidsum.pipelines.tasks import Queue, Task
 
 TASKS = [Task(number, f"{number}.mp4") for number in range(30)]
 PATHS = [task.path for task in TASKS]
 PRINTING = """
 import os, subprocess, sys
 from threading import Thread
-from vidsum.commands.result import redirect_stdout
+from vidsum.pipelines.cluster import redirect_stdout
 
 def in_thread(text):
     thread = Thread(target=print, args=(text,))
@@ -52,9 +54,15 @@ def _work(task: Task, progress: Any) -> CommandResult:
     raise NotImplementedError
 
 
-def queue(done: list[int]) -> Queue:
+def queue(done: list[int]) -> Queue[CommandResult]:
     """Tasks that the stub answers; it notes those that are done."""
-    return Queue("info", _work, TASKS, lambda _: None, lambda task, _: done.append(task.number))
+    return Queue(
+        _work,
+        TASKS,
+        lambda _: None,
+        lambda task, _: done.append(task.number),
+        lambda task, error: CommandResult.failed("info", task.path, error),
+    )
 
 
 def go_through(address: str = "local", device: str = "cpu") -> tuple[list[str], list[int]]:

@@ -16,16 +16,18 @@ import pytest
 
 from tests.commands import odd_worker
 from tests.program import Run
-from vidsum.commands import workers
-from vidsum.commands.jobs import Queue, Task, Work
+from vidsum.pipelines import workers
+from vidsum.pipelines.tasks import Queue, Task, Work
 from vidsum.commands.outputs import Files
 from vidsum.commands.result import CommandResult
-from vidsum.commands.workers import Worker, in_workers
+from vidsum.pipelines import workers
+from vidsum.pipelines.tasks import Files, Queue, Task, Work
+from vidsum.pipelines.workers import Worker, in_workers
 
 ROOT = Path(__file__).parents[2]
 ODD_PARENT = """
 from tests.commands import odd_worker
-from vidsum.commands import workers
+from vidsum.pipelines import workers
 from vidsum.commands.app import main
 workers._begin = odd_worker.begin
 main()
@@ -65,7 +67,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bytes, bytes]]:
     """Pickled messages to workers: the work, and a task."""
     messages: list[tuple[bytes, bytes]] = []
 
-    def send(self: Worker, work: Work, task: Task, progress: Any) -> CommandResult:
+    def send(self: Worker, work: Work[CommandResult], task: Task, progress: Any) -> CommandResult:
         messages.append((pickle.dumps(work), pickle.dumps(task)))
         return really_send(self, work, task, progress)
 
@@ -184,9 +186,9 @@ def test_workers_share_the_threads(run: Run, film: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("OMP_NUM_THREADS", "6")
     shares = []
 
-    def start(command: str, n_threads: int) -> Worker:
+    def start(n_threads: int) -> Worker:
         shares.append(n_threads)
-        return Worker(command, n_threads)
+        return Worker(n_threads)
 
     monkeypatch.setattr(workers, "Worker", start)
     films = make_films(film, *(f"{letter}.mp4" for letter in "abcd"))
@@ -206,7 +208,8 @@ def test_a_script_without_a_guard_is_run_once(film: Path) -> None:
 
 
 def test_work_that_cannot_be_sent_is_an_error_at_once() -> None:
-    queue = Queue("shots", lambda *_: CommandResult(), [Task(0, "a.mp4")], lambda _: None, lambda *_: None)
+    fail: Any = None
+    queue = Queue(lambda *_: CommandResult(), [Task(0, "a.mp4")], lambda _: None, lambda *_: None, fail)
     with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):
         next(in_workers(queue, 2))
 

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from tests.program import Run
-from vidsum.commands.names import own_names
+from vidsum.pipelines.names import own_names
 from vidsum.io.provenance import identify_file
+from vidsum.pipelines.names import own_names
 from vidsum.results.summary import Summary
 
 
@@ -234,7 +235,7 @@ def test_stem_of_killed_run(run: Run, film: Path, monkeypatch: pytest.MonkeyPatc
     other = film.with_suffix(".mov")
     other.write_bytes(film.read_bytes()[:-9])
     with monkeypatch.context() as context:
-        context.setattr("vidsum.commands.staging.move", lambda *_: os._exit(9))
+        context.setattr("vidsum.pipelines.staging.move", lambda *_: os._exit(9))
         if (child := os.fork()) == 0:
             run("summarize", film, "--copy")
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.program import Run
-from vidsum.commands import progress
-from vidsum.commands.log import start_log
+from vidsum.commands.result import start_log
 from vidsum.errors import InputError
 from vidsum.io.outputs import is_special
+from vidsum.results.batch import BATCH_SCHEMA
 from vidsum.results.load import load, read_document
 
 
@@ -55,7 +55,7 @@ def test_a_batch_summary_replaces_its_own_kind_and_with_overwrite_any(run: Run, 
     run("shots", film, "--summary-json", "all.json", code=1)
     assert Path("all.json").read_text() == "mine"
     run("shots", film, "--summary-json", "all.json", "--overwrite")
-    assert read_document("all.json")["schema"] == progress.BATCH_SCHEMA
+    assert read_document("all.json")["schema"] == BATCH_SCHEMA
 
 
 def test_file_created_during_batch(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,8 +99,8 @@ def test_a_log_on_a_full_disk_is_one_line(run: Run, film: Path) -> None:
 
 
 def test_log_failure_is_reported_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from vidsum.commands import paths
-    from vidsum.commands.log import LOG
+    from vidsum.io import paths
+    from vidsum.commands.result import LOG
 
     paths.begin(())
     start_log(tmp_path / "log")

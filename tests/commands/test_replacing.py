@@ -14,8 +14,8 @@ import pytest
 from tests.grounding.colours import use_colours
 from tests.program import Run
 from tests.speech import stub
-from vidsum.commands import staging
 from vidsum.io.provenance import digest_of
+from vidsum.pipelines import staging
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 

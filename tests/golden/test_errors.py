@@ -80,7 +80,7 @@ def test_error(
     for path in material.iterdir():
         (here / path.name).symlink_to(path)
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
-    monkeypatch.setattr("vidsum.commands.progress.SLOW_S", float("inf"))  # no lines on a busy machine
+    monkeypatch.setattr("vidsum.io.progress.SLOW_S", float("inf"))  # no lines on a busy machine
     for name, value in row.get("variables", {}).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("sys.argv", ["vidsum", *row["arguments"]])

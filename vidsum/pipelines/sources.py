@@ -14,8 +14,9 @@ import numpy as np
 
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
+from vidsum.io.paths import add_copy
 from vidsum.io.text import decode, read_bytes, read_stdin
-from vidsum.io.urls import local_path
+from vidsum.io.urls import Url, is_url, local_path
 from vidsum.results.feature_files import is_feature_file
 from vidsum.results.features import Features
 from vidsum.types import Picture, TimeArray, VideoInfo
@@ -90,6 +91,19 @@ def probe_video(source: VideoPath, extraction: Extraction) -> VideoInfo:
 @lru_cache(maxsize=64)
 def _probe_unchanged(path: str, options: tuple[tuple[str, Any], ...], size: int, mtime_ns: int) -> VideoInfo:
     return probe(path, **dict(options))
+
+
+def copy_of(name: str) -> str:
+    """Return where the copy of a URL is, or will be; other names as they are."""
+    if not is_url(name := local_path(name)):
+        return name
+    from vidsum.pipelines.download import copy_path, is_web
+
+    url = Url(name)
+    if not is_web(name):  # opening it names the fault
+        return url
+    add_copy(path := str(copy_path(url)), url)
+    return path
 
 
 def expand(paths: Iterable[str], *, recursive: bool = False) -> list[str]:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from vidsum.commands.outputs import Files
-from vidsum.commands.paths import require_not_read
-from vidsum.commands.records import FOLDER_RECORD, HINT, add_to_folder, hash_of, is_ours, name_in
 from vidsum.errors import OutputError
 from vidsum.io.outputs import atomic_write, check_target, is_special, make_folder
+from vidsum.io.paths import require_not_read
+from vidsum.pipelines.records import FOLDER_RECORD, HINT, add_to_folder, hash_of, is_ours, name_in
+from vidsum.pipelines.tasks import Files
 
 _STEM_LETTERS = 40
 

@@ -5,23 +5,26 @@ import secrets
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from importlib import import_module
 from ipaddress import ip_address
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Generic, TextIO, TypeVar
 
-from vidsum.commands.jobs import Queue, RemoteWork
-from vidsum.commands.result import CommandResult, redirect_stdout
 from vidsum.errors import UsageError, VidsumError
 from vidsum.io.packages import install_extra_command
 from vidsum.io.urls import is_loopback, is_offline
+from vidsum.pipelines.tasks import Queue, Task, Work
+
+R = TypeVar("R")
 
 _QUIET = {"log_to_driver": False, "logging_level": "ERROR"}
 
 
-def on_cluster(queue: Queue, address: str, device: str) -> Generator[CommandResult, None, None]:
+def on_cluster(queue: Queue[R], address: str, device: str) -> Generator[R, None, None]:
     """Yield the result of each task, in order; the address `local` starts a cluster on this machine."""
     if device.partition(":")[2] not in ("", "0"):
         raise UsageError(f"--device {device}: Ray chooses the GPU of each task", hint="--device cuda")
@@ -30,7 +33,7 @@ def on_cluster(queue: Queue, address: str, device: str) -> Generator[CommandResu
         run = ray.remote(num_cpus=1, num_gpus=n_gpus, max_retries=3, max_calls=0)(RemoteWork.run)
         work = ray.put(RemoteWork.of(queue.work))
         running = {run.remote(work, task): position for position, task in enumerate(queue.tasks)}
-        early: dict[int, CommandResult] = {}
+        early: dict[int, R] = {}
         for position, task in enumerate(queue.tasks):
             if position not in early and (report := queue.progress_of(task)):
                 report("waiting for the cluster", 0, 0)
@@ -40,7 +43,7 @@ def on_cluster(queue: Queue, address: str, device: str) -> Generator[CommandResu
                 yield early.pop(position)
 
 
-def _finish_next(ray: Any, queue: Queue, running: dict[Any, int]) -> tuple[int, CommandResult]:
+def _finish_next(ray: Any, queue: Queue[R], running: dict[Any, int]) -> tuple[int, R]:
     """Wait for any task; return its position and result."""
     try:
         (reference, *_), _ = ray.wait([*running])
@@ -48,11 +51,11 @@ def _finish_next(ray: Any, queue: Queue, running: dict[Any, int]) -> tuple[int, 
         sys.exit(128 + signal.SIGTERM)
     task = queue.tasks[position := running.pop(reference)]
     try:
-        result = ray.get(reference)
+        result: R = ray.get(reference)
     except ray.exceptions.RayError as error:
         fault = f"{task.path}: failed on the cluster ({str(error).strip().splitlines()[-1]})"
         hint = "inputs, outputs and the current folder must have the same paths on all nodes"
-        result = CommandResult.failed(queue.command, task.path, VidsumError(fault, hint))
+        result = queue.fail(task, VidsumError(fault, hint))
     queue.finish(task, result)
     return position, result
 
@@ -94,3 +97,65 @@ def _join(ray: Any, address: str) -> None:
     except (OSError, OverflowError, ValueError, ray.exceptions.RayError) as error:
         fault = f"no Ray cluster at {address} ({str(error).splitlines()[0]})"
         raise UsageError(fault, hint="ray start --head") from error
+
+
+@dataclass(frozen=True)
+class RemoteWork(Generic[R]):
+    """Work for other machines, with the folder and the variables that it needs there."""
+
+    work: Work[R]
+    folder: str
+    environment: dict[str, str]
+
+    @classmethod
+    def of(cls, work: Work[R]) -> "RemoteWork[R]":
+        """Take the current folder and the variables of vidsum."""
+        variables = {name: value for name, value in os.environ.items() if name.startswith("VIDSUM_")}
+        return cls(work, os.getcwd(), variables)  # noqa: PTH109
+
+    def run(self, task: Task) -> R:
+        """Run a task, in a process that keeps its models for the next one."""
+        os.chdir(self.folder)
+        os.environ.update(self.environment)
+        return self.work(task, None)
+
+
+class RedirectedStdout:
+    """A stand-in for `sys.stdout`: the main thread prints to it within `open`; the rest goes to stderr."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self._is_open = stream, False
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Let the main thread print to stdout."""
+        self._is_open = True
+        try:
+            yield
+        finally:
+            self._is_open = False
+
+    def __getattr__(self, name: str) -> Any:
+        is_result = self._is_open and threading.current_thread() is threading.main_thread()
+        return getattr(self._stream if is_result else sys.stderr, name)
+
+
+@contextmanager
+def redirect_stdout() -> Iterator[RedirectedStdout]:
+    """Keep stdout for results: what other threads, C++ and started processes print goes to stderr."""
+    stream, saved = sys.stdout, None
+    with suppress(OSError, ValueError):  # a notebook has no file descriptors
+        out, err = stream.fileno(), sys.stderr.fileno()
+        stream.flush()
+        saved = os.fdopen(os.dup(out), "w", encoding=stream.encoding, errors=stream.errors)
+        os.dup2(err, out)
+    redirected = RedirectedStdout(saved or stream)
+    sys.stdout = redirected
+    try:
+        yield redirected
+    finally:
+        sys.stdout = stream
+        if saved:
+            os.dup2(saved.fileno(), out)
+            with suppress(OSError):  # the reader has gone
+                saved.close()

@@ -1,17 +1,25 @@
-"""Names that outputs take from their sources."""
+"""Names that outputs take from their sources, and checks of these before any work."""
 
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from glob import escape
 from pathlib import Path, PurePath
+from string import Formatter
 from typing import Any
 
-from vidsum.commands.legacy import read_mark
-from vidsum.commands.paths import url_of
-from vidsum.errors import InputError, UsageError
-from vidsum.io.outputs import shortened, stems_of
+from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.io.outputs import check_name, make_folder, shortened, stems_of
+from vidsum.io.paths import register_input, register_output, url_of
 from vidsum.io.text import STDIN, read_json
+from vidsum.pipelines.legacy import read_mark
+from vidsum.pipelines.tasks import Files
+
+_FIELDS = ("stem", "name", "suffix", "parent", "n")
+"""Fields of `--output`: parts of the input's name and folder, and its number in the batch, from 1."""
+_FORM = re.compile(r"(0?[1-9]d?)?")
+"""How a field may be padded, as in {n:04}: at most nine places."""
 
 
 def own_names(sources: Sequence[str], target: Callable[[str, str], Path]) -> dict[str, Path]:
@@ -116,7 +124,7 @@ def _parts(source: str) -> tuple[str, str]:
     return path, video
 
 
-def fields_of(source: str, number: int) -> dict[str, object]:
+def _fields_of(source: str, number: int) -> dict[str, object]:
     """Return the values of a template's fields for a source and its number in the batch."""
     names = {"stem": stem_of(source), "name": _name_of(source), "suffix": Path(_parts(source)[0]).suffix}
     return {**names, "parent": folder_of(source).name, "n": number}
@@ -138,3 +146,85 @@ def own_folders(sources: Sequence[str]) -> dict[str, str]:
     except ValueError:  # they are on several drives
         return {}
     return {source: os.path.relpath(folder, common) for source, folder in folders.items()}
+
+
+def require_suffix(path: Path, suffixes: Sequence[str]) -> None:
+    """Raise a UsageError unless a file has one of the suffixes."""
+    if path.suffix not in suffixes:
+        hint = f"-o {path.with_suffix(suffixes[0])}" if path.name else None
+        raise UsageError(f"{path}: output must end in {_listed(suffixes)}", hint=hint)
+
+
+def _listed(words: Sequence[str]) -> str:
+    """`a, b or c`."""
+    return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def check_outputs(source: str, outputs: Sequence[Path], *, make_folders: bool = False) -> None:
+    """Make sure, before any work, that a source's outputs are its own and can be written.
+
+    Args:
+        source: an input, or what else the outputs are made of.
+        outputs: the files.
+        make_folders: make the folders that do not exist.
+
+    Raises:
+        UsageError: the command reads an output, or writes it for another source or option too.
+        OutputError: the folder of an output is not there, or cannot be made.
+    """
+    register_input(source)
+    for path in outputs:
+        check_name(path)
+        owner = register_output(path, source)
+        if owner == source:
+            raise UsageError(f"{path}: two outputs of {source} have this name", hint="leave out one of them")
+        if owner is not None and os.path.realpath(owner) != os.path.realpath(source):
+            fault = f"{owner} and {source} would both be written to {path}"
+            raise UsageError(fault, hint=_apart(source, owner, path.suffix))
+    for path in outputs:
+        if make_folders:
+            make_folder(path.parent)
+        elif not path.parent.is_dir():
+            raise OutputError(f"{path}: no folder {path.parent}", hint=f"mkdir -p {path.parent}")
+
+
+def _apart(source: str, other: str, suffix: str) -> str:
+    """Return the option that keeps the outputs of two inputs of the same name apart."""
+    if suffix == ".edl":  # Kodi looks for the name of the video
+        return "rename one of them"
+    if folder_of(source) == folder_of(other):
+        return f"-o '{{name}}{suffix}'"
+    return f"-o '{{parent}}_{{stem}}{suffix}', or --output-dir FOLDER"
+
+
+def fill_template(output: str, source: str, number: int, suffix: str) -> Path:
+    """Return the output of one source: a template with its fields filled in."""
+    try:
+        for _, name, form, conversion in Formatter().parse(output):
+            if name is not None and (name not in _FIELDS or conversion or not _FORM.fullmatch(form or "")):
+                raise ValueError
+        return Path(output.format(**_fields_of(source, number)))
+    except (ValueError, LookupError) as error:
+        raise UsageError(
+            f"{output}: braces must hold {', '.join(_FIELDS[:-1])} or {_FIELDS[-1]}",
+            hint=f"-o '{{parent}}_{{stem}}{suffix}'",
+        ) from error
+
+
+def find_clip_faults(targets: Mapping[str, Files]) -> Iterator[tuple[str, UsageError]]:
+    """Yield sources whose clips have the names of those of another source, or of an input."""
+    from vidsum.pipelines.clips import video_stem
+
+    owners: dict[tuple[str, str], str] = {}
+    for source, files in targets.items():
+        assert files.clip_folder is not None
+        place = (os.path.realpath(files.clip_folder), files.clip_stem)
+        if (owner := owners.setdefault(place, source)) != source:
+            fault = f"{owner} and {source} would have the same clips in {files.clip_folder}"
+            yield source, UsageError(fault, "-o '{parent}_{stem}_moments.json', or --clips without a folder")
+    for source in targets:
+        folder, name = os.path.split(os.path.realpath(source))
+        place = (folder, video_stem(name.removesuffix(".mp4")) or "")
+        if name.endswith(".mp4") and place in owners:
+            fault = f"{source}: has the name of a clip to be written of {owners[place]}"
+            yield owners[place], UsageError(fault, "--clips-dir FOLDER")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from vidsum.errors import UsageError
 from vidsum.io.outputs import is_special
-from vidsum.io.urls import Url, is_url, local_path
+from vidsum.io.urls import Url
 
 _OTHER_NAME = "-o FILE, or --output-dir FOLDER"
 _Key = str | tuple[int, int]
@@ -38,19 +38,9 @@ def url_of(path: str) -> Url | None:
     return _current().urls.get(path)
 
 
-def copy_of(name: str) -> str:
-    """Return where the copy of an address is, or will be; other names as they are."""
-    name = local_path(name)
-    if not is_url(name):
-        return name
-    from vidsum.pipelines.download import copy_path, is_web
-
-    url = Url(name)
-    if not is_web(name):  # opening it names the fault
-        return url
-    path = str(copy_path(url))
+def add_copy(path: str, url: Url) -> None:
+    """Note that an input is the copy of a URL in the cache."""
     _current().urls[path] = url
-    return path
 
 
 def begin(named: Iterable[tuple[str, object]]) -> RunPaths:

@@ -16,10 +16,10 @@ from typing import Any
 
 from filelock import FileLock
 
-from vidsum.commands import legacy
-from vidsum.commands.outputs import Files
 from vidsum.errors import InputError, OutputError
 from vidsum.io.outputs import atomic_write, check_name
+from vidsum.pipelines import legacy
+from vidsum.pipelines.tasks import Files
 
 HINT = "--overwrite, or -o FILE"
 FOLDER_RECORD = ".vidsum.json"

@@ -5,7 +5,6 @@ in their folder, and while files were written, a mark `.NAME.unfinished` had the
 """
 
 import re
-import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -17,10 +16,6 @@ from vidsum.io.text import read_bytes
 _NOTES = ".vidsum.sha256"
 _NOTES_HEAD = b"# SHA-256 of files that vidsum wrote here"
 _MAX_NOTED_BYTES = 1 << 26
-_PNG_HEAD_BYTES = 33
-"""Signature and first chunk, IHDR; the label follows."""
-_PNG_LABEL = b"tEXtComment\0"
-_SVG_LABEL = re.compile(r"<!-- label: (.*) -->\n\Z")
 _KEY_FRAME = re.compile(r"\d{2,}_\d+\.\d\ds\.jpg")
 _LABELLED = (".mp4", ".png", ".svg", ".mkv", ".mov", ".m4v")
 
@@ -71,19 +66,7 @@ def read_label(path: Path) -> str | None:
     """Return the label of a picture or video; None if it has none."""
     from vidsum.pipelines import export
 
-    if path.suffix not in (".png", ".svg"):
-        return export.read_label(path) if path.suffix in _LABELLED else None
-    try:
-        if path.suffix == ".svg":
-            match = _SVG_LABEL.search(path.read_text("utf-8"))
-            return match[1] if match else None
-        with path.open("rb") as file:
-            file.seek(_PNG_HEAD_BYTES)
-            (length,) = struct.unpack(">I", file.read(4))
-            content = file.read(4 + length) if length < 1024 else b""
-    except (OSError, ValueError, struct.error):
-        return None
-    return content.removeprefix(_PNG_LABEL).decode("latin-1") if content.startswith(_PNG_LABEL) else None
+    return export.read_label(path) if path.suffix in _LABELLED else None
 
 
 def read_mark(record: Path) -> tuple[str, str] | None:

@@ -19,20 +19,21 @@ from contextlib import suppress
 from contextvars import ContextVar
 from multiprocessing.context import SpawnContext, SpawnProcess
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from vidsum.commands.jobs import Queue, Task, Work
-from vidsum.commands.result import CommandResult
 from vidsum.device import n_threads, use_one_arena
 from vidsum.errors import VidsumError
+from vidsum.pipelines.tasks import Queue, Task, Work
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from vidsum.types import Progress
 
+R = TypeVar("R")
 
-def in_workers(queue: Queue, jobs: int) -> Generator[CommandResult, None, None]:
+
+def in_workers(queue: Queue[R], jobs: int) -> Generator[R, None, None]:
     """Yield the result of each task, in order."""
     crew, threads = _Crew(queue, jobs), ThreadPoolExecutor(jobs, initializer=_block_interrupts)
     try:
@@ -50,21 +51,24 @@ def _block_interrupts() -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
-class _Crew:
+class _Crew(Generic[R]):
     """A worker for each thread of the parent."""
 
-    def __init__(self, queue: Queue, jobs: int) -> None:
+    def __init__(self, queue: Queue[R], jobs: int) -> None:
         self._queue, self._n_threads = queue, max(1, n_threads() // jobs)
         self._current = threading.local()
         self._workers: list[Worker] = []
         self._lock = threading.Lock()
         self._is_stopped = False
 
-    def run(self, task: Task) -> CommandResult:
+    def run(self, task: Task) -> R:
         """Run a task in the worker of this thread."""
-        result = self._worker().run(self._queue.work, task, self._queue.progress_of(task))
-        if self._is_stopped and result.errors:  # it did not fail: it was stopped
-            raise RuntimeError("the workers have been stopped")
+        try:
+            result = self._worker().run(self._queue.work, task, self._queue.progress_of(task))
+        except VidsumError as error:
+            if self._is_stopped:  # it did not fail: it was stopped
+                raise RuntimeError("the workers have been stopped") from error
+            result = self._queue.fail(task, error)
         self._queue.finish(task, result)
         return result
 
@@ -84,7 +88,7 @@ class _Crew:
             with self._lock:
                 if self._is_stopped:
                     raise RuntimeError("the workers have been stopped")
-                worker = self._current.worker = Worker(self._queue.command, self._n_threads)
+                worker = self._current.worker = Worker(self._n_threads)
                 self._workers.append(worker)
         return worker
 
@@ -125,15 +129,14 @@ class _Spawn(SpawnContext):
 class Worker:
     """A process that runs tasks, one after the other."""
 
-    def __init__(self, command: str, n_threads: int) -> None:
+    def __init__(self, n_threads: int) -> None:
         self.is_lost = self._is_busy = False
-        self._command = command
         self._context = _Spawn()
         self._pipe, self._worker_end = self._context.Pipe()
         self._pool = ProcessPoolExecutor(1, self._context, _begin, (self._worker_end, n_threads))
 
-    def run(self, work: Work, task: Task, progress: "Progress | None") -> CommandResult:
-        """Return the result of a task; a failed one if the process ends."""
+    def run(self, work: Work[R], task: Task, progress: "Progress | None") -> R:
+        """Return the result of a task. Raises VidsumError: the process ended."""
         self._is_busy = True
         try:
             # pickled here: the pool would not say that it cannot
@@ -142,12 +145,12 @@ class Worker:
             while (step := self._pipe.recv()) is not None:
                 if progress is not None:
                     progress(*step)
-            result = future.result()
+            result: R = future.result()
             self._is_busy = False
             return result
-        except (BrokenProcessPool, EOFError, OSError):
+        except (BrokenProcessPool, EOFError, OSError) as error:
             self.stop()
-            return CommandResult.failed(self._command, task.path, self._fault(task.path))
+            raise self._fault(task.path) from error
 
     def close(self) -> None:
         """Ask the process to end, in the middle of a task too: it leaves no partial files."""
@@ -206,12 +209,12 @@ def _exit(signum: int, frame: object) -> None:
     sys.exit(128 + signum)
 
 
-def _run(work: bytes, task: Task, reports: bool) -> CommandResult:
+def _run(work: bytes, task: Task, reports: bool) -> Any:
     """Run a task. None on the pipe is the end of its progress."""
     pipe = _pipe.get()
     try:
         signal.signal(signal.SIGTERM, _exit)
-        result: CommandResult = pickle.loads(work)(task, _reporter(pipe) if reports else None)
+        result = pickle.loads(work)(task, _reporter(pipe) if reports else None)
     except SystemExit as stopped:  # the pool would catch it and go on
         sys.stderr.flush()
         os._exit(int(stopped.code or 0))

@@ -8,17 +8,16 @@ file is either the old one or the new one, and recorded as such. Files of other 
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from vidsum.commands import legacy, staging
-from vidsum.commands.outputs import Files, Outputs
-from vidsum.commands.records import Earlier, add_to_folder, forget_in_folder, hash_of, lock, name_in
-from vidsum.commands.result import CommandResult
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval
 from vidsum.options import as_record, leaves
+from vidsum.pipelines import legacy, staging
+from vidsum.pipelines.records import Earlier, add_to_folder, forget_in_folder, hash_of, lock, name_in
+from vidsum.pipelines.tasks import Files
 from vidsum.shots.settings import ShotSettings
 from vidsum.summary.settings import Selection
 from vidsum.video.settings import Clips
@@ -31,20 +30,22 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Any)
 
 
+def _write_nothing(result: Any, files: Files) -> Iterable[str]:
+    return ()
+
+
 @dataclass(frozen=True)
 class Saving(Generic[R]):
-    """How a command makes, writes and prints the result of one input."""
+    """Functions that make, read and write the result of one input."""
 
     provenance: Mapping[str, Any]
     run: Callable[[], R]
-    document: Callable[[R, Collection[str]], dict[str, Any]]
-    """Returns a result as JSON, with the optional parts that were requested or are among some keys."""
-    write: Callable[[R, Files], Iterable[str]]
-    """Writes all files but the record, and returns warnings."""
-    answer: Callable[[R, str], CommandResult]
-    """Lines and a table for people; the text names the files."""
     load: Callable[[Mapping[str, Any]], R]
     """Returns the result of a document."""
+    write: Callable[[R, Files], Iterable[str]] = _write_nothing
+    """Writes all files but the record, and returns warnings."""
+    document: Callable[[R, Collection[str]], dict[str, Any]] = lambda result, _: result.to_dict()
+    """Returns a result as JSON, with the optional parts that were requested or are among some keys."""
     select: Callable[[R], R | None] = lambda result: result
     """Returns the part of an earlier result that was requested; None if it lacks some of it."""
     merge: Callable[[R, R], R] | None = None
@@ -55,16 +56,30 @@ class Saving(Generic[R]):
     """See `vidsum.video.settings.Encoding.tag`."""
 
 
-def save_result(files: Files, saving: Saving[R], outputs: Outputs) -> CommandResult:
+@dataclass(frozen=True)
+class Saved(Generic[R]):
+    """A result whose files were written, or found up to date."""
+
+    result: R
+    document: Mapping[str, Any]
+    """Its requested part, as JSON."""
+    names: str
+    """The files, in words."""
+    clips: Sequence[Path]
+    messages: tuple[str, ...]
+    is_new: bool
+
+
+def save_result(files: Files, saving: Saving[R], *, overwrite: bool) -> Saved[R]:
     """Return the result of one input after its files were written, or found up to date.
 
     Raises OutputError: a file exists that vidsum did not write or that was changed since.
     """
     earlier = Earlier.read(files)
     is_same = _is_same(earlier, saving)
-    if is_same and not outputs.overwrite and (unchanged := _unchanged(files, saving, earlier)):
+    if is_same and not overwrite and (unchanged := _unchanged(files, saving, earlier)):
         return unchanged
-    if not outputs.overwrite:
+    if not overwrite:
         earlier.require_ours([files.record, *files.all])
     result, note = saving.run(), ""
     part = saving.document(result, ())
@@ -74,28 +89,24 @@ def save_result(files: Files, saving: Saving[R], outputs: Outputs) -> CommandRes
             earlier = Earlier.read(files)  # another process may have added to it
             is_same = _is_same(earlier, saving) and set(earlier.keys) >= set(part)
             note = "" if is_same or not earlier.keys else "; replaced earlier queries, of other settings"
-        is_added_to = is_same and (saving.merge or not outputs.overwrite)
+        is_added_to = is_same and (saving.merge or not overwrite)
         document, clips = _whole(result, saving, earlier) if is_added_to else part, files.clips(part)
-        if not outputs.overwrite:
+        if not overwrite:
             earlier.require_ours([files.record, *clips])
-        fresh = _fresh(files, clips, saving, earlier) if is_same and not outputs.overwrite else []
+        fresh = _fresh(files, clips, saving, earlier) if is_same and not overwrite else []
         staged = stack.enter_context(staging.stage(files, clips, fresh))
         messages = staged.write(lambda shadow: saving.write(result, shadow))
         produced = staged.produced()
-        if not outputs.overwrite:
+        if not overwrite:
             earlier.require_ours(produced)
         staging.require_not_inputs(produced)
         has_changed = document != earlier.document or any(map(staging.differs, produced, produced.values()))
-        is_new = outputs.overwrite or has_changed
+        is_new = overwrite or has_changed
         carried = _carry(earlier, saving, document) if is_same else {}
         n_removed = _publish(files, document, produced, earlier, carried) if is_new else 0
     names = _names(files, clips) + (f"; removed {n_removed} of the earlier result" if n_removed else "")
-    answer = saving.answer(result, names + note)
-    warnings = dict.fromkeys([*part["warnings"], *messages])  # reader and writer may warn of the same
-    state: dict[str, Any] = {} if is_new else {"up_to_date": True}
-    data = {**state, **files.facts(clips), **part}
-    lines = answer.lines if is_new else _mark_unchanged(answer.lines)
-    return replace(answer, data=data, lines=lines, messages=tuple(warnings))
+    messages = list(dict.fromkeys([*part["warnings"], *messages]))  # reader and writer may warn of the same
+    return Saved(result, part, names + note, clips, tuple(messages), is_new)
 
 
 def _is_same(earlier: Earlier, saving: Saving[R]) -> bool:
@@ -118,8 +129,8 @@ def _with_defaults(provenance: Mapping[str, Any]) -> dict[str, Any]:
     return {**provenance, **filled}
 
 
-def _unchanged(files: Files, saving: Saving[R], earlier: Earlier) -> CommandResult | None:
-    """Return the answer in an earlier record, if its files are those requested; else None."""
+def _unchanged(files: Files, saving: Saving[R], earlier: Earlier) -> Saved[R] | None:
+    """Return the result in an earlier record, if its files are those requested; else None."""
     assert earlier.document is not None
     whole = saving.load(earlier.document)
     part = saving.select(whole)
@@ -133,10 +144,8 @@ def _unchanged(files: Files, saving: Saving[R], earlier: Earlier) -> CommandResu
         return None
     if earlier.is_legacy:
         _publish(files, earlier.document, {}, earlier, earlier.current())
-    answer = saving.answer(part, _names(files, clips))
-    lines = _mark_unchanged(answer.lines)
-    data = {"up_to_date": True, **files.facts(clips), **document}
-    return replace(answer, data=data, lines=lines, messages=tuple(earlier.document["warnings"]))
+    messages = tuple(earlier.document["warnings"])
+    return Saved(part, document, _names(files, clips), clips, messages, is_new=False)
 
 
 def _fresh(files: Files, clips: Sequence[Path], saving: Saving[R], earlier: Earlier) -> list[Path]:
@@ -207,21 +216,11 @@ def _carry(earlier: Earlier, saving: Saving[R], document: Mapping[str, Any]) -> 
     return {name: sha256 for name, sha256 in current.items() if name.endswith(".mp4")}  # plots show all
 
 
-def _mark_unchanged(lines: tuple[str, ...]) -> tuple[str, ...]:
-    return (*lines[:-1], f"{lines[-1]} (unchanged)") if lines else ()
-
-
 def _names(files: Files, clips: Sequence[Path]) -> str:
     names = ", ".join(map(str, files.all))
     if clips:
         names += f" and {len(clips)} clip{'s' if len(clips) > 1 else ''} in {files.clip_folder}"
     return names
-
-
-def document_result(result: R, *, in_table: bool = False) -> CommandResult:
-    """Return a result for stdout: its document, unless all results go into one table."""
-    document = result.to_dict()
-    return CommandResult(data=document, document=None if in_table else document, messages=result.warnings)
 
 
 def write_moments(
@@ -244,14 +243,3 @@ def write_moments(
         yield from export.write_plot(result, files.named["plot"])
     if "sheet" in files.named:
         export.write_sheet(result, files.named["sheet"])
-
-
-def existing(files: Files) -> CommandResult | None:
-    """Return the result of an input that `--skip-existing` skips, as all its files exist; else None.
-
-    Clips are not considered: their number depends on the result.
-    """
-    if not all(path.exists() for path in (*files.all, *files.derived)):
-        return None
-    names = ", ".join(map(str, files.all))
-    return CommandResult(data={"skipped": True, **files.facts()}, lines=(f"{names}: exists, skipped",))

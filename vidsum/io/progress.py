@@ -1,0 +1,100 @@
+"""Progress of steps: on a terminal each has a bar, elsewhere one that takes long gets a line on stderr."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from threading import TIMEOUT_MAX, Lock, Timer
+from typing import TYPE_CHECKING
+
+from vidsum.errors import printable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
+    from vidsum.types import Progress
+
+SLOW_S = 5.0
+"""Without a terminal, steps that take longer are printed as a line."""
+
+
+class Display:
+    """Progress bars or lines for one or several inputs, unless quiet. Use it in a `with`."""
+
+    def __init__(self, *, quiet: bool = False, log: "Callable[[str], None] | None" = None) -> None:
+        self._is_quiet, self._log = quiet, log
+        self._bars: Bars | None = None if quiet or not sys.stderr.isatty() else _make_bars()
+        self._tasks: dict[tuple[str, str], TaskID] = {}
+        self._started: dict[str, float] = {}
+        """When each step began, by its name with its input."""
+        self._timers: dict[str, Timer] = {}
+        """By label of the input: prints the current step if it reports nothing more."""
+        self._printed = set[str]()
+        self._lock = Lock()  # a batch may have a thread for each of several inputs
+
+    def __enter__(self) -> "Display":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for label in [*self._timers]:
+            self.end(label)
+        if self._bars is not None:
+            self._bars.stop()
+
+    def reporter(self, label: str) -> "Progress | None":
+        """Return the function that reports the progress of an input; `label` precedes the names of steps."""
+        return None if self._is_quiet and self._log is None else partial(self._report, label)
+
+    def end(self, label: str) -> None:
+        """Remove the bars of an input."""
+        if timer := self._timers.pop(label, None):
+            timer.cancel()
+        with self._lock:
+            for key in [key for key in self._tasks if key[0] == label]:
+                task = self._tasks.pop(key)
+                if self._bars is not None:
+                    self._bars.remove_task(task)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Hide the bars while something is printed."""
+        with self._lock:
+            if self._bars is not None:
+                self._bars.stop()
+            yield
+
+    def _report(self, label: str, step: str, done: float, total: float) -> None:
+        name, now = printable(f"{label}: {step}" if label else step), time.monotonic()
+        is_new, started = name not in self._started, self._started.setdefault(name, now)
+        if is_new and self._log:
+            self._log(name)
+        if self._bars is not None:
+            with self._lock:
+                if (key := (label, step)) not in self._tasks:
+                    self._tasks[key] = self._bars.add_task(name, total=total or None)
+                self._bars.start()
+                self._bars.update(self._tasks[key], completed=done, total=total or None)
+        elif not self._is_quiet:
+            if is_new:
+                self.end(label)  # the step before
+                timer = self._timers[label] = Timer(min(SLOW_S, TIMEOUT_MAX), self._print, (name,))
+                timer.daemon = True
+                timer.start()
+            if now - started > SLOW_S:
+                self._print(name)
+
+    def _print(self, name: str) -> None:
+        if name not in self._printed:
+            self._printed.add(name)
+            print(name, file=sys.stderr, flush=True)
+
+
+def _make_bars() -> "Bars":
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    text = TextColumn("{task.description}", markup=False)
+    columns = (text, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)

@@ -1,0 +1,100 @@
+"""Exports of a result next to its JSON: timelines, lists, a page, previews; one table of several results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vidsum.io.outputs import make_folder
+from vidsum.pipelines.records import is_ours
+from vidsum.pipelines.staging import save_bytes, save_text
+
+if TYPE_CHECKING:
+    from vidsum.results.cuts import Cutting
+    from vidsum.results.settings import ExportName, MediaPaths
+    from vidsum.video.settings import PreviewFormat
+
+
+def export_targets(
+    formats: Sequence[ExportName], record: Path, source: str, *, page: bool, previews: bool
+) -> dict[str, Path]:
+    """Return the file of each export of a result, by kind: a format, `html` or `previews` (a folder)."""
+    from vidsum.results.formats import FORMATS, PROGRAMS
+
+    targets = {}
+    for kind in dict.fromkeys(PROGRAMS.get(name, name) for name in formats):
+        # Kodi looks for its file next to the video
+        base = Path(source) if kind == "kodi" else record
+        targets[kind] = base.with_suffix(".edl" if kind == "kodi" else FORMATS[kind].ending)
+    if page:
+        targets["html"] = record.with_suffix(".html")
+    if previews:
+        targets["previews"] = record.with_name(f"{record.stem}_previews")
+    return targets
+
+
+def check_export(kind: str, source: str, target: Path, media: MediaPaths) -> None:
+    """Raise a UsageError where a format cannot express a source, or name its path."""
+    from vidsum.pipelines.sources import has_pictures
+    from vidsum.pipelines.timelines import require_expressible, require_nameable
+
+    if kind not in ("html", "previews"):
+        require_expressible(kind, has_video=has_pictures(source))
+        require_nameable(kind, source, target, media)
+
+
+def write_export(
+    result: Cutting,
+    record: Path,
+    kind: str,
+    target: Path,
+    media: MediaPaths,
+    preview: PreviewFormat | None,
+    *,
+    overwrite: bool,
+) -> tuple[str, tuple[str, ...]]:
+    """Write an export of the result in a record; return a line about it, and warnings."""
+    from vidsum.pipelines.report import report_text
+    from vidsum.pipelines.timelines import timeline_text
+
+    if kind == "previews" and preview:
+        return _write_previews(result, record, target, preview, overwrite=overwrite), ()
+    if kind == "html":
+        text, warnings = report_text([(str(record), result)], target)
+    else:
+        text, warnings = timeline_text(result, kind, target, media)
+    return save_text(text, target, overwrite=overwrite), warnings
+
+
+def _write_previews(
+    result: Cutting, record: Path, folder: Path, format: PreviewFormat, *, overwrite: bool
+) -> str:
+    """Write a preview of each segment, remove outdated ones; return a line about them."""
+    from vidsum.pipelines.export import is_preview, iter_previews
+
+    states = {}
+    for name, content in iter_previews(result, format):
+        make_folder(folder)
+        states[name] = save_bytes(content, folder / name, overwrite=overwrite, folder=record.parent)
+    for path in list(folder.glob(f"*.{format}")):
+        if path.name not in states and is_preview(path.name) and is_ours(path, record.parent):
+            path.unlink()
+    state = "" if any(states.values()) else " (unchanged)"
+    return f"{len(states)} preview{'' if len(states) == 1 else 's'} in {folder}{state}"
+
+
+def save_table(results: Sequence[Cutting], path: Path, *, overwrite: bool) -> tuple[int, str]:
+    """Write the moments or shots of several results as one CSV; return the number of rows, and a line.
+
+    Raises OutputError: see `save_text`.
+    """
+    from vidsum.results.clock import to_player_time
+    from vidsum.results.cuts import cuts_of
+    from vidsum.results.lists import to_csv
+
+    rows = [cut for result in results for cut in cuts_of(to_player_time(result))]
+    line = save_text(to_csv(rows), path, overwrite=overwrite)
+    n_rows = f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
+    n_videos = f"{len(results)} video{'' if len(results) == 1 else 's'}"
+    return len(rows), f"{line}: {n_rows}, {n_videos}"
