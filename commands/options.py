@@ -5,7 +5,7 @@
     @command(app)
     def shots(sources: Sources, outputs: Outputs, shots: ShotSettings, view: View) -> None: ...
 
-The command gets the settings, made from the command line, the environment and a configuration file.
+The command gets settings made from the command line, the environment and a file, and may return its result.
 `Annotated[Mapping[str, Any], Chosen(MRNetSettings)]` gets only the chosen values, by name; a preset has the
 rest.
 """
@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import MISSING, dataclass, is_dataclass, replace
+from functools import partial
 from itertools import pairwise
 from keyword import iskeyword
 from pathlib import Path
@@ -25,7 +26,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo
 
 from vidsum.commands.config import Choices, has_flag, name_settings
-from vidsum.commands.result import start_log
+from vidsum.commands.result import CommandResult, run_alone, start_log
 from vidsum.errors import UsageError, VidsumError, did_you_mean
 from vidsum.io import paths
 from vidsum.options import ADVANCED, Leaf, build, item_of, leaves, required
@@ -39,7 +40,7 @@ _MAX_METAVAR = 12
 _ALL = "vidsum.help_all"
 """Key in a context's `meta`: show the advanced options too."""
 
-F = TypeVar("F", bound=Callable[..., None])
+F = TypeVar("F", bound=Callable[..., CommandResult | None])
 
 Sources = Annotated[
     list[str],
@@ -188,14 +189,14 @@ def _show_all(ctx: typer.Context, value: bool) -> None:
         raise typer.Exit()
 
 
-def _flatten(function: Callable[..., None]) -> Callable[..., None]:
+def _flatten(function: Callable[..., Any]) -> Callable[..., None]:
     """Return the function with a parameter for each option, as Typer reads it."""
     hints = inspect.get_annotations(function)
-    hints.pop("return", None)
+    returns = hints.pop("return", None)
     groups = {name: [*_leaves(hint)] for name, hint in hints.items()}
     all_leaves = [leaf for group in groups.values() for leaf in group]
-    command = function.__name__.rstrip("_")
-    flags = sorted((leaf for leaf in all_leaves if has_flag(leaf, command)), key=_place(all_leaves))
+    is_offered = partial(has_flag, command=function.__name__.rstrip("_"))
+    flags = sorted(filter(is_offered, all_leaves), key=_place(all_leaves))
 
     def call(ctx: typer.Context, **words: Any) -> None:
         try:
@@ -206,9 +207,8 @@ def _flatten(function: Callable[..., None]) -> Callable[..., None]:
 
     def run(ctx: typer.Context, **words: Any) -> None:
         choices = Choices(ctx, all_leaves, {leaf.parameter: words.pop(_name(leaf)) for leaf in flags})
-        positional = [("", word) for word in words.values()]
         read = [(leaf.flags[0], choices.of(leaf)) for leaf in all_leaves if not leaf.option.writes]
-        paths.begin([*positional, *read])
+        paths.begin([*(("", word) for word in words.values()), *read])
         arguments: dict[str, Any] = {}
         for name, group in groups.items():
             chosen = {leaf.name: value for leaf in group if (value := choices.of(leaf)) is not None}
@@ -218,7 +218,11 @@ def _flatten(function: Callable[..., None]) -> Callable[..., None]:
                 arguments[name] = []
         if log_file := arguments["view"].log_file:
             start_log(log_file)
-        function(**arguments)
+        if returns is CommandResult:
+            path = ctx.command_path.removeprefix("vidsum ")
+            run_alone(path, arguments["view"], partial(function, **arguments))
+        else:
+            function(**arguments)
 
     keyword_only = inspect.Parameter.KEYWORD_ONLY
     parameters = [
@@ -305,7 +309,7 @@ def _escape(text: str) -> str:
     return re.sub(r"(\\*)\[", r"\1\1\\[", text)
 
 
-def _arguments(function: Callable[..., None]) -> dict[str, Any]:
+def _arguments(function: Callable[..., Any]) -> dict[str, Any]:
     """Return the Typer arguments of a function by the name of its parameter."""
     notes = {
         name: getattr(hint, "__metadata__", ()) for name, hint in inspect.get_annotations(function).items()

@@ -7,7 +7,7 @@ import typer
 
 from vidsum.commands.export import Results
 from vidsum.commands.options import command
-from vidsum.commands.result import CommandResult, View, run_alone
+from vidsum.commands.result import CommandResult, View
 from vidsum.errors import UsageError
 from vidsum.io.text import STDIN
 from vidsum.options import option
@@ -46,7 +46,7 @@ class Page:
 
 
 @command(app)
-def report(results: Results, page: Page, view: View) -> None:
+def report(results: Results, page: Page, view: View) -> CommandResult:
     """Show results in a browser.
 
     Writes report.html: a player, the curves with shots and selection, a picture of each segment to click on,
@@ -57,30 +57,25 @@ def report(results: Results, page: Page, view: View) -> None:
 
     vidsum report *_summary.json -o all.html
     """
+    from vidsum.pipelines.bundle import write_bundle
+    from vidsum.pipelines.report import report_text
+    from vidsum.results.load import read_displayable
+
     target = Path(page.output)
-
-    def step() -> CommandResult:
-        from vidsum.pipelines.bundle import write_bundle
-        from vidsum.pipelines.report import report_text
-        from vidsum.results.load import read_displayable
-
-        if page.bundle is not None and (page.embed or page.output != "report.html"):
-            fault = "--bundle excludes --embed and --output: its page is index.html"
-            raise UsageError(fault, hint=f"--bundle {page.bundle}")
-        if page.output != "-":
-            if page.bundle is None:
-                require_suffix(target, (".html",))
-            check_outputs(results[0], [page.bundle or target])
-        named = {"stdin" if path == STDIN else path: path for path in results}
-        made = [(name, read_displayable(path)) for name, path in named.items()]
-        if page.bundle is not None:
-            is_new, warnings = write_bundle(made, page.bundle, page.title, overwrite=page.overwrite)
-            line = f"{page.bundle}{'' if is_new else ' (unchanged)'}"
-            return CommandResult(data={"output": str(page.bundle)}, lines=(line,), messages=warnings)
-        text, warnings = report_text(made, target, page.title, embed=page.embed)
-        if page.output == "-":
-            return CommandResult(document=text, messages=warnings)
-        line = save_text(text, target, overwrite=page.overwrite)
-        return CommandResult(data={"output": str(target)}, lines=(line,), messages=warnings)
-
-    run_alone("report", view, step)
+    if page.bundle is not None and (page.embed or page.output != "report.html"):
+        fault = "--bundle excludes --embed and --output: its page is index.html"
+        raise UsageError(fault, hint=f"--bundle {page.bundle}")
+    if page.output != "-":
+        if page.bundle is None:
+            require_suffix(target, (".html",))
+        check_outputs(results[0], [page.bundle or target])
+    made = [("stdin" if path == STDIN else path, read_displayable(path)) for path in dict.fromkeys(results)]
+    if page.bundle is not None:
+        is_new, warnings = write_bundle(made, page.bundle, page.title, overwrite=page.overwrite)
+        line = f"{page.bundle}{'' if is_new else ' (unchanged)'}"
+        return CommandResult(data={"output": str(page.bundle)}, lines=(line,), messages=warnings)
+    text, warnings = report_text(made, target, page.title, embed=page.embed)
+    if page.output == "-":
+        return CommandResult(document=text, messages=warnings)
+    line = save_text(text, target, overwrite=page.overwrite)
+    return CommandResult(data={"output": str(target)}, lines=(line,), messages=warnings)

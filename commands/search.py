@@ -12,7 +12,7 @@ import typer
 from vidsum.archive.settings import ArchiveFile, SearchOptions
 from vidsum.commands.options import Only, command
 from vidsum.commands.outputs import Outputs, attempt
-from vidsum.commands.result import CommandResult, Table, View, run_alone
+from vidsum.commands.result import CommandResult, Table, View
 from vidsum.errors import Problem, UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY
@@ -75,7 +75,7 @@ def search(
     extra: SearchOutputs,
     view: View,
     text: Annotated[str | None, typer.Argument(None, metavar="TEXT", help="What to look for, in English.")],
-) -> None:
+) -> CommandResult:
     """Find moments in all videos of an archive that match a text query.
 
     Prints them, most probable first. vidsum index makes the archive.
@@ -88,27 +88,14 @@ def search(
 
     vidsum search --like holiday.mp4@1:20-1:25
     """
-
-    target = _target(outputs, extra)
-    run_alone("search", view, partial(search_archive, text, where.archive, filters, outputs, extra, target))
-
-
-def search_archive(
-    text: str | None,
-    name: str | None,
-    filters: SearchOptions,
-    outputs: Outputs,
-    extra: SearchOutputs,
-    target: Path | None,
-) -> CommandResult:
-    """Find moments, and write the requested files."""
     from vidsum import checkpoints
 
     checkpoints.hash_in_background("minilm", "vse")
     from vidsum.archive.archive import Archive
 
+    target = _target(outputs, extra)
     messages, problems = list[str](), list[Problem]()
-    with Archive(name, create=False) as archive:
+    with Archive(where.archive, create=False) as archive:
         matches = archive.find(text, filters)
         rows = _rows(matches, extra)
         terms = {"like": filters.like, "and": filters.also, "not": filters.without, "then": filters.then}

@@ -7,7 +7,7 @@ import typer
 
 from vidsum.archive.settings import ArchiveFile
 from vidsum.commands.options import command
-from vidsum.commands.result import CommandResult, View, render, run_alone
+from vidsum.commands.result import CommandResult, View, render
 from vidsum.options import option
 
 app = typer.Typer(add_completion=False)
@@ -30,7 +30,7 @@ class Address:
 
 
 @command(app)
-def serve(where: ArchiveFile, address: Address, view: View) -> None:
+def serve(where: ArchiveFile, address: Address, view: View) -> CommandResult:
     """Show an archive in a browser: search, play, save clips and timelines.
 
     Ctrl-C stops the server. vidsum index makes the archive.
@@ -39,26 +39,22 @@ def serve(where: ArchiveFile, address: Address, view: View) -> None:
 
     vidsum serve --archive films.vidsum --port 9000
     """
+    from vidsum.archive.serve import Server
 
-    def step() -> CommandResult:
-        from vidsum.archive.serve import Server
+    def warn(line: str) -> None:
+        render(CommandResult("serve", messages=(line,)), view)
 
-        def warn(line: str) -> None:
-            render(CommandResult("serve", messages=(line,)), view)
-
-        server = Server(where.archive, address.host, address.port, address.token, warn)
-        data = {"url": server.url, "archive": server.archive.name}
-        try:
-            public = "all users of this machine can see it; VIDSUM_TOKEN sets a token"
-            lines = (server.url, *(() if server.token else (public,)), "Ctrl-C stops it")
-            render(CommandResult("serve", data=data, lines=lines), view)
-            if address.open:
-                webbrowser.open(server.url)
-            server.serve_forever()
-        except KeyboardInterrupt:  # the way to stop it
-            pass
-        finally:
-            server.server_close()
-        return CommandResult("serve", data={**data, "stopped": True}, lines=("stopped",))
-
-    run_alone("serve", view, step)
+    server = Server(where.archive, address.host, address.port, address.token, warn)
+    data = {"url": server.url, "archive": server.archive.name}
+    try:
+        public = "all users of this machine can see it; VIDSUM_TOKEN sets a token"
+        lines = (server.url, *(() if server.token else (public,)), "Ctrl-C stops it")
+        render(CommandResult("serve", data=data, lines=lines), view)
+        if address.open:
+            webbrowser.open(server.url)
+        server.serve_forever()
+    except KeyboardInterrupt:  # the way to stop it
+        pass
+    finally:
+        server.server_close()
+    return CommandResult("serve", data={**data, "stopped": True}, lines=("stopped",))

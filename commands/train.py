@@ -1,6 +1,6 @@
 """`vidsum train`: train models on annotated videos, captions, pictures or toy data."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,6 @@ from vidsum.options import Option, build, option
 from vidsum.pipelines.tasks import Task
 
 if TYPE_CHECKING:
-    from vidsum.lab.datasets.splits import Split
     from vidsum.lab.training.annotated import MomentData
     from vidsum.lab.training.loop import FitResult
     from vidsum.lab.training.run import TrainingRun
@@ -281,7 +280,7 @@ def _train_splits(
     from vidsum.lab.datasets.captioned import draw_of, read_captioned
     from vidsum.lab.datasets.splits import by_dataset, odd_coverage, splits_of
     from vidsum.lab.datasets.summaries import pair_annotations, read_all
-    from vidsum.lab.training.run import unfinished_splits
+    from vidsum.lab.training.run import evaluation_command, unfinished_splits
 
     pairs = pair_annotations(data.data, data.annotations) if data.data else {}
     videos = read_all(pairs) if pairs else read_captioned(data.captions, data.annotations, device)
@@ -300,32 +299,13 @@ def _train_splits(
 
     run_verb(Verb(command, step), list(number_of), view)
     left = unfinished_splits(run.out)
-    evaluate = _evaluation(data, splits, pairs, run.out)
+    evaluate = evaluation_command(data, splits, pairs, run.out)
     todo = f"still to train: {' '.join(f'--split {number}' for number in left)}"
     line = todo if left else f"evaluate it with: {evaluate}"
     facts = {"unfinished_splits": left, "evaluate": None if left else evaluate}
     odd = odd_coverage(splits, videos)  # published splits test some videos never, others twice
     messages = (odd,) if odd else ()
     render(CommandResult(command, str(run.out), facts, lines=(line,), messages=messages), view)
-
-
-def _evaluation(
-    data: SplitOptions, splits: "Sequence[Split]", pairs: "Mapping[Path, Path | None]", out: Path
-) -> str:
-    """Return the command that evaluates a run on the videos that its splits test."""
-    from vidsum.lab.datasets.labels import DATASETS
-    from vidsum.lab.datasets.splits import by_dataset, tested_files
-
-    files = []
-    for path in tested_files(splits, data.data):
-        files += [("--data", path), *([("--annotations", pairs[path])] if pairs[path] else [])]
-    tested = by_dataset(name for split in splits for name in split.test)
-    for captions, of_people in zip(data.captions, data.annotations, strict=False):
-        if DATASETS[of_people.suffix] in tested:
-            files += [("--captions", captions), ("--annotations", of_people)]
-    space = f" --space {data.space}" if data.captions else ""
-    flags = " ".join(f"{flag} {quote(str(path))}" for flag, path in files)
-    return f"vidsum evaluate summary {flags}{space} --run {quote(str(out))}"
 
 
 def _run_result(

@@ -3,14 +3,13 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vidsum.commands.options import Only, command
-from vidsum.commands.result import CommandResult, View, render, run_alone
+from vidsum.commands.result import CommandResult, View, render
 from vidsum.errors import UsageError, printable, redact
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Watching
@@ -56,7 +55,7 @@ def watch(
     settings: Watching,
     extraction: Annotated[Extraction, Only(("device", "video_track", "audio_track"))],
     view: View,
-) -> None:
+) -> CommandResult:
     """Watch a camera, a stream or a recording in progress, and alert when something is seen.
 
     Prints an alert when a query has matched for --for, and again when it is over. With --json, also one line
@@ -70,17 +69,10 @@ def watch(
 
     ffmpeg ... -f mpegts - | vidsum watch - --like parcel.jpg
     """
-    source = Url(source) if is_url(source) else source
-    run_alone("watch", view, partial(watch_one, source, options, settings, extraction, view))
-
-
-def watch_one(
-    source: str, options: AlertOptions, settings: Watching, extraction: Extraction, view: View
-) -> CommandResult:
-    """Print alerts until the source ends, or until Ctrl-C."""
     from vidsum.pipelines.watch import Second
     from vidsum.pipelines.watch import watch as watch_source
 
+    source = Url(source) if is_url(source) else source
     if view.quiet and not view.json and options.clip_folder is None:
         raise UsageError("--quiet would print nothing", hint="--json, or --clips")
     events = watch_source(

@@ -9,7 +9,7 @@ import typer
 
 from vidsum.commands.batch import Verb, run_verb
 from vidsum.commands.options import CommandGroup, Flags, command, complete
-from vidsum.commands.result import CommandResult, Table, View, run_alone
+from vidsum.commands.result import CommandResult, Table, View
 from vidsum.errors import Problem, UsageError
 from vidsum.features.settings import EXTRACTORS
 from vidsum.options import Option, option
@@ -49,27 +49,23 @@ Name = Annotated[
 
 
 @command(app)
-def list_(view: WeightsView) -> None:
+def list_(view: WeightsView) -> CommandResult:
     """Show every checkpoint: what it is for, its size and licence, and whether it is installed."""
+    from vidsum import checkpoints
 
-    def step() -> CommandResult:
-        from vidsum import checkpoints
-
-        statuses = checkpoints.entries()
-        rows = tuple(
-            (
-                status.entry.name,
-                _state(status).replace("present", "installed"),
-                _megabytes(status),
-                status.entry.licence,
-                status.entry.purpose,
-            )
-            for status in statuses
+    statuses = checkpoints.entries()
+    rows = tuple(
+        (
+            status.entry.name,
+            _state(status).replace("present", "installed"),
+            _megabytes(status),
+            status.entry.licence,
+            status.entry.purpose,
         )
-        table = Table(("name", "state", "size", "licence", "description"), rows)
-        return CommandResult(data={"weights": [_facts(status) for status in statuses]}, table=table)
-
-    run_alone("weights list", view, step)
+        for status in statuses
+    )
+    table = Table(("name", "state", "size", "licence", "description"), rows)
+    return CommandResult(data={"weights": [_facts(status) for status in statuses]}, table=table)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,19 +113,15 @@ def verify(view: WeightsView, names: Names) -> None:
 
 
 @command(app)
-def path(name: Name, view: WeightsView) -> None:
+def path(name: Name, view: WeightsView) -> CommandResult:
     """Print the path of a checkpoint (no download)."""
+    from vidsum import checkpoints
+    from vidsum.errors import WeightsError
 
-    def step() -> CommandResult:
-        from vidsum import checkpoints
-        from vidsum.errors import WeightsError
-
-        installed = checkpoints.find(name)
-        if installed is None:
-            raise WeightsError(f"{name}: its weights are not installed", hint=f"vidsum weights pull {name}")
-        return CommandResult(input=name, data={"path": str(installed)}, lines=(str(installed),))
-
-    run_alone("weights path", view, step)
+    installed = checkpoints.find(name)
+    if installed is None:
+        raise WeightsError(f"{name}: its weights are not installed", hint=f"vidsum weights pull {name}")
+    return CommandResult(input=name, data={"path": str(installed)}, lines=(str(installed),))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,52 +154,40 @@ def add(
     file: Annotated[Path, typer.Argument(..., help="Local weights file.")],
     options: AddOptions,
     view: WeightsView,
-) -> None:
+) -> CommandResult:
     """Import a local weights file: a published one by its SHA-256, or your own for an extractor's network.
 
     vidsum weights add googlenet-1378be20.pth --as googlenet
 
     vidsum weights add finetuned.pth --as my_net --network googlenet
     """
+    from vidsum import checkpoints
 
-    def step() -> CommandResult:
-        from vidsum import checkpoints
+    name, format = options.name, options.format
+    if options.network is None and (format is not None or _is_official(name)):
+        from vidsum.lab.importers import add_official
 
-        name, format = options.name, options.format
-        if options.network is None and (format is not None or _is_official(name)):
-            from vidsum.lab.importers import add_official
+        path = add_official(file, name, format)
+        return CommandResult(input=name, data={"name": name, "path": str(path)}, lines=(f"{name}: {path}",))
+    if options.network:
+        from vidsum.pipelines.weights import add_weights
 
-            path = add_official(file, name, format)
-            return CommandResult(
-                input=name, data={"name": name, "path": str(path)}, lines=(f"{name}: {path}",)
-            )
-        if options.network:
-            from vidsum.pipelines.weights import add_weights
-
-            status = add_weights(file, name, options.network)
-        else:
-            status = checkpoints.add(file, name, EXTRACTORS)
-        return CommandResult(
-            input=name, data=_facts(status), lines=(f"{name}: {status.state}, {status.path}",)
-        )
-
-    run_alone("weights add", view, step)
+        status = add_weights(file, name, options.network)
+    else:
+        status = checkpoints.add(file, name, EXTRACTORS)
+    return CommandResult(input=name, data=_facts(status), lines=(f"{name}: {status.state}, {status.path}",))
 
 
 @command(app)
-def remove(name: Name, view: WeightsView) -> None:
+def remove(name: Name, view: WeightsView) -> CommandResult:
     """Delete weights of your own.
 
     vidsum weights remove my_net
     """
+    from vidsum.checkpoints.obtain import remove_user_weights
 
-    def step() -> CommandResult:
-        from vidsum.checkpoints.obtain import remove_user_weights
-
-        path = remove_user_weights(name)
-        return CommandResult(input=name, data={"path": str(path)}, lines=(f"{name}: removed {path}",))
-
-    run_alone("weights remove", view, step)
+    path = remove_user_weights(name)
+    return CommandResult(input=name, data={"path": str(path)}, lines=(f"{name}: removed {path}",))
 
 
 def _is_official(name: str) -> bool:

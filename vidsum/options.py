@@ -199,8 +199,9 @@ def from_mapping(kind: type[Settings], value: "Settings | Mapping[str, Any] | No
         return value
     if not isinstance(value, Mapping):
         raise UsageError(f"{kind.__name__} must be a mapping, not {value!r}")
-    if unknown := sorted(set(value) - set(_names(kind))):
-        guess = did_you_mean(unknown[0], _names(kind))
+    names = [entry.name for entry in fields(kind)]  # type: ignore[arg-type]
+    if unknown := sorted(set(value) - set(names)):
+        guess = did_you_mean(unknown[0], names)
         raise UsageError(f"{kind.__name__} has no option {unknown[0]!r}{guess}")
     return kind(**value)
 
@@ -298,10 +299,11 @@ def _build_optional(
     name: str, kind: type[Any], left: dict[str, Any], chosen: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the optional settings of a field, if they are switched on; refuse their parts alone."""
-    parts = {part: left.pop(f"{name}_{part}") for part in _names(kind) if f"{name}_{part}" in left}
+    names = [entry.name for entry in fields(kind)]
+    parts = {part: left.pop(f"{name}_{part}") for part in names if f"{name}_{part}" in left}
     switch = left.pop(name, MISSING)
     if isinstance(switch, str):
-        return {name: kind(**{_names(kind)[0]: switch, **parts})}
+        return {name: kind(**{names[0]: switch, **parts})}
     if isinstance(switch, Mapping):
         return {name: from_mapping(kind, {**parts, **switch})}
     first, *others = _optional_leaves(name, kind)
@@ -328,10 +330,6 @@ _declared: Callable[[Any], dict[Field[Any], tuple[Any, Limits | None]]] = lru_ca
 
 def _default(entry: "Field[Any]") -> Any:
     return entry.default if entry.default_factory is MISSING else entry.default_factory()
-
-
-def _names(kind: type[Any]) -> list[str]:
-    return [entry.name for entry in fields(kind)]
 
 
 def required(kind: Any) -> Any:

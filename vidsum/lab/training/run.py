@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
@@ -14,11 +15,12 @@ from vidsum.io.outputs import as_utf8, atomic_write
 from vidsum.io.provenance import identify_file
 from vidsum.io.text import read_json
 from vidsum.lab.datasets.captioned import Draw, FeatureSimulator
-from vidsum.lab.datasets.splits import Split
+from vidsum.lab.datasets.labels import DATASETS
+from vidsum.lab.datasets.splits import Split, by_dataset, tested_files
 from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.lab.training.settings import plain_fields
 from vidsum.lab.training.state import BEST, CURVES, LAST, clear, make_folder, require_same
-from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings
+from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings, SplitOptions
 from vidsum.summary.importance_model import SENTENCES, FeatureTransform
 
 SCHEMA: Final = "vidsum.training_run/1"
@@ -174,3 +176,19 @@ def _is_same(out: Path, document: Mapping[str, Any]) -> bool:
         return read_run(out) == document
     except InputError:
         return False
+
+
+def evaluation_command(
+    data: SplitOptions, splits: Sequence[Split], pairs: Mapping[Path, Path | None], out: Path
+) -> str:
+    """Return the command that evaluates a run on the videos that its splits test."""
+    files = []
+    for path in tested_files(splits, data.data):
+        files += [("--data", path), *([("--annotations", pairs[path])] if pairs[path] else [])]
+    tested = by_dataset(name for split in splits for name in split.test)
+    for captions, of_people in zip(data.captions, data.annotations, strict=False):
+        if DATASETS[of_people.suffix] in tested:
+            files += [("--captions", captions), ("--annotations", of_people)]
+    space = f" --space {data.space}" if data.captions else ""
+    flags = " ".join(f"{flag} {quote(str(path))}" for flag, path in files)
+    return f"vidsum evaluate summary {flags}{space} --run {quote(str(out))}"
