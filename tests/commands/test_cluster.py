@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from tests.program import Run
-from vidsum.pipelines.cluster import _finish_next
 from vidsum.commands.result import CommandResult
 from vidsum.pipelines.cluster import _finish_next
 

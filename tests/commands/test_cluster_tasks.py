@@ -12,8 +12,6 @@ import pytest
 from tests.commands import stub_ray
 from tests.commands.stub_ray import StubRay
 from tests.program import Run
-from vidsum.pipelines.cluster import on_cluster
-from vidsum.pipelines.tasks import Queue, Task
 from vidsum.commands.result import CommandResult
 from vidsum.pipelines.cluster import on_cluster
 from vidsum.pipelines.tasks import Queue, Task

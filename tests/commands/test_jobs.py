@@ -16,9 +16,6 @@ import pytest
 
 from tests.commands import odd_worker
 from tests.program import Run
-from vidsum.pipelines import workers
-from vidsum.pipelines.tasks import Queue, Task, Work
-from vidsum.commands.outputs import Files
 from vidsum.commands.result import CommandResult
 from vidsum.pipelines import workers
 from vidsum.pipelines.tasks import Files, Queue, Task, Work

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from tests.program import Run
-from vidsum.pipelines.names import own_names
 from vidsum.io.provenance import identify_file
 from vidsum.pipelines.names import own_names
 from vidsum.results.summary import Summary

@@ -99,8 +99,8 @@ def test_a_log_on_a_full_disk_is_one_line(run: Run, film: Path) -> None:
 
 
 def test_log_failure_is_reported_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from vidsum.io import paths
     from vidsum.commands.result import LOG
+    from vidsum.io import paths
 
     paths.begin(())
     start_log(tmp_path / "log")
