@@ -12,11 +12,11 @@ from threading import Thread
 from typing import Any
 
 Answer = bytes | Callable[[BaseHTTPRequestHandler], None]
-"""What a path is answered with: a body, or a function that writes the whole response."""
+"""Answer to a request: a body, or a function that writes the whole response."""
 
 
 class Server:
-    """Answers that a test sets by path, and the paths that were asked for, in order."""
+    """Answers by path, and the requested paths in order."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -39,7 +39,7 @@ class Server:
 
 @contextmanager
 def running_server() -> Iterator[Server]:
-    """A server on a free port, until the block ends."""
+    """Run a server on a free port until the block ends."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as http:
         http.daemon_threads = True
         http.block_on_close = False
@@ -65,11 +65,11 @@ class _Handler(BaseHTTPRequestHandler):
             send(self, answer, "text/html")
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 def send(handler: BaseHTTPRequestHandler, body: bytes, content_type: str = "binary/octet-stream") -> None:
-    """A whole and honest answer."""
+    """Send a whole answer."""
     handler.send_response(200)
     handler.send_header("Content-Type", content_type)
     handler.send_header("Content-Length", str(len(body)))
@@ -90,7 +90,7 @@ def broken_off(body: bytes, after: int) -> Answer:
 
 
 def resumable(body: bytes, after: int) -> Answer:
-    """Breaks off after `after` bytes of each answer, and sends the rest to whoever asks for that."""
+    """An answer that breaks off after `after` bytes, and sends the rest to requests of a range."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
         wanted = handler.headers.get("Range", "bytes=0-")

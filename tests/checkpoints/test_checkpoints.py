@@ -1,4 +1,4 @@
-"""The public functions on weights that are there, missing, damaged, or added by hand."""
+"""The public functions on weights: present, missing, damaged or added by hand."""
 
 import json
 import pickle
@@ -46,37 +46,26 @@ def states() -> dict[str, str]:
     return {status.entry.name: status.state for status in checkpoints.entries()}
 
 
-def test_first_use_fetches_and_loads(folder: Path) -> None:
-    assert checkpoints.find("net") is None
-
+def test_load_state_dict_fetches(folder: Path, server: Server) -> None:
+    assert checkpoints.sha256_of("net") == file_of(PICKLE)["sha256"]
+    assert (server.asked, checkpoints.find("net")) == ([], None)
+    assert states() == {"net": "missing", "text": "missing", "words": "missing"}
     tensors = checkpoints.load_state_dict("net")
-
     assert list(tensors) == ["params/kernel"]
     np.testing.assert_array_equal(tensors["params/kernel"].numpy(), ARRAYS["params"]["kernel"])
     assert checkpoints.find("net") == folder / "net" / "net.safetensors"
+    assert states() == {"net": "present", "text": "missing", "words": "missing"}
+    record = json.loads((folder / "net" / "record.json").read_text())["net.safetensors"]
+    assert (record["source"], record["source_sha256"]) == ("package toy 1.0", file_of(PICKLE)["sha256"])
+    assert record["stored_sha256"] == file_of((folder / "net" / "net.safetensors").read_bytes())["sha256"]
 
 
 def test_model_of_several_files_is_a_folder(folder: Path) -> None:
     assert checkpoints.path_of("text") == folder / "text"
     assert (folder / "text" / "words.json").read_bytes() == WORDS
     assert list(checkpoints.load_state_dict("text")) == ["params/kernel"]
-
-
-def test_model_without_tensors_has_no_state_dict(folder: Path) -> None:
-    assert checkpoints.path_of("words").read_bytes() == WORDS
     with pytest.raises(UsageError, match="words has no tensors"):
         checkpoints.load_state_dict("words")
-
-
-def test_hash_is_that_of_the_published_file_and_needs_no_file(folder: Path, server: Server) -> None:
-    assert checkpoints.sha256_of("net") == file_of(PICKLE)["sha256"]
-    assert server.asked == []
-
-
-def test_entries_tell_what_is_there(folder: Path) -> None:
-    assert states() == {"net": "missing", "text": "missing", "words": "missing"}
-    checkpoints.fetch("net")
-    assert states() == {"net": "present", "text": "missing", "words": "missing"}
 
 
 def _flip_last_byte(path: Path) -> None:
@@ -85,7 +74,7 @@ def _flip_last_byte(path: Path) -> None:
     path.write_bytes(data)
 
 
-def test_changed_file_is_not_loaded(fetched: Path) -> None:
+def test_changed_file(fetched: Path) -> None:
     path = fetched / "net" / "net.safetensors"
     _flip_last_byte(path)
 
@@ -97,19 +86,20 @@ def test_changed_file_is_not_loaded(fetched: Path) -> None:
     assert checkpoints.verify("net").state == "bad"
     names = [status.entry.name for status in checkpoints.entries()]
     assert [checkpoints.verify(name).state for name in names] == ["bad", "present", "present"]
+    _flip_last_byte(fetched / "text" / "words.json")
+    with pytest.raises(WeightsError, match="does not have the recorded SHA-256"):
+        checkpoints.path_of("text")
+    checkpoints.fetch("text")
+    assert checkpoints.verify("text").state == "present"
 
 
-def test_a_check_that_was_begun_ahead_finds_what_a_check_finds(
-    fetched: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hash_in_background(fetched: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hashed = []
     monkeypatch.setattr(registry, "hash_file", lambda path: hashed.append(path) or hash_file(path))
     checkpoints.hash_in_background("net", "text")
-    assert (checkpoints.path_of("net"), checkpoints.path_of("text")) == (
-        fetched / "net" / "net.safetensors",
-        fetched / "text",
-    )
-    assert len(hashed) == 3  # each file once
+    assert checkpoints.path_of("net") == fetched / "net" / "net.safetensors"
+    assert checkpoints.path_of("text") == fetched / "text"
+    assert len(hashed) == 3  # once per file
 
     checkpoints.hash_in_background("net")
     _flip_last_byte(fetched / "net" / "net.safetensors")
@@ -120,13 +110,7 @@ def test_a_check_that_was_begun_ahead_finds_what_a_check_finds(
         checkpoints.path_of("net")
 
 
-def test_changed_file_that_is_used_as_it_is_is_not_handed_out(fetched: Path) -> None:
-    _flip_last_byte(fetched / "text" / "words.json")
-    with pytest.raises(WeightsError, match="does not have the recorded SHA-256"):
-        checkpoints.path_of("text")
-
-
-def test_cut_file_is_seen_without_hashing(fetched: Path) -> None:
+def test_cut_file(fetched: Path) -> None:
     path = fetched / "net" / "net.safetensors"
     path.write_bytes(path.read_bytes()[:-3])
     status = checkpoints.entries()[0]
@@ -134,54 +118,35 @@ def test_cut_file_is_seen_without_hashing(fetched: Path) -> None:
     assert "bytes, not the recorded" in (status.reason or "")
 
 
-def test_fetch_mends_a_changed_file(fetched: Path, server: Server) -> None:
-    _flip_last_byte(fetched / "text" / "words.json")
-    server.asked.clear()
-    checkpoints.fetch("text")
-    assert checkpoints.verify("text").state == "present"
-
-
-ODD_RECORD = {"source_sha256": 3, "source": "a test", "stored_sha256": "ab", "stored_bytes": "9"}
-
-
 @pytest.mark.parametrize(
     "record",
     [
         *("", "{", "[]", "[" * 100_000, '{"net.safetensors": {}}', '{"net.safetensors": 3}'),
-        json.dumps({"net.safetensors": ODD_RECORD}),
+        '{"net.safetensors": {"source_sha256": 3, "source": "", "stored_sha256": "ab", "stored_bytes": "9"}}',
     ],
 )
-def test_file_without_a_readable_record_counts_as_missing(fetched: Path, record: str) -> None:
+def test_bad_record(fetched: Path, record: str) -> None:
     (fetched / "net" / "record.json").write_text(record)
     assert checkpoints.verify("net").state == "missing"
     assert len(checkpoints.load_state_dict("net")) == 1
 
 
-def test_file_that_the_registry_no_longer_lists_counts_as_missing(
-    fetched: Path, use_registry: UseRegistry
-) -> None:
+def test_file_of_an_older_registry(fetched: Path, use_registry: UseRegistry) -> None:
     use_registry({"words": model(file_of(b"other words", name="words.json"))})
     assert checkpoints.verify("words").state == "missing"
 
 
-def test_loading_needs_no_lock_and_writes_nothing(fetched: Path) -> None:
+def test_load_state_dict_writes_nothing(fetched: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in fetched.rglob("*")}
     with FileLock(fetched / ".net.lock"):
         assert len(checkpoints.load_state_dict("net")) == 1
     assert {path: path.stat().st_mtime_ns for path in fetched.rglob("*")} == before
 
 
-def test_record_tells_where_the_file_came_from(fetched: Path) -> None:
-    record = json.loads((fetched / "net" / "record.json").read_text())["net.safetensors"]
-    assert record["source"] == "package toy 1.0"
-    assert record["source_sha256"] == file_of(PICKLE)["sha256"]
-    assert record["stored_sha256"] == file_of((fetched / "net" / "net.safetensors").read_bytes())["sha256"]
-
-
 # --- files that the user has ---
 
 
-def test_added_file_is_the_same_as_the_fetched_one(folder: Path, tmp_path: Path, server: Server) -> None:
+def test_add_matches_fetch(folder: Path, tmp_path: Path, server: Server) -> None:
     checkpoints.fetch("net")
     fetched = (folder / "net" / "net.safetensors").read_bytes()
     (folder / "net" / "record.json").unlink()
@@ -195,9 +160,7 @@ def test_added_file_is_the_same_as_the_fetched_one(folder: Path, tmp_path: Path,
     assert mine.read_bytes() == PICKLE
 
 
-def test_files_of_a_model_are_added_one_by_one_even_offline(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_add_offline(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
     words, net = tmp_path / "w", tmp_path / "n"
     words.write_bytes(WORDS)
@@ -207,16 +170,13 @@ def test_files_of_a_model_are_added_one_by_one_even_offline(
     assert len(checkpoints.load_state_dict("text")) == 1
 
 
-def test_another_file_is_not_taken(folder: Path, tmp_path: Path) -> None:
+def test_add_errors(folder: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.bin"
     other.write_bytes(b"other")
     with pytest.raises(WeightsError, match=r"other\.bin: is not net: its SHA-256 is") as caught:
         checkpoints.add(other, "net")
     assert file_of(PICKLE)["sha256"] in caught.value.message
     assert states()["net"] == "missing"
-
-
-def test_file_that_cannot_be_read(folder: Path, tmp_path: Path) -> None:
     for path in (tmp_path / "absent", tmp_path):
         with pytest.raises(WeightsError, match="cannot be read"):
             checkpoints.add(path, "net")
@@ -225,7 +185,7 @@ def test_file_that_cannot_be_read(folder: Path, tmp_path: Path) -> None:
 # --- the rest ---
 
 
-def test_importing_and_listing_load_no_slow_library(home: Path) -> None:
+def test_entries_load_no_slow_library(home: Path) -> None:
     code = (
         "import sys; from vidsum import checkpoints; checkpoints.entries(); "
         "print(sorted({'torch', 'requests', 'safetensors'} & set(sys.modules)))"
@@ -237,9 +197,7 @@ def test_importing_and_listing_load_no_slow_library(home: Path) -> None:
 
 @pytest.mark.deep
 @pytest.mark.weights
-def test_mobilenet_v2_comes_from_the_package_index_and_fits_torchvisions_network(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_real_mobilenet_v2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     torchvision = pytest.importorskip("torchvision")
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
     monkeypatch.delenv("VIDSUM_OFFLINE", raising=False)

@@ -39,57 +39,40 @@ def _shared() -> dict[str, torch.Tensor]:
 
 @pytest.mark.parametrize("is_zip", [True, False])
 @pytest.mark.parametrize("wrap", [lambda state: state, lambda state: {"epoch": 3, "state_dict": state}])
-def test_torch_file_keeps_each_tensor_though_some_share_memory(
-    source: Path, target: Path, wrap: object, is_zip: bool
-) -> None:
+def test_convert_torch(source: Path, target: Path, wrap: object, is_zip: bool) -> None:
     torch.save(wrap(_shared()), source, _use_new_zipfile_serialization=is_zip)  # type: ignore[operator]
 
     convert(source, "torch", target)
 
-    kept = load_file(target)
-    assert kept.keys() == _shared().keys()
+    tensors = load_file(target)
+    assert tensors.keys() == _shared().keys()
     for name, tensor in _shared().items():
-        torch.testing.assert_close(kept[name], tensor.detach(), rtol=0, atol=0)
-
-
-def test_same_file_converts_to_the_same_bytes(source: Path, target: Path) -> None:
-    torch.save(_shared(), source)
-    convert(source, "torch", target)
+        torch.testing.assert_close(tensors[name], tensor.detach(), rtol=0, atol=0)
     first = target.read_bytes()
     convert(source, "torch", target)
     assert target.read_bytes() == first
 
 
-def test_file_that_is_no_torch_file(source: Path, target: Path) -> None:
-    source.write_bytes(b"<html>not found</html>")
-    with pytest.raises(WeightsError, match="not a torch file"):
-        convert(source, "torch", target)
-
-
-def test_pickled_arrays_keep_values_and_memory_order_does_not_matter(source: Path, target: Path) -> None:
+def test_convert_numpy_pickle(source: Path, target: Path) -> None:
     kernel = np.asfortranarray(np.arange(24, dtype=np.float32).reshape(2, 3, 4))
     source.write_bytes(pickle.dumps({"params": {"conv": kernel}, "mean": kernel[:, ::2, 0]}))
 
     convert(source, "numpy_pickle", target)
 
-    kept = load_file(target)
-    np.testing.assert_array_equal(kept["params/conv"].numpy(), kernel)
-    np.testing.assert_array_equal(kept["mean"].numpy(), kernel[:, ::2, 0])
+    tensors = load_file(target)
+    np.testing.assert_array_equal(tensors["params/conv"].numpy(), kernel)
+    np.testing.assert_array_equal(tensors["mean"].numpy(), kernel[:, ::2, 0])
 
 
 @pytest.mark.parametrize("format", ["safetensors", "plain"])
-def test_files_that_need_no_conversion_are_kept_byte_for_byte(
-    source: Path, target: Path, format: str
-) -> None:
+def test_convert_without_change(source: Path, target: Path, format: str) -> None:
     save_file({"w": torch.ones(2)}, source)
     convert(source, format, target)  # type: ignore[arg-type]
     assert target.read_bytes() == source.read_bytes()
 
 
 @pytest.mark.parametrize("is_zip", [True, False])
-def test_torch_files_that_are_cut_or_changed_are_read_or_refused(
-    source: Path, target: Path, is_zip: bool
-) -> None:
+def test_convert_damaged_torch(source: Path, target: Path, is_zip: bool) -> None:
     torch.save(_shared(), source, _use_new_zipfile_serialization=is_zip)
     whole = source.read_bytes()
     for place in range(0, len(whole), 37):
@@ -97,3 +80,6 @@ def test_torch_files_that_are_cut_or_changed_are_read_or_refused(
             source.write_bytes(damaged)
             with suppress(WeightsError):
                 convert(source, "torch", target)
+    source.write_bytes(b"<html>not found</html>")
+    with pytest.raises(WeightsError, match="not a torch file"):
+        convert(source, "torch", target)

@@ -1,11 +1,12 @@
-"""Downloading one file: broken connections are taken up again, refusals are named, progress is told."""
+"""Downloads of a file: broken connections, refusals and progress."""
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.checkpoints.server import Server, broken_off, failing, resumable, send
+from tests.checkpoints.server import Answer, Server, broken_off, failing, resumable, send
 from vidsum.checkpoints import package_index as module
 from vidsum.checkpoints.package_index import download, new_session
 from vidsum.errors import WeightsError
@@ -32,17 +33,17 @@ def get(url: str, target: Path) -> list[tuple[int, int]]:
     return calls
 
 
-def test_file_arrives_and_progress_runs_to_its_length(server: Server, target: Path) -> None:
+def test_download(server: Server, target: Path) -> None:
+    target.write_bytes(b"of another run")
     calls = get(server.serve("/w", BODY), target)
-
     assert target.read_bytes() == BODY
     assert [total for _, total in calls] == [len(BODY)] * len(calls)
     assert [done for done, _ in calls] == sorted(done for done, _ in calls)
     assert calls[-1] == (len(BODY), len(BODY))
 
 
-def test_progress_has_no_total_where_the_server_tells_none(server: Server, target: Path) -> None:
-    def answer(handler) -> None:  # type: ignore[no-untyped-def]
+def test_download_of_unknown_length(server: Server, target: Path) -> None:
+    def answer(handler: Any) -> None:
         handler.send_response(200)
         handler.end_headers()
         handler.wfile.write(BODY)
@@ -53,76 +54,52 @@ def test_progress_has_no_total_where_the_server_tells_none(server: Server, targe
     assert calls[-1] == (len(BODY), 0)
 
 
-def test_what_lay_there_before_is_not_continued(server: Server, target: Path) -> None:
-    target.write_bytes(b"of another run")
-    get(server.serve("/w", BODY), target)
+@pytest.mark.parametrize(
+    ("answers", "n_requests"),
+    [
+        ([resumable(BODY, after=300_000)], 3),
+        ([broken_off(BODY, 1000), BODY], 2),  # the server cannot resume
+        ([failing(503), BODY], 2),
+    ],
+)
+def test_download_resumes(answers: list[Answer], n_requests: int, server: Server, target: Path) -> None:
+    def answer(handler: Any) -> None:
+        reply: Any = answers[min(len(server.asked), len(answers)) - 1]
+        reply(handler) if callable(reply) else send(handler, reply)
+
+    calls = get(server.serve("/w", answer), target)
     assert target.read_bytes() == BODY
-
-
-def test_broken_transfer_goes_on_where_it_broke(server: Server, target: Path) -> None:
-    calls = get(server.serve("/w", resumable(BODY, after=300_000)), target)
-
-    assert target.read_bytes() == BODY
-    assert len(server.asked) == 3
+    assert len(server.asked) == n_requests
     assert calls[-1] == (len(BODY), len(BODY))
 
 
-def test_server_that_cannot_resume_sends_all_again(server: Server, target: Path) -> None:
-    def answer(handler) -> None:  # type: ignore[no-untyped-def]
-        if len(server.asked) == 1:
-            broken_off(BODY, 1000)(handler)  # type: ignore[operator]
-        else:
-            send(handler, BODY)
-
-    get(server.serve("/w", answer), target)
-    assert target.read_bytes() == BODY
-
-
-def test_transfer_that_always_breaks_is_given_up(server: Server, target: Path) -> None:
+def test_download_gives_up(server: Server, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(WeightsError, match=r"127\.0\.0\.1 broke off the transfer"):
         get(server.serve("/w", broken_off(BODY, 1000)), target)
     assert len(server.asked) == network.ATTEMPTS
+    with pytest.raises(WeightsError, match=r"127\.0\.0\.1 cannot be reached"):
+        get("http://127.0.0.1:9/w", target)
+    monkeypatch.setattr(module, "TIMEOUTS_S", (10.0, 0.1))
+    with pytest.raises(WeightsError, match="does not answer in time"):
+        get(server.serve("/silent", lambda handler: handler.rfile.read(1)), target)  # type: ignore[arg-type, return-value]
 
 
-@pytest.mark.parametrize(("status", "asked"), [(404, 1), (403, 1), (500, 3), (503, 3)])
-def test_refusal_is_named_and_a_fault_of_the_server_tried_again(
-    server: Server, target: Path, status: int, asked: int
-) -> None:
+@pytest.mark.parametrize(("status", "n_requests"), [(404, 1), (403, 1), (500, 3)])
+def test_download_refused(server: Server, target: Path, status: int, n_requests: int) -> None:
     with pytest.raises(WeightsError, match=rf"127\.0\.0\.1 answers {status}"):
         get(server.serve("/w", failing(status)), target)
-    assert len(server.asked) == asked
+    assert len(server.asked) == n_requests
     assert not target.exists()
 
 
-def test_fault_that_passes_does_not_matter(server: Server, target: Path) -> None:
-    def answer(handler) -> None:  # type: ignore[no-untyped-def]
-        handler.send_error(503) if len(server.asked) == 1 else send(handler, BODY)
-
-    get(server.serve("/w", answer), target)
-    assert target.read_bytes() == BODY
-
-
-def test_silent_server_is_not_waited_for(
-    server: Server, target: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "TIMEOUTS_S", (10.0, 0.1))
-    with pytest.raises(WeightsError, match="does not answer in time"):
-        get(server.serve("/w", lambda handler: handler.rfile.read(1)), target)  # type: ignore[arg-type, return-value]
-
-
-def test_server_that_is_not_there(target: Path) -> None:
-    with pytest.raises(WeightsError, match=r"127\.0\.0\.1 cannot be reached"):
-        get("http://127.0.0.1:9/w", target)
-
-
-def test_passwords_in_an_address_are_not_shown(server: Server, target: Path) -> None:
+def test_download_hides_passwords(server: Server, target: Path) -> None:
     with pytest.raises(WeightsError) as caught:
         get(server.url.replace("//", "//ann:secret@") + "/w", target)
     assert "secret" not in caught.value.message
     assert "127.0.0.1 answers 404" in caught.value.message
 
 
-def test_file_address(tmp_path: Path, target: Path) -> None:
+def test_download_of_a_file_address(tmp_path: Path, target: Path) -> None:
     source = tmp_path / "a file.bin"
     source.write_bytes(BODY)
     assert get(source.as_uri(), target)[-1] == (len(BODY), len(BODY))
@@ -132,7 +109,7 @@ def test_file_address(tmp_path: Path, target: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["PIP_CERT", "SSL_CERT_FILE"])
-def test_certificates_named_by_the_environment_are_used(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_certificates_of_the_environment(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.delenv("PIP_CERT", raising=False)
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     assert new_session().verify is True

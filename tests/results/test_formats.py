@@ -17,8 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import deep
-from tests.media import make_video, read_number
+from tests.media import make_video
 from tests.results.made import media
+from tests.video.clips import numbers_by_pyav
 from vidsum.errors import InputError
 from vidsum.results import formats
 from vidsum.results.cuts import Cut
@@ -40,7 +41,7 @@ def cut(rate: Fraction | int, first: int, end: int, label: str = "a <b> & 'c'") 
 
 def text_of(format: str, rate: Fraction | int, frames: Any = FRAMES, **about: Any) -> str:
     film = media(rate, path=Path(PLACE), **about)
-    clips = [Clip(cut(rate, *each), film, PLACE) for each in frames]
+    clips = [Clip(cut(rate, *span), film, PLACE) for span in frames]
     return str(formats.format_timeline(format, clips, "the cut"))
 
 
@@ -57,7 +58,7 @@ def frames_of(track: Any) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("rate", RATES)
 @pytest.mark.parametrize("format", ["otio", "xml"])
-def test_clips_are_read_back_with_their_frames_sound_and_labels(format: str, rate: Fraction) -> None:
+def test_otio_and_xml_are_read_back(format: str, rate: Fraction) -> None:
     timeline = read(format, text_of(format, rate))
     video, *sound = timeline.tracks
     assert timeline.name == "the cut"
@@ -74,7 +75,7 @@ def test_clips_are_read_back_with_their_frames_sound_and_labels(format: str, rat
 
 
 @pytest.mark.parametrize("rate", RATES)
-def test_an_edl_is_read_back_with_its_frames(rate: Fraction) -> None:
+def test_edl_is_read_back(rate: Fraction) -> None:
     text = text_of("edl", rate)
     drops = rate in (NTSC, NTSC_DOUBLE)
     assert text.splitlines()[1] == f"FCM: {'DROP' if drops else 'NON-DROP'} FRAME"
@@ -90,23 +91,7 @@ def events(text: str) -> list[list[str]]:
     return [line.split()[4:] for line in text.splitlines() if re.match(r"\d{3} ", line)]
 
 
-def test_drop_frame_numbers_of_an_edl_by_hand() -> None:
-    """Of 29.97 Hz, SMPTE drops frames 0 and 1 of each minute but the tenth."""
-    frames = ((1799, 1800), (1800, 1801), (17_981, 17_982), (17_982, 19_782), (107_892, 107_893))
-    assert events(text_of("edl", NTSC, frames)) == [
-        ["00:00:59;29", "00:01:00;02", "00:00:00;00", "00:00:00;01"],
-        ["00:01:00;02", "00:01:00;03", "00:00:00;01", "00:00:00;02"],
-        ["00:09:59;29", "00:10:00;00", "00:00:00;02", "00:00:00;03"],
-        ["00:10:00;00", "00:11:00;02", "00:00:00;03", "00:01:00;05"],
-        ["01:00:00;00", "01:00:00;01", "00:01:00;05", "00:01:00;06"],
-    ]
-    assert events(text_of("edl", NTSC_DOUBLE, ((3599, 3600), (3600, 3601)))) == [
-        ["00:00:59;59", "00:01:00;04", "00:00:00;00", "00:00:00;01"],
-        ["00:01:00;04", "00:01:00;05", "00:00:00;01", "00:00:00;02"],
-    ]
-
-
-def test_the_time_code_of_the_file_is_where_its_frames_count_from() -> None:
+def test_timelines_count_from_the_time_code() -> None:
     of_30 = events(text_of("edl", NTSC, ((0, 30), (60, 61)), time_code="01:00:00:00"))
     assert of_30 == [
         ["01:00:00:00", "01:00:01:00", "00:00:00:00", "00:00:01:00"],
@@ -119,11 +104,12 @@ def test_the_time_code_of_the_file_is_where_its_frames_count_from() -> None:
     assert clip.media_reference.available_range.start_time.to_timecode() == "10:00:00:00"
     file = ElementTree.fromstring(text_of("xml", NTSC, time_code="01:00:00;00")).find(".//file/timecode")
     assert file is not None
-    assert [file.findtext(tag) for tag in ("string", "frame", "displayformat")] == [
-        "01:00:00;00",
-        "107892",
-        "DF",
-    ]
+    code = [file.findtext(tag) for tag in ("string", "frame", "displayformat")]
+    assert code == ["01:00:00;00", "107892", "DF"]
+    (clip,) = ElementTree.fromstring(text_of("fcpxml", NTSC_FILM, ((7, 8),), time_code="23:00:00:00")).iter(
+        "asset-clip"
+    )
+    assert Fraction(clip.attrib["start"].removesuffix("s")) == (23 * 3600 * 24 + 7) / NTSC_FILM
     for format in ("mlt", "kdenlive"):  # MLT counts from the first frame
         assert text_of(format, 25, time_code="10:00:00:00") == text_of(format, 25)
 
@@ -144,7 +130,7 @@ def drop_frame(number: int, nominal: int) -> str:
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from([(NTSC, 30), (NTSC_DOUBLE, 60)]), st.integers(0, 280_000), st.integers(1, 3000))
-def test_drop_frame_numbers_are_those_of_counting(rate: tuple[Fraction, int], first: int, n: int) -> None:
+def test_edl_drop_frame_numbers(rate: tuple[Fraction, int], first: int, n: int) -> None:
     fps, nominal = rate
     (event,) = events(text_of("edl", fps, ((first, first + n),)))
     assert event == [drop_frame(frame, nominal) for frame in (first, first + n, 0, n)]
@@ -152,7 +138,7 @@ def test_drop_frame_numbers_are_those_of_counting(rate: tuple[Fraction, int], fi
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(RATES), st.lists(st.tuples(st.integers(0, 9000), st.integers(1, 900)), min_size=1))
-def test_fcpxml_is_exact_at_every_rate(rate: Fraction, spans: list[tuple[int, int]]) -> None:
+def test_fcpxml_is_exact(rate: Fraction, spans: list[tuple[int, int]]) -> None:
     root = ElementTree.fromstring(text_of("fcpxml", rate, [(first, first + n) for first, n in spans]))
 
     def seconds(element: ElementTree.Element, name: str) -> Fraction:
@@ -189,7 +175,7 @@ _FCPXML = {  # children in order, and attributes, of the elements that are used,
 
 
 @pytest.mark.parametrize("n_channels", [0, 2])
-def test_fcpxml_follows_its_document_type_and_is_what_losslesscut_reads(n_channels: int) -> None:
+def test_fcpxml_follows_its_document_type(n_channels: int) -> None:
     text = text_of("fcpxml", NTSC, n_channels=n_channels)
     root = ElementTree.fromstring(text)
     assert text.splitlines()[1] == "<!DOCTYPE fcpxml>"
@@ -203,14 +189,13 @@ def test_fcpxml_follows_its_document_type_and_is_what_losslesscut_reads(n_channe
     assert {asset.get("format"), root.findall(".//sequence")[0].get("format")} == {frame.get("id")}
     assert {clip.get("ref") for clip in root.iter("asset-clip")} == {asset.get("id")}
     assert (frame.get("width"), frame.get("height")) == ("640", "360")
-    assert (asset.get("audioChannels"), asset.get("audioRate")) == (
-        ("2", "48000") if n_channels else (None,) * 2
-    )
+    sound = ("2", "48000") if n_channels else (None, None)
+    assert (asset.get("audioChannels"), asset.get("audioRate")) == sound
     for clip in root.findall("./library/event/project/sequence/spine/asset-clip"):
         assert all(re.fullmatch(r"\d+/\d+s", clip.attrib[name]) for name in ("start", "duration"))
 
 
-def test_premiere_finds_picture_and_sound_linked_at_one_rate_with_their_channels() -> None:
+def test_xml_links_picture_and_sound() -> None:
     root = ElementTree.fromstring(text_of("xml", NTSC, n_channels=6))
     items = {item.get("id"): item for item in root.iter("clipitem")}
     tracks = root.findall(".//sequence/media/*/track")
@@ -219,8 +204,8 @@ def test_premiere_finds_picture_and_sound_linked_at_one_rate_with_their_channels
     assert root.findtext(".//audio/numOutputChannels") == "6"
     for number, item in enumerate(tracks[3], 1):
         links = item.findall("link")
-        linked = [items[link.findtext("linkclipref")] for link in links]
-        assert {each.findtext("start") for each in linked} == {item.findtext("start")}
+        starts = {items[link.findtext("linkclipref")].findtext("start") for link in links}
+        assert starts == {item.findtext("start")}
         assert [link.findtext("mediatype") for link in links] == ["video", *["audio"] * 6]
         assert {link.findtext("clipindex") for link in links} == {str(number)}
     for element in root.iter():
@@ -229,7 +214,7 @@ def test_premiere_finds_picture_and_sound_linked_at_one_rate_with_their_channels
     assert {mode.text for mode in root.iter("displayformat")} == {"DF"}  # of the file and the sequence
 
 
-def test_markers_of_resolve_stand_on_frames_of_their_own() -> None:
+def test_markers_of_resolve() -> None:
     lines = text_of("markers", 25, ((10, 20), (10, 30), (0, 5))).splitlines()
     assert lines[:2] == ["TITLE: the cut", "FCM: NON-DROP FRAME"]
     assert [line.split()[4:6] for line in lines if " V " in line] == [
@@ -241,75 +226,52 @@ def test_markers_of_resolve_stand_on_frames_of_their_own() -> None:
     assert "01:00:00;10" in text_of("markers", NTSC, ((10, 20),), time_code="10:00:00;00")
 
 
-def test_a_kdenlive_project_has_its_sequence_and_each_video_in_the_bin() -> None:
+def test_kdenlive_bin() -> None:
     """Kdenlive calls a project damaged where a clip of the timeline is not in the bin."""
     film, mute = media(25, path=Path(PLACE)), media(25, path=Path("/films/b.mp4"), n_channels=0)
-    clips = [
-        Clip(cut(25, 5 * n, 5 * n + 4), each, str(each.path)) for n, each in enumerate((film, mute, film))
-    ]
+    videos = enumerate((film, mute, film))
+    clips = [Clip(cut(25, 5 * n, 5 * n + 4), video, str(video.path)) for n, video in videos]
     root = ElementTree.fromstring(formats.format_timeline("kdenlive", clips, "the cut"))
 
     def of(element: ElementTree.Element, name: str) -> str | None:
-        return next((each.text for each in element.findall("property") if each.get("name") == name), None)
+        return next((tag.text for tag in element.findall("property") if tag.get("name") == name), None)
 
     made = {element.get("id"): element for element in root if element.get("id")}
     content = made["main_bin"]
     entries = [made[entry.get("producer")] for entry in content.findall("entry")]
     assert of(content, "kdenlive:docproperties.version") == "1.1"
-    assert (
-        of(content, "kdenlive:docproperties.uuid") == of(entries[0], "kdenlive:uuid") == entries[0].get("id")
-    )
+    uuid = of(content, "kdenlive:docproperties.uuid")
+    assert uuid == of(entries[0], "kdenlive:uuid") == entries[0].get("id")
     in_bin = {of(entry, "kdenlive:id") for entry in entries[1:]}
     assert in_bin == {"4", "5"}
     for name in ("video_a", "audio_a"):
         assert {of(entry, "kdenlive:id") for entry in made[name].findall("entry")} <= in_bin
     assert [entry.tag for entry in made["audio_a"] if entry.tag != "property"] == ["entry", "blank", "entry"]
-    assert [track.get("producer") for track in entries[0].findall("track")] == [
-        "black_track",
-        "audio",
-        "video",
-    ]
+    producers = [track.get("producer") for track in entries[0].findall("track")]
+    assert producers == ["black_track", "audio", "video"]
     (project,) = (element for element in root if of(element, "kdenlive:projectTractor"))
     assert project == root[-1]
     guides = json.loads(of(entries[0], "kdenlive:sequenceproperties.guides") or "")
     assert [guide["pos"] for guide in guides] == [0, 4, 8]
 
 
-def test_a_day_of_time_code_is_exact_in_fcpxml() -> None:
-    text = text_of("fcpxml", NTSC_FILM, ((7, 8),), time_code="23:00:00:00")
-    (clip,) = ElementTree.fromstring(text).iter("asset-clip")
-    assert Fraction(clip.attrib["start"].removesuffix("s")) == (23 * 3600 * 24 + 7) / NTSC_FILM
-
-
-def numbers(path: Path) -> list[int]:
-    with av.open(str(path)) as container:
-        return [read_number(frame.to_ndarray(format="rgb24")) for frame in container.decode(video=0)]
-
-
-def rendered(timeline: Path, target: Path) -> list[int]:
-    """The numbers that the frames show, of a timeline as MLT's player renders it."""
+def render(timeline: Path, target: Path) -> list[int]:
+    """Return the numbers of the frames of a timeline as MLT's player renders it."""
     if shutil.which("melt") is None:
         pytest.skip("no melt")
     consumer = f"avformat:{target}", "vcodec=libx264", "crf=8", "acodec=aac", "real_time=-1"
     command = ["melt", timeline.name, "-consumer", *consumer, "terminate_on_pause=1"]
-    environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+    options: Any = {"cwd": timeline.parent, "env": {**os.environ, "QT_QPA_PLATFORM": "offscreen"}}
     for timeout_s in (40, 40, 300):  # now and then its threads wait for each other forever
         with suppress(*([subprocess.TimeoutExpired, av.FFmpegError] if timeout_s == 40 else [])):
-            subprocess.run(
-                command,
-                check=True,
-                capture_output=True,
-                cwd=timeline.parent,
-                env=environment,
-                timeout=timeout_s,
-            )
-            return numbers(target)
+            subprocess.run(command, check=True, capture_output=True, timeout=timeout_s, **options)
+            return numbers_by_pyav(target)
     raise AssertionError("unreachable")
 
 
-def written(format: str, cuts: list[Cut], film: Media, folder: Path) -> Path:
+def write(format: str, cuts: list[Cut], film: Media, folder: Path) -> Path:
     path = folder / f"cut.{format}"
-    clips = [Clip(each, film, film.path.name) for each in cuts]
+    clips = [Clip(span, film, film.path.name) for span in cuts]
     path.write_text(formats.format_timeline(format, clips, "cut"), encoding="utf-8")
     return path
 
@@ -324,38 +286,32 @@ def written(format: str, cuts: list[Cut], film: Media, folder: Path) -> Path:
         *(deep("kdenlive", rate) for rate in (NTSC_FILM, NTSC_DOUBLE, Fraction(24))),
     ],
 )
-def test_mlt_renders_the_frames_of_our_mp4(format: str, rate: Fraction, tmp_path: Path) -> None:
+def test_mlt_renders_frames_of_the_clip(format: str, rate: Fraction, tmp_path: Path) -> None:
     film = tmp_path / "a film's #1 & 100%.mp4"
     make_video(film, n_frames=260, fps=rate, sound=True)
     cuts = [cut(rate, 10, 20), Cut(1.5, 2.25, "b"), Cut(3.1, 3.2, "c"), cut(rate, 201, 240)]
-    write_segments(probe(film), [(each.start_s, each.end_s) for each in cuts], tmp_path / "ours.mp4")
-    timeline = written(format, cuts, read_media(probe(film)), tmp_path)
-    assert rendered(timeline, tmp_path / "theirs.mp4") == numbers(tmp_path / "ours.mp4")
+    write_segments(probe(film), [(span.start_s, span.end_s) for span in cuts], tmp_path / "clip.mp4")
+    timeline = write(format, cuts, read_media(probe(film)), tmp_path)
+    assert render(timeline, tmp_path / "mlt.mp4") == numbers_by_pyav(tmp_path / "clip.mp4")
 
 
 @pytest.mark.parametrize("format", ["mlt", deep("kdenlive")])
-def test_mlt_renders_no_frame_beside_those_of_our_mp4_of_a_variable_rate(format: str, tmp_path: Path) -> None:
+def test_mlt_renders_no_other_frame_of_a_variable_rate(format: str, tmp_path: Path) -> None:
     """It leaves out frames that are closer than those of the average rate."""
-    times = [
-        frame / 30 + (0.012 if frame % 3 == 1 else 0) + (0.4 if frame > 50 else 0) for frame in range(90)
-    ]
-    make_video(tmp_path / "phone.mp4", times_s=times, fps=30, sound=True)
+    times = [n / 30 + (0.012 if n % 3 == 1 else 0) + (0.4 if n > 50 else 0) for n in range(90)]
+    info = probe(make_video(tmp_path / "phone.mp4", times_s=times, fps=30, sound=True).path)
     cuts = [Cut(0.35, 0.79, "a"), Cut(1.301, 2.0, "b"), Cut(2.45, 3.1, "c")]
-    film = read_media(probe(tmp_path / "phone.mp4"))
-    write_segments(
-        probe(tmp_path / "phone.mp4"), [(each.start_s, each.end_s) for each in cuts], tmp_path / "ours.mp4"
-    )
-    ours, theirs = (
-        numbers(tmp_path / "ours.mp4"),
-        rendered(written(format, cuts, film, tmp_path), tmp_path / "b.mp4"),
-    )
+    film = read_media(info)
+    write_segments(info, [(span.start_s, span.end_s) for span in cuts], tmp_path / "clip.mp4")
+    frames = numbers_by_pyav(tmp_path / "clip.mp4")
+    rendered = render(write(format, cuts, film, tmp_path), tmp_path / "b.mp4")
     assert film.is_conformed
-    assert set(theirs) <= set(ours)
-    assert len(set(theirs)) >= 0.7 * len(set(ours))
-    assert theirs == sorted(theirs)
+    assert set(rendered) <= set(frames)
+    assert len(set(rendered)) >= 0.7 * len(set(frames))
+    assert rendered == sorted(rendered)
 
 
-def test_a_name_that_is_not_text_is_refused_where_it_cannot_be_quoted() -> None:
+def test_timelines_of_a_name_that_is_not_text() -> None:
     place = os.fsdecode(b"/films/caf\xe9\n.mp4")
     film = media(25, path=Path(place))
     for format in ("edl", "kdenlive", "mlt"):

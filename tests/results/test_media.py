@@ -13,16 +13,11 @@ from tests.results.made import media, save_with_time_code
 from vidsum.results.media import read_media, timeline_rate
 from vidsum.video.probe import probe
 
-RATES = [
-    Fraction(24_000, 1001),
-    Fraction(30_000, 1001),
-    Fraction(60_000, 1001),
-    *map(Fraction, (24, 25, 30, 50, 60)),
-]
+RATES = [*(Fraction(n, 1001) for n in (24_000, 30_000, 60_000)), *map(Fraction, (24, 25, 30, 50, 60))]
 
 
 @pytest.mark.parametrize("rate", RATES)
-def test_rates_of_editors_stay(rate: Fraction) -> None:
+def test_timeline_rate_of_editors(rate: Fraction) -> None:
     assert timeline_rate(float(rate)) == (rate, True)
     assert timeline_rate(round(float(rate), 3)) == (rate, True)  # as 23.976, which 24 is not
 
@@ -31,24 +26,24 @@ def test_rates_of_editors_stay(rate: Fraction) -> None:
     ("fps", "rate"),
     [(5, 25), (12, 24), (15, 30), (10, 30), (20, 60), (12.5, 25), (100, 50), (120, 60), (48, 24), (28, 30)],
 )
-def test_other_rates_go_to_a_multiple_a_part_or_the_nearest(fps: float, rate: int) -> None:
+def test_timeline_rate_of_others(fps: float, rate: int) -> None:
     assert timeline_rate(fps) == (rate, False)
 
 
 @given(st.sampled_from(RATES), st.integers(0, 200_000), st.integers(1, 5000))
-def test_an_edge_made_from_a_frame_number_is_that_frame(rate: Fraction, first: int, length: int) -> None:
+def test_frames_of_exact_times(rate: Fraction, first: int, length: int) -> None:
     times = (round(float(frame / rate), 6) for frame in (first, first + length))
     assert media(rate).frames(*times) == (first, first + length)
 
 
-def test_segments_have_a_frame_and_stay_in_the_video() -> None:
+def test_frames_of_any_times() -> None:
     short = media(25, n_frames=10)
     assert short.frames(0.01, 0.02) == (1, 2)
     assert short.frames(0.3, 9) == (8, 10)
     assert short.frames(5, 9) == (9, 10)
 
 
-def test_a_conformed_video_begins_with_the_first_picture_of_a_segment() -> None:
+def test_frames_of_a_conformed_video() -> None:
     slow = media(5, n_frames=50).at(Fraction(25))
     assert slow.frames(3 / 5, 8 / 5) == (15, 40)
     assert slow.frames(0.41, 9.9) == (15, 250)  # no picture begins before .6 s, none after 9.8 s
@@ -57,14 +52,14 @@ def test_a_conformed_video_begins_with_the_first_picture_of_a_segment() -> None:
 
 
 @given(st.sampled_from(RATES), st.booleans(), st.integers(0, 2_000_000))
-def test_a_time_code_and_its_number_are_one(rate: Fraction, drops: bool, number: int) -> None:
+def test_time_code_round_trip(rate: Fraction, drops: bool, number: int) -> None:
     film = media(rate, time_code="00:00:00;00" if drops else "00:00:00:00")
     number %= film.number_of(film.time_code_of(0)) + 23 * 3600 * round(rate)
     assert film.number_of(film.time_code_of(number)) == number
 
 
 @pytest.mark.parametrize("code", ["00:01:00;00", "00:00:60;00", "00:60:00;00", "00:00:00;30", "1:00:00;00"])
-def test_a_time_code_that_no_frame_has_is_refused(code: str) -> None:
+def test_number_of_bad_time_code(code: str) -> None:
     with pytest.raises(ValueError, match=code):
         media(RATES[1], time_code="00:00:00;00").number_of(code)
 
@@ -80,14 +75,12 @@ def test_a_time_code_that_no_frame_has_is_refused(code: str) -> None:
         (RATES[1], "01:00:00;00", True),
     ],
 )
-def test_drop_frame_is_of_the_rate_unless_the_file_says_otherwise(
-    rate: Fraction, code: str | None, drops: bool
-) -> None:
+def test_is_drop_frame(rate: Fraction, code: str | None, drops: bool) -> None:
     assert media(rate, time_code=code).is_drop_frame is drops
 
 
 @pytest.mark.parametrize("code", ["01:00:00;00", "10:20:30:04"])
-def test_the_time_code_of_a_file_is_read(tmp_path: Path, code: str) -> None:
+def test_read_media_time_code(tmp_path: Path, code: str) -> None:
     save_with_time_code(tmp_path / "coded.mov", RATES[1], code)
     coded = read_media(probe(tmp_path / "coded.mov"))
     assert (coded.time_code, coded.rate, coded.n_channels) == (code, RATES[1], 0)
@@ -96,17 +89,17 @@ def test_the_time_code_of_a_file_is_read(tmp_path: Path, code: str) -> None:
     assert (film.time_code, film.rate, film.n_channels) == (None, RATES[1], 1)
 
 
-def test_a_variable_rate_is_conformed(tmp_path: Path) -> None:
+def test_read_media_of_a_variable_rate(tmp_path: Path) -> None:
     times = [frame / 30 + (0.012 if frame % 3 == 1 else 0) for frame in range(90)]
     make_video(tmp_path / "phone.mp4", times_s=times)
-    found = read_media(probe(tmp_path / "phone.mp4"))
-    assert (found.is_conformed, found.rate, found.n_frames, found.n_channels) == (True, 30, 90, 0)
+    film = read_media(probe(tmp_path / "phone.mp4"))
+    assert (film.is_conformed, film.rate, film.n_frames, film.n_channels) == (True, 30, 90, 0)
 
 
 @pytest.mark.parametrize(
-    ("look", "size"), [({"rotation_deg": 90}, (48, 64)), ({"sample_aspect_ratio": Fraction(4, 3)}, (86, 48))]
+    ("facts", "size"), [({"rotation_deg": 90}, (48, 64)), ({"sample_aspect_ratio": Fraction(4, 3)}, (86, 48))]
 )
-def test_pictures_count_as_shown_with_even_sides(tmp_path: Path, look: Any, size: tuple[int, int]) -> None:
-    make_video(tmp_path / "film.mp4", width=64, height=48, **look)
-    found = read_media(probe(tmp_path / "film.mp4"))
-    assert (found.width, found.height) == size
+def test_read_media_size(tmp_path: Path, facts: Any, size: tuple[int, int]) -> None:
+    make_video(tmp_path / "film.mp4", width=64, height=48, **facts)
+    film = read_media(probe(tmp_path / "film.mp4"))
+    assert (film.width, film.height) == size

@@ -1,4 +1,4 @@
-"""The report page, without a browser: what is in it, and that texts stay texts."""
+"""The content of the report page, without a browser."""
 
 import io
 import re
@@ -24,7 +24,7 @@ from vidsum.results.chart import make_chart
 from vidsum.results.cuts import Cut
 from vidsum.results.features import Features
 from vidsum.results.moments import Grounding, Highlights, Moment
-from vidsum.results.page import _apart, picture_times
+from vidsum.results.page import picture_times
 
 
 @dataclass
@@ -45,14 +45,11 @@ class Parsed(HTMLParser):
 
     def all(self, tag: str, name: str = "") -> list[dict[str, str | None]]:
         """The attributes of all elements of a tag and class."""
-        return [
-            attributes
-            for found, attributes in self.elements
-            if found == tag and name in [*(attributes.get("class") or "").split(), ""]
-        ]
+        same = (attributes for kind, attributes in self.elements if kind == tag)
+        return [facts for facts in same if name in [*(facts.get("class") or "").split(), ""]]
 
 
-def parsed(text: str) -> Parsed:
+def parse(text: str) -> Parsed:
     parser = Parsed()
     parser.feed(text)
     return parser
@@ -60,48 +57,47 @@ def parsed(text: str) -> Parsed:
 
 def page_of(film: Path, folder: Path, more: Sequence[PageResult]) -> str:
     """The page of a summary, with more."""
-    named = [results(film)[0], *((f"out/{one.kind}.json", one) for one in more)]
+    named = [results(film)[0], *((f"out/{result.kind}.json", result) for result in more)]
     return report_text(named, folder / "page.html")[0]
 
 
-def test_texts_stay_texts(page: Path, film: Path) -> None:
-    found = parsed(page.read_text())
-    assert len(found.all("script")) == 1
-    assert {QUOTED, EVIL, film.name} <= set(found.texts)
-    assert [each["data-query"] for each in found.all("section", "query")] == ["a bird", EVIL, QUOTED]
-    assert found.all("b") == [{}] * 8  # the times of eight cards
-    assert all("onerror" not in attributes for _, attributes in found.elements)
+def test_page_texts_stay_texts(page: Path, film: Path) -> None:
+    content = parse(page.read_text())
+    assert len(content.all("script")) == 1
+    assert {QUOTED, EVIL, film.name} <= set(content.texts)
+    assert [section["data-query"] for section in content.all("section", "query")] == ["a bird", EVIL, QUOTED]
+    assert content.all("b") == [{}] * 8  # the times of eight cards
+    assert all("onerror" not in attributes for _, attributes in content.elements)
 
 
-def test_nothing_comes_from_a_network_and_the_video_is_relative(page: Path, film: Path) -> None:
-    found = parsed(page.read_text())
-    places = [value for _, each in found.elements for name, value in each.items() if name in ("src", "href")]
+def test_page_needs_no_network(page: Path, film: Path) -> None:
+    content = parse(page.read_text())
+    attributes = [pair for _, pairs in content.elements for pair in pairs.items()]
+    places = [value for name, value in attributes if name in ("src", "href")]
     assert not [place for place in places if place and re.match(r"(https?:)?//", place)]
-    (video,) = found.all("video")
+    (video,) = content.all("video")
     assert (page.parent / unquote(video["src"] or "")).resolve() == film
-    (policy,) = [each["content"] for each in found.all("meta") if "http-equiv" in each]
+    (policy,) = [meta["content"] for meta in content.all("meta") if "http-equiv" in meta]
     assert "default-src 'none'" in (policy or "")
     assert "http" not in (policy or "")
 
 
-def test_each_segment_has_its_times_and_the_frame_of_its_highest_sample(page: Path) -> None:
-    found = parsed(page.read_text())
-    cuts = found.all("a", "cut")
+def test_page_segments_and_frames(page: Path) -> None:
+    content = parse(page.read_text())
+    cuts = content.all("a", "cut")
     spans = [(4, 6), (8, 9), (6, 7.5), (1, 2), (3, 4), (4, 5), (0, 3), (3, 10)]
     assert [(float(cut["data-start"] or 0), float(cut["data-end"] or 0)) for cut in cuts] == spans
     assert [(cut["href"] or "").rpartition("#")[2] for cut in cuts[:2]] == ["t=4.0,6.0", "t=8.0,9.0"]
-    shown = []
-    for image in found.all("img"):
+    numbers = []
+    for image in content.all("img"):
         jpeg = b64decode((image["src"] or "").removeprefix("data:image/jpeg;base64,"))
-        shown.append(read_number(np.asarray(Image.open(io.BytesIO(jpeg)).convert("RGB"))))
+        numbers.append(read_number(np.asarray(Image.open(io.BytesIO(jpeg)).convert("RGB"))))
     times = (4.5, 8.5, 6.75, 1.5, 3.5, 4.5, 1.5, 6.5)  # the highest sample, the later of two, or the middle
-    of_shots, of_cards = shown[:5], shown[5:]
-    assert of_cards == [int(time * 25) for time in times]
-    assert of_shots == [int(time * 25) for time in (1, 3, 5, 7, 9)]
+    assert numbers == [int(time * 25) for time in (1, 3, 5, 7, 9, *times)]
 
 
-def test_headlines_reasons_settings_and_warnings(page: Path) -> None:
-    texts = parsed(page.read_text()).texts
+def test_page_headlines_and_settings(page: Path) -> None:
+    texts = parse(page.read_text()).texts
     lines = {"Summary: 0:03.00 of 0:10.00 in 2 segments", "3 moments of 3 queries", "1 highlight", "2 shots"}
     lines |= {"by similarity (space vse)", "match 90 %", "1.5 s, score 2.00, said", "1.0 s, score 1.00, seen"}
     lines |= {"what is said", "No moments.", "summary › model", "'><b>x", "default"}
@@ -109,128 +105,105 @@ def test_headlines_reasons_settings_and_warnings(page: Path) -> None:
     assert texts.count(EVIL) == 1 + 4  # a query, and a warning of each result
 
 
-def test_a_batch_has_a_section_per_video(film: Path, tmp_path: Path) -> None:
+def test_page_of_a_batch(film: Path, tmp_path: Path) -> None:
     make_video(tmp_path / "other.mp4", n_frames=250)
     several = [*results(film)[:2], results(tmp_path / "other.mp4")[0], of_features(film)]
-    found = parsed(report_text(several, tmp_path / "all.html")[0])
-    assert len(found.all("video")) == 2
-    assert [text for text in found.texts if text in ("3 videos", "other.mp4", "features_shots")] == [
+    content = parse(report_text(several, tmp_path / "all.html")[0])
+    assert len(content.all("video")) == 2
+    assert [text for text in content.texts if text in ("3 videos", "other.mp4", "features_shots")] == [
         "3 videos",
         *("3 videos", "other.mp4", "features_shots", "other.mp4", "features_shots"),
     ]
-    anchors = [each["href"] for each in found.all("a") if (each["href"] or "").startswith("#")]
-    assert anchors == [f"#{each['id']}" for each in found.all("article")]
+    anchors = [link["href"] for link in content.all("a") if (link["href"] or "").startswith("#")]
+    assert anchors == [f"#{article['id']}" for article in content.all("article")]
     assert len(anchors) == 4
 
 
-def test_a_video_that_is_gone_leaves_the_rest(tmp_path: Path) -> None:
+def test_page_of_a_missing_video(tmp_path: Path) -> None:
     film = tmp_path / "film.mp4"
     make_video(film, n_frames=250)
     documents = results(film)
     assert report_text(documents, film) == report_text(documents, film)
     film.unlink()
     text, warnings = report_text(documents, tmp_path / "report.html")
-    found = parsed(text)
-    assert (found.all("video"), found.all("img"), found.all("a", "cut")) == ([], [], [])
-    assert len(found.all("span", "cut")) == 8
+    content = parse(text)
+    assert (content.all("video"), content.all("img"), content.all("a", "cut")) == ([], [], [])
+    assert len(content.all("span", "cut")) == 8
     assert [str(film) in warning for warning in warnings] == [True]
 
 
-def test_features_have_no_report(tmp_path: Path) -> None:
+def test_page_of_features(tmp_path: Path) -> None:
     features = Features.from_array(np.zeros((4, 2), np.float32), fps=1.0)
     with pytest.raises(UsageError, match="not Features"):
         write_report(features, tmp_path / "page.html")  # type: ignore[arg-type]
 
 
-def test_texts_stand_beside_the_player_and_over_the_picture(film: Path, tmp_path: Path) -> None:
-    about, found = parsed(page_of(film, tmp_path, texts(film))), parsed(page_of(film, tmp_path, []))
-    tracks = {each["kind"]: each for each in about.all("track")}
-    assert {kind: each["srclang"] for kind, each in tracks.items()} == {"captions": "en", "subtitles": "en"}
+def test_page_captions_and_subtitles(film: Path, tmp_path: Path) -> None:
+    with_texts, content = parse(page_of(film, tmp_path, texts(film))), parse(page_of(film, tmp_path, []))
+    tracks = {track["kind"]: track for track in with_texts.all("track")}
+    assert {kind: track["srclang"] for kind, track in tracks.items()} == {"captions": "en", "subtitles": "en"}
     captions = b64decode((tracks["captions"]["src"] or "").removeprefix("data:text/vtt;base64,")).decode()
     assert "00:00:01.000 --> 00:00:02.500\n&lt;b&gt; hello" in captions
-    assert {"Transcript", "Descriptions", "<b> hello", "a bird"} <= set(about.texts)
-    assert found.all("track") == []
+    assert {"Transcript", "Descriptions", "<b> hello", "a bird"} <= set(with_texts.texts)
+    assert content.all("track") == []
 
 
-def test_texts_are_found_beside_a_result(tmp_path: Path) -> None:
+def test_page_finds_transcripts(tmp_path: Path) -> None:
     film = tmp_path / "film.mp4"
     make_video(film, n_frames=250)
     texts(film)[0].save(tmp_path / "film_transcript.json")
     (_, summary) = results(film)[0]
     text, _ = report_text([(str(tmp_path / "any.json"), summary)], tmp_path / "page.html")
-    assert len(parsed(text).all("track")) == 1
+    assert len(parse(text).all("track")) == 1
 
 
-def test_a_transcript_alone_has_a_page(film: Path, tmp_path: Path) -> None:
+def test_page_of_a_transcript(film: Path, tmp_path: Path) -> None:
     page = tmp_path / "said.html"
     assert write_report(texts(film)[0], page, title="A <talk>") == ()
-    found = parsed(page.read_text())
-    assert found.texts.count("A <talk>") == 2
-    assert (len(found.all("track")), found.all("a", "cut"), len(found.all("img"))) == (1, [], 10)
+    content = parse(page.read_text())
+    assert content.texts.count("A <talk>") == 2
+    assert (len(content.all("track")), content.all("a", "cut"), len(content.all("img"))) == (1, [], 10)
     write_report(replace(texts(film)[0], video=None), page)
-    assert parsed(page.read_text()).all("video") == []
+    assert parse(page.read_text()).all("video") == []
 
 
-def test_queries_share_an_axis(film: Path, tmp_path: Path) -> None:
+def test_page_of_many_queries(film: Path, tmp_path: Path) -> None:
     (_, grounding) = results(film, with_saliency=True)[1]
     assert isinstance(grounding, Grounding)
     many = replace(grounding, queries=(*grounding.queries, *grounding.queries, grounding.queries[0]))
     text, _ = report_text([("one.json", many)], tmp_path / "page.html")
-    found = parsed(text)
-    assert [len(found.all("path", f"key-{number}")) for number in range(1, 8)] == [1] * 6 + [0]
-    assert "and 1 more, below" in found.texts
-    one = replace(grounding, queries=grounding.queries[:1])
-    assert not parsed(report_text([("one.json", one)], tmp_path / "page.html")[0]).all("path", "key-1")
+    content = parse(text)
+    assert [len(content.all("path", f"key-{number}")) for number in range(1, 8)] == [1] * 6 + [0]
+    assert "and 1 more, below" in content.texts
+    single = replace(grounding, queries=grounding.queries[:1])
+    assert not parse(report_text([("one.json", single)], tmp_path / "page.html")[0]).all("path", "key-1")
 
 
-def test_moments_in_moments_have_pictures_of_their_own() -> None:
+def test_picture_times_of_nested_moments() -> None:
     times = np.arange(0, 10.0)
     curve = np.where(times == 5, 1.0, 0.5).astype(np.float32)
     nested = tuple(Moment(start, end, 1.0) for start, end in ((0.0, 10.0), (4.0, 7.0), (5.0, 6.0)))
-    shown = picture_times(Highlights(curve, times, 1.0, nested, 10.0, "ridge"))
-    assert shown == [[5.0, 6.0, 5.0]]  # of the last, only the same frame is known
+    times_s = picture_times(Highlights(curve, times, 1.0, nested, 10.0, "ridge"))
+    assert times_s == [[5.0, 6.0, 5.0]]  # of the last, only the same frame is known
 
 
-def test_pictures_of_long_videos_are_chosen_in_time_that_grows_with_their_length() -> None:
-    """Each sample of the curve is looked at for its own segment alone."""
-
-    class Counted(float):
-        seen = 0
-
-        def __lt__(self, other: float) -> bool:
-            Counted.seen += 1
-            return float(self) < other
-
-        def __sub__(self, other: float) -> float:
-            Counted.seen += 1
-            return float(self) - other
-
-    times = [Counted(time) for time in range(3600)]
-    cuts = [Cut(float(start), start + 10.0, "") for start in range(0, 3600, 12)]
-    assert _apart(cuts, (times, [0.0] * len(times))) == [cut.start_s + 5 for cut in cuts]
-    assert Counted.seen < 200 * len(times)
-
-
-def test_charts_place_segments_and_curve() -> None:
+def test_make_chart() -> None:
     spans = [Cut(2.0, 3.0, ""), Cut(0.0, 0.001, "")]
     drawing = make_chart("x", 10.0, spans, ([0.0, 5.0], [0.2, 0.4]), shots=spans, is_ranked=True)
-    assert [(band.x, band.width, band.is_best) for band in drawing.chosen] == [
-        (200, 100, True),
-        (0, 1, False),
-    ]
+    bands = [(band.x, band.width, band.is_best) for band in drawing.chosen]
+    assert bands == [(200, 100, True), (0, 1, False)]
     assert not any(band.is_best for band in make_chart("x", 10.0, spans).chosen)
     assert [band.x for band in drawing.shots] == [0]
     assert drawing.line == "M0.00 52.5H500.00L500.00 5H1000.00"
     assert make_chart("x", 10.0, []).area == ""
-    speech_chart = make_chart(
-        "x", 10.0, [replace(spans[0], evidence="said")], ([0.0, 5.0], [0.2, 0.4]), said=[0.5, 0.0]
-    )
+    said = [replace(spans[0], evidence="said")]
+    speech_chart = make_chart("x", 10.0, said, ([0.0, 5.0], [0.2, 0.4]), said=[0.5, 0.0])
     assert [band.is_said for band in speech_chart.chosen] == [True]
     assert speech_chart.said == "M0.00 5H500.00L500.00 100H1000.00"
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=3000))
-def test_long_curves_keep_their_highest_point_and_stay_short(scores: list[float]) -> None:
+def test_make_chart_of_a_long_curve(scores: list[float]) -> None:
     line = make_chart("x", len(scores) / 2, [], ([place / 2 for place in range(len(scores))], scores)).line
     points = re.findall(r"([\d.]+) ([\d.]+)H([\d.]+)", line)
     assert len(points) <= 1000

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +17,8 @@ from tests.results.made import results, texts
 from vidsum.errors import InputError, UsageError
 from vidsum.results.features import Features
 from vidsum.results.load import read_document
-from vidsum.results.moments import Grounding
 from vidsum.results.result import Result, seal, to_text, write_document
 from vidsum.results.shots import Shots
-from vidsum.results.summary import Summary
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "documents"
 KINDS = ["summary", "moments", "highlights", "shots", "transcript", "descriptions"]
@@ -27,19 +26,18 @@ KINDS = ["summary", "moments", "highlights", "shots", "transcript", "description
 
 @pytest.fixture(scope="module")
 def made(film: Path) -> dict[str, Result]:
-    return dict(
-        zip(KINDS, [*(made for _, made in results(film, with_saliency=True)), *texts(film)], strict=True)
-    )
+    all_results = [*(result for _, result in results(film, with_saliency=True)), *texts(film)]
+    return dict(zip(KINDS, all_results, strict=True))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_result_survives_its_document(kind: str, made: dict[str, Result]) -> None:
+def test_result_round_trip(kind: str, made: dict[str, Result]) -> None:
     result = made[kind]
     assert type(result).from_dict(json.loads(to_text(result.to_dict()))) == result  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", ["summary_auto", "shots", "moments", "highlights"])
-def test_a_saved_result_is_loaded_as_it_was(name: str, tmp_path: Path) -> None:
+def test_load_golden_documents(name: str, tmp_path: Path) -> None:
     document = json.loads((GOLDEN / f"{name}.json").read_text())
     document = seal({key: value for key, value in document.items() if key != "digest"})
     write_document(document, tmp_path / "r.json")
@@ -51,13 +49,7 @@ def test_a_saved_result_is_loaded_as_it_was(name: str, tmp_path: Path) -> None:
     assert vidsum.load(tmp_path / "again.json") == loaded
 
 
-@pytest.mark.parametrize("kind", ["transcript", "descriptions"])
-def test_saved_texts_are_loaded_as_they_were(kind: str, made: dict[str, Result], tmp_path: Path) -> None:
-    made[kind].save(tmp_path / "r.json")
-    assert vidsum.load(tmp_path / "r.json") == made[kind]
-
-
-def test_features_are_saved_too(tmp_path: Path) -> None:
+def test_load_features(tmp_path: Path) -> None:
     features = Features.from_array(np.eye(4), fps=2.0, extractor="mine")
     vidsum.write_features(features, tmp_path / "f.npz")
     assert vidsum.load(tmp_path / "f.npz") == features
@@ -66,19 +58,14 @@ def test_features_are_saved_too(tmp_path: Path) -> None:
         features.save(tmp_path / "g.npz")
 
 
-def test_moments_without_their_curves_are_read(made: dict[str, Result]) -> None:
-    grounding = made["moments"]
-    assert isinstance(grounding, Grounding)
-    read = Grounding.from_dict(grounding.to_dict(with_saliency=False))
-    assert [query.moments for query in read.queries] == [query.moments for query in grounding.queries]
-    assert read.queries[0].saliency.size == 0
-
-
-def test_other_files_are_refused_by_name(made: dict[str, Result], tmp_path: Path) -> None:
+def test_load_and_save_errors(made: dict[str, Result], tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text('{"schema": "vidsum.evaluation/1"}')
     made["transcript"].save(tmp_path / "changed.json")
+    assert vidsum.load(tmp_path / "changed.json") == made["transcript"]
     text = (tmp_path / "changed.json").read_text()
     (tmp_path / "changed.json").write_text(text.replace('"en"', '"de"'))
+    made["descriptions"].save(tmp_path / "texts.json")
+    assert vidsum.load(tmp_path / "texts.json") == made["descriptions"]
     for name in ("other.json", "changed.json", r"missing.json: no such file"):
         with pytest.raises(vidsum.VidsumError, match=name):
             vidsum.load(tmp_path / name.partition(":")[0])
@@ -87,7 +74,7 @@ def test_other_files_are_refused_by_name(made: dict[str, Result], tmp_path: Path
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_result_prints_on_one_line_and_is_escaped_in_html(kind: str, made: dict[str, Result]) -> None:
+def test_repr_and_html(kind: str, made: dict[str, Result]) -> None:
     text, html = repr(made[kind]), made[kind]._repr_html_()
     assert len(text) < 140
     assert "<script>alert(1)<b>" in text
@@ -96,7 +83,7 @@ def test_a_result_prints_on_one_line_and_is_escaped_in_html(kind: str, made: dic
     assert html.count("<tr>") == 1 + len(made[kind].rows())
 
 
-def test_long_tables_are_cut() -> None:
+def test_html_of_a_long_table() -> None:
     shots = Shots(np.arange(31.0), "uniform")
     html = shots._repr_html_()
     assert html.count("<tr>") == 21
@@ -104,14 +91,12 @@ def test_long_tables_are_cut() -> None:
     assert repr(shots) == "Shots(30 by uniform, 30 s)"
 
 
-def test_tables_of_pandas(made: dict[str, Result]) -> None:
+def test_to_pandas(made: dict[str, Result]) -> None:
     pytest.importorskip("pandas")
     tables = {kind: result.to_pandas() for kind, result in made.items()}
     assert tables["summary"]["selected"].tolist() == [False, False, True, False, False]
-    assert tables["moments"][["query", "rank", "start_s"]].to_numpy().tolist()[:2] == [
-        ["a bird", 1, 6.0],
-        ["a bird", 2, 1.0],
-    ]
+    moments = tables["moments"][["query", "rank", "start_s"]].to_numpy().tolist()
+    assert moments[:2] == [["a bird", 1, 6.0], ["a bird", 2, 1.0]]
     assert tables["highlights"]["score"].tolist() == [0.5]
     assert tables["transcript"]["text"].tolist()[0] == "<b> hello"
     assert tables["shots"]["end_s"].tolist() == [3.0, 10.0]
@@ -119,38 +104,23 @@ def test_tables_of_pandas(made: dict[str, Result]) -> None:
     assert rows.index.tolist() == [0, 0.5, 1]
 
 
-def test_without_pandas_the_error_names_it(made: dict[str, Result], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_to_pandas_without_pandas(made: dict[str, Result], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(vidsum.VidsumError, match="pandas is not installed"):
         made["shots"].to_pandas()
 
 
 @given(st.binary(max_size=20).map(os.fsdecode))
-def test_any_file_name_comes_back_from_valid_utf8(name: str) -> None:
+def test_to_text_of_any_file_name(name: str) -> None:
     assert json.loads(to_text({"path": name}).encode("utf-8")) == {"path": name}
     assert "фильм 🎞.mp4" in to_text({"path": "фильм 🎞.mp4"})
 
 
-def test_a_document_is_written_and_read_whatever_the_name(tmp_path: Path) -> None:
-    document = {"path": os.fsdecode(b"caf\xe9.mp4"), "shots": [{"start_s": 0.5}]}
-    write_document(document, tmp_path / "d.json")
-    assert read_document(tmp_path / "d.json") == document
-
-
-NO_DOCUMENTS = [
-    b"",
-    b"[1]",
-    b"\xff\xfe",
-    b'{"a": NaN}',
-    b'{"a": 1e999}',
-    b'{"a": 1, "a": 2}',
-    b"[" * 100_000,
-    None,
-]
-
-
-@pytest.mark.parametrize("content", NO_DOCUMENTS)
-def test_a_file_without_a_document_is_refused_by_its_path(tmp_path: Path, content: bytes | None) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"[1]", b"\xff\xfe", b'{"a": NaN}', b'{"a": 1e999}', b'{"a": 1, "a": 2}', b"[" * 100_000, None],
+)
+def test_read_document_errors(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "d.json"
     if content is not None:
         path.write_bytes(content)
@@ -159,7 +129,7 @@ def test_a_file_without_a_document_is_refused_by_its_path(tmp_path: Path, conten
     assert refused.value.message.startswith(f"{path}: ")
 
 
-def test_features_made_elsewhere_get_the_times_of_their_rate() -> None:
+def test_features_from_array() -> None:
     features = Features.from_array(np.ones((5, 3)), fps=2.0)
     assert features.timestamps.tolist() == [0, 0.5, 1, 1.5, 2]
     assert (features.step_s, features.duration_s, features.dim, len(features)) == (0.5, 2.5, 3, 5)
@@ -167,26 +137,34 @@ def test_features_made_elsewhere_get_the_times_of_their_rate() -> None:
 
 
 @pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        *(
+            (lambda fps=fps: Features.from_array(np.ones((5, 3)), fps=fps), "fps must be positive")
+            for fps in (0, -1, np.nan)
+        ),
+        (lambda: Features(np.ones((2, 1), np.float32), np.ones(2), 0.5, 0.5, 2.0, 30.0), "increase"),
+        *(
+            (lambda edges=edges: Shots(np.array(edges), "uniform"), "edges")
+            for edges in ([0.0], [0.0, 0.0], [1.0, 0.5], [[0.0, 1.0]])
+        ),
+    ],
+)
+def test_times_must_increase(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
     "array",
     [np.ones(5), np.ones((0, 3)), np.ones((3, 0)), np.ones((2, 2, 2)), np.float32(1), [[np.nan]], [[np.inf]]],
 )
-def test_arrays_that_are_no_features_are_refused(array: object) -> None:
+def test_features_from_array_errors(array: object) -> None:
     with pytest.raises(UsageError):
         Features.from_array(array)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("fps", [0, -1, float("nan")])
-def test_a_rate_must_be_positive(fps: float) -> None:
-    with pytest.raises(UsageError, match="fps must be positive"):
-        Features.from_array(np.ones((5, 3)), fps=fps)
-
-
-def test_timestamps_must_increase() -> None:
-    with pytest.raises(UsageError, match="increase"):
-        Features(np.ones((2, 1), np.float32), np.array([1.0, 1.0]), 0.5, 0.5, 2.0, 30.0)
-
-
-def test_features_of_a_video_have_its_length_and_rate(tmp_path: Path) -> None:
+def test_features_from_array_of_a_video(tmp_path: Path) -> None:
     film = make_video(tmp_path / "film.mp4", n_frames=50).path
     video = vidsum.probe(film)
     features = Features.from_array(np.ones((round(video.duration_s * 4), 3)), fps=4.0, video=film)
@@ -197,19 +175,7 @@ def test_features_of_a_video_have_its_length_and_rate(tmp_path: Path) -> None:
     assert error.value.hint == f"fps={3 / video.duration_s:.4g}"
 
 
-def test_shots_tile_the_video_in_frames_as_in_seconds() -> None:
+def test_shots_intervals() -> None:
     shots = Shots(np.array([0.0, 1.0, 2.5]), method="uniform", video_fps=30.0)
     assert shots.intervals == [(0.0, 1.0), (1.0, 2.5)]
     assert shots.change_points.tolist() == [[0, 29], [30, 74]]
-
-
-@pytest.mark.parametrize("edges", [[0.0], [0.0, 0.0], [1.0, 0.5], [[0.0, 1.0]]])
-def test_edges_that_do_not_increase_are_refused(edges: list[float]) -> None:
-    with pytest.raises(UsageError):
-        Shots(np.array(edges), method="uniform")
-
-
-def test_a_summary_lasts_as_long_as_its_segments(made: dict[str, Result]) -> None:
-    summary = made["summary"]
-    assert isinstance(summary, Summary)
-    assert summary.duration_s == 3.0

@@ -26,33 +26,25 @@ def segment(start_s: float, end_s: float, text: str, probability: float = 0.5) -
 LINES = (segment(0.5, 2.0, "Fish & chips <now>."), segment(3723.0494, 3725.9996, "Über\u00a0alles"))
 
 
-def test_subrip_counts_cues_and_has_commas_in_its_times() -> None:
+def test_format_segments() -> None:
     assert format_segments(LINES, "srt") == (
         "1\n00:00:00,500 --> 00:00:02,000\nFish & chips <now>.\n\n"
         "2\n01:02:03,049 --> 01:02:06,000\nÜber\u00a0alles\n"
     )
-
-
-def test_webvtt_has_points_in_its_times_and_no_markup() -> None:
-    text = format_segments(LINES, "vtt")
-    assert text.startswith(
-        "WEBVTT\n\n00:00:00.500 --> 00:00:02.000\nFish &amp; chips &lt;now&gt;.\n\n01:02:03.049"
-    )
-
-
-def test_plain_text_has_a_line_per_segment() -> None:
+    vtt = "WEBVTT\n\n00:00:00.500 --> 00:00:02.000\nFish &amp; chips &lt;now&gt;.\n\n01:02:03.049"
+    assert format_segments(LINES, "vtt").startswith(vtt)
     assert format_segments(LINES, "txt").splitlines() == [line.text for line in LINES]
     assert format_segments((), "txt") == ""
 
 
-def test_uncertain_segments_are_marked_in_every_format() -> None:
+def test_format_segments_uncertain() -> None:
     lines = (replace(LINES[0], uncertain=True), LINES[1])
     for form in FORMATS:
         assert format_segments(lines, form).count("(?)") == 1
         assert ". (?)\n" in format_segments(lines, form)
 
 
-def test_segments_survive_storage() -> None:
+def test_parse_segments() -> None:
     other = replace(LINES[0], uncertain=True, language="de")
     assert parse_segments(segments_data((*LINES, other))) == (*LINES, other)
     assert "language" not in segments_data(LINES)[0]
@@ -60,7 +52,7 @@ def test_segments_survive_storage() -> None:
         parse_segments([{"text": "x", "words": [{"nonsense": 1}]}])
 
 
-def test_confidence_is_the_geometric_mean_by_length() -> None:
+def test_transcript_confidence() -> None:
     halves = (segment(0, 3, "a", 0.9), segment(3, 4, "b", 0.4))
     transcript = Transcript(halves, "en", 1.0, 4.0)
     assert transcript.confidence == pytest.approx((0.9**3 * 0.4) ** (1 / 4))

@@ -64,7 +64,7 @@ def test_find_slow_film() -> None:
     often = find(Features.from_array(np.repeat(rows, 4, axis=0), 2.0, video_fps=0.5))
     assert len(once) > 1
     np.testing.assert_allclose(often.edges_s, once.edges_s, atol=1.0)  # between samples
-    slides = np.ones((100, 8)) + rng.normal(0, 1e-3, (100, 8))
+    slides = np.ones((100, 8)) + rng.normal(0, 0.1, (100, 8))
     assert len(find(Features.from_array(slides, 0.5, video_fps=0.5))) == 1
 
 
