@@ -1,4 +1,4 @@
-"""From frames to features: which clips are formed, in which batches, and what comes out."""
+"""From frames to features: clips, batches and results."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -81,14 +81,12 @@ def numbers(clips: Iterator[tuple[float, list[Picture]]]) -> list[list[int]]:
         (0, 4, 1, []),
     ],
 )
-def test_known_clips(count: int, length: int, stride: int, expected: list[list[int]]) -> None:
+def test_iter_clips(count: int, length: int, stride: int, expected: list[list[int]]) -> None:
     assert numbers(iter_clips(frames(count), spec_of(length, stride))) == expected
 
 
 @given(count=st.integers(1, 60), length=st.integers(1, 9), stride=st.integers(1, 12))
-def test_clips_follow_the_stride_and_end_with_a_padded_one_where_half_of_it_is_real(
-    count: int, length: int, stride: int
-) -> None:
+def test_iter_clips_by_the_rules(count: int, length: int, stride: int) -> None:
     clips = numbers(iter_clips(frames(count), spec_of(length, stride)))
     whole = [list(range(start, start + length)) for start in range(0, count - length + 1, stride)]
     assert clips[: len(whole)] == whole
@@ -101,7 +99,7 @@ def test_clips_follow_the_stride_and_end_with_a_padded_one_where_half_of_it_is_r
         assert clips[len(whole) :] == []
 
 
-def test_features_carry_the_times_of_their_clips(video: VideoInfo) -> None:
+def test_extract_times(video: VideoInfo) -> None:
     extractor, _ = stand_in(spec_of(clip_frames=8, stride_frames=4))
     features = extract_features(frames(25), extractor, video)
     np.testing.assert_allclose(features.timestamps, [0, 0.4, 0.8, 1.2, 1.6, 2.0])
@@ -112,15 +110,8 @@ def test_features_carry_the_times_of_their_clips(video: VideoInfo) -> None:
     assert features.logits is None
 
 
-def test_a_feature_of_one_frame_covers_the_time_to_the_next() -> None:
-    spec = replace(spec_of(fps=2.0), clip_lengths=range(1, 2))
-    assert spec.covers_s == spec.step_s == 0.5
-
-
 @pytest.mark.parametrize("batch_size", [1, 3, 7, 100])
-def test_batches_do_not_change_the_features(
-    video: VideoInfo, batch_size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_extract_in_batches(video: VideoInfo, batch_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extract, "batch_size", lambda extractor: batch_size)
     extractor, batches = stand_in(spec_of(clip_frames=3, stride_frames=2))
     features = extract_features(frames(20), extractor, video)
@@ -129,82 +120,62 @@ def test_batches_do_not_change_the_features(
     assert all(size == batch_size for size in batches[:-1])
 
 
-def test_logits_that_there_are_not_stop_the_run_at_once(
-    video: VideoInfo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(extract, "batch_size", lambda extractor: 5)
-    extractor, batches = stand_in(spec_of())
-    with pytest.raises(UsageError, match="no class scores"):
-        extract_features(frames(50), extractor, video, with_logits=True)
-    assert batches == [5]
-
-
-def test_batches_are_formed_while_the_video_is_decoded(
-    video: VideoInfo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(extract, "batch_size", lambda extractor: 8)
-    extractor, batches = stand_in(spec_of())
-    ahead: list[int] = []
-
-    def watched() -> Iterator[Frame]:
-        for frame in frames(50):
-            ahead.append(frame.index + 1 - sum(batches))
-            yield frame
-
-    extract_features(watched(), extractor, video)
-    assert max(ahead) <= 9
-
-
-def test_progress_goes_up_to_the_length_of_the_video(
-    video: VideoInfo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(extract, "batch_size", lambda extractor: 10)
-    extractor, _ = stand_in(spec_of())
-    calls: list[tuple[str, float, float]] = []
-    extract_features(frames(25), extractor, video, progress=lambda *call: calls.append(call))
-    assert [what for what, _, _ in calls] == ["extracting features"] * 3
-    np.testing.assert_allclose([done for _, done, _ in calls], [1.0, 2.0, 2.5])
-    assert {total for _, _, total in calls} == {2.5}
-
-
-def test_logits_are_given_where_asked_for(video: VideoInfo) -> None:
-    extractor, _ = stand_in(spec_of())
-    weight = np.float32([[1, 2], [3, 4], [5, 6]])
-    extractor = replace(extractor, classify=lambda rows: rows @ weight.T)
-    features = extract_features(frames(5), extractor, video, with_logits=True)
-    assert features.logits is not None
-    np.testing.assert_allclose(features.logits, features.array @ weight.T, rtol=1e-5)
-
-
-def test_a_video_without_frames_is_an_error_that_names_it(video: VideoInfo) -> None:
+def test_extract_without_frames(video: VideoInfo) -> None:
     extractor, _ = stand_in(spec_of())
     with pytest.raises(InputError, match=r"film\.mp4: no frame"):
         extract_features(frames(0), extractor, video)
 
 
-def test_pictures_are_cropped_in_the_centre() -> None:
-    image = np.arange(6 * 9 * 3, dtype=np.uint8).reshape(6, 9, 3)
-    np.testing.assert_array_equal(spec_of().crop(image), image[2:4, 4:6])
-
-
-def test_pictures_smaller_than_the_crop_are_refused() -> None:
-    with pytest.raises(UsageError, match="2x2 pixels or more, not 9x1"):
-        spec_of().crop(np.zeros((1, 9, 3), np.uint8))
-
-
 @pytest.mark.parametrize("batch_size", [1, 2, 7])
-def test_a_picture_that_stays_is_seen_once(
-    video: VideoInfo, batch_size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_extract_of_stills(video: VideoInfo, batch_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extract, "batch_size", lambda extractor: batch_size)
     extractor, batches = stand_in(spec_of())
-    shown = list(frames(12))
+    all_frames = list(frames(12))
     stays = [
-        replace(frame, image=shown[max(0, number - number % 4)].image) for number, frame in enumerate(shown)
+        replace(frame, image=all_frames[number - number % 4].image) for number, frame in enumerate(all_frames)
     ]
     stays[5] = replace(stays[5], image=stays[5].image.copy())  # decoded again, to the same pixels
-    found = extract_features(stays, extractor, video)
+    features = extract_features(stays, extractor, video)
     assert sum(batches) == 3
-    np.testing.assert_array_equal(found.timestamps, [frame.time_s for frame in shown])
-    whole = extract_features(shown[::4], stand_in(spec_of())[0], video)
-    np.testing.assert_array_equal(found.array, np.repeat(whole.array, 4, axis=0))
+    np.testing.assert_array_equal(features.timestamps, [frame.time_s for frame in all_frames])
+    whole = extract_features(all_frames[::4], stand_in(spec_of())[0], video)
+    np.testing.assert_array_equal(features.array, np.repeat(whole.array, 4, axis=0))
+
+
+def test_extract_logits(video: VideoInfo, monkeypatch: pytest.MonkeyPatch) -> None:
+    weight = np.float32([[1, 2], [3, 4], [5, 6]])
+    extractor = replace(stand_in(spec_of())[0], classify=lambda rows: rows @ weight.T)
+    features = extract_features(frames(5), extractor, video, with_logits=True)
+    assert features.logits is not None
+    np.testing.assert_allclose(features.logits, features.array @ weight.T, rtol=1e-5)
+    monkeypatch.setattr(extract, "batch_size", lambda extractor: 5)
+    extractor, batches = stand_in(spec_of())
+    with pytest.raises(UsageError, match="no class scores"):
+        extract_features(frames(50), extractor, video, with_logits=True)
+    assert batches == [5]  # at once
+
+
+def test_extract_progress(video: VideoInfo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches are formed while the video is decoded."""
+    monkeypatch.setattr(extract, "batch_size", lambda extractor: 10)
+    extractor, batches = stand_in(spec_of())
+    ahead: list[int] = []
+
+    def watched() -> Iterator[Frame]:
+        for frame in frames(25):
+            ahead.append(frame.index + 1 - sum(batches))
+            yield frame
+
+    calls: list[tuple[str, float, float]] = []
+    extract_features(watched(), extractor, video, progress=lambda *call: calls.append(call))
+    assert calls == [("extracting features", pytest.approx(done), 2.5) for done in (1.0, 2.0, 2.5)]
+    assert max(ahead) <= 11
+
+
+def test_spec() -> None:
+    spec = replace(spec_of(fps=2.0), clip_lengths=range(1, 2))
+    assert spec.covers_s == spec.step_s == 0.5
+    image = np.arange(6 * 9 * 3, dtype=np.uint8).reshape(6, 9, 3)
+    np.testing.assert_array_equal(spec.crop(image), image[2:4, 4:6])
+    with pytest.raises(UsageError, match="2x2 pixels or more, not 9x1"):
+        spec.crop(np.zeros((1, 9, 3), np.uint8))

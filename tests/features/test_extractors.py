@@ -9,7 +9,6 @@ from torch import Tensor
 
 from tests.features import networks
 from tests.features.conftest import RandomClips
-from vidsum.device import require_precision
 from vidsum.errors import UsageError
 from vidsum.features import EXTRACTORS, describe
 from vidsum.features.extractor import Extractor, imagenet_classes, kinetics_classes
@@ -32,30 +31,18 @@ def as_images(clips: Picture) -> Tensor:
     return torch.from_numpy(clips[:, 0]).permute(0, 3, 1, 2) / 255
 
 
-def test_googlenet_agrees_with_torchvision(random_clips: RandomClips) -> None:
-    model = networks.googlenet()
-    spec = describe("googlenet")
+@pytest.mark.parametrize("name", ["googlenet", "mobilenet_v2"])
+def test_extractor_agrees_with_torchvision(random_clips: RandomClips, name: str) -> None:
+    model, spec = getattr(networks, name)(), describe(name)
     extractor = build_torch_extractor(spec, spec.build(model.state_dict()), device="cpu")
     clips = random_clips(spec)
-    pooled: list[Tensor] = []
-    model.avgpool.register_forward_hook(lambda _module, _inputs, output: pooled.append(output.flatten(1)))
+    inputs: list[Tensor] = []
+    head = model.fc if name == "googlenet" else model.classifier
+    head.register_forward_hook(lambda _module, arguments, _output: inputs.append(arguments[0]))
     with torch.inference_mode():
         logits = model((as_images(clips) - IMAGENET_MEAN) / IMAGENET_STD)
     features = extractor.encode(clips)
-    np.testing.assert_allclose(features, pooled[0], rtol=1e-3, atol=1e-4)
-    np.testing.assert_allclose(extractor.logits(features), logits, rtol=1e-3, atol=1e-4)
-
-
-def test_mobilenet_v2_agrees_with_torchvision(random_clips: RandomClips) -> None:
-    model = networks.mobilenet_v2()
-    spec = describe("mobilenet_v2")
-    extractor = build_torch_extractor(spec, spec.build(model.state_dict()), device="cpu")
-    clips = random_clips(spec)
-    with torch.inference_mode():
-        images = (as_images(clips) - IMAGENET_MEAN) / IMAGENET_STD
-        pooled, logits = model.features(images).mean(dim=(2, 3)), model(images)
-    features = extractor.encode(clips)
-    np.testing.assert_allclose(features, pooled, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(features, inputs[0], rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(extractor.logits(features), logits, rtol=1e-3, atol=1e-4)
 
 
@@ -90,7 +77,7 @@ CLASSES = {"mobilenet_v2": 1000, "efficientnet_lite0": 1000, "googlenet": 1000, 
         for name in EXTRACTORS
     ],
 )
-def test_an_extractor_does_what_it_declares(
+def test_extractor_follows_its_spec(
     random_weights: RandomWeights, random_clips: RandomClips, name: str
 ) -> None:
     """Its size, in any batch; a name for each logit; text from clip alone."""
@@ -113,7 +100,7 @@ def test_an_extractor_does_what_it_declares(
             extractor.logits(together)
 
 
-def test_class_names_are_those_of_torchvision() -> None:
+def test_class_names() -> None:
     from torchvision.models import MobileNet_V2_Weights
     from torchvision.models.video import R3D_18_Weights
 
@@ -122,9 +109,7 @@ def test_class_names_are_those_of_torchvision() -> None:
     assert list(kinetics_classes()) == R3D_18_Weights.KINETICS400_V1.meta["categories"]
 
 
-def test_i3d_128_is_i3d_on_smaller_pictures_of_the_same_view(
-    random_weights: RandomWeights, random_clips: RandomClips
-) -> None:
+def test_i3d_128_is_i3d_on_smaller_pictures(random_weights: RandomWeights, random_clips: RandomClips) -> None:
     large, small = (describe(name, clip_frames=9) for name in ("i3d", "i3d_128"))
     views = [spec.preprocessing.crop / vars(spec.preprocessing.size)["pixels"] for spec in (large, small)]
     assert views[0] == pytest.approx(views[1], abs=0.002)
@@ -138,9 +123,7 @@ def test_i3d_128_is_i3d_on_smaller_pictures_of_the_same_view(
 
 @pytest.mark.deep
 @pytest.mark.parametrize("name", ["mobilenet_v2", "i3d", "clip"])
-def test_features_in_bf16_are_close_to_those_in_fp32(
-    random_weights: RandomWeights, random_clips: RandomClips, name: str
-) -> None:
+def test_extractor_in_bf16(random_weights: RandomWeights, random_clips: RandomClips, name: str) -> None:
     spec = describe(name, clip_frames=9 if name == "i3d" else None)
     network = spec.build(random_weights(name))
     clips = random_clips(spec, 1)
@@ -162,17 +145,8 @@ def mobilenet_v2(random_weights: RandomWeights) -> Extractor:
 @pytest.mark.parametrize(
     "shape", [(2, 224, 224, 3), (2, 1, 200, 224, 3), (2, 2, 224, 224, 3), (0, 1, 224, 224, 3)]
 )
-def test_clips_of_another_shape_are_refused(mobilenet_v2: Extractor, shape: tuple[int, ...]) -> None:
+def test_extractor_errors(mobilenet_v2: Extractor, shape: tuple[int, ...]) -> None:
     with pytest.raises(UsageError, match=r"takes clips of shape \[N, 1, 224, 224, 3\]"):
         mobilenet_v2.encode(np.zeros(shape, np.uint8))
-
-
-def test_text_is_for_extractors_that_were_trained_on_it(mobilenet_v2: Extractor) -> None:
     with pytest.raises(UsageError, match="mobilenet_v2 cannot encode text"):
         mobilenet_v2.encode_text(["a dog"])
-
-
-def test_fp16_on_a_cpu_is_refused() -> None:
-    with pytest.raises(UsageError, match="fp16 is for GPUs") as caught:
-        require_precision("cpu", "fp16")
-    assert "bf16" in (caught.value.hint or "")

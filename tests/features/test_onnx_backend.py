@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -64,7 +63,7 @@ def small_mobilenet() -> tuple[Spec, Network]:
 
 
 @pytest.mark.parametrize("make", [small_mobilenet, pytest.param(small_i3d, marks=pytest.mark.deep)])
-def test_features_agree_with_torch_for_any_batch_and_a_network_is_exported_once(
+def test_onnx_extractor_agrees_with_torch(
     random_clips: RandomClips, make: Callable[[], tuple[Spec, Network]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec, network = make()
@@ -82,31 +81,35 @@ def test_features_agree_with_torch_for_any_batch_and_a_network_is_exported_once(
     build_onnx_extractor(spec, network, SHA256, device="cpu")
 
 
-def test_other_weights_and_clip_lengths_are_kept_apart() -> None:
+def test_export_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other weights, lengths of clips, networks and versions have files of their own."""
     spec = describe("i3d")
-    paths = {export_path(spec, SHA256), export_path(spec, SHA256[::-1])}
-    paths.add(export_path(describe("i3d", clip_frames=64), SHA256))
-    paths.add(export_path(describe("mobilenet_v2"), SHA256))
-    assert len(paths) == 4
+    paths = [export_path(spec, SHA256), export_path(spec, SHA256[::-1])]
+    paths += [
+        export_path(other, SHA256) for other in (describe("i3d", clip_frames=64), describe("mobilenet_v2"))
+    ]
+    for module in (onnx_backend, torch):
+        monkeypatch.setattr(module, "__version__", "99.0")
+        paths.append(export_path(spec, SHA256))
+    assert len(set(paths)) == 6
 
 
-@pytest.mark.parametrize("module", [onnx_backend, torch])
-def test_another_vidsum_or_pytorch_exports_anew(monkeypatch: pytest.MonkeyPatch, module: ModuleType) -> None:
-    before = export_path(describe("i3d"), SHA256)
-    monkeypatch.setattr(module, "__version__", "99.0")
-    assert export_path(describe("i3d"), SHA256) != before
-
-
-def test_a_cache_folder_that_cannot_be_made_is_named(own_home: Path) -> None:
+def test_build_onnx_extractor_errors(own_home: Path) -> None:
+    with pytest.raises(UsageError, match="fp32 and int8, not bf16"):
+        build_onnx_extractor(*small_i3d(), SHA256, precision="bf16")
     own_home.mkdir()
     (own_home / "onnx").write_text("in the way")
     with pytest.raises(OutputError, match="onnx: cannot be made"):
         build_onnx_extractor(*small_i3d(), SHA256, device="cpu")
 
 
-def test_other_precisions_are_refused() -> None:
-    with pytest.raises(UsageError, match="fp32 and int8, not bf16"):
-        build_onnx_extractor(*small_i3d(), SHA256, precision="bf16")
+@pytest.mark.parametrize("device", ["cuda", "mps"])
+def test_choose_provider_errors(monkeypatch: pytest.MonkeyPatch, device: str) -> None:
+    monkeypatch.setattr(onnx_backend, "choose_device", torch.device)
+    monkeypatch.setattr(onnx_backend, "device_type", lambda name: name)
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [CPU])
+    with pytest.raises(UsageError, match=f"does not run on {device}"):
+        choose_provider(device, "fp32")
 
 
 @pytest.mark.parametrize(
@@ -121,7 +124,7 @@ def test_other_precisions_are_refused() -> None:
         ("cpu", "cpu", [CUDA, CPU], (CPU, {})),
     ],
 )
-def test_the_provider_is_that_of_the_device(
+def test_choose_provider(
     monkeypatch: pytest.MonkeyPatch, device: str, chosen: str, available: list[str], expected: object
 ) -> None:
     monkeypatch.setattr(onnx_backend, "choose_device", lambda _: torch.device(chosen))
@@ -130,18 +133,7 @@ def test_the_provider_is_that_of_the_device(
     assert choose_provider(device, "fp32") == expected
 
 
-@pytest.mark.parametrize("device", ["cuda", "mps"])
-def test_a_device_that_onnxruntime_does_not_run_on_is_refused(
-    monkeypatch: pytest.MonkeyPatch, device: str
-) -> None:
-    monkeypatch.setattr(onnx_backend, "choose_device", torch.device)
-    monkeypatch.setattr(onnx_backend, "device_type", lambda name: name)
-    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [CPU])
-    with pytest.raises(UsageError, match=f"does not run on {device}"):
-        choose_provider(device, "fp32")
-
-
-def test_a_missing_package_is_named_with_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_require_exporter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onnx_backend, "find_spec", lambda _: None)
     with pytest.raises(UsageError, match="i3d in onnxruntime needs onnxscript") as caught:
         require_exporter(describe("i3d"))
@@ -149,9 +141,7 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(monkeypatch: 
     require_exporter(describe("efficientnet_lite0"))
 
 
-def test_a_network_that_needs_torch_names_the_extra_before_anything_is_fetched(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_weights_sha256_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.io.packages.has_extra", lambda extra: False)
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None)
     for name in ("googlenet", "i3d"):

@@ -15,7 +15,7 @@ from vidsum.features.pictures import DEGRADATIONS, Still, encode_views, make_vie
 
 
 @pytest.fixture
-def seen(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def batches(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return use_stand_ins(monkeypatch)
 
 
@@ -26,7 +26,7 @@ def stills(tmp_path: Path) -> list[Still]:
     return [Still(tmp_path / f"{number}.png") for number in range(5)]
 
 
-def test_the_first_view_is_what_the_extractor_sees_of_a_frame(seen: list[int], tmp_path: Path) -> None:
+def test_first_view_is_that_of_the_extractor(batches: list[int], tmp_path: Path) -> None:
     media.make_video(tmp_path / "film.mp4", n_frames=20, fps=10, paint=media.colour_picture)
     frame = Still(tmp_path / "film.mp4", 1.0)
     (picture,) = read_stills([frame])
@@ -43,7 +43,7 @@ def test_the_first_view_is_what_the_extractor_sees_of_a_frame(seen: list[int], t
     assert np.abs(cells(np.asarray(small)[None, :, left : left + 64])[0] - of_frame).max() < 1
 
 
-def test_random_views_repeat_and_differ(seen: list[int], stills: list[Still]) -> None:
+def test_make_view(batches: list[int], stills: list[Still]) -> None:
     spec, picture = describe(EXTRACTOR), painted("red", "cross")
     views = [make_view(picture, number, spec, 7) for number in range(2, 40)]
     assert all(view.shape == (64, 64, 3) for view in views)
@@ -56,7 +56,7 @@ def test_random_views_repeat_and_differ(seen: list[int], stills: list[Still]) ->
     assert np.array_equal(both[1], encode_views(stills[1:2], EXTRACTOR, [3])[0, 0])
 
 
-def test_degradations_keep_the_size_and_change_the_picture() -> None:
+def test_degradations() -> None:
     picture = media.colour_picture(3, 61, 47)
     for degraded in DEGRADATIONS:
         made = degraded(picture, np.random.default_rng(0))
@@ -64,8 +64,8 @@ def test_degradations_keep_the_size_and_change_the_picture() -> None:
         assert 0 < np.abs(made.astype(int) - picture).mean() < 60
 
 
-def test_a_run_that_was_stopped_goes_on(
-    seen: list[int], stills: list[Still], monkeypatch: pytest.MonkeyPatch
+def test_encode_views_resumes(
+    batches: list[int], stills: list[Still], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pictures, "_BLOCK", 2)
 
@@ -76,46 +76,41 @@ def test_a_run_that_was_stopped_goes_on(
 
     with pytest.raises(KeyboardInterrupt):
         encode_views(stills, EXTRACTOR, [0, 2], progress=stop)
-    assert seen == [2, 2, 2]
+    assert batches == [2, 2, 2]
     features = encode_views(stills, EXTRACTOR, [0, 2])
-    assert seen == [2, 2, 2, 2, 1, 1]
+    assert batches == [2, 2, 2, 2, 1, 1]
     assert features.shape == (2, 5, 48)
     again = encode_views(stills, EXTRACTOR, [0, 2])
     assert np.array_equal(again, features)
-    assert len(seen) == 6
+    assert len(batches) == 6
     save(stills[0].path, painted("blue", "bar"))  # another picture of the same name
     assert not np.array_equal(encode_views(stills, EXTRACTOR, [0])[0, 0], features[0, 0])
 
 
-def test_what_cannot_be_read_is_nan(seen: list[int], stills: list[Still], tmp_path: Path) -> None:
+def test_encode_views_of_bad_files(batches: list[int], stills: list[Still], tmp_path: Path) -> None:
     (tmp_path / "text.jpg").write_text("a dog")
     whole = stills[0].path.read_bytes()
     (tmp_path / "cut.png").write_bytes(whole[: len(whole) // 2])
-    bad = [
-        Still(tmp_path / name, time)
-        for name, time in (("text.jpg", None), ("cut.png", None), ("text.jpg", 1.0))
-    ]
+    cases = (("text.jpg", None), ("cut.png", None), ("text.jpg", 1.0))
+    bad = [Still(tmp_path / name, time) for name, time in cases]
     features = encode_views([bad[0], stills[0], *bad[1:], Still(tmp_path / "none.jpg")], EXTRACTOR, [0, 5])
     assert np.isnan(features).all(axis=2).tolist() == [[True, False, True, True, True]] * 2
     assert np.isnan(encode_views(bad, EXTRACTOR, [0])).all()
 
 
-def test_grey_turned_and_transparent_pictures_are_read(tmp_path: Path) -> None:
+def test_read_stills(tmp_path: Path) -> None:
     grey = Image.fromarray(np.arange(0, 240, 10, dtype=np.uint8).reshape(4, 6))
     grey.save(tmp_path / "grey.png")
     exif = Image.Exif()
     exif[0x0112] = 6  # a quarter turn
     grey.convert("RGB").save(tmp_path / "turned.png", exif=exif)
     grey.convert("RGBA").save(tmp_path / "clear.png")
-    shapes = [
-        each.shape
-        for each in read_stills([Still(tmp_path / f"{n}.png") for n in ("grey", "turned", "clear")])
-    ]  # type: ignore[union-attr]
-    assert shapes == [(4, 6, 3), (6, 4, 3), (4, 6, 3)]
+    pictures = read_stills([Still(tmp_path / f"{n}.png") for n in ("grey", "turned", "clear")])
+    assert [picture.shape for picture in pictures] == [(4, 6, 3), (6, 4, 3), (4, 6, 3)]  # type: ignore[union-attr]
 
 
-def test_features_that_are_not_finite_are_refused(
-    seen: list[int], stills: list[Still], monkeypatch: pytest.MonkeyPatch
+def test_encode_views_not_finite(
+    batches: list[int], stills: list[Still], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def encode(batch: np.ndarray) -> np.ndarray:
         rows = cells(batch)
@@ -127,6 +122,6 @@ def test_features_that_are_not_finite_are_refused(
         encode_views(stills, "broken", [0])
 
 
-def test_networks_that_see_clips_are_refused(stills: list[Still]) -> None:
+def test_encode_views_of_clips(stills: list[Still]) -> None:
     with pytest.raises(UsageError, match="sees clips"):
         encode_views(stills, "i3d", [0])

@@ -44,9 +44,8 @@ def url() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("paths", [["/slow"], ["/quick", "/slow"]])
-def test_a_transfer_ends_when_its_time_is_over_also_on_an_older_connection(
-    url: str, paths: list[str]
-) -> None:
+def test_session_within(url: str, paths: list[str]) -> None:
+    """A transfer ends when its time is over, on an older connection too."""
     with closing(Session()) as session:
         for path in paths[:-1]:
             assert session.within(10, lambda path=path: session.get(url + path).text) == "ok"

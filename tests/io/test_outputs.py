@@ -9,7 +9,7 @@ from vidsum.errors import OutputError
 from vidsum.io.outputs import atomic_write
 
 
-def test_the_file_appears_only_when_it_is_whole(tmp_path: Path) -> None:
+def test_atomic_write(tmp_path: Path) -> None:
     target = tmp_path / "out.json"
     with atomic_write(target) as part:
         part.write_text("half")
@@ -17,21 +17,12 @@ def test_the_file_appears_only_when_it_is_whole(tmp_path: Path) -> None:
         assert not target.exists()
     assert target.read_text() == "half"
     assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
-
-
-def test_a_name_as_long_as_can_be_is_written(tmp_path: Path) -> None:
-    target = tmp_path / ("f" * 250 + ".json")
-    with atomic_write(target) as part:
+    with atomic_write(tmp_path / ("f" * 250 + ".json")) as part:  # as long as a name can be
         part.write_text("all")
-    assert target.read_text() == "all"
+    assert (tmp_path / ("f" * 250 + ".json")).read_text() == "all"
 
 
-def test_a_name_that_is_too_long_is_an_output_error(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="too long"), atomic_write(tmp_path / ("f" * 300)):
-        pass
-
-
-def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+def test_atomic_write_failure(tmp_path: Path) -> None:
     target = tmp_path / "out.json"
     target.write_text("old")
 
@@ -46,26 +37,20 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
 
 
-def test_a_missing_folder_is_told_with_the_command_that_makes_it(tmp_path: Path) -> None:
+def test_atomic_write_errors(tmp_path: Path) -> None:
+    (tmp_path / "nowhere").symlink_to(tmp_path / "no" / "file.txt")
+    for name, message in (("", "is a folder"), ("f" * 300, "too long"), ("nowhere", "no folder")):
+        with pytest.raises(OutputError, match=message), atomic_write(tmp_path / name) as part:
+            part.write_text("lost")
     with pytest.raises(OutputError) as caught, atomic_write(tmp_path / "no" / "out.json"):
         pass
     assert caught.value.hint == f"mkdir -p {tmp_path / 'no'}"
-
-
-def test_a_folder_is_not_written_over(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="is a folder"), atomic_write(tmp_path):
-        pass
-
-
-def test_a_disk_fault_names_the_target(tmp_path: Path) -> None:
-    with (
-        pytest.raises(OutputError, match=r"out\.json: cannot be written"),
-        atomic_write(tmp_path / "out.json"),
-    ):
+    target = tmp_path / "out.json"
+    with pytest.raises(OutputError, match=r"out\.json: cannot be written"), atomic_write(target):
         raise OSError(28, "No space left on device")
 
 
-def test_several_threads_and_one_output_leave_one_atomic_write(tmp_path: Path) -> None:
+def test_atomic_write_in_threads(tmp_path: Path) -> None:
     target = tmp_path / "out.bin"
 
     def write(number: int) -> None:
@@ -80,7 +65,7 @@ def test_several_threads_and_one_output_leave_one_atomic_write(tmp_path: Path) -
     assert len(target.read_bytes()) == 100_000
 
 
-def test_a_link_is_written_through(tmp_path: Path) -> None:
+def test_atomic_write_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     there, link = tmp_path / "elsewhere" / "there.txt", tmp_path / "link.txt"
     link.symlink_to(there)
@@ -89,9 +74,3 @@ def test_a_link_is_written_through(tmp_path: Path) -> None:
             part.write_text(text)
         assert (link.is_symlink(), there.read_text()) == (True, text)
     assert sorted(path.name for path in (tmp_path / "elsewhere").iterdir()) == ["there.txt"]
-
-
-def test_a_link_into_no_folder_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "nowhere").symlink_to(tmp_path / "no" / "file.txt")
-    with pytest.raises(OutputError, match="no folder"), atomic_write(tmp_path / "nowhere") as part:
-        part.write_text("lost")

@@ -18,42 +18,29 @@ from vidsum.io.provenance import hash_file, label_in, labelled
 from vidsum.results.features import Features
 
 
-def test_the_hash_of_a_file_is_the_published_one_of_its_content(tmp_path: Path) -> None:
+def test_identify_file(tmp_path: Path) -> None:
     (tmp_path / "abc").write_bytes(b"abc")
     # the example of FIPS 180-2, appendix B.1
     expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     assert hash_file(tmp_path / "abc") == expected
     assert provenance.identify_file(tmp_path / "abc") == {"bytes": 3, "sha256": expected}
+    (tmp_path / "abc").write_bytes(b"another")
+    changed = provenance.identify_file(tmp_path / "abc")
+    assert changed["sha256"] == hashlib.sha256(b"another").hexdigest()
+    with pytest.raises(InputError, match=r"film\.mp4: cannot be read"):
+        provenance.identify_file(tmp_path / "film.mp4")
+    assert provenance.digest_of({"a": 1, "b": 2}) == provenance.digest_of({"b": 2, "a": 1})
+    assert provenance.digest_of({"a": 1}) != provenance.digest_of({"a": 2})
 
 
 @pytest.mark.parametrize("size", [0, (1 << 20) - 1, 1 << 20, (1 << 20) + 1])
-def test_a_file_of_any_length_is_hashed_to_its_end(tmp_path: Path, size: int) -> None:
+def test_hash_file(tmp_path: Path, size: int) -> None:
     content = os.urandom(size)
     (tmp_path / "file").write_bytes(content)
     assert hash_file(tmp_path / "file") == hashlib.sha256(content).hexdigest()
 
 
-def test_a_file_that_changed_is_hashed_anew(tmp_path: Path) -> None:
-    file = tmp_path / "film.mp4"
-    file.write_bytes(b"one")
-    before = provenance.identify_file(file)
-    file.write_bytes(b"another")
-    assert (
-        provenance.identify_file(file)["sha256"] == hashlib.sha256(b"another").hexdigest() != before["sha256"]
-    )
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"film\.mp4: cannot be read"):
-        provenance.identify_file(tmp_path / "film.mp4")
-
-
-def test_the_order_of_keys_does_not_change_the_name_of_a_provenance() -> None:
-    assert provenance.digest_of({"a": 1, "b": 2}) == provenance.digest_of({"b": 2, "a": 1})
-    assert provenance.digest_of({"a": 1}) != provenance.digest_of({"a": 2})
-
-
-def test_features_made_elsewhere_go_by_their_numbers_and_their_times() -> None:
+def test_provenance_of_custom_features() -> None:
     array = np.eye(3, dtype=np.float32)
     one, again, slower, other = (
         Features.from_array(rows, fps=fps, extractor="own").effective_provenance
@@ -73,9 +60,7 @@ def png() -> bytes:
 
 
 @given(st.text("abcdef0123456789 ", max_size=60))
-def test_a_label_is_read_back_and_the_picture_is_the_same(
-    tmp_path_factory: pytest.TempPathFactory, label: str
-) -> None:
+def test_label_round_trip(tmp_path_factory: pytest.TempPathFactory, label: str) -> None:
     folder = tmp_path_factory.mktemp("labels")
     (folder / "a.png").write_bytes(labelled(png(), ".png", label))
     (folder / "a.svg").write_bytes(labelled(SVG.encode(), ".svg", label))
@@ -89,13 +74,10 @@ def test_a_label_is_read_back_and_the_picture_is_the_same(
 
 
 @pytest.mark.parametrize("name", ["a.png", "a.svg", "cut.png", "none.png"])
-def test_what_has_no_label_has_none(tmp_path: Path, name: str) -> None:
+def test_no_label(tmp_path: Path, name: str) -> None:
     (tmp_path / "a.png").write_bytes(png())
     (tmp_path / "a.svg").write_text(SVG)
     (tmp_path / "cut.png").write_bytes(labelled(png(), ".png", "vidsum 1")[:40])
     assert label_in(tmp_path / name) is None
-
-
-def test_other_pictures_stay_as_they_are() -> None:
     assert labelled(b"jpeg", ".jpg", "vidsum 1") == b"jpeg"
     assert labelled(png(), ".png", None) == png()

@@ -18,7 +18,7 @@ def one_line(error: InputError) -> str:
     return error.message
 
 
-def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
+def test_read_text_byte_order_mark(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text("\ufeff[1]", encoding="utf-8")
     assert (read_text(path), read_json(path)) == ("[1]", [1])
@@ -35,13 +35,13 @@ def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
         ('{"a": 1, "b": {"c": 2, "d": 3, "c": 4}}', "the key 'c' twice"),
     ],
 )
-def test_what_is_not_json_is_refused_in_one_line(text: str, word: str) -> None:
+def test_parse_json_errors(text: str, word: str) -> None:
     with pytest.raises(InputError, match=r"^mine\.json: cannot be read as JSON") as caught:
         parse_json(text, "mine.json")
     assert word in one_line(caught.value)
 
 
-def test_what_is_too_large_for_the_memory_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parse_json_without_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_memory(text: str) -> Any:
         raise MemoryError
 
@@ -50,17 +50,15 @@ def test_what_is_too_large_for_the_memory_is_refused_in_one_line(monkeypatch: py
         parse_json("[]", "mine.json")
 
 
-def test_a_line_at_fault_is_named(tmp_path: Path) -> None:
+def test_json_lines_error(tmp_path: Path) -> None:
     lines = json_lines(tmp_path / "a.jsonl", '{"a": 1}\n\n {"a": "\u2028"} \n{"a": 1}{\n')
-    assert [next(lines), next(lines)] == [
-        (f"{tmp_path / 'a.jsonl'}: line 1", {"a": 1}),
-        (f"{tmp_path / 'a.jsonl'}: line 3", {"a": "\u2028"}),
-    ]
+    values = [(f"{tmp_path / 'a.jsonl'}: line {n}", {"a": value}) for n, value in ((1, 1), (3, "\u2028"))]
+    assert [next(lines), next(lines)] == values
     with pytest.raises(InputError, match=r"a\.jsonl: line 4: cannot be read as JSON"):
         next(lines)
 
 
-def test_lines_are_told_from_one_object() -> None:
+def test_is_json_lines() -> None:
     document = {"a": {"b": 1}, "c": [2]}
     assert is_json_lines(f"{json.dumps(document)}\n{json.dumps(document)}")
     assert is_json_lines('{"a": }\n{"a": 1}')  # damaged, but lines
@@ -78,7 +76,7 @@ def test_lines_are_told_from_one_object() -> None:
         ("binary.json", b"\xff\xfe{", "UTF-8"),
     ],
 )
-def test_files_that_cannot_be_read(tmp_path: Path, name: str, content: bytes | None, word: str) -> None:
+def test_read_text_errors(tmp_path: Path, name: str, content: bytes | None, word: str) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError) as caught:
@@ -86,7 +84,7 @@ def test_files_that_cannot_be_read(tmp_path: Path, name: str, content: bytes | N
     assert word in one_line(caught.value)
 
 
-def test_values_are_quoted_in_short() -> None:
+def test_quote() -> None:
     deep: Any = []
     for _ in range(100_000):
         deep = [deep]
@@ -97,9 +95,7 @@ def test_values_are_quoted_in_short() -> None:
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "long"])
-def test_no_more_is_read_than_anybody_writes(
-    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_read_text_size_limit(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.io.text.MAX_BYTES", 2**20)
     (tmp_path / "long").write_bytes(b"a" * (2**20 + 1))
     with pytest.raises(InputError, match="longer than 1 MiB"):
@@ -108,7 +104,7 @@ def test_no_more_is_read_than_anybody_writes(
     assert len(read_text(tmp_path / "long")) == 2**20
 
 
-def test_plain_values_are_read(tmp_path: Path) -> None:
+def test_read_yaml(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(
         "a: &a {x: 1, y: [2.5, no, null]}\nb: {<<: *a, x: 3}\nc: 2001-09-09\nd: '2001-99-99'\ne: [*a, *a]\n"
@@ -139,7 +135,7 @@ def test_plain_values_are_read(tmp_path: Path) -> None:
         ("? {a: 1}\n: 2", "unhashable"),
     ],
 )
-def test_yaml_that_cannot_be_used_is_refused_in_one_line(text: str, word: str) -> None:
+def test_parse_yaml_errors(text: str, word: str) -> None:
     with pytest.raises(InputError, match=r"^mine\.yaml: ") as caught:
         parse_yaml(text, "mine.yaml")
     assert word in one_line(caught.value)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.media import make_video
 from tests.results.made import results, texts
-from tests.results.test_page import parsed
+from tests.results.test_page import parse
 from vidsum.errors import OutputError, UsageError
 from vidsum.pipelines.bundle import write_bundle, write_report
 from vidsum.pipelines.report import MAX_EMBEDDED_S, is_playable, report_text
@@ -41,7 +41,7 @@ def test_a_folder_has_page_videos_and_subtitles(film: Path, odd: Path, tmp_path:
     assert (tmp_path / "out" / f"{stem}.mp4").read_bytes() == film.read_bytes()
     assert is_playable(probe(tmp_path / "out" / "media" / "odd.mp4"))
     assert (tmp_path / "out" / f"{stem}.vtt").read_text().startswith("WEBVTT")
-    videos = parsed((tmp_path / "out" / "index.html").read_text()).all("video")
+    videos = parse((tmp_path / "out" / "index.html").read_text()).all("video")
     assert [each["src"] for each in videos] == ["media/a%20_b_%20film.mp4", "media/odd.mp4"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
 
@@ -99,7 +99,7 @@ def test_a_bundle_is_replaced_and_what_is_foreign_never(film: Path, tmp_path: Pa
 
 def test_a_page_holds_small_videos(film: Path, odd: Path, tmp_path: Path) -> None:
     text, warnings = report_text([*results(film), *results(odd)[:1]], tmp_path / "page.html", embed=True)
-    found, small = parsed(text), tmp_path / "small.mp4"
+    found, small = parse(text), tmp_path / "small.mp4"
     assert warnings == ()
     assert len(found.all("video")) == 2
     for video in found.all("video"):

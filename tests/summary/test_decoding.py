@@ -68,7 +68,7 @@ def two_threads() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("two_threads")
-def test_steps_run_on_one_thread_and_the_caller_keeps_its_threads(model, features):
+def test_decode_on_one_thread(model, features):
     seen = []
 
     def look_and_fail(*_: object) -> None:
@@ -85,35 +85,32 @@ def test_steps_run_on_one_thread_and_the_caller_keeps_its_threads(model, feature
     assert torch.get_num_threads() == 2
 
 
-def test_more_beams_than_samples_and_a_video_of_one_sample(model, features):
+def test_decode_many_beams(model, features):
     is_global = torch.zeros(12, dtype=torch.bool)
     assert sorted(decode(model, features[:3], is_global[:3], 3, width=50).key_frames) == [0, 1, 2]
+    assert sorted(decode(model, features, is_global, 12, 2).key_frames) == list(range(12))
     only = decode(model, features[:1], is_global[:1], 1, width=2)
     assert only.key_frames == (0,)
     assert np.allclose(only.steps, [[1]])
 
 
-def test_a_frame_is_not_chosen_twice():
+def test_decode_chooses_a_frame_once():
     table = {(): [0.6, 0.3, 0.05, 0.05], (0,): [0.7, 0.1, 0.15, 0.05]}
     decoded = run(table, 2)
     assert decoded.key_frames == (0, 2)
     assert np.allclose(decoded.steps, [[0.6, 0.3, 0.05], [0.7, 0.1, 0.15]])  # as the model gave them
 
 
-def test_it_ends_where_the_end_is_more_likely_than_all_frames_together():
-    table = {(): [0.3, 0.1, 0.15, 0.45], (0,): [0.1, 0.2, 0.15, 0.55]}
-    decoded = run(table, 3)
+def test_decode_ends_where_the_end_is_likelier_than_all_frames():
+    decoded = run({(): [0.3, 0.1, 0.15, 0.45], (0,): [0.1, 0.2, 0.15, 0.55]}, 3)
     assert decoded.key_frames == (0,)
-    assert decoded.steps.shape == (2, 3)  # the step that ended it counts for the curve
+    assert decoded.steps.shape == (2, 3)  # the last step counts for the curve
+    at_once = run({(): [0.1, 0.2, 0.1, 0.6]}, 3)
+    assert at_once.key_frames == ()
+    assert np.allclose(at_once.steps, [[0.1, 0.2, 0.1]])
 
 
-def test_the_end_at_once_gives_no_key_frame_but_a_distribution():
-    decoded = run({(): [0.1, 0.2, 0.1, 0.6]}, 3)
-    assert decoded.key_frames == ()
-    assert np.allclose(decoded.steps, [[0.1, 0.2, 0.1]])
-
-
-def test_two_beams_find_what_the_greedy_one_misses():
+def test_decode_two_beams():
     table = {
         (): [0.5, 0.45, 0.05, 0.0],
         (0,): [0.0, 0.35, 0.35, 0.3],
@@ -126,7 +123,7 @@ def test_two_beams_find_what_the_greedy_one_misses():
     assert np.allclose(beams.steps, [[0.5, 0.45, 0.05], [0.9, 0.0, 0.1]])
 
 
-def test_as_many_beams_as_ways_find_the_best_way_of_all(model, features):
+def test_decode_all_beams(model, features):
     is_global = torch.zeros(12, dtype=torch.bool)
 
     def score(frames: tuple[int, ...]) -> float:
@@ -138,14 +135,8 @@ def test_as_many_beams_as_ways_find_the_best_way_of_all(model, features):
 
 
 @pytest.mark.parametrize("width", [1, 3])
-def test_steps_are_those_of_teacher_forcing_on_what_was_chosen(model, features, width):
+def test_decode_matches_teacher_forcing(model, features, width):
     is_global = torch.arange(12) % 4 == 0
     decoded = decode(model, features, is_global, 5, width)
     forced = model(features[None], is_global[None], torch.tensor([decoded.key_frames]))[0, :, :-1].exp()
     assert np.allclose(decoded.steps, forced[: len(decoded.steps)].detach().numpy(), atol=1e-5)
-
-
-def test_the_whole_video_can_be_chosen(model, features):
-    assert sorted(decode(model, features, torch.zeros(12, dtype=torch.bool), 12, 2).key_frames) == list(
-        range(12)
-    )

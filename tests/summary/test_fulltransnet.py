@@ -47,40 +47,34 @@ def video(n_samples: int) -> tuple[Features, Shots]:
     return Features.from_array(rows, 2.0, extractor="toy"), Shots(edges, "test")
 
 
-def test_curve_is_the_chance_of_being_chosen_at_one_step_or_another():
-    steps = np.array([[0.5, 0.2, 0.0], [0.5, 0.1, 0.0]], np.float32)
-    assert np.allclose(shot_curve(Decoded((0,), steps), np.array([0, 1, 2])), [0.75, 0.28, 0])
+@pytest.mark.parametrize(
+    ("steps", "shot_of_sample", "curve"),
+    [
+        ([[0.5, 0.2, 0.0], [0.5, 0.1, 0.0]], [0, 1, 2], [0.75, 0.28, 0]),  # chosen in one step or another
+        ([[0.5, 0.1, 0.3, 0.0]], [0, 0, 1, 1], [0.3, 0.3, 0.15, 0.15]),  # level within a shot
+        ([[1.0, 0.0]], [0, 1], [1, 0]),
+    ],
+)
+def test_shot_curve(steps, shot_of_sample, curve):
+    decoded = Decoded((0,), np.array(steps, np.float32))
+    assert np.allclose(shot_curve(decoded, np.array(shot_of_sample)), curve)
 
 
-def test_curve_is_level_within_a_shot():
-    steps = np.array([[0.5, 0.1, 0.3, 0.0]], np.float32)
-    assert np.allclose(shot_curve(Decoded((0,), steps), np.array([0, 0, 1, 1])), [0.3, 0.3, 0.15, 0.15])
-
-
-def test_a_sure_step_is_no_infinity():
-    assert shot_curve(Decoded((0,), np.array([[1.0, 0.0]], np.float32)), np.array([0, 1])).tolist() == [1, 0]
-
-
-def test_importance_of_a_short_video_is_that_of_one_decoding(summarizer):
+def test_importance_of_a_short_video(summarizer):
     features, shots = video(20)
     shot_of_sample = np.arange(20) // 5
     is_global = global_tokens(torch.from_numpy(shot_of_sample), 3)
     decoded = decode(summarizer.model, torch.from_numpy(features.array), is_global, 4)
-    found = importance(summarizer, features, shots, fraction=0.2)
-    assert np.array_equal(found, shot_curve(decoded, shot_of_sample))
-    assert found.dtype == np.float32
+    features.array.flags.writeable = False
+    curve = importance(summarizer, features, shots, fraction=0.2)
+    assert np.array_equal(curve, shot_curve(decoded, shot_of_sample))
+    assert curve.dtype == np.float32
+    assert all(importance(summarizer, features, shots, fraction=share).max() > 0 for share in (0.001, 1.0))
+    with pytest.raises(UsageError, match="reads features of 6 numbers, not of 5"):
+        importance(summarizer, Features.from_array(np.ones((9, 5))), shots)
 
 
-@pytest.mark.parametrize("n_samples", [25, 60, 200])
-def test_a_video_longer_than_the_model_reads_at_once_goes_through_windows(summarizer, n_samples):
-    curve = importance(summarizer, *video(n_samples))
-    assert curve.shape == (n_samples,)
-    assert np.isfinite(curve).all()
-    assert curve.min() >= 0
-    assert 0 < curve[-10:].max() <= 1  # the end of the video is scored as well
-
-
-def test_windows_are_decoded_one_by_one_and_their_mean_counts(tmp_path: Path):
+def test_importance_of_a_long_video(tmp_path: Path):
     save_trained(tmp_path / "pointer.safetensors", trained(replace(CONFIG, head="pointer")))
     summarizer = load_importance_model(str(tmp_path / "pointer.safetensors"), "cpu")
     features, shots = video(60)
@@ -95,34 +89,27 @@ def test_windows_are_decoded_one_by_one_and_their_mean_counts(tmp_path: Path):
     assert np.allclose(importance(summarizer, features, shots), total / count)
 
 
-@pytest.mark.parametrize("share", [0.001, 1.0])
-def test_any_budget_gives_a_curve(summarizer, share):
-    assert importance(summarizer, *video(20), fraction=share).max() > 0
-
-
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=30), st.integers(8, 40))
-def test_windows_cover_the_video_and_overlap(lengths, longest):
+def test_windows(lengths, longest):
     shot_of_sample = np.repeat(np.arange(len(lengths)), lengths)
-    found = windows(shot_of_sample, longest)
-    assert found[0].start == 0
-    assert found[-1].stop == len(shot_of_sample)
-    assert all(0 < window.stop - window.start <= longest for window in found)
-    for before, after in pairwise(found):
+    spans = windows(shot_of_sample, longest)
+    assert (spans[0].start, spans[-1].stop) == (0, len(shot_of_sample))
+    assert all(0 < window.stop - window.start <= longest for window in spans)
+    for before, after in pairwise(spans):
         assert before.start < after.start < before.stop < after.stop
 
 
 @given(st.lists(st.integers(1, 5), min_size=8, max_size=40))
-def test_windows_begin_and_end_between_shots_where_shots_are_short(lengths):
+def test_windows_of_short_shots(lengths):
     shot_of_sample = np.repeat(np.arange(len(lengths)), lengths)
     edges = {0, len(shot_of_sample), *(np.flatnonzero(np.diff(shot_of_sample)) + 1).tolist()}
     assert {place for window in windows(shot_of_sample, 24) for place in (window.start, window.stop)} <= edges
 
 
-def test_where_windows_overlap_the_mean_counts():
+def test_average_windows():
     curves = {0: np.array([1.0, 1, 1]), 2: np.array([0.0, 0.5])}
-    merged = average_windows(
-        [slice(0, 3), slice(2, 4)], 4, lambda window: curves[window.start].astype(np.float32)
-    )
+    spans = [slice(0, 3), slice(2, 4)]
+    merged = average_windows(spans, 4, lambda window: curves[window.start].astype(np.float32))
     assert merged.tolist() == [1, 1, 0.5, 0.5]
 
 
@@ -133,37 +120,26 @@ def test_where_windows_overlap_the_mean_counts():
         ("toy", 1.0, "reads 2 features a second, not 1", "--fps 2"),
     ],
 )
-def test_features_of_another_kind_are_refused(summarizer, extractor, rate, message, hint):
+def test_require_kind(summarizer, extractor, rate, message, hint):
     with pytest.raises(UsageError, match=message) as raised:
         require_kind(summarizer, extractor, rate)
     assert raised.value.hint == hint
 
 
-def test_a_model_of_features_made_elsewhere_asks_for_such_a_file(tmp_path: Path):
+def test_importance_of_custom_features(tmp_path: Path):
     save_trained(tmp_path / "x.safetensors", trained(features={"extractor": "custom", "dim": 6, "fps": 2.0}))
     with pytest.raises(UsageError, match="reads features of custom, not of toy") as raised:
         importance(load_importance_model(str(tmp_path / "x.safetensors"), "cpu"), *video(9))
     assert "file of features" in str(raised.value.hint)
 
 
-def test_features_that_cannot_be_written_to_are_read_without_a_warning(summarizer):
-    features, shots = video(9)
-    features.array.flags.writeable = False
-    assert importance(summarizer, features, shots).shape == (9,)
-
-
 @pytest.mark.parametrize("n_samples", [1, 9])
-def test_a_video_of_one_shot_and_of_one_sample_is_scored(summarizer, n_samples):
+def test_importance_of_one_shot(summarizer, n_samples):
     features = video(n_samples)[0]
     curve = importance(summarizer, features, Shots(np.array([0, n_samples / 2]), "test"))
     assert curve.shape == (n_samples,)
     assert (curve == curve[0]).all()
     assert 0 < curve[0] <= 1
-
-
-def test_features_of_another_size_are_refused(summarizer):
-    with pytest.raises(UsageError, match="reads features of 6 numbers, not of 5"):
-        importance(summarizer, Features.from_array(np.ones((9, 5))), video(9)[1])
 
 
 @pytest.mark.parametrize(
@@ -177,13 +153,13 @@ def test_features_of_another_size_are_refused(summarizer):
         ({"features": {"extractor": "toy"}}, "does not say what features it reads"),
     ],
 )
-def test_checkpoints_that_make_no_summarizer_are_refused(tmp_path: Path, changes, message):
+def test_load_importance_model_errors(tmp_path: Path, changes, message):
     save_trained(tmp_path / "x.safetensors", trained(**changes))
     with pytest.raises(InputError, match=message):
         load_importance_model(str(tmp_path / "x.safetensors"), "cpu")
 
 
-def test_a_checkpoint_in_half_precision_is_read(tmp_path: Path, summarizer):
+def test_load_importance_model_half_precision(tmp_path: Path, summarizer):
     halves = {name: tensor.half() for name, tensor in trained().tensors.items()}
     save_trained(tmp_path / "half.safetensors", trained(tensors=halves))
     half = load_importance_model(str(tmp_path / "half.safetensors"), "cpu")

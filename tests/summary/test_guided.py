@@ -20,7 +20,7 @@ TEXTS = {"a dog": AXES[0], "a boat": AXES[1]}
 def known_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts are axes of a space of four."""
     monkeypatch.setattr(
-        module, "embed_queries", lambda space, texts, device: np.stack([TEXTS[t] for t in texts])
+        module, "embed_queries", lambda space, texts, device: np.stack([*map(TEXTS.get, texts)])
     )
 
 
@@ -30,12 +30,12 @@ def features_of(rows: FloatArray) -> Features:
     return Features(rows, times, 0.5, 0.5, len(rows) / 2, 30.0, extractor="minilm")
 
 
-def shown(numbers: list[int]) -> Features:
-    """What is shown of the axes, for three seconds each, with a little of all."""
+def frames_of(numbers: list[int]) -> Features:
+    """Features of these axes, three seconds per axis, with a little of all."""
     return features_of(np.repeat(AXES[numbers] + 0.01, 6, axis=0))
 
 
-def test_the_equation() -> None:
+def test_guide_importance() -> None:
     rng = np.random.default_rng(3)
     features = features_of(rng.random((30, 4), np.float32))
     importance = rng.random(30).astype(np.float32) * 0.8 + 0.1
@@ -54,29 +54,27 @@ def test_the_equation() -> None:
     own = standard(np.log(importance / (1 - importance)))
     with_title = own + 0.3 * similarity(["a boat"])
     both = 3 * (similarity(["a dog", "a boat"]) + 0.25 * standard(with_title) - 1)
-    assert guide_importance(importance, features, [], "a boat") == pytest.approx(
-        logistic(with_title), abs=1e-5
-    )
-    texts = ["a dog", "a boat"]
-    assert guide_importance(importance, features, texts, "a boat") == pytest.approx(logistic(both), abs=1e-5)
+    for texts, curve in (([], with_title), (["a dog", "a boat"], both)):
+        guided = guide_importance(importance, features, texts, "a boat")
+        assert guided == pytest.approx(logistic(curve), abs=1e-5)
 
 
 @pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
-def test_where_importance_is_constant_the_text_decides(value: float) -> None:
-    curve = guide_importance(np.full(18, value, np.float32), shown([2, 0, 3]), ["a dog"], None)
+def test_guide_constant_importance(value: float) -> None:
+    curve = guide_importance(np.full(18, value, np.float32), frames_of([2, 0, 3]), ["a dog"], None)
     assert curve.argmax() in range(6, 12)
     assert np.isfinite(curve).all()
     assert 0 <= curve.min() < curve.max() <= 1
 
 
-def test_a_text_that_fits_all_alike_leaves_the_order() -> None:
+def test_guide_importance_keeps_the_order() -> None:
     importance = np.linspace(0.1, 0.9, 12, dtype=np.float32)
-    curve = guide_importance(importance, shown([0, 0]), ["a dog"], None)
+    curve = guide_importance(importance, frames_of([0, 0]), ["a dog"], None)
     assert (np.diff(curve) > 0).all()
 
 
-def test_a_summary_shows_what_it_is_asked_for() -> None:
-    features = shown([2, 2, 2, 2, 0, 0, 0, 0, 3, 3, 3, 3, 1, 1, 1, 1])
+def test_summarize_about() -> None:
+    features = frames_of([2, 2, 2, 2, 0, 0, 0, 0, 3, 3, 3, 3, 1, 1, 1, 1])
     for text, start_s in (("a dog", 12.0), ("a boat", 36.0)):
         summary = vidsum.summarize(features, 3, about=text, shots="uniform", model="uniform")
         assert all(start_s <= start < stop <= start_s + 12 for start, stop in summary.segments)
@@ -86,11 +84,11 @@ def test_a_summary_shows_what_it_is_asked_for() -> None:
     assert "title" not in plain.provenance["summary"]
 
 
-def test_other_features_and_blank_texts_are_refused() -> None:
+def test_guided_errors() -> None:
     with pytest.raises(UsageError, match="features of i3d cannot be compared with text"):
         guide_texts(Selection(about=("a dog",)), "i3d")
     with pytest.raises(UsageError, match="need a text"):
-        vidsum.summarize(shown([0, 1]), 1, about=" ")
+        vidsum.summarize(frames_of([0, 1]), 1, about=" ")
     with pytest.raises(UsageError, match="about must be"):
-        vidsum.summarize(shown([0, 1]), 1, about=3)  # type: ignore[arg-type]
+        vidsum.summarize(frames_of([0, 1]), 1, about=3)  # type: ignore[arg-type]
     assert Selection().about == ()

@@ -51,13 +51,13 @@ def direct(rows: np.ndarray, fps: float) -> list[float]:
 
 
 @pytest.mark.parametrize(("n", "fps"), [(2, 2.0), (3, 2.0), (40, 2.0), (40, 5.0), (25, 1.5625)])
-def test_it_is_its_equations(n: int, fps: float) -> None:
+def test_highlights_equations(n: int, fps: float) -> None:
     rows = made(n, seed=n).astype(np.float32)
     np.testing.assert_allclose(highlights(Features.from_array(rows, fps)), direct(rows, fps), atol=1e-5)
 
 
 @given(ROWS)
-def test_any_features_have_saliency_in_the_unit_range(rows: np.ndarray) -> None:
+def test_highlights_range(rows: np.ndarray) -> None:
     saliency = highlights(Features.from_array(rows))
     assert saliency.shape == (len(rows),)
     assert saliency.dtype == np.float32
@@ -65,20 +65,20 @@ def test_any_features_have_saliency_in_the_unit_range(rows: np.ndarray) -> None:
 
 
 @given(st.integers(2, 40), st.floats(0.01, 100))
-def test_the_unit_of_features_does_not_matter(n: int, scale: float) -> None:
+def test_highlights_ignore_the_unit(n: int, scale: float) -> None:
     rows = made(n)
     np.testing.assert_allclose(
         highlights(Features.from_array(rows * scale)), highlights(Features.from_array(rows)), atol=1e-4
     )
 
 
-def test_noise_of_a_still_video_is_not_drawn_out() -> None:
+def test_highlights_of_noise() -> None:
     rng = np.random.default_rng(0)
     rows = np.ones((60, 64)) + rng.normal(0, 0.001, (60, 64))
     assert highlights(Features.from_array(rows)).max() < 0.05
 
 
-def test_a_cut_between_still_stretches_is_no_event_and_movement_is() -> None:
+def test_highlights_of_cuts_and_motion() -> None:
     rng = np.random.default_rng(0)
     first, second = np.abs(rng.normal(size=(2, 64)))
     moving = np.abs(second + rng.normal(0, 0.4, (12, 64)))
@@ -90,7 +90,7 @@ def test_a_cut_between_still_stretches_is_no_event_and_movement_is() -> None:
     assert saliency[28:].min() > 0.2
 
 
-def test_samples_in_which_the_network_sees_more_are_more_salient() -> None:
+def test_highlights_of_strong_features() -> None:
     row = np.abs(np.random.default_rng(0).normal(size=64))
     strengths = np.repeat([1.0, 3.0, 0.2], 10)
     saliency = highlights(Features.from_array(strengths[:, None] * row))
@@ -98,5 +98,5 @@ def test_samples_in_which_the_network_sees_more_are_more_salient() -> None:
 
 
 @pytest.mark.parametrize("rows", [np.ones((1, 4)), np.zeros((1, 4)), np.zeros((9, 4)), np.ones((9, 4))])
-def test_where_nothing_differs_nothing_is_salient(rows: np.ndarray) -> None:
+def test_highlights_of_constant_features(rows: np.ndarray) -> None:
     assert (highlights(Features.from_array(rows)) == 0).all()

@@ -27,23 +27,21 @@ def live(array: np.ndarray, extractor: str = LITE) -> np.ndarray:
 
 
 @pytest.mark.parametrize("extractor", [LITE, "mobilenet_v2", "custom"])
-def test_ordinary_footage_is_live_and_frozen_footage_is_not(extractor: str) -> None:
+def test_liveness_of_frozen_footage(extractor: str) -> None:
     array = lively(30)
     assert live(array, extractor).min() > 0.95
     assert live(np.repeat(array[:1], 30, axis=0), extractor).max() == 0
-    assert live(np.concatenate([array, np.repeat(array[-1:], 9, axis=0)]), extractor)[[0, 29, 38]] == (
-        pytest.approx([1, 0, 0], abs=0.05)
-    )
+    curve = live(np.concatenate([array, np.repeat(array[-1:], 9, axis=0)]), extractor)
+    assert curve[[0, 29, 38]] == pytest.approx([1, 0, 0], abs=0.05)
 
 
-def test_both_sides_of_a_cut_to_a_frozen_picture_are_judged_by_their_own_side() -> None:
-    one, other = lively(8), np.repeat(lively(1, seed=1), 8, axis=0)
-    curve = live(np.concatenate([one, other]))
+def test_liveness_at_a_cut() -> None:
+    curve = live(np.concatenate([lively(8), np.repeat(lively(1, seed=1), 8, axis=0)]))
     assert curve[:8].min() > 0.95
     assert curve[8:].max() == 0
 
 
-def test_it_is_not_scaled_to_the_video() -> None:
+def test_liveness_is_absolute() -> None:
     array = lively(20)
     dull = np.zeros((20, 1280), np.float32)
     assert live(np.concatenate([array, dull]))[:20] == pytest.approx(live(array), abs=1e-6)
@@ -51,7 +49,7 @@ def test_it_is_not_scaled_to_the_video() -> None:
 
 @given(st.floats(-6, -1), st.floats(0.01, 1))
 @example(exponent=-4.0, step=0.25)
-def test_the_more_it_changes_the_more_it_is_live(exponent: float, step: float) -> None:
+def test_liveness_grows_with_change(exponent: float, step: float) -> None:
     def of_change(distance: float) -> float:
         angle = 2 * np.arcsin(np.sqrt(distance / 2))
         return float(live(np.array([[np.cos(k * angle), np.sin(k * angle)] for k in range(5)]), "custom")[2])
@@ -61,14 +59,14 @@ def test_the_more_it_changes_the_more_it_is_live(exponent: float, step: float) -
     assert of_change(1e-6) < 0.01 < 0.99 < of_change(0.01)
 
 
-def test_the_measures_are_entropy_and_the_sum_of_the_dull_units_of_unit_features() -> None:
+def test_measures() -> None:
     array = lively(4)
     expected_sum = (array / np.linalg.norm(array, axis=1, keepdims=True))[:, list(DULL_UNITS)].sum(axis=1)
     assert measures(array)[:, 0] == pytest.approx(entropy(array, axis=1), rel=1e-6)
     assert measures(array)[:, 1] == pytest.approx(expected_sum, rel=1e-5)
 
 
-def test_few_units_or_dull_units_alone_are_not_live() -> None:
+def test_liveness_of_dull_units() -> None:
     sparse, dull = lively(10), lively(10)
     sparse[:, 60:] = 0
     dull[:, list(DULL_UNITS)] += 6
@@ -81,7 +79,7 @@ def test_few_units_or_dull_units_alone_are_not_live() -> None:
     "array", [np.zeros((5, 1280)), np.zeros((5, 3)), -np.ones((5, 1280)), np.ones((1, 7))]
 )
 @pytest.mark.parametrize("extractor", [LITE, "custom"])
-def test_any_features_give_finite_numbers(array: np.ndarray, extractor: str) -> None:
+def test_liveness_is_finite(array: np.ndarray, extractor: str) -> None:
     curve = live(array, extractor)
     assert curve.dtype == np.float32
     assert curve.shape == (len(array),)
@@ -92,19 +90,17 @@ def test_any_features_give_finite_numbers(array: np.ndarray, extractor: str) -> 
 @pytest.mark.deep
 @pytest.mark.weights
 @pytest.mark.shared
-def test_of_a_clip_that_chose_no_constant_dull_versions_are_told_apart(shared_videos: Path) -> None:
+def test_liveness_of_a_real_clip(shared_videos: Path) -> None:
     from docs.benchmarks.liveness import kinds_of
 
     real_weights(LITE)
     kinds = kinds_of(shared_videos / "making_cake.mp4", load_extractor(describe(LITE), device="cpu"))
     curves = {kind: live(array) for kind, array in kinds.items()}
     assert np.median(curves.pop("live")) > 0.9
-    assert {kind: float(np.median(curve)) < 0.5 for kind, curve in curves.items()} == dict.fromkeys(
-        curves, True
-    )
+    assert max(float(np.median(curve)) for curve in curves.values()) < 0.5
 
 
-def test_slides_are_live_and_a_picture_without_another_is_not() -> None:
+def test_motion_of_slides() -> None:
     slides = np.repeat(lively(13), 20, axis=0)
     assert motion(Features.from_array(slides)).min() == pytest.approx(0.5)
     assert motion(Features.from_array(slides[:20])).max() == 0
@@ -114,7 +110,7 @@ def test_slides_are_live_and_a_picture_without_another_is_not() -> None:
     assert motion(Features.from_array(frozen))[:60].max() == 0
 
 
-def test_an_encoder_that_draws_a_still_picture_anew_does_not_make_it_live() -> None:
+def test_motion_of_a_redrawn_still() -> None:
     rng = np.random.default_rng(0)
     still = np.repeat(rng.random((1, 64), dtype=np.float32), 40, axis=0)
     still[10:13] += 0.3 * rng.random((3, 64), dtype=np.float32)

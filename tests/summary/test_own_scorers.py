@@ -24,26 +24,24 @@ def brightness(features: Features) -> Any:
     return PEAK[: len(features)]
 
 
-def made_of(model: Any) -> Summary:
+def summarize_by(model: Any) -> Summary:
     return summarize(FEATURES, "5s", model=model, shots="uniform", max_shot_s=2)
 
 
-def test_a_function_and_its_scores_choose_the_same_segments() -> None:
-    by_function, by_scores = made_of(brightness), made_of(PEAK)
+def test_summarize_by_a_function_or_scores() -> None:
+    by_function, by_scores = summarize_by(brightness), summarize_by(PEAK)
     assert by_function.segments == by_scores.segments
     assert all(15 <= start < end <= 25 for start, end in by_function.segments)
     np.testing.assert_array_equal(by_function.importance, PEAK.astype(np.float32))
     assert (by_function.model, by_scores.model) == ("brightness", "scores")
     assert "brightness" in str(by_function.provenance)
-
-
-def test_other_scores_make_another_provenance() -> None:
-    assert made_of(PEAK).provenance == made_of(PEAK.copy()).provenance
-    assert made_of(PEAK).provenance != made_of(PEAK[::-1]).provenance
+    assert by_scores.provenance == summarize_by(PEAK.copy()).provenance != summarize_by(PEAK[::-1]).provenance
+    (warning,) = summarize_by(np.full(60, 7.0)).warnings
+    assert warning.startswith("importance of scores is constant on this video")
 
 
 @given(arrays(np.float64, 60, elements=st.floats(-1e6, 1e6)))
-def test_scores_of_any_range_keep_their_order(scores: np.ndarray) -> None:
+def test_wrap_scorer_keeps_the_order(scores: np.ndarray) -> None:
     _, scorer = own_scorers.resolve_scorer(scores)
     assert scorer is not None
     curve = scorer.scored(FEATURES).importance
@@ -52,28 +50,23 @@ def test_scores_of_any_range_keep_their_order(scores: np.ndarray) -> None:
     assert (np.diff(curve[np.argsort(scores)]) >= 0).all()
 
 
-def test_flat_scores_are_said_to_be_flat() -> None:
-    (warning,) = made_of(np.full(60, 7.0)).warnings
-    assert warning.startswith("importance of scores is constant on this video")
-
-
 @pytest.mark.parametrize(
     "scores", [np.ones(59), np.ones((60, 1)), 0.5, [np.nan] * 60, ["a"] * 60, lambda _: [[1], [1, 2]]]
 )
-def test_scores_that_do_not_fit_are_refused(scores: Any) -> None:
+def test_summarize_by_bad_scores(scores: Any) -> None:
     with pytest.raises(UsageError, match=r"scores|lambda"):
-        made_of(scores)
+        summarize_by(scores)
 
 
-def test_a_scorer_of_an_installed_package_goes_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scorer_of_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint("bright", f"{__name__}:brightness", own_scorers.GROUP)
 
     def entry_points(**wanted: str) -> EntryPoints:
         return EntryPoints([entry]).select(**wanted)
 
     monkeypatch.setattr(own_scorers, "entry_points", entry_points)
-    found = made_of("bright")
-    assert found.model == "bright"
-    assert found.segments == made_of(brightness).segments
+    summary = summarize_by("bright")
+    assert summary.model == "bright"
+    assert summary.segments == summarize_by(brightness).segments
     with pytest.raises(UsageError, match="unknown model 'dark'"):
-        made_of("dark")
+        summarize_by("dark")

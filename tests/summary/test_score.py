@@ -28,21 +28,19 @@ def devices(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Stands for a checkpoint on any device, and tells which devices were asked for."""
     torch.manual_seed(0)
     summarizer = ImportanceModel(FullTransNet(SMALL).eval(), "custom", 6, 2.0, "made up")
-    asked: list[str] = []
+    names: list[str] = []
     monkeypatch.setattr(
-        module, "load_importance_checkpoint", lambda _, device: asked.append(device) or summarizer
+        module, "load_importance_checkpoint", lambda _, device: names.append(device) or summarizer
     )
-    return asked
+    return names
 
 
-def test_the_model_is_loaded_on_the_device_that_was_asked_for(devices: list[str]) -> None:
+def test_score_device(devices: list[str]) -> None:
     assert score(FEATURES, SHOTS, Selection(model="x.safetensors"), 0.15, "cuda:1").shape == (12,)
     assert devices == ["cuda:1"]
 
 
-def test_the_checkpoint_that_ships_reads_what_auto_gives_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_candidate_models_of_auto(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
     shipped, dim = load_importance_model(device="cpu"), 1280
@@ -84,7 +82,7 @@ FLAT, FLAT_TOO, VARIED = [0.7] * 12, [0.20] * 6 + [0.205] * 6, [0.1] * 6 + [0.9]
         (FLAT, FLAT, FLAT, "uniform"),
     ],
 )
-def test_auto_takes_the_first_that_is_not_flat_and_says_why(
+def test_best_score_of_auto(
     curves: dict[str, list[float]],
     ridge: list[float],
     highlights: list[float],
@@ -92,44 +90,44 @@ def test_auto_takes_the_first_that_is_not_flat_and_says_why(
     chosen: str,
 ) -> None:
     curves |= {"ridge": ridge, "highlights": highlights, "contrastive": contrastive}
-    found = best_score(
+    result = best_score(
         candidate_models("auto", "efficientnet_lite0", 2.0, True), FEATURES, SHOTS, Selection(), 0.15
     )
-    assert found.model == chosen
-    assert found.reason.startswith("auto")
+    assert result.model == chosen
+    assert result.reason.startswith("auto")
     passed_over = {"ridge": 0, "highlights": 1, "contrastive": 2, "uniform": 3}[chosen]
-    assert [name in found.reason for name in curves] == [place < passed_over for place in range(3)]
-    assert bool(found.warnings) == (chosen == "uniform")
-    assert not is_flat(found.importance) or chosen == "uniform"
+    assert [name in result.reason for name in curves] == [place < passed_over for place in range(3)]
+    assert bool(result.warnings) == (chosen == "uniform")
+    assert not is_flat(result.importance) or chosen == "uniform"
 
 
-def test_a_picture_that_stands_still_is_what_the_message_says() -> None:
+def test_best_score_of_a_still() -> None:
     still = Features.from_array(np.ones((12, 6)))
-    found = best_score(("contrastive",), still, SHOTS, Selection(), 0.15)
-    assert found.model == "uniform"
-    assert found.warnings == ("the picture stands still: segments do not depend on its content",)
+    result = best_score(("contrastive",), still, SHOTS, Selection(), 0.15)
+    assert result.model == "uniform"
+    assert result.warnings == ("the picture stands still: segments do not depend on its content",)
 
 
 @pytest.mark.parametrize(
     ("model", "curve", "warns"),
     [("contrastive", FLAT, True), ("contrastive", VARIED, False), ("uniform", FLAT, False)],
 )
-def test_a_flat_curve_of_a_named_model_comes_with_a_warning(
+def test_best_score_of_a_named_model(
     curves: dict[str, list[float]], model: str, curve: list[float], warns: bool
 ) -> None:
     curves[model] = curve
-    found = best_score([model], FEATURES, SHOTS, Selection(model=model), 0.15)
-    assert (found.model, bool(found.warnings)) == (model, warns)
-    assert all("is constant" in warning and "--model highlights" in warning for warning in found.warnings)
+    result = best_score([model], FEATURES, SHOTS, Selection(model=model), 0.15)
+    assert (result.model, bool(result.warnings)) == (model, warns)
+    assert all("is constant" in warning and "--model highlights" in warning for warning in result.warnings)
 
 
 @pytest.mark.parametrize(
     ("curve", "flat"),
     [([0.5], True), ([0.5, 0.52], True), ([0.5, 0.53], False), ([0, 0.009], True), ([0, 0.011], False)],
 )
-def test_flat_is_a_small_share_of_the_mean_or_next_to_nothing(curve: list[float], flat: bool) -> None:
+def test_is_flat(curve: list[float], flat: bool) -> None:
     assert is_flat(np.array(curve, np.float32)) == flat
 
 
-def test_help_offers_every_importance_model() -> None:
+def test_help_names_all_importance_models() -> None:
     assert {*SCORERS, *SHIPPED_MODELS, "auto"} == set(SUMMARIZERS)

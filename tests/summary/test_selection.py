@@ -1,8 +1,10 @@
-"""What is kept: never nothing, never more than the budget, and as the user insists."""
+"""Selected segments: never none, within the budget, and as the user requires."""
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,16 +35,33 @@ def length(selected: SelectedSegments) -> float:
     return sum(end - start for start, end in selected.segments)
 
 
-def test_the_shots_with_the_highest_mean_importance_are_chosen() -> None:
-    importance = np.repeat([0.2, 0.9, 0.5, 0.4], 20).astype(np.float32)
-    selected = select(video(40), cut(0, 10, 20, 30, 40), importance, 20.0, **WHOLE)
-    assert selected.segments == ((10, 30),)
-    assert [shot.score for shot in selected.shots] == pytest.approx([0.2, 0.9, 0.5, 0.4])
-    assert [shot.selected for shot in selected.shots] == [False, True, True, False]
+def blocks(values: Sequence[float], counts: Any) -> Any:
+    return np.repeat(np.array(values, np.float32), counts)
+
+
+SINGLE_TAKE = np.full(120, 0.2, np.float32)
+SINGLE_TAKE[[20, 21, 22, 23, 70, 71, 72, 73, 100, 101, 102, 103]] = 0.8
+
+
+@pytest.mark.parametrize(
+    ("edges_s", "importance", "budget_s", "options", "segments"),
+    [
+        ((0, 10, 20, 30, 40), blocks([0.2, 0.9, 0.5, 0.4], 20), 20.0, WHOLE, ((10, 30),)),
+        ((0, 2, 12, 14, 16), blocks([0.2, 0.8, 0.2, 0.2], [4, 20, 4, 4]), 10.0, WHOLE, ((2, 12),)),
+        ((0, 10, 22, 27, 32, 40), blocks([0.5], 80), 10.0, WHOLE, ((22, 32),)),
+        ((0, 4, 9.99), blocks([1], 20), 9.99, {}, ((0, 9.99),)),
+        ((0, 40), blocks([1], 80), 12.0, {"keep": [(0, 10.5)], "drop": [(10.5, 40)]}, ((0, 10.52),)),
+        ((0, 60), SINGLE_TAKE, 3.0, {}, ((10.52, 11.52), (35.52, 36.52), (50.52, 51.52))),
+    ],
+    ids=["highest-mean", "long-before-weak", "flat", "whole-length", "keep-touches-drop", "single-take"],
+)
+def test_select(edges_s: Any, importance: Any, budget_s: float, options: Any, segments: Any) -> None:
+    selected = select(video(edges_s[-1]), cut(*edges_s), importance, budget_s, **options)
+    assert selected.segments == segments
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_choice_is_the_best_of_all_choices(seed: int) -> None:
+def test_select_is_the_best_choice(seed: int) -> None:
     rng = np.random.default_rng(seed)
     lengths = rng.integers(1, 12, 8)  # seconds, each a sample and 25 frames
     edges = np.concatenate([[0], np.cumsum(lengths)])
@@ -60,68 +79,50 @@ def test_the_choice_is_the_best_of_all_choices(seed: int) -> None:
     assert total == pytest.approx(best, abs=1e-5)
 
 
-def test_one_good_shot_comes_before_short_weak_ones() -> None:
-    importance = np.repeat([0.2, 0.8, 0.2, 0.2], [4, 20, 4, 4]).astype(np.float32)
-    selected = select(video(16), cut(0, 2, 12, 14, 16), importance, 10.0, **WHOLE)
-    assert selected.segments == ((2, 12),)
-
-
-def test_a_flat_curve_does_not_give_the_opening_but_as_many_shots_as_fit() -> None:
-    selected = select(video(40), cut(0, 10, 22, 27, 32, 40), np.full(80, 0.5, np.float32), 10.0, **WHOLE)
-    assert selected.segments == ((22, 32),)
-
-
-def test_of_a_shot_longer_than_the_budget_the_best_part_is_taken() -> None:
+def test_select_of_one_long_shot() -> None:
     importance = np.array([0.1] * 42 + [0.9] * 20 + [0.1] * 38, np.float32)
     selected = select(video(50), cut(0, 50), importance, 10.0, **WHOLE)
     assert selected.segments == ((21, 31),)
     assert [(shot.score, shot.selected) for shot in selected.shots] == [(pytest.approx(0.9), True)]
 
 
-def test_a_shot_between_two_samples_takes_the_one_before() -> None:
+def test_select_of_shots_between_samples() -> None:
     features = Features(np.ones((2, 1), np.float32), np.array([0.0, 5.0]), 5.0, 5.0, 10.0, FPS)
     selected = select(features, cut(0, 1, 2, 4, 10), np.array([0.2, 0.8], np.float32), 3.0)
     assert [shot.score for shot in selected.shots] == pytest.approx([0.2, 0.2, 0.2, 0.8])
 
 
-def test_a_video_that_fits_is_kept_whole_with_a_message() -> None:
+def test_select_of_a_short_video() -> None:
     selected = select(video(10.02), cut(0, 4, 10.02), np.zeros(21, np.float32), 60.0)
     assert selected.segments == ((0, 10.02),)
     assert "keeping all" in selected.messages[0]
 
 
-def test_shots_that_show_nothing_do_not_fill_the_budget() -> None:
+def test_select_leaves_out_empty_shots() -> None:
     importance = np.repeat(np.array([0.02, 1.0, 0.06, 0.5], np.float32), 4)
     features = Features.from_array(np.eye(16), fps=4.0, video_fps=4.0)
     shots = Shots(np.arange(5.0), "uniform", video_fps=4.0)
     assert select(features, shots, importance, 3.0, **WHOLE).segments == ((1.0, 4.0),)
     # with less importance in what is left, the same shot is worth its time
-    assert select(features, shots, importance, 2.0, drop=[(1.0, 2.0), (3.0, 4.0)], **WHOLE).segments == (
-        (0.0, 1.0),
-        (2.0, 3.0),
-    )
+    selected = select(features, shots, importance, 2.0, drop=[(1.0, 2.0), (3.0, 4.0)], **WHOLE)
+    assert selected.segments == ((0.0, 1.0), (2.0, 3.0))
     assert select(features, shots, importance, 1.0, keep=[(0.0, 1.0)]).segments == ((0.0, 1.0),)
 
 
 @pytest.mark.parametrize("limits_s", [(1.0, 5.0), (1.0, None)])
-def test_importance_of_zero_everywhere_still_gives_a_summary(limits_s: tuple[float, float | None]) -> None:
+def test_select_of_zero_importance(limits_s: tuple[float, float | None]) -> None:
     zeros = np.zeros(80, np.float32)
     selected = select(video(40), cut(0, 10, 20, 30, 40), zeros, 20.0, limits_s=limits_s)
     assert 15 <= length(selected) <= 20
 
 
 @pytest.mark.parametrize("duration_s", [0.04, 0.05, 0.5])
-def test_the_shortest_videos_keep_a_frame(duration_s: float) -> None:
+def test_select_of_the_shortest_videos(duration_s: float) -> None:
     selected = select(video(duration_s), cut(0, duration_s), np.zeros(1, np.float32), 0.15 * duration_s)
     assert 0 < length(selected) <= 1.5 / FPS  # of a video that ends within a frame, all of it
 
 
-def test_a_budget_of_the_whole_length_keeps_the_last_part_of_a_frame() -> None:
-    selected = select(video(9.99), cut(0, 4, 9.99), np.ones(20, np.float32), 9.99)
-    assert selected.segments == ((0, 9.99),)
-
-
-def test_samples_at_an_edge_belong_to_the_shot_that_starts_there_at_broadcast_rates() -> None:
+def test_select_at_broadcast_rates() -> None:
     array, fps = np.ones((40, 1), np.float32), 30000 / 1001
     features = Features(array, np.arange(40) / 2, 0.5, 0.5, 20.0, fps)
     importance = np.arange(40, dtype=np.float32) / 40
@@ -129,25 +130,19 @@ def test_samples_at_an_edge_belong_to_the_shot_that_starts_there_at_broadcast_ra
     assert [shot.score for shot in select(features, shots, importance, 5).shots] == importance.tolist()
 
 
-def test_a_shot_that_starts_within_the_first_frame_does_not_move_the_start() -> None:
+def test_select_shot_within_the_first_frame() -> None:
     features = replace(video(1.0), video=video_info(duration_s=1.0))
     selected = select(features, cut(0, 0.0165, 0.6, 1.0), np.ones(2, np.float32), 1.0, keep=[(0, 0.5)])
     assert selected.segments == ((0, 1.0),)
 
 
-def test_keep_and_drop_may_touch_within_a_frame() -> None:
-    ones = np.ones(80, np.float32)
-    selected = select(video(40), cut(0, 40), ones, 12.0, keep=[(0, 10.5)], drop=[(10.5, 40)])
-    assert selected.segments == ((0, 10.52),)
-
-
-def test_what_keep_leaves_of_the_budget_does_not_chop_up_the_shots() -> None:
+def test_select_keep_does_not_split_shots() -> None:
     ones = np.ones(80, np.float32)
     selected = select(video(40), cut(0, 10, 20, 30, 40), ones, 10.0, keep=[(0, 9.8)])
     assert [(shot.start_s, shot.end_s) for shot in selected.shots[2:]] == [(10, 20), (20, 30), (30, 40)]
 
 
-def test_keep_counts_against_the_budget_and_drop_is_out() -> None:
+def test_select_keep_and_drop() -> None:
     importance = np.repeat([0.2, 0.9, 0.5, 0.4], 20).astype(np.float32)
     shots = cut(0, 10, 20, 30, 40)
     selected = select(video(40), shots, importance, 20.0, keep=[(32, 36)], drop=[(10, 20)])
@@ -167,7 +162,7 @@ def test_keep_counts_against_the_budget_and_drop_is_out() -> None:
         ([], [(0, 40)], "leaves nothing"),
     ],
 )
-def test_wishes_that_cannot_be_met_are_refused(
+def test_select_errors(
     keep: list[tuple[float, float]], drop: list[tuple[float, float]], complaint: str
 ) -> None:
     with pytest.raises(UsageError, match=complaint):
@@ -199,9 +194,7 @@ def test_keep_is_whole_where_a_shot_begins_inside_its_first_frame() -> None:
     seed=st.integers(0, 99),
     limits_s=st.sampled_from([(1.0, 5.0), (0.5, 0.5), (2.0, 30.0), (1.0, None)]),
 )
-def test_any_summary_obeys_budget_limits_keep_and_drop(
-    data: st.DataObject, duration_s: float, seed: int, limits_s: Limits
-) -> None:
+def test_select_obeys_all_limits(data: st.DataObject, duration_s: float, seed: int, limits_s: Limits) -> None:
     rng = np.random.default_rng(seed)
     # of a film, edges stay where they are, though they are between frames
     film = video_info(duration_s=duration_s) if data.draw(st.booleans()) else None
@@ -240,7 +233,7 @@ def test_any_summary_obeys_budget_limits_keep_and_drop(
     st.floats(0.3, 1.2),
     st.floats(1.2, 9),
 )
-def test_pieces_lie_in_their_shots_within_the_limits_and_the_highest_is_in(
+def test_select_pieces_lie_in_shots(
     lengths: list[float], fraction: float, seed: int, shortest_s: float, longest_s: float
 ) -> None:
     rng, frame_s = np.random.default_rng(seed), 1 / FPS
@@ -257,7 +250,7 @@ def test_pieces_lie_in_their_shots_within_the_limits_and_the_highest_is_in(
     assert max(selected.shots, key=lambda shot: shot.score).selected
 
 
-def test_every_good_shot_has_a_piece_before_one_has_two() -> None:
+def test_select_of_good_shots() -> None:
     importance = np.repeat([0.9, 0.3, 0.8, 0.75], 40).astype(np.float32)
     shots = cut(0, 20, 40, 60, 80)
     selected = select(video(80), shots, importance, 12.0)
@@ -266,15 +259,8 @@ def test_every_good_shot_has_a_piece_before_one_has_two() -> None:
     assert [shot.score for shot in selected.shots] == pytest.approx([0.9, 0.3, 0.8, 0.75])
 
 
-def test_of_a_single_take_the_pieces_are_where_the_curve_is_high() -> None:
-    importance = np.full(120, 0.2, np.float32)
-    importance[[20, 21, 22, 23, 70, 71, 72, 73, 100, 101, 102, 103]] = 0.8
-    selected = select(video(60), cut(0, 60), importance, 3.0)
-    assert selected.segments == ((10.52, 11.52), (35.52, 36.52), (50.52, 51.52))
-
-
 @pytest.mark.parametrize("seed", range(5))
-def test_a_single_take_uses_its_budget(seed: int) -> None:
+def test_select_uses_the_budget(seed: int) -> None:
     rng = np.random.default_rng(seed)
     importance = np.convolve(rng.random(26), np.ones(7) / 7, "valid").astype(np.float32)
     for budget_s in np.arange(1, 10, 0.5):
@@ -282,7 +268,7 @@ def test_a_single_take_uses_its_budget(seed: int) -> None:
         assert budget_s - 1 < length(chosen) <= budget_s + 1e-6
 
 
-def test_pieces_that_touch_at_a_cut_are_two_segments_unless_most_is_kept() -> None:
+def test_select_pieces_at_a_cut() -> None:
     importance = np.repeat([0.1, 0.9, 0.9, 0.1], [18, 2, 2, 18]).astype(np.float32)
     shots = cut(0, 10, 20)
     assert select(video(20), shots, importance, 2.0).segments == ((9, 10), (10, 11))
@@ -291,7 +277,7 @@ def test_pieces_that_touch_at_a_cut_are_two_segments_unless_most_is_kept() -> No
     assert select(video(20), shots, importance, 3.0, keep=[(9.6, 10.4)]).segments == ((8.48, 11.48),)
 
 
-def test_shots_shorter_than_a_segment_are_taken_if_there_are_no_others() -> None:
+def test_select_of_short_shots() -> None:
     rising = np.arange(20, dtype=np.float32) / 20
     short = cut(*np.arange(0, 5.5, 0.5), 10)
     assert select(video(10), short, rising[::-1].copy(), 1.5).segments[0][0] >= 5
@@ -301,7 +287,7 @@ def test_shots_shorter_than_a_segment_are_taken_if_there_are_no_others() -> None
 
 @pytest.mark.parametrize("budget_s", [9.0, 1.5, 20.0])
 @pytest.mark.parametrize("limits_s", [(1.0, 5.0), (1.0, None)])
-def test_a_summary_has_no_cut_inside_a_word(budget_s: float, limits_s: Limits) -> None:
+def test_select_cuts_no_word(budget_s: float, limits_s: Limits) -> None:
     features = Features.from_array(np.random.default_rng(0).normal(size=(60, 8)), fps=2.0)
     shots = Shots(np.arange(0, 31, 2.0), "uniform")
     importance = np.random.default_rng(1).random(60).astype(np.float32)
@@ -318,21 +304,11 @@ def test_a_summary_has_no_cut_inside_a_word(budget_s: float, limits_s: Limits) -
     assert 0 < sum(end - start for start, end in chosen) <= budget_s + 1e-9
 
 
-def test_a_word_without_end_is_cut() -> None:
+def test_select_with_words_and_keep() -> None:
     importance = np.arange(20, dtype=np.float32) / 20
-    assert length(select(video(10), cut(0, 10), importance, 2.0, words=[(-1.0, 11.0)])) == 2
-
-
-def test_what_is_kept_is_kept_to_the_frame() -> None:
-    features = Features.from_array(np.ones((20, 4)), fps=2.0)
-    shots = Shots(np.array([0.0, 5.0, 10.0]), "uniform")
-    keep, words = [(2.0, 3.0)], [(1.8, 2.2), (4.8, 5.2)]
-    chosen = select(features, shots, np.ones(20, np.float32), 1.0, keep=keep, words=words)
+    assert (
+        length(select(video(10), cut(0, 10), importance, 2.0, words=[(-1.0, 11.0)])) == 2
+    )  # an endless word
+    words = [(1.8, 2.2), (4.8, 5.2)]
+    chosen = select(video(10), cut(0, 5, 10), np.ones(20, np.float32), 1.0, keep=[(2.0, 3.0)], words=words)
     assert chosen.segments == ((2.0, 3.0),)
-
-
-def test_of_a_slide_show_each_slide_has_a_piece() -> None:
-    features = Features.from_array(np.repeat(np.eye(8), 20, axis=0) + 0.01, fps=2.0, video_fps=FPS)
-    selected = select(features, cut(*np.arange(0, 81, 10.0)), np.full(160, 0.3, np.float32), 22.0)
-    assert len(selected.segments) == 8
-    assert all(shot.selected for shot in selected.shots)
