@@ -226,13 +226,11 @@ def test_add_cached_transcripts(archive: Archive, videos: Path, monkeypatch: pyt
     def hear(video: str, extraction: Extraction, progress: object, *, transcribe: bool) -> object:
         return spoken("we paint it green.") if transcripts else None
 
-    def cached_transcript(
-        path: str, extraction: Extraction, source: dict[str, object], **_: object
-    ) -> object:
+    def find_transcript(source: dict[str, object], *_: object) -> object:
         return "something" if source["sha256"] in transcripts else None
 
     monkeypatch.setattr(index, "read_speech", hear)
-    monkeypatch.setattr(index, "cached_transcript", cached_transcript)
+    monkeypatch.setattr(index, "find_transcript", find_transcript)
     archive.add(videos)
     assert set(states(archive, videos).values()) == {"unchanged"}
     transcripts.append(index.identify_file(videos / "a.mp4")["sha256"])

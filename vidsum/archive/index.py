@@ -5,7 +5,6 @@ import os
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -25,7 +24,7 @@ from vidsum.io.provenance import identify_file
 from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
 from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import probe_video
-from vidsum.pipelines.speech import cached_transcript
+from vidsum.pipelines.speech import find_transcript
 from vidsum.types import FloatArray, Progress, VideoInfo
 from vidsum.video.frames import LongSide
 from vidsum.video.listen import describe_used
@@ -108,16 +107,14 @@ def add(
         tracks, source = _find_tracks(path, extraction, before[5]), {"bytes": facts[0], "sha256": before[4]}
         if audio_track := int(tracks.split(",")[1]):
             source["audio_track"] = audio_track
-        find_transcript = partial(cached_transcript, path, extraction, source, offset_s=known.start_offset_s)
-        is_complete = not known.is_silent or not (transcribe or find_transcript())
+        offset_s = file_offset_s(path, facts[0]) if known.start_offset_s is None else known.start_offset_s
+        lacks_speech = known.is_silent and (transcribe or find_transcript(source, extraction, offset_s))
         if (
             tracks == (before[5] or _ONLY_TRACKS)
-            and is_complete
+            and not lacks_speech
             and described_by in (None, known.described_by)
         ):
             with connection.transaction():
-                if (offset_s := known.start_offset_s) is None:
-                    offset_s = file_offset_s(path, facts[0])
                 renewed = "UPDATE videos SET tracks = ?, start_offset_s = ? WHERE id = ?"
                 connection.execute(renewed, (tracks, offset_s, known.id))
                 connection.execute("UPDATE files SET gone_s = NULL WHERE path = ?", (key,))

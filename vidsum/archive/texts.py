@@ -25,12 +25,13 @@ from vidsum.grounding.text import load_text_encoder
 from vidsum.io.outputs import stems_of
 from vidsum.io.text import parse_json, read_bytes
 from vidsum.pipelines.sources import probe_video
-from vidsum.pipelines.speech import cached_transcript, plan_transcript, to_english
+from vidsum.pipelines.speech import find_transcript, plan_transcript, to_english
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.load import find_fault, kind_of
 from vidsum.results.transcript import Transcript
 from vidsum.speech.settings import Transcription
 from vidsum.types import FloatArray, Progress
+from vidsum.video.probe import start_offset_s
 
 TextKind = Literal["said", "described"]
 
@@ -55,13 +56,14 @@ def read_speech(
 ) -> Texts | None:
     """Return the transcript in English; None if there is none and `transcribe` is off."""
     try:
-        plan = plan_transcript(video, Transcription(), extraction, probe_video(video, extraction))
+        info = probe_video(video, extraction)
+        plan = plan_transcript(video, Transcription(), extraction, info)
     except InputError:  # no sound
         return Texts((), b"") if transcribe else None
     if transcribe:
         english: Transcript | None = to_english(plan.run(progress), video, extraction, progress)
     else:
-        english = cached_transcript(video, extraction, plan.provenance["video"], english=True)
+        english = find_transcript(plan.provenance["video"], extraction, start_offset_s(info), english=True)
     if english is None:
         return None
     return _embed_texts(split_sentences(english), "said", extraction)

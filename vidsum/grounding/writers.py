@@ -5,7 +5,6 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -107,11 +106,6 @@ def retrieve(seen: SegmentFeatures, bank: Bank) -> list[Sentence]:
             sure = curve[0] * row[nearest[chosen]] + curve[1] * backing + curve[2]
             said.append(Sentence(bank.texts[nearest[chosen]], float(logistic(sure))))
     return said
-
-
-def bank_writer(bank: Bank) -> Writer:
-    """Return the writer `retrieve` with its sentences."""
-    return partial(retrieve, bank=bank)
 
 
 def read_bank(path: Path, progress: Progress | None = None) -> Bank:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, Unpack
@@ -24,8 +25,8 @@ from vidsum.grounding.writers import (
     SegmentFeatures,
     Sentence,
     Writer,
-    bank_writer,
     read_bank,
+    retrieve,
     tags,
 )
 from vidsum.grounding.writers import write as written
@@ -223,7 +224,7 @@ def _choose_writer(settings: Describing, facts: Mapping[str, Any], progress: Pro
     if facts["writer"] != "retrieve":
         return {"write": written, "tags": tags}[facts["writer"]]
     path = Path(str(settings.sentences))
-    return bank_writer(_bank(_SentenceFile(path, facts["sentences_sha256"], progress)))
+    return partial(retrieve, bank=_bank(_SentenceFile(path, facts["sentences_sha256"], progress)))
 
 
 def _split_evenly(every_s: float, duration_s: float) -> list[Interval]:

@@ -16,8 +16,9 @@ from vidsum import checkpoints
 from vidsum.device import returning_blocks, trimming
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
-from vidsum.io import cache, provenance
+from vidsum.io import cache
 from vidsum.io.outputs import atomic_write
+from vidsum.io.provenance import identify_file
 from vidsum.io.text import read_stdin
 from vidsum.options import from_keywords, without_defaults
 from vidsum.pipelines.keywords import SpeechOptions
@@ -41,7 +42,6 @@ from vidsum.types import FloatArray, Progress, TrackChoice, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.damage import CANCELLED, DecodeLog
 from vidsum.video.listen import SoundInfo, describe_used, lead_in_s, probe_sound, read_sound
-from vidsum.video.probe import file_offset_s
 
 _FOLDER = "transcripts"  # folder in the cache; transcripts are small, and stay until removed
 _BLOCK_S = 30.0  # sound that is in memory at once
@@ -95,9 +95,8 @@ def plan_transcript(
         hint = "give a code such as en, de or fr; without --language it is detected"
         raise UsageError(f"unknown language {settings.language!r}", hint=hint)
     sound = probe_sound(source_path(path), video, extraction.audio_track)
-    provenance = _transcript_provenance(
-        _describe_source(sound.path, sound.track), settings, extraction.device, sound.ahead_s
-    )
+    source = {**identify_file(sound.path), **({"audio_track": sound.track} if sound.track else {})}
+    provenance = _transcript_provenance(source, settings, extraction.device, sound.ahead_s)
 
     def make(progress: Progress | None) -> Transcript:
         transcript, warnings = _find_cached(provenance) if extraction.cache else None, list[str]()
@@ -126,19 +125,6 @@ def to_english(
     if set(transcript.languages) <= {"en"}:
         return transcript
     return plan_transcript(path, Transcription(translate=True), extraction, transcript.video).run(progress)
-
-
-def cached_transcript(
-    path: str | os.PathLike[str],
-    extraction: Extraction,
-    source: Mapping[str, Any],
-    *,
-    english: bool = False,
-    offset_s: float | None = None,
-) -> Transcript | None:
-    """Return the transcript of a file, in the cache; without `offset_s`, its header is read."""
-    offset_s = file_offset_s(path, source["bytes"]) if offset_s is None else offset_s
-    return find_transcript(source, extraction, offset_s, english=english)
 
 
 def find_transcript(
@@ -273,10 +259,6 @@ def _warnings(transcript: Transcript) -> tuple[str, ...]:
     if count := sum(segment.uncertain for segment in transcript.segments):
         warnings.append(f"uncertain speech in {count} of {len(transcript.segments)} segments")
     return tuple(warnings)
-
-
-def _describe_source(path: Path, track: int | None) -> dict[str, Any]:
-    return {**provenance.identify_file(path), **({"audio_track": track} if track else {})}
 
 
 def _transcript_provenance(
