@@ -10,8 +10,9 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from typer import Exit
 
 from vidsum.commands.outputs import Outputs
@@ -39,6 +40,17 @@ from vidsum.times import parse_time
 
 if TYPE_CHECKING:
     from vidsum.types import Progress
+
+
+Sources = Annotated[
+    list[str],
+    typer.Argument(
+        None, metavar="VIDEO|FOLDER|FEATURES", help="Videos, folders of videos, or feature files (.npz, .h5)."
+    ),
+]
+Videos = Annotated[
+    list[str], typer.Argument(None, metavar="VIDEO|FOLDER", help="Videos, or folders of videos.")
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,14 +119,17 @@ class Batch:
             UsageError: there is none, or one is stdin.
             InputError: the list cannot be read.
         """
-        from vidsum.pipelines.sources import copy_of, expand, read_list
-
+        no_input = UsageError("no input given", hint="a video or a folder; --help lists the options")
         if STDIN in paths:
             hint = "save it to a file; /dev/stdin works if stdin is redirected from a file"
             raise UsageError("video on stdin is not supported", hint=hint)
+        if not paths and not self.from_file:
+            raise no_input
+        from vidsum.pipelines.sources import copy_of, expand, read_list  # with NumPy and PyAV
+
         listed = read_list(self.from_file) if self.from_file else []
         if not paths and not listed:
-            raise UsageError("no input given", hint="a video or a folder; --help lists the options")
+            raise no_input
         return expand(map(copy_of, (*paths, *listed)), recursive=self.recursive)
 
 

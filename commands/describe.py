@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vidsum.commands.batch import Batch, Verb, run_verb
-from vidsum.commands.options import Videos, Without, command
+from vidsum.commands.batch import Batch, Verb, Videos, run_verb
+from vidsum.commands.options import Without, command
 from vidsum.commands.outputs import Job, Outputs
 from vidsum.commands.result import Columns, CommandResult, View, text_table
 from vidsum.errors import UsageError

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vidsum.commands.batch import Verb, run_verb
-from vidsum.commands.options import Chosen, CommandGroup, Only, Videos, Without, command
+from vidsum.commands.batch import Verb, Videos, run_verb
+from vidsum.commands.options import Chosen, CommandGroup, Only, Without, command
 from vidsum.commands.outputs import Job, Outputs
 from vidsum.commands.result import CommandResult, Table, View
 from vidsum.errors import UsageError

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from vidsum.commands.batch import Batch, Verb, run_verb
-from vidsum.commands.options import Videos, command
+from vidsum.commands.batch import Batch, Verb, Videos, run_verb
+from vidsum.commands.options import command
 from vidsum.commands.outputs import Job, Outputs
 from vidsum.commands.result import Columns, CommandResult, View
 from vidsum.features.settings import Extraction

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Exit
 
-from vidsum.commands.batch import Batch, Verb, run_verb
-from vidsum.commands.options import Videos, Without, command
+from vidsum.commands.batch import Batch, Verb, Videos, run_verb
+from vidsum.commands.options import Without, command
 from vidsum.commands.outputs import ClipOutputs, Exports, Job, Outputs, PlotFormat, Sheet, plan_files
 from vidsum.commands.result import MOMENT_COLUMNS, Columns, CommandResult, Table, View, moment_row, render
 from vidsum.errors import InputError, Problem, UsageError, printable

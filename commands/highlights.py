@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vidsum.commands.batch import Batch, Verb, run_verb
-from vidsum.commands.options import Videos, Without, command
+from vidsum.commands.batch import Batch, Verb, Videos, run_verb
+from vidsum.commands.options import Without, command
 from vidsum.commands.outputs import ClipOutputs, Exports, Job, Outputs, Sheet, plan_files
 from vidsum.commands.result import MOMENT_COLUMNS, Columns, CommandResult, Table, View, moment_row
 from vidsum.features.settings import Extraction

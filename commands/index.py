@@ -13,8 +13,8 @@ import typer
 from typer import Exit
 
 from vidsum.archive.settings import ArchiveFile, find_secrets, is_server
-from vidsum.commands.batch import Batch, Verb, run_verb
-from vidsum.commands.options import Videos, Without, command
+from vidsum.commands.batch import Batch, Verb, Videos, run_verb
+from vidsum.commands.options import Without, command
 from vidsum.commands.result import Columns, CommandResult, View, render
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vidsum.commands.batch import Batch, Verb, run_verb
+from vidsum.commands.batch import Batch, Verb, Videos, run_verb
 from vidsum.commands.config import config_file, user_file
-from vidsum.commands.options import Flags, Only, Videos, command
+from vidsum.commands.options import Flags, Only, command
 from vidsum.commands.result import Columns, CommandResult, View, run_alone
 from vidsum.features.settings import Extraction
 from vidsum.io.packages import (

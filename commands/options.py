@@ -31,26 +31,12 @@ from vidsum.errors import UsageError, VidsumError, did_you_mean
 from vidsum.io import paths
 from vidsum.options import ADVANCED, Leaf, build, item_of, leaves, required
 
-_FIRST_PANEL, _LAST_PANELS = "Inputs", ("Reading and features", ADVANCED)
-"""Panels that begin and end the help of a command."""
-_METAVARS = {bool: "", int: "N", float: "NUMBER", Path: "PATH"}
-"""Placeholders of values in `--help`; choices are listed."""
-_MAX_METAVAR = 12
-"""Characters of a placeholder in a short help."""
-_ALL = "vidsum.help_all"
-"""Key in a context's `meta`: show the advanced options too."""
+_FIRST_PANEL, _LAST_PANELS = "Inputs", ("Reading and features", ADVANCED)  # of the help of a command
+_METAVARS = {bool: "", int: "N", float: "NUMBER", Path: "PATH"}  # choices are listed
+_MAX_METAVAR = 12  # characters of a placeholder in a short help
+_ALL = "vidsum.help_all"  # key in a context's `meta`: show the advanced options too
 
 F = TypeVar("F", bound=Callable[..., CommandResult | None])
-
-Sources = Annotated[
-    list[str],
-    typer.Argument(
-        None, metavar="VIDEO|FOLDER|FEATURES", help="Videos, folders of videos, or feature files (.npz, .h5)."
-    ),
-]
-Videos = Annotated[
-    list[str], typer.Argument(None, metavar="VIDEO|FOLDER", help="Videos, or folders of videos.")
-]
 
 
 class Only(tuple[str, ...]):
@@ -120,6 +106,7 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words. Raises UsageError: a word follows a switch that took a value in older versions."""
+        _skip_conversion(self.params)
         switches = {leaf.flags[0]: leaf.option for leaf in leaves_of(self)}
         for word, after in pairwise(args):
             if not (switch := switches.get(word)) or after.startswith("-"):
@@ -139,6 +126,11 @@ class Command(TyperCommand):
 class CommandGroup(TyperGroup):
     """A command of commands."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words."""
+        _skip_conversion(self.params)
+        return super().parse_args(ctx, args)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the first word names, and the words after it."""
         name, known = args[0], self.list_commands(ctx)
@@ -146,6 +138,18 @@ class CommandGroup(TyperGroup):
             fault = f"`{ctx.command_path}` has no command {name!r}{did_you_mean(name, known)}"
             raise UsageError(fault, hint=f"{ctx.command_path} --help")
         return super().resolve_command(ctx, args)
+
+
+def _skip_conversion(params: Iterable[Any]) -> None:
+    """Leave options that were not given as they are: to convert nothing, Typer would load Pydantic."""
+
+    def process(param: Any, convert: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
+        if value is not None or param.required:
+            return convert(ctx, value)
+        return param.callback(ctx, param, value) if param.callback else None
+
+    for param in params:
+        param.process_value = partial(process, param, param.process_value)
 
 
 def leaves_of(command: Any) -> list[Leaf]:
@@ -224,12 +228,15 @@ def _flatten(function: Callable[..., Any]) -> Callable[..., None]:
         else:
             function(**arguments)
 
+    positional = {name: copy(info) for name, info in _arguments(function).items()}
+    for info in positional.values():
+        info.hidden = True  # the text of the help explains it
     keyword_only = inspect.Parameter.KEYWORD_ONLY
     parameters = [
         inspect.Parameter("ctx", keyword_only, annotation=typer.Context),
         *(
-            inspect.Parameter(name, keyword_only, default=_hide(info), annotation=hints[name].__origin__)
-            for name, info in _arguments(function).items()
+            inspect.Parameter(name, keyword_only, default=info, annotation=hints[name].__origin__)
+            for name, info in positional.items()
         ),
         *(
             inspect.Parameter(_name(leaf), keyword_only, default=_option(leaf), annotation=_type(leaf))
@@ -246,13 +253,6 @@ def _flatten(function: Callable[..., Any]) -> Callable[..., None]:
 _HELP_ALL = typer.Option(
     False, "--help-all", is_eager=True, expose_value=False, callback=_show_all, help="Show all options."
 )
-
-
-def _hide(argument: Any) -> Any:
-    """Return an argument without a panel: the text of the help explains it."""
-    hidden = copy(argument)
-    hidden.hidden = True
-    return hidden
 
 
 def _name(leaf: Leaf) -> str:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vidsum.commands.batch import Batch, Verb, run_verb
-from vidsum.commands.options import Sources, Without, command
+from vidsum.commands.batch import Batch, Sources, Verb, run_verb
+from vidsum.commands.options import Without, command
 from vidsum.commands.outputs import ClipOutputs, Exports, Job, Outputs, Sheet, plan_files
 from vidsum.commands.result import Columns, CommandResult, View, interval_table
 from vidsum.features.settings import Extraction

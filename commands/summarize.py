@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vidsum.commands.batch import Batch, Verb, run_verb
-from vidsum.commands.options import Sources, Under, Without, command
+from vidsum.commands.batch import Batch, Sources, Verb, run_verb
+from vidsum.commands.options import Under, Without, command
 from vidsum.commands.outputs import Exports, Job, Outputs, PlotFormat, refuse
 from vidsum.commands.result import Columns, CommandResult, View, interval_table
 from vidsum.errors import UsageError
