@@ -41,11 +41,11 @@ TIME = "document.querySelector('video').currentTime"
 
 
 def faults_of_looks(tab: Any, width: int) -> list[str]:
-    """What stands out of the window, and what axe finds."""
-    faults = [str(each) for each in tab.evaluate(OUTSIDE)]
+    """List what exceeds the window, and what axe finds."""
+    faults = [str(item) for item in tab.evaluate(OUTSIDE)]
     if tab.evaluate("document.documentElement.scrollWidth") != width:
         faults.append("the page is too wide")
     checked = axe.Axe().run(tab).response
-    passed = {each["id"] for each in checked["passes"]}
+    passed = {item["id"] for item in checked["passes"]}
     faults += [f"axe did not look for {rule}" for rule in {"color-contrast", "label", "region"} - passed]
-    return faults + [f"{each['id']}: {each['nodes'][0]['html']}" for each in checked["violations"]]
+    return faults + [f"{item['id']}: {item['nodes'][0]['html']}" for item in checked["violations"]]

@@ -66,11 +66,11 @@ class Place:
         )
 
     def files(self) -> dict[str, bytes]:
-        """What is here, but for hidden files."""
-        found = (path for path in self.work.rglob("*") if path.is_file())
+        """Return the files that are not hidden."""
+        result = (path for path in self.work.rglob("*") if path.is_file())
         return {
             str(path.relative_to(self.work)): path.read_bytes()
-            for path in found
+            for path in result
             if not any(part.startswith(".") for part in path.relative_to(self.work).parts)
         }
 
@@ -79,9 +79,9 @@ def ran(place: Place, words: tuple[str, ...]) -> float:
     """Run a command to its end; the seconds that it took."""
     start = time.monotonic()
     process = place.start(words)
-    _, told = process.communicate()
+    _, message = process.communicate()
     if process.returncode:
-        raise RuntimeError(f"{' '.join(words)}: {told.decode(errors='replace')}")
+        raise RuntimeError(f"{' '.join(words)}: {message.decode(errors='replace')}")
     return time.monotonic() - start
 
 
@@ -98,7 +98,7 @@ def killed(place: Place, words: tuple[str, ...], after_s: float) -> bool:
 
 def kill_often(name: str, count: int, seed: int) -> Counter[str]:
     """How many runs of a command were killed; raises AssertionError at the first half or missing file."""
-    words, draw, told = COMMANDS[name], random.Random(seed), Counter[str]()
+    words, draw, message = COMMANDS[name], random.Random(seed), Counter[str]()
     with TemporaryDirectory() as folder:
         inputs = {"a.mp4": SAMPLE.read_bytes(), "b.mp4": SAMPLE.read_bytes()}
         whole = Place.made(Path(folder, "whole"), inputs)
@@ -109,15 +109,15 @@ def kill_often(name: str, count: int, seed: int) -> Counter[str]:
         expected = whole.files()
         for number in range(count):
             place = Place.made(Path(folder, str(number)), inputs)
-            told["killed"] += killed(place, words, draw.uniform(0, takes_s))
+            message["killed"] += killed(place, words, draw.uniform(0, takes_s))
             left = place.files()
-            half = [each for each, content in left.items() if content != expected.get(each)]
+            half = [item for item, content in left.items() if content != expected.get(item)]
             assert not half, f"{name}: half a file: {half}"
-            told["with some of its files"] += len(inputs) < len(left) < len(expected)
+            message["with some of its files"] += len(inputs) < len(left) < len(expected)
             ran(place, words)
             assert place.files() == expected, f"{name}: the next run did not complete"
             shutil.rmtree(place.work.parent)
-    return told
+    return message
 
 
 if __name__ == "__main__":

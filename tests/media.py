@@ -197,6 +197,16 @@ def make_video(
     return made
 
 
+def make_colour_film(path: Path, *, sound: bool = False) -> Path:
+    """Ten seconds in four shots: red, green and blue for 2 s, then yellow for 4 s."""
+    colours = np.array([[200, 30, 30], [30, 200, 30], [30, 30, 200], [180, 180, 40]], np.uint8)
+
+    def paint(number: int, width: int, height: int) -> Picture:
+        return np.broadcast_to(colours[min(3, number // 50)], (height, width, 3)).copy()
+
+    return make_video(path, n_frames=250, sound=sound, paint=paint).path
+
+
 def _add_video(
     container: av.container.OutputContainer,
     codec: str,

@@ -63,7 +63,7 @@ def write_csv(
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
-        writer.writerows((name, each) for name, own in sentences.items() for each in own)
+        writer.writerows((name, item) for name, values in sentences.items() for item in values)
     return path
 
 

@@ -34,7 +34,7 @@ def curves(count: int) -> Any:
 
 
 def written(count: int) -> Any:
-    return [[found.text for found in own] for own in pair()[1].write(pictures(count), 2)]
+    return [[result.text for result in values] for values in pair()[1].write(pictures(count), 2)]
 
 
 def retrieved(count: int) -> Any:
@@ -59,11 +59,11 @@ def test_blocks_change_nothing(
     assert getattr(module, name) == size, "the counts below are on both sides of it"
     for count in (size - 1, size, size + 1, 2 * size + 1 if size < 600 else size + 200):
         monkeypatch.setattr(module, name, size)
-        found = compute(count)
+        result = compute(count)
         for other in (7, 10 * size):
             monkeypatch.setattr(module, name, other)
             expected = compute(count)
             if isinstance(expected, list):
-                assert found == expected
+                assert result == expected
             else:
-                np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+                np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)

@@ -10,7 +10,7 @@ from vidsum import device
 from vidsum.device import trimming
 
 
-def test_items_pass_and_memory_is_given_back_between_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trimming_by_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now, trims = [0.0], []
     monkeypatch.setattr(device, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(device, "_of_libc", lambda name: trims.append)
@@ -23,7 +23,7 @@ def test_items_pass_and_memory_is_given_back_between_them(monkeypatch: pytest.Mo
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only the GNU C library can be asked")
-def test_the_function_is_found_and_called(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_malloc_trim_exists(monkeypatch: pytest.MonkeyPatch) -> None:
     if not hasattr(ctypes.CDLL(None), "malloc_trim"):
         pytest.skip("not the GNU C library")
     monkeypatch.setattr(device, "_EVERY_S", -1.0)
@@ -32,26 +32,26 @@ def test_the_function_is_found_and_called(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only the GNU C library can be asked")
 def test_one_arena_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, int, int]] = []
-    monkeypatch.setattr(device, "_of_libc", lambda name: lambda *values: asked.append((name, *values)))
+    requests: list[tuple[str, int, int]] = []
+    monkeypatch.setattr(device, "_of_libc", lambda name: lambda *values: requests.append((name, *values)))
     device.use_one_arena()
-    assert asked == [("mallopt", -8, 1)]
+    assert requests == [("mallopt", -8, 1)]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only the GNU C library can be asked")
-def test_large_blocks_are_returned_at_once_and_later_kept_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[int, int]] = []
-    monkeypatch.setattr(device, "_of_libc", lambda name: lambda *values: asked.append(values))
+def test_returning_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    requests: list[tuple[int, int]] = []
+    monkeypatch.setattr(device, "_of_libc", lambda name: lambda *values: requests.append(values))
     with device.returning_blocks():
-        assert asked == [(-3, 4 << 20)]
-    assert asked[1:] == [(-3, 32 << 20), (-1, 64 << 20)]
+        assert requests == [(-3, 4 << 20)]
+    assert requests[1:] == [(-3, 32 << 20), (-1, 64 << 20)]
     monkeypatch.setattr(device, "_of_libc", lambda name: None)
     with device.returning_blocks():
         pass
-    assert len(asked) == 3
+    assert len(requests) == 3
 
 
-def test_every_item_can_be_preceded_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trimming_every_item(monkeypatch: pytest.MonkeyPatch) -> None:
     trims: list[int] = []
     monkeypatch.setattr(device, "_of_libc", lambda name: trims.append)
     assert [len(trims) for _ in trimming("abc", every_s=0.0)] == [1, 2, 3]

@@ -49,7 +49,7 @@ def test_the_examples_run(
     exec(compile(block, "docs/python.md", "exec"), {})
 
 
-def test_the_printed_options_name_every_command_and_flag() -> None:
+def test_options_page() -> None:
     printed = options.page()
     for words in OPTIONS:
         section = printed.split(f"\n## vidsum {words}\n")[1].split("\n## ")[0]
@@ -102,7 +102,7 @@ def _compare(
         ("a bird 85 % 1 0:16.00 0:21.00 5.00", False),
     ],
 )
-def test_outputs_are_the_same_but_for_scores(other: str, same: bool) -> None:
+def test_same_outputs(other: str, same: bool) -> None:
     assert console.same("a bird    85 %  1  0:16.00  0:21.00  5.00  1.75", other) is same
 
 
@@ -122,13 +122,13 @@ def _anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, as GitHub makes them."""
     text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
     headings = (
-        re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", found) for found in re.findall(r"^#+ (.*)$", text, re.M)
+        re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", result) for result in re.findall(r"^#+ (.*)$", text, re.M)
     )
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("name", SHIPPED_MODELS)
-def test_the_split_of_a_shipped_summarizer_is_there(name: str) -> None:
+def test_split_of_shipped_summarizer(name: str) -> None:
     """The command on its card names it."""
     shipped = read_trained(ROOT / "weights" / f"{name}-vse.safetensors").training["split"]
     card = (ROOT / "weights" / f"{name}-vse.md").read_text(encoding="utf-8")
@@ -138,7 +138,7 @@ def test_the_split_of_a_shipped_summarizer_is_there(name: str) -> None:
 
 
 @pytest.mark.parametrize("card", sorted((ROOT / "weights").glob("*.md")), ids=lambda card: card.stem)
-def test_a_model_card_names_its_files_with_their_bytes_and_sha256(card: Path) -> None:
+def test_model_card_files(card: Path) -> None:
     lines = card.read_text(encoding="utf-8").splitlines()
     named = set(re.findall(r"`([\w-]+\.safetensors)`", "\n".join(lines)))
     files = {
@@ -158,7 +158,7 @@ def test_a_model_card_names_its_files_with_their_bytes_and_sha256(card: Path) ->
             assert f"| SHA-256 | `{sha256}` |" in lines
 
 
-def test_every_shipped_file_has_a_card() -> None:
+def test_cards_of_shipped_files() -> None:
     cards = "".join(card.read_text(encoding="utf-8") for card in (ROOT / "weights").glob("*.md"))
     files = {path.name for path in (ROOT / "weights").glob("*.safetensors")}
     assert files
@@ -173,7 +173,7 @@ def test_every_flag_is_explained(command: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_flag_of_a_vidsum_command_exists(page: Path) -> None:
+def test_flags_in_pages_exist(page: Path) -> None:
     text = page.read_text().replace("\\\n", " ")
     lines = re.findall(r"vidsum ((?:train|evaluate|weights) \w+|\w+)([^`\n#|]*)", text)
     unknown = [
@@ -194,12 +194,12 @@ def _flags(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_import_of_the_examples_works(page: Path) -> None:
+def test_imports_of_examples(page: Path) -> None:
     for line in re.findall(r"^from vidsum[.\w]* import [\w, ]+$", page.read_text(), re.MULTILINE):
         exec(line)
 
 
-def test_every_command_has_a_page_with_its_flags() -> None:
+def test_man_pages() -> None:
     for words, command in options.commands():
         page = MAN_PAGES[f"vidsum-{words.replace(' ', '-')}"].replace("\\-", "-")
         flags = [flag for leaf in leaves_of(command) for flag in options.flags_of(leaf)]
@@ -228,11 +228,11 @@ def test_the_notebook_runs(default_weights: Path, tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     notebook = formats.read(ROOT / "docs" / "tour.ipynb", as_version=4)
     client.NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    duration_s, summary, _, segments, found, is_same = _texts(notebook)
+    duration_s, summary, _, segments, result, is_same = _texts(notebook)
     assert (duration_s, is_same) == ("30.0", "True")
     assert summary.startswith("Summary(film.mp4: ")
     assert "30.0)" in segments  # the scores grow with time
-    assert "2 queries" in found
+    assert "2 queries" in result
 
 
 def _texts(notebook: object) -> list[str]:

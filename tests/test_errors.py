@@ -28,16 +28,16 @@ def test_the_nearest_names(typed: str, known: list[str], near: list[str]) -> Non
     assert find_nearest(typed, known) == near
 
 
-def test_an_option_with_a_letter_left_out_is_found_in_every_command() -> None:
+def test_find_nearest_option() -> None:
     for words, command in commands():
-        flags = [flag for each in command.params for flag in each.opts if flag.startswith("--")]
+        flags = [flag for item in command.params for flag in item.opts if flag.startswith("--")]
         for flag in (flag for flag in flags if len(flag) > 6):
             typed = [flag[:place] + flag[place + 1 :] for place in range(2, len(flag))]
-            missed = [each for each in typed if each not in flags and flag not in find_nearest(each, flags)]
+            missed = [item for item in typed if item not in flags and flag not in find_nearest(item, flags)]
             assert missed == [], words
 
 
-def test_the_error_names_what_was_meant_and_what_there_is() -> None:
+def test_unknown_name_error() -> None:
     error = unknown_name_error("model", "rigde", ["ridge", "random"], ", or a file")
     assert error.message == "unknown model 'rigde'; did you mean 'ridge'?"
     assert error.hint == "choose from ridge, random, or a file"
@@ -56,7 +56,7 @@ def test_the_error_names_what_was_meant_and_what_there_is() -> None:
         "tried (https://me:SECRET@host), then http://host/?k=SECRET",
     ],
 )
-def test_a_url_shows_no_secret_wherever_it_stands(text: str) -> None:
+def test_redact_secrets(text: str) -> None:
     assert "SECRET" not in redact(text)
     assert "host" in redact(text)
 
@@ -64,5 +64,5 @@ def test_a_url_shows_no_secret_wherever_it_stands(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "a.mp4: no such file", "C:/films/a.mp4", "file:///a/b?c", "https://host/a.mp4"]
 )
-def test_a_text_without_secrets_stays_as_it_is(text: str) -> None:
+def test_redact_plain_text(text: str) -> None:
     assert redact(text) == text

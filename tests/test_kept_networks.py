@@ -58,11 +58,11 @@ def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(Extractor, "encode", _rows)
     monkeypatch.setattr(TransNetV2, "forward", lambda self, x: (torch.full(x.shape[:2], -9.0), None))
     monkeypatch.setitem(text._LOADERS, "minilm", minilm)
-    for kept in _KEPT:
-        kept.cache_clear()
+    for stored in _KEPT:
+        stored.cache_clear()
     yield counted
-    for kept in _KEPT:
-        kept.cache_clear()
+    for stored in _KEPT:
+        stored.cache_clear()
 
 
 def _rows(self: Extractor, clips: FloatArray) -> FloatArray:
@@ -107,7 +107,7 @@ def highlights(film: Path) -> None:
         (highlights, {"efficientnet_lite0", "ridge"}),
     ],
 )
-def test_each_network_is_loaded_once_for_a_batch(
+def test_networks_loaded_once(
     films: list[Path], loads: Counter[str], command: Callable[[Path], None], networks_used: set[str]
 ) -> None:
     for film in films:
@@ -115,7 +115,7 @@ def test_each_network_is_loaded_once_for_a_batch(
     assert loads == dict.fromkeys(networks_used, 1)
 
 
-def test_a_rate_is_no_other_network_but_a_precision_is(loads: Counter[str]) -> None:
+def test_networks_by_precision(loads: Counter[str]) -> None:
     slow, quick = (get_extractor(describe("mobilenet_v2", fps=fps), device="cpu") for fps in (1.0, 4.0))
     assert (slow.spec.fps, quick.spec.fps) == (1.0, 4.0)
     assert loads["mobilenet_v2"] == 1

@@ -37,27 +37,27 @@ def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def made(film: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """A result of each kind, of the film and of features."""
     folder = tmp_path_factory.mktemp("made")
-    found: dict[str, Any] = {}
+    matches: dict[str, Any] = {}
     for name, result in results(film, with_saliency=True):
         kind = name.rpartition("_")[2]
         if kind in ("summary.json", "shots.json"):
             result.save(folder / kind)
-            found[kind] = vidsum.load(folder / kind)
+            matches[kind] = vidsum.load(folder / kind)
     features = Features.from_array(np.random.default_rng(0).normal(size=(20, 3)), 2.0, video=film)
-    found["moments"] = vidsum.ground(features, ["a", "b"], 2, encode_text=lambda texts: np.eye(3)[:2])
-    found["highlights"] = vidsum.find_highlights(features, top_k=2)
-    return {**found, "features": features}
+    matches["moments"] = vidsum.ground(features, ["a", "b"], 2, encode_text=lambda texts: np.eye(3)[:2])
+    matches["highlights"] = vidsum.find_highlights(features, top_k=2)
+    return {**matches, "features": features}
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_help_fits_a_screen_and_names_types_as_the_source_does(name: str) -> None:
+def test_signatures(name: str) -> None:
     signature = str(inspect.signature(CALLS[name]))
     assert "numpy." not in signature
     assert "collections.abc" not in signature
     assert len(signature) < 700
 
 
-def test_results_that_were_pickled_are_equal(made: dict[str, Any]) -> None:
+def test_pickled_results(made: dict[str, Any]) -> None:
     for result in made.values():
         again = pickle.loads(pickle.dumps(result))
         assert again == result
@@ -71,7 +71,7 @@ def test_results_that_were_pickled_are_equal(made: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("queries", [5, None, b"a dog", [5], ["a dog", None]])
-def test_queries_that_are_not_texts_are_refused_in_a_line(film: Path, queries: Any) -> None:
+def test_query_type_errors(film: Path, queries: Any) -> None:
     for ground in (vidsum.ground, vidsum.Grounder()):
         with pytest.raises(UsageError, match="queries must be") as refused:
             ground(film, queries)  # type: ignore[operator]
@@ -79,13 +79,13 @@ def test_queries_that_are_not_texts_are_refused_in_a_line(film: Path, queries: A
 
 
 @pytest.mark.parametrize("wish", ["keep", "drop", "keep_said"])
-def test_wishes_that_are_not_several_are_refused(made: dict[str, Any], wish: str) -> None:
+def test_list_type_errors(made: dict[str, Any], wish: str) -> None:
     for summarize in (vidsum.summarize, vidsum.Summarizer()):
         with pytest.raises(UsageError, match=wish):
             summarize(made["features"], **{wish: 5})  # type: ignore[operator]
 
 
-def test_one_text_is_enough_to_keep_what_is_said(made: dict[str, Any]) -> None:
+def test_single_text_of_keep_said(made: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="have no speech"):
         vidsum.summarize(made["features"], keep_said="a dog")
 
@@ -110,7 +110,7 @@ WRONG: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_arguments_of_another_class_are_refused_in_a_line(name: str, made: dict[str, Any]) -> None:
+def test_argument_type_errors(name: str, made: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=r"expected, not|not an array of numbers") as refused:
         WRONG[name](made)
     assert "\n" not in refused.value.message
@@ -132,12 +132,12 @@ READS: dict[str, Callable[[str], Any]] = {
 
 
 @pytest.mark.parametrize("name", READS)
-def test_a_path_with_a_nul_is_an_input_error(name: str, tmp_path: Path) -> None:
+def test_nul_in_input_path(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError):
         READS[name](f"{tmp_path}/a\0b.mp4")
 
 
-def test_a_path_with_a_nul_is_not_written_to(made: dict[str, Any], tmp_path: Path) -> None:
+def test_nul_in_output_path(made: dict[str, Any], tmp_path: Path) -> None:
     path, summary = f"{tmp_path}/a\0b", made["summary.json"]
     for write in (
         lambda: summary.save(f"{path}.json"),
@@ -151,7 +151,7 @@ def test_a_path_with_a_nul_is_not_written_to(made: dict[str, Any], tmp_path: Pat
             write()
 
 
-def test_frames_come_as_arrays_in_the_order_of_the_times(film: Path) -> None:
+def test_read_frames(film: Path) -> None:
     frames = vidsum.read_frames(film, [4.0, 0.0, 9.96, 99.0, -1.0])
     assert [media.read_number(frame) for frame in frames] == [100, 0, 249, 249, 0]
     assert {(frame.shape, frame.dtype.name) for frame in frames} == {((48, 64, 3), "uint8")}
@@ -161,12 +161,12 @@ def test_frames_come_as_arrays_in_the_order_of_the_times(film: Path) -> None:
 
 
 @pytest.mark.parametrize("times", [[float("nan")], 3.0, ["x"], None])
-def test_frames_of_nonsense_are_refused(times: Any) -> None:
+def test_read_frames_time_errors(times: Any) -> None:
     with pytest.raises(UsageError):
         vidsum.read_frames("film.mp4", times)
 
 
-def test_frames_of_features_or_without_a_side_are_refused() -> None:
+def test_read_frames_source_errors() -> None:
     for source, max_side in (("film.npz", None), ("film.mp4", 0)):
         with pytest.raises(UsageError):
             vidsum.read_frames(source, [0.0], max_side=max_side)
@@ -185,7 +185,7 @@ def test_names_of_clips(made: dict[str, Any], film: Path, tmp_path: Path) -> Non
     assert list(tmp_path.glob("highlight_own_0m0*.mp4"))
 
 
-def test_unloading_frees_networks_at_once() -> None:
+def test_unload_frees_networks() -> None:
     class Network:
         def __init__(self) -> None:
             self.layers = [self]  # a circle, as of modules and their hooks
@@ -219,25 +219,25 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
     del _registered["colour"]
 
 
-def test_summaries_of_a_folder_as_they_come(films: list[Path], tmp_path: Path) -> None:
+def test_iter_results(films: list[Path], tmp_path: Path) -> None:
     summarizer = vidsum.Summarizer(budget="30%", extractor="colour", device="cpu")
-    kept: dict[str, Any] = {}
+    stored: dict[str, Any] = {}
     for path, summary in vidsum.iter_results(summarizer, films):
         if isinstance(summary, vidsum.VidsumError):
-            kept[path.stem] = summary.message
+            stored[path.stem] = summary.message
             continue
         vidsum.write_video(summary, tmp_path / f"{path.stem}_summary.mp4")
-        kept[path.stem] = summary
-    assert list(kept) == ["a", "b", "c"]
-    assert str(films[1]) in str(kept["b"])
+        stored[path.stem] = summary
+    assert list(stored) == ["a", "b", "c"]
+    assert str(films[1]) in str(stored["b"])
     assert vidsum.probe(tmp_path / "c_summary.mp4").duration_s == pytest.approx(
-        kept["c"].duration_s, abs=0.05
+        stored["c"].duration_s, abs=0.05
     )
     begun = vidsum.iter_results(summarizer, iter(films))
     assert next(begun)[0] == films[0]  # before the others are looked at
 
 
-def test_a_fault_that_all_would_meet_ends_a_batch() -> None:
+def test_iter_results_ends_batch() -> None:
     def full(source: int) -> int:
         fault = vidsum.VidsumError("the disk is full")
         fault.ends_batch = True
@@ -249,11 +249,11 @@ def test_a_fault_that_all_would_meet_ends_a_batch() -> None:
         list(vidsum.iter_results([1, 2], full))  # type: ignore[arg-type, var-annotated]
 
 
-def test_own_features_and_scores_make_a_video(films: list[Path], tmp_path: Path) -> None:
+def test_custom_features_and_scores(films: list[Path], tmp_path: Path) -> None:
     film = films[0]
     array = np.random.default_rng(0).normal(size=(20, 64))
     features = vidsum.Features.from_array(array, fps=2.0, video=film)
-    summary = vidsum.summarize(features, "3s", model=lambda given: given.timestamps)
+    summary = vidsum.summarize(features, "3s", model=lambda content: content.timestamps)
     vidsum.write_video(summary, tmp_path / "own.mp4")
     summary.save(tmp_path / "own.json")
     assert vidsum.load(tmp_path / "own.json").to_dict() == summary.to_dict()

@@ -74,9 +74,9 @@ class Outer:
         check(self)
 
 
-def test_leaves_are_the_options_with_their_defaults_and_panels() -> None:
-    found = {leaf.name: (leaf.parameter, leaf.default, leaf.option.panel) for leaf in leaves(Outer)}
-    assert found == {
+def test_leaves() -> None:
+    result = {leaf.name: (leaf.parameter, leaf.default, leaf.option.panel) for leaf in leaves(Outer)}
+    assert result == {
         "file": ("file", MISSING, "Outer"),
         "size": ("size", 5, ""),
         "tone": ("tone", None, "Tone"),
@@ -86,7 +86,7 @@ def test_leaves_are_the_options_with_their_defaults_and_panels() -> None:
     }
 
 
-def test_settings_are_built_by_name_wherever_the_fields_are() -> None:
+def test_build() -> None:
     assert build(Outer, {"file": Path("x"), "size": 4, "hidden": 0}) == Outer(Path("x"), Inner(4), hidden=0)
     assert build(Outer, {"file": Path("x")}).inner.size == 5
     loud = build(Outer, {"file": Path("x"), "tone": "high", "tone_loud": True}, {"tone_steps": 7, "size": 2})
@@ -105,7 +105,7 @@ def test_settings_are_built_by_name_wherever_the_fields_are() -> None:
         ({"tone": "middle"}, "high, low"),
     ],
 )
-def test_a_choice_that_is_not_allowed_is_named(choices: dict[str, Any], word: str) -> None:
+def test_build_errors(choices: dict[str, Any], word: str) -> None:
     with pytest.raises(UsageError, match=word):
         build(Outer, {"file": Path("x"), **choices})
 
@@ -119,7 +119,7 @@ def test_a_range_is_what_it_says(size: int) -> None:
             Inner(size)
 
 
-def test_parts_complete_a_mapping_and_are_refused_beside_settings() -> None:
+def test_build_parts() -> None:
     mapped = build(Outer, {"file": Path("x"), "tone": {"kind": "high"}}, {"tone_steps": 7})
     assert mapped.inner.tone == Tone("high", 7)
     assert build(Outer, {"file": Path("x"), "tone": Tone(steps=3)}, {"tone_steps": 7}).inner.tone == Tone(
@@ -140,7 +140,7 @@ def test_parts_complete_a_mapping_and_are_refused_beside_settings() -> None:
         (MRNetConfig, {"regions": "vv"}, "regions must be a list"),
     ],
 )
-def test_a_value_of_another_type_is_refused_before_it_is_used(kind: Any, values: Any, name: str) -> None:
+def test_settings_type_errors(kind: Any, values: Any, name: str) -> None:
     with pytest.raises(UsageError, match=name):
         kind(**values)
 
@@ -159,7 +159,7 @@ def test_a_value_of_another_type_is_refused_before_it_is_used(kind: Any, values:
         (str | float, "7", "7"),
     ],
 )
-def test_a_text_is_read_as_the_type_of_its_field(kind: Any, text: str, value: object) -> None:
+def test_read_text(kind: Any, text: str, value: object) -> None:
     read = Leaf("it", kind, Option("It."), None).read(text)
     assert (read, type(read)) == (value, type(value))
 
@@ -176,19 +176,19 @@ def test_a_text_is_read_as_the_type_of_its_field(kind: Any, text: str, value: ob
         (Literal["high", "low"], "hihg", "one of high, low, not hihg; did you mean 'high'?"),
     ],
 )
-def test_a_text_that_is_not_allowed_is_shown_as_it_was_given(kind: Any, text: str, words: str) -> None:
+def test_read_text_errors(kind: Any, text: str, words: str) -> None:
     with pytest.raises(UsageError) as raised:
         Leaf("top_k", kind, Option("It.", min=1), None).read(text)
     assert raised.value.message == f"--top-k must be {words}"
 
 
 @given(st.integers(-(10**6), 10**6), st.floats(allow_nan=False))
-def test_numbers_are_read_as_python_writes_them(whole: int, number: float) -> None:
+def test_read_numbers(whole: int, number: float) -> None:
     assert Leaf("it", int, Option("It."), None).read(str(whole)) == whole
     assert Leaf("it", float, Option("It."), None).read(str(number)) == number
 
 
-def test_an_error_carries_the_option_that_it_is_about() -> None:
+def test_error_option() -> None:
     with pytest.raises(UsageError) as raised:
         ShotSettings(max_shots=0)
     assert raised.value.option == "max_shots"
@@ -199,7 +199,7 @@ def test_infinity_is_a_number() -> None:
 
 
 @pytest.mark.parametrize("kind", [MRNetSettings, DETRSettings])
-def test_every_value_of_a_preset_is_an_option(kind: Any) -> None:
+def test_preset_values(kind: Any) -> None:
     for preset in kind.PRESETS:
         for size in kind.SIZES:
             build(kind, {**kind.published(preset, size), "mask": "lam"})
@@ -211,7 +211,7 @@ def test_another_type_is_refused(value: Any) -> None:
         Inner(value)
 
 
-def test_numbers_of_numpy_are_numbers() -> None:
+def test_numpy_numbers() -> None:
     assert Inner(np.int64(4)).size == 4  # type: ignore[arg-type]
     assert Outer(Path("x"), rates=(np.float32(0.5),)).rates == (0.5,)  # type: ignore[arg-type]
 
@@ -225,7 +225,7 @@ def test_a_mapping_becomes_settings() -> None:
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_every_option_of_vidsum_explains_itself(kind: type) -> None:
+def test_option_help(kind: type) -> None:
     for leaf in leaves(kind):
         assert leaf.option.help.endswith("."), leaf.name
         assert leaf.option.panel, leaf.name
@@ -236,23 +236,23 @@ def test_defaults_are_allowed(kind: type) -> None:
     check(kind())
 
 
-def call(source: str, budget: str = "15%", **how: Any) -> None:
+def call(source: str, budget: str = "15%", **options: Any) -> None:
     """A function that takes options beside its own parameters."""
-    from_keywords(call, Extraction, how)
+    from_keywords(call, Extraction, options)
 
 
 @pytest.mark.parametrize(("wrong", "meant"), [("budjet", "budget"), ("devcie", "device")])
-def test_a_wrong_keyword_names_the_function_and_what_was_meant(wrong: str, meant: str) -> None:
+def test_unknown_keyword(wrong: str, meant: str) -> None:
     with pytest.raises(TypeError, match=rf"^call\(\) got .*'{wrong}'; did you mean '{meant}'\?$"):
         call("film.mp4", **{wrong: 3})
 
 
-def test_typed_keywords_are_made_from_the_settings() -> None:
+def test_typed_keywords_page() -> None:
     renew = "python -m docs.keywords > vidsum/pipelines/keywords.py"
     assert page() == Path(keywords.__file__).read_text(encoding="utf-8"), renew
 
 
-def test_a_record_has_what_differs_from_the_defaults() -> None:
+def test_without_defaults() -> None:
     chosen = Selection(seed=3, keep=((1.0, 2.0),), min_segment_s=1)
     assert without_defaults(chosen) == {"seed": 3, "keep": [[1.0, 2.0]]}
     assert without_defaults(chosen, "seed") == {"keep": [[1.0, 2.0]]}
@@ -260,14 +260,14 @@ def test_a_record_has_what_differs_from_the_defaults() -> None:
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_settings_are_built_by_keyword_alone(kind: Any) -> None:
+def test_keyword_only_settings(kind: Any) -> None:
     with pytest.raises(TypeError, match="positional"):
         kind(1)
 
 
 @pytest.mark.parametrize("name", ["keep", "drop"])
 @pytest.mark.parametrize("stretch", ["0:01-0:02", "ab", ("1", "2"), (1,), (1, 2, 3), 5, None])
-def test_stretches_are_pairs_of_numbers(name: str, stretch: object) -> None:
+def test_keep_and_drop_pairs(name: str, stretch: object) -> None:
     with pytest.raises(UsageError, match=f"{name} takes pairs"):
         Selection(**{name: (stretch,)})  # type: ignore[arg-type]
 
@@ -276,7 +276,7 @@ def test_any_kind_of_number_will_do() -> None:
     Selection(keep=((0, 1.5), (np.float32(2), np.int64(3))))
 
 
-def test_the_shortest_segment_is_not_longer_than_the_longest() -> None:
+def test_min_and_max_segment() -> None:
     with pytest.raises(UsageError, match="--max-segment 5 s is less than --min-segment 6 s"):
         Selection(min_segment_s=6.0)
     Selection(min_segment_s=6.0, max_segment_s=None)

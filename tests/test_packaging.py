@@ -47,7 +47,7 @@ def wheel_files(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
 
 
 @pytest.mark.deep
-def test_nothing_but_vidsum_is_installed(wheel_files: set[str]) -> None:
+def test_wheel_top_level(wheel_files: set[str]) -> None:
     assert {name.split("/")[0] for name in wheel_files} == {
         "vidsum",
         f"vidsum-{vidsum.__version__}.dist-info",
@@ -55,23 +55,23 @@ def test_nothing_but_vidsum_is_installed(wheel_files: set[str]) -> None:
 
 
 @pytest.mark.deep
-def test_commands_weights_and_data_are_inside(wheel_files: set[str]) -> None:
+def test_wheel_files(wheel_files: set[str]) -> None:
     assert {"vidsum/commands/app.py", "vidsum/weights/registry.yaml", "vidsum/py.typed"} <= wheel_files
     assert {f"vidsum/features/class_names/{name}.txt" for name in ("imagenet", "kinetics_400")} <= wheel_files
 
 
 @pytest.mark.deep
-def test_every_module_of_the_checkout_is_in_the_wheel(wheel_files: set[str]) -> None:
+def test_wheel_modules(wheel_files: set[str]) -> None:
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "vidsum").rglob("*.py")}
     modules |= {f"vidsum/{path.relative_to(ROOT)}" for path in (ROOT / "commands").glob("*.py")}
     assert {name for name in modules if "__pycache__" not in name} <= wheel_files
 
 
-def test_the_installed_version_is_that_of_the_package() -> None:
+def test_installed_version() -> None:
     assert metadata.version("vidsum") == vidsum.__version__
 
 
-def test_importing_vidsum_loads_nothing_heavy() -> None:
+def test_import_is_light() -> None:
     heavy = ("torch", "numpy", "cv2", "av", "ctranslate2")
     program = f"import sys, vidsum; print([m for m in {heavy} if m in sys.modules])"
     ran = subprocess.run(
@@ -80,7 +80,7 @@ def test_importing_vidsum_loads_nothing_heavy() -> None:
     assert ran.stdout.strip() == "[]"
 
 
-def test_every_public_name_can_be_had() -> None:
+def test_public_names() -> None:
     assert all(getattr(vidsum, name) is not None for name in vidsum.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = vidsum.nonsense
@@ -147,7 +147,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory, made_film: Path) -> Traced:
 
 @pytest.mark.deep
 @pytest.mark.weights
-def test_no_library_leaves_files_of_its_own(traced: Traced) -> None:
+def test_no_files_of_libraries(traced: Traced) -> None:
     assert list((traced.folder / "user").rglob("*")) == []
     assert {path.name for path in (traced.folder / "work").iterdir()} == OUTPUTS
 
@@ -161,7 +161,7 @@ def test_nothing_asks_the_network(traced: Traced) -> None:
     assert set(families) <= {"AF_UNIX"}
 
 
-def test_telemetry_is_off_before_any_library_is_loaded() -> None:
+def test_telemetry_is_off() -> None:
     """Whoever loads one after vidsum, and whatever the user's variables say."""
     program = f"import os, vidsum; assert {TELEMETRY_VARIABLES!r}.items() <= os.environ.items()"
     environment = os.environ | dict.fromkeys(TELEMETRY_VARIABLES, "") | {"PYTHONPATH": str(ROOT)}
@@ -169,5 +169,5 @@ def test_telemetry_is_off_before_any_library_is_loaded() -> None:
 
 
 @pytest.mark.deep
-def test_a_killed_command_leaves_no_half_file_and_the_next_run_completes(default_weights: Path) -> None:
+def test_kill_and_rerun(default_weights: Path) -> None:
     assert kill_often("summarize", 2, seed=0)["killed"] <= 2

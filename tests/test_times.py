@@ -1,8 +1,9 @@
-"""Times, budgets and time ranges as people type them."""
+"""Times, budgets and time ranges as people type them, and the overlap of intervals."""
 
 import math
 from decimal import Decimal
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from vidsum.times import (
     to_srt,
     to_vtt,
 )
+from vidsum.types import iou
 
 TIMES = {
     "90": 90, "90s": 90, " 90.5s ": 90.5, ".5": 0.5, "1:30": 90, "0:01:30.5": 90.5, "01:02:03": 3723,
@@ -33,12 +35,12 @@ NO_RANGES = ["10", "20-10", "10-10", "a-b", "-5", "5-", "-1-3", "1-2-3", "end-5"
 
 
 @pytest.mark.parametrize(("text", "seconds"), TIMES.items())
-def test_times_are_read_in_every_common_form(text: str, seconds: float) -> None:
+def test_parse_time(text: str, seconds: float) -> None:
     assert parse_time(text) == seconds
 
 
 @pytest.mark.parametrize("text", NO_TIMES)
-def test_anything_else_is_refused_with_an_example(text: str) -> None:
+def test_parse_time_errors(text: str) -> None:
     with pytest.raises(UsageError, match="not a time") as caught:
         parse_time(text)
     assert "1:30" in str(caught.value.hint)
@@ -46,7 +48,7 @@ def test_anything_else_is_refused_with_an_example(text: str) -> None:
 
 
 @given(st.integers(0, 360_000_00))
-def test_a_formatted_time_is_read_back_to_the_hundredth(hundredths: int) -> None:
+def test_format_time(hundredths: int) -> None:
     assert parse_time(format_time(hundredths / 100)) == pytest.approx(hundredths / 100, abs=1e-9)
 
 
@@ -57,35 +59,35 @@ BUDGETS = {
 
 
 @pytest.mark.parametrize(("text", "seconds"), BUDGETS.items())
-def test_a_budget_is_a_share_or_a_time(text: str | float, seconds: float) -> None:
+def test_parse_budget(text: str | float, seconds: float) -> None:
     assert parse_budget(text, duration_s=200) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("text", ["", "101%", "x%", "%", "many", "nan%", "-1", "1_5%", "\u0663%", "inf%"])
-def test_an_impossible_budget_is_refused(text: str) -> None:
+def test_parse_budget_errors(text: str) -> None:
     with pytest.raises(UsageError):
         parse_budget(text, duration_s=200)
 
 
 @pytest.mark.parametrize("text", ["0", "0%", "0s", "0.0", "-5%"])
-def test_a_budget_of_nothing_must_be_above_0(text: str) -> None:
+def test_parse_budget_zero(text: str) -> None:
     with pytest.raises(UsageError, match="above 0"):
         parse_budget(text, duration_s=200)
 
 
-def test_a_share_is_a_segment_at_least_and_a_time_is_what_it_says() -> None:
+def test_parse_budget_min() -> None:
     budgets = [("15%", 4.0), ("15%", 1.9), ("50%", 4.0), ("0.5s", 4.0)]
     assert [parse_budget(*budget, min_s=1.0) for budget in budgets] == [1, 1.9, 2, 0.5]
 
 
-def test_a_time_range_is_two_times_with_a_dash() -> None:
+def test_parse_interval() -> None:
     assert parse_interval("1:00-90s") == (60, 90)
     assert parse_interval("0,5 \u2013 1m30s") == (0.5, 90)
     assert parse_interval("1.5-end") == (1.5, math.inf)
 
 
 @pytest.mark.parametrize("text", NO_RANGES)
-def test_a_time_range_that_is_none_is_refused_as_a_whole(text: str) -> None:
+def test_parse_interval_errors(text: str) -> None:
     with pytest.raises(UsageError, match=f"'{text}'"):
         parse_interval(text)
 
@@ -126,3 +128,42 @@ def test_subtitles_are_read_back(cues: list[tuple[int, int, str]]) -> None:
         assert [text for _, _, text in read] == [text for _, _, text in cues_read]
         times = [time_s for cue in cues_read for time_s in cue[:2]]
         assert [time_s for cue in read for time_s in cue[:2]] == pytest.approx(times, abs=1e-6)
+
+
+ends = st.tuples(st.integers(-5, 20), st.integers(-5, 20))
+
+
+def one_iou(a: tuple[int, int], b: tuple[int, int]) -> float:
+    """By counting the unit steps that both, and that either, covers."""
+    first, second = set(range(*a)), set(range(*b))
+    return len(first & second) / len(first | second) if first | second else 0.0
+
+
+@given(a=st.lists(ends, max_size=4), b=st.lists(ends, max_size=4))
+def test_iou(a: list[tuple[int, int]], b: list[tuple[int, int]]) -> None:
+    result = iou(a, b)
+    assert result.shape == (len(a), len(b))
+    assert result.tolist() == [[one_iou(item, other) for other in b] for item in a]
+
+
+def test_iou_of_many_sets() -> None:
+    rng = np.random.default_rng(0)
+    a, b = np.sort(rng.random((6, 5, 2))), np.sort(rng.random((6, 3, 2)))
+    assert iou(a, b).tolist() == [iou(item, other).tolist() for item, other in zip(a, b, strict=True)]
+    draws = np.stack([a, a[::-1]])
+    assert iou(draws, b)[1].tolist() == iou(a[::-1], b).tolist()
+
+
+def test_an_iou_of_a_half_is_a_half() -> None:
+    assert iou([(0, 4.95)], [(0, 9.9)]).item() == 0.5
+    assert iou([(0, 4.95)], [(0, 9.9)], union="lengths").item() < 0.5
+
+
+@given(a=st.lists(ends, max_size=4), b=st.lists(ends, max_size=4))
+def test_union_of_lengths(a: list[tuple[int, int]], b: list[tuple[int, int]]) -> None:
+    assert iou(a, b).tolist() == iou(a, b, union="lengths").tolist()
+
+
+def test_there_may_be_none() -> None:
+    assert iou([], [(0, 1)]).shape == (0, 1)
+    assert iou(np.empty((3, 0, 2)), np.empty((3, 2, 2))).shape == (3, 0, 2)

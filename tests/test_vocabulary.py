@@ -67,7 +67,7 @@ def test_names_and_docstrings(path: Path) -> None:
     assert texts == []
 
 
-def test_a_class_name_means_one_thing() -> None:
+def test_class_names() -> None:
     homes = defaultdict[str, list[str]](list)
     for path in MODULES:
         for node in ast.parse(path.read_text("utf-8")).body:

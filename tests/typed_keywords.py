@@ -1,4 +1,4 @@
-"""What a type checker says of Python keywords: `mypy --strict tests/typed_keywords.py`.
+"""Python keywords for a type checker: `mypy --strict tests/typed_keywords.py`.
 
 An `ignore` that is not needed is an error, so mypy must refuse each of these lines.
 """
@@ -21,7 +21,7 @@ def wrong() -> None:
 
 
 def right() -> None:
-    """What is allowed: lists, and one text."""
+    """Allowed values: lists, and a single text."""
     vidsum.summarize("film.mp4", "20%", keep=[(1.0, 2.0)], about="a dog", keep_said=["snow"], fps=2.0)
     vidsum.Summarizer(budget=0.2, shots="uniform")("film.mp4", "10s", drop=((0.0, 1.0),))
     vidsum.Grounder(top_k=1, space="vse")("film.mp4", ["a dog", "snow"])

@@ -48,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def save_summary(video: Path, *segments: tuple[float, float]) -> None:
-    """What `vidsum summarize` writes beside a video."""
+    """Write a summary next to a video, as `vidsum summarize` does."""
     times = np.arange(6.0)
     scores, made_from = times.astype(np.float32), {"vidsum": "0", "video": identify_file(video)}
     shots = (ScoredShot(0.0, 6.0, 0.5, selected=True),)

@@ -59,18 +59,18 @@ def use_live(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def namer_of_colours(how: Extraction) -> Extractor:
+def namer_of_colours(options: Extraction) -> Extractor:
     """Mean colours with class scores; the probabilities of classes halve them."""
-    return replace(extractor_of_colours(how), classify=lambda rows: 10 * unit_rows(rows) @ NAMES.T)
+    return replace(extractor_of_colours(options), classify=lambda rows: 10 * unit_rows(rows) @ NAMES.T)
 
 
 def embed_video(space: str, features: Sequence[Features], device: str = "cpu") -> ClipEmbeddings:
     """Mean colours on the grid of a second, and how near they are to each name."""
-    (one,) = features
-    times = grid(one.duration_s, 1.0)
-    rows = unit_rows(to_grid(one.array, one, times, 1.0))
+    (item,) = features
+    times = grid(item.duration_s, 1.0)
+    rows = unit_rows(to_grid(item.array, item, times, 1.0))
     mixture = ClassMixture(softmax(5 * rows @ NAMES.T), NAMES)
-    return ClipEmbeddings(rows, times, 1.0, one.duration_s, (mixture,))
+    return ClipEmbeddings(rows, times, 1.0, item.duration_s, (mixture,))
 
 
 def film(path: Path, colours: Sequence[str] = FILM, seed: int = 0) -> Path:

@@ -66,21 +66,21 @@ _NUMBERS = count()
 def started() -> Iterator[str]:
     """The address of a database of a server. Skips the test where its programs are missing."""
     psycopg = pytest.importorskip("psycopg")
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    initdb = shutil.which("initdb") or (found and str(found[-1]))
+    result = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    initdb = shutil.which("initdb") or (result and str(result[-1]))
     if not initdb:
         pytest.skip("PostgreSQL is not installed")
     folder = Path(tempfile.mkdtemp(prefix="vidsum"))
     # it does not run as root
-    own = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
-    if own:
+    values = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
+    if values:
         shutil.chown(folder, "nobody")
     data, url = str(folder / "data"), f"postgresql://tester@/postgres?host={folder}"
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
     options = ["-U", "tester", "-A", "trust", "--no-sync", "--locale=C.UTF-8"]
-    subprocess.run([initdb, "-D", data, *options], check=True, **own, **quiet)  # type: ignore[call-overload]
+    subprocess.run([initdb, "-D", data, *options], check=True, **values, **quiet)  # type: ignore[call-overload]
     words = [str(Path(initdb).with_name("postgres")), "-D", data, "-k", str(folder), "-h", "", "-F"]
-    server = subprocess.Popen(words, **own, **quiet)  # type: ignore[call-overload]
+    server = subprocess.Popen(words, **values, **quiet)  # type: ignore[call-overload]
     try:
         for _ in range(200):
             try:

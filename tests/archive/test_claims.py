@@ -61,7 +61,7 @@ def zombie() -> str:
         (zombie, 20, "added"),
     ],
 )
-def test_a_claim_holds_while_its_owner_may_be_alive(
+def test_claim_of_owner(
     place: str, tmp_path: Path, owner: Callable[[], str], left_s: float, state: str
 ) -> None:
     video = film(tmp_path / "a.mp4")
@@ -82,7 +82,7 @@ def test_claim_of_another_machine(place: str, tmp_path: Path, left_s: float, sta
         assert [video.state for video in archive.add(videos)] == [state, "added"]
 
 
-def test_a_slow_owner_keeps_its_claim(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claim_of_slow_owner(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claims, "_LEASE_S", 3.0)
     monkeypatch.setattr(claims, "_RENEW_S", 0.05)
     monkeypatch.setattr(claims, "_identity", lambda: "token")  # without /proc
@@ -105,7 +105,7 @@ def test_a_slow_owner_keeps_its_claim(place: str, tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.skipif(not Path("/proc/locks").exists(), reason="needs Linux")
-def test_another_connection_leaves_the_locks_of_the_first(archive: Archive, tmp_path: Path) -> None:
+def test_locks_of_two_connections(archive: Archive, tmp_path: Path) -> None:
     def locks() -> int:
         number = f":{(tmp_path / 'a.vidsum').stat().st_ino} "
         return sum(number in line for line in Path("/proc/locks").read_text().splitlines())
@@ -132,7 +132,7 @@ with Archive(sys.argv[1]) as archive:
 
 
 @pytest.mark.deep
-def test_processes_killed_in_containers_leave_no_video_out(tmp_path: Path, colours: None) -> None:
+def test_kills_in_containers(tmp_path: Path, colours: None) -> None:
     words = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
     if subprocess.run([*words, "true"], capture_output=True, check=False).returncode:
         pytest.skip("this system starts no PID namespace")

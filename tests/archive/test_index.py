@@ -1,4 +1,4 @@
-"""What an archive notices about files."""
+"""Files that are added, change, move or vanish."""
 
 import os
 import shutil
@@ -29,7 +29,7 @@ def videos(tmp_path: Path) -> Path:
 
 
 def states(archive: Archive, folder: Path) -> dict[str, str]:
-    return {Path(one.video).name: one.state for one in archive.add(folder)}
+    return {Path(item.video).name: item.state for item in archive.add(folder)}
 
 
 def count(archive: Archive, table: str) -> int:
@@ -41,15 +41,15 @@ def count(archive: Archive, table: str) -> int:
 
 def test_add_new_videos_once(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = archive.add(videos)
-    assert [one.state for one in first] == ["added", "added"]
-    assert [one.shots for one in first] == [count(archive, "shots") - first[1].shots, first[1].shots]
+    assert [item.state for item in first] == ["added", "added"]
+    assert [item.shots for item in first] == [count(archive, "shots") - first[1].shots, first[1].shots]
     assert first[0].duration_s == pytest.approx(10, abs=0.2)
     assert archive.videos() == [str(videos / "a.mp4"), str(videos / "b.mp4")]
     monkeypatch.setattr(index, "identify_file", lambda path: pytest.fail("is read"))
     assert set(states(archive, videos).values()) == {"unchanged"}
 
 
-def test_a_file_that_was_touched_is_known_by_its_content(archive: Archive, videos: Path) -> None:
+def test_add_touched_file(archive: Archive, videos: Path) -> None:
     archive.add(videos)
     os.utime(videos / "a.mp4", (1, 1))
     before = count(archive, "shots")
@@ -57,14 +57,14 @@ def test_a_file_that_was_touched_is_known_by_its_content(archive: Archive, video
     assert count(archive, "shots") == before
 
 
-def test_a_file_that_changed_is_made_anew_and_nothing_of_it_stays(archive: Archive, videos: Path) -> None:
+def test_add_changed_file(archive: Archive, videos: Path) -> None:
     archive.add(videos)
     film(videos / "a.mp4", ("blue",), seed=2)
     assert states(archive, videos) == {"a.mp4": "changed", "b.mp4": "unchanged"}
     assert count(archive, "videos") == 2
     assert count(archive, "shots") == count(archive, "pictures")
-    (found,) = archive.search("yellow", path=["*a.mp4"])
-    assert found.end_s <= 2.2
+    (matches,) = archive.search("yellow", path=["*a.mp4"])
+    assert matches.end_s <= 2.2
 
 
 def test_add_moved_and_copied_files(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,8 +73,8 @@ def test_add_moved_and_copied_files(archive: Archive, videos: Path, monkeypatch:
     (videos / "a.mp4").rename(videos / "below" / "new.mp4")
     shutil.copy(videos / "b.mp4", videos / "copy.mp4")
     monkeypatch.setattr(index, "_embed_video", lambda *rest: pytest.fail("is decoded"))
-    added = {Path(one.video).name: one for one in archive.add(videos, recursive=True)}
-    assert {name: one.state for name, one in added.items()} == {
+    added = {Path(item.video).name: item for item in archive.add(videos, recursive=True)}
+    assert {name: item.state for name, item in added.items()} == {
         "new.mp4": "moved",
         "b.mp4": "unchanged",
         "copy.mp4": "added",
@@ -85,7 +85,7 @@ def test_add_moved_and_copied_files(archive: Archive, videos: Path, monkeypatch:
     assert (match.video, match.also) == (str(videos / "b.mp4"), (str(videos / "copy.mp4"),))
 
 
-def test_what_is_gone_is_not_found_until_it_is_back(archive: Archive, videos: Path, tmp_path: Path) -> None:
+def test_mark_gone_and_return(archive: Archive, videos: Path, tmp_path: Path) -> None:
     archive.add(videos)
     (videos / "a.mp4").rename(tmp_path / "away")
     assert archive.mark_gone(videos) == [str(videos / "a.mp4")]
@@ -96,7 +96,7 @@ def test_what_is_gone_is_not_found_until_it_is_back(archive: Archive, videos: Pa
     assert len(archive.videos()) == 2
 
 
-def test_a_folder_with_a_similar_name_is_not_looked_at(archive: Archive, tmp_path: Path) -> None:
+def test_mark_gone_in_similar_folder(archive: Archive, tmp_path: Path) -> None:
     path = film(tmp_path / "videos2" / "a.mp4")
     archive.add(path)
     path.unlink()
@@ -105,7 +105,7 @@ def test_a_folder_with_a_similar_name_is_not_looked_at(archive: Archive, tmp_pat
     assert archive.mark_gone(tmp_path / "videos2") == [str(path)]
 
 
-def test_what_is_removed_leaves_nothing(archive: Archive, videos: Path) -> None:
+def test_remove_videos(archive: Archive, videos: Path) -> None:
     archive.add(videos)
     assert archive.remove(videos / "a.mp4", videos / "none.mp4") == 1
     assert archive.videos() == [str(videos / "b.mp4")]
@@ -133,17 +133,17 @@ def test_add_after_interruption(archive: Archive, videos: Path, monkeypatch: pyt
     assert states(archive, videos) == {"a.mp4": "unchanged", "b.mp4": "added"}
 
 
-def test_two_writers_do_not_lose_or_double_anything(archive: Archive, videos: Path, tmp_path: Path) -> None:
+def test_add_by_two_writers(archive: Archive, videos: Path, tmp_path: Path) -> None:
     for number in range(4):
         film(videos / f"{number}.mp4", ("green", "blue"), seed=10 + number)
 
     def work(_: int) -> list[str]:
-        with Archive(archive.path) as own:
-            return [one.state for one in own.add(videos)]
+        with Archive(archive.path) as values:
+            return [item.state for item in values.add(videos)]
 
     with ThreadPoolExecutor(3) as pool:
         done = list(pool.map(work, range(3)))
-    assert all(len(each) == 6 for each in done)
+    assert all(len(entry) == 6 for entry in done)
     assert count(archive, "videos") == count(archive, "files") == 6
     assert count(archive, "shots") == count(archive, "pictures")
     spans = connect(archive.path, create=False).execute("SELECT first_shot, n_shots FROM videos ORDER BY 1")
@@ -163,7 +163,7 @@ def test_any_name_of_a_file_is_kept(archive: Archive, tmp_path: Path, name: str)
     assert archive.remove(path) == 1
 
 
-def test_a_bad_file_is_told_and_leaves_nothing(archive: Archive, tmp_path: Path) -> None:
+def test_add_bad_file(archive: Archive, tmp_path: Path) -> None:
     (tmp_path / "bad.mp4").write_bytes(b"no video")
     with pytest.raises(InputError, match=r"bad\.mp4"):
         archive.add(tmp_path / "bad.mp4")
@@ -183,7 +183,7 @@ def test_add_with_other_networks(archive: Archive, videos: Path, monkeypatch: py
     assert archive.search("red")
 
 
-def test_what_key_frames_gave_is_made_again_in_full(archive: Archive, videos: Path) -> None:
+def test_add_after_fast(archive: Archive, videos: Path) -> None:
     copy = shutil.copy(videos / "a.mp4", videos / "copy.mp4")
 
     def add(*, fast: bool) -> tuple[str, int]:
@@ -201,7 +201,7 @@ def test_what_key_frames_gave_is_made_again_in_full(archive: Archive, videos: Pa
     assert len(archive.videos()) == 2  # the copy has the same
 
 
-def test_a_file_that_was_spoiled_is_not_found_any_more(archive: Archive, videos: Path) -> None:
+def test_add_spoiled_file(archive: Archive, videos: Path) -> None:
     archive.add(videos)
     content = (videos / "a.mp4").read_bytes()
     (videos / "a.mp4").write_bytes(b"no video")
@@ -256,11 +256,11 @@ def test_add_with_transcribe(archive: Archive, videos: Path, monkeypatch: pytest
 def test_add_in_two_processes(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen, see = get_context("fork").Value("i", 0), index._embed_video
 
-    def counted(*how: Any) -> object:
+    def counted(*options: Any) -> object:
         with seen.get_lock():
             seen.value += 1
         time.sleep(0.3)
-        return see(*how)
+        return see(*options)
 
     monkeypatch.setattr(index, "_embed_video", counted)
     processes = [get_context("fork").Process(target=_index, args=(archive.path, videos)) for _ in range(2)]
@@ -278,7 +278,7 @@ def _index(path: Path, videos: Path) -> None:
 
 
 def describe(video: Path, *texts: str, of: Path | None = None) -> Path:
-    """What `vidsum describe` writes beside a video."""
+    """Write descriptions next to a video, as `vidsum describe` does."""
     parts = [Description(2.0 * place, 2.0 * place + 2, text, 0.8) for place, text in enumerate(texts)]
     writer = {"writer": "tags", "every_s": None, "min_sure": 0.5}
     writer |= {"map_sha256": "0" * 64, "text_weights_sha256": "0" * 64}
@@ -289,16 +289,16 @@ def describe(video: Path, *texts: str, of: Path | None = None) -> Path:
     return path
 
 
-def test_descriptions_beside_a_video_are_found(archive: Archive, videos: Path) -> None:
+def test_add_descriptions(archive: Archive, videos: Path) -> None:
     path = describe(videos / "a.mp4", "a red wall", "the sky is blue")
     assert states(archive, videos) == {"a.mp4": "added", "b.mp4": "added"}
     assert set(states(archive, videos).values()) == {"unchanged"}
-    (found,) = archive.search("blue", 1, evidence="described")
-    assert (found.evidence, found.text, found.start_s) == ("described", "the sky is blue", 2)
-    assert {one.evidence for one in archive.search("blue", 20)} == {"seen", "described"}
+    (matches,) = archive.search("blue", 1, evidence="described")
+    assert (matches.evidence, matches.text, matches.start_s) == ("described", "the sky is blue", 2)
+    assert {item.evidence for item in archive.search("blue", 20)} == {"seen", "described"}
     describe(videos / "a.mp4", "a green field")
     assert states(archive, videos) == {"a.mp4": "changed", "b.mp4": "unchanged"}
-    assert [one.text for one in archive.search("blue", evidence="described")] == ["a green field"]
+    assert [item.text for item in archive.search("blue", evidence="described")] == ["a green field"]
     path.unlink()  # they stay
     assert set(states(archive, videos).values()) == {"unchanged"}
     archive.remove(videos / "a.mp4")
@@ -310,7 +310,7 @@ def test_descriptions_beside_a_video_are_found(archive: Archive, videos: Path) -
 @pytest.mark.parametrize(
     "content", [b"{", b"\xff", b"[]", b'{"descriptions": [{"text": 1}]}', b'{"descriptions": 1}']
 )
-def test_descriptions_that_cannot_be_read_are_told(archive: Archive, videos: Path, content: bytes) -> None:
+def test_add_bad_descriptions(archive: Archive, videos: Path, content: bytes) -> None:
     (videos / "a_descriptions.json").write_bytes(content)
     added = archive.add(videos / "a.mp4")[0]
     assert added.state == "added"
@@ -319,7 +319,7 @@ def test_descriptions_that_cannot_be_read_are_told(archive: Archive, videos: Pat
     assert "\n" not in warning
 
 
-def test_descriptions_of_another_video_are_not_taken(archive: Archive, videos: Path) -> None:
+def test_add_descriptions_of_another_video(archive: Archive, videos: Path) -> None:
     describe(videos / "a.mp4", "a red wall", of=videos / "b.mp4")
     assert "of another video" in archive.add(videos / "a.mp4")[0].warnings[0]
     assert count(archive, "descriptions") == 0

@@ -40,7 +40,7 @@ def video(seed: int, count: int = 20, classes: int = 30) -> ClipEmbeddings:
 
 
 @given(ROWS)
-def test_rows_come_back_to_half_a_step(rows: FloatArray) -> None:
+def test_pack_rows(rows: FloatArray) -> None:
     content = pack_rows(rows).tobytes()
     back = unpack_rows(np.frombuffer(content, row_type(rows.shape[1])))
     steps = np.abs(rows).max(axis=1, keepdims=True) / 127
@@ -48,18 +48,18 @@ def test_rows_come_back_to_half_a_step(rows: FloatArray) -> None:
 
 
 @given(st.integers(0, 1000))
-def test_clips_come_back_with_their_classes(seed: int) -> None:
+def test_pack_clips(seed: int) -> None:
     given_video = video(seed)
     back = unpack_clips(pack_clips(given_video), given_video.mixtures[0].names, 19.5, 1.0)
-    shares, found = given_video.mixtures[0].probabilities, back.mixtures[0].probabilities
-    assert np.allclose(found.sum(axis=1), 1, atol=1e-5)
+    shares, result = given_video.mixtures[0].probabilities, back.mixtures[0].probabilities
+    assert np.allclose(result.sum(axis=1), 1, atol=1e-5)
     large = shares > 1e-5
-    assert np.allclose(found[large], shares[large], rtol=0.06)
+    assert np.allclose(result[large], shares[large], rtol=0.06)
     assert (back.is_still == given_video.is_still).all()
     assert (back.timestamps == given_video.timestamps).all()
 
 
-def test_a_piece_of_a_shot_keeps_the_mean_and_its_likeliest_classes() -> None:
+def test_pack_pieces() -> None:
     given_video = video(3)
     records = pack_pieces(given_video, np.array([0, 7, 8]), np.eye(8, dtype=np.float32))
     assert records["shot"].tolist() == [0, 0, 0, 1, 2, 2, 2, 2]
@@ -67,6 +67,6 @@ def test_a_piece_of_a_shot_keeps_the_mean_and_its_likeliest_classes() -> None:
     for number, (start, end) in enumerate(pairwise(edges)):
         assert np.allclose(unpack_rows(records)[number], given_video.rows[start:end].mean(axis=0), atol=0.01)
         mean = given_video.mixtures[0].probabilities[start:end].mean(axis=0)
-        kept = records["class"][number]
-        assert set(kept) == set(np.argsort(-mean)[:16])
-        assert np.allclose(unpack_shares(records)[number], mean[kept], rtol=0.06, atol=1e-6)
+        stored = records["class"][number]
+        assert set(stored) == set(np.argsort(-mean)[:16])
+        assert np.allclose(unpack_shares(records)[number], mean[stored], rtol=0.06, atol=1e-6)

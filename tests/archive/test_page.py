@@ -22,21 +22,21 @@ def browser() -> Iterator[Any]:
         yield started
 
 
-def opened(browser: Any, server: Server, query: str = "", width: int = 1400, **how: Any) -> Any:
+def opened(browser: Any, server: Server, query: str = "", width: int = 1400, **options: Any) -> Any:
     """The page in a window; nothing is asked of anything but the server."""
-    tab = window(browser, (server.url, "data:", "blob:"), width, **how)
+    tab = window(browser, (server.url, "data:", "blob:"), width, **options)
     tab.goto(f"{server.url}#{query}")
     until(tab, "document.querySelectorAll('.cut').length > 0")
     return tab
 
 
-def window(browser: Any, own: tuple[str, ...], width: int, **how: Any) -> Any:
+def window(browser: Any, values: tuple[str, ...], width: int, **options: Any) -> Any:
     """A window. `faults`: failed scripts, complaints, and requests for addresses that are not `own`."""
-    tab = browser.new_context(viewport={"width": width, "height": 900}, **how).new_page()
+    tab = browser.new_context(viewport={"width": width, "height": 900}, **options).new_page()
     tab.faults = []
     tab.on("pageerror", lambda error: tab.faults.append(str(error)))
     tab.on("console", lambda message: tab.faults.append(message.text))
-    tab.on("request", lambda request: tab.faults.extend([request.url] * (not request.url.startswith(own))))
+    tab.on("request", lambda request: tab.faults.extend([request.url] * (not request.url.startswith(values))))
     return tab
 
 
@@ -46,7 +46,7 @@ def playing(tab: Any, name: str, start: float, end: float) -> None:
     assert tab.locator("#name").inner_text() == name
 
 
-def test_from_a_search_to_what_plays(browser: Any, server: Server) -> None:
+def test_page_search_and_play(browser: Any, server: Server) -> None:
     tab = opened(browser, server)
     assert tab.locator("#about").inner_text() == "2 videos, 0:16, 1 with speech"
     assert tab.locator(".latest .cut").all_inner_texts() == ["0:06\nthe sea.mp4", "0:10\nfilm.mp4"]
@@ -77,7 +77,7 @@ def test_from_a_search_to_what_plays(browser: Any, server: Server) -> None:
     assert tab.faults == []
 
 
-def test_what_is_said_is_shown_as_text(browser: Any, server: Server) -> None:
+def test_page_escapes_speech(browser: Any, server: Server) -> None:
     tab = opened(browser, server, "q=blue&in=said")
     said = tab.locator(".cut.said").first
     assert said.locator("q").inner_text() == "Blue <b>blue</b>."
@@ -89,7 +89,7 @@ def test_what_is_said_is_shown_as_text(browser: Any, server: Server) -> None:
     assert tab.faults == []
 
 
-def test_links_lead_to_a_moment_and_back(browser: Any, server: Server) -> None:
+def test_page_links(browser: Any, server: Server) -> None:
     tab = opened(browser, server, "q=green&path=*film*&v=1&t=4-6")
     playing(tab, "film.mp4", 4, 6)
     assert tab.get_by_label("What to look for").input_value() == "green"
@@ -129,7 +129,7 @@ def test_the_keyboard_does_it_all(browser: Any, server: Server) -> None:
     assert tab.evaluate(focused.format(0))
 
 
-def test_a_pointer_looks_through_the_video(browser: Any, server: Server) -> None:
+def test_page_pointer_scrubs(browser: Any, server: Server) -> None:
     tab = opened(browser, server, "q=red&path=*film*")
     card = tab.locator(".moment .cut").first
     image, box = card.locator("img"), card.locator(".frame").bounding_box()
@@ -189,7 +189,7 @@ def test_a_fault_is_said(browser: Any, server: Server) -> None:
     assert "date" in tab.locator("#status").inner_text()
 
 
-def test_a_video_that_vanished_is_told(browser: Any, server: Server, folder: Path) -> None:
+def test_page_video_vanished(browser: Any, server: Server, folder: Path) -> None:
     tab = opened(browser, server, "q=red&path=*film*")
     path = folder / "videos" / "film.mp4"
     path.rename(folder / "away.mp4")
@@ -224,21 +224,21 @@ def stored(server: Server, folder: Path) -> Path:
     path.parent.mkdir()
     with Archive(server.archive.path) as archive, pytest.MonkeyPatch.context() as patch:
         use_archive(patch)
-        found = archive.search("blue", duplicates=True)
-        lost = replace(found[0], text="</script><b>lost</b>")
-        path.write_text(render_page(archive, "blue <b>", [*found, lost], path), "utf-8")
+        result = archive.search("blue", duplicates=True)
+        lost = replace(result[0], text="</script><b>lost</b>")
+        path.write_text(render_page(archive, "blue <b>", [*result, lost], path), "utf-8")
     return path
 
 
-def of_file(browser: Any, path: Path, width: int = 1400, **how: Any) -> Any:
+def of_file(browser: Any, path: Path, width: int = 1400, **options: Any) -> Any:
     """A page without a server; nothing is asked of anything but its files."""
-    tab = window(browser, (path.parent.parent.as_uri(), "data:"), width, **how)
+    tab = window(browser, (path.parent.parent.as_uri(), "data:"), width, **options)
     tab.goto(path.as_uri())
     until(tab, "document.querySelectorAll('.moment').length > 0")
     return tab
 
 
-def test_a_page_without_a_server_plays_the_moments(browser: Any, stored: Path) -> None:
+def test_stored_page_plays(browser: Any, stored: Path) -> None:
     tab = of_file(browser, stored)
     assert tab.title() == tab.locator("h1").inner_text() == "blue <b>"
     assert not tab.get_by_role("search").count()
@@ -253,7 +253,7 @@ def test_a_page_without_a_server_plays_the_moments(browser: Any, stored: Path) -
 
 @pytest.mark.parametrize("width", [400, 1400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_page_without_a_server_looks_right(browser: Any, stored: Path, width: int, scheme: str) -> None:
+def test_stored_page_layout(browser: Any, stored: Path, width: int, scheme: str) -> None:
     tab, no_fields = of_file(browser, stored, width, color_scheme=scheme), ["axe did not look for label"]
     assert faults_of_looks(tab, width) == no_fields
     tab.locator(".moment .cut").first.click()
@@ -262,7 +262,7 @@ def test_a_page_without_a_server_looks_right(browser: Any, stored: Path, width: 
     assert faults_of_looks(tab, width) == no_fields
 
 
-def test_the_summary_of_a_video_plays(browser: Any, server: Server) -> None:
+def test_page_plays_summary(browser: Any, server: Server) -> None:
     tab = opened(browser, server, "q=green&v=2&t=0-1")
     playing(tab, "the sea.mp4", 0, 1.5)
     assert tab.locator("#summary summary").inner_text() == "Summary: 0:02 in 2 segments"

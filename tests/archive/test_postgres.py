@@ -69,16 +69,16 @@ def count(url: str, table: str) -> int:
 
 def rounded(matches: list[Match]) -> list[Match]:
     return [
-        replace(one, score=round(one.score, 5), present=one.present and round(one.present, 5))
-        for one in matches
+        replace(item, score=round(item.score, 5), present=item.present and round(item.present, 5))
+        for item in matches
     ]
 
 
-def test_the_answers_are_those_of_a_file(url: str, videos: Path, tmp_path: Path) -> None:
+def test_server_answers_as_a_file(url: str, videos: Path, tmp_path: Path) -> None:
     with Archive(tmp_path / "a.vidsum") as file, Archive(url) as server:
         for archive in (file, server):
-            assert [one.state for one in archive.add(videos, transcribe=True)] == ["added"] * 4
-            assert [one.state for one in archive.add(videos)] == ["unchanged"] * 4
+            assert [item.state for item in archive.add(videos, transcribe=True)] == ["added"] * 4
+            assert [item.state for item in archive.add(videos)] == ["unchanged"] * 4
         assert file.videos() == server.videos()
         for options in SEARCHES:
             expected = file.search(**options)
@@ -87,13 +87,13 @@ def test_the_answers_are_those_of_a_file(url: str, videos: Path, tmp_path: Path)
         assert any(file.search(**options) for options in SEARCHES)
 
 
-def test_what_moves_changes_or_goes_is_noticed(url: str, videos: Path) -> None:
+def test_server_changes(url: str, videos: Path) -> None:
     with Archive(url) as archive:
         archive.add(videos, transcribe=True)
         (videos / "film.mp4").rename(videos / "new.mp4")
         film(videos / "grass.mp4", ("blue",), seed=7)
         (videos / "copy.mp4").unlink()
-        states = {Path(one.video).name: one.state for one in archive.add(videos, fast=True)}
+        states = {Path(item.video).name: item.state for item in archive.add(videos, fast=True)}
         assert states == {"new.mp4": "moved", "grass.mp4": "changed", "sea.mp4": "unchanged"}
         assert archive.mark_gone(videos) == [str(videos / "copy.mp4")]
         assert len(archive.videos()) == 3
@@ -107,8 +107,8 @@ def test_what_moves_changes_or_goes_is_noticed(url: str, videos: Path) -> None:
 
 def test_many_write_at_once(url: str, videos: Path) -> None:
     def work(_: int) -> int:
-        with Archive(url) as own:
-            return len(own.add(videos))
+        with Archive(url) as values:
+            return len(values.add(videos))
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(work, range(4))) == [4] * 4
@@ -116,7 +116,7 @@ def test_many_write_at_once(url: str, videos: Path) -> None:
     assert count(url, "shots") == count(url, "pictures")
 
 
-def test_what_is_interrupted_leaves_nothing(url: str, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server_interrupted(url: str, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*arguments: object) -> None:
         raise KeyboardInterrupt
 
@@ -134,18 +134,22 @@ def test_search_with_pgvector(url: str, videos: Path, monkeypatch: pytest.Monkey
         archive.add(videos)
         if not archive._connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchall():
             pytest.skip("the server has no pgvector")
-        asked = ({"text": "red"}, {"text": "blue", "path": ["sea.mp4"]}, {"text": "green", "then": ["blue"]})
-        scanned = [archive.search(**options) for options in asked]
+        requests = (
+            {"text": "red"},
+            {"text": "blue", "path": ["sea.mp4"]},
+            {"text": "green", "then": ["blue"]},
+        )
+        scanned = [archive.search(**options) for options in requests]
         monkeypatch.setattr(postgres, "_MAX_SCANNED_VIDEOS", 0)
-        assert [archive.search(**options) for options in asked] == scanned
+        assert [archive.search(**options) for options in requests] == scanned
         monkeypatch.setattr(postgres, "_N_NEAREST", 1)
-        (nearest,) = {Path(one.video).name for one in archive.search("red", per_video=1)}
+        (nearest,) = {Path(item.video).name for item in archive.search("red", per_video=1)}
         assert nearest == "film.mp4"
         archive.remove(*videos.iterdir())
         assert count(url, "pieces_1") == 0
 
 
-def test_a_database_without_an_archive_names_the_command_that_makes_one(url: str) -> None:
+def test_server_without_archive(url: str) -> None:
     with pytest.raises(InputError, match="no such archive") as raised:
         Archive(url, create=False)
     assert "vidsum index FOLDER --archive postgresql:///test" in str(raised.value.hint)
@@ -153,21 +157,21 @@ def test_a_database_without_an_archive_names_the_command_that_makes_one(url: str
         Archive(url.replace("/test", "/none"))
 
 
-def test_an_archive_of_a_newer_vidsum_stays_as_it_is(url: str) -> None:
+def test_server_of_newer_version(url: str) -> None:
     with Archive(url) as archive:
         archive._connection.execute("UPDATE schema SET version = 99")
     with pytest.raises(InputError, match="newer vidsum"):
         Archive(url)
 
 
-def test_a_writer_that_does_not_end_is_told(url: str, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Archive(url) as one, one._connection.transaction():
+def test_server_locked(url: str, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Archive(url) as item, item._connection.transaction():
         monkeypatch.setattr(postgres, "_WAIT_S", 1)
         with Archive(url) as other, pytest.raises(OutputError, match="another process"):
             other.add(videos)
 
 
-def test_a_server_that_ends_the_connection_is_told(url: str, videos: Path) -> None:
+def test_server_closes_connection(url: str, videos: Path) -> None:
     with Archive(url) as archive:
         archive.add(videos)
         with Archive(url) as other:
@@ -178,7 +182,7 @@ def test_a_server_that_ends_the_connection_is_told(url: str, videos: Path) -> No
         assert raised.value.ends_batch
 
 
-def test_an_address_is_shown_without_user_and_password() -> None:
+def test_public_name() -> None:
     assert public_name("postgresql://me:secret@host:5433/db?password=x") == "postgresql://host:5433/db"
     assert public_name("postgresql:///db?host=/run") == "postgresql:///db"
     pytest.importorskip("psycopg")
@@ -187,7 +191,7 @@ def test_an_address_is_shown_without_user_and_password() -> None:
     assert "secret" not in str(raised.value)
 
 
-def test_without_psycopg_a_line_tells_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_psycopg(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(UsageError, match="needs psycopg") as raised:
         Archive("postgresql://host/db")
@@ -200,13 +204,13 @@ def test_its_page_is_that_of_a_file(url: str, videos: Path, tmp_path: Path) -> N
         with Archive(where) as archive:
             archive.add(videos, transcribe=True, device="cpu")
         with serving(where) as served:
-            asked = ("/api/archive", "/api/video/1", "/thumb/1.jpg", "/video/2", "/api/search?q=blue&k=3")
-            answers = [ask(served, path) for path in asked]
+            requests = ("/api/archive", "/api/video/1", "/thumb/1.jpg", "/video/2", "/api/search?q=blue&k=3")
+            answers = [ask(served, path) for path in requests]
             assert [answer.status for answer in answers] == [200] * 5
             like = ask(served, "/api/search?like=1&k=1").json["moments"]
             about = {name: value for name, value in answers[0].json.items() if name != "archive"}
-            found = [(one["id"], one["shot"], one["start_s"]) for one in answers[4].json["moments"]]
-            pages.append((about, answers[1].json, answers[2].body, answers[3].body, found, like[0]["id"]))
+            result = [(item["id"], item["shot"], item["start_s"]) for item in answers[4].json["moments"]]
+            pages.append((about, answers[1].json, answers[2].body, answers[3].body, result, like[0]["id"]))
     assert pages[0] == pages[1]
 
 

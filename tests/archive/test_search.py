@@ -1,4 +1,4 @@
-"""What an archive finds."""
+"""Searches of an archive."""
 
 import csv
 import io
@@ -36,77 +36,79 @@ def names(matches: list[Match]) -> list[str]:
     return [Path(match.video).name for match in matches]
 
 
-def test_a_search_finds_the_moments_that_ground_finds(archive: Archive, videos: Path) -> None:
+def test_search_agrees_with_ground(archive: Archive, videos: Path) -> None:
     for path in sorted(videos.iterdir()):
         for text in COLOURS:
-            asked = vidsum.ground(path, text, 3, space="vse", device="cpu")
-            best, found = asked.queries[0].moments[0], archive.search(text, 3, path=[str(path)])
-            assert (found[0].start_s, found[0].end_s) == (best.start_s, best.end_s), (path, text)
-            assert [one.present for one in found] == sorted((one.present for one in found), reverse=True)
+            requests = vidsum.ground(path, text, 3, space="vse", device="cpu")
+            best, result = requests.queries[0].moments[0], archive.search(text, 3, path=[str(path)])
+            assert (result[0].start_s, result[0].end_s) == (best.start_s, best.end_s), (path, text)
+            assert [item.present for item in result] == sorted(
+                (item.present for item in result), reverse=True
+            )
 
 
 @pytest.mark.deep
-def test_the_same_with_real_networks(
+def test_search_with_real_networks(
     default_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sample = Path(__file__).parents[2] / "docs" / "sample" / "big_buck_bunny.mp4"
     texts = ["a meadow with flowers", "a cave under a tree", "a bird", "a rabbit"]
     with Archive(tmp_path / "real.vidsum") as archive:
         archive.add(sample, device="cpu")
-        asked = vidsum.ground(sample, texts, 1, space="vse", device="cpu")
-        for text, answer in zip(texts, asked.queries, strict=True):
-            (found,) = archive.search(text, 1)
+        requests = vidsum.ground(sample, texts, 1, space="vse", device="cpu")
+        for text, answer in zip(texts, requests.queries, strict=True):
+            (result,) = archive.search(text, 1)
             best = answer.moments[0]
-            assert (found.start_s, found.end_s) == pytest.approx((best.start_s, best.end_s))
-            assert found.present == pytest.approx(answer.present, abs=0.01)
+            assert (result.start_s, result.end_s) == pytest.approx((best.start_s, best.end_s))
+            assert result.present == pytest.approx(answer.present, abs=0.01)
 
 
-def test_the_likeliest_comes_first_over_all_videos(archive: Archive, videos: Path) -> None:
+def test_search_order(archive: Archive, videos: Path) -> None:
     first = archive.search("red", 1)[0]
     assert (Path(first.video).name, first.start_s, first.end_s) == ("film.mp4", 0, 2)
-    found = archive.search("green", duplicates=True, per_video=1)
-    assert set(names(found)) == {"film.mp4", "grass.mp4", "sea.mp4"}
-    assert all(0 < one.present <= 1 and one.score == one.present for one in found if one.present)
+    result = archive.search("green", duplicates=True, per_video=1)
+    assert set(names(result)) == {"film.mp4", "grass.mp4", "sea.mp4"}
+    assert all(0 < item.present <= 1 and item.score == item.present for item in result if item.present)
 
 
-def test_near_duplicates_are_listed_once(archive: Archive, videos: Path) -> None:
-    found = archive.search("blue")[0]
-    assert len(found.also) == 1
-    assert {Path(found.video).name, Path(found.also[0]).name} == {"film.mp4", "sea.mp4"}
+def test_search_near_duplicates(archive: Archive, videos: Path) -> None:
+    result = archive.search("blue")[0]
+    assert len(result.also) == 1
+    assert {Path(result.video).name, Path(result.also[0]).name} == {"film.mp4", "sea.mp4"}
     assert len(archive.search("blue", per_video=1, duplicates=True)) == 3
 
 
 def test_search_like_indexed_part(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     like = [f"{videos / 'film.mp4'}@0-2"]
-    kept = archive.search(like=like, duplicates=True)
-    assert (Path(kept[0].video).name, kept[0].start_s) == ("film.mp4", 0)
+    stored = archive.search(like=like, duplicates=True)
+    assert (Path(stored[0].video).name, stored[0].start_s) == ("film.mp4", 0)
     with monkeypatch.context() as patch:
         patch.setattr(index, "plan_video", None)
-        assert archive.search(like=like, duplicates=True) == kept
+        assert archive.search(like=like, duplicates=True) == stored
     os.utime(videos / "film.mp4")  # as if it had changed
     decoded = archive.search(like=like, duplicates=True)
-    assert [(one.video, one.start_s) for one in decoded] == [(one.video, one.start_s) for one in kept]
-    assert [one.score for one in decoded] == pytest.approx([one.score for one in kept], abs=0.02)
+    assert [(item.video, item.start_s) for item in decoded] == [(item.video, item.start_s) for item in stored]
+    assert [item.score for item in decoded] == pytest.approx([item.score for item in stored], abs=0.02)
 
 
 def test_steps_follow_each_other(archive: Archive, videos: Path) -> None:
-    found = archive.search("green", then=["blue"], path=["*film*", "*sea*"], duplicates=True)
-    best = found[0]
+    result = archive.search("green", then=["blue"], path=["*film*", "*sea*"], duplicates=True)
+    best = result[0]
     assert Path(best.video).name == "film.mp4"
     assert best.parts == ((2, 4), (4, 6))
     assert (best.start_s, best.end_s) == (2, 6)
     assert Path(archive.search("blue", then=["green"])[0].video).name == "sea.mp4"
-    for one in found:
-        for before, after in zip(one.parts, one.parts[1:], strict=False):
+    for item in result:
+        for before, after in zip(item.parts, item.parts[1:], strict=False):
             assert before[1] <= after[0]
     assert best.present is not None
     assert best.present < archive.search("green", 1, path=["*film*"])[0].present  # type: ignore[operator]
 
 
-def test_what_must_not_be_seen_lowers_the_rank(archive: Archive, videos: Path) -> None:
-    plain = {one.start_s: one.present for one in archive.search("yellow", path=["*film*"])}
+def test_search_without(archive: Archive, videos: Path) -> None:
+    plain = {item.start_s: item.present for item in archive.search("yellow", path=["*film*"])}
     without = {
-        one.start_s: one.present for one in archive.search("yellow", without=["yellow"], path=["*film*"])
+        item.start_s: item.present for item in archive.search("yellow", without=["yellow"], path=["*film*"])
     }
     assert max(map(float, without.values())) < max(map(float, plain.values()))  # type: ignore[arg-type]
 
@@ -126,8 +128,8 @@ def test_filters(archive: Archive, videos: Path) -> None:
     archive.add(videos)
     assert "grass.mp4" not in names(archive.search("green", after="2001-01-01", duplicates=True))
     assert "grass.mp4" in names(archive.search("green", after="1970-02-01", duplicates=True))
-    assert all(one.end_s - one.start_s >= 3 for one in archive.search("green", min_length_s=3))
-    assert all(float(one.present or 0) >= 0.5 for one in archive.search("green", min_present=0.5))
+    assert all(item.end_s - item.start_s >= 3 for item in archive.search("green", min_length_s=3))
+    assert all(float(item.present or 0) >= 0.5 for item in archive.search("green", min_present=0.5))
     assert archive.search("green", min_present=1.0) == []
     assert len(archive.search("green", 2)) == 2
     assert len(archive.search("green", per_video=1, path=["*film*"])) == 1
@@ -151,25 +153,25 @@ def test_filters(archive: Archive, videos: Path) -> None:
         ("*/nowhere/*", False),
     ],
 )
-def test_a_glob_matches_a_path_or_its_end(archive: Archive, videos: Path, glob: str, is_found: bool) -> None:
+def test_search_path_globs(archive: Archive, videos: Path, glob: str, is_found: bool) -> None:
     assert bool(archive.search("green", path=[glob.format(folder=videos)])) == is_found
 
 
-def test_identical_files_are_listed_each_if_asked_for(archive: Archive, videos: Path) -> None:
+def test_search_identical_files(archive: Archive, videos: Path) -> None:
     shutil.copy(videos / "grass.mp4", videos / "copy.mp4")
     archive.add(videos)
     options = {"path": ["grass.mp4", "copy.mp4"], "per_video": 1}
-    (one,) = archive.search("yellow", **options)  # type: ignore[arg-type]
-    assert len(one.also) == 1
-    found = archive.search("yellow", duplicates=True, **options)  # type: ignore[arg-type]
-    assert names(found) == ["copy.mp4", "grass.mp4"]
-    assert [match.also for match in found] == [(), ()]
+    (item,) = archive.search("yellow", **options)  # type: ignore[arg-type]
+    assert len(item.also) == 1
+    result = archive.search("yellow", duplicates=True, **options)  # type: ignore[arg-type]
+    assert names(result) == ["copy.mp4", "grass.mp4"]
+    assert [match.also for match in result] == [(), ()]
 
 
-def test_a_part_of_a_video_is_a_query(archive: Archive, videos: Path) -> None:
-    found = archive.search(like=[f"{videos / 'film.mp4'}@4-6"], top_k=2, duplicates=True)
-    assert {(Path(one.video).name, one.start_s) for one in found} == {("film.mp4", 4), ("sea.mp4", 0)}
-    assert all(one.present is None for one in found)
+def test_search_like_part(archive: Archive, videos: Path) -> None:
+    result = archive.search(like=[f"{videos / 'film.mp4'}@4-6"], top_k=2, duplicates=True)
+    assert {(Path(item.video).name, item.start_s) for item in result} == {("film.mp4", 4), ("sea.mp4", 0)}
+    assert all(item.present is None for item in result)
 
 
 def test_a_picture_is_a_query(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,13 +182,13 @@ def test_a_picture_is_a_query(archive: Archive, videos: Path, monkeypatch: pytes
         lambda stills, extractor, views: np.array([[COLOURS["red"]]], np.float32),
     )
     monkeypatch.setattr("vidsum.grounding.vse.load_map", lambda: lambda rows: rows / np.linalg.norm(rows))
-    (found,) = archive.search(like=[str(picture)], top_k=1)
-    assert (Path(found.video).name, found.start_s) == ("film.mp4", 0)
+    (result,) = archive.search(like=[str(picture)], top_k=1)
+    assert (Path(result.video).name, result.start_s) == ("film.mp4", 0)
 
 
-def test_each_moment_has_a_small_picture(archive: Archive, videos: Path) -> None:
-    (found,) = archive.search("blue", 1, path=["*film*"])
-    picture = Image.open(io.BytesIO(archive.picture(found)))
+def test_search_pictures(archive: Archive, videos: Path) -> None:
+    (result,) = archive.search("blue", 1, path=["*film*"])
+    picture = Image.open(io.BytesIO(archive.picture(result)))
     assert picture.format == "JPEG"
     assert max(picture.size) <= 160
     assert np.argmax(np.asarray(picture)[20:].mean(axis=(0, 1))) == 2
@@ -198,19 +200,19 @@ def test_search_in_speech(archive: Archive, videos: Path, monkeypatch: pytest.Mo
         index, "read_speech", lambda video, *rest, transcribe: spoken(*texts[Path(video).name])
     )
     archive.add([videos / name for name in texts], transcribe=True)
-    found = archive.search("blue", evidence="said")
-    assert (Path(found[0].video).name, found[0].evidence, found[0].start_s) == ("film.mp4", "said", 0)
-    assert "sky" in found[0].text
-    assert found[0].present == found[0].score
+    result = archive.search("blue", evidence="said")
+    assert (Path(result[0].video).name, result[0].evidence, result[0].start_s) == ("film.mp4", "said", 0)
+    assert "sky" in result[0].text
+    assert result[0].present == result[0].score
     both = archive.search("blue")  # by probability: it is seen, or said and not seen
-    assert {one.evidence for one in both} == {"seen", "said"}
-    assert [one.score for one in both] == sorted((one.score for one in both), reverse=True)
-    (heard,) = (one for one in both if one.evidence == "said" and one.text == found[0].text)
-    assert heard.score < found[0].score
-    assert {one.evidence for one in archive.search("blue", evidence="seen")} == {"seen"}
+    assert {item.evidence for item in both} == {"seen", "said"}
+    assert [item.score for item in both] == sorted((item.score for item in both), reverse=True)
+    (transcript,) = (item for item in both if item.evidence == "said" and item.text == result[0].text)
+    assert transcript.score < result[0].score
+    assert {item.evidence for item in archive.search("blue", evidence="seen")} == {"seen"}
     assert archive.search("blue", evidence="said", path=["*grass*"]) == []
     sure = archive.search("blue", evidence="said", min_present=0.3)
-    assert sure == [one for one in archive.search("blue", evidence="said") if one.score >= 0.3] != []
+    assert sure == [item for item in archive.search("blue", evidence="said") if item.score >= 0.3] != []
     for count in (1, 2):
         assert max(Counter(names(archive.search("blue", per_video=count))).values()) == count
 
@@ -228,15 +230,13 @@ def test_search_in_speech(archive: Archive, videos: Path, monkeypatch: pytest.Mo
         ({"like": [f"{__file__}@1-x"]}, "not a time"),
     ],
 )
-def test_a_request_that_makes_no_sense_is_one_line(
-    archive: Archive, videos: Path, options: dict[str, object], fault: str
-) -> None:
+def test_search_errors(archive: Archive, videos: Path, options: dict[str, object], fault: str) -> None:
     with pytest.raises((UsageError, InputError), match=fault) as raised:
         archive.search(**options)  # type: ignore[arg-type]
     assert "\n" not in raised.value.message
 
 
-def test_a_video_may_have_more_shots_than_sqlite_takes_parameters(archive: Archive, videos: Path) -> None:
+def test_search_with_many_shots(archive: Archive, videos: Path) -> None:
     if not hasattr(archive._connection, "setlimit"):
         pytest.skip("Python 3.10 sets no limits")
     archive._connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 3)
@@ -244,13 +244,13 @@ def test_a_video_may_have_more_shots_than_sqlite_takes_parameters(archive: Archi
 
 
 @pytest.mark.parametrize("column", ["scan", "edges"])
-def test_a_record_of_another_size_is_told_in_one_line(archive: Archive, videos: Path, column: str) -> None:
+def test_search_damaged_record(archive: Archive, videos: Path, column: str) -> None:
     archive.rows(f"UPDATE videos SET {column} = X'00112233445566'")
     with pytest.raises(InputError, match="the archive is damaged"):
         archive.search("red")
 
 
-def test_pages_tables_and_ranges_are_by_the_clock_of_players(archive: Archive, tmp_path: Path) -> None:
+def test_search_by_players_clock(archive: Archive, tmp_path: Path) -> None:
     def paint(number: int, width: int, height: int) -> np.ndarray:
         colour = COLOURS["red" if number < 100 else "blue"]
         return np.full((height, width, 3), colour, np.uint8)
@@ -260,14 +260,14 @@ def test_pages_tables_and_ranges_are_by_the_clock_of_players(archive: Archive, t
     (match,) = archive.search("blue", top_k=1)
     assert (match.start_s, match.start_offset_s) == pytest.approx((4.0, 3.0), abs=0.03)
     shown_s = match.start_s + match.start_offset_s
-    found = answers.search(archive, {"q": ["blue"], "k": ["1"]})["moments"][0]
-    assert found["start_s"] == pytest.approx(shown_s)
+    result = answers.search(archive, {"q": ["blue"], "k": ["1"]})["moments"][0]
+    assert result["start_s"] == pytest.approx(shown_s)
     (row,) = csv.DictReader(answers.to_csv([{"rank": 1, **asdict(match)}]).splitlines())
     assert float(row["start_s"]) == pytest.approx(shown_s)
-    about = answers.video(archive, found["id"])
+    about = answers.video(archive, result["id"])
     assert about["duration_s"] == pytest.approx(11.0, abs=0.03)
     assert about["shots"][0]["start_s"] == pytest.approx(3.0, abs=0.03)
-    wanted = {"id": found["id"], "start_s": found["start_s"], "end_s": found["end_s"]}
+    wanted = {"id": result["id"], "start_s": result["start_s"], "end_s": result["end_s"]}
     (saved,) = answers.parse_moments(archive, {"moments": [wanted]})
     assert (saved.start_s, saved.end_s) == pytest.approx((match.start_s, match.end_s))
     (alike,) = archive.search(like=(f"{path}@{shown_s:.2f}-{shown_s + 2:.2f}",), top_k=1)

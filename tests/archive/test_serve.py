@@ -25,12 +25,12 @@ from vidsum.errors import InputError, UsageError
 
 @pytest.fixture
 def archive(server: Server) -> Iterator[Archive]:
-    """What is served."""
+    """The archive that is served."""
     with Archive(server.archive.path) as opened:
         yield opened
 
 
-def test_the_page_and_its_parts_come_from_here_alone(server: Server) -> None:
+def test_page_and_policy(server: Server) -> None:
     page = ask(server, "/")
     assert page.status == 200
     assert b"<script src=" in page.body
@@ -61,12 +61,12 @@ def test_the_page_and_its_parts_come_from_here_alone(server: Server) -> None:
         ({"q": "blue", "after": "2030-01-01"}, {"after": "2030-01-01"}),
     ],
 )
-def test_a_search_answers_what_the_archive_finds(
+def test_search_answers(
     server: Server, archive: Archive, request_fields: dict[str, Any], options: dict[str, Any]
 ) -> None:
     answer = ask(server, f"/api/search?{urlencode(request_fields, doseq=True)}").json
-    found = archive.search(request_fields["q"], **options)
-    expected = [{"rank": rank, **asdict(match)} for rank, match in enumerate(found, 1)]
+    result = archive.search(request_fields["q"], **options)
+    expected = [{"rank": rank, **asdict(match)} for rank, match in enumerate(result, 1)]
     for row in expected:
         row["parts"], row["also"] = [list(part) for part in row["parts"]], list(row["also"])
     extra = ("id", "shot", "duration_s")
@@ -75,7 +75,7 @@ def test_a_search_answers_what_the_archive_finds(
         (about,) = archive.rows("SELECT duration_s FROM videos WHERE id = ?", row["id"])
         assert row["duration_s"] == about[0]
         assert ask(server, f"/thumb/{row['shot']}.jpg").body == archive.picture(
-            next(match for match in found if match.start_s == row["start_s"] and match.video == row["video"])
+            next(match for match in result if match.start_s == row["start_s"] and match.video == row["video"])
         )
 
 
@@ -86,17 +86,17 @@ def test_more_like_a_shot(server: Server) -> None:
     assert ask(server, "/api/search?like=999").status == 404
 
 
-def test_a_video_has_shots_and_words(server: Server) -> None:
+def test_video_facts(server: Server) -> None:
     about = ask(server, "/api/video/2").json
     assert Path(about["video"]).name == "the sea.mp4"
     assert about["duration_s"] == pytest.approx(6)
     assert about["shots"][0]["start_s"] == 0
-    assert [one["text"] for one in about["said"]] == ["Blue <b>blue</b>.", "Green yellow."]
+    assert [item["text"] for item in about["said"]] == ["Blue <b>blue</b>.", "Green yellow."]
     assert about["summary"] == [{"start_s": 1, "end_s": 2}, {"start_s": 4, "end_s": 5}]
     assert ask(server, "/api/video/1").json["summary"] == []
     seen = ask(server, "/api/archive").json
     assert (seen["videos"], seen["spoken"]) == (2, 1)
-    assert [each["id"] for each in seen["latest"]] == [2, 1]
+    assert [entry["id"] for entry in seen["latest"]] == [2, 1]
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_video_has_shots_and_words(server: Server) -> None:
         *("q=red&in=said&and=blue", "&".join(f"q={number}" for number in range(200))),
     ],
 )
-def test_bad_parameters_are_refused_in_one_line(server: Server, query: str) -> None:
+def test_bad_parameters(server: Server, query: str) -> None:
     answer = ask(server, f"/api/search?{query}")
     assert answer.status == 400
     assert list(answer.json) == ["error"]
@@ -118,11 +118,11 @@ def test_bad_parameters_are_refused_in_one_line(server: Server, query: str) -> N
 @pytest.mark.parametrize(
     "path", ["/nothing", "/video/9", "/api/video/9", "/thumb/999.jpg", "/video/", "/video/x"]
 )
-def test_what_is_not_there_is_not_found(server: Server, path: str) -> None:
+def test_missing_paths(server: Server, path: str) -> None:
     assert ask(server, path).status == 404
 
 
-def test_a_path_in_the_address_opens_nothing(server: Server, folder: Path) -> None:
+def test_path_traversal(server: Server, folder: Path) -> None:
     (folder / "secret.mp4").write_bytes(b"secret")
     for base in ("/video/", "/thumb/", "/page.css/", "/templates/", "/"):
         for path in (
@@ -145,7 +145,7 @@ ENDS = st.one_of(st.just(""), st.integers(0, 40_000).map(str), st.just("9" * 18)
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(first=ENDS, last=ENDS, unit=st.sampled_from(["bytes=", "Bytes=", "bytes= "]))
-def test_ranges_are_slices_of_the_file(server: Server, first: str, last: str, unit: str) -> None:
+def test_ranges_of_a_file(server: Server, first: str, last: str, unit: str) -> None:
     content = bytes_of(server, 1)
     answer = ask(server, "/video/1", Range=f"{unit}{first}-{last}")
     size = len(content)
@@ -164,7 +164,7 @@ def test_ranges_are_slices_of_the_file(server: Server, first: str, last: str, un
 
 
 @given(st.text(max_size=30), st.integers(0, 100))
-def test_whatever_a_range_says_it_lies_in_the_file(text: str, size: int) -> None:
+def test_parse_range_bounds(text: str, size: int) -> None:
     for header in (text, f"bytes={text}"):
         try:
             span = parse_range(header, size)
@@ -174,7 +174,7 @@ def test_whatever_a_range_says_it_lies_in_the_file(text: str, size: int) -> None
 
 
 @pytest.mark.parametrize("header", ["bytes=0-1,4-5", "bytes=a-b", "pages=0-1", "bytes=5-2", "bytes=-", "0-1"])
-def test_malformed_ranges_count_for_nothing(server: Server, header: str) -> None:
+def test_malformed_ranges(server: Server, header: str) -> None:
     assert ask(server, "/video/1", Range=header).status == 200
 
 
@@ -192,13 +192,13 @@ def test_parts_are_of_one_version(server: Server) -> None:
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "192.168.0.7:{port}"]
 )
-def test_other_names_of_the_server_are_refused(server: Server, host: str) -> None:
+def test_foreign_host_headers(server: Server, host: str) -> None:
     answer = ask(server, "/api/archive", Host=host.format(port=server.server_port))
     assert answer.status == 403
     assert list(answer.json) == ["error"]
 
 
-def test_a_request_with_two_names_or_none_is_refused(server: Server) -> None:
+def test_host_headers_per_request(server: Server) -> None:
     name = f"Host: 127.0.0.1:{server.server_port}\r\n"
     for hosts, status in (
         (name, b"200"),
@@ -211,10 +211,10 @@ def test_a_request_with_two_names_or_none_is_refused(server: Server) -> None:
             assert connection.makefile("rb").readline().split()[1] == status, hosts
 
 
-def test_pages_of_other_sites_are_refused(server: Server) -> None:
-    own = f"http://127.0.0.1:{server.server_port}"
-    assert ask(server, "/api/archive", Origin=own).status == 200
-    for origin in ("http://evil.example", "null", own + "0", own.replace("http", "https")):
+def test_foreign_origins(server: Server) -> None:
+    values = f"http://127.0.0.1:{server.server_port}"
+    assert ask(server, "/api/archive", Origin=values).status == 200
+    for origin in ("http://evil.example", "null", values + "0", values.replace("http", "https")):
         assert ask(server, "/api/archive", Origin=origin).status == 403
         assert ask(server, "/api/clip", "POST", {"moments": []}, Origin=origin).status == 403
     for site in ("cross-site", "same-site"):
@@ -232,7 +232,7 @@ def test_pages_of_other_sites_are_refused(server: Server) -> None:
         assert ask(server, "/api/archive", Host=f"{odd}:{server.server_port}").status == 403
 
 
-def test_what_a_form_of_another_site_can_send_is_refused(server: Server) -> None:
+def test_foreign_forms(server: Server) -> None:
     body = {"moments": [{"id": 1, "start_s": 0, "end_s": 1}]}
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
         assert ask(server, "/api/clip", "POST", body, Content_Type=kind).status == 400
@@ -242,7 +242,7 @@ def test_what_a_form_of_another_site_can_send_is_refused(server: Server) -> None
         assert ask(server, "/api/archive", method).status == 501
 
 
-def test_a_token_opens_the_page_once_and_leaves_a_cookie(server: Server, folder: Path) -> None:
+def test_token_and_cookie(server: Server, folder: Path) -> None:
     with serving(folder / "a.vidsum", token="söcret +&") as guarded:
         token = quote("söcret +&")
         assert guarded.url.endswith(f"/?token={token}")
@@ -253,15 +253,15 @@ def test_a_token_opens_the_page_once_and_leaves_a_cookie(server: Server, folder:
         assert (opened.status, opened.headers["Location"]) == (303, "/")
         cookie = opened.headers["Set-Cookie"]
         assert {"HttpOnly", "SameSite=Lax"} <= set(cookie.split("; "))
-        kept = cookie.split(";")[0]
-        assert "cret" not in kept
+        stored = cookie.split(";")[0]
+        assert "cret" not in stored
         for path in ("/", "/api/archive", "/video/1"):
-            assert ask(guarded, path, Cookie=f"other=1; {kept}").status == 200
-            assert ask(guarded, path, Cookie=kept[:-1]).status == 403
+            assert ask(guarded, path, Cookie=f"other=1; {stored}").status == 200
+            assert ask(guarded, path, Cookie=stored[:-1]).status == 403
         assert ask(guarded, f"/api/archive?token={token}").status == 200
 
 
-def test_other_machines_need_a_token(server: Server, folder: Path) -> None:
+def test_token_of_open_server(server: Server, folder: Path) -> None:
     assert "token" not in server.url
     with serving(folder / "a.vidsum", host="0.0.0.0") as open_to_all:
         assert ask(open_to_all, "/api/archive").status == 403
@@ -311,15 +311,17 @@ def test_fifty_clients_at_once(server: Server) -> None:
     expected = ask(server, "/api/search?q=blue").body
 
     def look(number: int) -> bool:
-        found = ask(server, "/api/search?q=blue").body == expected
+        result = ask(server, "/api/search?q=blue").body == expected
         part = ask(server, "/video/1", Range=f"bytes={number}-{number + 999}").body
-        return found and part == content[number : number + 1000] and ask(server, "/api/video/2").status == 200
+        return (
+            result and part == content[number : number + 1000] and ask(server, "/api/video/2").status == 200
+        )
 
     with ThreadPoolExecutor(50) as clients:
         assert all(clients.map(look, range(50)))
 
 
-def test_a_client_that_goes_away_harms_nobody(server: Server, capfd: pytest.CaptureFixture[str]) -> None:
+def test_client_resets(server: Server, capfd: pytest.CaptureFixture[str]) -> None:
     for sent in (
         b"",
         b"GET /video/1 HTTP/1.1\r\n",
@@ -340,18 +342,18 @@ def durations(content: bytes) -> float:
 
 
 def test_moments_are_saved_as_clips(server: Server) -> None:
-    one, other = {"id": 1, "start_s": 2, "end_s": 4}, {"id": 2, "start_s": 0, "end_s": 3.5}
-    clip = ask(server, "/api/clip", "POST", {"moments": [one]})
+    item, other = {"id": 1, "start_s": 2, "end_s": 4}, {"id": 2, "start_s": 0, "end_s": 3.5}
+    clip = ask(server, "/api/clip", "POST", {"moments": [item]})
     assert (clip.status, clip.headers["Content-Type"]) == (200, "video/mp4")
     assert clip.headers["Content-Disposition"] == "attachment; filename*=UTF-8''01_film.mp4"
     assert durations(clip.body) == pytest.approx(2, abs=0.1)
-    several = ask(server, "/api/clip", "POST", {"moments": [one, other]})
+    several = ask(server, "/api/clip", "POST", {"moments": [item, other]})
     with zipfile.ZipFile(io.BytesIO(several.body)) as folder:
         assert folder.namelist() == ["01_film.mp4", "02_the sea.mp4"]
         assert durations(folder.read("02_the sea.mp4")) == pytest.approx(3.5, abs=0.1)
 
 
-def test_moments_are_saved_as_one_timeline(server: Server) -> None:
+def test_save_timeline(server: Server) -> None:
     otio = pytest.importorskip("opentimelineio")
     moments = [{"id": 2, "start_s": 1, "end_s": 3}, {"id": 1, "start_s": 0, "end_s": 2}]
     answer = ask(server, "/api/timeline", "POST", {"moments": moments, "format": "otio", "query": "blue"})
@@ -390,7 +392,7 @@ def test_moments_are_saved_as_one_timeline(server: Server) -> None:
         {"moments": [{"id": 1, "start_s": 0, "end_s": 1}] * 201},
     ],
 )
-def test_what_cannot_be_saved_is_refused_in_one_line(server: Server, body: Any) -> None:
+def test_save_errors(server: Server, body: Any) -> None:
     for path in ("/api/clip", "/api/timeline"):
         answer = ask(server, path, "POST", body)
         assert answer.status == 400
@@ -398,12 +400,12 @@ def test_what_cannot_be_saved_is_refused_in_one_line(server: Server, body: Any) 
 
 
 @pytest.mark.parametrize("format", ["srt", "exe", "../../x", None, ""])
-def test_formats_that_are_none_are_refused(server: Server, format: str | None) -> None:
+def test_timeline_format_errors(server: Server, format: str | None) -> None:
     moments = [{"id": 1, "start_s": 0, "end_s": 1}]
     assert ask(server, "/api/timeline", "POST", {"moments": moments, "format": format}).status == 400
 
 
-def test_a_port_that_is_taken_and_a_missing_archive(server: Server, folder: Path) -> None:
+def test_server_errors(server: Server, folder: Path) -> None:
     with pytest.raises(UsageError, match="in use") as taken:
         Server(folder / "a.vidsum", "127.0.0.1", server.server_port)
     assert "--port" in (taken.value.hint or "")

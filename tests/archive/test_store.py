@@ -32,22 +32,22 @@ def insert(connection: sqlite3.Connection, name: str, size: int = 10) -> None:
     connection.execute("INSERT INTO spaces (made_from, axes) VALUES (?, ?)", (name, b"\0" * size))
 
 
-def test_a_new_archive_says_what_it_is(file: Path) -> None:
+def test_new_archive(file: Path) -> None:
     connection = sqlite3.connect(file)
     assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
     assert connection.execute("PRAGMA user_version").fetchone() == (len(store._MIGRATIONS),)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     connection.close()
-    assert [each.name for each in file.parent.iterdir()] == ["a.vidsum"]
+    assert [entry.name for entry in file.parent.iterdir()] == ["a.vidsum"]
 
 
-def test_a_missing_archive_names_the_command_that_makes_one(tmp_path: Path) -> None:
+def test_missing_archive(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such archive") as raised:
         connect(tmp_path / "none.vidsum", create=False)
     assert "vidsum index" in str(raised.value.hint)
 
 
-def test_a_file_of_a_newer_vidsum_stays_as_it_is(file: Path) -> None:
+def test_newer_archive(file: Path) -> None:
     connection = sqlite3.connect(file)
     connection.execute("PRAGMA user_version = 99")
     connection.close()
@@ -58,7 +58,7 @@ def test_a_file_of_a_newer_vidsum_stays_as_it_is(file: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"hello, not a database" * 99, b"SQLite format 3\0" + b"\xff" * 4000])
-def test_a_file_that_is_no_archive_stays_as_it_is(tmp_path: Path, content: bytes) -> None:
+def test_not_an_archive(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.vidsum"
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"not an archive|is damaged"):
@@ -66,7 +66,7 @@ def test_a_file_that_is_no_archive_stays_as_it_is(tmp_path: Path, content: bytes
     assert path.read_bytes() == content
 
 
-def test_the_database_of_another_program_is_refused(tmp_path: Path) -> None:
+def test_database_of_another_program(tmp_path: Path) -> None:
     path = tmp_path / "other.db"
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version = 1")
@@ -80,7 +80,7 @@ def test_the_database_of_another_program_is_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_an_empty_file_becomes_an_archive_when_it_is_to_be_written(tmp_path: Path) -> None:
+def test_empty_file(tmp_path: Path) -> None:
     path = tmp_path / "a.vidsum"
     path.touch()
     with pytest.raises(InputError, match="no such archive"):
@@ -96,7 +96,7 @@ def test_a_folder_is_no_archive(tmp_path: Path) -> None:
             connect(tmp_path, create=create)
 
 
-def test_an_older_archive_is_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_older_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.vidsum"
     with monkeypatch.context() as context:
         context.setattr(store, "_MIGRATIONS", store._MIGRATIONS[:1])
@@ -110,7 +110,7 @@ def test_an_older_archive_is_brought_up_to_date(tmp_path: Path, monkeypatch: pyt
     connection.close()
 
 
-def test_a_damaged_file_is_told_in_one_line(file: Path) -> None:
+def test_damaged_archive(file: Path) -> None:
     connection = connect(file, create=False)
     for number in range(200):
         insert(connection, str(number), 500)
@@ -125,22 +125,22 @@ def test_a_damaged_file_is_told_in_one_line(file: Path) -> None:
     connection.close()
 
 
-def test_an_archive_that_is_written_elsewhere_is_told(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_locked_archive(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "_WAIT_S", 0.05)
-    one, other = connect(file, create=False), connect(file, create=False)
-    with one.transaction():
-        insert(one, "first")
+    item, other = connect(file, create=False), connect(file, create=False)
+    with item.transaction():
+        insert(item, "first")
         assert other.execute("SELECT count(*) FROM spaces").fetchone() == (0,)  # readers go on
         with pytest.raises(OutputError, match="another process"), faults(file), other.transaction():
             pass
     with other.transaction():
         insert(other, "second")
-    one.close()
+    item.close()
     other.close()
     assert spaces(file) == 2
 
 
-def test_a_full_disk_costs_the_transaction_only(file: Path) -> None:
+def test_full_disk(file: Path) -> None:
     connection = connect(file, create=False)
     with connection.transaction():
         insert(connection, "kept")
@@ -157,7 +157,7 @@ def test_a_full_disk_costs_the_transaction_only(file: Path) -> None:
     assert spaces(file) == 1
 
 
-def test_a_process_that_is_killed_leaves_whole_transactions(file: Path) -> None:
+def test_killed_writer(file: Path) -> None:
     process = get_context("fork").Process(target=_die_in_the_middle, args=(file,))
     process.start()
     process.join()
@@ -194,7 +194,7 @@ def test_read_only_archive_with_log(file: Path, monkeypatch: pytest.MonkeyPatch)
     assert "copy a.vidsum" in str(raised.value.hint)
 
 
-def test_a_schema_that_no_vidsum_wrote_is_damage(file: Path) -> None:
+def test_unknown_schema(file: Path) -> None:
     connection = sqlite3.connect(file)
     connection.execute("PRAGMA user_version = -3")
     connection.close()
@@ -202,7 +202,7 @@ def test_a_schema_that_no_vidsum_wrote_is_damage(file: Path) -> None:
         connect(file, create=True)
 
 
-def test_a_flipped_byte_is_at_most_one_line(file: Path, tmp_path: Path) -> None:
+def test_flipped_bytes(file: Path, tmp_path: Path) -> None:
     whole = file.read_bytes()
     schema = whole.index(b"CREATE")
     places = [*range(110), *range(schema - 2000, schema + 2000, 7)]

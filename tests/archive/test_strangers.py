@@ -54,7 +54,7 @@ def name_file(archive: Archive, path: Path, *, knows_all: bool) -> None:
     archive._connection.execute("UPDATE videos SET sha256 = ? WHERE id = 1", (sha256,))
 
 
-def test_no_file_is_sent_but_the_video_that_was_indexed(place: str, tmp_path: Path) -> None:
+def test_only_indexed_files_are_sent(place: str, tmp_path: Path) -> None:
     warnings = list[str]()
     with Archive(place) as archive:
         archive.add(film(tmp_path / "film.mp4"))
@@ -81,7 +81,7 @@ def test_no_file_is_sent_but_the_video_that_was_indexed(place: str, tmp_path: Pa
         served.server_close()
 
 
-def test_a_video_with_another_time_is_hashed_once(place: str, tmp_path: Path, monkeypatch: Any) -> None:
+def test_hash_of_touched_video(place: str, tmp_path: Path, monkeypatch: Any) -> None:
     hashed, digest = list[object](), answers.file_digest
     monkeypatch.setattr(answers, "file_digest", lambda *values: hashed.append(1) or digest(*values))
     video = film(tmp_path / "film.mp4")
@@ -96,7 +96,7 @@ def test_a_video_with_another_time_is_hashed_once(place: str, tmp_path: Path, mo
             assert len(hashed) == times
 
 
-def test_a_copy_of_a_url_that_is_gone_is_told(archive: Archive, own_home: Path) -> None:
+def test_missing_copy_of_url(archive: Archive, own_home: Path) -> None:
     video = film(own_home / "videos" / "0123456789abcdef" / "film.mp4")
     archive.add(video)
     (match,) = archive.search("red", 1)
@@ -153,7 +153,7 @@ def test_a_body_is_no_request(server: Server, headers: str, statuses: list[int])
     assert len(answers_to(server, post, headers, "\r\n", LAST)) == 1
 
 
-def test_an_answer_is_one_packet_and_waits_for_none(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_in_one_packet(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     packets, write = list[int](), socketserver._SocketWriter.write  # type: ignore[attr-defined]
 
     def counted(stream: Any, content: bytes) -> int:
@@ -195,7 +195,7 @@ def test_half_requests_time_out(server: Server, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs ulimit")
-def test_four_hundred_half_requests_and_few_descriptors(tmp_path: Path) -> None:
+def test_four_hundred_half_requests(tmp_path: Path) -> None:
     with Archive(tmp_path / "a.vidsum") as archive:
         assert archive.videos() == []
     words = [sys.executable, "-m", "vidsum", "serve", "--port", "0", "--archive", tmp_path / "a.vidsum"]

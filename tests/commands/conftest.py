@@ -49,9 +49,9 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         mean = cells.mean(axis=(2, 4)).reshape(len(clips), 48).astype(np.float32)
         return np.tile(mean, 75)[:, :width].copy()  # over and over
 
-    def extractor(how: Extraction) -> Extractor:
-        loaded.append(how.extractor)
-        spec = describe(how.extractor, fps=how.fps)
+    def extractor(options: Extraction) -> Extractor:
+        loaded.append(options.extractor)
+        spec = describe(options.extractor, fps=options.fps)
         run = partial(colours, width=1280 + spec.inner)
         return Extractor(spec=spec, run=run, device="cpu", precision="fp32", backend="torch")
 
@@ -62,17 +62,8 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture(scope="session")
 def made_film(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Ten seconds with sound, in four shots of one colour each."""
-    colours = np.array([[200, 30, 30], [30, 200, 30], [30, 30, 200], [180, 180, 40]], np.uint8)
-
-    def paint(number: int, width: int, height: int) -> np.ndarray:
-        picture = np.empty((height, width, 3), np.uint8)
-        picture[:] = colours[min(3, number // 50)]
-        return picture
-
-    path = tmp_path_factory.mktemp("films") / "film.mp4"
-    media.make_video(path, n_frames=250, fps=25, sound=True, paint=paint)
-    return path
+    """Ten seconds with sound, in four shots of one colour."""
+    return media.make_colour_film(tmp_path_factory.mktemp("films") / "film.mp4", sound=True)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What holds for all commands: help, versions, exit codes, configuration, JSON on failure."""
+"""Rules of all commands: help, versions, exit codes, configuration, JSON on failure."""
 
 import json
 import os
@@ -59,7 +59,7 @@ def test_ambiguous_variable(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run("info")
 
 
-def test_without_stdout_and_stderr_the_work_is_done_all_the_same(film: Path, tmp_path: Path) -> None:
+def test_closed_stdout_and_stderr(film: Path, tmp_path: Path) -> None:
     command = f"{sys.executable} -m vidsum info {film} >&- 2>&-"
     assert subprocess.run(command, shell=True, check=False, cwd=ROOT).returncode == 0
 
@@ -79,7 +79,7 @@ sys.meta_path.insert(0, Missing)
 
 
 def loaded(arguments: list[str], modules: tuple[str, ...], missing: tuple[str, ...] = ()) -> str:
-    """Those of the modules that a command has imported when it ends, in a process of its own.
+    """List the modules that a command has imported when it ends, in a new process.
 
     The packages in `missing` cannot be imported there, as if they were not installed.
     """
@@ -119,7 +119,7 @@ def users_home(monkeypatch: pytest.MonkeyPatch) -> None:
         *(pytest.param(name, marks=pytest.mark.deep) for name in ("extract", "shots", "highlights", "info")),
     ],
 )
-def test_commands_do_their_default_work_without_pytorch(command: str, tmp_path: Path) -> None:
+def test_default_work_without_pytorch(command: str, tmp_path: Path) -> None:
     for name in ("efficientnet_lite0", "ridge", "vse"):
         real_weights(name)
     target = tmp_path / {"extract": "f.npz", "summarize": "s.mp4"}.get(command, "f.json")
@@ -129,7 +129,7 @@ def test_commands_do_their_default_work_without_pytorch(command: str, tmp_path: 
 
 @pytest.mark.deep
 @pytest.mark.usefixtures("loads")
-def test_results_become_timelines_and_pages_without_pytorch(run: Run, film: Path, tmp_path: Path) -> None:
+def test_pages_without_pytorch(run: Run, film: Path, tmp_path: Path) -> None:
     pytest.importorskip("opentimelineio")
     record = str(tmp_path / "film.json")
     run("summarize", film, "--device", "cpu", "-o", record)
@@ -155,7 +155,7 @@ def test_ground_without_torchvision(film: Path, tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.weights
 @pytest.mark.usefixtures("users_home")
-def test_a_second_query_needs_no_network_of_the_video(film: Path, tmp_path: Path) -> None:
+def test_second_query_loads_no_network(film: Path, tmp_path: Path) -> None:
     for name in ("efficientnet_lite0", "minilm"):
         real_weights(name)
     ask = ["ground", str(film), "--device", "cpu", "-o", str(tmp_path / "moments.json"), "--overwrite"]
@@ -164,7 +164,7 @@ def test_a_second_query_needs_no_network_of_the_video(film: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("arguments", [[], ["weights"]])
-def test_no_arguments_show_the_help_and_nothing_else(run: Run, arguments: list[str]) -> None:
+def test_help_without_arguments(run: Run, arguments: list[str]) -> None:
     ran = run(*arguments, code=2)
     assert "Usage" in ran.out + ran.err
     assert "error:" not in ran.err
@@ -174,7 +174,7 @@ WORDS = [words for words, _ in commands()]
 
 
 @pytest.mark.parametrize("words", WORDS)
-def test_the_short_help_fits_on_a_screen(run: Run, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_help_length(run: Run, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert len(run(*words.split(), "-h").out.strip().splitlines()) <= 40
 
@@ -204,7 +204,7 @@ def unwrapped(text: str) -> str:
     return " ".join(text.replace("│", " ").split())
 
 
-def test_help_refuses_words_that_are_no_commands(run: Run) -> None:
+def test_help_errors(run: Run) -> None:
     ran = run("help", "ground", "train", code=2, error="'train'")
     assert ran.out == ""
     run("help", "train", "mrnet")
@@ -235,7 +235,7 @@ def test_control_characters_in_names(run: Run, film: Path, loads: list[str], com
         assert not set(ran.out + ran.err) & set("\x1b\x9b\u202e\x07")
 
 
-def test_a_document_on_stdout_holds_no_control_characters(run: Run, film: Path, loads: list[str]) -> None:
+def test_control_characters_in_documents(run: Run, film: Path, loads: list[str]) -> None:
     odd = Path("\x9b31m\u202e\x7f.mp4")
     odd.write_bytes(film.read_bytes())
     ran = run("shots", odd, "-o", "-")
@@ -244,14 +244,14 @@ def test_a_document_on_stdout_holds_no_control_characters(run: Run, film: Path, 
 
 
 @pytest.mark.parametrize("arguments", [["n" * 300 + ".mp4"], ["FILM", "-o", "n" * 300 + ".json"]])
-def test_a_name_that_is_too_long_is_one_line(run: Run, film: Path, arguments: list[str]) -> None:
+def test_long_names(run: Run, film: Path, arguments: list[str]) -> None:
     ran = run("shots", *[str(film) if word == "FILM" else word for word in arguments], code=None)
     assert ran.code in (1, 3)
     assert "too long" in ran.err
     assert "internal" not in ran.err
 
 
-def test_a_symlink_loop_is_one_bad_input_of_a_batch(run: Run, film: Path, loads: list[str]) -> None:
+def test_symlink_loop_in_batch(run: Run, film: Path, loads: list[str]) -> None:
     Path("loop.mp4").symlink_to("loop.mp4")
     ran = run("shots", "loop.mp4", film, "--json", code=1)
     assert [line["exit_code"] for line in ran.json_lines] == [3, 0]
@@ -288,12 +288,12 @@ def test_interrupt_while_loading(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert capsys.readouterr().err == "interrupted\n"
 
 
-@pytest.mark.parametrize("how", [[], ["--json"], pytest.param(["-o", "-"], marks=pytest.mark.deep)])
-def test_file_names_need_not_be_utf8(tmp_path: Path, film: Path, how: list[str]) -> None:
+@pytest.mark.parametrize("settings", [[], ["--json"], pytest.param(["-o", "-"], marks=pytest.mark.deep)])
+def test_names_in_other_encodings(tmp_path: Path, film: Path, settings: list[str]) -> None:
     name = os.fsencode(tmp_path) + b"/caf\xe9.mp4"
     film.rename(os.fsdecode(name))
-    command = [sys.executable, "-m", "vidsum", "info" if "-o" not in how else "shots", name, *how]
-    if "-o" in how:
+    command = [sys.executable, "-m", "vidsum", "info" if "-o" not in settings else "shots", name, *settings]
+    if "-o" in settings:
         command += ["--shots", "uniform"]
     ran = subprocess.run(command, capture_output=True, cwd=ROOT, env=os.environ | {"PYTHONUTF8": "1"})
     assert (ran.returncode, ran.stderr) == (0, b"")
@@ -306,7 +306,7 @@ def test_file_names_need_not_be_utf8(tmp_path: Path, film: Path, how: list[str])
     "arguments",
     ["--version", "--help", "info --help", "weights list", "weights list --json", "info x --json"],
 )
-def test_a_stdout_that_takes_nothing_is_one_line_and_1(arguments: str) -> None:
+def test_full_stdout(arguments: str) -> None:
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-m", "vidsum", *arguments.split()]
         ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
@@ -315,7 +315,7 @@ def test_a_stdout_that_takes_nothing_is_one_line_and_1(arguments: str) -> None:
     assert "stdout" in ran.stderr
 
 
-def test_every_error_has_its_exit_code() -> None:
+def test_exit_codes() -> None:
     def below(error: type[VidsumError]) -> dict[str, int]:
         codes = {error.__name__: error.exit_code}
         for child in error.__subclasses__():

@@ -25,13 +25,13 @@ def folder(film: Path, tmp_path: Path, loads: list[str]) -> Path:
     return place
 
 
-def test_inputs_come_from_a_list_too(run: Run, folder: Path, film: Path) -> None:
+def test_inputs_from_list(run: Run, folder: Path, film: Path) -> None:
     Path("list").write_text(f"{folder}\n{film}\n")
     ran = run("shots", "--from-file", "list", "--json", "--output-dir", "out", code=1)
     assert [Path(line["input"]).name for line in ran.json_lines] == ["a.mp4", "bad.mp4", "film.mp4"]
 
 
-def test_the_summary_tells_what_became_of_each_input(run: Run, folder: Path) -> None:
+def test_summary_states(run: Run, folder: Path) -> None:
     def states(*options: object) -> dict[str, Any]:
         run("shots", folder, "-r", "--output-dir", "out", "--summary-json", "batch.json", *options, code=1)
         document = json.loads(Path("batch.json").read_text())
@@ -60,7 +60,7 @@ def test_summary_and_table_of_interrupted_run(
     assert [row["state"] for row in table()] == ["not run", "not run"]
 
 
-def test_the_last_lines_are_a_table_of_what_failed(run: Run, folder: Path) -> None:
+def test_failure_table(run: Run, folder: Path) -> None:
     *_, counts, head, row = run("shots", folder, "-r", "--output-dir", "out", code=1).out.splitlines()
     assert counts == "3 inputs: 2 done, 1 failed"
     assert head.split() == ["failed", "exit", "code", "error"]
@@ -83,7 +83,7 @@ def test_slow_step_is_reported(capsys: pytest.CaptureFixture[str], monkeypatch: 
     assert Display(quiet=True).reporter("a") is None
 
 
-def test_bars_on_a_terminal_name_the_input(
+def test_progress_bars(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
@@ -106,15 +106,6 @@ def test_documents_on_stdout(run: Run, folder: Path, command: str) -> None:
     assert [line["ok"] for line in results.json_lines] == [True, False, True]
 
 
-def test_warnings_of_a_batch_name_the_input(run: Run, folder: Path) -> None:
-    ran = run("summarize", folder, "-r", "--model", "uniform", "--copy", "--output-dir", "out", code=1)
-    warnings = [line for line in ran.err.splitlines() if line.startswith("warning: ")]
-    named = zip(("a.mp4", "below/b"), warnings, strict=True)
-    assert all(line.startswith(f"warning: {folder / name}: copied") for name, line in named)
-    alone = run("summarize", folder / "a.mp4", "--model", "uniform", "--copy")
-    assert alone.err.startswith("warning: copied segments")
-
-
 def table() -> list[dict[str, str]]:
     """The rows of table.csv by the names of their columns."""
     with Path("table.csv").open(encoding="utf-8", newline="") as file:
@@ -131,9 +122,18 @@ FACTS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_table_has_a_row_for_each_input(run: Run, folder: Path, command: str) -> None:
-    how = (command, folder, "-r", *COMMANDS[command], "--table", "table.csv", "--summary-json", "all.json")
-    run(*how, code=1)
+def test_table_rows(run: Run, folder: Path, command: str) -> None:
+    settings = (
+        command,
+        folder,
+        "-r",
+        *COMMANDS[command],
+        "--table",
+        "table.csv",
+        "--summary-json",
+        "all.json",
+    )
+    run(*settings, code=1)
     rows = table()
     assert [row["input"] for row in rows] == [str(folder / name) for name in ("a.mp4", "bad.mp4", "below/b")]
     assert [row["state"] for row in rows] == ["done", "failed", "done"]
@@ -149,10 +149,10 @@ def test_the_table_has_a_row_for_each_input(run: Run, folder: Path, command: str
         name: rows[0][name] for name in document["inputs"][0]["facts"]
     }
     if command != "info":
-        run(*how, code=1)  # the table of the last run is replaced
+        run(*settings, code=1)  # the table of the last run is replaced
         assert [row["state"] for row in table()] == ["up to date", "failed", "up to date"]
         assert table()[0]["length_s"] == rows[0]["length_s"]
-        run(*how, "--skip-existing", code=1)
+        run(*settings, "--skip-existing", code=1)
         assert [(row["state"], row["length_s"]) for row in table()] == [
             ("skipped", ""),
             ("failed", ""),
@@ -160,7 +160,7 @@ def test_the_table_has_a_row_for_each_input(run: Run, folder: Path, command: str
         ]
 
 
-def test_the_table_quotes_what_it_must_and_tells_warnings(run: Run, film: Path, loads: list[str]) -> None:
+def test_table_quoting_and_warnings(run: Run, film: Path, loads: list[str]) -> None:
     odd = Path('a, "b"\nc.mp4')
     odd.write_bytes(film.read_bytes())
     run("summarize", odd, film, "--model", "uniform", "--copy", "--table", "table.csv")
@@ -169,7 +169,7 @@ def test_the_table_quotes_what_it_must_and_tells_warnings(run: Run, film: Path, 
     assert rows[1]["warnings"].startswith("copied segments")
 
 
-def test_a_table_replaces_nothing_but_a_table(run: Run, folder: Path) -> None:
+def test_table_replaces_tables_only(run: Run, folder: Path) -> None:
     Path("table.csv").write_text("input,state,mine\n")
     ran = run("shots", folder / "a.mp4", "--table", "table.csv", code=1)
     assert (ran.out, Path("table.csv").read_text()) == ("", "input,state,mine\n")

@@ -61,7 +61,7 @@ def test_evaluate_run_of_captions(run: Run, model: str, space: str) -> None:
         ("fulltransnet", (*SIZES, "--ends")),
     ],
 )
-def test_a_model_of_captions_reads_real_video(
+def test_model_of_captions_on_video(
     run: Run, loads: list[str], film: Path, model: str, options: tuple[object, ...]
 ) -> None:
     ran = train(run, model, *options, "--split", 1)
@@ -77,13 +77,13 @@ def test_a_model_of_captions_reads_real_video(
     assert "reads features of efficientnet_lite0, not of mobilenet_v2" in ran.err
 
 
-def test_ridge_has_no_attention_to_draw(run: Run, loads: list[str], film: Path) -> None:
+def test_ridge_without_attention(run: Run, loads: list[str], film: Path) -> None:
     train(run, "ridge", "--penalty", 0.1, "--split", 0)
     ran = run("evaluate", "attention", film, "--model", "run/split_0/best.safetensors", code=2)
     assert "best.safetensors has no decoder" in ran.err
 
 
-def test_a_run_of_simulated_frames_says_by_which_networks(run: Run) -> None:
+def test_run_names_its_networks(run: Run) -> None:
     options = ("--space", "vse", "--penalty", 0.1, "--draws", 1, "--split", 0)
     train(run, "ridge", *options)
     document = json.loads(Path("run/run.json").read_text())
@@ -97,14 +97,13 @@ def test_a_run_of_simulated_frames_says_by_which_networks(run: Run) -> None:
     train(run, "ridge", *options, code=1, error="weights.vse was 0000")
 
 
-def test_a_model_without_a_decoder_is_shown_no_labels(run: Run) -> None:
+def test_paper_protocol_needs_decoder(run: Run) -> None:
     train(run, "ridge", "--penalty", 0.1)
     ran = run("evaluate", "summary", *PAIR, "--run", "run", "--protocol", "paper", code=2)
     assert "best.safetensors has no decoder to show labels to" in ran.err
 
 
-def test_a_run_is_evaluated_on_the_captions_that_it_tests_on(run: Run) -> None:
-    """Those of the second file, as published splits say."""
+def test_evaluate_second_data_set(run: Run) -> None:
     write_protocol(Path("p.npz"), ["x", "y"])
     write_captions(Path("s.json"), {"x": ["a dog"] * (90 // STRIDE), "y": ["a cat"] * (90 // STRIDE)})
     split = {
@@ -117,12 +116,6 @@ def test_a_run_is_evaluated_on_the_captions_that_it_tests_on(run: Run) -> None:
     command = ran.out.splitlines()[-1].removeprefix("evaluate it with: ")
     assert "--captions s.json --annotations p.npz --space text --run run" in command
     run(*shlex.split(command)[1:], "--seeds", 1)
-
-
-def test_a_file_that_cannot_be_read_is_3(run: Run) -> None:
-    Path("captions.json").write_text("{}")
-    train(run, "ridge", code=3, error="captions.json: holds no video")
-    run("evaluate", "summary", *PAIR, code=3, error="captions.json: holds no video")
 
 
 def test_captions_that_do_not_fit(run: Run) -> None:

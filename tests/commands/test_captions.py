@@ -29,14 +29,14 @@ def made(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`people.csv`, `good.csv` with a sentence of each item, and `flat.csv` with one for all."""
     monkeypatch.setattr("vidsum.lab.evaluation.captions.embed_sentences", embed)
     monkeypatch.setattr("vidsum.lab.evaluation.captions._DRAWS", 40)
-    rows = [f"{name},{text}" for name, own in SENTENCES.items() for text in own]
+    rows = [f"{name},{text}" for name, values in SENTENCES.items() for text in values]
     Path("people.csv").write_text("\n".join(["image,caption", *rows]))
-    good = [f"{name},{own[0]}" for name, own in SENTENCES.items()]
+    good = [f"{name},{values[0]}" for name, values in SENTENCES.items()]
     Path("good.csv").write_text("\n".join(["id,caption", *good]))
     Path("flat.csv").write_text("\n".join(["id,caption", *(f"{name},a man" for name in SENTENCES)]))
 
 
-def test_a_report_tells_good_captions_from_others(run: Run) -> None:
+def test_report_ranks_captions(run: Run) -> None:
     ran = run("evaluate", "captions", "good.csv", "flat.csv", "--data", "people.csv", "-o", "report.json")
     assert ran.err == ""
     assert ran.out.splitlines()[0] == "people.csv: 40 captions against 80 sentences of people, times 100"
@@ -54,7 +54,7 @@ def test_a_report_tells_good_captions_from_others(run: Run) -> None:
     assert "(unchanged)" in again.out
 
 
-def test_chosen_measures_and_windows_of_neighbours(run: Run) -> None:
+def test_chosen_metrics(run: Run) -> None:
     metrics = ("--metric", "rouge-l", "--metric", "r@1/4")
     ran = run("evaluate", "captions", "good.csv", "--data", "people.csv", *metrics, "-o", "-")
     good, others, _ = (row["measures"] for row in ran.json["rows"])
@@ -65,7 +65,7 @@ def test_chosen_measures_and_windows_of_neighbours(run: Run) -> None:
     assert ran.err.splitlines()[0] == "error: no video has 50 moments with captions"
 
 
-def test_moments_are_drawn_by_video_and_looked_for_in_time(run: Run) -> None:
+def test_metrics_of_moments(run: Run) -> None:
     texts = [f"the {word}" for word in WORDS]
     times = [[2 * number, 2 * number + 1] for number in range(10)]
     films = {f"film{n}": {"duration": 30, "timestamps": times, "sentences": texts} for n in range(3)}
@@ -85,14 +85,14 @@ def test_moments_are_drawn_by_video_and_looked_for_in_time(run: Run) -> None:
     assert said["measures"]["R@1/8 (minilm)"] == {"value": 1, "low": 1, "high": 1}
 
 
-def test_one_caption_is_counted_as_one(run: Run) -> None:
+def test_single_caption(run: Run) -> None:
     Path("people.csv").write_text("image,caption\na.jpg,a dog runs\n")
     Path("mine.csv").write_text("image,caption\na.jpg,a dog\n")
     ran = run("evaluate", "captions", "mine.csv", "--data", "people.csv")
     assert ran.out.startswith("people.csv: 1 caption against 1 sentence of people, times 100\n")
 
 
-def test_captions_without_words_count_for_nothing(run: Run) -> None:
+def test_captions_without_words(run: Run) -> None:
     rows = Path("good.csv").read_text().splitlines()
     Path("good.csv").write_text("\n".join([*rows[:-1], "39.jpg,..."]))
     ran = run("evaluate", "captions", "good.csv", "--data", "people.csv", "--metric", "bleu")

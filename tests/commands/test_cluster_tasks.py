@@ -1,4 +1,4 @@
-"""What is handed to a cluster, and how its results come back; Ray itself is in test_cluster."""
+"""Tasks of a cluster and their results; Ray itself is in test_cluster."""
 
 import os
 import pickle
@@ -73,14 +73,14 @@ def go_through(address: str = "local", device: str = "cpu") -> tuple[list[str], 
     return paths, done
 
 
-def test_a_long_input_holds_up_its_successors_and_nothing_else(ray: StubRay) -> None:
+def test_results_in_order_of_inputs(ray: StubRay) -> None:
     ray.finishes = lambda under_way: under_way[1] if len(under_way) > 1 else under_way[0]  # 0 is the last
     assert go_through() == (PATHS, [*range(1, 30), 0])
     ray.finishes = max
     assert go_through() == (PATHS, [*reversed(range(30))])
 
 
-def test_a_batch_may_be_left_in_the_middle(ray: StubRay, capsys: pytest.CaptureFixture[str]) -> None:
+def test_batch_left_early(ray: StubRay, capsys: pytest.CaptureFixture[str]) -> None:
     results = on_cluster(queue([]), "local", "cpu")
     assert next(results).input == "0.mp4"
     stdout = sys.stdout
@@ -89,7 +89,7 @@ def test_a_batch_may_be_left_in_the_middle(ray: StubRay, capsys: pytest.CaptureF
     assert "(raylet)" in capsys.readouterr().err
 
 
-def test_only_what_a_task_needs_is_sent(ray: StubRay, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_payload_of_tasks(ray: StubRay, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_HOME", "/weights")
     monkeypatch.setenv("SECRET_KEY", "k3y")
     go_through()
@@ -125,14 +125,14 @@ def test_stdout_has_results_only(run: Run, film: Path, ray: StubRay) -> None:
     assert ran.err.splitlines()[0] == "Ray has begun"
 
 
-def test_what_threads_and_started_processes_print_goes_to_stderr() -> None:
+def test_redirected_stdout() -> None:
     environment = {"PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONIOENCODING": "utf-8"}
     ran = subprocess.run([sys.executable, "-c", PRINTING], capture_output=True, env=environment, check=True)
     assert ran.stdout.decode().split("\n") == ["before", "result é", "after", ""]
     assert ran.stderr.decode().split() == ["noise"] * 6
 
 
-def test_a_local_cluster_is_for_this_process_alone(ray: StubRay) -> None:
+def test_local_cluster_token(ray: StubRay) -> None:
     go_through()
     assert ray.settings["include_dashboard"] is False
     assert not Path(ray.settings["_temp_dir"]).exists()
@@ -143,7 +143,7 @@ def test_a_local_cluster_is_for_this_process_alone(ray: StubRay) -> None:
     assert os.environ["RAY_AUTH_TOKEN"] != first
 
 
-def test_a_cluster_that_runs_keeps_its_own_rules(ray: StubRay) -> None:
+def test_token_of_running_cluster(ray: StubRay) -> None:
     go_through(address="auto")
     assert os.environ["RAY_AUTH_TOKEN"] == os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] == "as it was"
     assert ray.settings["address"] == "auto"
@@ -160,13 +160,13 @@ def test_cluster_option_errors(run: Run, ray: StubRay, words: list[str], expecte
     run("shots", "a.mp4", *words, code=2, error=expected)
 
 
-def test_a_ray_that_would_listen_outside_is_not_started(run: Run, ray: StubRay) -> None:
+def test_public_ray_is_refused(run: Run, ray: StubRay) -> None:
     ray.host = "192.0.2.2"
     run("info", "a.mp4", "--ray", "local", code=2, error="would listen on 192.0.2.2")
     assert ray.settings == {}
 
 
-def test_what_installs_ray_is_named_for_this_python(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ray_is_not_installed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     stub_ray.install(monkeypatch)
     monkeypatch.setitem(sys.modules, "ray", None)  # type: ignore[arg-type]
     run("info", "a.mp4", "--ray", "auto", code=2, error="-m pip install 'vidsum[ray]'")

@@ -43,12 +43,12 @@ def colours(loads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
 
     def encode(texts: Sequence[str]) -> FloatArray:
         named = [[COLOURS[word] for word in text.lower().split() if word in COLOURS] for text in texts]
-        return unit_rows(np.array([(found or [(1, 1, 1)])[0] for found in named], np.float32))
+        return unit_rows(np.array([(result or [(1, 1, 1)])[0] for result in named], np.float32))
 
     encoder = SimpleNamespace(encode=encode)
     monkeypatch.setattr(writers, "load_text_encoder", lambda name: encoder)
     monkeypatch.setattr(description, "mapped_rows", lambda features: unit_rows(features.array[:, :3]))
-    monkeypatch.setattr(description, "extractions_for", lambda space, how: (how,))  # no class scores
+    monkeypatch.setattr(description, "extractions_for", lambda space, options: (options,))  # no class scores
     monkeypatch.setattr(writers, "NEAREST", 1)
     monkeypatch.setattr(writers, "SHORT_LIST_CONFIDENCE", (5.0, 0.0, -5.0))
     # the shipped model reads no colours
@@ -68,12 +68,12 @@ def use_speech(monkeypatch: pytest.MonkeyPatch, *spans_s: tuple[float, float]) -
 
 
 def said(document: str = "film_descriptions.json") -> list[tuple[float, float, str]]:
-    found = json.loads(Path(document).read_text())
-    check_schema(found, "descriptions")
-    return [(one["start_s"], one["end_s"], one["text"]) for one in found["descriptions"]]
+    result = json.loads(Path(document).read_text())
+    check_schema(result, "descriptions")
+    return [(item["start_s"], item["end_s"], item["text"]) for item in result["descriptions"]]
 
 
-def test_each_shot_gets_its_sentence(run: Run, film: Path) -> None:
+def test_describe_shots(run: Run, film: Path) -> None:
     ran = run("describe", film, *HOW)
     assert said() == [(0, 2, TEXTS[0]), (2, 4, TEXTS[1]), (4, 6, TEXTS[2]), (6, 10, TEXTS[3])]
     cues = Path("film_descriptions.vtt").read_text()
@@ -91,7 +91,7 @@ def test_each_shot_gets_its_sentence(run: Run, film: Path) -> None:
     assert loaded.at(11) is None
 
 
-def test_a_long_list_keeps_its_numbers_to_the_right(capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_table_alignment(capsys: pytest.CaptureFixture[str]) -> None:
     table = text_table((number, number + 1, 0.95 if number else 1.0, "a dog") for number in range(30))
     assert table is not None
     print_table(table, sys.stdout)
@@ -100,7 +100,7 @@ def test_a_long_list_keeps_its_numbers_to_the_right(capsys: pytest.CaptureFixtur
     assert last.strip().startswith("... and ")
 
 
-def test_nothing_is_said_that_is_not_sure(run: Run, film: Path) -> None:
+def test_describe_min_sure(run: Run, film: Path) -> None:
     ran = run("describe", film, *HOW, "--min-sure", "0.9", "--json")
     assert said() == []
     assert ran.json["data"]["unsure"] == 4
@@ -109,7 +109,7 @@ def test_nothing_is_said_that_is_not_sure(run: Run, film: Path) -> None:
     assert "lower --min-sure, or choose another --writer" in ran.out, ran.err
 
 
-def test_up_to_date_and_other_options(run: Run, film: Path) -> None:
+def test_describe_up_to_date(run: Run, film: Path) -> None:
     run("describe", film, *HOW)
     assert "unchanged" in run("describe", film, *HOW).out
     other = run("describe", film, *HOW, "--every", "5s")
@@ -129,12 +129,14 @@ def test_the_captioner_writes(run: Run, film: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(description, "written", write)
     data = run("describe", film, "--writer", "write", "--device", "cpu", "-o", "-").json
     assert data["writer"] == "write"
-    assert [one["text"] for one in data["descriptions"]] == [f"Shot {number}." for number in range(shots[0])]
+    assert [item["text"] for item in data["descriptions"]] == [
+        f"Shot {number}." for number in range(shots[0])
+    ]
     settings = data["provenance"]["descriptions"]
     assert settings["writer_sha256"] == checkpoints.sha256_of("captioner")
 
 
-def test_descriptions_keep_to_the_pauses(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_describe_in_gaps(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_speech(monkeypatch, (1.0, 3.0), (8.0, 10.0))
     run("describe", film, *HOW, "--in-gaps")
     document = json.loads(Path("film_descriptions.json").read_text())
@@ -144,19 +146,19 @@ def test_descriptions_keep_to_the_pauses(run: Run, film: Path, monkeypatch: pyte
     assert all(3.3 <= start < end <= 7.7 for start, end, _ in spoken)
 
 
-def test_only_speech_leaves_no_pause(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_describe_without_gaps(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_speech(monkeypatch, (0.0, 10.0))
     run("describe", film, *HOW, "--in-gaps", error="no pause")
     assert said() == []
 
 
-def test_a_film_without_sound_is_one_pause(run: Run) -> None:
+def test_describe_without_sound(run: Run) -> None:
     media.make_video(Path("mute.mp4"), n_frames=50)
     run("describe", "mute.mp4", *HOW, "--in-gaps", "--min-sure", "0")
     assert json.loads(Path("mute_descriptions.json").read_text())["gaps"] == [[0, 2]]
 
 
-def test_what_is_spoken_is_a_second_track(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_describe_speaks_track(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_speech(monkeypatch, (4.5, 6.5))
     Path("beeper.py").write_text(BEEPER)
     before = film.read_bytes()
@@ -214,7 +216,7 @@ def test_describe_corrected_texts(run: Run, film: Path, monkeypatch: pytest.Monk
     run("describe", film, "--texts", "film_descriptions.srt", code=2, error="over the file of --texts")
 
 
-def test_a_report_shows_the_sentences_under_the_pictures(run: Run, film: Path) -> None:
+def test_report_shows_descriptions(run: Run, film: Path) -> None:
     run("describe", film, *HOW)
     run("shots", film, "--device", "cpu", "--report")
     page = Path("film_shots.html").read_text()

@@ -33,14 +33,14 @@ def moment_models(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         save_untrained(Path(f"{name}.safetensors"), "qd-detr", reads, **sizes, mask=mask)
 
 
-def test_the_default_is_the_fulltransnet_that_ships(run: Run, film: Path, loads: list[str]) -> None:
+def test_attention_default_model(run: Run, film: Path, loads: list[str]) -> None:
     ran = run(*ATTENTION, film, "--json")
     assert Path("film_attention.png").read_bytes().startswith(b"\x89PNG")
     assert ran.json["data"]["attention"] == "film_attention.png"
     assert {"model_sha256", "map_sha256"} <= ran.json["data"].keys()
 
 
-def test_one_head_or_all_have_files_of_their_own(run: Run, film: Path, model: Path) -> None:
+def test_attention_parts(run: Run, film: Path, model: Path) -> None:
     for part in ("mean", "1.0", "all"):
         run(*ATTENTION, film, "--model", model, "--plot-format", "svg", "--part", part)
     images = {name: Path(f"film_attention{name}.svg").read_text() for name in ("", "_1.0", "_all")}
@@ -49,7 +49,7 @@ def test_one_head_or_all_have_files_of_their_own(run: Run, film: Path, model: Pa
     assert images["_all"].count("<image ") == 3 * 2 * 2
 
 
-def test_only_figures_of_vidsum_are_replaced(run: Run, film: Path, model: Path) -> None:
+def test_attention_overwrite(run: Run, film: Path, model: Path) -> None:
     draw = (*ATTENTION, film, "--model", model)
     run(*draw)
     Path("film_attention.png").write_text("mine")

@@ -41,13 +41,13 @@ def mine() -> Path:
     )
 
 
-def test_figures_are_shown_in_per_cent(run: Run, data: Path, mine: Path) -> None:
+def test_evaluate_highlights_table(run: Run, data: Path, mine: Path) -> None:
     ran = run("evaluate", "highlights", mine, data, "--seeds", 2)
     title, head, *lines, about = ran.out.splitlines()
     assert title == "val.jsonl: 2 queries of 2 videos, per cent"
     assert head.split() == ["measure", "mine", "random", "whole", "video"]
-    shown = {line.rsplit(maxsplit=3)[0]: line.rsplit(maxsplit=3)[1] for line in lines}
-    assert shown == {
+    displayed = {line.rsplit(maxsplit=3)[0]: line.rsplit(maxsplit=3)[1] for line in lines}
+    assert displayed == {
         "R1 .3": "100.00", "R1 .5": "100.00", "R1 .7": "100.00", "mIoU": "100.00",
         "mAP .5": "75.00", "mAP .75": "75.00", "mAP": "75.00",
         "mAP short": "50.00", "mAP long": "100.00",
@@ -56,7 +56,7 @@ def test_figures_are_shown_in_per_cent(run: Run, data: Path, mine: Path) -> None
         "HL mAP VeryGood": "38.17", "HL HIT@1 VeryGood": "100.00",
     }  # fmt: skip
     annotators = [1 / 2 + 1 / 75, 1 / 2 + 3 / 150, 1, 1]  # of the first query: its best clip, then all others
-    assert shown["HL mAP Fair"] == f"{100 * sum(annotators) / 4:.2f}"
+    assert displayed["HL mAP Fair"] == f"{100 * sum(annotators) / 4:.2f}"
     assert "2 draws" in about
 
 
@@ -80,7 +80,7 @@ def test_partial_submission(run: Run, data: Path, mine: Path, part: str, left: s
 
 @pytest.fixture
 def features(data: Path) -> Path:
-    """Of both videos, in a folder."""
+    """A folder with features of both videos."""
     folder = Path("clip")
     folder.mkdir()
     for number, video in enumerate(("x", "y")):
@@ -90,7 +90,7 @@ def features(data: Path) -> Path:
 
 @pytest.fixture
 def words() -> Path:
-    """Of both queries, in a folder."""
+    """A folder with features of both queries."""
     folder = Path("words")
     folder.mkdir()
     for qid in (7, 8):
@@ -134,13 +134,13 @@ def test_the_published_example(run: Run, shared: Path) -> None:
         "evaluate", "highlights", folder / "sample_val_preds.jsonl", data, "--seeds", 1, "-o", "-"
     ).json
     published = json.loads((folder / "sample_val_preds_metrics_raw.json").read_text())
-    own = document["rows"][0]
-    for name, measures in own["moments"].items():
+    values = document["rows"][0]
+    for name, measures in values["moments"].items():
         for key, of_iou in (("r1", "MR-R1"), ("map", "MR-mAP")):
-            for one in [one for one in measures[key] if one["iou"] >= 0.5]:  # it lacks R1 at .3
-                assert f"{100 * one['share']:.2f}" == f"{published[name][of_iou][str(one['iou'])]:.2f}"
+            for item in [item for item in measures[key] if item["iou"] >= 0.5]:  # it lacks R1 at .3
+                assert f"{100 * item['share']:.2f}" == f"{published[name][of_iou][str(item['iou'])]:.2f}"
         assert f"{100 * measures['mean_map']:.2f}" == f"{published[name]['MR-mAP']['average']:.2f}"
-    for name, of_level in own["highlights"].items():
+    for name, of_level in values["highlights"].items():
         of_clips = published[f"HL-min-{name}"]
         assert f"{100 * of_level['map']:.2f}" == f"{of_clips['HL-mAP']:.2f}"
         assert f"{100 * of_level['hit1']:.2f}" == f"{of_clips['HL-Hit1']:.2f}"

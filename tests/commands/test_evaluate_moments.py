@@ -8,8 +8,6 @@ import pytest
 
 from tests.lab.datasets.moment_layouts import highlight, in_seconds, write_json, write_lines
 from tests.program import Run, check_schema
-from vidsum.lab.evaluation.settings import MomentsRequest
-from vidsum.lab.sources import provenance
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,12 +36,12 @@ def mine() -> Path:
 def rows_of(document: dict[str, Any]) -> dict[str, dict[tuple[int, float], float]]:
     """Recall by the name of the row."""
     return {
-        row["name"]: {(one["top"], one["iou"]): one["share"] for one in row["recall"]}
+        row["name"]: {(item["top"], item["iou"]): item["share"] for item in row["recall"]}
         for row in document["rows"]
     }
 
 
-def test_trivial_rows_need_no_predictions(run: Run, data: Path) -> None:
+def test_evaluate_moments_baselines(run: Run, data: Path) -> None:
     ran = run("evaluate", "moments", "--data", data, "--seeds", 2)
     title, head, random, whole, about = ran.out.splitlines()
     assert title == "made.json: 3 queries of 2 videos, per cent"
@@ -72,23 +70,14 @@ def test_rows_of_people_stand_last(run: Run, data: Path, mine: Path) -> None:
         "mine.jsonl",
         "one.csv",
     ]
-    shown = run(*arguments).out
-    assert "people (pairwise): 2 queries" in shown
-    assert "standard errors" in shown
+    displayed = run(*arguments).out
+    assert "people (pairwise): 2 queries" in displayed
+    assert "standard errors" in displayed
     run(*arguments, "-o", "one.json")
     assert "unchanged" in run(*arguments, "-o", "one.json").out
     Path("people/two.csv").write_text(table)
     changed = run(*arguments, "-o", "one.json")
     assert "unchanged" not in changed.out
-
-
-def test_runs_are_known_by_their_names(data: Path) -> None:
-    for row in ("one", "two"):
-        Path(row).mkdir()
-        Path(row, "best.safetensors").write_bytes(b"weights")
-    requests = [MomentsRequest(data=data, runs=(Path(row),), features=(data,)) for row in ("one", "two")]
-    names = [[file["name"] for file in provenance(request)["files"]] for request in requests]
-    assert names == [["made.json", "one"], ["made.json", "two"]]
 
 
 def test_recall_is_drawn(run: Run, data: Path, mine: Path) -> None:
@@ -102,7 +91,7 @@ def test_recall_is_drawn(run: Run, data: Path, mine: Path) -> None:
     assert printed == run("evaluate", "moments", mine, "--data", data, "-o", "-").json
 
 
-def test_the_truth_is_drawn_with_and_without_predictions(run: Run, data: Path, mine: Path) -> None:
+def test_plot_truth(run: Run, data: Path, mine: Path) -> None:
     text = next(iter(json.loads(data.read_text()).values()))["sentences"][0]
     ask = ("evaluate", "moments", "--data", data, "--plot", "plot.svg", "-o", "r.json", "--plot-of")
     run(*ask, "density")
@@ -112,7 +101,7 @@ def test_the_truth_is_drawn_with_and_without_predictions(run: Run, data: Path, m
     assert "<!-- truth -->" in Path("plot.svg").read_text()
 
 
-def test_empty_moments_count_as_wrong_with_a_warning(run: Run) -> None:
+def test_empty_moments(run: Run) -> None:
     data = write_lines(Path("val.jsonl"), highlight(3, "x", "A dog", (0, 10), (100, 140)))
     line = {"qid": 3, "vid": "x", "query": "A dog"}
     moments = [[140, 140, 0.9], [100, 140, 0.5], [8.0, 8.0, 0.1]]
@@ -126,7 +115,7 @@ def test_empty_moments_count_as_wrong_with_a_warning(run: Run) -> None:
 
 
 @pytest.mark.shared
-def test_the_published_example_of_qvhighlights(run: Run, shared: Path) -> None:
+def test_published_qvhighlights(run: Run, shared: Path) -> None:
     folder = shared / "data" / "qvhighlights"
     data = folder / "highlight_val_release.jsonl"
     document = run("evaluate", "moments", folder / "sample_val_preds.jsonl", "--data", data, "-o", "-").json

@@ -57,13 +57,13 @@ def test_export_suffix(run: Run, summary: dict[str, Any], suffix: str) -> None:
     ("product", "format"),
     [("losslesscut", "csv"), ("premiere", "xml"), ("resolve", "fcpxml"), ("finalcut", "fcpxml")],
 )
-def test_a_product_stands_for_the_format_that_it_reads(run: Run, product: str, format: str) -> None:
+def test_export_product_names(run: Run, product: str, format: str) -> None:
     texts = [run("export", "film.json", "-o", "-", "--format", name).out for name in (product, format)]
     assert texts[0] == texts[1] != ""
 
 
 @pytest.mark.usefixtures("summary")
-def test_names_of_a_batch_and_relative_paths(run: Run, film: Path, tmp_path: Path) -> None:
+def test_export_batch_names(run: Run, film: Path, tmp_path: Path) -> None:
     Path("other.json").write_bytes(Path("film.json").read_bytes())
     ran = run("export", "film.json", "other.json", "--media", "relative", "--output-dir", "cuts", "--json")
     assert [line["data"] for line in ran.json_lines] == [
@@ -79,7 +79,7 @@ def test_names_of_a_batch_and_relative_paths(run: Run, film: Path, tmp_path: Pat
 
 
 @pytest.mark.usefixtures("summary")
-def test_a_video_that_has_moved_is_named_and_another_refused(run: Run, film: Path) -> None:
+def test_export_moved_video(run: Run, film: Path) -> None:
     film.rename("moved.mp4")
     run("export", "film.json", "-o", "cut.edl", code=3, error=("no such file", "--video"))
     run("export", "film.json", "-o", "cut.csv")
@@ -87,7 +87,7 @@ def test_a_video_that_has_moved_is_named_and_another_refused(run: Run, film: Pat
     assert "moved.mp4" in Path("cut.edl").read_text()
     media.make_video(film, n_frames=20)
     run("export", "film.json", "-o", "other.edl", code=3, error="not the video")
-    assert not (Path("other.edl").exists())
+    assert not Path("other.edl").exists()
 
 
 def test_export_bad_segments(run: Run, summary: dict[str, Any]) -> None:
@@ -123,7 +123,7 @@ def test_export_of_name_in_another_encoding(run: Run, film: Path, loads: list[st
     run("export", record, "--format", "edl", code=3)
 
 
-def test_commands_export_beside_their_json(run: Run, film: Path) -> None:
+def test_export_option_of_commands(run: Run, film: Path) -> None:
     for command, record in (
         (("summarize",), "film_summary"),
         (("highlights", "--top-k", "2"), "film_highlights"),
@@ -134,23 +134,23 @@ def test_commands_export_beside_their_json(run: Run, film: Path) -> None:
         assert ran.json["data"]["exports"] == [f"{record}.otio", f"{record}.ffmetadata"]
         document = json.loads(Path(f"{record}.json").read_text())
         kind = {"film_summary": "segments", "film_shots": "shots"}.get(record, "moments")
-        assert spans_of(f"{record}.otio") == [(one["start_s"], one["end_s"]) for one in document[kind]]
+        assert spans_of(f"{record}.otio") == [(item["start_s"], item["end_s"]) for item in document[kind]]
     again = run("shots", film, *CPU, "--export", "otio", "--export", "srt")
     assert again.out.splitlines()[-2:] == ["film_shots.otio (unchanged)", "film_shots.srt"]
 
 
 def test_export_from_stdin(run: Run, summary: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    def given(content: bytes) -> None:
+    def source(content: bytes) -> None:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
 
-    given(Path("film.json").read_bytes())
+    source(Path("film.json").read_bytes())
     assert run("export", "-", "--format", "csv").out == "stdin.csv\n"
-    given(Path("film.json").read_bytes())
+    source(Path("film.json").read_bytes())
     assert run("export", "-", "--format", "csv", "-o", "-").out == Path("stdin.csv").read_text()
-    given(Path("film.json").read_bytes())
+    source(Path("film.json").read_bytes())
     run("report", "-", "-o", "all.html")
     for content in (b"", b"\xff", b"{}"):
-        given(content)
+        source(content)
         ran = run("export", "-", "--format", "csv", code=3)
         assert (ran.err.count("\n") < 3, "internal" in ran.err) == (True, False)
 
@@ -158,25 +158,25 @@ def test_export_from_stdin(run: Run, summary: dict[str, Any], monkeypatch: pytes
 def chapters_in(path: str) -> list[tuple[float, str]]:
     with av.open(path) as container:
         return [
-            (float(each["start"] * each["time_base"]), each["metadata"]["title"])
-            for each in container.chapters()
+            (float(entry["start"] * entry["time_base"]), entry["metadata"]["title"])
+            for entry in container.chapters()
         ]
 
 
 def packets(path: str) -> list[list[bytes]]:
-    """What pictures and sound are stored as."""
+    """Return the stored packets of pictures and sound."""
     with av.open(path) as container:
         streams = [*container.streams.video, *container.streams.audio]
-        found: dict[int, list[bytes]] = {stream.index: [] for stream in streams}
+        result: dict[int, list[bytes]] = {stream.index: [] for stream in streams}
         for packet in container.demux(streams):
-            found[packet.stream.index].append(bytes(packet))
-    return list(found.values())
+            result[packet.stream.index].append(bytes(packet))
+    return list(result.values())
 
 
 @pytest.mark.parametrize("suffix", ["mkv", "mp4", "mov"])
 def test_export_chapters_of_copy(run: Run, summary: dict[str, Any], film: Path, suffix: str) -> None:
     before, name = film.read_bytes(), f"film_chapters.{suffix}"
-    starts = {one["start_s"]: f"segment {number}" for number, one in enumerate(summary["segments"], 1)}
+    starts = {item["start_s"]: f"segment {number}" for number, item in enumerate(summary["segments"], 1)}
     expected = sorted(({} if 0 in starts else {0.0: "Start"}) | starts)
     assert run("export", "film.json", "--chapters", "-o", name).out == f"{name}\n"
     with av.open(name) as container:
@@ -192,7 +192,7 @@ def test_export_chapters_of_copy(run: Run, summary: dict[str, Any], film: Path, 
 
 
 @pytest.mark.usefixtures("summary")
-def test_what_chapters_do_not_go_with_is_said_in_a_line(run: Run, film: Path) -> None:
+def test_export_chapters_errors(run: Run, film: Path) -> None:
     for arguments, code, said in (
         (["-o", film, "--overwrite"], 2, "over the video"),
         (["-o", "film.webm"], 3, "cannot be copied into .webm"),
@@ -202,7 +202,7 @@ def test_what_chapters_do_not_go_with_is_said_in_a_line(run: Run, film: Path) ->
     assert not Path("film.webm").exists()
 
 
-def test_what_kodi_skips_stands_beside_the_video(run: Run, film: Path) -> None:
+def test_export_kodi_next_to_video(run: Run, film: Path) -> None:
     Path("results").mkdir()
     ran = run("shots", film, *CPU, "--export", "kodi", "--output-dir", "results")
     assert ran.out.splitlines()[-1] == str(film.with_suffix(".edl"))
@@ -212,12 +212,12 @@ def test_what_kodi_skips_stands_beside_the_video(run: Run, film: Path) -> None:
 
 
 @pytest.mark.usefixtures("summary")
-def test_chapters_that_youtube_would_not_take_are_not_written(run: Run) -> None:
+def test_export_youtube_chapters(run: Run) -> None:
     ran = run("export", "film.json", "--format", "chapters", code=3)
     assert "YouTube wants 3 chapters of at least 10 s" in ran.err
     assert not Path("film.chapters.txt").exists()
 
 
-def test_the_formats_are_those_that_options_offer(run: Run) -> None:
+def test_export_formats_in_help(run: Run) -> None:
     assert tuple(FORMATS) == get_args(ExportFormat)
-    assert all(how.ending in run("export", "--help-all").out for how in FORMATS.values())
+    assert all(options.ending in run("export", "--help-all").out for options in FORMATS.values())

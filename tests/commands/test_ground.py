@@ -28,7 +28,7 @@ def colours(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_colours(monkeypatch)
 
 
-def test_the_moments_are_printed_and_written(run: Run, film: Path) -> None:
+def test_ground_table_and_document(run: Run, film: Path) -> None:
     ran = run("ground", film, *ASK, "--query", "a yellow wall", "-k", "2")
     assert files_here() == ["film_moments.json"]
     head, first, *_ = ran.out.splitlines()
@@ -37,11 +37,11 @@ def test_the_moments_are_printed_and_written(run: Run, film: Path) -> None:
     assert "(model: similarity, space: vse)" in ran.out
     document = json.loads(Path("film_moments.json").read_text())
     check_schema(document, "moments")
-    assert [one["query"] for one in document["queries"]] == ["green", "a yellow wall"]
-    assert [len(one["moments"]) for one in document["queries"]] == [2, 2]
+    assert [item["query"] for item in document["queries"]] == ["green", "a yellow wall"]
+    assert [len(item["moments"]) for item in document["queries"]] == [2, 2]
 
 
-def test_json_has_one_object_a_video(run: Run, film: Path, tmp_path: Path) -> None:
+def test_ground_json_lines(run: Run, film: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.mp4"
     other.write_bytes(film.read_bytes())
     ran = run("ground", film, other, "none.mp4", *ASK, "--json", code=1)
@@ -55,7 +55,7 @@ def test_json_has_one_object_a_video(run: Run, film: Path, tmp_path: Path) -> No
     assert files_here() == ["film_moments.json", "other_moments.json"]
 
 
-def test_a_batch_says_once_that_scores_do_not_rank_videos(run: Run, film: Path, tmp_path: Path) -> None:
+def test_ground_batch_note(run: Run, film: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.mp4"
     other.write_bytes(film.read_bytes())
     lines = run("ground", film, other, *ASK, "--json").json_lines
@@ -86,7 +86,7 @@ def test_ground_match_probability(run: Run, film: Path, likely: dict[str, float]
     assert doubt == "'green': weak match (12 %), probably not in this video"
     document = json.loads(Path("film_moments.json").read_text())
     check_schema(document, "moments")
-    assert [one["present"] for one in document["queries"]] == pytest.approx([0.124, 0.9])
+    assert [item["present"] for item in document["queries"]] == pytest.approx([0.124, 0.9])
 
 
 def test_no_match_is_certain(run: Run, film: Path, likely: dict[str, float]) -> None:
@@ -112,7 +112,7 @@ def test_ground_min_present(run: Run, film: Path, likely: dict[str, float]) -> N
     assert "'red': " not in ran.out
     document = json.loads(Path("film_moments.json").read_text())
     check_schema(document, "moments")
-    assert [bool(one["moments"]) for one in document["queries"]] == [False, True]
+    assert [bool(item["moments"]) for item in document["queries"]] == [False, True]
     assert not [name for name in files_here() if name.startswith("green_")]
     assert Path("red_film_0m00s.mp4").is_file()
     assert "of other settings" in run("ground", film, *ASK, "--query", "red").out
@@ -138,7 +138,7 @@ def test_ground_ranks_videos(run: Run, film: Path, likely: dict[str, float], tmp
     assert [line["data"]["queries"][0]["present"] for line in lines] == pytest.approx([*likely.values()])
 
 
-def test_the_space_clip_does_not_tell_what_is_present(run: Run, film: Path) -> None:
+def test_ground_space_clip(run: Run, film: Path) -> None:
     ran = run("ground", film, *ASK, "--space", "clip")
     head, *_, last = ran.out.splitlines()
     assert "match" not in head.split()
@@ -148,23 +148,23 @@ def test_the_space_clip_does_not_tell_what_is_present(run: Run, film: Path) -> N
 
 
 def test_ground_clip_hint_on_terminals(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def told(*arguments: str) -> bool:
+    def message(*arguments: str) -> bool:
         return "vidsum weights pull clip (354 MB)" in run("ground", film, *ASK, "--overwrite", *arguments).err
 
-    assert not told()  # a pipe
+    assert not message()  # a pipe
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    assert not any(told(*quiet) for quiet in (("--quiet",), ("--json",), ("--space", "vse")))
-    assert [told(), told()] == [True, False]
+    assert not any(message(*quiet) for quiet in (("--quiet",), ("--json",), ("--space", "vse")))
+    assert [message(), message()] == [True, False]
 
 
-def test_a_dash_writes_the_document_to_stdout_and_nothing_else(run: Run, film: Path) -> None:
+def test_ground_to_stdout(run: Run, film: Path) -> None:
     ran = run("ground", film, *ASK, "--saliency", "-o", "-")
     check_schema(ran.json, "moments")
     assert len(ran.json["queries"][0]["saliency"]) == len(ran.json["timestamps_s"]) == 20
     assert files_here() == []
 
 
-def test_a_query_without_text_does_not_stop_the_others(run: Run, film: Path) -> None:
+def test_ground_unreadable_query(run: Run, film: Path) -> None:
     Path("queries.txt").write_text("green\n\U0001f436\nred\n", encoding="utf-16")
     ran = run("ground", film, "--device", "cpu", "--queries", "queries.txt", "--export", "csv", code=1)
     assert "line 2: holds no text" in ran.err
@@ -181,7 +181,7 @@ def detr() -> Path:
     return save_untrained(Path("best.safetensors"), "qd-detr", reads, **sizes, mask=MaskConfig(kind="lam"))
 
 
-def test_a_detr_checkpoint_gives_moments_and_a_saliency_of_its_own(run: Run, film: Path, detr: Path) -> None:
+def test_ground_detr_checkpoint(run: Run, film: Path, detr: Path) -> None:
     ask = ("ground", film, *ASK, "--query", "red or yellow or green or blue", "-k", "3", "--saliency", "-o")
     ran = run(*ask, "mine.json", "--model", detr, "--plot", "--clips")
     assert "(model: best.safetensors, space: vse)" in ran.out
@@ -189,19 +189,20 @@ def test_a_detr_checkpoint_gives_moments_and_a_saliency_of_its_own(run: Run, fil
     document = json.loads(Path("mine.json").read_text())
     check_schema(document, "moments")
     assert document["provenance"]["grounding"]["model_sha256"] == hash_file(detr)
-    for one in document["queries"]:
-        assert 1 <= len(one["moments"]) <= 3
-        assert len(one["saliency"]) == len(document["timestamps_s"]) == 20
+    for item in document["queries"]:
+        assert 1 <= len(item["moments"]) <= 3
+        assert len(item["saliency"]) == len(document["timestamps_s"]) == 20
     assert cv2.imread("mine_moments.png").shape[2] == 3
     assert [name for name in files_here() if re.fullmatch(r"\w+_mine_0m\d\ds(-\d)?\.mp4", name)]
     by_curve = run(*ask, "-", "--model", "similarity").json
     assert by_curve["queries"][0]["saliency"] != document["queries"][0]["saliency"]
     assert "mask" not in by_curve["provenance"]["grounding"]
+    run("ground", film, *ASK, "--model", detr, "--mask", "stamp", code=2, error="has the mask lam, not stamp")
     # a mask that the file has changes nothing
     assert "unchanged" in run(*ask, "mine.json", "--model", detr, "--plot", "--clips", "--mask", "lam").out
 
 
-def test_clips_are_written_beside_the_json_or_into_a_folder(run: Run, film: Path) -> None:
+def test_ground_clips_paths(run: Run, film: Path) -> None:
     run("ground", film, "--clips", *ASK, "--query", "yellow", "-k", "1")
     assert files_here() == ["film_moments.json", "green_film_0m02s.mp4", "yellow_film_0m06s.mp4"]
     with av.open("yellow_film_0m06s.mp4") as container:
@@ -213,7 +214,7 @@ def test_clips_are_written_beside_the_json_or_into_a_folder(run: Run, film: Path
     assert Path("green_before_0m02s.mp4").exists()
 
 
-def test_previews_have_the_numbers_of_query_and_rank(run: Run, film: Path) -> None:
+def test_ground_previews(run: Run, film: Path) -> None:
     ran = run("ground", film, *ASK, "--query", "yellow", "-k", "1", "--preview", "mp4")
     assert ran.out.splitlines()[-1] == "2 previews in film_moments_previews"
     for name, colour in (("1_1.mp4", (30, 200, 30)), ("2_1.mp4", (180, 180, 40))):
@@ -229,7 +230,7 @@ def test_a_plot_and_its_limit(run: Run, film: Path) -> None:
 
 
 @pytest.mark.parametrize("added", ["--plot", "--clips"])
-def test_curves_are_not_lost_where_another_file_is_added(run: Run, film: Path, added: str) -> None:
+def test_ground_keeps_curves(run: Run, film: Path, added: str) -> None:
     run("ground", film, *ASK, "--saliency")
     before = json.loads(Path("film_moments.json").read_text())
     run("ground", film, *ASK, added)
@@ -238,14 +239,14 @@ def test_curves_are_not_lost_where_another_file_is_added(run: Run, film: Path, a
     assert after == before
 
 
-def test_two_runs_give_the_same_bytes(run: Run, film: Path) -> None:
+def test_ground_is_reproducible(run: Run, film: Path) -> None:
     for folder in ("one", "two"):
         run("ground", film, *ASK, "--plot", "--clips", "-k", "1", "--output-dir", folder, "--no-cache")
     for name in ("film_moments.json", "film_moments.png", "green_film_0m02s.mp4"):
         assert Path("one", name).read_bytes() == Path("two", name).read_bytes(), name
 
 
-def test_no_clip_is_written_over_a_video_that_is_read(run: Run, film: Path) -> None:
+def test_ground_clips_spare_inputs(run: Run, film: Path) -> None:
     names = ("green_film_0m02s.mp4", "a.mp4", "x_a_1h02m03s-2.mp4")
     for name in names:
         Path(name).write_bytes(film.read_bytes())
@@ -262,12 +263,12 @@ def test_no_clip_is_written_over_a_video_that_is_read(run: Run, film: Path) -> N
     ]
 
 
-def test_a_format_that_the_moments_do_not_suit_keeps_no_other_output_back(run: Run, film: Path) -> None:
+def test_ground_failed_export(run: Run, film: Path) -> None:
     ran = run("ground", film, *ASK, "--export", "chapters", "--export", "csv", "--report", code=1)
     assert "YouTube wants 3 chapters" in ran.err
     assert "green" in ran.out
-    shown = [name for name in files_here() if not name.startswith(".")]
-    assert shown == ["film_moments.csv", "film_moments.html", "film_moments.json"]
+    displayed = [name for name in files_here() if not name.startswith(".")]
+    assert displayed == ["film_moments.csv", "film_moments.html", "film_moments.json"]
     again = run("ground", film, *ASK, "--export", "chapters", "--json", code=1).json
     assert (again["ok"], again["data"]["exports"]) == (False, [])
 
@@ -298,7 +299,7 @@ def test_one_table_of_all_videos(run: Run, film: Path) -> None:
     assert Path("part.csv").read_text().count("\n") == 2
 
 
-def test_a_contact_sheet_shows_each_moment(run: Run, film: Path) -> None:
+def test_ground_sheet(run: Run, film: Path) -> None:
     ask = ("ground", film, *ASK, "--query", "red", "-k", "2", "--sheet")
     run(*ask)
     assert files_here() == ["film_moments.json", "film_moments_sheet.png"]

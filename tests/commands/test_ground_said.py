@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,12 +23,10 @@ ASK = ("--device", "cpu", "-k", "2")
 def model(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> stub.StubModel:
     """Queries are colours; to what is said, a query means what it has words in common with."""
     use_colours(monkeypatch)
-
-    class Encoder:
-        def encode(self, texts: list[str]) -> np.ndarray:
-            return np.array([[float("word3" in text), 0.01] for text in texts], np.float32)
-
-    monkeypatch.setattr(speech, "load_text_encoder", lambda name, device: Encoder())
+    encoder = SimpleNamespace(
+        encode=lambda texts: np.array([["word3" in text, 0.01] for text in texts], "f4")
+    )
+    monkeypatch.setattr(speech, "load_text_encoder", lambda name, device: encoder)
     return stub.install(monkeypatch, language=("en", 0.99))
 
 
@@ -45,13 +44,13 @@ def test_said_reads_no_pictures(run: Run, film: Path, monkeypatch: pytest.Monkey
     assert "unchanged" in run("ground", film, *ASK, "--query", "word3", "--in", "said", "--saliency").out
 
 
-def test_what_is_probably_not_said_is_told_of(run: Run, film: Path) -> None:
+def test_ground_not_in_speech(run: Run, film: Path) -> None:
     ran = run("ground", film, *ASK, "--query", "word3", "--query", "green", "--in", "said")
     assert "'green': probably not said in this video" in ran.out
     assert "'word3'" not in ran.out
 
 
-def test_both_tell_which_evidence_found_a_moment(run: Run, film: Path) -> None:
+def test_ground_in_both(run: Run, film: Path) -> None:
     run("ground", film, *ASK, "--query", "word3", "--query", "green", "--in", "both", "--plot", "--saliency")
     document = json.loads(Path("film_moments.json").read_text())
     check_schema(document, "moments")
@@ -68,36 +67,36 @@ def test_both_tell_which_evidence_found_a_moment(run: Run, film: Path) -> None:
 def test_seen_loses_nothing_in_both(run: Run, film: Path) -> None:
     seen = run("ground", film, *ASK, "--query", "green", "--in", "seen", "-o", "-").json
     both = run("ground", film, *ASK, "--query", "green", "--in", "both", "-o", "-").json
-    moments, kept = both["queries"][0]["moments"], seen["queries"][0]["moments"]
+    moments, stored = both["queries"][0]["moments"], seen["queries"][0]["moments"]
     assert [{**moment, "score": 0} for moment in moments] == [
-        {**moment, "score": 0, "evidence": "seen"} for moment in kept
+        {**moment, "score": 0, "evidence": "seen"} for moment in stored
     ]
     assert "evidence" not in seen
 
 
 def test_ground_uses_cached_transcripts(run: Run, film: Path, model: stub.StubModel) -> None:
-    how = (*ASK, "--query", "green", "-o", "-")
-    assert "evidence" not in run("ground", film, *how).json
+    options = (*ASK, "--query", "green", "-o", "-")
+    assert "evidence" not in run("ground", film, *options).json
     assert model.tasks == []
     run("transcribe", film)
-    assert run("ground", film, *how).json["evidence"] == "both"
-    assert "evidence" not in run("ground", film, *how, "--in", "seen").json
+    assert run("ground", film, *options).json["evidence"] == "both"
+    assert "evidence" not in run("ground", film, *options, "--in", "seen").json
     assert len(model.tasks) == 1
 
 
-def test_a_transcript_made_in_between_is_told_of(run: Run, film: Path) -> None:
-    how = (*ASK, "--query", "green")
-    run("ground", film, *how)
+def test_ground_after_transcribe(run: Run, film: Path) -> None:
+    options = (*ASK, "--query", "green")
+    run("ground", film, *options)
     run("transcribe", film)
-    changed = run("ground", film, *how)
+    changed = run("ground", film, *options)
     assert "of other settings" in changed.out
-    assert "unchanged" in run("ground", film, *how).out
-    run("ground", film, *how, "--in", "said", "-o", "said.json")
-    other = run("ground", film, *how, "--in", "both", "-o", "said.json")
+    assert "unchanged" in run("ground", film, *options).out
+    run("ground", film, *options, "--in", "said", "-o", "said.json")
+    other = run("ground", film, *options, "--in", "both", "-o", "said.json")
     assert "unchanged" not in other.out
 
 
-def test_a_foreign_transcript_is_translated(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ground_translates_speech(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = stub.install(monkeypatch)
     run("ground", film, *ASK, "--query", "word3", "--in", "said", "-o", "-")
     assert [task for task, _ in model.tasks] == ["transcribe", "translate"]
@@ -105,17 +104,17 @@ def test_a_foreign_transcript_is_translated(run: Run, film: Path, monkeypatch: p
 
 def test_a_video_without_sound(run: Run, tmp_path: Path) -> None:
     mute = media.make_video(tmp_path / "mute.mp4", n_frames=60).path
-    asked = run("ground", mute, *ASK, "--query", "green", "--in", "said", code=3)
-    assert "mute.mp4: has no sound" in asked.err
+    requests = run("ground", mute, *ASK, "--query", "green", "--in", "said", code=3)
+    assert "mute.mp4: has no sound" in requests.err
     run("ground", mute, *ASK, "--query", "green", "-o", "-")
 
 
 def test_a_video_is_probed_once(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     probed: list[object] = []
 
-    def counted(path: object, **how: object) -> object:
+    def counted(path: object, **options: object) -> object:
         probed.append(path)
-        return opening.open_video(path, **how)
+        return opening.open_video(path, **options)
 
     monkeypatch.setattr("vidsum.video.probe.open_video", counted)
     run("ground", film, *ASK, "--query", "word3", "--in", "both", "--clips", "--plot")

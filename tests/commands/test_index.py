@@ -37,7 +37,7 @@ def indexed(run: Run, videos: Path) -> Path:
     return videos
 
 
-def test_videos_are_indexed_and_found(run: Run, videos: Path) -> None:
+def test_index_and_search(run: Run, videos: Path) -> None:
     ran = run("index", videos, "--recursive", "--device", "cpu")
     assert "film.mp4: added" in ran.out
     assert "2 inputs: 2 done" in ran.out
@@ -52,18 +52,18 @@ def test_videos_are_indexed_and_found(run: Run, videos: Path) -> None:
 def test_json_is_one_object(run: Run, videos: Path) -> None:
     lines = run("index", videos, "-r", "--device", "cpu", "--json").json_lines
     assert [line["data"]["change"] for line in lines] == ["added", "added"]
-    found = run("search", "blue", "--json").json
-    for line in (*lines, found):
+    result = run("search", "blue", "--json").json
+    for line in (*lines, result):
         check_schema(line, "result")
-    assert [one["rank"] for one in found["data"]["moments"]] == list(
-        range(1, len(found["data"]["moments"]) + 1)
+    assert [item["rank"] for item in result["data"]["moments"]] == list(
+        range(1, len(result["data"]["moments"]) + 1)
     )
-    assert "shot" not in found["data"]["moments"][0]
-    assert run("search", "blue", "-o", "-").json == found["data"]
+    assert "shot" not in result["data"]["moments"][0]
+    assert run("search", "blue", "-o", "-").json == result["data"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="names are Unicode")
-def test_a_result_that_an_editor_cannot_name_keeps_no_other_output_back(run: Run, tmp_path: Path) -> None:
+def test_search_failed_export(run: Run, tmp_path: Path) -> None:
     film(tmp_path / "videos" / "film.mp4")
     film(tmp_path / "videos" / os.fsdecode(b"fil\xe9.mp4"), ("red", "blue", "red"), seed=3)
     run("index", tmp_path / "videos", "--device", "cpu")
@@ -80,7 +80,7 @@ def test_workers_fill_one_archive(run: Run, videos: Path, monkeypatch: pytest.Mo
     assert "bad.mp4" in ran.err
 
 
-def test_what_is_gone_is_told_and_pruned(run: Run, indexed: Path) -> None:
+def test_index_prune(run: Run, indexed: Path) -> None:
     (indexed / "film.mp4").unlink()
     ran = run("index", indexed, "-r", "--device", "cpu")
     assert f"{indexed / 'film.mp4'}: missing" in ran.out
@@ -90,14 +90,14 @@ def test_what_is_gone_is_told_and_pruned(run: Run, indexed: Path) -> None:
     assert "film" not in run("search", "red").out
 
 
-def test_pruning_keeps_what_has_moved(run: Run, indexed: Path) -> None:
+def test_index_prune_moved(run: Run, indexed: Path) -> None:
     (indexed / "film.mp4").rename(indexed / "new.mp4")
     ran = run("index", indexed, "-r", "--prune", "--device", "cpu")
     assert f"new.mp4: moved from {indexed / 'film.mp4'}" in ran.out
     assert "removed" not in ran.out
 
 
-def test_a_list_and_files_are_written(run: Run, indexed: Path) -> None:
+def test_search_list_pictures_clips(run: Run, indexed: Path) -> None:
     options = ("--pictures", "pictures", "--clips", "clips", "-k", "2", "--duplicates")
     run("search", "blue", *options, "-o", "found.csv")
     rows = list(csv.DictReader(Path("found.csv").read_text().splitlines()))
@@ -111,7 +111,7 @@ def test_a_list_and_files_are_written(run: Run, indexed: Path) -> None:
     assert Path("found.csv").read_text() == "my own"
 
 
-def test_files_of_others_are_not_replaced(run: Run, indexed: Path) -> None:
+def test_search_overwrite(run: Run, indexed: Path) -> None:
     Path("clips").mkdir()
     Path("clips/01_film.mp4").write_bytes(b"mine")
     run("search", "red", "-k", "1", "--clips", "clips", code=1, error="already exists")
@@ -137,7 +137,7 @@ def test_search_clips_spare_videos(run: Run, indexed: Path, kind: str, link: str
     assert video.read_bytes() == before
 
 
-def test_clips_of_a_video_that_vanished_are_left_out(run: Run, indexed: Path) -> None:
+def test_search_clips_of_vanished_video(run: Run, indexed: Path) -> None:
     (indexed / "film.mp4").unlink()
     options = ("--clips", "clips", "--pictures", "pictures", "--duplicates", "-o", "found.json")
     ran = run("search", "blue", *options, code=1)
@@ -146,13 +146,13 @@ def test_clips_of_a_video_that_vanished_are_left_out(run: Run, indexed: Path) ->
     ]
     assert "film.mp4" in ran.out
     moments = json.loads(Path("found.json").read_text())["moments"]
-    assert [("clip" in one) for one in moments] == ["sea.mp4" in one["video"] for one in moments]
-    assert {Path(one["clip"]) for one in moments if "clip" in one} == {*Path("clips").glob("*.mp4")}
+    assert [("clip" in item) for item in moments] == ["sea.mp4" in item["video"] for item in moments]
+    assert {Path(item["clip"]) for item in moments if "clip" in item} == {*Path("clips").glob("*.mp4")}
     assert len([*Path("pictures").glob("*.jpg")]) == len(moments)
 
 
 @pytest.mark.parametrize("jobs", [(), ("--jobs", "2")])
-def test_a_damaged_archive_is_told_once(run: Run, indexed: Path, jobs: tuple[str, ...]) -> None:
+def test_index_damaged_archive(run: Run, indexed: Path, jobs: tuple[str, ...]) -> None:
     size = 4096 * 3
     content = Path("a.vidsum").read_bytes()
     Path("a.vidsum").write_bytes(content[:size] + b"\xa5" * (len(content) - size))
@@ -160,7 +160,7 @@ def test_a_damaged_archive_is_told_once(run: Run, indexed: Path, jobs: tuple[str
     assert [line for line in ran.err.splitlines() if "error" in line] == [ran.err.splitlines()[0]]
 
 
-def test_an_archive_may_be_on_a_server(run: Run, videos: Path) -> None:
+def test_index_on_server(run: Run, videos: Path) -> None:
     with started() as server:
         run("index", videos, "--archive", server, "--device", "cpu")
         ran = run("search", "red", "-k", "1", "--archive", server, "--json")
@@ -188,7 +188,7 @@ def test_watch_waits_for_recordings(run: Run, videos: Path, monkeypatch: pytest.
     assert run("search", "blue", "--path", "*recorded*").out.count("recorded.mp4") >= 1
 
 
-def test_one_timeline_of_all_moments(run: Run, videos: Path) -> None:
+def test_search_timeline(run: Run, videos: Path) -> None:
     otio = pytest.importorskip("opentimelineio")
     run("index", videos, "-r", "--device", "cpu")
     ran = run(
@@ -217,7 +217,7 @@ def test_a_page_of_all_moments(run: Run, indexed: Path) -> None:
     listed = json.loads(run("search", "blue", "--not", "red", "--json").out)["data"]["moments"]
     assert [moment["video"] for moment in stored["moments"]] == [moment["video"] for moment in listed]
     assert all(str(moment["shot"]) in stored["thumbs"] for moment in stored["moments"])
-    sources = {Path(each["video"]).name: each["source"] for each in stored["videos"].values()}
+    sources = {Path(entry["video"]).name: entry["source"] for entry in stored["videos"].values()}
     assert sources == {"film.mp4": os.path.relpath(indexed / "film.mp4"), "sea.mp4": None}
     run("search", "red", "--report", "found.html")
     assert "<title>red" in Path("found.html").read_text()
@@ -226,7 +226,7 @@ def test_a_page_of_all_moments(run: Run, indexed: Path) -> None:
 
 
 @pytest.mark.parametrize("source", ["none.mp4", "empty"])
-def test_a_run_that_adds_nothing_leaves_no_archive(run: Run, tmp_path: Path, source: str) -> None:
+def test_index_without_result(run: Run, tmp_path: Path, source: str) -> None:
     (tmp_path / "empty").mkdir()
     ran = run("index", tmp_path / source, "--archive", tmp_path / "new.vidsum", code=None)
     assert ran.code != 0

@@ -1,13 +1,19 @@
-"""`vidsum info`, and the tracks that `--audio-track` chooses."""
+"""`vidsum info`, tracks, and a PyTorch that cannot be imported."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import needs_torch, real_weights
+from tests.io.test_packages import add_package
 from tests.media import Track, make_tracks
 from tests.program import Run
 from tests.speech import stub
+from vidsum.io.packages import pytorch_repair_command
 from vidsum.io.provenance import identify_file
 from vidsum.version import __version__
 
@@ -21,7 +27,7 @@ def test_the_machine(run: Run) -> None:
     assert facts["cache"]["entries"] == 0
 
 
-def test_missing_extras_are_listed_and_are_no_fault(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_info_missing_extras(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.commands.info.has_extra", lambda extra: extra == "speech")
     monkeypatch.setattr("vidsum.io.packages.installed_version", lambda package: "not installed")
     monkeypatch.setattr("vidsum.device.may_have_gpu", lambda: False)
@@ -55,7 +61,7 @@ def obs(tmp_path: Path) -> Path:
 
 def test_info_lists_the_tracks(run: Run, obs: Path) -> None:
     tracks = run("info", obs, "--audio-track", "en", "--json").json["data"]["tracks"]
-    assert [(one["kind"], one["number"], one["chosen"]) for one in tracks] == [
+    assert [(item["kind"], item["number"], item["chosen"]) for item in tracks] == [
         *(("video", 1, True), ("audio", 1, False), ("audio", 2, True))
     ]
     assert (tracks[2]["language"], tracks[2]["channels"], tracks[1]["flags"]) == ("eng", 1, ["default"])
@@ -63,7 +69,7 @@ def test_info_lists_the_tracks(run: Run, obs: Path) -> None:
     run("info", obs, "--audio-track", "3", code=3, error="has no audio track 3; it has 1 und, 2 eng")
 
 
-def test_a_transcript_is_of_its_track(run: Run, obs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transcribe_audio_track(run: Run, obs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stub.install(monkeypatch)
     run("transcribe", obs, error="audio track 1 is silent, 2 is not")
     other = run("transcribe", obs, "--audio-track", "2")
@@ -75,10 +81,78 @@ def test_a_transcript_is_of_its_track(run: Run, obs: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.usefixtures("loads")
-def test_a_summary_has_the_sound_of_its_track(run: Run, obs: Path, film: Path) -> None:
+def test_summarize_audio_track(run: Run, obs: Path, film: Path) -> None:
     assert "track" not in json.dumps(run("shots", film, "-o", "-").json["provenance"])
     run("summarize", obs, "--budget", "3s", error="choose it with --audio-track 2")
     assert "unchanged" not in run("summarize", obs, "--budget", "3s", "--audio-track", "2").out
     assert run("info", "obs_summary.mp4", "--json").json["data"]["tracks"][1]["channels"] == 1
     run("extract", obs, "--audio-track", "1", "-o", "a.npz")
     assert "unchanged" in run("extract", obs, "--audio-track", "2", "-o", "a.npz").out
+
+
+ROOT = Path(__file__).parents[2]
+NMS = "raise RuntimeError('operator torchvision::nms does not exist')"
+REPAIR = pytorch_repair_command()
+
+
+def vidsum(stubs: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run the program in a process that finds the packages of a folder before those that are installed."""
+    env = os.environ | {"PYTHONPATH": os.pathsep.join((str(stubs), str(ROOT)))}
+    command = [sys.executable, "-m", "vidsum", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "raise OSError('libcudart.so: cannot open shared object file')",
+        pytest.param(None, marks=pytest.mark.deep),
+    ],
+)
+def test_broken_pytorch(tmp_path: Path, film: Path, code: str | None) -> None:
+    stubs = tmp_path / "stubs"
+    add_package(stubs, "torch", "2.9.9", code=code or "raise ModuleNotFoundError(name='torch')")
+    for more in ([], ["--json"]):
+        ran = vidsum(stubs, "extract", film, "--device", "cuda", *more)
+        text = ran.stdout if more else ran.stderr
+        assert (ran.returncode, "Traceback" in text, "internal" in text) == (1, False, False)
+        assert "torch cannot be imported" in text
+        assert REPAIR in text
+    assert "Traceback" in vidsum(stubs, "extract", film, "--device", "cuda", "-v").stderr
+
+
+def test_info_version_mismatch(tmp_path: Path) -> None:
+    stubs = tmp_path / "stubs"
+    add_package(stubs, "torch", "2.6.0+cpu", code="raise OSError('not to be imported')")
+    add_package(stubs, "torchvision", "0.22.0", "torch==2.7.0")
+    ran = vidsum(stubs, "info")
+    assert (ran.returncode, "vidsum" in ran.stdout) == (0, True)
+    if "unknown" not in ran.stdout:  # no GPU here, of which PyTorch would be asked
+        fault = "torchvision 0.22.0 requires torch ==2.7.0, but torch 2.6.0+cpu is installed"
+        assert ran.stderr == f"warning: {fault}: {REPAIR}\n"
+
+
+@needs_torch
+def test_info_without_pytorch(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(name: str = "auto") -> None:
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+    monkeypatch.setattr("vidsum.device.may_have_gpu", lambda: True)
+    monkeypatch.setattr("vidsum.device.choose_device", broken)
+    ran = run("info")
+    assert "unknown" in ran.out
+    assert ran.err.startswith("warning: torch cannot be imported: No module named 'torch' (")
+    assert ran.err.endswith(f": {REPAIR}\n")
+
+
+@pytest.mark.deep
+@pytest.mark.weights
+def test_broken_torchvision(tmp_path: Path, film: Path) -> None:
+    real_weights("mobilenet_v2")
+    stubs = tmp_path / "stubs"
+    add_package(stubs, "torchvision", "0.1", code=NMS)
+    ran = vidsum(stubs, "extract", film, "--device", "cpu", "-e", "mobilenet_v2")
+    assert ran.returncode == 1
+    error, hint = ran.stderr.splitlines()[-2:]
+    assert error.startswith("error: torchvision cannot be imported: operator torchvision::nms does not")
+    assert hint == f"  try: {REPAIR}"

@@ -47,14 +47,14 @@ def make_films(film: Path, *names: str) -> list[Path]:
     return [Path(name) for name in names]
 
 
-def test_several_processes_print_and_write_what_one_does(run: Run, film: Path) -> None:
+def test_jobs_match_one_process(run: Run, film: Path) -> None:
     films = make_films(film, "c.mp4", "bad.mp4", "a.mp4", "b.mp4")
-    one = run("shots", *films, *UNIFORM, "--json", "--no-cache", "--table", "one.csv", code=1)
+    item = run("shots", *films, *UNIFORM, "--json", "--no-cache", "--table", "one.csv", code=1)
     written = {path.name: path.read_bytes() for path in Path("out").iterdir()}
     again = ("--no-cache", "--jobs", "2", "--overwrite", "--table", "two.csv")
     two = run("shots", *films, *UNIFORM, "--json", *again, code=1)
     assert Path("two.csv").read_bytes() == Path("one.csv").read_bytes()
-    assert two.out == one.out
+    assert two.out == item.out
     assert {path.name: path.read_bytes() for path in Path("out").iterdir()} == written
     assert [line["exit_code"] for line in two.json_lines] == [0, 3, 0, 0]
 
@@ -73,7 +73,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bytes, bytes]]:
     return messages
 
 
-def test_a_worker_is_sent_one_input_at_a_time(run: Run, film: Path, sent: list[tuple[bytes, bytes]]) -> None:
+def test_jobs_send_one_input(run: Run, film: Path, sent: list[tuple[bytes, bytes]]) -> None:
     Path("films").mkdir()
     make_films(film, *(f"films/film{number}.mp4" for number in range(4)), "other.mp4")
     Path("list").write_text("other.mp4\n")
@@ -85,7 +85,7 @@ def test_a_worker_is_sent_one_input_at_a_time(run: Run, film: Path, sent: list[t
     assert [work.count(b".mp4") + task.count(b".mp4") for work, task in sent] == [1] * 5
 
 
-def test_workers_read_no_configuration(run: Run, film: Path, sent: list[tuple[bytes, bytes]]) -> None:
+def test_jobs_read_no_config(run: Run, film: Path, sent: list[tuple[bytes, bytes]]) -> None:
     Path("config.yaml").write_text("shots:\n  shots: uniform\n")
     options = ("--config", "config.yaml", "--jobs", "2", "--json")
     films = make_films(film, "a.mp4", "b.mp4")
@@ -105,7 +105,7 @@ def test_queries_on_stdin(run: Run, sent: list[tuple[bytes, bytes]], monkeypatch
     assert all(b"a man chops wood" in work for work, _ in sent)
 
 
-def test_a_killed_worker_costs_its_input_only(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_killed_worker(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_begin", odd_worker.begin)
     films = make_films(film, "a.mp4", "deadly.mp4", "b.mp4", "deadly2.mp4", "c.mp4")
     ran = run("info", *films, "--json", "--jobs", "2", code=1)
@@ -114,13 +114,13 @@ def test_a_killed_worker_costs_its_input_only(run: Run, film: Path, monkeypatch:
     assert all("SIGKILL" in line["errors"][0]["message"] for line in lines if not line["ok"])
 
 
-def test_the_first_failure_ends_the_batch_if_asked_to(run: Run, film: Path) -> None:
+def test_jobs_fail_fast(run: Run, film: Path) -> None:
     films = make_films(film, "a.mp4", "bad.mp4", "b.mp4")
     ran = run("shots", *films, *UNIFORM, "--json", "--jobs", "2", "--fail-fast", code=1)
     assert [line["exit_code"] for line in ran.json_lines] == [0, 3]
 
 
-def test_a_result_before_its_turn_is_in_the_summary_of_a_stopped_batch(film: Path) -> None:
+def test_jobs_stopped_batch_summary(film: Path) -> None:
     films = make_films(film, "slow.mp4", "b.mp4", "slow2.mp4")
     command = [sys.executable, "-c", ODD_PARENT, "shots", *films, *UNIFORM, "--jobs", "2"]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "VIDSUM_SHOTS_SUMMARY_JSON": "batch.json"}
@@ -129,12 +129,12 @@ def test_a_result_before_its_turn_is_in_the_summary_of_a_stopped_batch(film: Pat
         process.send_signal(signal.SIGINT)
         assert process.wait(300) == 130
     outcomes = json.loads(Path("batch.json").read_text())["inputs"]
-    assert [each["state"] for each in outcomes] == ["not run", "done", "not run"]
+    assert [entry["state"] for entry in outcomes] == ["not run", "done", "not run"]
     assert [path.name for path in Path("out").iterdir()] == ["b_shots.json"]
 
 
 def _heed_interruptions() -> None:
-    """What a shell starts in the background ignores Ctrl-C, and so does all that it starts."""
+    """Heed Ctrl-C, which processes in the background of a shell ignore."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -160,19 +160,19 @@ def held(film: Path) -> "Iterator[subprocess.Popen[bytes]]":
 @pytest.mark.parametrize(
     ("number", "code", "to_all"), [(signal.SIGINT, 130, True), (signal.SIGTERM, 143, False)]
 )
-def test_an_interruption_leaves_nothing_half(
+def test_jobs_interrupted(
     held: "subprocess.Popen[bytes]", number: signal.Signals, code: int, to_all: bool
 ) -> None:
     worker = int(Path("held").read_text())
     (os.killpg if to_all else os.kill)(held.pid, number)  # a terminal sends Ctrl-C to all
-    _, told = held.communicate(timeout=300)
+    _, message = held.communicate(timeout=300)
     assert held.returncode == code
-    assert told.decode().split() in (["interrupted"], ["stopped"])
+    assert message.decode().split() in (["interrupted"], ["stopped"])
     assert not _is_running(worker)
     assert {path.name for path in Path("out").iterdir()} <= {"a_shots.json", "b_shots.json"}
 
 
-def test_workers_end_with_the_process_that_started_them(held: "subprocess.Popen[bytes]") -> None:
+def test_jobs_end_with_parent(held: "subprocess.Popen[bytes]") -> None:
     worker = int(Path("held").read_text())
     held.kill()
     _wait_until(lambda: not _is_running(worker))
@@ -194,7 +194,7 @@ def test_workers_share_the_threads(run: Run, film: Path, monkeypatch: pytest.Mon
     assert set(shares) == {1}
 
 
-def test_a_script_without_a_guard_is_run_once(film: Path) -> None:
+def test_jobs_script_without_guard(film: Path) -> None:
     Path("script.py").write_text("print('begun')\nfrom vidsum.commands.app import main\nmain()\n")
     make_films(film, "a.mp4", "b.mp4")
     command = [sys.executable, "script.py", "shots", "a.mp4", "b.mp4", *UNIFORM, "--json", "--jobs", "2"]
@@ -204,7 +204,7 @@ def test_a_script_without_a_guard_is_run_once(film: Path) -> None:
     assert (begun, [json.loads(line)["ok"] for line in lines]) == ("begun", [True, True]), ran.stderr
 
 
-def test_work_that_cannot_be_sent_is_an_error_at_once() -> None:
+def test_jobs_unpicklable_work() -> None:
     fail: Any = None
     queue = Queue(lambda *_: CommandResult(), [Task(0, "a.mp4")], lambda _: None, lambda *_: None, fail)
     with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):

@@ -101,7 +101,7 @@ def test_a_new_option_is_one_line(
         (vidsum.Transcriber, [Transcription]),
     ],
 )
-def test_python_has_the_options_of_the_command_line(function: Any, kinds: list[type[Any]]) -> None:
+def test_keywords_of_functions(function: Any, kinds: list[type[Any]]) -> None:
     parameters = inspect.signature(function).parameters
     typed = re.search(r"Unpack\[(\w+)\]", str(parameters["options"]))
     assert typed
@@ -109,7 +109,7 @@ def test_python_has_the_options_of_the_command_line(function: Any, kinds: list[t
     assert names <= {*parameters, *get_type_hints(getattr(keywords, typed[1]))}
 
 
-def test_a_new_option_becomes_a_keyword(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_option_keyword(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("docs.keywords.Selection", kind := with_option(Selection))
     changed = {
         name: (base, kind if of is Selection else of, names)
@@ -120,13 +120,13 @@ def test_a_new_option_becomes_a_keyword(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 PLANS: dict[type[Any], Callable[[Any, Path], Any]] = {
-    Selection: lambda own, film: plan_summary(
-        open_for_shots(film, ShotSettings(), Extraction()), own, ShotSettings()
+    Selection: lambda values, film: plan_summary(
+        open_for_shots(film, ShotSettings(), Extraction()), values, ShotSettings()
     ),
-    ShotSettings: lambda own, film: plan_shots(film, own, Extraction()),
-    Extraction: lambda own, film: plan_shots(film, ShotSettings(), own),
-    Retrieval: lambda own, film: plan_moments(film, parse_queries("red"), own, Extraction()),
-    Transcription: lambda own, film: plan_transcript(film, own, Extraction()),
+    ShotSettings: lambda values, film: plan_shots(film, values, Extraction()),
+    Extraction: lambda values, film: plan_shots(film, ShotSettings(), values),
+    Retrieval: lambda values, film: plan_moments(film, parse_queries("red"), values, Extraction()),
+    Transcription: lambda values, film: plan_transcript(film, values, Extraction()),
 }
 
 
@@ -134,7 +134,7 @@ PLANS: dict[type[Any], Callable[[Any, Path], Any]] = {
 def test_new_option_in_provenance(kind: type[Any], film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_colours(monkeypatch)
     monkeypatch.setattr("vidsum.checkpoints.sha256_of", lambda name: name)
-    plan, own = PLANS[kind], with_option(kind)
+    plan, values = PLANS[kind], with_option(kind)
     before = plan(kind(), film).provenance
-    assert plan(own(), film).provenance == before
-    assert plan(own(new_number=4), film).provenance != before
+    assert plan(values(), film).provenance == before
+    assert plan(values(new_number=4), film).provenance != before

@@ -41,14 +41,14 @@ def test_side_outputs_spare_files(run: Run, film: Path, option: str, taken: str,
 
 
 @pytest.mark.parametrize("name", ["queries.txt", "film_moments.json", "film_moments.csv"])
-def test_a_batch_summary_of_ground_replaces_nothing(run: Run, film: Path, name: str) -> None:
+def test_batch_summary_of_ground(run: Run, film: Path, name: str) -> None:
     Path("queries.txt").write_text("a dog\n")
     ran = run("ground", film, "--queries", "queries.txt", "--export", "csv", "--summary-json", name, code=2)
     assert name in ran.err
     assert Path("queries.txt").read_text() == "a dog\n"
 
 
-def test_a_batch_summary_replaces_its_own_kind_and_with_overwrite_any(run: Run, film: Path) -> None:
+def test_batch_summary_overwrite(run: Run, film: Path) -> None:
     for _ in range(2):
         run("shots", film, "--summary-json", "all.json")
     Path("all.json").write_text("mine")
@@ -72,27 +72,27 @@ def test_file_created_during_batch(run: Run, film: Path, monkeypatch: pytest.Mon
     assert Path("all.json").read_text() == "mine"
 
 
-def test_what_is_no_regular_file_is_written_into(run: Run, film: Path) -> None:
+def test_special_files(run: Run, film: Path) -> None:
     os.mkfifo("pipe.json")
-    heard: list[str] = []
-    reader = threading.Thread(target=lambda: heard.append(Path("pipe.json").read_text()), daemon=True)
+    transcript: list[str] = []
+    reader = threading.Thread(target=lambda: transcript.append(Path("pipe.json").read_text()), daemon=True)
     reader.start()
     Path("null.json").symlink_to("/dev/null")
     run("shots", film, "-o", "null.json", "--overwrite", "--summary-json", "pipe.json")
     reader.join(10)
-    assert json.loads(heard[0])["counts"]["done"] == 1
+    assert json.loads(transcript[0])["counts"]["done"] == 1
     assert is_special(Path("pipe.json"))
     assert is_special(Path("/dev/null"))
 
 
 @pytest.mark.parametrize("option", ["--summary-json", "--log-file"])
-def test_a_pipe_that_nobody_reads_is_an_error(run: Run, film: Path, option: str) -> None:
+def test_pipe_without_reader(run: Run, film: Path, option: str) -> None:
     os.mkfifo("pipe")
     ran = run("shots", film, option, "pipe", code=1, error="no process reads this pipe")
     assert "Traceback" not in ran.err
 
 
-def test_a_log_on_a_full_disk_is_one_line(run: Run, film: Path) -> None:
+def test_log_on_full_disk(run: Run, film: Path) -> None:
     ran = run("shots", film, "--log-file", "/dev/full", code=1)
     assert ran.err.count("\n") == 1
     assert "/dev/full: cannot be written (No space left on device)" in ran.err
@@ -110,13 +110,13 @@ def test_log_failure_is_reported_once(tmp_path: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().err.count("the log ends here") == 1
 
 
-def test_queries_without_end_are_refused(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_queries(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.io.text.MAX_BYTES", 2**20)
     for words in (["ground", film, "--queries", "/dev/zero"], ["shots", "--from-file", "/dev/zero"]):
         run(*words, code=3, error="longer than 1 MiB")
 
 
-def test_a_record_does_not_make_playlists_readable(run: Run, film: Path) -> None:
+def test_record_with_playlist(run: Run, film: Path) -> None:
     run("shots", film)
     document, playlist = read_document("film_shots.json"), film.with_name("list.txt")
     playlist.write_text(f"ffconcat version 1.0\nfile '{film}'\n")

@@ -89,7 +89,7 @@ def options_of(model: str) -> Mapping[str, Any]:
 
 
 def settings_of(model: str) -> set[str]:
-    return {one.name for kind in KINDS[model] for one in fields(kind)}
+    return {item.name for kind in KINDS[model] for item in fields(kind)}
 
 
 def value_of(settings: Settings, name: str) -> Any:
@@ -109,16 +109,16 @@ def flags(name: str, value: Any) -> list[object]:
     long = f"--{option_name(name).replace('_', '-')}"
     if isinstance(value, bool):
         return [long if value else long.replace("--", "--no-")]
-    return [part for one in (value if isinstance(value, tuple) else (value,)) for part in (long, one)]
+    return [part for item in (value if isinstance(value, tuple) else (value,)) for part in (long, item)]
 
 
 @pytest.fixture
 def trained(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
-    """What would be trained; no run goes on from there."""
+    """Settings of the training, which does not begin."""
     seen: list[Settings] = []
 
     def stop(*arguments: Any, **_: Any) -> None:
-        seen.extend(one for one in arguments if hasattr(one, "lr_share"))
+        seen.extend(item for item in arguments if hasattr(item, "lr_share"))
         raise UsageError("stopped")
 
     monkeypatch.setattr("vidsum.lab.training.mrnet.train_mrnet", stop)
@@ -137,37 +137,37 @@ def preset(monkeypatch: pytest.MonkeyPatch) -> Any:
     return hold
 
 
-def found(trained: list[Settings], model: str) -> dict[str, Any]:
+def result(trained: list[Settings], model: str) -> dict[str, Any]:
     (settings,) = trained
     return {name: value_of(settings, name) for name in MODELS[model]}
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_every_option_that_a_preset_can_set_is_tried(model: str) -> None:
+def test_presets_cover_all_options(model: str) -> None:
     # a mask has five options for its one setting, and tests of its own; `--model` is not the settings' model
     assert set(options_of(model)) & settings_of(model) - {"mask", "model"} == set(MODELS[model])
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_what_is_not_given_is_the_presets(run: Run, trained: list[Settings], preset: Any, model: str) -> None:
-    values = {name: one.preset for name, one in MODELS[model].items()}
+def test_preset_values(run: Run, trained: list[Settings], preset: Any, model: str) -> None:
+    values = {name: item.preset for name, item in MODELS[model].items()}
     preset(model, **values)
     run("train", model, *RUN, code=2)
-    assert found(trained, model) == values
+    assert result(trained, model) == values
 
 
-@pytest.mark.parametrize("how", ["flag", "environment", "config"])
+@pytest.mark.parametrize("choices", ["flag", "environment", "config"])
 @pytest.mark.parametrize("model", MODELS)
 def test_what_is_given_wins(
-    run: Run, trained: list[Settings], preset: Any, monkeypatch: pytest.MonkeyPatch, model: str, how: str
+    run: Run, trained: list[Settings], preset: Any, monkeypatch: pytest.MonkeyPatch, model: str, choices: str
 ) -> None:
-    preset(model, **{name: one.preset for name, one in MODELS[model].items()})
-    values = {name: one.given for name, one in MODELS[model].items()}
+    preset(model, **{name: item.preset for name, item in MODELS[model].items()})
+    values = {name: item.given for name, item in MODELS[model].items()}
     arguments: list[object] = []
-    if how == "flag":
+    if choices == "flag":
         for name, value in values.items():
             arguments += flags(name, value)
-    elif how == "environment":
+    elif choices == "environment":
         for name, value in values.items():
             words = value if isinstance(value, tuple) else (value,)
             variable = f"VIDSUM_TRAIN_{model}_{option_name(name)}".upper()
@@ -177,11 +177,11 @@ def test_what_is_given_wins(
         Path("given.yaml").write_text(json.dumps({"train": {model: named}}))
         arguments = ["--config", "given.yaml"]
     ran = run("train", model, *RUN, *arguments, code=2)
-    assert found(trained, model) == values, ran.err
+    assert result(trained, model) == values, ran.err
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_default_that_help_tells_is_that_of_the_settings(model: str) -> None:
+def test_preset_defaults_in_help(model: str) -> None:
     """Where no preset says otherwise, that of the settings is what is trained."""
     settings: Settings = MRNetSettings() if model == "mrnet" else DETRSettings()
     for name, option in options_of(model).items():
@@ -189,22 +189,22 @@ def test_a_default_that_help_tells_is_that_of_the_settings(model: str) -> None:
             assert option.default == value_of(settings, name), name
 
 
-def test_the_masks_of_a_preset_stay_and_go(run: Run, trained: list[Settings], preset: Any) -> None:
+def test_preset_masks(run: Run, trained: list[Settings], preset: Any) -> None:
     preset("mrnet", mask={"kind": "lam", "depth": 3})
     run("train", "mrnet", *RUN, code=2)
     run("train", "mrnet", *RUN, "--mask", "stamp", code=2)
-    assert [(one.model.mask.kind, one.model.mask.depth) for one in trained] == [("lam", 3), ("stamp", 2)]
+    assert [(item.model.mask.kind, item.model.mask.depth) for item in trained] == [("lam", 3), ("stamp", 2)]
 
 
-def test_epochs_of_decay_can_be_none_at_all(run: Run, trained: list[Settings], preset: Any) -> None:
+def test_preset_decay_epochs(run: Run, trained: list[Settings], preset: Any) -> None:
     preset("mrnet", decay_at=(3,))
     Path("given.yaml").write_text("decay_at: []\n")
     run("train", "mrnet", *RUN, "--config", "given.yaml", code=2)
-    assert [one.decay_at for one in trained] == [()]
+    assert [item.decay_at for item in trained] == [()]
 
 
-def test_the_preset_of_charades_has_no_cross_modal_attention(run: Run, trained: list[Settings]) -> None:
+def test_preset_of_charades(run: Run, trained: list[Settings]) -> None:
     run("train", "mrnet", *RUN, "--preset", "charades", code=2)
     run("train", "mrnet", *RUN, "--preset", "charades", "--cross-modal", code=2)
     run("train", "mrnet", *RUN, "--preset", "tacos", code=2)
-    assert [one.model.cross_modal for one in trained] == [False, True, True]
+    assert [item.model.cross_modal for item in trained] == [False, True, True]

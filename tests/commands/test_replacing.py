@@ -90,13 +90,13 @@ def test_other_options(run: Run, film: Path, command: str, more: list[str]) -> N
 
 
 @pytest.mark.parametrize("command", ["summarize", "shots", "highlights"])
-def test_the_answer_is_printed_each_time(run: Run, film: Path, command: str) -> None:
+def test_answer_when_up_to_date(run: Run, film: Path, command: str) -> None:
     first, again = run(command, film).out, run(command, film).out
     assert again == first.removesuffix("\n") + " (unchanged)\n"
     assert first.count("\n") > 1
 
 
-def test_update_is_accepted_and_has_no_effect(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_update_has_no_effect(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "--update" not in run("shots", "--help").out
     for more in (["--update"], ["--update", "--overwrite"], ["--update", "-o", "-"]):
         run("shots", film, *more)
@@ -106,7 +106,7 @@ def test_update_is_accepted_and_has_no_effect(run: Run, film: Path, monkeypatch:
     run("shots", film, "--config", "c.yaml", code=1)
 
 
-def test_a_batch_replaces_what_changed(run: Run, film: Path, half: bytes, tmp_path: Path) -> None:
+def test_changed_input_of_batch(run: Run, film: Path, half: bytes, tmp_path: Path) -> None:
     folder = tmp_path / "films"
     folder.mkdir()
     (folder / "a.mp4").write_bytes(film.read_bytes())
@@ -121,7 +121,7 @@ def test_a_batch_replaces_what_changed(run: Run, film: Path, half: bytes, tmp_pa
     assert json.loads(Path("b_summary.json").read_text())["warnings"] == []
 
 
-def test_a_truncated_input_is_an_error_with_strict(run: Run, film: Path, half: bytes) -> None:
+def test_truncated_input_with_strict(run: Run, film: Path, half: bytes) -> None:
     whole = film.read_bytes()
     film.write_bytes(half)
     for _ in range(2):  # the second time, not from the cache either
@@ -133,7 +133,7 @@ def test_a_truncated_input_is_an_error_with_strict(run: Run, film: Path, half: b
     run("summarize", film, "--strict")
 
 
-def test_an_added_output_leaves_the_others_alone(run: Run, film: Path) -> None:
+def test_added_output(run: Run, film: Path) -> None:
     run("summarize", film)
     before = Path("film_summary.mp4").stat().st_mtime_ns
     run("summarize", film, "--storyboard", "--plot")
@@ -145,7 +145,7 @@ def test_an_added_output_leaves_the_others_alone(run: Run, film: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["--plot", "--storyboard"])
-def test_a_picture_of_an_earlier_result_is_drawn_again(run: Run, film: Path, kind: str) -> None:
+def test_picture_of_earlier_result(run: Run, film: Path, kind: str) -> None:
     run("summarize", film, kind)
     before = {path.name: path.read_bytes() for path in Path().glob("*.png")}
     run("summarize", film, "--budget", "40%")
@@ -154,7 +154,7 @@ def test_a_picture_of_an_earlier_result_is_drawn_again(run: Run, film: Path, kin
     assert list(Path().glob(".*")) == []
 
 
-def test_outdated_key_frames_are_removed(run: Run, film: Path) -> None:
+def test_outdated_key_frames(run: Run, film: Path) -> None:
     run("summarize", film, "--storyboard", "--budget", "40%")
     mine = Path("film_key_frames/mine.jpg")
     mine.write_bytes(b"mine")
@@ -187,7 +187,7 @@ def names_here() -> set[str]:
     return {path.as_posix() for path in paths if not any(part.startswith(".") for part in path.parts)}
 
 
-def test_files_of_an_earlier_result_that_no_longer_fit_are_removed(run: Run, film: Path) -> None:
+def test_outdated_files(run: Run, film: Path) -> None:
     run("summarize", film, "--storyboard", "--plot")
     old = {"film_storyboard.png", "film_importance.png"}
     old |= {name for name in names_here() if name.startswith("film_key_frames/")}
@@ -197,7 +197,7 @@ def test_files_of_an_earlier_result_that_no_longer_fit_are_removed(run: Run, fil
     assert names_here() == {"film_summary.json", "film_summary.mp4", "film_importance.png"}
 
 
-def test_files_of_other_results_are_never_removed(run: Run, film: Path, ask: Callable[..., Any]) -> None:
+def test_files_of_other_results(run: Run, film: Path, ask: Callable[..., Any]) -> None:
     other = film.with_name("other.mp4")
     other.write_bytes(film.read_bytes() + bytes(8))
     for path in (film, other):
@@ -216,7 +216,7 @@ def test_files_of_other_results_are_never_removed(run: Run, film: Path, ask: Cal
 
 
 @pytest.mark.parametrize("n_moved", [0, 1, 2])
-def test_files_of_other_results_are_not_removed_after_a_kill(
+def test_files_of_other_results_after_kill(
     run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, ask: Callable[..., Any], n_moved: int
 ) -> None:
     run("summarize", film, "--storyboard", "--plot")
@@ -230,7 +230,7 @@ def test_files_of_other_results_are_not_removed_after_a_kill(
     assert not Path(".vidsum.json").exists()
 
 
-def test_a_copy_of_a_record_does_not_own_the_files_in_it(run: Run, film: Path) -> None:
+def test_copied_record(run: Run, film: Path) -> None:
     run("summarize", film, "--storyboard")
     shutil.copy("film_summary.json", "copy_summary.json")
     before = names_here()
@@ -239,7 +239,7 @@ def test_a_copy_of_a_record_does_not_own_the_files_in_it(run: Run, film: Path) -
 
 
 @pytest.mark.parametrize(("link", "jobs"), [("symlink_to", "2"), ("hardlink_to", "1")])
-def test_a_clip_is_never_written_over_the_input(run: Run, film: Path, link: str, jobs: str) -> None:
+def test_clip_linked_to_input(run: Run, film: Path, link: str, jobs: str) -> None:
     other = film.with_name("other.mp4")
     other.write_bytes(film.read_bytes())
     before = film.read_bytes()
@@ -270,7 +270,7 @@ def test_a_foreign_file_is_refused(run: Run, film: Path, name: str) -> None:
     assert states(run, *ask) == ["up to date"]
 
 
-def test_an_edited_document_is_refused(run: Run, film: Path) -> None:
+def test_edited_document(run: Run, film: Path) -> None:
     run("shots", film)
     record = Path("film_shots.json")
     record.write_text(record.read_text().replace('"method": "kts"', '"method": "uniform"'))
@@ -300,7 +300,7 @@ EXPORTS = {
 
 
 @pytest.mark.parametrize("name", EXPORTS)
-def test_exports_are_replaced_unless_they_were_edited(run: Run, film: Path, name: str) -> None:
+def test_edited_exports(run: Run, film: Path, name: str) -> None:
     ask, target = ("shots", film, *EXPORTS[name]), Path(name)
     run(*ask)
     before = target.read_bytes()
@@ -317,7 +317,7 @@ def test_exports_are_replaced_unless_they_were_edited(run: Run, film: Path, name
     assert states(run, *ask) == ["up to date"]
 
 
-def test_outdated_previews_are_removed_and_others_stay(run: Run, film: Path) -> None:
+def test_outdated_previews(run: Run, film: Path) -> None:
     ask = ("shots", film, "--preview", "gif")
     run(*ask)
     folder = Path("film_shots_previews")
@@ -340,7 +340,7 @@ def test_the_record_of_a_folder(run: Run, film: Path) -> None:
     assert Path("cut.csv").read_text() == "mine"
 
 
-def test_a_foreign_record_of_a_folder_is_left_alone(run: Run, film: Path) -> None:
+def test_foreign_folder_record(run: Run, film: Path) -> None:
     run("shots", film)
     log = Path(".vidsum.json")
     log.write_text("mine")
@@ -371,7 +371,7 @@ def queries_of(name: str = "film_moments.json") -> list[str]:
     return [query["query"] for query in json.loads(Path(name).read_text())["queries"]]
 
 
-def test_queries_are_added_to_the_file(ask: Callable[..., Any], run: Run, film: Path) -> None:
+def test_added_queries(ask: Callable[..., Any], run: Run, film: Path) -> None:
     assert ask("red")["ok"]
     added = ask("green", "blue")
     assert [query["query"] for query in added["data"]["queries"]] == ["green", "blue"]
@@ -389,13 +389,13 @@ def test_queries_of_other_settings(ask: Callable[..., Any], run: Run, film: Path
     assert queries_of() == ["green"]
 
 
-def test_a_named_file_has_the_queries_of_the_run(ask: Callable[..., Any]) -> None:
+def test_queries_of_named_file(ask: Callable[..., Any]) -> None:
     for colours in (["red", "green"], ["blue"]):
         assert ask(*colours, more=("-o", "m.json"))["ok"]
         assert queries_of("m.json") == colours
 
 
-def test_curves_stay_where_queries_are_added(ask: Callable[..., Any]) -> None:
+def test_curves_with_added_queries(ask: Callable[..., Any]) -> None:
     assert ask("red", more=("--saliency",))["ok"]
     assert "timestamps_s" not in ask("green")["data"]
     document = json.loads(Path("film_moments.json").read_text())
@@ -420,7 +420,7 @@ def test_outdated_clips_are_removed(ask: Callable[..., Any], film: Path, run: Ru
     assert "yellow_film_0m06s.mp4" in refused["errors"][0]["message"]
 
 
-def test_clips_of_other_queries_stay_where_queries_are_added(ask: Callable[..., Any]) -> None:
+def test_clips_with_added_queries(ask: Callable[..., Any]) -> None:
     assert ask("green", more=("--clips", "--plot"))["ok"]
     assert ask("red", more=("--clips",))["ok"]
     assert sorted(path.name for path in Path().glob("*.mp4")) == [
@@ -438,7 +438,7 @@ def test_clips_of_other_queries_stay_where_queries_are_added(ask: Callable[..., 
     ("n_moved", "before", "after"),
     [(0, [], []), (1, [], LONGER), (0, ["--budget", "20%"], LONGER), (1, ["--budget", "20%"], [])],
 )
-def test_a_killed_run_leaves_files_that_are_ours(
+def test_files_after_kill(
     run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, n_moved: int, before: list[str], after: list[str]
 ) -> None:
     ask = ("summarize", film, "--storyboard", "--plot")
@@ -459,7 +459,7 @@ def test_edited_file_after_kill(run: Run, film: Path, monkeypatch: pytest.Monkey
     assert Path("film_summary.mp4").read_bytes() == b"mine"
 
 
-def test_an_export_is_ours_after_a_kill(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_export_after_kill(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("shots", film)
     run("export", "film_shots.json", "-o", "cut.csv")
     run("shots", film, "--shots", "uniform")
@@ -476,7 +476,7 @@ def earlier() -> None:
 
 
 @pytest.mark.usefixtures("earlier")
-def test_files_of_an_earlier_version_are_up_to_date_and_converted(run: Run) -> None:
+def test_convert_earlier_version(run: Run) -> None:
     assert states(run, "shots", "f.npz", "--export", "csv") == ["up to date"]
     assert not Path(".vidsum.sha256").exists()
     assert set(json.loads(Path(".vidsum.json").read_text())["outputs"]) == {"cut.srt", "f_shots.csv"}
@@ -490,7 +490,7 @@ def test_files_of_an_earlier_version_are_up_to_date_and_converted(run: Run) -> N
 
 
 @pytest.mark.usefixtures("earlier")
-def test_files_of_an_earlier_version_are_replaced(run: Run) -> None:
+def test_replace_earlier_version(run: Run) -> None:
     assert states(run, "shots", "f.npz", "--export", "csv", "--shots", "uniform") == ["done"]
     ask = ("summarize", "f.npz", "--plot", "--plot-format", "svg", "-m", "random")
     assert states(run, *ask) == ["done"]
@@ -499,7 +499,7 @@ def test_files_of_an_earlier_version_are_replaced(run: Run) -> None:
     run("shots", "f.npz", "--export", "csv", code=1)
 
 
-def test_videos_and_marks_of_an_earlier_version(run: Run, film: Path) -> None:
+def test_earlier_videos_and_marks(run: Run, film: Path) -> None:
     ask = ("summarize", film, "--storyboard")
     run(*ask)
     record = Path("film_summary.json")

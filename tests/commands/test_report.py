@@ -13,7 +13,7 @@ CPU = ("--device", "cpu")
 pytestmark = pytest.mark.usefixtures("loads")
 
 
-def test_results_become_one_page_beside_the_film(run: Run, film: Path) -> None:
+def test_report_of_three_results(run: Run, film: Path) -> None:
     for command in ("summarize", "highlights", "shots"):
         run(command, film, *CPU, "--output-dir", "out")
     records = sorted(Path("out").glob("*.json"))
@@ -36,8 +36,8 @@ def test_a_page_to_send(run: Run, film: Path) -> None:
         assert run("report", "film_shots.json", "--bundle", name).out == f"{name}\n"
         again = run("report", "film_shots.json", "--bundle", name)
         assert again.out == f"{name} (unchanged)\n"
-        kept = run("report", "film_shots.json", "--bundle", name, "--title", "Mine", code=1)
-        assert "--overwrite" in kept.err
+        stored = run("report", "film_shots.json", "--bundle", name, "--title", "Mine", code=1)
+        assert "--overwrite" in stored.err
         run("report", "film_shots.json", "--bundle", name, "--overwrite", "--title", "Mine")
     assert "<h1>Mine</h1>" in Path("out/index.html").read_text()
     assert Path("out/media/film.mp4").read_bytes() == film.read_bytes()
@@ -45,7 +45,7 @@ def test_a_page_to_send(run: Run, film: Path) -> None:
     assert "data:video/mp4;base64," in Path("report.html").read_text()
 
 
-def test_an_own_page_is_kept_unless_overwrite(run: Run, film: Path) -> None:
+def test_report_overwrite(run: Run, film: Path) -> None:
     run("shots", film, *CPU)
     Path("report.html").write_text("mine")
     run("report", "film_shots.json", code=1, error="--overwrite")
@@ -53,7 +53,7 @@ def test_an_own_page_is_kept_unless_overwrite(run: Run, film: Path) -> None:
     assert run("report", "film_shots.json", "--overwrite").out == "report.html\n"
 
 
-def test_commands_write_a_page_named_like_their_json(run: Run, film: Path) -> None:
+def test_report_option_of_commands(run: Run, film: Path) -> None:
     ran = run("summarize", film, *CPU, "--report", "--export", "csv", "--json")
     assert ran.json["data"]["exports"] == ["film_summary.csv", "film_summary.html"]
     assert "Summary: " in Path("film_summary.html").read_text()
@@ -63,7 +63,7 @@ def test_commands_write_a_page_named_like_their_json(run: Run, film: Path) -> No
     run("shots", film, *CPU, "--report", "-o", "-", code=2)
 
 
-def test_results_of_one_name_have_clips_of_their_own(run: Run, film: Path) -> None:
+def test_report_clips_of_one_name(run: Run, film: Path) -> None:
     for folder, n in (("a", "1"), ("b", "2")):
         run("highlights", film, *CPU, "--clips", "-k", n, "--output-dir", folder)
     run("report", "a/film_highlights.json", "b/film_highlights.json")
@@ -71,7 +71,7 @@ def test_results_of_one_name_have_clips_of_their_own(run: Run, film: Path) -> No
     assert links == ["a/highlight_film_0m06s.mp4", "b/highlight_film_0m06s.mp4"]
 
 
-def test_a_clip_that_is_another_is_not_linked(run: Run, film: Path) -> None:
+def test_report_foreign_clip(run: Run, film: Path) -> None:
     run("highlights", film, *CPU, "-k", "1")
     Path("highlight_film_0m00s.mp4").write_bytes(film.read_bytes())
     run("report", "film_highlights.json")

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,31 +18,27 @@ from vidsum.lab.reproduction import read_tables
 
 @pytest.fixture(autouse=True)
 def text_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Encoder:
-        @staticmethod
-        def encode(texts: list[str]) -> np.ndarray:
-            return np.ones((len(texts), 4), np.float32)
-
+    encoder = SimpleNamespace(encode=lambda texts: np.ones((len(texts), 4), np.float32))
     for module in ("training.annotated", "evaluation.models"):
-        monkeypatch.setattr(f"vidsum.lab.{module}.load_text_encoder", lambda name, device: Encoder)
+        monkeypatch.setattr(f"vidsum.lab.{module}.load_text_encoder", lambda name, device: encoder)
 
 
 def toy(run: Run, paper: str, number: str) -> dict[str, dict[str, float]]:
     ran = run("reproduce", paper, "--table", number, "--toy", "--out", "runs", "--json")
-    return {row["row"]: row["ours"] for each in ran.json_lines for row in each["data"]["rows"]}
+    return {row["row"]: row["ours"] for item in ran.json_lines for row in item["data"]["rows"]}
 
 
-def test_the_tables_and_their_states(run: Run) -> None:
+def test_list_of_tables(run: Run) -> None:
     for arguments in ((), ("--list",)):
         lines = run("reproduce", *arguments).out.splitlines()
         assert lines[0].split() == ["paper", "table", "state", "title"]
         assert "mrnet         Table 3       here      Charades-STA" in lines
-        assert sum("Table" in line for line in lines) == sum(len(each.tables) for each in read_tables())
+        assert sum("Table" in line for line in lines) == sum(len(item.tables) for item in read_tables())
     (listed,) = run("reproduce", "lam", "--table", "1d", "--list", "--json").json["data"]["tables"]
     assert (listed["paper"], listed["state"]) == ("lam", "small")
 
 
-def test_without_data_a_line_says_what_to_bring(run: Run, tmp_path: Path) -> None:
+def test_reproduce_without_data(run: Run, tmp_path: Path) -> None:
     ran = run("reproduce", "mrnet", "--table", "3")
     what = "charades_train.json, charades_test.json, i3d"
     layout = "docs/formats.md#features-of-timed-videos-hdf5-folders"
@@ -68,9 +65,9 @@ def test_what_is_not_here_says_why(run: Run) -> None:
     assert "SwinBERT    published   42.82" in ran.out
 
 
-def test_a_finished_row_is_not_made_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_finished_row(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     first = toy(run, "mrnet", "3")
-    assert all(0 <= each <= 100 for row in first.values() for each in row.values())
+    assert all(0 <= item <= 100 for row in first.values() for item in row.values())
 
     def fail(*arguments: object, **more: object) -> None:
         raise AssertionError("trains")
@@ -82,7 +79,7 @@ def test_a_finished_row_is_not_made_again(run: Run, monkeypatch: pytest.MonkeyPa
     assert "made-up data: our figures mean nothing" in ran.out.splitlines()
 
 
-def test_a_row_that_was_stopped_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopped_row(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from vidsum.lab.evaluate import evaluate
 
     def stop(*arguments: object) -> None:
@@ -99,7 +96,7 @@ def test_a_row_that_was_stopped_goes_on(run: Run, monkeypatch: pytest.MonkeyPatc
     assert len(list(Path("runs/reports").iterdir())) == 2
 
 
-def test_a_row_that_fails_is_told_and_the_others_go_on(run: Run) -> None:
+def test_failed_row(run: Run) -> None:
     toy(run, "mrnet", "3")
     first, _ = sorted(Path("runs/runs").iterdir())
     for report in Path("runs/reports").iterdir():
@@ -113,12 +110,12 @@ def test_a_row_that_fails_is_told_and_the_others_go_on(run: Run) -> None:
     assert "safetensors" in ran.err
 
 
-def test_a_submission_is_measured_without_training(run: Run) -> None:
+def test_submission_row(run: Run) -> None:
     assert set(toy(run, "qvhighlights", "val")) == {"Moment-DETR"}
     assert not Path("runs/runs").exists()
 
 
-def test_figures_of_other_data_are_not_taken_for_those_of_a_folder(run: Run, tmp_path: Path) -> None:
+def test_row_of_other_data(run: Run, tmp_path: Path) -> None:
     made = toy(run, "qvhighlights", "val")["Moment-DETR"]
     shutil.copytree("runs/made-up", tmp_path / "data")
     submission = tmp_path / "data" / "sample_val_preds.jsonl"
@@ -132,19 +129,19 @@ def test_figures_of_other_data_are_not_taken_for_those_of_a_folder(run: Run, tmp
 
 
 @pytest.mark.parametrize(("paper", "number"), [("mrnet", "5"), ("lam", "1b"), deep("fulltransnet", "III")])
-def test_tables_run_to_their_end_on_made_up_data(run: Run, paper: str, number: str) -> None:
+def test_toy_tables(run: Run, paper: str, number: str) -> None:
     assert all(toy(run, paper, number).values())
 
 
 @pytest.mark.deep
-def test_made_up_videos_tell_patterns_of_attention_apart(run: Run) -> None:
+def test_toy_attention_patterns(run: Run) -> None:
     toy(run, "fulltransnet", "III")
     files = [*Path("runs").rglob("best.safetensors")]
     assert len({b"".join(array.tobytes() for array in load_file(file).values()) for file in files}) == 8
 
 
 @pytest.mark.deep
-def test_all_other_tables_run_to_their_end_on_made_up_data(run: Run) -> None:
+def test_all_toy_tables(run: Run) -> None:
     for table in read_tables():
         if table.data:
             paper, (number, *_) = next(iter(table.tables.items()))
@@ -153,7 +150,7 @@ def test_all_other_tables_run_to_their_end_on_made_up_data(run: Run) -> None:
 
 
 @pytest.mark.shared
-def test_a_published_submission_has_its_published_figures(run: Run, shared: Path) -> None:
+def test_published_submission(run: Run, shared: Path) -> None:
     folder = shared / "data" / "qvhighlights"
     ran = run("reproduce", "qvhighlights", "--data", folder, "--out", "runs", "--json")
     (row,) = ran.json["data"]["rows"]

@@ -1,4 +1,4 @@
-"""`vidsum serve`."""
+"""`vidsum serve` and `vidsum watch`."""
 
 import json
 import signal
@@ -10,7 +10,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.archive.made import film, use_archive
+from tests.archive.made import film, use_archive, use_live
 from tests.program import Run
 from vidsum.archive.archive import Archive
 
@@ -24,7 +24,7 @@ def _hears_ctrl_c() -> None:
 
 @pytest.fixture
 def archive(tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Of one video."""
+    """An archive of one video."""
     use_archive(monkeypatch)
     with Archive(tmp_path / "a.vidsum") as made:
         made.add(film(tmp_path / "film.mp4"))
@@ -32,7 +32,7 @@ def archive(tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-def test_it_serves_until_it_is_stopped(tmp_path: Path, stop: signal.Signals) -> None:
+def test_serve_until_stopped(tmp_path: Path, stop: signal.Signals) -> None:
     with Archive(tmp_path / "empty.vidsum") as archive:
         assert archive.videos() == []
     server = subprocess.Popen(
@@ -54,7 +54,7 @@ def test_it_serves_until_it_is_stopped(tmp_path: Path, stop: signal.Signals) -> 
     assert [path.name for path in tmp_path.glob("empty*")] == ["empty.vidsum"]
 
 
-def test_a_port_that_is_taken_is_one_line(run: Run, archive: Path) -> None:
+def test_serve_port_in_use(run: Run, archive: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         ran = run("serve", "--archive", archive, "--port", port, code=2)
@@ -73,3 +73,33 @@ def test_open_opens_the_page(run: Run, archive: Path, monkeypatch: pytest.Monkey
     ran = run("serve", "--archive", archive, "--port", "0", "--open", "--token", "secret")
     assert opened == [ran.out.splitlines()[0]]
     assert opened[0].endswith("/?token=secret")
+
+
+@pytest.fixture
+def colours(tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two seconds each of red, green and blue, then yellow."""
+    use_live(monkeypatch)
+    return film(tmp_path / "film.mp4")
+
+
+def test_alerts_for_people(run: Run, colours: Path) -> None:
+    ran = run("watch", colours, "--query", "green", "--min-present", "0.3", "--clips-dir", "alerts")
+    began, ended, summary = ran.out.splitlines()
+    assert began.startswith("0:02.00  green (0.")
+    assert ended.startswith("0:02.00-0:04.00  green: over")
+    assert ended.endswith("alerts/green_0h00m02s.mp4")
+    assert summary == "10 s watched, 1 alert"
+    assert Path("alerts/green_0h00m02s.mp4").is_file()
+
+
+def test_a_line_of_json_per_second(run: Run, colours: Path) -> None:
+    queries = ("--query", "green", "--query", "red")
+    ran = run("watch", colours, *queries, "--min-present", "0.3", "--json")
+    lines = [line["data"] for line in ran.json_lines]
+    seconds = [line for line in lines if "time_s" in line]
+    assert ran.code == 0
+    assert [second["time_s"] for second in seconds] == list(range(10))
+    assert set(seconds[0]["present"]) == {"green", "red"}
+    assert seconds[0]["present"]["red"] > 0.3 > seconds[0]["present"]["green"]
+    assert [line["alert"]["query"] for line in lines if "alert" in line] == ["red", "green", "red", "green"]
+    assert lines[-1]["ended"]["seconds"] == 10

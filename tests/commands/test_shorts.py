@@ -69,7 +69,7 @@ def test_crop_follows_and_restarts_at_cuts(tmp_path: Path, size: tuple[int, int]
     assert np.abs(np.diff(framed)).max() * (1 - share) / share <= 0.04 * 0.5 + 1e-6
 
 
-def test_what_is_everywhere_is_shown_whole(tmp_path: Path) -> None:
+def test_crop_of_wide_content(tmp_path: Path) -> None:
     def paint(number: int, width: int, height: int) -> Picture:
         picture = np.full((height, width, 3), 20, np.uint8)
         for at in (0.08, 0.5, 0.92):
@@ -81,8 +81,9 @@ def test_what_is_everywhere_is_shown_whole(tmp_path: Path) -> None:
     assert framing.position_at(0.5) is None
 
 
-def test_a_shot_of_hours_takes_little_memory() -> None:
-    """What matters moves from the left to the right, once."""
+@pytest.mark.deep
+def test_memory_of_long_shots() -> None:
+    """The evidence moves from the left to the right, once."""
     n_times, places = 3600 * 4, np.arange(50)
 
     def curve(number: int) -> np.ndarray:
@@ -101,7 +102,7 @@ def test_a_shot_of_hours_takes_little_memory() -> None:
     assert np.abs(shot.positions - np.clip(np.linspace(0, 1, n_times) * 1.4 - 0.2, 0, 1)).max() < 0.1
 
 
-def test_a_video_of_the_shape_is_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_video_of_target_shape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = make_video(tmp_path / "film.mp4", n_frames=10, width=54, height=96)
     monkeypatch.setattr(shorts, "_scan_shots", None)
     assert shorts.choose_framing(probe(made.path), [(0.0, 1.0)], Fraction(9, 16)).position_at(0.2) == 0.5
@@ -113,44 +114,44 @@ def size_of(path: str) -> tuple[int, int]:
 
 def test_the_options_of_summarize(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stub.install(monkeypatch, language=("en", 0.99))
-    how = ("summarize", film, "--model", "uniform", "--budget", "40%")
-    run(*how)
-    run(*how, "--vertical", "--aspect", "4:5", "--burn", "--loudness", "--json")
+    options = ("summarize", film, "--model", "uniform", "--budget", "40%")
+    run(*options)
+    run(*options, "--vertical", "--aspect", "4:5", "--burn", "--loudness", "--json")
     assert size_of("film_summary.mp4") == (540, 676)
     with av.open("film_summary.mp4") as container:
         assert "vertical-4:5-burn-loudness" in container.metadata["comment"]
-    again = run(*how, "--vertical", "--aspect", "4:5", "--burn", "--loudness")
+    again = run(*options, "--vertical", "--aspect", "4:5", "--burn", "--loudness")
     assert "(unchanged)" in again.out
-    ran = run(*how, "--vertical", "--burn", "--loudness")
+    ran = run(*options, "--vertical", "--burn", "--loudness")
     assert "(unchanged)" not in ran.out
     assert size_of("film_summary.mp4") == (540, 960)
 
 
 def test_the_options_of_ground(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_colours(monkeypatch)
-    how = ("ground", film, "--query", "green", "-k", "1", "--clips")
-    run(*how, "--vertical", "--aspect", "1:1")
+    options = ("ground", film, "--query", "green", "-k", "1", "--clips")
+    run(*options, "--vertical", "--aspect", "1:1")
     assert [size_of(str(path)) for path in Path().glob("green_film_*.mp4")] == [(540, 540)]
-    assert "(unchanged)" in run(*how, "--vertical", "--aspect", "1:1").out
-    run(*how, "--vertical")
+    assert "(unchanged)" in run(*options, "--vertical", "--aspect", "1:1").out
+    run(*options, "--vertical")
     assert [size_of(str(path)) for path in Path().glob("green_film_*.mp4")] == [(540, 960)]
 
 
-def test_a_video_without_sound_is_written_and_told(tmp_path: Path, run: Run) -> None:
+def test_short_without_sound(tmp_path: Path, run: Run) -> None:
     make_video(tmp_path / "mute.mp4", n_frames=50)
     ran = run("summarize", tmp_path / "mute.mp4", "--model", "uniform", "--burn", "--loudness")
     assert "has no sound: --burn draws no captions" in ran.err
     assert "has no sound: loudness changes nothing" in ran.err
 
 
-def test_sentences_that_fit_are_not_cut() -> None:
+def test_protected_sentences() -> None:
     texts = "One two. Three four five six seven eight nine ten."
     words = tuple(Word(n, n + 0.9, text, 0.9) for n, text in enumerate(texts.split()))
-    heard = Transcript((Segment(0, 9.9, texts, 0.9, 0.0, words),), "en", 1.0, 10.0)
+    transcript = Transcript((Segment(0, 9.9, texts, 0.9, 0.0, words),), "en", 1.0, 10.0)
     spoken = [(word.start_s, word.end_s) for word in words]
-    assert protected_words(Selection(snap="speech"), heard) == spoken
-    assert protected_words(Selection(snap="sentence"), heard) == [*spoken, (0, 1.9)]
-    assert protected_words(Selection(snap="sentence", max_segment_s=9), heard) == [
+    assert protected_words(Selection(snap="speech"), transcript) == spoken
+    assert protected_words(Selection(snap="sentence"), transcript) == [*spoken, (0, 1.9)]
+    assert protected_words(Selection(snap="sentence", max_segment_s=9), transcript) == [
         *spoken,
         (0, 1.9),
         (2, 9.9),

@@ -33,7 +33,7 @@ def three_parts() -> Features:
     return Features.from_array(np.repeat(centres, 20, axis=0) + rng.normal(0, 0.01, (60, 16)), fps=2.0)
 
 
-def test_the_shots_of_a_video_are_found_and_written(run: Run, film: Path) -> None:
+def test_shots_of_video(run: Run, film: Path) -> None:
     ran = run("shots", film)
     document = json.loads(Path("film_shots.json").read_text())
     check_schema(document, "shots")
@@ -43,13 +43,13 @@ def test_the_shots_of_a_video_are_found_and_written(run: Run, film: Path) -> Non
     assert "0:02.00" in ran.out
 
 
-def test_an_animated_webp_is_told_to_be_converted(run: Run) -> None:
+def test_animated_webp(run: Run) -> None:
     first, second = (Image.new("RGB", (64, 48), colour) for colour in ("red", "blue"))
     first.save("a.webp", save_all=True, append_images=[second])
     run("shots", "a.webp", code=3, error=("animated WebP", "GIF or MP4"))
 
 
-def test_features_made_elsewhere_are_cut_too(run: Run, three_parts: Features, tmp_path: Path) -> None:
+def test_shots_of_features(run: Run, three_parts: Features, tmp_path: Path) -> None:
     write_features(three_parts, tmp_path / "f.npz")
     document = run("shots", tmp_path / "f.npz", "-o", "-").json
     check_schema(document, "shots")
@@ -74,7 +74,7 @@ def test_limits_are_kept(run: Run, three_parts: Features, tmp_path: Path) -> Non
     assert max(shot["end_s"] - shot["start_s"] for shot in short) <= 4
 
 
-def test_shots_are_written_as_pyscenedetect_names_them(run: Run, film: Path) -> None:
+def test_shot_files_of_pyscenedetect(run: Run, film: Path) -> None:
     ask = ("shots", film, "--clips-dir", "cuts", "--images", "3", "--stats", "--sheet")
     ran = run(*ask, "--json")
     clips = [f"cuts/film-Scene-00{number}.mp4" for number in (1, 2, 3, 4)]
@@ -101,7 +101,7 @@ def test_shots_are_written_as_pyscenedetect_names_them(run: Run, film: Path) -> 
     assert left == ["film-Scene-001-01.jpg", "mine.jpg"]
 
 
-def test_statistics_have_a_row_for_each_frame(run: Run, film: Path) -> None:
+def test_shot_statistics(run: Run, film: Path) -> None:
     run("shots", film, "--stats")
     with Path("film_shots.stats.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -117,15 +117,15 @@ def test_transnetv2_statistics(run: Run, film: Path, monkeypatch: pytest.MonkeyP
     seen = Features(
         np.linspace(0, 1, 250, dtype=np.float32)[:, None], np.arange(250) / 25, 0.04, 0.04, 10.0, 25.0
     )
-    given = SimpleNamespace(read=lambda progress: ([seen], None))
-    monkeypatch.setattr("vidsum.pipelines.clips.open_for_shots", lambda *about, **how: given)
+    source = SimpleNamespace(read=lambda progress: ([seen], None))
+    monkeypatch.setattr("vidsum.pipelines.clips.open_for_shots", lambda *about, **options: source)
     write_stats(shots, "stats.csv", ShotSettings(shots="transnetv2"))
     rows = list(csv.DictReader(Path("stats.csv").read_text().splitlines()))
     assert [float(row["transition"]) for row in rows] == pytest.approx(seen.array[:, 0], abs=1e-4)
     assert [row["shot"] for row in rows] == ["1"] * 100 + ["2"] * 150
 
 
-def test_the_list_of_scenes_is_that_of_pyscenedetect(run: Run, film: Path) -> None:
+def test_scene_list(run: Run, film: Path) -> None:
     run("shots", film, "--export", "scenes")
     lines = Path("film_shots.scenes.csv").read_text().splitlines()
     assert lines[0] == (

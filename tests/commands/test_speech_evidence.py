@@ -31,17 +31,17 @@ def cut_words(segments: tuple[tuple[float, float], ...], transcript: Transcript)
     return [word.text for word in transcript.words if any(word.start_s < edge < word.end_s for edge in edges)]
 
 
-def test_words_are_not_cut_where_the_transcript_is_at_hand(film: Path, model: stub.StubModel) -> None:
-    how = {"budget": "22%", "model": "uniform", "shots": "uniform", "max_shot_s": 1.3}
-    plain = vidsum.summarize(film, **how)
+def test_snap_to_words(film: Path, model: stub.StubModel) -> None:
+    options = {"budget": "22%", "model": "uniform", "shots": "uniform", "max_shot_s": 1.3}
+    plain = vidsum.summarize(film, **options)
     assert model.tasks == []
     transcript = vidsum.transcribe(film)
     assert cut_words(plain.segments, transcript)
-    snapped = vidsum.summarize(film, **how)
+    snapped = vidsum.summarize(film, **options)
     assert cut_words(snapped.segments, transcript) == []
     assert snapped.duration_s <= snapped.budget_s + 1e-6
     assert snapped.provenance != plain.provenance
-    assert vidsum.summarize(film, **how, snap="none").segments == plain.segments
+    assert vidsum.summarize(film, **options, snap="none").segments == plain.segments
     assert len(model.tasks) == 1
 
 
@@ -52,38 +52,20 @@ def test_what_is_said_is_kept(film: Path) -> None:
         vidsum.summarize(film, "100%", model="uniform", keep_said=["elephants"])
 
 
-def test_a_passage_alone_fills_the_budget(film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Sentences(stub.StubModel):
-        """Each word is a sentence."""
-
-        def transcribe(self, samples: np.ndarray, **how: object) -> tuple[object, None]:
-            found, _ = super().transcribe(samples, **how)
-            (segment,) = found
-            for word in segment.words:
-                word.word += "."
-            return iter([segment]), None
-
-    model = Sentences(language=("en", 0.99))
-    monkeypatch.setattr("vidsum.pipelines.speech.load_recognizer", lambda device, progress=None: model)
-    summary = vidsum.summarize(film, "0.6s", model="uniform", keep_said=["word7"])
-    assert any(start_s <= 7.05 and end_s >= 7.45 for start_s, end_s in summary.segments)
-    assert summary.duration_s <= 0.6 + 1e-6
-
-
-def test_subtitles_have_the_times_of_the_summary() -> None:
+def test_cut_subtitles() -> None:
     words = tuple(Word(at, at + 0.5, f"w{at:.0f}", 0.9) for at in np.arange(10.0).tolist())
     transcript = Transcript((Segment(0, 9.5, "all", 0.9, 0.0, words),), "en", 1.0, 10.0)
     first, second = cut_subtitles(transcript, [(2.0, 4.0), (7.0, 8.0)])
     assert (first.text, first.start_s, first.end_s) == ("w2 w3", 0.0, 1.5)
     assert (second.text, second.start_s, second.end_s) == ("w7", 2.0, 2.5)
     without = Transcript((Segment(3, 8, "all", 0.9, 0.0),), "de", 1.0, 10.0, translated=True)
-    assert [(one.start_s, one.end_s) for one in cut_subtitles(without, [(2.0, 4.0), (7.0, 9.0)])] == [
+    assert [(item.start_s, item.end_s) for item in cut_subtitles(without, [(2.0, 4.0), (7.0, 9.0)])] == [
         (1, 2),
         (2, 3),
     ]
 
 
-def test_the_command_writes_subtitles(run: Run, film: Path) -> None:
+def test_summarize_subtitles(run: Run, film: Path) -> None:
     run("summarize", film, "--model", "uniform", "--budget", "30%", "--subtitles")
     text = Path("film_summary.srt").read_text()
     assert text.startswith("1\n00:00:00,")

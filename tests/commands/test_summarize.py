@@ -24,7 +24,7 @@ def seconds_of(path: Path) -> float:
         return float(container.duration or 0) / 1e6
 
 
-def test_a_film_becomes_an_mp4_and_a_json(run: Run, film: Path) -> None:
+def test_summarize_mp4_and_json(run: Run, film: Path) -> None:
     run("summarize", film, "--budget", "30%")
     assert files_here() == ["film_summary.json", "film_summary.mp4"]
     document = json.loads(Path("film_summary.json").read_text())
@@ -35,7 +35,7 @@ def test_a_film_becomes_an_mp4_and_a_json(run: Run, film: Path) -> None:
     assert seconds_of(Path("film_summary.mp4")) == pytest.approx(used, abs=0.08)
 
 
-def test_two_runs_give_the_same_bytes(run: Run, film: Path) -> None:
+def test_summarize_is_reproducible(run: Run, film: Path) -> None:
     for folder, options in (("one", []), ("two", []), ("three", ["--no-cache"])):
         Path(folder).mkdir()
         run("summarize", film, "--output-dir", folder, "--storyboard", "--plot", *options)
@@ -54,14 +54,14 @@ def test_output_names_the_files(run: Run, film: Path, output: str, files: list[s
         check_schema(ran.json, "summary")
 
 
-def test_a_dry_run_prints_the_segments_and_writes_nothing(run: Run, film: Path) -> None:
+def test_summarize_dry_run(run: Run, film: Path) -> None:
     ran = run("summarize", film, "--dry-run")
     assert ran.out.splitlines()[0].split() == ["segment", "start", "end", "seconds"]
     assert files_here() == []
 
 
 @pytest.mark.parametrize("option", ["--keep", "--drop"])
-def test_what_ends_before_the_first_picture_cannot_be_chosen(run: Run, tmp_path: Path, option: str) -> None:
+def test_ranges_before_first_picture(run: Run, tmp_path: Path, option: str) -> None:
     late = media.make_video(tmp_path / "late.mkv", n_frames=75, sound=True, late_s=3.0).path
     ran = run("summarize", late, "-b", "1s", option, "0-2", "-o", "-", code=2)
     assert f"{option} ends before the first picture, at 0:03." in ran.err
@@ -76,27 +76,15 @@ def test_keep_and_drop(run: Run, film: Path) -> None:
     assert all(end <= 2 + 8 and start >= 2 and end <= 8 for start, end in segments)
 
 
-def test_copy_says_that_it_cuts_at_key_frames(run: Run, film: Path) -> None:
-    run("summarize", film, "--copy", error="key frame")
-    assert seconds_of(Path("film_summary.mp4")) > 0
-
-
-def test_a_missing_output_is_made_again(run: Run, film: Path) -> None:
-    run("summarize", film)
-    Path("film_summary.mp4").unlink()
-    run("summarize", film)
-    assert Path("film_summary.mp4").exists()
-
-
 @pytest.mark.parametrize("model", ["contrastive", "cluster", "uniform", "random"])
 @pytest.mark.parametrize("shots", ["kts", "uniform"])
-def test_every_scorer_with_every_cut(run: Run, film: Path, model: str, shots: str) -> None:
+def test_models_and_shots(run: Run, film: Path, model: str, shots: str) -> None:
     ran = run("summarize", film, "--model", model, "--shots", shots, "-o", "-")
     check_schema(ran.json, "summary")
     assert (ran.json["model"], ran.json["shot_method"]) == (model, shots)
 
 
-def test_features_give_a_summary_without_an_mp4(run: Run, tmp_path: Path) -> None:
+def test_summarize_features(run: Run, tmp_path: Path) -> None:
     features = Features.from_array(np.random.default_rng(0).normal(size=(60, 8)))
     write_features(features, tmp_path / "f.npz")
     run("summarize", tmp_path / "f.npz")
@@ -105,7 +93,7 @@ def test_features_give_a_summary_without_an_mp4(run: Run, tmp_path: Path) -> Non
     run("summarize", tmp_path / "f.npz", "-o", "f.mp4", code=2)
 
 
-def test_a_short_video_is_kept_whole_with_a_message(run: Run, film: Path) -> None:
+def test_short_video_is_kept(run: Run, film: Path) -> None:
     ran = run("summarize", film, "--budget", "1:00", "-o", "-", "--json")
     assert ran.json["data"]["segments"] == [{"start_s": 0, "end_s": 10}]
     assert ran.json["messages"]
@@ -117,7 +105,7 @@ def pictures_in(path: Path) -> list[bytes]:
         return [bytes(packet) for packet in container.demux(video=0) if packet.size]
 
 
-def test_a_video_that_is_kept_whole_is_copied_not_encoded(run: Run, film: Path) -> None:
+def test_whole_video_is_copied(run: Run, film: Path) -> None:
     whole, written = ("summarize", film, "--budget", "1:00"), Path("film_summary.mp4")
     run(*whole)
     assert pictures_in(written) == pictures_in(film)
@@ -146,14 +134,14 @@ def test_whole_video_of_other_codec(run: Run, tmp_path: Path, kind: str) -> None
     assert "unchanged" in run("summarize", film, "--budget", "1:00", "-o", "whole.mp4").out
 
 
-def test_what_cannot_be_copied_is_encoded_though_it_is_kept_whole(run: Run, tmp_path: Path) -> None:
+def test_uncopyable_video_is_encoded(run: Run, tmp_path: Path) -> None:
     media.make_video(tmp_path / "film.avi", n_frames=50, b_frames=2)  # does not say when pictures are shown
     run("summarize", tmp_path / "film.avi", "--copy", code=2)
     run("summarize", tmp_path / "film.avi", "--budget", "1:00", "-o", "whole.mp4")
     assert seconds_of(Path("whole.mp4")) == pytest.approx(2, abs=0.1)
 
 
-def test_what_two_parts_of_a_run_notice_is_told_once(run: Run, tmp_path: Path) -> None:
+def test_notice_is_printed_once(run: Run, tmp_path: Path) -> None:
     part = media.make_video(tmp_path / "part.ts", n_frames=50).path
     joined = tmp_path / "joined.ts"
     joined.write_bytes(part.read_bytes() * 2)

@@ -40,19 +40,19 @@ def test_fulltransnet_needs_no_file(run: Run, film: Path) -> None:
     assert {"model_sha256", "map_sha256"} <= document["provenance"]["summary"].keys()
 
 
-def test_beams_may_write_another_summary(run: Run, film: Path, model: Path) -> None:
+def test_summarize_beams(run: Run, film: Path, model: Path) -> None:
     ran = run("summarize", film, "--model", model, "--beams", 3, "-o", "-")
     assert ran.json["provenance"]["summary"]["beams"] == 3
     assert "beams has no effect" not in ran.err
 
 
-def test_beams_without_effect_are_warned_of(run: Run, film: Path) -> None:
+def test_summarize_beams_warning(run: Run, film: Path) -> None:
     for model in ("fulltransnet", "contrastive"):
         ran = run("summarize", film, "--model", model, "--beams", 3, "-o", "-")
         assert f"beams has no effect on {model}" in ran.err
 
 
-def test_the_checkpoint_counts_for_being_up_to_date(run: Run, film: Path, model: Path) -> None:
+def test_checkpoint_in_provenance(run: Run, film: Path, model: Path) -> None:
     arguments = ("summarize", film, "--model", model)
     run(*arguments)
     assert "unchanged" in run(*arguments).out
@@ -70,36 +70,36 @@ def test_model_of_another_extractor(run: Run, film: Path, loads: list[str]) -> N
     assert loads == []
 
 
-def test_the_default_says_which_scorer_it_took_and_why(run: Run, film: Path) -> None:
+def test_auto_model_reason(run: Run, film: Path) -> None:
     ran = run("summarize", film, "-v")
     document = json.loads(Path("film_summary.json").read_text())
     assert document["model"] == "ridge"  # four still pictures, each another
     assert document["model_reason"].startswith("auto: it was fitted")
     assert document["model_reason"] in ran.out
-    asked = document["provenance"]["summary"]
-    assert ("model" in asked, asked["candidates"][0]) == (False, "ridge")
-    assert len(asked["model_sha256"]) == 64
+    requests = document["provenance"]["summary"]
+    assert ("model" in requests, requests["candidates"][0]) == (False, "ridge")
+    assert len(requests["model_sha256"]) == 64
 
 
 @pytest.mark.parametrize("options", [["--fps", "1"], ["--extractor", "i3d"]])
 def test_auto_model_candidates(run: Run, film: Path, options: list[str]) -> None:
     ran = run("summarize", film, *options, "-o", "-")
-    asked = ran.json["provenance"]["summary"]
-    assert asked["candidates"] == ["highlights", "contrastive"]
-    assert "model_sha256" not in asked
+    requests = ran.json["provenance"]["summary"]
+    assert requests["candidates"] == ["highlights", "contrastive"]
+    assert "model_sha256" not in requests
 
 
 def _grey(number: int, width: int, height: int) -> media.Picture:
     return np.full((height, width, 3), 90, np.uint8)
 
 
-def test_a_still_video_gets_no_made_up_choice(run: Run, tmp_path: Path) -> None:
+def test_still_video(run: Run, tmp_path: Path) -> None:
     still = media.make_video(tmp_path / "still.mp4", n_frames=200, paint=_grey).path
     ran = run("summarize", still, "-o", "-", "--json")
     assert ran.json["data"]["model"] == "uniform"
     assert any("stands still" in message for message in ran.json["messages"])
 
 
-def test_what_ships_needs_no_network(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_summarize_ridge_offline(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
     run("summarize", film, "--model", "ridge", "-o", "-")

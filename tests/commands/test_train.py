@@ -1,6 +1,5 @@
 """`vidsum train`: what is written and said, resuming, and every bad input in one line."""
 
-import json
 import os
 import signal
 import subprocess
@@ -49,7 +48,7 @@ def _train(run: Run, data: Path, *arguments: object, **expected: Any) -> Ran:
     return run("train", "fulltransnet", "--data", data, "--out", "run", *SMALL, *arguments, **expected)
 
 
-def test_a_line_a_split_and_the_command_that_evaluates(run: Run, data: Path) -> None:
+def test_train_lines(run: Run, data: Path) -> None:
     ran = _train(run, data)
     assert ran.err == ""
     lines = ran.out.splitlines()
@@ -61,7 +60,7 @@ def test_a_line_a_split_and_the_command_that_evaluates(run: Run, data: Path) -> 
     assert {path.name for path in Path("run").iterdir()} == {"run.json", *(f"split_{i}" for i in range(5))}
 
 
-def test_a_run_in_parts_says_what_is_left(run: Run, data: Path) -> None:
+def test_train_in_parts(run: Run, data: Path) -> None:
     parts = [("--split", 1, "--split", 4), ("--split", 0), ("--split", 2, "--split", 3)]
     lines = [_train(run, data, *part).out.splitlines()[-1] for part in parts]
     assert lines[0] == "still to train: --split 0 --split 2 --split 3"
@@ -69,7 +68,7 @@ def test_a_run_in_parts_says_what_is_left(run: Run, data: Path) -> None:
     assert lines[2].startswith("evaluate it with: ")
 
 
-def test_options_reach_the_checkpoint(run: Run, data: Path) -> None:
+def test_train_options(run: Run, data: Path) -> None:
     chosen = ("--attention", "full", "--head", "pointer", "--window", 9, "--global-tokens", 2, "--dropout", 0)
     chosen += ("--lr", 0.01, "--weight-decay", 0, "--seed", 5, "--patience", 7, "--precision", "bf16")
     _train(run, data, "--split", 0, *chosen)
@@ -80,7 +79,7 @@ def test_options_reach_the_checkpoint(run: Run, data: Path) -> None:
     assert trained.training.items() >= expected.items()
 
 
-def test_a_finished_run_is_up_to_date_and_another_is_refused(run: Run, data: Path) -> None:
+def test_train_up_to_date(run: Run, data: Path) -> None:
     _train(run, data, "--split", 0)
     assert "(up to date)" in _train(run, data, "--split", 0).out
     ran = _train(run, data, "--split", 0, "--lr", 0.1, code=1, error="--overwrite")
@@ -91,7 +90,7 @@ def test_a_finished_run_is_up_to_date_and_another_is_refused(run: Run, data: Pat
 
 
 @pytest.mark.deep
-def test_a_run_that_was_killed_goes_on_by_the_same_command(run: Run, data: Path, tmp_path: Path) -> None:
+def test_train_after_kill(run: Run, data: Path, tmp_path: Path) -> None:
     def command(out: Path) -> list[str]:
         arguments = (*SIZES, "--epochs", 4, "--split", 0, "--data", data, "--out", out)
         return ["train", "fulltransnet", *map(str, arguments)]
@@ -114,18 +113,6 @@ def test_a_run_that_was_killed_goes_on_by_the_same_command(run: Run, data: Path,
         assert (killed / name).read_bytes() == (whole / name).read_bytes()
 
 
-def test_published_splits_are_read(run: Run, data: Path) -> None:
-    names = [f"video_{number}" for number in range(1, 11)]
-    Path("splits.json").write_text(json.dumps([{"train_keys": names[:8], "test_keys": names[8:]}]))
-    results = _train(run, data, "--splits", "splits.json", "--json").json_lines
-    assert [result["data"].get("split") for result in results] == ["splits-1", None]
-    assert results[-1]["messages"] == ["the test sets cover 2 of 10 videos"]
-    assert json.loads(Path("run/run.json").read_text())["splits"][0]["test"] == [
-        "made/video_9",
-        "made/video_10",
-    ]
-
-
 def test_a_config_file_sets_options(run: Run, data: Path) -> None:
     Path("own.yaml").write_text("device: cpu\ntrain:\n  fulltransnet:\n    d-ff: 24\n    split: [2]\n")
     ran = run("train", "fulltransnet", "--data", data, "--out", "run", *SMALL[:2], "--layers", 1,
@@ -134,7 +121,7 @@ def test_a_config_file_sets_options(run: Run, data: Path) -> None:
     assert read_trained("run/split_2/best.safetensors").config["d_ff"] == 24
 
 
-def test_a_file_without_scores_names_the_key(run: Run, data: Path) -> None:
+def test_train_without_scores(run: Run, data: Path) -> None:
     with h5py.File(data, "a") as file:
         del file["video_3/gtscore"]
     ran = _train(run, data, code=3)
@@ -142,12 +129,12 @@ def test_a_file_without_scores_names_the_key(run: Run, data: Path) -> None:
     assert "--annotations" in ran.err.splitlines()[1]
 
 
-def test_two_files_of_one_name_are_refused(run: Run, data: Path) -> None:
+def test_train_files_of_one_name(run: Run, data: Path) -> None:
     Path("made.h5").write_bytes(data.read_bytes())
     _train(run, data, "--data", "made.h5", code=2, error="both go by the name made")
 
 
-def test_a_video_too_long_for_the_linear_head_points_to_the_other(run: Run) -> None:
+def test_train_long_video(run: Run) -> None:
     videos = toy_videos(5, "long")
     videos["long/video_1"] = toy_video("long/video_1", n_shots=400)
     write_annotated(videos, "long.h5")
@@ -157,7 +144,7 @@ def test_a_video_too_long_for_the_linear_head_points_to_the_other(run: Run) -> N
     _train(run, Path("long.h5"), "--head", "pointer", "--split", 0, "--epochs", 1)
 
 
-def test_a_loss_that_explodes_is_told_and_the_other_splits_go_on(run: Run, data: Path) -> None:
+def test_train_exploding_loss(run: Run, data: Path) -> None:
     ran = _train(run, data, "--lr", 1e30, "--epochs", 5, "--split", 0, "--split", 1, "--json", code=1)
     failed = ran.json_lines
     assert [result["input"] for result in failed] == ["run/split_0", "run/split_1"]

@@ -2,8 +2,9 @@
 
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,14 @@ from vidsum.checkpoints.trained import read_trained
 SHORT = ("--clips", 8, "--d", 16, "--d-ff", 16, "--layers", 1, "--heads", 2, "--epochs", 1, "--device", "cpu")
 OWN = {"mrnet": ("--head", "light"), "detr": ("--size", "light", "--decoder-layers", 1)}
 both = pytest.mark.parametrize("model", OWN)
+
+
+def encoder_of(features: Callable[[str], list[int]]) -> SimpleNamespace:
+    """A text encoder that needs no weights."""
+    return SimpleNamespace(
+        encode=lambda texts: np.array([features(text) for text in texts], np.float32),
+        encode_words=lambda texts: [np.ones((3, 4), np.float32) for _ in texts],
+    )
 
 
 @pytest.fixture
@@ -35,16 +44,8 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "train.jsonl"
     path.write_text("\n".join(json.dumps(line) for line in lines))
 
-    class Encoder:
-        @staticmethod
-        def encode(texts: list[str]) -> np.ndarray:
-            return np.ones((len(texts), 4), np.float32)
-
-        @staticmethod
-        def encode_words(texts: list[str]) -> list[np.ndarray]:
-            return [np.ones((3, 4), np.float32) for _ in texts]
-
-    monkeypatch.setattr("vidsum.lab.training.annotated.load_text_encoder", lambda name, device: Encoder)
+    encoder = encoder_of(lambda text: [1] * 4)
+    monkeypatch.setattr("vidsum.lab.training.annotated.load_text_encoder", lambda name, device: encoder)
     return path
 
 
@@ -95,17 +96,9 @@ def test_model_of_a_space(run: Run, data: Path, model: str, sizes: tuple[int, in
 def test_train_on_clip_captions(run: Run, data: Path, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """For training and for the evaluations of what was trained."""
 
-    class Encoder:
-        @staticmethod
-        def encode(texts: list[str]) -> np.ndarray:
-            return np.array([[1, len(text), text.count("a"), 1] for text in texts], np.float32)
-
-        @staticmethod
-        def encode_words(texts: list[str]) -> list[np.ndarray]:
-            return [np.ones((3, 4), np.float32) for _ in texts]
-
+    encoder = encoder_of(lambda text: [1, len(text), text.count("a"), 1])
     for module in ("datasets.clip_captions", "evaluation.models", "training.annotated"):
-        monkeypatch.setattr(f"vidsum.lab.{module}.load_text_encoder", lambda *_: Encoder)
+        monkeypatch.setattr(f"vidsum.lab.{module}.load_text_encoder", lambda *_: encoder)
     monkeypatch.setattr("vidsum.lab.datasets.clip_captions.checkpoints.sha256_of", lambda name: name)
     captions = Path("captions.jsonl.gz")
     lines = [
@@ -126,7 +119,7 @@ def test_train_on_clip_captions(run: Run, data: Path, model: str, monkeypatch: p
     assert "captions.jsonl.gz: is damaged, or not a gzip file" in ran.err
 
 
-def test_queries_of_files_train_mrnet_and_are_asked_of_it(run: Run, data: Path) -> None:
+def test_train_on_query_features(run: Run, data: Path) -> None:
     features, words = data.parent / "features", data.parent / "words"
     _with_features(run, "mrnet", data, "--query-features", words)
     trained = read_trained("run/best.safetensors")
@@ -153,7 +146,7 @@ FLAGS += f" --seed 4 --patience 2 --precision bf16 {MASK_FLAGS}"
 
 
 @pytest.mark.parametrize(
-    ("command", "own", "config", "training"),
+    ("command", "values", "config", "training"),
     [
         (
             "mrnet",
@@ -171,10 +164,10 @@ FLAGS += f" --seed 4 --patience 2 --precision bf16 {MASK_FLAGS}"
         ),
     ],
 )
-def test_options_reach_the_checkpoint(
-    run: Run, data: Path, command: str, own: str, config: Mapping[str, Any], training: Mapping[str, Any]
+def test_train_moment_options(
+    run: Run, data: Path, command: str, values: str, config: Mapping[str, Any], training: Mapping[str, Any]
 ) -> None:
-    _with_features(run, command, data, *FLAGS.split(), *own.split())
+    _with_features(run, command, data, *FLAGS.split(), *values.split())
     trained = read_trained("run/best.safetensors")
     assert trained.config.items() >= {**MODEL, "mask": MASK, **config}.items()
     assert trained.training.items() >= {**TRAINING, **training}.items()

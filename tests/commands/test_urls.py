@@ -26,7 +26,7 @@ def server(film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_a_url_is_an_input_like_a_file(run: Run, server: Server, film: Path, jobs: str) -> None:
+def test_url_input(run: Run, server: Server, film: Path, jobs: str) -> None:
     url = f"{server.url}/a/film.mp4"
     run("shots", url, "--output-dir", "out")
     (record,) = Path("out").glob("film_*_shots.json")
@@ -43,14 +43,14 @@ def test_a_url_is_an_input_like_a_file(run: Run, server: Server, film: Path, job
         assert [row["input"] for row in csv.DictReader(file)] == [*bad, url]
 
 
-def test_an_unchanged_url_is_up_to_date(run: Run, server: Server) -> None:
+def test_url_up_to_date(run: Run, server: Server) -> None:
     url = f"{server.url}/a/film.mp4"
     run("shots", url)
     again = run("shots", url)
     assert "unchanged" in again.out
-    asked = len(server.asked)
+    requests = len(server.asked)
     run("shots", url, "--skip-existing")
-    assert len(server.asked) == asked
+    assert len(server.asked) == requests
 
 
 def test_bounds_and_other_protocols(run: Run, server: Server) -> None:
@@ -62,7 +62,7 @@ CANARY = "hunter2"
 QUERY = ("--query", "red", "--min-present", "0.3")
 
 
-def test_no_secret_of_a_url_is_shown_or_written(
+def test_secrets_in_outputs(
     run: Run, tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_live(monkeypatch)
@@ -119,7 +119,7 @@ def test_no_secret_of_a_url_is_shown_or_written(
     assert len([path for path in own_home.rglob("*.mp4") if path.stem.startswith(("get_", "film_"))]) == 2
 
 
-def test_secrets_that_an_older_version_stored_are_reported(
+def test_secrets_of_older_versions(
     run: Run, tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_live(monkeypatch)

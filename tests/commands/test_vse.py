@@ -41,7 +41,7 @@ def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.lab.evaluation.vse._DRAWS", 20)
 
 
-def test_a_run_says_how_well_it_retrieves_and_is_measured(run: Run) -> None:
+def test_train_and_evaluate_vse(run: Run) -> None:
     ran = train(run, "--json")
     assert ran.err == ""
     facts = ran.json["data"]
@@ -56,8 +56,8 @@ def test_a_run_says_how_well_it_retrieves_and_is_measured(run: Run) -> None:
     document = json.loads(Path("report.json").read_text())
     check_schema(document, "vse_evaluation")
     assert [row["name"] for row in document["rows"]] == ["run", "random"]
-    own, chance = (row["text_to_image"]["recall"][1]["value"] for row in document["rows"])
-    assert own > chance + 0.2
+    values, chance = (row["text_to_image"]["recall"][1]["value"] for row in document["rows"])
+    assert values > chance + 0.2
     assert "unchanged" in evaluate(run, "-o", "report.json").out
     assert evaluate(run, "-o", "-").json == document
     ran = evaluate(run, "--split", "val", "-o", "report.json")
@@ -66,7 +66,7 @@ def test_a_run_says_how_well_it_retrieves_and_is_measured(run: Run) -> None:
     assert json.loads(Path("report.json").read_text()) == evaluate(run, "--split", "val", "-o", "-").json
 
 
-def test_class_names_stand_beside_a_map_of_their_network(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_evaluate_vse_class_names(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = list(product(COLOURS, SHAPES))
     names = [f"a {colour} {shape}" for colour, shape in kinds]
 
@@ -93,11 +93,11 @@ def test_class_names_stand_beside_a_map_of_their_network(run: Run, monkeypatch: 
     train(run, "-e", "efficientnet_lite0")
     rows = evaluate(run, "-o", "-").json["rows"]
     assert [row["name"] for row in rows] == ["run", "conse", "random"]
-    _, own, chance = (row["text_to_image"]["recall"][2]["value"] for row in rows)
-    assert own > chance
+    _, values, chance = (row["text_to_image"]["recall"][2]["value"] for row in rows)
+    assert values > chance
 
 
-def test_a_map_that_does_not_fit_is_refused(run: Run) -> None:
+def test_evaluate_vse_checkpoint_errors(run: Run) -> None:
     train(run, "--epochs", 1)
     trained = read_trained("run/best.safetensors")
     for changes, reason in (

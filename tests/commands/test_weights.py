@@ -22,7 +22,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
 
 
-def test_list_shows_every_checkpoint_and_its_state(run: Run) -> None:
+def test_weights_list(run: Run) -> None:
     ran = run("weights", "list")
     for name in ("mobilenet_v2", "i3d", "googlenet", "c3d", "clip", "transnetv2"):
         assert name in ran.out
@@ -53,13 +53,13 @@ def _googlenet(seed: int = 0, classes: int = 1000) -> dict[str, torch.Tensor]:
     return dict(model.state_dict())
 
 
-def test_weights_of_your_own_for_a_network_make_an_extractor(run: Run, tmp_path: Path) -> None:
+def test_add_weights_of_a_network(run: Run, tmp_path: Path) -> None:
     film, file = make_video(tmp_path / "film.mp4", n_frames=25).path, tmp_path / "mine.pth"
     torch.save({"state_dict": _googlenet()}, file)
     added = run("weights", "add", file, "--as", "my_net", "--network", "googlenet", "--json")
     sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
     assert added.json["data"]["files"][0]["sha256"] == sha256
-    listed = {each["name"]: each for each in run("weights", "list", "--json").json["data"]["weights"]}
+    listed = {item["name"]: item for item in run("weights", "list", "--json").json["data"]["weights"]}
     assert listed["my_net"]["state"] == "present"
     assert "googlenet" in listed["my_net"]["purpose"]
     assert run("weights", "verify", "my_net").out == "my_net: verified\n"

@@ -155,12 +155,12 @@ def _saved(tensors: dict[str, Array], facts: Any) -> bytes:
     from safetensors.numpy import save
 
     metadata = {"vidsum": facts if isinstance(facts, str) else json.dumps(facts)}
-    kept = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+    stored = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
     try:
-        return save(kept, metadata=metadata)
+        return save(stored, metadata=metadata)
     except (KeyError, SafetensorError):  # a type that the format does not have
         return save(
-            {name: array.astype(np.float64) for name, array in kept.items() if array.dtype.kind in "iufb"},
+            {name: array.astype(np.float64) for name, array in stored.items() if array.dtype.kind in "iufb"},
             metadata,
         )
 

@@ -40,7 +40,7 @@ def make_case(kind: str, seed: int, number: int) -> Case:
 
 
 def outcome(case: Case, folder: Path) -> str:
-    """What comes of a case: `read`, `refused`, or what is wrong in the words of a traceback."""
+    """Return `read`, `refused`, or what is wrong in the words of a traceback."""
     path = folder / case.name
     path.write_bytes(case.content)
     signal.signal(signal.SIGPROF, _stop)

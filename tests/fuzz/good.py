@@ -1,4 +1,4 @@
-"""What small good files of each kind hold."""
+"""Contents of small good files of each kind."""
 
 import json
 from functools import lru_cache
@@ -103,8 +103,8 @@ def film_and_results() -> tuple[bytes, list[dict[str, Any]]]:
     with TemporaryDirectory() as folder:
         film = Path(folder) / "film.mp4"
         make_video(film, n_frames=250, sound=True)
-        found = [result.to_dict() for _, result in results(film, with_saliency=True)]
-        for document in found:
+        matches = [result.to_dict() for _, result in results(film, with_saliency=True)]
+        for document in matches:
             document["video"]["path"] = film.name
             kind = document["schema"].removeprefix("vidsum.").removesuffix("/1")
             document["provenance"] = {
@@ -113,9 +113,9 @@ def film_and_results() -> tuple[bytes, list[dict[str, Any]]]:
                 "parameters": {"fps": 2.0},
                 "grounding" if kind == "moments" else kind: _OPTIONS[kind],
             }
-        highlights = next(document for document in found if "clip_s" in document)
+        highlights = next(document for document in matches if "clip_s" in document)
         of_older_version = {name: value for name, value in highlights.items() if "model" not in name}
-        return film.read_bytes(), [*found, of_older_version]
+        return film.read_bytes(), [*matches, of_older_version]
 
 
 def lines_of(entries: list[Any]) -> str:

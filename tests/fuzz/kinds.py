@@ -21,7 +21,7 @@ class Case:
     """One damaged file, and what reads it."""
 
     name: str
-    """Of the file."""
+    """Name of the file."""
     content: bytes
     read: Read
 
@@ -59,7 +59,7 @@ def of_yaml(rng: random.Random) -> Case:
 
 
 def of_record(rng: random.Random) -> Case:
-    """What vidsum wrote itself: a summary, a training run, the records of cached weights."""
+    """Files that vidsum wrote: a summary, a training run, the records of cached weights."""
     name, data, read = rng.choice(
         [
             ("summary.json", good.SUMMARY, reads.read_record),

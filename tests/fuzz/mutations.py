@@ -124,15 +124,15 @@ def damage_json(data: Any, rng: random.Random, text_of: Callable[[Any], str] = j
 
 def _places(data: Any) -> list[tuple[Any, Any]]:
     """(container, key) of every value inside data."""
-    found: list[tuple[Any, Any]] = []
+    result: list[tuple[Any, Any]] = []
     waiting = [data]
     while waiting:
         holder = waiting.pop()
         keys = range(len(holder)) if isinstance(holder, list) else holder if isinstance(holder, dict) else ()
         for key in keys:
-            found.append((holder, key))
+            result.append((holder, key))
             waiting.append(holder[key])
-    return found
+    return result
 
 
 def _flip(content: bytes, rng: random.Random) -> bytes:

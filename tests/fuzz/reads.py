@@ -32,13 +32,13 @@ def read_highlight_predictions(path: Path) -> None:
     data = path.with_name("good.jsonl")
     data.write_text(good.lines_of(good.QUERIES))
     queries = read_highlights(data)
-    found = read_highlight_predictions(path, queries)
-    for one in found.values():
-        for moment in one.moments or ():
+    matches = read_highlight_predictions(path, queries)
+    for item in matches.values():
+        for moment in item.moments or ():
             finite(moment.start_s, moment.end_s, moment.score)
             assert moment.start_s <= moment.end_s
-        finite(one.saliency or ())
-    evaluate_highlights(queries, found, n_seeds=1)
+        finite(item.saliency or ())
+    evaluate_highlights(queries, matches, n_seeds=1)
 
 
 def read_moment_predictions(path: Path) -> None:
@@ -52,11 +52,11 @@ def read_moment_predictions(path: Path) -> None:
         json.dumps({"v_a": good.ACTIVITYNET["v_a"]}) if of_grounding else good.lines_of(good.QUERIES)
     )
     videos = read_moments(data)
-    found = read_predictions(path, videos)
-    for moment in (one for answers in found.values() for moments in answers for one in moments):
+    matches = read_predictions(path, videos)
+    for moment in (item for answers in matches.values() for moments in answers for item in moments):
         finite(moment.start_s, moment.end_s, moment.score)
         assert moment.start_s <= moment.end_s
-    finite([row.measures.miou for row in evaluate_moments(videos, {"mine": found}, n_seeds=1).rows])
+    finite([row.measures.miou for row in evaluate_moments(videos, {"mine": matches}, n_seeds=1).rows])
 
 
 def read_moments(path: Path) -> None:
@@ -65,8 +65,8 @@ def read_moments(path: Path) -> None:
 
     videos = read_moments(path)
     for video in videos.values():
-        given = (query.saliency for query in video.queries if query.saliency is not None)
-        finite(video.duration_s, *given)
+        source = (query.saliency for query in video.queries if query.saliency is not None)
+        finite(video.duration_s, *source)
         for start, end in (window for query in video.queries for window in query.windows):
             assert 0 <= start < end <= video.duration_s
     if any(video.queries for video in videos.values()):
@@ -103,19 +103,19 @@ def read_config(path: Path) -> None:
     from vidsum.commands.app import main
     from vidsum.errors import UsageError
 
-    told = io.StringIO()
+    message = io.StringIO()
     before, sys.argv = sys.argv, ["vidsum", "summarize", "missing.npz", "--config", str(path)]
     code: Any = 0
     try:
-        with contextlib.redirect_stderr(told), contextlib.redirect_stdout(io.StringIO()):
+        with contextlib.redirect_stderr(message), contextlib.redirect_stdout(io.StringIO()):
             main()
     except SystemExit as left:
         code = left.code
     finally:
         sys.argv = before
-    assert code in (2, 3), f"exit code {code}: {told.getvalue()[:300]}"
-    assert "internal fault" not in told.getvalue(), told.getvalue()[:300]
-    assert "Traceback" not in told.getvalue(), told.getvalue()[-300:]
+    assert code in (2, 3), f"exit code {code}: {message.getvalue()[:300]}"
+    assert "internal fault" not in message.getvalue(), message.getvalue()[:300]
+    assert "Traceback" not in message.getvalue(), message.getvalue()[-300:]
     if code == 2:
         raise UsageError("refused")
 
@@ -137,16 +137,16 @@ def read_result(path: Path) -> None:
     from vidsum.results.load import read_result, result_of
     from vidsum.results.settings import ExportFormat
 
-    film, found = good.film_and_results()
+    film, matches = good.film_and_results()
     if not path.with_name("film.mp4").exists():
         path.with_name("film.mp4").write_bytes(film)
     result = read_result(path)
-    assert all(each["start_s"] <= each["end_s"] for each in _segments(result.to_dict())), "it is inverted"
+    assert all(entry["start_s"] <= entry["end_s"] for entry in _segments(result.to_dict())), "it is inverted"
     page, _ = report_text(
-        [(path.name, result), ("good.json", result_of(found[0]))], path.with_suffix(".html")
+        [(path.name, result), ("good.json", result_of(matches[0]))], path.with_suffix(".html")
     )
     drawn = re.findall(r" (?:d|x|width|data-duration)=\"([^\"]*)\"", page)
-    assert not [each for each in drawn if "n" in each], "a drawing with infinite numbers"
+    assert not [entry for entry in drawn if "n" in entry], "a drawing with infinite numbers"
     refused: VidsumError | None = None
     for format in get_args(ExportFormat):
         try:
@@ -167,12 +167,12 @@ def _segments(value: Any) -> Iterator[dict[str, Any]]:
     if isinstance(value, dict):
         if {"start_s", "end_s"} <= set(value):
             yield value
-        for name, each in value.items():
+        for name, entry in value.items():
             if name != "provenance":
-                yield from _segments(each)
+                yield from _segments(entry)
     elif isinstance(value, list):
-        for each in value:
-            yield from _segments(each)
+        for entry in value:
+            yield from _segments(entry)
 
 
 def read_run(path: Path) -> None:

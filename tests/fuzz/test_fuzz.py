@@ -12,11 +12,11 @@ from tests.fuzz.kinds import KINDS, Case
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("count", [4, pytest.param(100, marks=pytest.mark.deep)])
-def test_damaged_files_are_read_or_refused_in_one_line(kind: str, count: int) -> None:
+def test_damaged_files(kind: str, count: int) -> None:
     assert find_faults(kind, 0, 0, count)[1] == {}
 
 
-def test_results_are_read_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_good_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for document in good.film_and_results()[1]:
         content = json.dumps(document).encode()

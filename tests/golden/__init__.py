@@ -1,1 +1,1 @@
-"""What vidsum wrote and computed before a redesign, stored: whatever moves inside, this stays the same."""
+"""Stored outputs of vidsum before a redesign: whatever moves inside, this stays the same."""

@@ -18,13 +18,13 @@ def vidsum(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
     """A folder to work in, and a cache that is empty, but for weights in tests of real ones."""
-    own = tmp_path / "home"
+    values = tmp_path / "home"
     if request.node.get_closest_marker("weights") is not None:
-        own.mkdir()
+        values.mkdir()
         for name in ("weights", "onnx"):  # a transcript of the sample in the user's cache would count
             (home() / name).mkdir(parents=True, exist_ok=True)
-            (own / name).symlink_to(home() / name)
-    monkeypatch.setenv("VIDSUM_HOME", str(own))
+            (values / name).symlink_to(home() / name)
+    monkeypatch.setenv("VIDSUM_HOME", str(values))
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     return tmp_path / "work"

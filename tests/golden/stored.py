@@ -59,10 +59,10 @@ def check_text(name: str, text: str) -> None:
     current folder and the size of binary ones, which depend on the libraries that wrote them, paths of
     folders, and the digests of such texts.
     """
-    found, file = portable(text), _file(name)
+    result, file = portable(text), _file(name)
     if REGENERATE:
-        file.write_text(found, encoding="utf-8")
-    assert found == file.read_text(encoding="utf-8")
+        file.write_text(result, encoding="utf-8")
+    assert result == file.read_text(encoding="utf-8")
 
 
 def check_close(name: str, text: str, within: Mapping[str, float] | None = None) -> None:
@@ -70,44 +70,44 @@ def check_close(name: str, text: str, within: Mapping[str, float] | None = None)
 
     `within` has the keys whose numbers may differ by more, and by how much.
     """
-    found, file = portable(text), _file(name)
+    result, file = portable(text), _file(name)
     if REGENERATE:
-        file.write_text(found, encoding="utf-8")
+        file.write_text(result, encoding="utf-8")
     stored = file.read_text(encoding="utf-8")
     digit = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
     if "\n " in stored.rstrip():
-        assert json.dumps(json.loads(found), indent=1, ensure_ascii=False) + "\n" == found
-        assert_close(json.loads(found), json.loads(stored), within=within)
+        assert json.dumps(json.loads(result), indent=1, ensure_ascii=False) + "\n" == result
+        assert_close(json.loads(result), json.loads(stored), within=within)
     else:
-        assert re.sub(digit, "0", found) == re.sub(digit, "0", stored)
-        pairs = zip(found.splitlines(), stored.splitlines(), strict=True)
-        for one, other in pairs:
-            assert_close(json.loads(one), json.loads(other), within=within)
+        assert re.sub(digit, "0", result) == re.sub(digit, "0", stored)
+        pairs = zip(result.splitlines(), stored.splitlines(), strict=True)
+        for item, other in pairs:
+            assert_close(json.loads(item), json.loads(other), within=within)
 
 
 def assert_close(
-    found: Any,
+    result: Any,
     stored: Any,
     place: str = "",
     *,
     within: Mapping[str, float] | None = None,
     close: float = CLOSE,
 ) -> None:
-    """The same keys in the same order, the same types, and numbers that are close."""
-    assert type(found) is type(stored), place
+    """Assert the same keys in the same order, the same types, and close numbers."""
+    assert type(result) is type(stored), place
     if isinstance(stored, Mapping):
-        assert list(found) == list(stored), place
+        assert list(result) == list(stored), place
         for key, value in stored.items():
-            own = (within or {}).get(key, close)
-            assert_close(found[key], value, f"{place}.{key}", within=within, close=own)
+            values = (within or {}).get(key, close)
+            assert_close(result[key], value, f"{place}.{key}", within=within, close=values)
     elif isinstance(stored, list):
-        assert len(found) == len(stored), place
+        assert len(result) == len(stored), place
         for number, value in enumerate(stored):
-            assert_close(found[number], value, f"{place}[{number}]", within=within, close=close)
+            assert_close(result[number], value, f"{place}[{number}]", within=within, close=close)
     elif isinstance(stored, float):
-        assert found == pytest.approx(stored, abs=close, rel=close), place
+        assert result == pytest.approx(stored, abs=close, rel=close), place
     else:
-        assert found == stored, place
+        assert result == stored, place
 
 
 def portable(text: str) -> str:
@@ -129,7 +129,7 @@ def portable(text: str) -> str:
 
 
 _ADDED = ("output", "outputs", "plot", "predictions", "up_to_date")
-"""What `--json` tells beside a document."""
+"""Keys that `--json` adds to a document."""
 
 
 def _documents(text: str) -> Iterator[dict[str, Any]]:
@@ -158,7 +158,7 @@ class ExactDraws:
         self._draws = count()
 
     def randn(self, *shape: Any, generator: Any = None) -> Any:
-        """Of deviation 1."""
+        """Draw numbers of deviation 1."""
         import torch
 
         sizes = shape[0] if shape and isinstance(shape[0], tuple) else shape

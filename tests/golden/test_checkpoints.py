@@ -64,8 +64,9 @@ def ask(
     video = ClipEmbeddings(clips, times, step_s=step_s, duration_s=len(times) * step_s)
     tokens = list(queries[:, None]) if grounder.max_words is None else words
     return [
-        {"moments": rows(one.moments)} | ({} if one.saliency is None else {"saliency": rounded(one.saliency)})
-        for one in ground_video(grounder, video, tokens, queries, top_k=4)
+        {"moments": rows(item.moments)}
+        | ({} if item.saliency is None else {"saliency": rounded(item.saliency)})
+        for item in ground_video(grounder, video, tokens, queries, top_k=4)
     ]
 
 
@@ -73,7 +74,7 @@ def ask(
 
 
 def rows(moments: Any) -> list[list[float]]:
-    return [rounded((one.start_s, one.end_s, one.score)) for one in moments]
+    return [rounded((item.start_s, item.end_s, item.score)) for item in moments]
 
 
 def rounded(values: Any) -> list[float]:
@@ -93,10 +94,10 @@ def in_short(array: np.ndarray) -> str:
 
 def check(name: str, tensors: dict[str, str], answers: Any) -> None:
     """Compare with what is stored of a checkpoint: tensors exactly, answers within 1e-4."""
-    found = {"tensors": tensors, "answers": answers}
+    result = {"tensors": tensors, "answers": answers}
     stored = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
     if REGENERATE:
-        stored = dict(sorted({**stored, name: found}.items()))
+        stored = dict(sorted({**stored, name: result}.items()))
         STORED.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
     assert tensors == stored[name]["tensors"]
     assert_close(answers, stored[name]["answers"])
@@ -148,8 +149,8 @@ def test_summarizers(vidsum: Run, name: str) -> None:
     library.write_features(replace(features, embeddings=unit(rows[:, 1280:])), "f.npz")
     ran = vidsum("summarize", "f.npz", "--model", name, "-o", "-", "--device", "cpu")
     document = json.loads(ran.out)
-    kept = [[one["start_s"], one["end_s"]] for one in document["segments"]]
-    check(name, tensors, {"importance": document["importance"]["scores"], "segments": kept})
+    cached = [[item["start_s"], item["end_s"]] for item in document["segments"]]
+    check(name, tensors, {"importance": document["importance"]["scores"], "segments": cached})
 
 
 @pytest.mark.parametrize("name", MOMENT_MODELS)
@@ -168,10 +169,10 @@ def test_moment_models(vidsum: Run, name: str) -> None:
 @pytest.mark.parametrize("kind", ["shared", "one each"])
 @pytest.mark.parametrize("name", published_mrnet.CONFIGS)
 def test_published_mrnet(vidsum: Run, name: str, kind: str) -> None:
-    how = published_mrnet.CONFIGS[name]
-    tensors = published_mrnet.state_dict(how, is_shared=kind == "shared")
+    options = published_mrnet.CONFIGS[name]
+    tensors = published_mrnet.state_dict(options, is_shared=kind == "shared")
     model, grounder = load(add(vidsum, tensors, name, "mrnet-official"))
-    video = exact("clips", how.num_pre_clips, how.input_size)
+    video = exact("clips", options.num_pre_clips, options.input_size)
     video = unit(video + np.roll(video, 1, axis=0) + np.roll(video, 2, axis=0))
     answers = ask(grounder, video, 0.5, exact("queries", 3, 9), [])
     check(f"{name} ({kind})", tensors_of(model), answers)

@@ -21,7 +21,7 @@ from tests.program import Run
 Arguments = tuple[object, ...]
 CPU = ("--device", "cpu")
 FP32 = (*CPU, "--precision", "fp32")
-"""What `auto` is depends on the processor."""
+"""The precision `auto` depends on the processor."""
 
 
 def of_scenes(scenes: Sequence[int]) -> np.ndarray:
@@ -49,8 +49,8 @@ def save_annotated(path: Path, n_videos: int = 5, *, varied: bool = False) -> No
         for number in range(1, n_videos + 1):
             truth = np.repeat(numbers(f"truth {number}", 10), 4)
             of_each = np.clip((truth + numbers(f"annotators {number}", 4, 40) / 4 + 1) / 2, 0, 1)
-            kept = of_each.reshape(4, 10, 4).mean(axis=2)
-            chosen = np.argsort(-kept, axis=1, kind="stable")[:, :2]
+            stored = of_each.reshape(4, 10, 4).mean(axis=2)
+            chosen = np.argsort(-stored, axis=1, kind="stable")[:, :2]
             summary = np.zeros((4, 600), np.float32)
             for row, shots in zip(summary, chosen, strict=True):
                 for shot in shots:
@@ -80,7 +80,7 @@ def save_highlights(path: str = "val.jsonl", n_videos: int = 4, duration_s: int 
     Path("words").mkdir()
     n_clips, lines = duration_s // 2, []
     for qid in range(n_videos):
-        scores = [[(clip + qid + one) % 5 for one in range(3)] for clip in (1, 2, 3)]
+        scores = [[(clip + qid + item) % 5 for item in range(3)] for clip in (1, 2, 3)]
         windows = [[2, 8]] if qid % 2 else [[2, 8], [12, 16]]
         line = {"qid": qid, "query": f"query {qid}", "vid": f"film_{qid}", "duration": duration_s}
         line |= {"relevant_windows": windows, "relevant_clip_ids": [1, 2, 3], "saliency_scores": scores}
@@ -117,24 +117,24 @@ def test_shots(vidsum: Run) -> None:
     assert vidsum("shots", "f.npz", "-o", "-").out == read("f_shots.json")
 
 
-def test_uniform_shots_of_an_annotated_video(vidsum: Run) -> None:
+def test_uniform_shots(vidsum: Run) -> None:
     save_annotated(Path("made.h5"), 1)
-    how = ("--shots", "uniform", "--max-shot", "3s")
-    check_text("shots_uniform.json", vidsum("shots", "made.h5#video_1", *how, "-o", "-").out)
+    options = ("--shots", "uniform", "--max-shot", "3s")
+    check_text("shots_uniform.json", vidsum("shots", "made.h5#video_1", *options, "-o", "-").out)
 
 
 @pytest.mark.parametrize("model", ["contrastive", "cluster", "random", "uniform"])
 def test_summary(vidsum: Run, model: str) -> None:
     save_features(Path("f.npz"))
-    how = ("--model", model, "--budget", "30%")
-    result = vidsum("summarize", "f.npz", *how, "-o", "s.json", "--json").out
+    options = ("--model", model, "--budget", "30%")
+    result = vidsum("summarize", "f.npz", *options, "-o", "s.json", "--json").out
     check_text(f"summary_{model}.json", read("s.json"))
     check_text(f"summary_{model}.result.json", result)
 
 
-def test_summary_with_what_is_kept_and_dropped(vidsum: Run) -> None:
+def test_summary_keep_and_drop(vidsum: Run) -> None:
     save_features(Path("f.npz"))
-    how = (
+    options = (
         "--model",
         "contrastive",
         "--budget",
@@ -146,10 +146,10 @@ def test_summary_with_what_is_kept_and_dropped(vidsum: Run) -> None:
         "--drop",
         "20-21",
     )
-    check_text("summary_keep_drop.json", vidsum("summarize", "f.npz", *how, "-o", "-").out)
+    check_text("summary_keep_drop.json", vidsum("summarize", "f.npz", *options, "-o", "-").out)
 
 
-def test_the_default_summary_of_features(vidsum: Run) -> None:
+def test_summary_auto(vidsum: Run) -> None:
     save_features(Path("f.npz"))
     check_text("summary_auto.json", vidsum("summarize", "f.npz", "-o", "-").out)
 
@@ -159,11 +159,11 @@ def test_the_default_summary_of_features(vidsum: Run) -> None:
 
 def test_evaluation_of_summaries(vidsum: Run) -> None:
     save_annotated(Path("made.h5"), 3)
-    own = {f"video_{number}": numbers(f"own {number}", 40).tolist() for number in (1, 2)}
-    Path("mine.json").write_text(json.dumps(own))
-    how: Arguments = ("--scores", "mine.json", "--model", "contrastive", "--seeds", 2)
-    how += ("--segmentation", "change-points", "--segmentation", "two-peak")
-    result = vidsum("evaluate", "summary", "--data", "made.h5", *how, "-o", "report.json", "--json").out
+    values = {f"video_{number}": numbers(f"own {number}", 40).tolist() for number in (1, 2)}
+    Path("mine.json").write_text(json.dumps(values))
+    options: Arguments = ("--scores", "mine.json", "--model", "contrastive", "--seeds", 2)
+    options += ("--segmentation", "change-points", "--segmentation", "two-peak")
+    result = vidsum("evaluate", "summary", "--data", "made.h5", *options, "-o", "report.json", "--json").out
     check_text("evaluation.json", read("report.json"))
     check_text("evaluation.result.json", result)
 
@@ -171,28 +171,28 @@ def test_evaluation_of_summaries(vidsum: Run) -> None:
 def test_evaluation_of_moments(vidsum: Run) -> None:
     save_highlights()
     save_answers()
-    how = ("mine.jsonl", "--data", "val.jsonl", "--seeds", 2)
-    result = vidsum("evaluate", "moments", *how, "-o", "report.json", "--json").out
+    options = ("mine.jsonl", "--data", "val.jsonl", "--seeds", 2)
+    result = vidsum("evaluate", "moments", *options, "-o", "report.json", "--json").out
     check_text("moment_evaluation.json", read("report.json"))
     check_text("moment_evaluation.result.json", result)
 
 
-def test_evaluation_of_moments_of_a_file_in_seconds(vidsum: Run) -> None:
+def test_evaluation_of_moments_in_seconds(vidsum: Run) -> None:
     video = {
         "duration": 20,
         "timestamps": [[0, 5], [8, 25], [4, 4]],
         "sentences": ["a dog", "a cat", "a fish"],
     }
     Path("made.json").write_text(json.dumps({"v_a": video}))
-    how = ("--data", "made.json", "--comparison", "2d-tan", "--seeds", 2)
-    check_text("moment_evaluation_seconds.json", vidsum("evaluate", "moments", *how, "-o", "-").out)
+    options = ("--data", "made.json", "--comparison", "2d-tan", "--seeds", 2)
+    check_text("moment_evaluation_seconds.json", vidsum("evaluate", "moments", *options, "-o", "-").out)
 
 
 def test_evaluation_of_highlights(vidsum: Run) -> None:
     save_highlights()
     save_answers()
-    how = ("mine.jsonl", "val.jsonl", "--seeds", 2)
-    result = vidsum("evaluate", "highlights", *how, "-o", "report.json", "--json").out
+    options = ("mine.jsonl", "val.jsonl", "--seeds", 2)
+    result = vidsum("evaluate", "highlights", *options, "-o", "report.json", "--json").out
     check_text("highlight_evaluation.json", read("report.json"))
     check_text("highlight_evaluation.result.json", result)
 
@@ -222,21 +222,8 @@ def test_training_run_of_summaries(vidsum: Run) -> None:
 
 def test_training_of_detr(vidsum: Run) -> None:
     save_highlights()
-    sizes: Arguments = (
-        "--size",
-        "light",
-        "--d",
-        16,
-        "--d-ff",
-        16,
-        "--layers",
-        1,
-        "--decoder-layers",
-        1,
-        "--heads",
-        2,
-    )
-    sizes += ("--clips", 10, "--epochs", 1, "--text-features", "words", *NO_DROPOUT_IN, *CPU)
+    light = "--size light --d 16 --d-ff 16 --layers 1 --decoder-layers 1 --heads 2"
+    sizes = (*light.split(), "--clips", 10, "--epochs", 1, "--text-features", "words", *NO_DROPOUT_IN, *CPU)
     train = ("train", "detr", "--data", "val.jsonl", "--features", "clip", "--out", "run", *sizes)
     check_close("train_detr.result.json", vidsum(*train, "--json").out)
     ask: Arguments = ("evaluate", "highlights", "val.jsonl", "--run", "run", "--features", "clip", *CPU)
@@ -266,7 +253,7 @@ def test_training_of_mrnet_on_features(vidsum: Run) -> None:
 # --- results that are no documents ---
 
 
-def test_what_fails_is_told_as_json_too(vidsum: Run) -> None:
+def test_failed_results(vidsum: Run) -> None:
     save_features(Path("f.npz"))
     Path("bad.npz").write_bytes(b"no features")
     check_text("failed.result.json", vidsum("shots", "f.npz", "bad.npz", "none.npz", "--json", code=1).out)

@@ -27,12 +27,12 @@ def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What browsers do not play."""
+    """A video that browsers do not play."""
     return make_video(tmp_path_factory.mktemp("odd") / "odd.avi", codec="mpeg4", n_frames=250).path
 
 
-def test_a_folder_has_page_videos_and_subtitles(film: Path, odd: Path, tmp_path: Path) -> None:
-    named = [*results(film), *results(odd)[:1], *((one.kind, one) for one in texts(film))]
+def test_bundle_folder(film: Path, odd: Path, tmp_path: Path) -> None:
+    named = [*results(film), *results(odd)[:1], *((item.kind, item) for item in texts(film))]
     assert write_bundle(named, tmp_path / "out") == (True, ())
     assert write_bundle(named, tmp_path / "out", overwrite=False) == (False, ())
     names = sorted(str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*.*"))
@@ -42,13 +42,13 @@ def test_a_folder_has_page_videos_and_subtitles(film: Path, odd: Path, tmp_path:
     assert is_playable(probe(tmp_path / "out" / "media" / "odd.mp4"))
     assert (tmp_path / "out" / f"{stem}.vtt").read_text().startswith("WEBVTT")
     videos = parse((tmp_path / "out" / "index.html").read_text()).all("video")
-    assert [each["src"] for each in videos] == ["media/a%20_b_%20film.mp4", "media/odd.mp4"]
+    assert [entry["src"] for entry in videos] == ["media/a%20_b_%20film.mp4", "media/odd.mp4"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
 
 
 def test_a_zip_has_the_same(film: Path, tmp_path: Path) -> None:
     for name in ("one.zip", "two.zip"):
-        write_report([one for _, one in results(film)], tmp_path / name, title="A film")
+        write_report([item for _, item in results(film)], tmp_path / name, title="A film")
     assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
     with zipfile.ZipFile(tmp_path / "one.zip") as archive:
         assert archive.namelist() == ["media/a _b_ film.mp4", "index.html"]
@@ -56,16 +56,16 @@ def test_a_zip_has_the_same(film: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a <b> film.mp4", "A _b_ FILM.mp4", "a <b> film.mkv"])
-def test_videos_and_texts_of_one_name_stay_apart(film: Path, tmp_path: Path, name: str) -> None:
+def test_bundle_equal_names(film: Path, tmp_path: Path, name: str) -> None:
     """On systems that ignore case, too."""
     other = make_video(tmp_path / name, n_frames=250).path
-    both = [one for each in (film, other) for one in texts(each)]
-    write_bundle([(one.kind, one) for one in both], tmp_path / "out")
+    both = [item for entry in (film, other) for item in texts(entry)]
+    write_bundle([(item.kind, item) for item in both], tmp_path / "out")
     names = {path.name.casefold() for path in (tmp_path / "out" / "media").iterdir()}
     assert len(names) == 6
 
 
-def test_a_bundle_keeps_the_videos_that_it_shows(film: Path, tmp_path: Path) -> None:
+def test_bundle_spares_videos(film: Path, tmp_path: Path) -> None:
     write_bundle([results(film)[0]], tmp_path / "out")
     inside = tmp_path / "out" / "media" / "a _b_ film.mp4"
     other = make_video(tmp_path / film.name, n_frames=125).path
@@ -74,7 +74,7 @@ def test_a_bundle_keeps_the_videos_that_it_shows(film: Path, tmp_path: Path) -> 
     assert inside.read_bytes() == film.read_bytes()
 
 
-def test_a_bundle_is_replaced_and_what_is_foreign_never(film: Path, tmp_path: Path) -> None:
+def test_bundle_overwrite(film: Path, tmp_path: Path) -> None:
     named, out = results(film)[:1], tmp_path / "out"
     out.mkdir()
     write_bundle(named, out, overwrite=False)  # it is empty
@@ -99,17 +99,17 @@ def test_a_bundle_is_replaced_and_what_is_foreign_never(film: Path, tmp_path: Pa
 
 def test_a_page_holds_small_videos(film: Path, odd: Path, tmp_path: Path) -> None:
     text, warnings = report_text([*results(film), *results(odd)[:1]], tmp_path / "page.html", embed=True)
-    found, small = parse(text), tmp_path / "small.mp4"
+    result, small = parse(text), tmp_path / "small.mp4"
     assert warnings == ()
-    assert len(found.all("video")) == 2
-    for video in found.all("video"):
+    assert len(result.all("video")) == 2
+    for video in result.all("video"):
         small.write_bytes(b64decode((video["src"] or "").removeprefix("data:video/mp4;base64,")))
         assert is_playable(probe(small))
         assert probe(small).duration_s == pytest.approx(10, abs=0.05)
-    assert all((each["href"] or "").startswith("#") for each in found.all("a"))
+    assert all((entry["href"] or "").startswith("#") for entry in result.all("a"))
 
 
-def test_videos_that_are_too_long_are_not_embedded(film: Path, tmp_path: Path) -> None:
+def test_embed_long_videos(film: Path, tmp_path: Path) -> None:
     name, summary = results(film)[0]
     assert summary.video is not None
     long = replace(summary, video=replace(summary.video, duration_s=MAX_EMBEDDED_S + 30))
@@ -117,12 +117,12 @@ def test_videos_that_are_too_long_are_not_embedded(film: Path, tmp_path: Path) -
         report_text([(name, long)], tmp_path / "page.html", embed=True)
 
 
-def test_a_video_that_browsers_do_not_play_is_told(odd: Path, tmp_path: Path) -> None:
+def test_report_unplayable_video(odd: Path, tmp_path: Path) -> None:
     _, warnings = report_text(results(odd), tmp_path / "page.html")
-    assert [str(odd) in each and "mpeg4" in each and "--bundle" in each for each in warnings] == [True]
+    assert [str(odd) in entry and "mpeg4" in entry and "--bundle" in entry for entry in warnings] == [True]
 
 
-def test_small_videos_are_small_and_as_large_as_allowed_at_most(tmp_path: Path) -> None:
+def test_embedded_video_size(tmp_path: Path) -> None:
     noise = np.random.default_rng(0).integers(0, 256, (450, 800, 3), dtype=np.uint8)
 
     def paint(number: int, width: int, height: int) -> Picture:

@@ -38,11 +38,11 @@ def clip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[nn.Module]
     monkeypatch.setattr("open_clip.get_model_config", networks.shallow_clip_config)
     monkeypatch.setattr(checkpoints, "load_state_dict", load_state_dict)
     monkeypatch.setattr(checkpoints, "find", lambda name: Path(name) if name == "clip" else None)
-    for kept in (text._load, features._load):
-        kept.cache_clear()
+    for stored in (text._load, features._load):
+        stored.cache_clear()
     yield model
-    for kept in (text._load, features._load):
-        kept.cache_clear()
+    for stored in (text._load, features._load):
+        stored.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -75,17 +75,17 @@ def cosines(model: nn.Module) -> FloatArray:
         return np.asarray((texts @ images.T).numpy())
 
 
-def test_the_first_answer_is_whole_shots_about_the_nearest_picture(clip: nn.Module, film: Path) -> None:
-    found = vidsum.ground(film, QUERIES, top_k=1, device="cpu")
-    assert (found.model, found.space, len(found.timestamps)) == ("similarity", "clip", 3 * SHOT_S)
-    for answer, expected in zip(found.queries, cosines(clip), strict=True):
+def test_clip_space_moments(clip: nn.Module, film: Path) -> None:
+    result = vidsum.ground(film, QUERIES, top_k=1, device="cpu")
+    assert (result.model, result.space, len(result.timestamps)) == ("similarity", "clip", 3 * SHOT_S)
+    for answer, expected in zip(result.queries, cosines(clip), strict=True):
         shots = answer.saliency.reshape(3, SHOT_S).mean(axis=1)
         assert shots.argsort().tolist() == expected.argsort().tolist()
         (moment,) = answer.moments
         best_s = SHOT_S * int(expected.argmax())
         assert moment.start_s <= best_s < moment.end_s
         assert {moment.start_s % SHOT_S, moment.end_s % SHOT_S} == {0}
-    check_schema(found.to_dict(with_saliency=True), "moments")
+    check_schema(result.to_dict(with_saliency=True), "moments")
 
 
 def test_presence_is_not_known(clip: nn.Module, film: Path) -> None:
@@ -111,10 +111,10 @@ def test_a_guided_model_reads_clip(name: str, clip: nn.Module, film: Path, tmp_p
     def ask(*queries: str) -> Grounding:
         return vidsum.ground(film, list(queries), model=path, device="cpu")
 
-    found = ask(*QUERIES)
-    assert (found.model, found.space) == (str(path), "clip")
+    result = ask(*QUERIES)
+    assert (result.model, result.space) == (str(path), "clip")
     alone = [ask(query).queries[0] for query in QUERIES]
-    for answer, single in zip(found.queries, alone, strict=True):
+    for answer, single in zip(result.queries, alone, strict=True):
         assert answer.moments
         assert answer.moments[0].start_s == pytest.approx(single.moments[0].start_s, abs=1e-3)
         np.testing.assert_allclose(answer.saliency, single.saliency, atol=1e-3)

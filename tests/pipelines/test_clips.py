@@ -1,39 +1,41 @@
-"""Clips of moments and shots: what they show, how long they last, and their names."""
+"""Clips and previews of moments and shots: their pictures, their length, and the names of clips."""
 
+import io
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests import media
+from tests.media import make_video, read_number
 from vidsum.errors import OutputError, UsageError
 from vidsum.pipelines.clips import clip_paths, video_stem, write_clips
+from vidsum.pipelines.export import iter_previews
 from vidsum.results.moments import Grounding, Moment, QueryMoments
 from vidsum.results.shots import Shots
+from vidsum.results.summary import Summary
+from vidsum.types import Picture, VideoInfo
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames_at
-
-COLOURS = np.array([[200, 30, 30], [30, 200, 30], [30, 30, 200], [180, 180, 40]], np.uint8)
+from vidsum.video.settings import PreviewFormat
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Grounding:
+def result(tmp_path_factory: pytest.TempPathFactory) -> Grounding:
     """Green and yellow, in a film that is red for 2 s, green for 2 s, blue for 2 s, then yellow for 4 s."""
-
-    def paint(number: int, width: int, height: int) -> np.ndarray:
-        return np.broadcast_to(COLOURS[min(3, number // 50)], (height, width, 3)).copy()
-
-    film = media.make_video(tmp_path_factory.mktemp("film") / "film.mp4", n_frames=250, fps=25, paint=paint)
+    film = media.make_colour_film(tmp_path_factory.mktemp("film") / "film.mp4")
     windows = {"green": (2.0, 4.0), "yellow": (6.0, 10.0)}
     queries = tuple(
         QueryMoments(text, (Moment(*window, 1.0),), np.zeros(0, np.float32))
         for text, window in windows.items()
     )
-    return Grounding(queries, np.zeros(0), 1.0, 10.0, "similarity", "vse", video=probe(film.path))
+    return Grounding(queries, np.zeros(0), 1.0, 10.0, "similarity", "vse", video=probe(film))
 
 
-def test_clips_are_the_moments(found: Grounding, tmp_path: Path) -> None:
-    assert write_clips(found, tmp_path / "clips", "film") == ()
+def test_clips_are_the_moments(result: Grounding, tmp_path: Path) -> None:
+    assert write_clips(result, tmp_path / "clips", "film") == ()
     clips = sorted((tmp_path / "clips").iterdir())
     assert [path.name for path in clips] == ["green_film_0m02s.mp4", "yellow_film_0m06s.mp4"]
     for path, seconds, colour in zip(clips, (2, 4), ([30, 200, 30], [180, 180, 40]), strict=True):
@@ -41,7 +43,7 @@ def test_clips_are_the_moments(found: Grounding, tmp_path: Path) -> None:
         (frame,) = read_frames_at(probe(path), [1.0])
         np.testing.assert_allclose(frame.image.mean(axis=(0, 1)), colour, atol=12)
     with pytest.raises(OutputError, match="cannot be made"):
-        write_clips(found, clips[0], "film")
+        write_clips(result, clips[0], "film")
 
 
 @pytest.mark.parametrize(
@@ -57,29 +59,29 @@ def test_clips_are_the_moments(found: Grounding, tmp_path: Path) -> None:
         ({"pad_s": 0.25, "least_s": 3}, (3, 4.25)),
     ],
 )
-def test_longer_clips_stay_inside_the_video(
-    found: Grounding, tmp_path: Path, lengths: dict[str, float], seconds: tuple[float, float]
+def test_clip_lengths(
+    result: Grounding, tmp_path: Path, lengths: dict[str, float], seconds: tuple[float, float]
 ) -> None:
-    write_clips(found, tmp_path, "film", **lengths)  # type: ignore[arg-type]
+    write_clips(result, tmp_path, "film", **lengths)  # type: ignore[arg-type]
     for name, length_s in zip(("green_film_0m02s", "yellow_film_0m06s"), seconds, strict=True):
         assert probe(tmp_path / f"{name}.mp4").duration_s == pytest.approx(length_s, abs=0.05)
 
 
 @pytest.mark.parametrize("bad", [-1, float("nan"), "long"])
-def test_a_length_that_makes_no_sense_is_refused(found: Grounding, tmp_path: Path, bad: float) -> None:
+def test_clip_length_errors(result: Grounding, tmp_path: Path, bad: float) -> None:
     for name in ("pad_s", "least_s"):
         with pytest.raises(UsageError, match=f"{name} must be"):
-            write_clips(found, tmp_path, "film", **{name: bad})  # type: ignore[misc]
+            write_clips(result, tmp_path, "film", **{name: bad})  # type: ignore[misc]
 
 
-def test_clips_have_names_of_their_own_that_are_known_again() -> None:
-    """Of moments that begin in one second, of texts that are the same in letters, and of hours."""
+def test_clip_names() -> None:
+    """Moments may begin in one second, texts have the same letters, and videos last for hours."""
     moments = tuple(Moment(start, start + 5, 0.5) for start in (21.0, 21.9, 3723.5))
     queries = tuple(QueryMoments(text, moments[:2], np.zeros(0, np.float32)) for text in ("A dog!", "a_dog"))
     long = QueryMoments("zwei Männer " * 9, moments[2:], np.zeros(0, np.float32))
     odd = QueryMoments("?!", moments[:1], np.zeros(0, np.float32))
-    found = Grounding((*queries, long, odd), np.zeros(0), 1.0, 4000.0, "similarity", "vse")
-    names = [path.stem for path, _ in clip_paths(found, "x", "my_film")]
+    result = Grounding((*queries, long, odd), np.zeros(0), 1.0, 4000.0, "similarity", "vse")
+    names = [path.stem for path, _ in clip_paths(result, "x", "my_film")]
     assert names == [
         "a-dog_my_film_0m21s",
         "a-dog_my_film_0m21s-2",
@@ -96,3 +98,59 @@ def test_clips_have_names_of_their_own_that_are_known_again() -> None:
     ]
     assert video_stem("f-Scene-0001") == "f"
     assert video_stem("a_film") is None
+
+
+FPS = 25
+
+
+def summary_of(video: VideoInfo | None, *segments: tuple[float, float]) -> Summary:
+    """A summary of these segments."""
+    curve, times = np.zeros(1, np.float32), np.zeros(1)
+    return Summary(segments, (), curve, times, 10.0, 10.0, FPS, "ridge", "kts", video=video)
+
+
+def pictures_of(content: bytes, format: PreviewFormat) -> tuple[list[Picture], float]:
+    """The pictures of a preview, and its seconds."""
+    if format == "mp4":
+        with av.open(io.BytesIO(content)) as container:
+            frames = [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
+            return frames, (container.duration or 0) / 1e6
+    pictures, milliseconds = [], 0
+    with Image.open(io.BytesIO(content)) as image:
+        assert image.format == format.upper()
+        n_frames = getattr(image, "n_frames", 1)
+        assert n_frames == 1 or image.info["loop"] == 0
+        for number in range(n_frames):
+            image.seek(number)
+            pictures.append(np.asarray(image.convert("RGB")))
+            milliseconds += image.info.get("duration", 0)
+    return pictures, milliseconds / 1000
+
+
+@pytest.mark.parametrize("format", ["gif", "webp", "mp4"])
+def test_preview_pictures(format: PreviewFormat, tmp_path: Path) -> None:
+    path = make_video(tmp_path / "numbers.mp4", n_frames=250, fps=FPS).path
+    segments = [(1.0, 1.52), (2.04, 9.0), (9.96, 10.0)]
+    made = dict(iter_previews(summary_of(probe(path), *segments), format))
+    assert list(made) == [f"1.{format}", f"2.{format}", f"3.{format}"]
+    for content, (start_s, _), n_pictures in zip(made.values(), segments, (5, 48, 1), strict=True):
+        pictures, seconds = pictures_of(content, format)
+        expected = [int((start_s + number / 8) * FPS + 1e-6) for number in range(n_pictures)]
+        assert [read_number(picture) for picture in pictures] == expected
+        assert pictures[0].shape == (48, 64, 3)
+        if n_pictures > 1:  # a single picture of a GIF or WebP has no duration
+            assert seconds == pytest.approx(n_pictures / 8, abs=0.006)
+
+
+@pytest.mark.parametrize(("turn_deg", "shape"), [(0, (180, 320, 3)), (90, (320, 180, 3))])
+def test_previews_of_large_pictures(turn_deg: int, shape: tuple[int, int, int], tmp_path: Path) -> None:
+    path = tmp_path / "large.mp4"
+    make_video(path, n_frames=10, width=1280, height=722, rotation_deg=turn_deg)
+    ((_, content),) = iter_previews(summary_of(probe(path), (0.0, 0.25)), "mp4")
+    pictures, _ = pictures_of(content, "mp4")
+    assert [(picture.shape, read_number(picture)) for picture in pictures] == [(shape, 0), (shape, 3)]
+
+
+def test_features_have_no_pictures() -> None:
+    with pytest.raises(UsageError, match="features only"):
+        list(iter_previews(summary_of(None), "gif"))

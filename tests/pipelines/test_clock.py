@@ -56,17 +56,17 @@ def picture_at(video: MadeVideo) -> float:
     return next(float(time_s) for time_s in times if time_s - times[0] > 2.98) - start_s
 
 
-def test_exports_agree_on_when_players_show_a_cut(late: MadeVideo, tmp_path: Path) -> None:
+def test_exports_by_players_clock(late: MadeVideo, tmp_path: Path) -> None:
     shots, cut_s = shots_of(late), picture_at(late)
     old = replace(shots, video=replace(shots.video, start_offset_s=None))
     write_chaptered(shots, tmp_path / "copy.mkv")
     with av.open(str(tmp_path / "copy.mkv")) as copy:
-        found = {"copy": float(copy.chapters()[1]["start"] * copy.chapters()[1]["time_base"])}
+        result = {"copy": float(copy.chapters()[1]["start"] * copy.chapters()[1]["time_base"])}
     texts = {
         format: timeline_text(shots, format, tmp_path / "x")[0] for format in FORMATS if format != "chapters"
     }
     assert texts == {format: timeline_text(old, format, tmp_path / "x")[0] for format in texts}
-    found |= {
+    result |= {
         "csv": float(texts["csv"].splitlines()[2].split(",")[0]),
         "labels": float(texts["labels"].splitlines()[1].split("\t")[0]),
         "kodi": float(texts["kodi"].splitlines()[1].split("\t")[0]),
@@ -75,12 +75,12 @@ def test_exports_agree_on_when_players_show_a_cut(late: MadeVideo, tmp_path: Pat
         **{form: parse_subtitles(texts[form])[1][0] for form in ("srt", "vtt")},
     }
     clip = json.loads(texts["otio"])["tracks"]["children"][0]["children"][1]["source_range"]["start_time"]
-    found["otio"] = clip["value"] / clip["rate"]
+    result["otio"] = clip["value"] / clip["rate"]
     clips = list(ElementTree.fromstring(texts["fcpxml"]).iter("asset-clip"))
-    found["fcpxml"] = float(Fraction(clips[1].attrib["start"].rstrip("s")))
+    result["fcpxml"] = float(Fraction(clips[1].attrib["start"].rstrip("s")))
     page, _ = report_text([("x", shots)], tmp_path / "x.html")
-    found["report"] = float(re.findall(r'class="cut"[^>]* data-start="([\d.]+)"', page)[1])
-    assert found == pytest.approx(dict.fromkeys(found, cut_s), abs=0.041)
+    result["report"] = float(re.findall(r'class="cut"[^>]* data-start="([\d.]+)"', page)[1])
+    assert result == pytest.approx(dict.fromkeys(result, cut_s), abs=0.041)
     # MLT (by experiment) and PySceneDetect count pictures from the first one
     first = 90 if shots.video.fps < 20 else 75
     assert texts["scenes"].splitlines()[2].split(",")[1] == str(first + 1)
@@ -91,23 +91,23 @@ def test_exports_agree_on_when_players_show_a_cut(late: MadeVideo, tmp_path: Pat
 
 
 @pytest.mark.parametrize("suffix", [".mkv", ".mp4"])
-def test_speech_before_the_first_picture_is_kept(
+def test_speech_before_first_picture(
     suffix: str, tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = stub.install(monkeypatch)
     late = make_video(tmp_path / f"late{suffix}", n_frames=50, sound=True, late_s=LATE_S)
     on_time = make_video(tmp_path / f"plain{suffix}", n_frames=50, sound=True)
-    heard, plain = vidsum.transcribe(late.path), vidsum.transcribe(on_time.path)
-    assert heard.words[0].start_s == pytest.approx(-LATE_S, abs=0.1)
-    assert heard.words[-1].end_s > 0
+    transcript, plain = vidsum.transcribe(late.path), vidsum.transcribe(on_time.path)
+    assert transcript.words[0].start_s == pytest.approx(-LATE_S, abs=0.1)
+    assert transcript.words[-1].end_s > 0
     assert "ahead_s" not in plain.provenance["speech"]
-    assert vidsum.transcribe(late.path) == heard
+    assert vidsum.transcribe(late.path) == transcript
     assert len(model.tasks) == 2
-    document = heard.to_dict()
+    document = transcript.to_dict()
     assert find_fault(document) is None
-    heard.save(tmp_path / "t.json")
-    assert load(tmp_path / "t.json") == heard
-    write_text(heard, tmp_path / "t.srt", "srt")
+    transcript.save(tmp_path / "t.json")
+    assert load(tmp_path / "t.json") == transcript
+    write_text(transcript, tmp_path / "t.srt", "srt")
     cues = parse_subtitles((tmp_path / "t.srt").read_text())
     assert cues[0][0] == pytest.approx(0.0, abs=0.1)
     assert cues[-1][1] <= LATE_S + 2.1

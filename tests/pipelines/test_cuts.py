@@ -78,22 +78,22 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names each decode pass and each closer look."""
     seen: list[str] = []
 
-    def told(name: str, function: Any) -> Any:
-        def call(*arguments: Any, **how: Any) -> Any:
+    def message(name: str, function: Any) -> Any:
+        def call(*arguments: Any, **settings: Any) -> Any:
             seen.append(name)
-            return function(*arguments, **how)
+            return function(*arguments, **settings)
 
         return call
 
-    monkeypatch.setattr(jobs, "read_frames", told("pass", jobs.read_frames))
+    monkeypatch.setattr(jobs, "read_frames", message("pass", jobs.read_frames))
     monkeypatch.setattr(
-        "vidsum.pipelines.plan.measure_changes", told("look", vidsum.pipelines.plan.measure_changes)
+        "vidsum.pipelines.plan.measure_changes", message("look", vidsum.pipelines.plan.measure_changes)
     )
     return seen
 
 
-def shots_of(film: Path, **how: Any) -> Shots:
-    return vidsum.find_shots(film, extractor="cells", **how)
+def shots_of(film: Path, **settings: Any) -> Shots:
+    return vidsum.find_shots(film, extractor="cells", **settings)
 
 
 def shots_in(clip: Path) -> set[int]:
@@ -104,21 +104,21 @@ def shots_in(clip: Path) -> set[int]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_shots_begin_at_the_frames_of_the_cuts(kind: str, tmp_path: Path) -> None:
+def test_shots_at_cuts(kind: str, tmp_path: Path) -> None:
     film = film_of(tmp_path, kind)
-    found = shots_of(film.path)
-    assert found.edges_s[1:-1] == pytest.approx([film.times_s[cut] for cut in CUTS], abs=0.0011)
-    assert shots_of(film.path, cache=False).edges_s.tolist() == found.edges_s.tolist()
+    result = shots_of(film.path)
+    assert result.edges_s[1:-1] == pytest.approx([film.times_s[cut] for cut in CUTS], abs=0.0011)
+    assert shots_of(film.path, cache=False).edges_s.tolist() == result.edges_s.tolist()
 
 
 @pytest.mark.parametrize("kind", ["no key frames at cuts", "uneven"])
-def test_every_reader_finds_the_same_shots(kind: str, tmp_path: Path) -> None:
+def test_readers_find_same_shots(kind: str, tmp_path: Path) -> None:
     film = film_of(tmp_path, kind)
     assert shots_of(film.path, reader="opencv").edges_s.tolist() == shots_of(film.path).edges_s.tolist()
 
 
 @pytest.mark.parametrize("kind", ["all decoded", "no key frames at cuts"])
-def test_a_second_command_decodes_nothing(kind: str, tmp_path: Path, passes: list[str]) -> None:
+def test_second_command_decodes_nothing(kind: str, tmp_path: Path, passes: list[str]) -> None:
     film = film_of(tmp_path, kind).path
     first = shots_of(film)
     assert passes == ["pass", "look"][: 1 + (kind != "all decoded")]
@@ -129,7 +129,7 @@ def test_a_second_command_decodes_nothing(kind: str, tmp_path: Path, passes: lis
     assert passes == []
 
 
-def test_features_that_are_cached_already_stay(tmp_path: Path, passes: list[str]) -> None:
+def test_cached_features_stay(tmp_path: Path, passes: list[str]) -> None:
     film = film_of(tmp_path, "all decoded").path
     features = vidsum.extract(film, extractor="cells")
     folder = tmp_path / "home" / "features"
@@ -142,14 +142,14 @@ def test_features_that_are_cached_already_stay(tmp_path: Path, passes: list[str]
     assert vidsum.extract(film, extractor="cells").array.tolist() == features.array.tolist()
 
 
-def test_key_frames_alone_find_cuts_at_key_frames(tmp_path: Path, passes: list[str]) -> None:
+def test_fast_shots(tmp_path: Path, passes: list[str]) -> None:
     film = film_of(tmp_path, "key frames")
-    found = shots_of(film.path, fast=True)
-    assert found.edges_s[1:-1] == pytest.approx([film.times_s[cut] for cut in CUTS], abs=0.0011)
+    result = shots_of(film.path, fast=True)
+    assert result.edges_s[1:-1] == pytest.approx([film.times_s[cut] for cut in CUTS], abs=0.0011)
     assert passes == ["pass"]
 
 
-def test_a_feature_file_has_edges_in_the_middle(tmp_path: Path) -> None:
+def test_shots_of_feature_file(tmp_path: Path) -> None:
     film = film_of(tmp_path, "usual").path
     features = vidsum.extract(film, extractor="cells")
     vidsum.write_features(features, tmp_path / "f.npz")
@@ -158,17 +158,17 @@ def test_a_feature_file_has_edges_in_the_middle(tmp_path: Path) -> None:
     assert ((cuts * 4) % 2 == 1).all()
 
 
-def test_a_damaged_film_keeps_the_cuts_of_what_is_left(tmp_path: Path) -> None:
+def test_shots_of_damaged_film(tmp_path: Path) -> None:
     whole = film_of(tmp_path, "no key frames at cuts")
     path = media.damage(whole.path, tmp_path / "damaged.mp4", at=0.6, n_bytes=2000)
-    found = shots_of(path)
-    assert found.warnings
-    errors = [np.abs(found.edges_s - whole.times_s[cut]).min() for cut in CUTS]
+    result = shots_of(path)
+    assert result.warnings
+    errors = [np.abs(result.edges_s - whole.times_s[cut]).min() for cut in CUTS]
     assert sorted(errors)[1] < 0.0011
 
 
 @pytest.mark.parametrize("kind", ["no key frames at cuts", "matroska"])
-def test_no_clip_shows_a_frame_of_another_shot(kind: str, tmp_path: Path) -> None:
+def test_clips_of_shots(kind: str, tmp_path: Path) -> None:
     film = film_of(tmp_path, kind).path
     for number, shot in enumerate(shots_of(film).intervals):
         clip = tmp_path / f"{number}.mp4"
@@ -177,22 +177,22 @@ def test_no_clip_shows_a_frame_of_another_shot(kind: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("kind", ["usual", "uneven"])
-def test_a_summary_shows_whole_shots_alone(kind: str, tmp_path: Path) -> None:
+def test_summary_of_whole_shots(kind: str, tmp_path: Path) -> None:
     film = film_of(tmp_path, kind)
-    shown = np.searchsorted(film.times_s, np.arange(0, film.duration_s, 0.5))
-    numbers = np.array([shot_at(int(number)) for number in shown])
+    displayed = np.searchsorted(film.times_s, np.arange(0, film.duration_s, 0.5))
+    numbers = np.array([shot_at(int(number)) for number in displayed])
     for wanted in range(len(CUTS) + 1):
-        found = vidsum.summarize(
+        result = vidsum.summarize(
             film.path, "30%", model=(numbers == wanted).astype(np.float32), extractor="cells"
         )
-        assert len(found.segments) == 1
-        write_segments(probe(film.path), found.segments, tmp_path / "summary.mp4")
+        assert len(result.segments) == 1
+        write_segments(probe(film.path), result.segments, tmp_path / "summary.mp4")
         assert shots_in(tmp_path / "summary.mp4") == {wanted}
-    edges = np.array([shot.start_s for shot in found.shots])
+    edges = np.array([shot.start_s for shot in result.shots])
     assert np.abs(edges[:, None] - shots_of(film.path).edges_s[:-1]).min(axis=0).max() < 0.0011
 
 
-def test_highlights_begin_and_end_where_shots_do(tmp_path: Path) -> None:
+def test_highlight_edges(tmp_path: Path) -> None:
     film = film_of(tmp_path, "usual").path
     edges = shots_of(film).edges_s
     for moment in vidsum.find_highlights(film, extractor="cells").moments:
@@ -204,7 +204,7 @@ def test_highlights_begin_and_end_where_shots_do(tmp_path: Path) -> None:
 @pytest.mark.deep
 @pytest.mark.shared
 @pytest.mark.weights
-def test_clips_of_joined_real_clips_hold_no_frame_of_each_other(
+def test_clips_of_real_composite(
     shared: Path, default_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     film = tmp_path / "film.mp4"
@@ -216,11 +216,11 @@ def test_clips_of_joined_real_clips_hold_no_frame_of_each_other(
     monkeypatch.delenv("VIDSUM_HOME")  # where the weights are
     edges = vidsum.find_shots(film, cache=False).edges_s
     assert np.abs(joins[:, None] - edges).min(axis=1).max() < 1e-6
-    for found in (vidsum.summarize(film, "40%", cache=False), vidsum.find_highlights(film, cache=False)):
+    for result in (vidsum.summarize(film, "40%", cache=False), vidsum.find_highlights(film, cache=False)):
         segments = (
-            sorted((one.start_s, one.end_s) for one in found.moments)
-            if isinstance(found, vidsum.Highlights)
-            else found.segments
+            sorted((item.start_s, item.end_s) for item in result.moments)
+            if isinstance(result, vidsum.Highlights)
+            else result.segments
         )
         written = write_segments(probe(film), segments, tmp_path / "out.mp4").segments
         for start, end in written:

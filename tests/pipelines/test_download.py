@@ -47,14 +47,14 @@ class File:
 
     def __call__(self, handler: BaseHTTPRequestHandler) -> None:
         names = ("Range", "If-Range", "If-None-Match", "If-Modified-Since")
-        asked = {name: handler.headers[name] for name in names if name in handler.headers}
-        self.asked.append(asked)
+        requests = {name: handler.headers[name] for name in names if name in handler.headers}
+        self.asked.append(requests)
         values = self.version.values()
-        if asked.get("If-None-Match", asked.get("If-Modified-Since")) in values:
+        if requests.get("If-None-Match", requests.get("If-Modified-Since")) in values:
             handler.send_response(304)
             handler.end_headers()
             return
-        start = int(asked["Range"][6:-1]) if asked.get("If-Range") in values else 0
+        start = int(requests["Range"][6:-1]) if requests.get("If-Range") in values else 0
         handler.send_response(206 if start else 200)
         handler.send_header("Content-Type", "video/mp4")
         for name, value in self.version.items():
@@ -72,7 +72,7 @@ TAG, DATE = {"ETag": '"1"'}, {"Last-Modified": "Mon, 23 Nov 2026 10:00:00 GMT"}
 
 
 @pytest.mark.parametrize("version", [TAG, DATE, TAG | DATE, {"ETag": 'W/"1"'}])
-def test_an_unchanged_copy_is_not_sent_again(server: Server, home: Path, version: dict[str, str]) -> None:
+def test_unchanged_copy(server: Server, home: Path, version: dict[str, str]) -> None:
     url = server.serve("/a/film.mp4", file := File(FILM, version))
     seen: list[tuple[str, float, float]] = []
     path = download(url, progress=lambda what, done, total: seen.append((what, done, total)))
@@ -82,10 +82,10 @@ def test_an_unchanged_copy_is_not_sent_again(server: Server, home: Path, version
     assert seen[-1] == ("downloading", len(FILM), len(FILM))
     assert download(url) == path
     assert path.read_bytes() == FILM
-    assert [bool(asked) for asked in file.asked] == [False, True]
+    assert [bool(requests) for requests in file.asked] == [False, True]
 
 
-def test_a_changed_file_replaces_the_copy(server: Server) -> None:
+def test_changed_file(server: Server) -> None:
     url = server.serve("/film.mp4", File(FILM, TAG))
     download(url)
     server.serve("/film.mp4", File(b"new", {"ETag": '"2"'}))
@@ -93,11 +93,11 @@ def test_a_changed_file_replaces_the_copy(server: Server) -> None:
 
 
 @pytest.mark.parametrize("version", [TAG, DATE])
-def test_a_transfer_that_breaks_off_goes_on(server: Server, version: dict[str, str]) -> None:
+def test_resumed_transfer(server: Server, version: dict[str, str]) -> None:
     url = server.serve("/film.mp4", file := File(FILM, version, after=270_000))
     assert download(url).read_bytes() == FILM
     assert len(file.asked) == 3
-    assert all(asked["If-Range"] in version.values() for asked in file.asked[1:])
+    assert all(requests["If-Range"] in version.values() for requests in file.asked[1:])
 
 
 def test_the_next_run_continues(server: Server) -> None:
@@ -110,7 +110,7 @@ def test_the_next_run_continues(server: Server) -> None:
     assert "Range" in file.asked[0]
 
 
-def test_the_rest_of_another_version_is_not_appended(server: Server) -> None:
+def test_resumed_other_version(server: Server) -> None:
     url = server.serve("/film.mp4", File(FILM, TAG, after=100_000))
     with pytest.raises(InputError):
         download(url)
@@ -118,7 +118,7 @@ def test_the_rest_of_another_version_is_not_appended(server: Server) -> None:
     assert download(url).read_bytes() == FILM[::-1]
 
 
-def test_a_server_without_versions_is_asked_for_all_of_it(server: Server) -> None:
+def test_file_without_version(server: Server) -> None:
     url = server.serve("/film.mp4", file := File(FILM, {}))
     download(url)
     assert download(url).read_bytes() == FILM
@@ -157,7 +157,7 @@ def _elsewhere(handler: BaseHTTPRequestHandler) -> None:
         (b"<html>", "is a web page, not a video file"),
     ],
 )
-def test_what_is_no_video_file_is_one_clear_line(server: Server, answer: object, fault: str) -> None:
+def test_not_a_video_file(server: Server, answer: object, fault: str) -> None:
     url = server.serve("/film.mp4", answer)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=fault) as error:
         download(url, max_gigabytes=0.001)
@@ -208,7 +208,7 @@ SIZE = len(FILM)
         answer(416, TAG),
     ],
 )
-def test_a_part_of_anything_else_is_not_appended(server: Server, rest: Responder) -> None:
+def test_foreign_parts(server: Server, rest: Responder) -> None:
     url = server.serve("/film.mp4", parts(BEGIN, rest))
     with pytest.raises(InputError, match=r"different versions|broke off") as error:
         download(url)
@@ -257,7 +257,7 @@ def _slow_name(*_: object) -> None:
     ],
     ids=["body", "long body", "header", "status", "redirections", "name"],
 )
-def test_the_time_of_a_transfer_is_bounded_whatever_comes(
+def test_transfer_time_limit(
     server: Server, respond: Responder | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = server.serve("/film.mp4", respond or b"")
@@ -268,7 +268,7 @@ def test_the_time_of_a_transfer_is_bounded_whatever_comes(
     assert error.value.hint  # it took 44 days before
 
 
-def test_offline_uses_the_copy_and_asks_nobody(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_download_offline(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     url = server.serve("/film.mp4", File(FILM, TAG))
     path = download(url)
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
@@ -308,13 +308,13 @@ def test_pages_are_left_to_yt_dlp(server: Server, tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(
     "url", ["http://", "http://[", "https://no host/film.mp4", "http://127.0.0.1:99999/a"]
 )
-def test_addresses_that_lead_nowhere(url: str) -> None:
+def test_bad_addresses(url: str) -> None:
     with pytest.raises(InputError, match=r"valid URL|cannot be reached"):
         download(url)
 
 
 @given(st.text())
-def test_any_address_has_a_place_of_its_own(text: str) -> None:
+def test_any_address(text: str) -> None:
     path = copy_path(f"https://example.com/{text}")
     assert path.parent.parent == module.home() / "videos"
     assert path.name == Path(path.name).name
@@ -334,11 +334,11 @@ def test_any_address_has_a_place_of_its_own(text: str) -> None:
         ("https://a.org/..%2F..%2Fetc/.mp4", "video_XX.mp4"),
     ],
 )
-def test_a_copy_is_named_after_its_address(url: str, name: str) -> None:
+def test_copy_names(url: str, name: str) -> None:
     assert copy_path(url).name == name.replace("XX", sha256(url.encode()).hexdigest()[:8])
 
 
-def test_which_addresses_are_downloaded() -> None:
+def test_is_web() -> None:
     assert [is_web(name) for name in ("HTTPS://a", "http://a", "film.mp4", "rtsp://a", "/http://a")] == [
         True,
         True,
@@ -348,7 +348,7 @@ def test_which_addresses_are_downloaded() -> None:
     ]
 
 
-def test_a_copy_that_an_older_vidsum_named_after_the_query_is_renamed(server: Server) -> None:
+def test_rename_older_copy(server: Server) -> None:
     url = server.serve("/get?token=SECRET99", File(FILM, TAG))
     older = download(url).rename(copy_path(url).with_name("get_token_SECRET99.mp4"))
     assert download(url).read_bytes() == FILM
@@ -357,8 +357,8 @@ def test_a_copy_that_an_older_vidsum_named_after_the_query_is_renamed(server: Se
 
 def test_old_copies_make_room(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     old, new = (download(server.serve(f"/{name}.mp4", File(FILM, TAG))) for name in "ab")
-    own = [old.parent.with_name(name) / "own.mp4" for name in ("holidays", "0123456789abcdef")]
-    for film in own:  # a user's, who keeps both in one folder
+    entries = [old.parent.with_name(name) / "own.mp4" for name in ("holidays", "0123456789abcdef")]
+    for film in entries:  # a user's, who keeps both in one folder
         film.parent.mkdir()
         film.write_bytes(FILM)
         os.utime(film.parent, (0.0, 0.0))
@@ -366,4 +366,4 @@ def test_old_copies_make_room(server: Server, monkeypatch: pytest.MonkeyPatch) -
     os.utime(old.parent, (1.0, 1.0))
     download(f"{server.url}/b.mp4")
     assert (old.exists(), new.exists()) == (False, True)
-    assert all(film.exists() for film in own)
+    assert all(film.exists() for film in entries)

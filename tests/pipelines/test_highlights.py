@@ -49,48 +49,48 @@ def of_length(folder: Path, seconds: float) -> Path:
     return media.make_video(path, n_frames=round(25 * seconds), fps=25, paint=paint).path
 
 
-def test_the_lively_segment_is_found(film: Path) -> None:
-    found = find_highlights(film, device="cpu")
-    assert found.timestamps.tolist() == [0, 2, 4, 6, 8, 10]
-    assert found.clip_s == 2
-    assert found.saliency[2:4].min() > 0.5
-    assert found.saliency[[0, 5]].max() < 0.05
-    assert (found.moments[0].start_s, found.moments[0].end_s) == (4, 8)
-    assert found.warnings == ()
-    document = found.to_dict()
+def test_lively_segment(film: Path) -> None:
+    result = find_highlights(film, device="cpu")
+    assert result.timestamps.tolist() == [0, 2, 4, 6, 8, 10]
+    assert result.clip_s == 2
+    assert result.saliency[2:4].min() > 0.5
+    assert result.saliency[[0, 5]].max() < 0.05
+    assert (result.moments[0].start_s, result.moments[0].end_s) == (4, 8)
+    assert result.warnings == ()
+    document = result.to_dict()
     assert document["model"] == "highlights"
     assert document["model_reason"].startswith("auto: ")
 
 
-def test_clips_are_means_of_what_summarize_takes_for_importance(film: Path) -> None:
+def test_clips_are_means_of_importance(film: Path) -> None:
     summary = summarize(film, model="highlights", device="cpu")
-    found = find_highlights(film, device="cpu")
+    result = find_highlights(film, device="cpu")
     assert summary.model == "highlights"
     assert len(summary.importance) == 24
-    np.testing.assert_allclose(found.saliency, summary.importance.reshape(6, 4).mean(axis=1), atol=1e-6)
+    np.testing.assert_allclose(result.saliency, summary.importance.reshape(6, 4).mean(axis=1), atol=1e-6)
     assert all(4 <= start < end <= 8 for start, end in summary.segments)
 
 
-def test_features_give_what_their_video_gives(film: Path, tmp_path: Path) -> None:
+def test_highlights_of_features(film: Path, tmp_path: Path) -> None:
     features = extract(film, device="cpu")
     write_features(features, tmp_path / "film.npz")
-    found, again = find_highlights(film, device="cpu"), find_highlights(read_features(tmp_path / "film.npz"))
-    np.testing.assert_array_equal(found.saliency, again.saliency)
-    assert found.moments == again.moments
+    result, again = find_highlights(film, device="cpu"), find_highlights(read_features(tmp_path / "film.npz"))
+    np.testing.assert_array_equal(result.saliency, again.saliency)
+    assert result.moments == again.moments
     summary = summarize(tmp_path / "film.npz", model="highlights")
     np.testing.assert_array_equal(summary.importance, summarize(film, model="highlights").importance)
 
 
-def test_no_two_segments_overlap_and_each_exceeds_the_mean() -> None:
+def test_segments_do_not_overlap() -> None:
     rng = np.random.default_rng(0)
     features = Features.from_array(rng.uniform(0.2, 2, (600, 1)) * (1 + rng.normal(0, 0.5, (600, 16))))
-    found = find_highlights(features, 20)
-    assert len(found.moments) > 5
-    in_time = sorted(found.moments, key=lambda moment: moment.start_s)
-    assert all(one.end_s <= other.start_s for one, other in pairwise(in_time))
-    for moment in found.moments:
-        inside = found.saliency[round(moment.start_s / 2) : round(moment.end_s / 2)]
-        assert inside.mean() > found.saliency.mean()
+    result = find_highlights(features, 20)
+    assert len(result.moments) > 5
+    in_time = sorted(result.moments, key=lambda moment: moment.start_s)
+    assert all(item.end_s <= other.start_s for item, other in pairwise(in_time))
+    for moment in result.moments:
+        inside = result.saliency[round(moment.start_s / 2) : round(moment.end_s / 2)]
+        assert inside.mean() > result.saliency.mean()
 
 
 @pytest.mark.parametrize(
@@ -98,49 +98,51 @@ def test_no_two_segments_overlap_and_each_exceeds_the_mean() -> None:
     [(0.5, 1, 0.5), (1.0, 1, 1.0), (2.0, 1, 2.0), (2.8, 1, 2.8), (3.2, 2, 3.2), (5.0, 3, 5.0)],
 )
 def test_last_clip_of_a_video(seconds: float, clips: int, end_s: float, tmp_path: Path) -> None:
-    found = find_highlights(of_length(tmp_path, seconds), device="cpu")
-    assert len(found.saliency) == len(found.timestamps) == clips
-    assert max(moment.end_s for moment in found.moments) <= end_s + 1e-3
-    check_schema(found.to_dict(), "highlights")
+    result = find_highlights(of_length(tmp_path, seconds), device="cpu")
+    assert len(result.saliency) == len(result.timestamps) == clips
+    assert max(moment.end_s for moment in result.moments) <= end_s + 1e-3
+    check_schema(result.to_dict(), "highlights")
 
 
-def test_of_a_still_video_nothing_stands_out(tmp_path: Path) -> None:
+def test_highlights_of_still_video(tmp_path: Path) -> None:
     still = media.make_video(
         tmp_path / "still.mp4",
         n_frames=200,
         fps=25,
         paint=lambda number, width, height: np.full((height, width, 3), 90, np.uint8),
     ).path
-    found = find_highlights(still, device="cpu")
-    assert found.saliency.max() < 0.05
-    assert found.warnings == ("all clips are about as salient: no segment stands out",)
-    assert found.moments == (Moment(0.0, 8.0, 0.0),)
+    result = find_highlights(still, device="cpu")
+    assert result.saliency.max() < 0.05
+    assert result.warnings == ("all clips are about as salient: no segment stands out",)
+    assert result.moments == (Moment(0.0, 8.0, 0.0),)
 
 
-def test_noise_of_a_level_video_makes_no_segment() -> None:
+def test_highlights_of_noise() -> None:
     rng = np.random.default_rng(0)
     rows = np.ones((40, 64)) + rng.normal(0, 0.004, (40, 64))
-    found = find_highlights(Features.from_array(rows))
-    assert np.ptp(found.saliency) < 0.1
-    assert found.warnings == ("all clips are about as salient: no segment stands out",)
-    assert found.moments == (Moment(0.0, found.video_duration_s, 0.0),)
+    result = find_highlights(Features.from_array(rows))
+    assert np.ptp(result.saliency) < 0.1
+    assert result.warnings == ("all clips are about as salient: no segment stands out",)
+    assert result.moments == (Moment(0.0, result.video_duration_s, 0.0),)
 
 
-def test_provenance_is_told_before_and_tells_all_that_matters(film: Path) -> None:
-    found = find_highlights(film, 3, device="cpu")
-    assert found.provenance == plan_highlights(film, 3, HOW).provenance
+def test_highlights_provenance(film: Path) -> None:
+    result = find_highlights(film, 3, device="cpu")
+    assert result.provenance == plan_highlights(film, 3, HOW).provenance
     facts = {"top_k": 3, "clip_s": 2.0, "candidates": ["highlights"]}
-    assert found.provenance["highlights"] == facts
-    assert found.provenance != plan_highlights(film, 4, HOW).provenance
-    assert found.provenance != plan_highlights(film, 3, Extraction(device="cpu", precision="bf16")).provenance
+    assert result.provenance["highlights"] == facts
+    assert result.provenance != plan_highlights(film, 4, HOW).provenance
+    assert (
+        result.provenance != plan_highlights(film, 3, Extraction(device="cpu", precision="bf16")).provenance
+    )
 
 
 @pytest.mark.deep
 @pytest.mark.weights
-def test_of_the_sample_the_bird_and_what_follows_stand_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_highlights_of_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     real_weights("efficientnet_lite0")
-    found = find_highlights(ROOT / "docs" / "sample" / "big_buck_bunny.mp4", device="cpu")
-    assert len(found.saliency) == 15
-    assert found.moments[0].start_s == 11.875  # a shot begins there; the bird is there from 15.75 on
-    assert found.moments[0].end_s == pytest.approx(30.0, abs=0.01)
+    result = find_highlights(ROOT / "docs" / "sample" / "big_buck_bunny.mp4", device="cpu")
+    assert len(result.saliency) == 15
+    assert result.moments[0].start_s == 11.875  # a shot begins there; the bird is there from 15.75 on
+    assert result.moments[0].end_s == pytest.approx(30.0, abs=0.01)

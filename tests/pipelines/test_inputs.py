@@ -42,13 +42,13 @@ def names(inputs: list[str], folder: Path) -> list[str]:
     return [os.path.relpath(path, folder) for path in inputs]
 
 
-def test_content_tells_a_video_of_any_name(folder: Path) -> None:
+def test_expand_by_content(folder: Path) -> None:
     assert names(expand([str(folder)]), folder) == ["film.mp4"]
     below = ["film.mp4", "below/without_suffix"]
     assert names(expand([str(folder)], recursive=True), folder) == below
 
 
-def test_a_file_named_as_a_video_is_one_to_be_reported_whatever_it_holds(folder: Path) -> None:
+def test_expand_by_name(folder: Path) -> None:
     named = {
         "cut.mkv": (folder / "film.mp4").read_bytes()[:500],
         "empty.mov": b"",
@@ -67,13 +67,13 @@ def test_a_file_named_as_a_video_is_one_to_be_reported_whatever_it_holds(folder:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
-def test_a_pipe_in_a_folder_is_not_waited_for(folder: Path) -> None:
+def test_expand_pipes(folder: Path) -> None:
     for name in ("pipe", "pipe.mp4", "pipe.ts"):
         os.mkfifo(folder / name)
     assert names(expand([str(folder)]), folder) == ["film.mp4", "pipe.mp4", "pipe.ts"]
 
 
-def test_what_vidsum_wrote_is_not_an_input_of_the_next_run(folder: Path) -> None:
+def test_expand_skips_own_files(folder: Path) -> None:
     write_segments(
         probe(folder / "film.mp4"), [(0, 0.5)], folder / "film_1_1.mp4", comment="vidsum " + "0f" * 16
     )
@@ -82,7 +82,7 @@ def test_what_vidsum_wrote_is_not_an_input_of_the_next_run(folder: Path) -> None
     assert expand([str(folder / "film_1_1.mp4")]) == [str(folder / "film_1_1.mp4")]  # named: taken
 
 
-def test_a_song_with_a_cover_is_not_a_video(folder: Path) -> None:
+def test_expand_skips_songs(folder: Path) -> None:
     with av.open(str(folder / "song.mka"), "w", format="matroska") as container:
         stream = container.add_stream("pcm_s16le", rate=8000, layout="mono")
         frame = av.AudioFrame.from_ndarray(np.zeros((1, 8000), np.int16), layout="mono")
@@ -91,7 +91,7 @@ def test_a_song_with_a_cover_is_not_a_video(folder: Path) -> None:
     assert "song.mka" not in names(expand([str(folder)]), folder)
 
 
-def test_each_input_comes_once_and_what_is_no_folder_stays(folder: Path) -> None:
+def test_expand_once(folder: Path) -> None:
     film = str(folder / "film.mp4")
     assert expand(["no.mp4", film, str(folder), "n" * 300, film]) == ["no.mp4", film, "n" * 300]
     empty = folder / "empty"
@@ -99,7 +99,7 @@ def test_each_input_comes_once_and_what_is_no_folder_stays(folder: Path) -> None
     assert expand([str(empty)]) == [str(empty)]
 
 
-def test_folders_that_lead_to_each_other_are_no_endless_walk(folder: Path) -> None:
+def test_expand_link_loops(folder: Path) -> None:
     (folder / "below" / "again").symlink_to(folder)
     assert len(expand([str(folder)], recursive=True)) == 2
 
@@ -118,12 +118,12 @@ def test_read_list_separators(tmp_path: Path, content: bytes, monkeypatch: pytes
     assert read_list("-") == ["a.mp4", "b c.mp4"]
 
 
-def test_a_name_in_a_list_need_not_be_utf8(tmp_path: Path) -> None:
+def test_read_list_in_other_encoding(tmp_path: Path) -> None:
     (tmp_path / "list").write_bytes(b"caf\xe9.mp4\n")
     assert os.fsencode(read_list(str(tmp_path / "list"))[0]) == b"caf\xe9.mp4"
 
 
-def test_a_list_that_names_nothing_or_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_read_list_errors(tmp_path: Path) -> None:
     (tmp_path / "list").write_text("\n\n")
     with pytest.raises(UsageError):
         read_list(str(tmp_path / "list"))

@@ -15,7 +15,6 @@ from tests import media
 from tests.conftest import real_weights
 from tests.grounding.colours import use_colours
 from tests.program import check_schema
-from tests.untrained import save_untrained
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
@@ -23,7 +22,6 @@ from vidsum.grounding import registry
 from vidsum.grounding.moment_model import Prediction
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import ClipEmbeddings
-from vidsum.models.configs import MaskConfig
 from vidsum.pipelines import decoding
 from vidsum.pipelines import moments as pipeline
 from vidsum.pipelines.queries import read_queries
@@ -37,9 +35,9 @@ def colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     served: list[int] = []
     read_frames = decoding.read_frames
 
-    def counted(path: str, samplings: list[Any], **how: Any) -> Any:
+    def counted(path: str, samplings: list[Any], **options: Any) -> Any:
         served.append(len(samplings))
-        return read_frames(path, samplings, **how)
+        return read_frames(path, samplings, **options)
 
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
     use_colours(monkeypatch)
@@ -50,25 +48,18 @@ def colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.fixture(scope="module")
 def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Red for 2 s, green for 2 s, blue for 2 s, then yellow for 4 s."""
-    colours = np.array([[200, 30, 30], [30, 200, 30], [30, 30, 200], [180, 180, 40]], np.uint8)
-
-    def paint(number: int, width: int, height: int) -> np.ndarray:
-        return np.broadcast_to(colours[min(3, number // 50)], (height, width, 3)).copy()
-
-    return media.make_video(
-        tmp_path_factory.mktemp("film") / "film.mp4", n_frames=250, fps=25, paint=paint
-    ).path
+    return media.make_colour_film(tmp_path_factory.mktemp("film") / "film.mp4")
 
 
-def best(found: Grounding) -> list[tuple[float, float]]:
-    return [(one.moments[0].start_s, one.moments[0].end_s) for one in found.queries]
+def best(result: Grounding) -> list[tuple[float, float]]:
+    return [(item.moments[0].start_s, item.moments[0].end_s) for item in result.queries]
 
 
-def test_each_query_finds_its_segment_in_one_pass_over_the_video(film: Path, colours: list[int]) -> None:
-    found = pipeline.ground(film, ["green", "a yellow wall", "blue"], device="cpu")
-    assert [one.query for one in found.queries] == ["green", "a yellow wall", "blue"]
-    assert best(found) == [(2, 4), (6, 10), (4, 6)]
-    assert (found.model, found.space, found.video_duration_s) == ("similarity", "vse", 10)
+def test_ground_in_one_pass(film: Path, colours: list[int]) -> None:
+    result = pipeline.ground(film, ["green", "a yellow wall", "blue"], device="cpu")
+    assert [item.query for item in result.queries] == ["green", "a yellow wall", "blue"]
+    assert best(result) == [(2, 4), (6, 10), (4, 6)]
+    assert (result.model, result.space, result.video_duration_s) == ("similarity", "vse", 10)
     assert colours == [1]
     assert best(pipeline.ground(film, "red", device="cpu")) == [(0, 2)]
     assert colours == [1]  # the second call took the features from the cache
@@ -77,9 +68,11 @@ def test_each_query_finds_its_segment_in_one_pass_over_the_video(film: Path, col
 def test_thorough_motion(film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     queries = read_queries(["a dog runs"])
 
-    def seen_of(**how: Any) -> list[str]:
-        facts = pipeline.plan_moments(film, queries, Retrieval(space="vse", **how), Extraction()).provenance
-        return [one["extractor"] for one in facts["extractions"]]
+    def seen_of(**options: Any) -> list[str]:
+        facts = pipeline.plan_moments(
+            film, queries, Retrieval(space="vse", **options), Extraction()
+        ).provenance
+        return [item["extractor"] for item in facts["extractions"]]
 
     assert seen_of() == seen_of(snap="kts") == ["efficientnet_lite0"]
     assert seen_of(thorough=True) == ["i3d_128", "efficientnet_lite0"]
@@ -90,24 +83,24 @@ def test_thorough_motion(film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         seen_of(model="trained", thorough=True)
 
 
-def test_key_frames_alone_are_looked_at_if_asked(film: Path, colours: list[int]) -> None:
-    found = pipeline.ground(film, "green", device="cpu", fast=True)
-    assert found.provenance["extractions"][0]["parameters"]["fast"] is True
-    assert "only key frames" in found.warnings[0]
+def test_ground_fast(film: Path, colours: list[int]) -> None:
+    result = pipeline.ground(film, "green", device="cpu", fast=True)
+    assert result.provenance["extractions"][0]["parameters"]["fast"] is True
+    assert "only key frames" in result.warnings[0]
     whole = pipeline.ground(film, "green", device="cpu")
     assert "fast" not in whole.provenance["extractions"][0]["parameters"]
     assert whole.warnings == ()
-    for how in ({"thorough": True}, {"snap": "transnetv2"}):
+    for options in ({"thorough": True}, {"snap": "transnetv2"}):
         with pytest.raises(UsageError, match="--fast decodes key frames only"):
-            pipeline.ground(film, "green", fast=True, **how)
+            pipeline.ground(film, "green", fast=True, **options)
 
 
-def test_thousands_of_queries_are_those_of_one_at_a_time(film: Path, colours: list[int]) -> None:
+def test_ground_thousands_of_queries(film: Path, colours: list[int]) -> None:
     texts = [f"{name} {number}" for number in range(100) for name in ("red", "green", "blue")]
-    found = pipeline.ground(film, texts, 1, device="cpu")
-    assert best(found) == [(0, 2), (2, 4), (4, 6)] * 100
+    result = pipeline.ground(film, texts, 1, device="cpu")
+    assert best(result) == [(0, 2), (2, 4), (4, 6)] * 100
     alone = pipeline.ground(film, texts[280], 1, device="cpu")
-    np.testing.assert_array_equal(alone.queries[0].saliency, found.queries[280].saliency)
+    np.testing.assert_array_equal(alone.queries[0].saliency, result.queries[280].saliency)
 
 
 def test_snap_to_shots(film: Path, colours: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +108,7 @@ def test_snap_to_shots(film: Path, colours: list[int], monkeypatch: pytest.Monke
 
     edges = {}
 
-    def told(moments: list[Moment], edges_s: FloatArray) -> list[Moment]:
+    def message(moments: list[Moment], edges_s: FloatArray) -> list[Moment]:
         edges[len(edges)] = edges_s.tolist()
         return [replace(moment, start_s=0.125, end_s=3.5) for moment in moments]
 
@@ -124,7 +117,7 @@ def test_snap_to_shots(film: Path, colours: list[int], monkeypatch: pytest.Monke
             return torch.full(frames.shape[:2], -9.0), None
 
     monkeypatch.setattr("vidsum.shots.transnetv2.load_model", lambda device, progress: NoCuts(1, 1))
-    monkeypatch.setattr(pipeline, "snap_moments", told)
+    monkeypatch.setattr(pipeline, "snap_moments", message)
     by_kts = pipeline.ground(film, "green", snap="kts", device="cpu")
     assert edges[0] == [0, 2, 4, 6, 10]
     assert by_kts.queries[0].moments[0].end_s == 3.5
@@ -135,31 +128,31 @@ def test_snap_to_shots(film: Path, colours: list[int], monkeypatch: pytest.Monke
         pipeline.ground(film, "green", snap="always")  # type: ignore[arg-type]
 
 
-def test_the_provenance_known_before_is_that_of_the_result(film: Path, colours: list[int]) -> None:
-    queries, how = read_queries(["green", "red"]), Extraction(device="cpu")
+def test_planned_provenance_of_moments(film: Path, colours: list[int]) -> None:
+    queries, options = read_queries(["green", "red"]), Extraction(device="cpu")
     settings = Retrieval(top_k=3, snap="kts")
-    plan = pipeline.plan_moments(film, queries, settings, how)
+    plan = pipeline.plan_moments(film, queries, settings, options)
     assert colours == []
     known = plan.provenance
     assert known == plan.run().provenance == json.loads(json.dumps(known))
     others = [
-        pipeline.plan_moments(film, read_queries(["green"]), settings, how),
-        pipeline.plan_moments(film, queries, Retrieval(top_k=4, snap="kts"), how),
-        pipeline.plan_moments(film, queries, settings, replace(how, reader="opencv")),
+        pipeline.plan_moments(film, read_queries(["green"]), settings, options),
+        pipeline.plan_moments(film, queries, Retrieval(top_k=4, snap="kts"), options),
+        pipeline.plan_moments(film, queries, settings, replace(options, reader="opencv")),
     ]
     assert known not in [other.provenance for other in others]
 
 
 @pytest.mark.parametrize("setting", ["extractor", "fps", "clip_frames", "stride_frames", "logits"])
-def test_what_the_space_chooses_is_not_taken(film: Path, setting: str) -> None:
+def test_options_of_the_space(film: Path, setting: str) -> None:
     with pytest.raises(UsageError, match=f"{setting} is chosen by the space"):
         pipeline.ground(film, "green", **{setting: 1})
 
 
-def test_a_trained_model_gives_the_moments_and_says_what_it_reads(
+def test_trained_model(
     film: Path, colours: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[tuple[int, int, bool]] = []
+    requests: list[tuple[int, int, bool]] = []
 
     @dataclass(frozen=True)
     class Reader:
@@ -172,7 +165,7 @@ def test_a_trained_model_gives_the_moments_and_says_what_it_reads(
     def answer(
         grounder: Reader, video: ClipEmbeddings, tokens: Any, vectors: FloatArray, top_k: int
     ) -> list[Prediction]:
-        asked.append((len(tokens), top_k, grounder.in_bf16))
+        requests.append((len(tokens), top_k, grounder.in_bf16))
         return [Prediction([Moment(1.0, 2.0, 0.9)], None, np.zeros(len(video))) for _ in tokens]
 
     path = tmp_path / "best.safetensors"
@@ -180,39 +173,20 @@ def test_a_trained_model_gives_the_moments_and_says_what_it_reads(
     monkeypatch.setattr(registry, "_load_checkpoint", lambda model, device, sha256: Reader())
     monkeypatch.setattr("vidsum.grounding.moment_model.ground_video", answer)
     ask = {"model": str(path), "device": "cpu"}
-    found = pipeline.ground(film, ["green", "red"], 3, precision="bf16", **ask)
+    result = pipeline.ground(film, ["green", "red"], 3, precision="bf16", **ask)
     exact = pipeline.ground(film, ["green", "red"], 3, precision="fp32", **ask)
-    assert asked == [(2, 3, True), (2, 3, False)]
-    assert [one.provenance["grounding"].get("precision") for one in (found, exact)] == ["bf16", None]
-    check_schema(found.to_dict(with_saliency=False), "moments")
-    assert best(found) == [(1, 2)] * 2
-    assert (found.model, found.space) == (str(path), "vse")
-    assert len(found.provenance["grounding"]["model_sha256"]) == 64
+    assert requests == [(2, 3, True), (2, 3, False)]
+    assert [item.provenance["grounding"].get("precision") for item in (result, exact)] == ["bf16", None]
+    check_schema(result.to_dict(with_saliency=False), "moments")
+    assert best(result) == [(1, 2)] * 2
+    assert (result.model, result.space) == (str(path), "vse")
+    assert len(result.provenance["grounding"]["model_sha256"]) == 64
     with pytest.raises(UsageError, match="reads the space vse, not clip"):
         pipeline.ground(film, "green", model=str(path), space="clip")
     monkeypatch.setattr(registry, "_load_checkpoint", lambda model, device, sha256: Reader(guided=True))
-    added, own = (pipeline.ground(film, ["green", "red"], alone=alone, **ask) for alone in (False, True))
-    assert best(own) == best(found) != best(added)
-    assert [one.provenance["grounding"].get("alone") for one in (added, own)] == [None, True]
-
-
-def test_detr_checkpoint(film: Path, colours: list[int], tmp_path: Path) -> None:
-    reads, sizes = {"space": "vse", "clip_s": 0.5}, {"dim_video": 5, "dim_query": 3, "clips": 8, "words": 4}
-    mask = MaskConfig(kind="lam")
-    path = save_untrained(tmp_path / "best.safetensors", "qd-detr", reads, **sizes, mask=mask)
-    green, blue = (
-        pipeline.ground(film, color, 2, model=path, mask="lam", device="cpu") for color in ("green", "blue")
-    )
-    assert colours == [1]  # the second question took the features from the cache
-    assert (green.model, green.space) == (str(path), "vse")
-    for found in (green, blue):
-        (query,) = found.queries
-        assert 1 <= len(query.moments) <= 2
-        assert query.saliency.shape == found.timestamps.shape
-        assert (query.saliency.min(), query.saliency.max()) == (0, 1)
-    assert not np.array_equal(green.queries[0].saliency, blue.queries[0].saliency)
-    with pytest.raises(UsageError, match="has the mask lam, not stamp"):
-        pipeline.ground(film, "green", model=path, mask="stamp", device="cpu")
+    added, values = (pipeline.ground(film, ["green", "red"], alone=alone, **ask) for alone in (False, True))
+    assert best(values) == best(result) != best(added)
+    assert [item.provenance["grounding"].get("alone") for item in (added, values)] == [None, True]
 
 
 def test_model_of_features_only(film: Path, colours: list[int], tmp_path: Path) -> None:
@@ -246,9 +220,9 @@ def test_real_clips_are_told_apart(shared: Path, tmp_path: Path) -> None:
     tool = [sys.executable, shared / "tools" / "make_composite.py", tmp_path / "clips.json", film]
     subprocess.run([*tool, "--seconds", "15", "--size", "320x240"], check=True)
     truth = json.loads(film.with_suffix(".json").read_text())["moments"]
-    found = pipeline.ground(film, [one["query"] for one in truth], space="vse")
+    result = pipeline.ground(film, [item["query"] for item in truth], space="vse")
     overlaps = [
-        iou([stretch], [(one["start"], one["end"])])[0, 0]
-        for stretch, one in zip(best(found), truth, strict=True)
+        iou([stretch], [(item["start"], item["end"])])[0, 0]
+        for stretch, item in zip(best(result), truth, strict=True)
     ]
     assert np.mean(overlaps) > 0.5

@@ -14,7 +14,7 @@ from vidsum.pipelines.queries import query_warnings, read_queries, unreadable_qu
 from vidsum.results.moments import shorten
 
 
-def test_texts_come_before_those_of_the_file_and_keep_their_order(tmp_path: Path) -> None:
+def test_read_queries_order(tmp_path: Path) -> None:
     file = tmp_path / "queries.txt"
     file.write_bytes("\ufeffa dog\r\n\r\n   a  cat \nin the snow".encode())
     assert read_queries(["a bird"], file).texts == ("a bird", "a dog", "a cat", "in the snow")
@@ -33,7 +33,7 @@ def test_no_query_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "  ", "\n", "?!…", "\x00", "🎉"])
-def test_a_query_without_text_is_an_error_that_says_which(text: str) -> None:
+def test_query_without_text(text: str) -> None:
     with pytest.raises(UsageError, match="query 2: holds no text"):
         read_queries(["a dog", text])
     read = read_queries(["a dog", text, "a cat"], skip=True)
@@ -43,20 +43,20 @@ def test_a_query_without_text_is_an_error_that_says_which(text: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "utf-16-le", "utf-16-be"])
-def test_encodings_are_known_by_their_mark_or_their_nuls(tmp_path: Path, encoding: str) -> None:
+def test_query_encodings(tmp_path: Path, encoding: str) -> None:
     text = "# my queries\r\na dog\r\n\r\na caf\xe9\r\n"
     (tmp_path / "queries.txt").write_text(text, encoding=encoding)
     assert read_queries([], tmp_path / "queries.txt").texts == ("a dog", "a caf\xe9")
 
 
-def test_a_line_of_a_file_without_text_is_named(tmp_path: Path) -> None:
+def test_line_without_text(tmp_path: Path) -> None:
     file = tmp_path / "queries.txt"
     file.write_text("a dog\n\n---\n")
     with pytest.raises(UsageError, match=r"queries\.txt: line 3: holds no text"):
         read_queries([], file)
 
 
-def test_bytes_that_are_not_utf8_are_errors(tmp_path: Path) -> None:
+def test_queries_not_utf8(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="query 1: is not UTF-8"):
         read_queries([b"caf\xe9".decode("utf-8", "surrogateescape")])
     file = tmp_path / "latin1.txt"
@@ -66,20 +66,20 @@ def test_bytes_that_are_not_utf8_are_errors(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "\n \n", "\ufeff"])
-def test_a_file_with_no_text_is_an_error(tmp_path: Path, content: str) -> None:
+def test_queries_file_without_text(tmp_path: Path, content: str) -> None:
     file = tmp_path / "queries.txt"
     file.write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match="holds no query"):
         read_queries(["a dog"], file)
 
 
-def test_a_file_that_is_missing_or_a_folder_is_an_error(tmp_path: Path) -> None:
+def test_queries_file_missing(tmp_path: Path) -> None:
     for path, reason in ((tmp_path / "none.txt", "no such file"), (tmp_path, "is not a file")):
         with pytest.raises(InputError, match=reason):
             read_queries([], path)
 
 
-def test_json_lines_are_refused_with_the_way_to_read_them(tmp_path: Path) -> None:
+def test_queries_json_lines(tmp_path: Path) -> None:
     file = tmp_path / "val.jsonl"
     file.write_text('{"qid": 1, "query": "a dog"}\n')
     with pytest.raises(InputError, match="looks like JSON") as caught:
@@ -87,12 +87,12 @@ def test_json_lines_are_refused_with_the_way_to_read_them(tmp_path: Path) -> Non
     assert "jq -r .query" in str(caught.value.hint)
 
 
-def test_control_characters_become_spaces_with_a_warning() -> None:
-    asked = read_queries(["a\x00dog\x1b[31m runs", "a\tcat"])
-    assert asked.texts == ("a dog [31m runs", "a cat")
-    assert len(asked.warnings) == 1
-    assert "control characters" in asked.warnings[0]
-    assert "a cat" not in asked.warnings[0]
+def test_query_control_characters() -> None:
+    requests = read_queries(["a\x00dog\x1b[31m runs", "a\tcat"])
+    assert requests.texts == ("a dog [31m runs", "a cat")
+    assert len(requests.warnings) == 1
+    assert "control characters" in requests.warnings[0]
+    assert "a cat" not in requests.warnings[0]
 
 
 @pytest.mark.parametrize(
@@ -107,10 +107,10 @@ def test_control_characters_become_spaces_with_a_warning() -> None:
         "een hond in de sneeuw",
     ],
 )
-def test_other_languages_are_warned_about(text: str) -> None:
-    asked = read_queries([text])
-    assert asked.texts == (text,)
-    assert "English" in "".join(asked.warnings)
+def test_query_languages(text: str) -> None:
+    requests = read_queries([text])
+    assert requests.texts == (text,)
+    assert "English" in "".join(requests.warnings)
 
 
 @pytest.mark.parametrize(
@@ -134,17 +134,17 @@ def test_english_is_not(text: str) -> None:
     assert read_queries([text]).warnings == ()
 
 
-def test_many_foreign_queries_make_one_line() -> None:
+def test_many_foreign_queries() -> None:
     (warning,) = read_queries([f"ein Hund Nummer {number}" for number in range(5000)]).warnings
     assert "4997 more" in warning
     assert len(warning) < 300
 
 
-def test_both_ways_to_write_an_accent_are_the_same_query() -> None:
+def test_query_accents() -> None:
     assert read_queries(["cafe\u0301"]).texts == read_queries(["café"]).texts
 
 
-def test_a_long_query_is_kept_whole_and_shown_in_short() -> None:
+def test_long_query() -> None:
     text = " ".join(["a dog"] * 4000)
     assert read_queries([text]).texts == (text,)
     assert len(shorten(text)) == 40
@@ -163,14 +163,14 @@ def split(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("text", ["asdkjh zzzz", "un perro", "ein Hund im Schnee", "狗"])
-def test_what_no_model_reads_is_found(text: str) -> None:
+def test_unreadable_queries(text: str) -> None:
     assert unreadable_queries([text, "a dog"], split) == [text]
 
 
 @pytest.mark.parametrize(
     "text", ["asdkjh sits", "tupper", "Un Tupper", "los angeles", "UN", "a zzzz", "x", "3"]
 )
-def test_what_has_a_known_word_is_read(text: str) -> None:
+def test_readable_queries(text: str) -> None:
     assert unreadable_queries([text], split) == []
 
 
@@ -184,20 +184,20 @@ def test_negation_gets_a_hint(text: str) -> None:
     assert query_warnings(["a knot", "a well-known man", "a T - shirt", "nota bene"]) == ()
 
 
-def test_what_must_not_be_seen_takes_from_the_match(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_presence_without(monkeypatch: pytest.MonkeyPatch) -> None:
     z = np.array(
         [[9.0, 9, 9, 0, 0, 0, 6, 6, 6], [-9, -9, -9, 9, 9, 9, -9, -9, -9], [9, 9, 9, 9, 9, 9, -9, -9, -9]]
     )
     monkeypatch.setattr(presence, "evidence_curves", lambda video, vectors: z[: len(vectors)])
     queries, without = np.zeros((2, 3), np.float32), np.zeros((1, 3), np.float32)
-    found = presence.probabilities("vse", None, queries, without)  # type: ignore[arg-type]
-    assert found is not None
-    first, second = found
+    result = presence.probabilities("vse", None, queries, without)  # type: ignore[arg-type]
+    assert result is not None
+    first, second = result
     likely = 1 / (1 + np.exp(-(presence.SLOPE * 6 + presence.OFFSET)))
     assert first == pytest.approx(likely, abs=0.01)
     assert second < first / 3
 
 
-def test_what_is_said_cannot_be_left_out() -> None:
+def test_negation_with_speech() -> None:
     with pytest.raises(UsageError, match="--not"):
         Retrieval(without=("a dog",), evidence="both")

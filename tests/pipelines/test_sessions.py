@@ -51,7 +51,7 @@ def colour_names(texts: Sequence[str]) -> Any:
     return [2 * np.eye(3)[WORDS[text]] for text in texts]
 
 
-def test_a_summarizer_does_what_summarize_does(colour: Colour, film: Path) -> None:
+def test_summarizer_matches_summarize(colour: Colour, film: Path) -> None:
     summarizer = vidsum.Summarizer("contrastive", budget="80%", extractor="colour", shots="uniform")
     expected = vidsum.summarize(film, "80%", model="contrastive", extractor="colour", shots="uniform")
     assert summarizer(film).to_dict() == expected.to_dict()
@@ -61,7 +61,7 @@ def test_a_summarizer_does_what_summarize_does(colour: Colour, film: Path) -> No
     assert summarizer(film).to_dict() == expected.to_dict()  # a call changes nothing
 
 
-def test_wrong_options_are_told_when_it_is_made() -> None:
+def test_session_option_errors() -> None:
     with pytest.raises(TypeError, match=r"Summarizer\(\) got an unexpected keyword argument 'budjet'"):
         vidsum.Summarizer(budjet="10%")  # type: ignore[call-arg]
     with pytest.raises(UsageError, match="top_k"):
@@ -70,19 +70,19 @@ def test_wrong_options_are_told_when_it_is_made() -> None:
 
 def test_a_video_is_decoded_once(colour: Colour, film: Path) -> None:
     video = vidsum.Video(film)
-    how: Any = {"extractor": "colour", "cache": False}
-    features = vidsum.find_shots(video, **how)
+    options: Any = {"extractor": "colour", "cache": False}
+    features = vidsum.find_shots(video, **options)
     seen = colour.n_frames
     assert seen
-    again = vidsum.summarize(video, model="contrastive", **how)
-    vidsum.find_highlights(video, **how)
+    again = vidsum.summarize(video, model="contrastive", **options)
+    vidsum.find_highlights(video, **options)
     assert colour.n_frames == seen
-    assert again.to_dict() == vidsum.summarize(film, model="contrastive", **how).to_dict()
+    assert again.to_dict() == vidsum.summarize(film, model="contrastive", **options).to_dict()
     assert colour.n_frames == 2 * seen
     assert features.video == again.video
 
 
-def test_a_video_that_changes_is_looked_at_anew(colour: Colour, film: Path, tmp_path: Path) -> None:
+def test_changed_video(colour: Colour, film: Path, tmp_path: Path) -> None:
     path = tmp_path / "film.mp4"
     path.write_bytes(film.read_bytes())
     video = vidsum.Video(path)
@@ -92,20 +92,20 @@ def test_a_video_that_changes_is_looked_at_anew(colour: Colour, film: Path, tmp_
     assert after.edges_s[-1] == pytest.approx(before.edges_s[-1] / 2)
 
 
-def test_moments_are_found_in_features_by_their_own_text_encoder(tmp_path: Path) -> None:
+def test_ground_features(tmp_path: Path) -> None:
     grounder = vidsum.Grounder(top_k=1, encode_text=colour_names)
-    found = grounder(three_colours(), ["green", "blue"])
-    spans = [(one.moments[0].start_s, one.moments[0].end_s) for one in found.queries]
+    result = grounder(three_colours(), ["green", "blue"])
+    spans = [(item.moments[0].start_s, item.moments[0].end_s) for item in result.queries]
     assert spans == [(2.0, 4.0), (4.0, 6.0)]
-    assert (found.space, found.model, found.queries[0].present) == ("own", "similarity", None)
-    found.save(tmp_path / "moments.json")
-    assert vidsum.load(tmp_path / "moments.json").to_dict() == found.to_dict()
+    assert (result.space, result.model, result.queries[0].present) == ("own", "similarity", None)
+    result.save(tmp_path / "moments.json")
+    assert vidsum.load(tmp_path / "moments.json").to_dict() == result.to_dict()
     same = vidsum.ground(three_colours(), "green", 1, encode_text=colour_names)
-    assert same.queries[0].moments == found.queries[0].moments
+    assert same.queries[0].moments == result.queries[0].moments
 
 
 @pytest.mark.parametrize(
-    ("how", "fault"),
+    ("options", "fault"),
     [
         ({}, "no text encoder is known"),
         ({"encode_text": lambda texts: np.ones((1, 2))}, r"vectors of shape \[1, 2\], not \[1, 3\]"),
@@ -116,12 +116,12 @@ def test_moments_are_found_in_features_by_their_own_text_encoder(tmp_path: Path)
         ({"encode_text": colour_names, "evidence": "said"}, "have no speech"),
     ],
 )
-def test_what_features_cannot_give_is_refused(how: Any, fault: str) -> None:
+def test_ground_features_errors(options: Any, fault: str) -> None:
     with pytest.raises(UsageError, match=fault):
-        vidsum.ground(three_colours(), "red", **how)
+        vidsum.ground(three_colours(), "red", **options)
 
 
-def test_a_text_encoder_is_for_features(film: Path) -> None:
+def test_encode_text_of_video(film: Path) -> None:
     with pytest.raises(UsageError, match="for features of your own"):
         vidsum.ground(film, "red", encode_text=colour_names)
 
@@ -133,7 +133,7 @@ def test_an_array_is_to_be_wrapped(function: Any) -> None:
     assert "Features.from_array" in str(error.value.hint)
 
 
-def test_unloaded_networks_are_loaded_again() -> None:
+def test_unload_networks() -> None:
     from vidsum.device import cached_model, unload
 
     loaded = []

@@ -30,7 +30,7 @@ def talk(tmp_path: Path) -> Path:
     return tmp_path / "talk.wav"
 
 
-def test_words_have_the_times_of_the_file(talk: Path, model: stub.StubModel) -> None:
+def test_transcribe_times(talk: Path, model: stub.StubModel) -> None:
     transcript = vidsum.transcribe(talk)
     assert transcript.duration_s == pytest.approx(150)
     assert [word.start_s for word in transcript.words] == pytest.approx(
@@ -41,7 +41,7 @@ def test_words_have_the_times_of_the_file(talk: Path, model: stub.StubModel) -> 
     assert transcript.confidence == pytest.approx(0.9)
 
 
-def test_a_video_object_is_heard_and_probed(talk: Path, tmp_path: Path) -> None:
+def test_transcribe_video_object(talk: Path, tmp_path: Path) -> None:
     expected = vidsum.transcribe(talk).segments
     assert vidsum.transcribe(vidsum.Video(talk)).segments == expected
     assert vidsum.Transcriber()(vidsum.Video(talk)).segments == expected
@@ -63,16 +63,16 @@ def test_a_file_is_heard_once(talk: Path, model: stub.StubModel) -> None:
     assert model.tasks[2:] == [("transcribe", "fr"), ("translate", "fr")]
 
 
-def test_a_transcript_of_another_precision_is_another(talk: Path, model: stub.StubModel) -> None:
-    kept = [vidsum.transcribe(talk, device=device).provenance for device in ("auto", "cpu", "mps")]
-    assert kept[0] == kept[1] == kept[2]
+def test_transcript_precision(talk: Path, model: stub.StubModel) -> None:
+    stored = [vidsum.transcribe(talk, device=device).provenance for device in ("auto", "cpu", "mps")]
+    assert stored[0] == stored[1] == stored[2]
     assert len(model.tasks) == 1
     on_gpu = vidsum.transcribe(talk, device="cuda:0").provenance
     assert len(model.tasks) == 2
-    assert on_gpu != kept[0]
+    assert on_gpu != stored[0]
 
 
-def test_a_damaged_entry_of_the_cache_is_made_anew(talk: Path, model: stub.StubModel, tmp_path: Path) -> None:
+def test_transcript_cache_damage(talk: Path, model: stub.StubModel, tmp_path: Path) -> None:
     first = vidsum.transcribe(talk)
     (entry,) = (tmp_path / "home" / "transcripts").iterdir()
     whole = entry.read_bytes()
@@ -104,7 +104,7 @@ def test_uncertain_segments(talk: Path, monkeypatch: pytest.MonkeyPatch, tmp_pat
 @pytest.mark.parametrize(
     ("no_speech", "of_language", "n_segments"), [(0.7, 0.98, 1), (0.1, 0.2, 1), (0.5, 0.5, 0), (0.9, 0.2, 0)]
 )
-def test_text_is_dropped_where_there_is_neither_speech_nor_a_language(
+def test_transcribe_no_speech(
     talk: Path, monkeypatch: pytest.MonkeyPatch, no_speech: float, of_language: float, n_segments: int
 ) -> None:
     stub.install(monkeypatch, no_speech=no_speech, language=("nn", of_language))
@@ -159,17 +159,7 @@ def test_similar_languages(two_languages: Path, monkeypatch: pytest.MonkeyPatch)
     assert {language for _, language in model.tasks} == {"es"}
 
 
-def test_a_warning_names_three_changes_of_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    samples = np.zeros(200 * 16_000, np.float32)
-    for number in range(6):
-        samples[number * 32 * 16_000 : (number * 32 + 20) * 16_000] = 0.6 if number % 2 else 0.2
-    write_wav(samples, tmp_path / "debate.wav")
-    stub.install(monkeypatch, language=of_volume)
-    (warning,) = vidsum.transcribe(tmp_path / "debate.wav").warnings
-    assert (warning.count(" to "), warning.endswith(" and 2 more")) == (3, True)
-
-
-def test_silence_has_no_segments_and_loads_no_language(tmp_path: Path, model: stub.StubModel) -> None:
+def test_transcribe_silence(tmp_path: Path, model: stub.StubModel) -> None:
     write_wav(np.zeros(16_000), tmp_path / "silence.wav")
     for _ in range(2):
         transcript = vidsum.transcribe(tmp_path / "silence.wav")
@@ -179,15 +169,15 @@ def test_silence_has_no_segments_and_loads_no_language(tmp_path: Path, model: st
 
 
 @pytest.mark.parametrize(("no_speech", "n_segments"), [(0.2, 16), (0.7, 0)])
-def test_segments_that_repeat_each_other_may_be_no_speech(
+def test_transcribe_repeated_segments(
     talk: Path, monkeypatch: pytest.MonkeyPatch, no_speech: float, n_segments: int
 ) -> None:
     class Yeah(stub.StubModel):
         """Hears the same word again and again, in a segment of its own each time."""
 
-        def transcribe(self, samples: np.ndarray, **how: Any) -> tuple[Iterator[Any], None]:
-            found, _ = super().transcribe(samples, **how)
-            (segment,) = found
+        def transcribe(self, samples: np.ndarray, **options: Any) -> tuple[Iterator[Any], None]:
+            result, _ = super().transcribe(samples, **options)
+            (segment,) = result
             return iter([segment] * 16), None
 
     model = Yeah(text=" Yeah.", no_speech=no_speech)
@@ -195,12 +185,12 @@ def test_segments_that_repeat_each_other_may_be_no_speech(
     assert len(vidsum.transcribe(talk).segments) == n_segments
 
 
-def test_text_that_repeats_itself_is_dropped(talk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transcribe_repeated_text(talk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stub.install(monkeypatch, text=20 * "thank you for watching ")
     assert vidsum.transcribe(talk).segments == ()
 
 
-def test_what_cannot_be_heard_is_refused(talk: Path) -> None:
+def test_transcribe_errors(talk: Path) -> None:
     with pytest.raises(UsageError, match="xx"):
         vidsum.transcribe(talk, "xx")
     with pytest.raises(InputError, match="no such file"):

@@ -18,7 +18,7 @@ pytest.importorskip("opentimelineio")
 
 @pytest.fixture(scope="module")
 def cuts(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, Cut]]:
-    """Of three videos: two with the same name, one of another rate and without sound."""
+    """Cuts of three videos: two with the same name, one of another rate and without sound."""
     folder = tmp_path_factory.mktemp("films")
     for name, sound, fps in (("a/film.mp4", True, 25), ("b/film.mp4", True, 25), ("c/other.mp4", False, 10)):
         (folder / name).parent.mkdir()
@@ -41,7 +41,7 @@ def places(track: Any) -> list[tuple[str, float, float]]:
 
 
 @pytest.mark.parametrize("format", ["otio", "xml"])
-def test_each_clip_is_of_its_own_video(format: str, cuts: list[tuple[str, Cut]], tmp_path: Path) -> None:
+def test_joint_timeline_clips(format: str, cuts: list[tuple[str, Cut]], tmp_path: Path) -> None:
     text, warnings = joint_timeline_text(cuts, format, tmp_path / f"dogs.{format}")
     assert len(warnings) == 1
     assert "c/other.mp4" in warnings[0]
@@ -62,14 +62,14 @@ def test_an_edl_names_each_video(cuts: list[tuple[str, Cut]], tmp_path: Path) ->
         assert [path in text for path, _ in cuts] == [True] * 4
 
 
-def test_sound_is_missing_where_a_video_has_none(cuts: list[tuple[str, Cut]], tmp_path: Path) -> None:
+def test_joint_timeline_sound(cuts: list[tuple[str, Cut]], tmp_path: Path) -> None:
     text, _ = joint_timeline_text(cuts, "xml", tmp_path / "dogs.xml")
     (sound,) = read("xml", text).audio_tracks()
-    assert [type(each).__name__ for each in sound] == ["Clip", "Clip", "Gap", "Clip"]
+    assert [type(item).__name__ for item in sound] == ["Clip", "Clip", "Gap", "Clip"]
     assert sound.duration() == read("xml", text).video_tracks()[0].duration()
 
 
-def test_lists_and_nothing_are_refused(tmp_path: Path) -> None:
+def test_joint_timeline_errors(tmp_path: Path) -> None:
     assert joint_format("dogs.EDL") == "edl"
     for name in ("dogs.srt", "dogs.csv", "dogs.markers.edl", "dogs", "dogs.exe"):
         with pytest.raises(UsageError):

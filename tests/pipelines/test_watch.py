@@ -33,19 +33,19 @@ def colours(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return film(tmp_path_factory.mktemp("watch") / "film.mp4")
 
 
-def test_the_seconds_of_a_file_are_those_of_the_batch_run(colours: Path) -> None:
+def test_watch_seconds(colours: Path) -> None:
     texts, video = ["red", "yellow"], probe(colours)
     seconds = [event for event in watch(str(colours), texts) if isinstance(event, Second)]
     extractor = namer_of_colours(Extraction(extractor="efficientnet_lite0"))
     with read_frames(video, [extractor.spec.sampling]) as frames:
-        shown = [frame for _, frame in frames]
-    features = extract_features(shown, extractor, video, with_logits=True)
+        displayed = [frame for _, frame in frames]
+    features = extract_features(displayed, extractor, video, with_logits=True)
     z = evidence_curves(embed_video("vse", [features]), ENCODER.encode(texts))
     assert [second.time_s for second in seconds] == list(map(float, range(10)))
     assert np.allclose([second.present for second in seconds], logistic(SLOPE * z + OFFSET).T, atol=1e-4)
 
 
-def test_an_alert_begins_after_a_while_and_tells_of_its_end(colours: Path, tmp_path: Path) -> None:
+def test_watch_alert(colours: Path, tmp_path: Path) -> None:
     options = {"min_present": 0.3, "pre_roll_s": 1.0}
     events = list(watch(str(colours), ["green"], clips=tmp_path / "clips", **options))  # type: ignore[arg-type]
     began, ended = [event for event in events if isinstance(event, Alert)]
@@ -60,7 +60,7 @@ def test_an_alert_begins_after_a_while_and_tells_of_its_end(colours: Path, tmp_p
     assert sum(picture.argmax() == 1 for picture in pictures) == 20
 
 
-def test_an_alert_that_lasts_to_the_end_is_ended(colours: Path) -> None:
+def test_watch_alert_at_end(colours: Path) -> None:
     events = [event for event in watch(str(colours), ["yellow"], min_present=0.2) if isinstance(event, Alert)]
     assert [(event.start_s, event.end_s) for event in events] == [(6.0, None), (6.0, 10.0)]
 
@@ -74,9 +74,9 @@ def test_an_alert_that_lasts_to_the_end_is_ended(colours: Path) -> None:
 def test_alerts_are_the_long_runs(present: list[float], at_least: float, for_s: int) -> None:
     """Against the definition: an alert begins with a likely run of `for_s`, and ends with an unlikely one."""
     alarm = _Alarm("a dog", Watching(min_present=at_least, for_s=float(for_s)), None, None)
-    found = [alarm.update(float(t), p) for t, p in enumerate(present)]
-    found.append(alarm.end(float(len(present))))
-    alerts = [(alert.start_s, alert.end_s) for alert in found if alert and alert.end_s is not None]
+    result = [alarm.update(float(t), p) for t, p in enumerate(present)]
+    result.append(alarm.end(float(len(present))))
+    alerts = [(alert.start_s, alert.end_s) for alert in result if alert and alert.end_s is not None]
     expected, t, length = [], 0, max(1, for_s)
     likely = [p >= at_least for p in present]
     while t + length <= len(likely):
@@ -98,7 +98,7 @@ def test_names_of_clips() -> None:
     assert names == ["parcel_0h00m00s.mp4", "parcel_0h00m00s-2.mp4"]
 
 
-def test_clips_of_one_name_do_not_replace_files_or_each_other(colours: Path, tmp_path: Path) -> None:
+def test_watch_clip_names(colours: Path, tmp_path: Path) -> None:
     """Two queries of the same words begin in the same second; a file of that name is there already."""
     (tmp_path / "green_0h00m02s.mp4").write_bytes(b"mine")
     events = watch(str(colours), ["green", "green ?"], clips=tmp_path, min_present=0.3)
@@ -108,7 +108,7 @@ def test_clips_of_one_name_do_not_replace_files_or_each_other(colours: Path, tmp
     assert all(clip and len(decode_all(clip)) > 20 for clip in clips)
 
 
-def test_there_must_be_something_to_watch_for(colours: Path) -> None:
+def test_watch_errors(colours: Path) -> None:
     with pytest.raises(UsageError, match="nothing to watch for"):
         watch(str(colours))
     with pytest.raises(InputError, match="no such file"):
