@@ -11,7 +11,7 @@ import typer
 
 from vidsum.commands.batch import Batch, Verb, Videos, run_verb
 from vidsum.commands.options import Without, command
-from vidsum.commands.outputs import Job, Outputs
+from vidsum.commands.outputs import Destination, Outputs
 from vidsum.commands.result import Columns, CommandResult, View, text_table
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
@@ -108,7 +108,7 @@ def describe_one(
             Descriptions.from_dict,
             partial(_write, spoken=spoken),
         )
-        return Job(outputs).finish(task, saving, _answer)
+        return Destination(outputs).deliver(task, saving, _answer)
 
 
 def _speak(

@@ -11,7 +11,7 @@ import typer
 
 from vidsum.commands.batch import Verb, Videos, run_verb
 from vidsum.commands.options import Chosen, CommandGroup, Only, Without, command
-from vidsum.commands.outputs import Job, Outputs
+from vidsum.commands.outputs import Destination, Outputs
 from vidsum.commands.result import CommandResult, Table, View
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
@@ -330,7 +330,7 @@ def _evaluate(
                 to_document,
                 select=lambda _: None,
             )
-            saved = Job(Outputs(overwrite=report.overwrite)).finish(
+            saved = Destination(Outputs(overwrite=report.overwrite)).deliver(
                 replace(item, files=files), saving, answer
             )
             return _to_stdout(saved, files) if report.output == "-" else saved

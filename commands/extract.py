@@ -9,7 +9,7 @@ import typer
 
 from vidsum.commands.batch import Batch, Verb, Videos, run_verb
 from vidsum.commands.options import command
-from vidsum.commands.outputs import Job, Outputs
+from vidsum.commands.outputs import Destination, Outputs
 from vidsum.commands.result import Columns, CommandResult, View
 from vidsum.features.settings import Extraction
 from vidsum.options import option
@@ -89,4 +89,4 @@ def extract_one(
         write,
         lambda features, _: features.to_dict(with_arrays=False),
     )
-    return Job(outputs).finish(task, saving, answer)
+    return Destination(outputs).deliver(task, saving, answer)

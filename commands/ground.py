@@ -11,7 +11,7 @@ from typer import Exit
 
 from vidsum.commands.batch import Batch, Verb, Videos, run_verb
 from vidsum.commands.options import Without, command
-from vidsum.commands.outputs import ClipOutputs, Exports, Job, Outputs, PlotFormat, Sheet, plan_files
+from vidsum.commands.outputs import ClipOutputs, Destination, Exports, Outputs, PlotFormat, Sheet, plan_files
 from vidsum.commands.result import MOMENT_COLUMNS, Columns, CommandResult, Table, View, moment_row, render
 from vidsum.errors import InputError, Problem, UsageError, printable
 from vidsum.features.settings import Extraction
@@ -115,11 +115,11 @@ def ground(
         render(CommandResult("ground", errors=refused, exit_code=1), view)
     more = {"plot": f"moments.{extra.plot_format}"} if extra.plot else {}
     more |= {"sheet": "moments_sheet.png"} if extra.sheet else {}
-    job, targets = plan_files("moments", sources, outputs, exports, extra, more, extra.clip_settings)
-    work = partial(ground_one, queries, retrieval, extraction, extra, job, is_batch=len(sources) > 1)
+    destination, targets = plan_files("moments", sources, outputs, exports, extra, more, extra.clip_settings)
+    work = partial(ground_one, queries, retrieval, extraction, extra, destination, is_batch=len(sources) > 1)
     rank = partial(_rank_videos, queries.texts)
-    verb = Verb("ground", work, extraction.device, _COLUMNS, rank, job.collect)
-    run_verb(verb, sources, view, batch, job.outputs, targets)
+    verb = Verb("ground", work, extraction.device, _COLUMNS, rank, destination.collect)
+    run_verb(verb, sources, view, batch, destination.outputs, targets)
     if refused:
         raise Exit(1)
 
@@ -136,7 +136,7 @@ def ground_one(
     retrieval: Retrieval,
     extraction: Extraction,
     extra: GroundOutputs,
-    job: Job,
+    destination: Destination,
     task: Task,
     progress: "Progress | None",
     *,
@@ -147,7 +147,7 @@ def ground_one(
     from vidsum.results.moments import Grounding
 
     plan = plan_moments(task.path, queries, retrieval, extraction)
-    has_clips = (extra.clips or extra.clips_dir is not None) and not job.outputs.to_stdout
+    has_clips = (extra.clips or extra.clips_dir is not None) and not destination.outputs.to_stdout
     saving = Saving(
         plan.provenance,
         partial(plan.run, progress),
@@ -155,14 +155,14 @@ def ground_one(
         partial(write_moments, progress=progress, extraction=extraction),
         partial(_to_document, with_saliency=extra.saliency),
     )
-    if job.outputs.output is None:
+    if destination.outputs.output is None:
         saving = replace(saving, select=queries.select, merge=merge_groundings, shared=without_queries)
-    result = job.finish(task, saving, partial(_answer, has_clips=has_clips))
-    if job.table:
+    result = destination.deliver(task, saving, partial(_answer, has_clips=has_clips))
+    if destination.table:
         answer = _answer(Grounding.from_dict(result.data), task.path, has_clips=False)
         return replace(result, lines=answer.lines, table=answer.table)
     is_ranked = all(query.get("present") is not None for query in result.data["queries"])
-    if is_batch and task.number == 0 and not (is_ranked or job.outputs.to_stdout):  # once is enough
+    if is_batch and task.number == 0 and not (is_ranked or destination.outputs.to_stdout):  # once is enough
         return replace(result, messages=(*result.messages, _SCORES_NOTE))
     return result
 

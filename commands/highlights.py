@@ -8,7 +8,7 @@ import typer
 
 from vidsum.commands.batch import Batch, Verb, Videos, run_verb
 from vidsum.commands.options import Without, command
-from vidsum.commands.outputs import ClipOutputs, Exports, Job, Outputs, Sheet, plan_files
+from vidsum.commands.outputs import ClipOutputs, Destination, Exports, Outputs, Sheet, plan_files
 from vidsum.commands.result import MOMENT_COLUMNS, Columns, CommandResult, Table, View, moment_row
 from vidsum.features.settings import Extraction
 from vidsum.options import option
@@ -70,14 +70,16 @@ def highlights(
     sources = batch.inputs(sources)
     more = {"plot": "highlights.png"} if extra.plot else {}
     more |= {"sheet": "highlights_sheet.png"} if extra.sheet else {}
-    job, targets = plan_files("highlights", sources, outputs, exports, extra, more, extra.clip_settings)
-    work = partial(find_highlights, settings.top_k, extraction, job)
-    verb = Verb("highlights", work, extraction.device, _COLUMNS, collect=job.collect)
-    run_verb(verb, sources, view, batch, job.outputs, targets)
+    destination, targets = plan_files(
+        "highlights", sources, outputs, exports, extra, more, extra.clip_settings
+    )
+    work = partial(find_highlights, settings.top_k, extraction, destination)
+    verb = Verb("highlights", work, extraction.device, _COLUMNS, collect=destination.collect)
+    run_verb(verb, sources, view, batch, destination.outputs, targets)
 
 
 def find_highlights(
-    top_k: int, extraction: Extraction, job: Job, task: Task, progress: "Progress | None"
+    top_k: int, extraction: Extraction, destination: Destination, task: Task, progress: "Progress | None"
 ) -> CommandResult:
     """Find what stands out in a video."""
     from vidsum.pipelines.highlights import plan_highlights
@@ -93,4 +95,4 @@ def find_highlights(
 
     write = partial(write_moments, progress=progress, extraction=extraction)
     saving = Saving(plan.provenance, partial(plan.run, progress), Highlights.from_dict, write)
-    return job.finish(task, saving, answer)
+    return destination.deliver(task, saving, answer)

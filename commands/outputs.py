@@ -224,15 +224,15 @@ class Exports:
 
 
 @dataclass(frozen=True)
-class Job:
-    """What becomes of each result of a batch."""
+class Destination:
+    """Stdout, files with exports, or one table: how the results of a batch are delivered."""
 
     outputs: Outputs
     exports: Exports = Exports()
     table: Path | None = None
     """One CSV of all inputs, in place of files of each."""
 
-    def finish(
+    def deliver(
         self, task: Task, saving: Saving[R], answer: Callable[[R, str], CommandResult]
     ) -> CommandResult:
         """Make the result of an input, and print its document or save it with its exports.
@@ -293,7 +293,7 @@ def plan_files(
     settings: Clips = Clips(),
     *,
     needs_pictures: bool = False,
-) -> tuple[Job, dict[str, Files]]:
+) -> tuple[Destination, dict[str, Files]]:
     """Return where the moments, highlights or shots (`kind`) of each video go, checked before any work.
 
     With `-o FILE.csv` there is one table of all inputs: then, as for stdout, no input has files of its own.
@@ -346,4 +346,4 @@ def plan_files(
 
         for source in [source for source in targets if not has_pictures(source)]:
             refuse(targets, source, UsageError(f"{source}: features have no pictures", hint="give the video"))
-    return Job(outputs, exports, table), exports.with_exports(targets, outputs)
+    return Destination(outputs, exports, table), exports.with_exports(targets, outputs)

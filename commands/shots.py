@@ -9,7 +9,7 @@ import typer
 
 from vidsum.commands.batch import Batch, Sources, Verb, run_verb
 from vidsum.commands.options import Without, command
-from vidsum.commands.outputs import ClipOutputs, Exports, Job, Outputs, Sheet, plan_files
+from vidsum.commands.outputs import ClipOutputs, Destination, Exports, Outputs, Sheet, plan_files
 from vidsum.commands.result import Columns, CommandResult, View, interval_table
 from vidsum.features.settings import Extraction
 from vidsum.options import option
@@ -67,17 +67,17 @@ def shots(
     more = {"images": f"shots_images_{extra.images}"} if extra.images else {}
     more |= {"stats": "shots.stats.csv"} if extra.stats else {}
     more |= {"sheet": "shots_sheet.png"} if extra.sheet else {}
-    job, targets = plan_files("shots", sources, outputs, exports, extra, more, needs_pictures=True)
-    work = partial(find_shots, settings, extraction, extra.images, job)
-    verb = Verb("shots", work, extraction.device, _COLUMNS, collect=job.collect)
-    run_verb(verb, sources, view, batch, job.outputs, targets)
+    destination, targets = plan_files("shots", sources, outputs, exports, extra, more, needs_pictures=True)
+    work = partial(find_shots, settings, extraction, extra.images, destination)
+    verb = Verb("shots", work, extraction.device, _COLUMNS, collect=destination.collect)
+    run_verb(verb, sources, view, batch, destination.outputs, targets)
 
 
 def find_shots(
     settings: ShotSettings,
     extraction: Extraction,
     n_images: int | None,
-    job: Job,
+    destination: Destination,
     task: Task,
     progress: "Progress | None",
 ) -> CommandResult:
@@ -101,4 +101,4 @@ def find_shots(
         return CommandResult(lines=(line,), table=interval_table("shot", to_player_time(shots).intervals))
 
     saving = Saving(plan.provenance, partial(plan.run, progress), Shots.from_dict, write)
-    return job.finish(task, saving, answer)
+    return destination.deliver(task, saving, answer)

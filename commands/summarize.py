@@ -10,7 +10,7 @@ import typer
 
 from vidsum.commands.batch import Batch, Sources, Verb, run_verb
 from vidsum.commands.options import Under, Without, command
-from vidsum.commands.outputs import Exports, Job, Outputs, PlotFormat, refuse
+from vidsum.commands.outputs import Destination, Exports, Outputs, PlotFormat, refuse
 from vidsum.commands.result import Columns, CommandResult, View, interval_table
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
@@ -101,7 +101,7 @@ def summarize(
     if not (extra.dry_run or outputs.to_stdout):
         _refuse_video_of_features(bases, targets, outputs.output)
         outputs.check(targets)
-    work = partial(summarize_one, selection, shots, extraction, extra, Job(outputs, exports))
+    work = partial(summarize_one, selection, shots, extraction, extra, Destination(outputs, exports))
     run_verb(Verb("summarize", work, extraction.device, _COLUMNS), sources, view, batch, outputs, targets)
 
 
@@ -110,7 +110,7 @@ def summarize_one(
     shots: ShotSettings,
     extraction: Extraction,
     extra: SummaryOutputs,
-    job: Job,
+    destination: Destination,
     task: Task,
     progress: "Progress | None",
 ) -> CommandResult:
@@ -130,12 +130,12 @@ def summarize_one(
         details = (f"model: {summary.model} ({summary.model_reason})",)
         return CommandResult(lines=(_describe(names, summary),), table=table, details=details)
 
-    if job.outputs.to_stdout or extra.dry_run:
+    if destination.outputs.to_stdout or extra.dry_run:
         summary = plan.run(progress)
         result = replace(answer(summary, task.path), data=summary.to_dict(), messages=summary.warnings)
-        return (
-            replace(result, document=result.data, table=None, details=()) if job.outputs.to_stdout else result
-        )
+        if destination.outputs.to_stdout:
+            return replace(result, document=result.data, table=None, details=())
+        return result
     saving = Saving(
         plan.provenance,
         partial(plan.run, progress),
@@ -143,7 +143,7 @@ def summarize_one(
         partial(_write, extra=extra, extraction=extraction, progress=progress),
         encoding_tag=extra.mp4_encoding.tag(chapters=extra.chapters, shorts=extra.shorts),
     )
-    return job.finish(task, saving, answer)
+    return destination.deliver(task, saving, answer)
 
 
 def _write(

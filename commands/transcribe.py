@@ -10,7 +10,7 @@ import typer
 
 from vidsum.commands.batch import Batch, Verb, run_verb
 from vidsum.commands.options import Only, command
-from vidsum.commands.outputs import Job, Outputs
+from vidsum.commands.outputs import Destination, Outputs
 from vidsum.commands.result import Columns, CommandResult, View, text_table
 from vidsum.features.settings import Extraction
 from vidsum.options import option
@@ -129,7 +129,7 @@ def transcribe_one(
         has_requested,
     )
     if not outputs.to_stdout or format == "json":
-        return Job(outputs).finish(task, saving, _answer)
+        return Destination(outputs).deliver(task, saving, _answer)
     transcript = saving.run()
     text = format_segments(to_player_time(transcript).segments, format, with_words=with_words)
     data = saving.document(transcript, ())
