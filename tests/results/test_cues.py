@@ -111,6 +111,8 @@ def test_to_cue_words_without_words() -> None:
     spans = [(piece.start_s, piece.end_s, piece.text) for piece in pieces]
     assert spans == [(10, 14, " four"), (15, 20, " fivex (?)")]
     assert to_cue_words([Segment(10, 20, "", 0.9, 0.1)]) == []
+    (letter,) = to_cue_words([Segment(10, 20, "a", 0.9, 0.1)])
+    assert (letter.start_s, letter.end_s) == (10, 20)
 
 
 def test_format_segments_with_words() -> None:

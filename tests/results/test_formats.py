@@ -245,6 +245,8 @@ def test_kdenlive_bin() -> None:
     in_bin = {of(entry, "kdenlive:id") for entry in entries[1:]}
     assert in_bin == {"4", "5"}
     for name in ("video_a", "audio_a"):
+        chains = [made[entry.get("producer")] for entry in made[name].findall("entry")]
+        assert {of(chain, "kdenlive:id") for chain in chains} <= in_bin
         assert {of(entry, "kdenlive:id") for entry in made[name].findall("entry")} <= in_bin
     assert [entry.tag for entry in made["audio_a"] if entry.tag != "property"] == ["entry", "blank", "entry"]
     producers = [track.get("producer") for track in entries[0].findall("track")]
