@@ -1,4 +1,4 @@
-"""Writers of descriptions: names, and sentences that people wrote; with made-up vectors, no weights."""
+"""Writers of descriptions with made-up vectors: names, sentences of people, a captioner."""
 
 import gzip
 from collections.abc import Sequence
@@ -8,7 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from vidsum.errors import InputError
+from tests.models.test_captioner import CONFIG, pair
+from vidsum.checkpoints.trained import Trained, save_trained
+from vidsum.errors import InputError, WeightsError
 from vidsum.features import describe
 from vidsum.grounding import writers
 from vidsum.grounding.writers import (
@@ -22,7 +24,9 @@ from vidsum.grounding.writers import (
     tags,
     tidy,
 )
+from vidsum.models.captioner import ScoredSentence
 from vidsum.models.scaling import unit_rows
+from vidsum.models.vse import pack
 from vidsum.types import FloatArray
 
 DIM = 6
@@ -158,3 +162,53 @@ def test_a_bad_bank_is_refused_in_one_line(tmp_path: Path, name: str, content: b
 )
 def test_sentences_are_tidied(text: str, expected: str) -> None:
     assert tidy(text) == expected
+
+
+# --- the captioner ---
+
+VECTORS = {"A dog.": (1.0, 0.0), "A cat.": (0.0, 1.0), "Cats.": (0.6, 0.8)}
+
+
+def embed(texts: Sequence[str]) -> FloatArray:
+    return np.array([VECTORS[text] for text in texts], np.float32)
+
+
+def test_the_map_chooses_among_likely_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writers, "load_text_encoder", lambda name: SimpleNamespace(encode=embed))
+    near = 0.5 * writers.COSINE_WEIGHT  # what a cosine that is larger by .5 outweighs
+    likely = [
+        ScoredSentence("A dog.", -1.0),
+        ScoredSentence("A cat.", -1.0 - near),
+        ScoredSentence("Cats.", -1.0 - 3 * near),
+    ]
+    writer = SimpleNamespace(write=lambda features, width: [likely] * len(features))
+    monkeypatch.setattr(writers, "load_captioner", lambda: writer)
+    pictures = np.array([[1, 0], [0, 1], [0.6, 0.8]], np.float32)
+    said = writers.write(SegmentFeatures(np.zeros((3, 4), np.float32), pictures))
+    assert [one.text for one in said] == ["A dog.", "A cat.", "A dog."]
+    odds = [
+        writers.CAPTION_CONFIDENCE @ np.array(each) for each in ((-1, 1, 1), (-1 - near, 1, 1), (-1, 0.6, 1))
+    ]
+    assert np.allclose([one.confidence for one in said], 1 / (1 + np.exp(-np.array(odds))), atol=1e-6)
+
+
+@pytest.fixture
+def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "captioner.safetensors"
+    monkeypatch.setattr(writers.checkpoints, "path_of", lambda name: path)
+    monkeypatch.setattr(writers.checkpoints, "sha256_of", lambda name: str(path))
+    return path
+
+
+def test_the_captioner_of_a_file(stored: Path) -> None:
+    _, one = pair()
+    save_trained(stored, Trained("captioner", {**vars(CONFIG)}, {}, {}, pack(one.tensors)))
+    features = np.random.default_rng(0).random((2, CONFIG.dim_in), np.float32)
+    assert writers.load_captioner().config == CONFIG
+    assert len(writers.load_captioner().write(features, 2)) == 2
+
+
+def test_weights_of_something_else_are_refused(stored: Path) -> None:
+    save_trained(stored, Trained("captioner", {"d": 7}, {}, {}, {"x": np.zeros(3, np.float32)}))
+    with pytest.raises(WeightsError, match="captioner are not those"):
+        writers.load_captioner()

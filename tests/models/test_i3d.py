@@ -1,4 +1,6 @@
-"""I3D against plain NumPy, layer by layer and as a whole."""
+"""I3D and C3D against plain NumPy, layer by layer and as a whole."""
+
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -7,8 +9,17 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import ndimage
+from torch import Tensor, nn
 
-from vidsum.models.i3d import I3D, NeighbourMax3d, SameConv3d, conv_of_blocks, from_released, same_padding
+from vidsum.models.i3d import (
+    C3D,
+    I3D,
+    NeighbourMax3d,
+    SameConv3d,
+    conv_of_blocks,
+    from_released,
+    same_padding,
+)
 
 MIXED = {
     "Mixed_3b": (192, 64, 96, 128, 16, 32, 32),
@@ -160,13 +171,6 @@ def test_same_padding_gives_ceil_size_over_stride_places(size: int, kernel: int,
         assert before + after == 0 or padded == (-(-size // stride) - 1) * stride + kernel
 
 
-@pytest.mark.parametrize(
-    ("size", "kernel", "stride", "pads"), [(224, 7, 2, (2, 3)), (112, 3, 2, (0, 1)), (9, 3, 2, (1, 1))]
-)
-def test_same_padding_of_known_layers(size: int, kernel: int, stride: int, pads: tuple[int, int]) -> None:
-    assert same_padding(size, kernel, stride) == pads
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("shape", [(4, 5, 6), (1, 7, 7), (2, 1, 1)])
 def test_neighbour_max_is_the_3x3x3_maximum(shape: Triple, dtype: torch.dtype) -> None:
@@ -201,3 +205,102 @@ def test_the_first_layer_in_bf16_is_the_rounded_one(has_amx: bool, monkeypatch: 
         found, expected = conv(x).float(), conv.float()(x.float())
     assert found.shape == expected.shape
     assert (found - expected).abs().max() < 0.01 * expected.abs().max()
+
+
+# --- C3D ---
+
+CONVOLUTIONS = ("conv1a", "conv2a", "conv3a", "conv3b", "conv4a", "conv4b", "conv5a", "conv5b")
+POOLS = {"pool1": (1, 2, 2), "pool2": (2, 2, 2), "pool3": (2, 2, 2), "pool4": (2, 2, 2), "pool5": (2, 2, 2)}
+LAYERS = (
+    *("conv1a", "pool1"),
+    *("conv2a", "pool2"),
+    *("conv3a", "conv3b", "pool3"),
+    *("conv4a", "conv4b", "pool4"),
+    *("conv5a", "conv5b", "pool5"),
+    *("fc6", "fc7"),
+)
+"""Figure 3 of the paper."""
+
+Layers = dict[str, tuple[Array, Array]]
+
+
+@pytest.fixture(scope="module")
+def c3d() -> C3D:
+    torch.manual_seed(0)
+    return C3D("fc7").eval()
+
+
+@pytest.fixture(scope="module")
+def layers(c3d: C3D) -> Layers:
+    """The input and output of each layer for one random clip."""
+    arrays: Layers = {}
+
+    def keep(name: str, inputs: Tensor, output: Tensor) -> None:
+        arrays[name] = (inputs[0].numpy().copy(), output[0].numpy().copy())
+
+    hooks = [
+        c3d.get_submodule(name).register_forward_hook(
+            lambda _module, inputs, output, name=name: keep(name, inputs[0], output)
+        )
+        for name in LAYERS
+    ]
+    with torch.inference_mode():
+        c3d(torch.randn(1, 3, 16, 112, 112))
+    for hook in hooks:
+        hook.remove()
+    return arrays
+
+
+def test_each_layer_feeds_the_next(layers: Layers) -> None:
+    for before, after in pairwise(LAYERS):
+        given = np.maximum(layers[before][1], 0) if before == "fc6" else layers[before][1]
+        np.testing.assert_array_equal(layers[after][0], given.reshape(layers[after][0].shape), err_msg=after)
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_convolutions_agree_with_the_sum_over_their_window(c3d: C3D, layers: Layers, name: str) -> None:
+    x, y = layers[name]
+    conv = c3d.get_submodule(name).get_submodule("conv")
+    weight, bias = conv.weight.detach().numpy().astype(np.float64), conv.bias.detach().numpy()
+    padded = np.pad(x, [(0, 0), (1, 1), (1, 1), (1, 1)]).astype(np.float64)
+    rng = np.random.default_rng(0)
+    corners = [
+        (t, h, w) for t in (0, y.shape[1] - 1) for h in (0, y.shape[2] - 1) for w in (0, y.shape[3] - 1)
+    ]
+    inside = [tuple(rng.integers(0, y.shape[1:])) for _ in range(8)]
+    for t, h, w in corners + inside:
+        window = padded[:, t : t + 3, h : h + 3, w : w + 3]
+        expected = np.maximum(np.tensordot(weight, window, axes=4) + bias, 0)
+        np.testing.assert_allclose(y[:, t, h, w], expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_pools_agree_with_the_maximum_of_their_window(layers: Layers, name: str) -> None:
+    x, y = layers[name]
+    if name == "pool5":
+        x = np.pad(x, [(0, 0), (0, 0), (1, 1), (1, 1)], constant_values=-np.inf)
+    for axis, (size, step) in enumerate(zip(y.shape[1:], POOLS[name], strict=True), 1):
+        parts = [x.take(range(start, size * step, step), axis) for start in range(step)]
+        x = np.maximum(parts[0], parts[-1])
+    np.testing.assert_array_equal(y, x)
+
+
+@pytest.mark.parametrize("name", ["fc6", "fc7"])
+def test_fully_connected_layers_agree_with_a_matrix_product(c3d: C3D, layers: Layers, name: str) -> None:
+    x, y = layers[name]
+    layer = c3d.get_submodule(name)
+    np.testing.assert_allclose(
+        y, layer.weight.detach().numpy() @ x + layer.bias.detach().numpy(), rtol=1e-4, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("last", ["fc6", "fc7"])
+def test_fc6_and_fc7_are_given_after_relu(c3d: C3D, layers: Layers, last: str) -> None:
+    with torch.device("meta"):
+        short = C3D(last)
+    for name in LAYERS[:-2]:
+        setattr(short, name, nn.Identity())
+    short.fc6, short.fc7 = c3d.fc6, c3d.fc7
+    with torch.inference_mode():
+        outputs = short(torch.from_numpy(layers["pool5"][1])[None])[0]
+    np.testing.assert_allclose(outputs, np.maximum(layers[last][1], 0), atol=1e-6)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.lab.datasets import h5_files
 from tests.lab.datasets.made import write_mat
-from tests.lab.datasets.test_summe import N_FRAMES, arrays, write
+from tests.lab.datasets.test_labels import N_FRAMES, arrays, write
 from vidsum.errors import InputError, UsageError
 from vidsum.lab.datasets.labels import read_labels
 from vidsum.lab.datasets.summaries import AnnotatedVideo, pair_annotations, read_all, read_annotated

@@ -12,7 +12,6 @@ from vidsum.lab.models.audio_description import (
     AudioDescription,
     AudioDescriptionConfig,
     Phase,
-    rotated,
     train_in,
 )
 from vidsum.models.configs import MaskConfig, MaskKind
@@ -107,14 +106,6 @@ def test_words_do_not_see_those_behind_them() -> None:
     other[:, 3:] = (other[:, 3:] + 1) % 9
     assert torch.allclose(model(tokens)[:, :3], model(other)[:, :3], atol=1e-6)
     assert not torch.allclose(model(tokens)[:, 3:], model(other)[:, 3:], atol=1e-3)
-
-
-def test_rotation_keeps_lengths_and_turns_by_distance() -> None:
-    q, k = torch.randn(2, 1, 1, 1, 8).unbind()
-    q, k = (rotated(each.expand(1, 1, 6, 8)) for each in (q, k))
-    assert torch.allclose(q.norm(dim=3), q[:, :, :1].norm(dim=3).expand(1, 1, 6))
-    products = (q @ k.mT)[0, 0]
-    assert torch.allclose(products.diagonal(-2), products[2, 0].expand(4), atol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -264,15 +264,6 @@ def test_no_other_assignment_is_cheaper(
         assert total(pairs) == pytest.approx(best, abs=1e-4)
 
 
-def test_samples_without_windows_match_nothing() -> None:
-    logits, spans, windows, is_window = _problem(0, 3, 4, 2)
-    nothing = match(logits, spans, windows, torch.zeros_like(is_window), MatchWeights())
-    assert [len(one) for one in nothing] == [0, 0, 0]
-    is_window[:] = torch.tensor([[False, False], [False, True], [False, False]])
-    one = match(logits, spans, windows, is_window, MatchWeights())
-    assert (one.sample.tolist(), one.window.tolist()) == ([1], [1])
-
-
 def test_numbers_of_a_model_that_diverged_are_no_fault_of_the_matching() -> None:
     logits, spans, windows, is_window = _problem(1, 2, 3, 2)
     spans[0, 1] = torch.nan

@@ -66,10 +66,6 @@ def test_validation_is_simulated_from_other_videos_and_all_its_queries_are_true_
     assert all(example.windows.any() for example in data.validation)
 
 
-def test_no_validation_where_none_is_wanted(annotations: Path) -> None:
-    assert not simulated_moments(recipe(annotations, validation="0"), clips=16).validation
-
-
 def test_a_checkpoint_is_told_what_it_will_read(annotations: Path) -> None:
     guided = simulated_moments(recipe(annotations, clip_s=2.0), clips=16)
     assert guided.features == {"space": "vse", "dim": N + 1, "clip_s": 2.0, "guided": True}
