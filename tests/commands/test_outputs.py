@@ -279,3 +279,9 @@ def test_chapters_of_summary(run: Run, film: Path) -> None:
     assert run("summarize", film, "--chapters", "--plot", "--json").json["data"]["up_to_date"] is True
     for other in ([], ["--chapters", "--copy"], ["--chapters"]):
         assert "up_to_date" not in run("summarize", film, *other, "--json").json["data"]
+
+
+def test_output_dir_below_a_file(run: Run, film: Path) -> None:
+    Path("notes").write_text("mine")
+    ran = run("shots", film, "--output-dir", "notes/new", code=1, error="notes/new: cannot be made")
+    assert "Errno" not in ran.err
