@@ -172,6 +172,20 @@ def test_read_frames_source_errors() -> None:
             vidsum.read_frames(source, [0.0], max_side=max_side)
 
 
+@pytest.mark.parametrize(
+    ("source", "hint"),
+    [
+        (Features.from_array(np.ones((4, 3))), "features.video.path"),
+        (np.ones((4, 3)), "Features.from_array"),
+        (["a.mp4", "b.mp4"], "iter_results"),
+    ],
+)
+def test_sources_that_are_no_path(source: Any, hint: str) -> None:
+    with pytest.raises(UsageError, match="expected the path of a video") as refused:
+        vidsum.read_frames(source, [0.0])
+    assert hint in refused.value.hint
+
+
 def test_names_of_clips(made: dict[str, Any], film: Path, tmp_path: Path) -> None:
     assert vidsum.write_clips(made["moments"], tmp_path / "a" / "b") == ()
     names = sorted(path.name for path in (tmp_path / "a" / "b").iterdir())

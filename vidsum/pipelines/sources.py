@@ -62,9 +62,16 @@ def source_path(source: VideoPath | Video) -> str:
     """Return the path of a video or feature file. Raises UsageError: this is no path."""
     path: object = source.path if isinstance(source, Video) else source
     if not isinstance(path, str | os.PathLike):
-        hint = "wrap an array of features: vidsum.Features.from_array(array, fps=...)"
-        raise UsageError(f"the path of a video or features are needed, not {type(path).__name__}", hint=hint)
+        raise UsageError(f"expected the path of a video, not {type(path).__name__}", hint=_source_hint(path))
     return local_path(os.fspath(path))
+
+
+def _source_hint(value: object) -> str:
+    if isinstance(value, Features | VideoInfo):
+        return "features.video.path" if isinstance(value, Features) else "its attribute `path`"
+    if isinstance(value, list | tuple):
+        return "for several videos: vidsum.iter_results(vidsum.Summarizer(), paths)"
+    return "for an array of features: vidsum.Features.from_array(array, fps=...)"
 
 
 def memo_of(source: Source) -> dict[str, Any] | None:
