@@ -2,8 +2,8 @@
 
     python -m tests.mutants [--only vidsum/shots] [--jobs 2] [--report FILE.json]
 
-A fault replaces one line of one function. Its tests run until the first failure, and once without any fault,
-where they must pass; a fault without a failure is a survivor. The command ends with 1 if a fault
+A fault replaces one line of one function. Its tests run until the first failure; the test that failed must
+pass without the fault. A fault without a failure is a survivor. The command ends with 1 if a fault
 survives that an earlier run found (`found` in the list), and with 2 if a line to replace is not in the code.
 """
 
@@ -11,6 +11,7 @@ import argparse
 import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -68,23 +69,25 @@ def copy_project(folder: Path) -> Path:
     return folder
 
 
-def run_tests(tests: Sequence[str], copy: Path) -> bool:
-    """Return whether tests pass in a copy of the project; False too if they do not end in time."""
+def find_failure(tests: Sequence[str], copy: Path) -> Sequence[str]:
+    """Return the first test that fails in a copy of the project; all of them if they do not end in time."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
     environment = {**os.environ, "PYTHONPATH": f"{copy}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
     environment["PYTHONDONTWRITEBYTECODE"] = "1"
     try:
-        run = subprocess.run(command, cwd=copy, env=environment, capture_output=True, timeout=_TIMEOUT_S)
+        run = subprocess.run(
+            command, cwd=copy, env=environment, capture_output=True, text=True, timeout=_TIMEOUT_S
+        )
     except subprocess.TimeoutExpired:
-        return False
-    if run.returncode not in (0, 1):
-        raise RuntimeError(f"{tests}: pytest ended with {run.returncode}: {run.stdout.decode()[-400:]}")
-    return run.returncode == 0
+        return tests
+    if run.returncode not in (0, 1, 2):  # 2: a module cannot be imported
+        raise RuntimeError(f"{tests}: pytest ended with {run.returncode}: {run.stdout[-400:]}")
+    failed = re.findall(r"^(?:FAILED|ERROR) (\S+?\.py)(::[^ \[]+)?", run.stdout, re.MULTILINE)
+    return ["".join(name) for name in failed[:1]] or (tests if run.returncode else ())
 
 
 def check(mutants: Sequence[Mutant], jobs: int) -> list[str]:
     """Return `found`, `SURVIVED` or `tests fail anyway` for each fault; prints a line when one is done."""
-    passing = set[tuple[str, ...]]()  # without any fault
     with tempfile.TemporaryDirectory() as folder:
         copies: SimpleQueue[Path] = SimpleQueue()
         for number in range(jobs):
@@ -97,12 +100,10 @@ def check(mutants: Sequence[Mutant], jobs: int) -> list[str]:
             tests = [test for test in mutant.tests if (copy / test).exists()]
             try:
                 path.write_text(mutant.plant(right), "utf-8")
-                passes = run_tests(tests, copy)
+                failure = find_failure(tests, copy)
                 path.write_text(right, "utf-8")
-                if not passes and mutant.tests not in passing and run_tests(tests, copy):
-                    passing.add(mutant.tests)
-                is_found = mutant.tests in passing
-                state = "SURVIVED" if passes else "found" if is_found else "tests fail anyway"
+                is_found = bool(failure) and not find_failure(failure, copy)
+                state = "found" if is_found else "tests fail anyway" if failure else "SURVIVED"
             finally:
                 copies.put(copy)
             print(
