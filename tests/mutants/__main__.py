@@ -82,7 +82,7 @@ def find_failure(tests: Sequence[str], copy: Path) -> Sequence[str]:
         return tests
     if run.returncode not in (0, 1, 2):  # 2: a module cannot be imported
         raise RuntimeError(f"{tests}: pytest ended with {run.returncode}: {run.stdout[-400:]}")
-    failed = re.findall(r"^(?:FAILED|ERROR) (\S+?\.py)(::[^ \[]+)?", run.stdout, re.MULTILINE)
+    failed = re.findall(r"^(?:FAILED|ERROR) (\S+?\.py)(::[^\s\[]+)?", run.stdout, re.MULTILINE)
     return ["".join(name) for name in failed[:1]] or (tests if run.returncode else ())
 
 
