@@ -11,6 +11,7 @@ from vidsum.commands.options import Without, command
 from vidsum.commands.outputs import ClipOutputs, Destination, Exports, Outputs, Sheet, plan_files
 from vidsum.commands.result import MOMENT_COLUMNS, Columns, CommandResult, Table, View, moment_row
 from vidsum.features.settings import Extraction
+from vidsum.grounding.settings import HighlightSettings
 from vidsum.options import option
 from vidsum.pipelines.saving import Saving, write_moments
 from vidsum.pipelines.tasks import Task
@@ -29,15 +30,6 @@ _COLUMNS: Columns = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class HighlightOptions:
-    """Number of highlights."""
-
-    PANEL = "Highlights"
-
-    top_k: int = option("Maximum number of highlights.", 5, flags=("--top-k", "-k"), min=1)
-
-
-@dataclass(frozen=True, kw_only=True)
 class HighlightOutputs(ClipOutputs):
     """Outputs in addition to the JSON."""
 
@@ -51,7 +43,7 @@ class HighlightOutputs(ClipOutputs):
 def highlights(
     sources: Videos,
     batch: Batch,
-    settings: HighlightOptions,
+    settings: HighlightSettings,
     outputs: Outputs,
     extra: HighlightOutputs,
     exports: Exports,
@@ -73,20 +65,24 @@ def highlights(
     destination, targets = plan_files(
         "highlights", sources, outputs, exports, extra, more, extra.clip_settings
     )
-    work = partial(find_highlights, settings.top_k, extraction, destination)
+    work = partial(find_highlights, settings, extraction, destination)
     verb = Verb("highlights", work, extraction.device, _COLUMNS, collect=destination.collect)
     run_verb(verb, sources, view, batch, destination.outputs, targets)
 
 
 def find_highlights(
-    top_k: int, extraction: Extraction, destination: Destination, task: Task, progress: "Progress | None"
+    settings: HighlightSettings,
+    extraction: Extraction,
+    destination: Destination,
+    task: Task,
+    progress: "Progress | None",
 ) -> CommandResult:
     """Find what stands out in a video."""
     from vidsum.pipelines.highlights import plan_highlights
     from vidsum.results.clock import to_player_time
     from vidsum.results.moments import Highlights
 
-    plan = plan_highlights(task.path, top_k, extraction)
+    plan = plan_highlights(task.path, settings, extraction)
 
     def answer(highlights: Highlights, names: str) -> CommandResult:
         moments = enumerate(to_player_time(highlights).moments, 1)

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from vidsum.archive.settings import SearchOptions
 from vidsum.features.settings import Extraction
-from vidsum.grounding.settings import Describing, Retrieval, Watching
+from vidsum.grounding.settings import Describing, HighlightSettings, Retrieval, Watching
 from vidsum.options import item_of, leaves, required
 from vidsum.shots.settings import ShotSettings
 from vidsum.speech.settings import Transcription
@@ -29,19 +29,16 @@ _TYPES: dict[str, tuple[str, type[Any], tuple[str, ...]]] = {
     "SummarizerOptions": ("SummaryOptions", Selection, ("budget",)),
     "GroundOptions": ("ReadingOptions", Retrieval, ()),
     "GrounderOptions": ("GroundOptions", Retrieval, ("top_k",)),
+    "HighlightOptions": ("ExtractionOptions", HighlightSettings, ()),
     "WatchOptions": ("TypedDict", Watching, ()),
     "DescribeOptions": ("ReadingOptions", Describing, ()),
     "ClipOptions": ("TypedDict", Shorts, ()),
     "MomentClipOptions": ("ClipOptions", Clips, ("pad_s", "least_s")),
     "SpeechOptions": ("TypedDict", Transcription, ()),
-    "ArchiveSearchOptions": (
-        "TypedDict",
-        SearchOptions,
-        tuple(leaf.name for leaf in leaves(SearchOptions) if leaf.name != "top_k"),
-    ),
+    "ArchiveSearchOptions": ("TypedDict", SearchOptions, ()),
 }
 """Base and options of each type; without names, the options that no other type has."""
-_PARAMETERS = ("shots", "model", "language")
+_PARAMETERS = ("shots", "model", "language", "top_k")
 """Parameters that functions declare themselves."""
 
 
@@ -56,10 +53,10 @@ def page() -> str:
             if (kind, leaf.name) not in named and leaf.name not in _PARAMETERS
         ]
         text += f"\n\nclass {title}({base}, total=False):\n"
-        text += f'    """Options of `{kind.__module__}.{kind.__name__}`."""\n\n'
-        for leaf in leaves(kind):
-            if leaf.name in (names or rest):
-                text += f"    {leaf.name}: {_type_name(leaf.kind)}\n"
+        text += f'    """Options of `{kind.__module__}.{kind.__name__}`."""\n'
+        fields = [leaf for leaf in leaves(kind) if leaf.name in (names or rest)]
+        text += "\n" if fields else ""
+        text += "".join(f"    {leaf.name}: {_type_name(leaf.kind)}\n" for leaf in fields)
     return text
 
 

@@ -103,7 +103,6 @@ WRONG: dict[str, Callable[[Any], Any]] = {
     "probe": lambda made: vidsum.probe(None),  # type: ignore[arg-type]
     "load": lambda made: vidsum.load(5),  # type: ignore[arg-type]
     "budget": lambda made: vidsum.summarize(made["features"], object()),  # type: ignore[arg-type]
-    "top_k": lambda made: vidsum.find_highlights(made["features"], "a"),  # type: ignore[arg-type]
     "register_extractor": lambda made: vidsum.register_extractor(made),  # type: ignore[arg-type]
     "from_array": lambda made: Features.from_array("abc"),
 }

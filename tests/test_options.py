@@ -257,6 +257,7 @@ def test_without_defaults() -> None:
     assert without_defaults(chosen) == {"seed": 3, "keep": [[1.0, 2.0]]}
     assert without_defaults(chosen, "seed") == {"keep": [[1.0, 2.0]]}
     assert without_defaults(Selection()) == {}
+    assert without_defaults(Selection(seed=np.int64(3))) == {"seed": 3}  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", ALL)

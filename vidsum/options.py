@@ -271,7 +271,8 @@ def _several(kind: Any, value: Any) -> Any:
 
 def as_record(settings: Any) -> dict[str, Any]:
     """Return settings as JSON has them: tuples as lists."""
-    return cast("dict[str, Any]", json.loads(json.dumps(asdict(settings))))
+    text = json.dumps(asdict(settings), default=lambda number: number.item())  # NumPy's numbers
+    return cast("dict[str, Any]", json.loads(text))
 
 
 def without_defaults(settings: Any, *excluded: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from vidsum.commands.options import command
 from vidsum.commands.result import View
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
-from vidsum.grounding.settings import Retrieval
+from vidsum.grounding.settings import HighlightSettings, Retrieval
 from vidsum.lab.training.settings import DETRSettings, LoopSettings, MRNetSettings
 from vidsum.lab.training.summary_settings import (
     CaptionerSettings,
@@ -28,6 +28,7 @@ from vidsum.lab.training.summary_settings import (
 )
 from vidsum.options import from_keywords, leaves, option
 from vidsum.pipelines import keywords
+from vidsum.pipelines.highlights import plan_highlights
 from vidsum.pipelines.moments import plan_moments
 from vidsum.pipelines.queries import parse_queries
 from vidsum.pipelines.speech import plan_transcript
@@ -37,7 +38,7 @@ from vidsum.speech.settings import Transcription
 from vidsum.summary.settings import Selection
 from vidsum.video.settings import Encoding
 
-USED = [Encoding, Extraction, Retrieval, Selection, ShotSettings, Transcription]
+USED = [Encoding, Extraction, HighlightSettings, Retrieval, Selection, ShotSettings, Transcription]
 TRAINED = [LoopSettings, MRNetSettings, DETRSettings, FullTransNetSettings, RidgeSettings]
 TRAINED += [VSESettings, CaptionerSettings]
 
@@ -97,6 +98,7 @@ def test_a_new_option_is_one_line(
         (vidsum.Summarizer, [Extraction, ShotSettings, Selection]),
         (vidsum.ground, [Retrieval]),
         (vidsum.Grounder, [Retrieval]),
+        (vidsum.find_highlights, [Extraction, HighlightSettings]),
         (vidsum.transcribe, [Transcription]),
         (vidsum.Transcriber, [Transcription]),
     ],
@@ -126,6 +128,7 @@ PLANS: dict[type[Any], Callable[[Any, Path], Any]] = {
     ShotSettings: lambda values, film: plan_shots(film, values, Extraction()),
     Extraction: lambda values, film: plan_shots(film, ShotSettings(), values),
     Retrieval: lambda values, film: plan_moments(film, parse_queries("red"), values, Extraction()),
+    HighlightSettings: lambda values, film: plan_highlights(film, values, Extraction()),
     Transcription: lambda values, film: plan_transcript(film, values, Extraction()),
 }
 

@@ -10,7 +10,9 @@ from tests import media
 from tests.conftest import real_weights
 from tests.grounding.colours import use_colours
 from tests.program import check_schema
+from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
+from vidsum.grounding.settings import HighlightSettings
 from vidsum.pipelines.highlights import find_highlights, plan_highlights
 from vidsum.pipelines.plan import extract
 from vidsum.pipelines.summary import summarize
@@ -128,13 +130,18 @@ def test_highlights_of_noise() -> None:
 
 def test_highlights_provenance(film: Path) -> None:
     result = find_highlights(film, 3, device="cpu")
-    assert result.provenance == plan_highlights(film, 3, HOW).provenance
+    assert result.provenance == plan_highlights(film, HighlightSettings(top_k=3), HOW).provenance
     facts = {"top_k": 3, "clip_s": 2.0, "candidates": ["highlights"]}
     assert result.provenance["highlights"] == facts
-    assert result.provenance != plan_highlights(film, 4, HOW).provenance
-    assert (
-        result.provenance != plan_highlights(film, 3, Extraction(device="cpu", precision="bf16")).provenance
-    )
+    assert result.provenance != plan_highlights(film, HighlightSettings(top_k=4), HOW).provenance
+    other = Extraction(device="cpu", precision="bf16")
+    assert result.provenance != plan_highlights(film, HighlightSettings(top_k=3), other).provenance
+
+
+@pytest.mark.parametrize(("top_k", "rule"), [("a", "a whole number, not 'a'"), (0, "at least 1, not 0")])
+def test_number_of_highlights(top_k: int, rule: str) -> None:
+    with pytest.raises(UsageError, match=f"^top_k must be {rule}$"):
+        find_highlights(Features.from_array(np.ones((40, 64))), top_k)
 
 
 @pytest.mark.deep

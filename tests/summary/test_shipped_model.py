@@ -12,6 +12,7 @@ from vidsum.checkpoints.named import checkpoint_file
 from vidsum.checkpoints.trained import read_trained, save_trained
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import DEFAULT_EXTRACTOR, Extraction
+from vidsum.grounding.settings import HighlightSettings
 from vidsum.grounding.vse import load_map
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.models.ridge import RidgeScorer
@@ -195,7 +196,8 @@ def test_highlights_tell_which_models_might_have_scored() -> None:
     assert facts["candidates"] == ["ridge", "highlights"]
     assert facts["model_sha256"] == checkpoint_sha256("ridge")
     assert facts["map_sha256"] == checkpoints.sha256_of("vse")
-    facts = plan_highlights(features("clip"), 2, Extraction(device="cpu")).provenance["highlights"]
+    settings, extraction = HighlightSettings(top_k=2), Extraction(device="cpu")
+    facts = plan_highlights(features("clip"), settings, extraction).provenance["highlights"]
     assert facts["candidates"] == ["highlights"]
     assert "model_sha256" not in facts
 

@@ -1,4 +1,4 @@
-"""Settings of moments, alerts and descriptions, whose fields are options; see `vidsum.options`."""
+"""Settings of moments, highlights, alerts and descriptions; fields are options, see `vidsum.options`."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -80,6 +80,15 @@ class Retrieval(Checked):
         super().__post_init__()
         if self.without and self.evidence not in ("auto", "seen"):
             raise UsageError("--not searches the picture only", hint="--in seen")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HighlightSettings(Checked):
+    """Settings of the search for what stands out, without a query."""
+
+    PANEL = "Highlights"
+
+    top_k: int = option("Maximum number of highlights.", 5, flags=("--top-k", "-k"), min=1)
 
 
 @dataclass(frozen=True, kw_only=True)

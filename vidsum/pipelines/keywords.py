@@ -82,6 +82,10 @@ class GrounderOptions(GroundOptions, total=False):
     top_k: int
 
 
+class HighlightOptions(ExtractionOptions, total=False):
+    """Options of `vidsum.grounding.settings.HighlightSettings`."""
+
+
 class WatchOptions(TypedDict, total=False):
     """Options of `vidsum.grounding.settings.Watching`."""
 
