@@ -44,6 +44,12 @@ class KeyShotMeasures:
     coverage: float | None
 
 
+_MEASURES = tuple(
+    field.name for field in fields(KeyShotMeasures) if field.name not in ("segmentation", "knapsack")
+)
+"""Names of the measures, in the order of the columns of `_columns`."""
+
+
 @dataclass(frozen=True)
 class VideoMeasures:
     """A row's measures on one video, or their mean over videos."""
@@ -218,16 +224,17 @@ def _key_shot_measures(
         among, without, values = _measure_key_shots(summaries, n_annotators, len(others))
         draws.append([among, without, *(values.mean(axis=0) for values in _split(values, drawn.values()))])
     means = dict(zip((HUMAN, OTHERS, *rows), np.mean(draws, axis=0).tolist(), strict=True))
-    return {
-        name: KeyShotMeasures(segmentation, knapsack, *(None if np.isnan(value) else value for value in row))
-        for name, row in means.items()
+    by_name = {
+        row: {name: None if np.isnan(value) else value for name, value in zip(_MEASURES, values, strict=True)}
+        for row, values in means.items()
     }
+    return {row: KeyShotMeasures(segmentation, knapsack, **values) for row, values in by_name.items()}
 
 
 def _measure_key_shots(
     summaries: BoolArray, n_annotators: int, n_others: int
 ) -> tuple[TimeArray, TimeArray, TimeArray]:
-    """Return F max, F avg, coverage [3] among annotators, [3] of the means of the others, [R, 3] of the rest.
+    """Return the measures [M] among annotators, [M] of the means of the others, [R, M] of the rest.
 
     Of summaries [U + V + R, n_frames]: of U annotators, of the mean without each (V is U or 0), of the rest.
     """
@@ -236,22 +243,27 @@ def _measure_key_shots(
     lengths = np.diff(starts, append=summaries.shape[1])
     annotators, others, rest = np.split(summaries[:, starts], np.cumsum([n_annotators, n_others]))
     matches = f_measures(others, annotators, lengths).diagonal()
-    without = np.array([np.nan, matches.mean() if matches.size else np.nan, np.nan])
+    without = _columns(f_max=np.nan, f_avg=matches.mean() if matches.size else np.nan, coverage=np.nan)
     scores = f_measures(rest, annotators, lengths)
     covered = coverages(rest, annotators.sum(axis=0), lengths)
-    measured = np.column_stack([scores.max(axis=1), scores.mean(axis=1), covered])
+    measured = _columns(f_max=scores.max(axis=1), f_avg=scores.mean(axis=1), coverage=covered)
     return _measure_annotators(annotators, lengths), without, measured
 
 
 def _measure_annotators(annotators: BoolArray, lengths: IntArray) -> TimeArray:
-    """Return [3] the same of the annotators: each compared with the others; NaN for a single one."""
+    """Return [M] the same of the annotators: each compared with the others; NaN for a single one."""
     n_annotators = len(annotators)
     if n_annotators < 2:
-        return np.full(3, np.nan)
+        return np.full(len(_MEASURES), np.nan)
     apart = ~np.eye(n_annotators, dtype=np.bool_)
     scores = f_measures(annotators, annotators, lengths)[apart].reshape(n_annotators, n_annotators - 1)
     covered = coverages(annotators, annotators.sum(axis=0) - annotators, lengths)
-    return np.array([scores.max(axis=1).mean(), scores.mean(), covered.mean()])
+    return _columns(f_max=scores.max(axis=1).mean(), f_avg=scores.mean(), coverage=covered.mean())
+
+
+def _columns(**measures: npt.ArrayLike) -> TimeArray:
+    """Return [..., M] the measures [...] in the order of the fields; all must be there."""
+    return np.stack([measures[name] for name in _MEASURES], axis=-1)
 
 
 def kendall_tau_b(first: npt.ArrayLike, second: npt.ArrayLike) -> TimeArray:
