@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -15,8 +16,12 @@ from tests.conftest import real_weights
 from tests.golden.test_options import facts_of
 from vidsum.checkpoints.registry import builtin_entries
 from vidsum.checkpoints.trained import read_trained
+from vidsum.commands.app import COMMANDS
 from vidsum.commands.options import leaves_of
-from vidsum.summary.settings import SHIPPED_MODELS
+from vidsum.features.settings import EXTRACTORS
+from vidsum.models.configs import MaskKind
+from vidsum.results.settings import ExportFormat
+from vidsum.summary.settings import SHIPPED_MODELS, SUMMARIZERS
 
 ROOT = console.ROOT
 MAN_PAGES = dict(man.pages())
@@ -34,6 +39,14 @@ PAGE_OF = {
 """The page of a command, where it is not called like its first word."""
 SHARED_PAGES = ("cli", "extract", "shots", "export", "report")
 """Pages that explain flags of several commands."""
+NAMES_ON_PAGES: dict[str, tuple[str, ...]] = {
+    "extract": EXTRACTORS,
+    "summarize": SUMMARIZERS,
+    "export": get_args(ExportFormat),
+    "algorithms/learned-masks": get_args(MaskKind),
+    "index": tuple(name for name in COMMANDS if name != "help"),
+}
+"""Names that users can choose, by the page that explains them."""
 
 
 @pytest.mark.deep
@@ -168,9 +181,18 @@ def test_cards_of_shipped_files() -> None:
     assert {name for name in files if f"`{name}`" not in cards} == set()
 
 
+@pytest.mark.parametrize("page", NAMES_ON_PAGES)
+def test_every_name_is_on_its_page(page: str) -> None:
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    code_and_links = re.findall(r"`[^`]*`|\[[^]]*\]", text)
+    missing = set(NAMES_ON_PAGES[page]) - set(re.findall(r"[\w-]+", " ".join(code_and_links)))
+    assert missing == set(), f"docs/{page}.md does not name them"
+
+
 @pytest.mark.parametrize("command", OPTIONS)
 def test_every_flag_is_explained(command: str) -> None:
     page = PAGE_OF.get(command, command.split()[0])
+    assert (ROOT / "docs" / f"{page}.md").is_file(), f"vidsum {command}: write docs/{page}.md"
     explained = _flags("".join((ROOT / "docs" / f"{name}.md").read_text() for name in (page, *SHARED_PAGES)))
     assert _flags_of(command) - explained == set()
 

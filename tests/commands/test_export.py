@@ -218,6 +218,9 @@ def test_export_youtube_chapters(run: Run) -> None:
     assert not Path("film.chapters.txt").exists()
 
 
+def test_every_export_format_has_a_writer() -> None:
+    assert get_args(ExportFormat) == tuple(FORMATS), "name each in vidsum/results: settings.py and formats.py"
+
+
 def test_export_formats_in_help(run: Run) -> None:
-    assert tuple(FORMATS) == get_args(ExportFormat)
     assert all(options.ending in run("export", "--help-all").out for options in FORMATS.values())
