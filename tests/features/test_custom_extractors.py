@@ -10,7 +10,7 @@ import pytest
 
 from tests import media
 from vidsum.errors import UsageError
-from vidsum.features import extractor
+from vidsum.features import describe, extractor, get_extractor, load_extractor
 from vidsum.features.extractor import CustomExtractor, register_extractor
 from vidsum.pipelines.plan import extract
 from vidsum.pipelines.summary import find_shots
@@ -73,6 +73,27 @@ def test_an_extractor_of_an_installed_package_goes_by_its_name(
     assert extract(film, "colour").dim == 3
     with pytest.raises(UsageError, match="unknown extractor 'color'"):
         extract(film, "color")
+
+
+def test_a_custom_extractor_loads_by_its_spec() -> None:
+    register_extractor(COLOUR)
+    for load in (load_extractor, get_extractor):
+        loaded = load(describe("colour", fps=2.0))
+        assert (loaded.spec.fps, loaded.precision) == (2.0, "fp32")
+        assert loaded.encode(np.full((2, 1, 32, 32, 3), 255, np.uint8)).tolist() == [[1.0] * 3] * 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"backend": "onnx"}, "does not run in onnx"), ({"precision": "bf16"}, "does not run in bf16")],
+)
+def test_a_custom_extractor_refuses_what_has_no_effect(
+    film: Path, options: dict[str, Any], message: str
+) -> None:
+    register_extractor(COLOUR)
+    with pytest.raises(UsageError, match=f"colour is a custom extractor, which {message}"):
+        extract(film, "colour", **options)
+    assert not seen
 
 
 def test_wrong_features_and_taken_names_are_refused(film: Path) -> None:

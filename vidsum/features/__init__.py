@@ -60,6 +60,10 @@ def choose_backend(
     of_device = device_type(device)
     if precision == "int8" and not can_be_int8(spec, backend):
         raise UsageError("int8 is for efficientnet_lite0, in onnxruntime", hint="--precision auto")
+    if spec.custom and (backend == "onnx" or precision != "fp32"):
+        name, value = ("backend", backend) if backend == "onnx" else ("precision", precision)
+        fault = f"{spec.name} is a custom extractor, which does not run in {value}"
+        raise UsageError(fault, hint=f"--{name} auto")
     if backend == "auto":
         if spec.graph is not None and of_device == "cpu" and precision in ("fp32", "int8"):
             return "onnx"
@@ -111,6 +115,8 @@ def load_extractor(
     from vidsum import checkpoints
 
     chosen = choose_backend(spec, backend, device=device, precision=precision)
+    if spec.custom:
+        return spec.custom.extractor(spec)
     if chosen == "torch":
         from vidsum.features.torch_backend import build_torch_extractor
 
@@ -131,7 +137,7 @@ def get_extractor(
 ) -> "Extractor":
     """Return an extractor whose network stays in memory for the next video of a batch."""
     if spec.custom:
-        return spec.custom.extractor(spec)
+        return load_extractor(spec, device=device, precision=precision, backend=backend)
     # the rate and the stride are no part of the network; the clips' length is part of an exported one
     digest = weights_sha256(spec)
     return replace(_load(spec.name, spec.clip_frames, device, precision, backend, digest), spec=spec)

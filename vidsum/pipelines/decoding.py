@@ -70,11 +70,7 @@ def extraction_job(video: VideoInfo, extraction: Extraction) -> Job:
     """Return the job that extracts features. Raises UsageError: the choices do not go together."""
     spec = resolve_spec(extraction, video)
     precision = _resolve_precision(extraction, spec)
-    backend = (
-        "own"
-        if spec.custom
-        else choose_backend(spec, extraction.backend, device=extraction.device, precision=precision)
-    )
+    backend = choose_backend(spec, extraction.backend, device=extraction.device, precision=precision)
 
     def consumer(progress: Progress | None) -> Consumer[Features]:
         if not spec.custom and checkpoints.find(spec.checkpoint) is None:
@@ -89,7 +85,7 @@ def extraction_job(video: VideoInfo, extraction: Extraction) -> Job:
         "stride_frames": spec.stride_frames,
         "logits": extraction.logits,
         "precision": precision,
-        "backend": backend,
+        "backend": "own" if spec.custom else backend,
         **({"network": spec.network} if spec.network else {}),
         **({vse.RECORDED: checkpoints.sha256_of(vse.NAME)} if spec.inner else {}),
     }
