@@ -19,8 +19,9 @@ from vidsum.grounding.find import EncodedQueries
 from vidsum.grounding.moment_model import ground_video
 from vidsum.grounding.proposals import find_moments
 from vidsum.grounding.spaces import ClipEmbeddings, similarity
-from vidsum.models.configs import HEADS, DETRConfig, MaskConfig, MaskKind, MRNetConfig
+from vidsum.models.configs import HEADS, DETRConfig, MaskConfig, MRNetConfig
 from vidsum.models.detr_models import MODELS, build
+from vidsum.models.mask_kinds import MaskKind
 from vidsum.models.mrnet import MRNet
 from vidsum.types import FloatArray
 

@@ -10,7 +10,7 @@ from vidsum.device import Precision, PrecisionChoice, cached_model, takes_bf16
 from vidsum.errors import UsageError, WeightsError, unknown_name_error
 from vidsum.grounding.settings import SHIPPED_GROUNDER
 from vidsum.grounding.spaces import SPACES, resolve_space
-from vidsum.models.configs import MaskKind
+from vidsum.models.mask_kinds import MaskKind
 
 if TYPE_CHECKING:
     from vidsum.grounding.moment_model import MomentModel

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from vidsum.errors import UsageError
-from vidsum.models.configs import MaskKind
+from vidsum.models.mask_kinds import MaskKind
 from vidsum.options import ADVANCED, Checked, option
 from vidsum.times import TIME, parse_every
 

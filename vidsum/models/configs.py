@@ -9,13 +9,9 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from vidsum.errors import UsageError
+from vidsum.models.mask_kinds import MASK_TRAITS, Fusion, MaskKind, MaskTraits
 from vidsum.options import Checked, Limits, Option, check, from_mapping, option
 
-MaskKind = Literal["lam", "stamp", "static"]
-"""Learned masks of a model's attention. LAM and STAMP differ in cross-attention alone: STAMP reads the tokens
-that attend, LAM the logits Q K^T. The static one reads nothing."""
-Fusion = Literal["product", "sum", "hide"]
-"""How a mask M changes logits: times M, plus M, or plus (M - 1) * 10000, which hides (SwinBERT's)."""
 MaskInit = Literal["default", "xavier", "he"]
 """Start of a mask's linear layers: as PyTorch's, Xavier's weights, or He's and biases of 0."""
 Bound = Literal["none", "sigmoid"]
@@ -82,17 +78,30 @@ class MaskConfig:
     bound: Bound = option("sigmoid: keep the mask within 0 and 1.", "none", default_text="none")
 
     def __post_init__(self) -> None:
-        """Refuse with a UsageError what is not allowed, or has no effect on a static mask."""
+        """Refuse with a UsageError what is not allowed, or has no effect on a mask of this kind."""
+        traits = MASK_TRAITS.get(str(self.kind), MaskTraits())
         if vars(self)["fusion"] is None:
-            object.__setattr__(self, "fusion", "hide" if self.kind == "static" else "product")
+            object.__setattr__(self, "fusion", traits.fusion)
         check(self)
-        if self.fusion == "hide" and self.kind != "static":
+        if self.kind not in MASK_TRAITS:
+            raise UsageError(f"the mask {self.kind} is not implemented: MASK_TRAITS lacks it")
+        if self.fusion == "hide" and not traits.is_bounded:
             fault = f"hide is for static masks, whose numbers are at most 1, not for {self.kind}"
             raise UsageError(fault, hint="--mask static, or --mask-fusion product or sum")
-        if self.kind == "static" and (self.init != "default" or self.bound != "none"):
-            name = "init" if self.init != "default" else "bound"
-            fault = f"{name} has no effect on a static mask, which has no layers and lies within 0 and 1"
-            raise UsageError(fault, hint=f"leave out --mask-{name}")
+        reasons = {
+            "init": "" if traits.has_layers else "has no layers",
+            "bound": "lies within 0 and 1" if traits.is_bounded else "",
+        }
+        for name, default in (("init", "default"), ("bound", "none")):
+            if reasons[name] and getattr(self, name) != default:
+                reason = " and ".join(filter(None, reasons.values()))
+                fault = f"{name} has no effect on a {self.kind} mask, which {reason}"
+                raise UsageError(fault, hint=f"leave out --mask-{name}")
+
+    @property
+    def traits(self) -> MaskTraits:
+        """The facts of its kind."""
+        return MASK_TRAITS[self.kind]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +141,7 @@ class FullTransNetConfig:
         """Refuse with a UsageError what makes no model; a mask from JSON becomes a MaskConfig."""
         object.__setattr__(self, "mask", from_mapping(MaskConfig, self.mask))
         check(self)
-        _refuse_static(self.mask, "FullTransNet: its loss has no term for one")
+        _refuse_mask(self.mask, "is_sparse", "FullTransNet: its loss has no term for one")
         is_split = self.d % self.heads == 0 or None not in (self.d_k, self.d_v)
         _require(is_split and self.d % 2 == 0, "d must be even and a multiple of heads", self)
         _require(self.window % 2 == 1, "window must be odd", self)
@@ -284,7 +293,8 @@ class MRNetConfig:
         """Refuse with a UsageError what makes no model; JSON's lists become tuples, its mask a MaskConfig."""
         object.__setattr__(self, "mask", from_mapping(MaskConfig, self.mask))
         check(self)
-        _refuse_static(self.mask, "MRNet's blocks: they have a sparse mask of their own")
+        _refuse_mask(self.mask, "is_sparse", "MRNet's blocks: they have a sparse mask of their own")
+        _refuse_mask(self.mask, "is_square", "MRNet's blocks: queries attend there, but are no keys")
         object.__setattr__(self, "regions", tuple(self.regions))
         object.__setattr__(self, "counts", tuple(self.counts))
         _require(self.d % (2 * self.heads) == 0, "d must be an even multiple of heads", self)
@@ -325,9 +335,9 @@ class DETRConfig:
         _require(fits, "d must be a multiple of 4 and of twice the heads", self)
 
 
-def _refuse_static(mask: MaskConfig | None, reason: str) -> None:
-    if mask and mask.kind == "static":
-        raise UsageError(f"no static mask in {reason}", hint="--mask stamp")
+def _refuse_mask(mask: MaskConfig | None, trait: Literal["is_sparse", "is_square"], reason: str) -> None:
+    if mask and getattr(mask.traits, trait):
+        raise UsageError(f"no {mask.kind} mask in {reason}", hint="--mask stamp")
 
 
 def _require(holds: bool, rule: str, config: Any) -> None:

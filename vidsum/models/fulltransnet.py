@@ -14,14 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, scaled_dot_product_attention
 
 from vidsum.models.attention.heads import MultiHeadAttention, sinusoid
-from vidsum.models.attention.learned_mask import (
-    LearnedMask,
-    Mask,
-    SoftMask,
-    fused_attention,
-    learned_masks,
-    shared_mask,
-)
+from vidsum.models.attention.learned_mask import Mask, SoftMask, fused_attention, learned_masks, shared_mask
 from vidsum.models.attention.local_global import local_global_attention
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.frame_scores import FrameScores
@@ -274,7 +267,7 @@ def global_tokens(shot_of_sample: Tensor, per_shot: int) -> Tensor:
 
 def initialise(module: nn.Module) -> None:
     """Xavier for every matrix, zero for every bias (Algorithm 1); what is ours starts in its own way."""
-    if isinstance(module, LearnedMask):
+    if isinstance(module, Mask) and module.config.traits.has_layers:
         module.reset_parameters()
     if isinstance(module, FrameScores):
         module.start_as_ridge()

@@ -13,7 +13,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from vidsum.models.attention.heads import MultiHeadAttention, join_heads, sines, split_heads
 from vidsum.models.attention.learned_mask import (
     FusedAttention,
-    LearnedMask,
+    Mask,
     SoftMask,
     cross_masks,
     learned_masks,
@@ -59,7 +59,7 @@ class QDDETR(DETR):
 class CrossLayer(nn.Module):
     """Clips attend to words; the norm before the feed-forward network is not on its residual."""
 
-    def __init__(self, config: DETRConfig, mask: LearnedMask | None) -> None:
+    def __init__(self, config: DETRConfig, mask: Mask | None) -> None:
         super().__init__()
         self.attention = MultiHeadAttention(config.d, config.heads)
         self.mask, self.attend = mask, FusedAttention()

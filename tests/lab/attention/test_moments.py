@@ -25,7 +25,8 @@ from vidsum.lab.attention.moments import (
     plot_moment_attention,
     share_by_weight,
 )
-from vidsum.models.attention.learned_mask import LearnedMask
+from vidsum.models.attention import learned_mask
+from vidsum.models.attention.learned_mask import LearnedMask, Mask, SoftMask
 from vidsum.models.attention.retention import xpos
 from vidsum.models.configs import MaskConfig
 from vidsum.models.detr_models import build
@@ -206,6 +207,23 @@ def test_which_models_have_a_mask() -> None:
     assert has_mask(grounder("mrnet").model)
     assert has_mask(grounder("mrnet-detr", sparse=False).model)
     assert not has_mask(grounder("mrnet", sparse=False, decay="none").model)
+
+
+class Ones(Mask):
+    """Multiplies by 1, in a class of its own."""
+
+    def forward(self, x: Tensor, n_keys: int) -> SoftMask:
+        return SoftMask(x * 0, x.new_zeros(n_keys, x.shape[2]), x.new_ones(n_keys), self.config.fusion)
+
+
+def test_a_mask_of_another_class_is_seen_in_both_attentions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learned_mask, "MASKS", {"stamp": Ones})
+    reader = grounder("qd-detr", MaskConfig(kind="stamp"))
+    assert has_mask(reader.model)
+    for layer in looked_at(reader):
+        ((_, mask),) = layer.masks
+        assert (mask == 1).all()
+        np.testing.assert_allclose(layer.weights, layer.bare, atol=1e-6)
 
 
 @given(st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=20), min_size=1, max_size=4))

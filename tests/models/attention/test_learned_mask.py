@@ -1,7 +1,7 @@
 """Learned masks against the papers' equations written out number by number, and against PyTorch's kernels."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import pytest
 import torch
@@ -9,7 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from vidsum.errors import UsageError
+from vidsum.models.attention import learned_mask
 from vidsum.models.attention.learned_mask import (
+    MASKS,
     LearnedMask,
     SoftMask,
     StaticMask,
@@ -19,7 +22,8 @@ from vidsum.models.attention.learned_mask import (
     learned_masks,
     static_sparsity,
 )
-from vidsum.models.configs import Fusion, MaskConfig, MaskInit
+from vidsum.models.configs import MaskConfig, MaskInit
+from vidsum.models.mask_kinds import MASK_TRAITS, Fusion, MaskKind, MaskTraits
 
 D, HEADS, MOST_KEYS = 6, 2, 9
 
@@ -212,7 +216,7 @@ def static_directly(weights: Tensor, n: int) -> Tensor:
 @pytest.mark.parametrize("fusion", ["product", "sum"])
 def test_a_static_mask_is_the_sigmoid_of_its_weights_for_every_video(fusion: Fusion) -> None:
     case = case_of(lengths=(7, 4))
-    module = StaticMask(MaskConfig(kind="static", fusion=fusion), MOST_KEYS).double()
+    module = StaticMask(MaskConfig(kind="static", fusion=fusion), D, MOST_KEYS).double()
     mask = module(case.x, 7)
     expected = static_directly(module.weights, 7)
     assert torch.allclose(mask.dense()[0], expected)
@@ -235,7 +239,7 @@ def test_a_static_mask_hides_as_swinberts_source_does(level: float | None, dtype
     """BertImgModel adds (1 - attention_mask) * -10000.0; SwinBERT writes its soft matrix into that mask."""
     case = case_of(lengths=(7, 7))
     q, k, v, x = (each.to(dtype) for each in (case.q, case.k, case.v, case.x))
-    module = StaticMask(STATIC, MOST_KEYS).to(dtype)
+    module = StaticMask(STATIC, D, MOST_KEYS).to(dtype)
     assert module.config.fusion == "hide"
     if level is not None:
         torch.nn.init.constant_(module.weights, level)
@@ -257,7 +261,7 @@ def test_a_static_mask_hides_as_swinberts_source_does(level: float | None, dtype
 
 def test_the_loss_of_static_masks_is_their_mean_without_the_diagonal() -> None:
     assert static_sparsity(torch.nn.Linear(2, 2)) == 0
-    masks = torch.nn.ModuleList([StaticMask(STATIC, 4), StaticMask(STATIC, 6), torch.nn.Linear(2, 2)])
+    masks = torch.nn.ModuleList([StaticMask(STATIC, D, 4), StaticMask(STATIC, D, 6), torch.nn.Linear(2, 2)])
     expected = [
         (static_directly(mask.weights, n).sum() - n) / n**2 for mask, n in ((masks[0], 4), (masks[1], 6))
     ]
@@ -284,6 +288,16 @@ def test_learned_masks_by_layer(config: MaskConfig | None, kinds: list[type[Any]
     assert [mask if mask is None else type(mask) for mask in masks] == kinds
     assert len({id(mask) for mask in masks}) == (3 if None not in kinds else 2 if config else 1)
     assert cross_masks(STATIC, D, MOST_KEYS, 2) == [None, None]
+
+
+def test_a_kind_that_a_table_lacks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert get_args(MaskKind) == tuple(MASKS) == tuple(MASK_TRAITS)
+    monkeypatch.setattr(learned_mask, "MASKS", {"lam": LearnedMask})
+    with pytest.raises(UsageError, match="the mask stamp is not implemented: MASKS lacks it"):
+        learned_masks(MaskConfig(kind="stamp"), D, MOST_KEYS, 3)
+    monkeypatch.setattr("vidsum.models.configs.MASK_TRAITS", {"lam": MaskTraits()})
+    with pytest.raises(UsageError, match="the mask stamp is not implemented: MASK_TRAITS lacks it"):
+        MaskConfig(kind="stamp")
 
 
 def test_more_keys_than_columns_are_refused() -> None:

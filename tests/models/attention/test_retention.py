@@ -19,7 +19,8 @@ from vidsum.models.attention.retention import (
     xpos,
     xpos_turn,
 )
-from vidsum.models.configs import Decay, Fusion, MRNetConfig, Region
+from vidsum.models.configs import Decay, MRNetConfig, Region
+from vidsum.models.mask_kinds import Fusion
 
 
 def as_complex(x: Tensor) -> list[complex]:

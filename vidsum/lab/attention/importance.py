@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from vidsum.errors import UsageError
 from vidsum.lab.attention.settings import AttentionPart
 from vidsum.models.attention.heads import MultiHeadAttention, split_heads
-from vidsum.models.attention.learned_mask import LearnedMask, SoftMask, attention_weights
+from vidsum.models.attention.learned_mask import Mask, SoftMask, attention_weights
 from vidsum.models.attention.local_global import local_global_mask
 from vidsum.models.fulltransnet import DecoderLayer, EncoderLayer, FullTransNet, global_tokens
 from vidsum.results import figures
@@ -37,7 +37,7 @@ class Recorded(NamedTuple):
     projected: Mapping[nn.Module, Tensor]
     """[1, *, d] output of each projection to queries or keys."""
     masks: Mapping[nn.Module, SoftMask]
-    """The learned mask that each `LearnedMask` made."""
+    """The learned mask that each `Mask` made."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +136,7 @@ def record_attention(model: FullTransNet, array: Tensor, is_global: Tensor, toke
     attentions = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
     projections = [projection for attention in attentions for projection in (attention.q, attention.k)]
     hooks = [projection.register_forward_hook(keep) for projection in projections]
-    learned_masks = [module for module in model.modules() if isinstance(module, LearnedMask)]
+    learned_masks = [module for module in model.modules() if isinstance(module, Mask)]
     hooks += [module.register_forward_hook(keep_mask) for module in learned_masks]
     device = next(model.parameters()).device
     try:

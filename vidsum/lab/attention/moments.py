@@ -22,7 +22,7 @@ from vidsum.grounding.moment_model import Model, MomentModel, whole_video
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.io.provenance import label_of
 from vidsum.lab.attention.settings import AttentionKind
-from vidsum.models.attention.learned_mask import LearnedMask, StaticMask, attention_weights
+from vidsum.models.attention.learned_mask import Mask, attention_weights
 from vidsum.models.attention.retention import MaskRetention
 from vidsum.models.detr import DETREncoderLayer
 from vidsum.models.mrnet import MRNet
@@ -199,8 +199,7 @@ _Call = tuple[nn.Module, tuple[Any, ...]]
 def has_mask(model: Model) -> bool:
     """Return whether some attention has a mask, learned or of retention."""
     return any(
-        isinstance(module, LearnedMask | StaticMask)
-        or (isinstance(module, MaskRetention) and module.has_mask)
+        isinstance(module, Mask) or (isinstance(module, MaskRetention) and module.has_mask)
         for module in model.modules()
     )
 

@@ -7,7 +7,9 @@ are silent, what was chosen, what it costs, and how another model uses it.
 """
 
 import math
+from collections.abc import Mapping
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 import torch
@@ -15,7 +17,9 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout as drop
 from torch.nn.functional import pad, relu, scaled_dot_product_attention
 
-from vidsum.models.configs import Bound, Fusion, MaskConfig
+from vidsum.errors import UsageError
+from vidsum.models.configs import Bound, MaskConfig
+from vidsum.models.mask_kinds import Fusion
 
 _OPEN_LOGIT = 6.0  # logit of a bounded mask that starts neutral: 0.9975, which still has a gradient
 _HIDDEN_LOGIT = 10000.0  # subtracted from a logit where `hide` has M = 0, as in SwinBERT and BERT
@@ -52,7 +56,44 @@ class SoftMask(NamedTuple):
         return (mask - 1) * _HIDDEN_LOGIT if self.fusion == "hide" else mask
 
 
-class LearnedMask(nn.Module):
+class Mask(nn.Module):
+    """A mask of one attention, or of all layers that share it; `MASKS` has the class of each kind."""
+
+    def __init__(self, config: MaskConfig, d: int, n_keys: int, *, cross: bool = False) -> None:
+        """Make a mask of at most n_keys keys.
+
+        Args:
+            config: of a kind of this class; `shared` is for `learned_masks` and `shared_mask`.
+            d: numbers in a token.
+            n_keys: maximum number of keys; fewer take the first columns.
+            cross: whether the keys are another sequence than the tokens that attend.
+        """
+        super().__init__()
+        self.config = config
+
+    def reset_parameters(self) -> None:
+        """Start anew."""
+
+    def of_attention(self, x: Tensor, q: Tensor, k: Tensor, is_key: Tensor | None = None) -> SoftMask:
+        """Return the mask of one attention, of its logits where LAM reads them.
+
+        Args:
+            x: [B, N, d] tokens that attend.
+            q: [B, h, N, d_k]
+            k: [B, h, N_k, d_k]
+            is_key: [B, N_k] bool, False for padding; all are keys if not given.
+
+        Raises ValueError: there are more keys than the mask has columns.
+        """
+        mask: SoftMask = self(x, k.shape[2])
+        return mask
+
+    def forward(self, x: Tensor, n_keys: int) -> SoftMask:
+        """Return the mask of tokens [B, N, d] over n_keys keys; ValueError where the mask has fewer."""
+        raise NotImplementedError
+
+
+class LearnedMask(Mask):
     """STAMP Eq. 1-4, LAM Eq. 1-5: L linear layers with a ReLU between them, from tokens to rows of M.
 
     In cross-attention LAM reads Q K^T (LAM Eq. 2) in place of the tokens. All heads have one mask, so that is
@@ -60,16 +101,8 @@ class LearnedMask(nn.Module):
     """
 
     def __init__(self, config: MaskConfig, d: int, n_keys: int, *, cross: bool = False) -> None:
-        """Hidden layers are as wide as a token (STAMP Sec. 3.2).
-
-        Args:
-            config: of the kind lam or stamp; `shared` is for `learned_masks` and `shared_mask`.
-            d: numbers in a token.
-            n_keys: maximum number of keys; fewer take the first columns.
-            cross: whether the keys are another sequence than the tokens that attend.
-        """
-        super().__init__()
-        self.config = config
+        """Hidden layers are as wide as a token (STAMP Sec. 3.2); arguments as `Mask`."""
+        super().__init__(config, d, n_keys, cross=cross)
         self.reads_logits = cross and config.kind == "lam"
         widths = [n_keys if self.reads_logits else d, *[d] * (config.depth - 1), n_keys]
         self.layers = nn.ModuleList(nn.Linear(before, after) for before, after in pairwise(widths))
@@ -90,16 +123,7 @@ class LearnedMask(nn.Module):
             nn.init.constant_(last.bias, _neutral(self.config))
 
     def of_attention(self, x: Tensor, q: Tensor, k: Tensor, is_key: Tensor | None = None) -> SoftMask:
-        """Return the mask of one attention, of its logits where LAM reads them.
-
-        Args:
-            x: [B, N, d] tokens that attend.
-            q: [B, h, N, d_k]
-            k: [B, h, N_k, d_k]
-            is_key: [B, N_k] bool, False for padding; all are keys if not given.
-
-        Raises ValueError: there are more keys than the mask has columns.
-        """
+        """See `Mask`; LAM reads the logits of cross-attention."""
         n_keys = k.shape[2]
         if self.reads_logits:
             logits = (q @ k.mT).mean(dim=1) / math.sqrt(k.shape[3])
@@ -122,17 +146,16 @@ class LearnedMask(nn.Module):
         return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
 
 
-class StaticMask(nn.Module):
+class StaticMask(Mask):
     """SwinBERT's learnable sparse mask: `sparse_mask` of self-attention, the same for all videos.
 
     As there, it hides what it does not keep: the fusion `hide`. It starts from normal weights, as MRNet's
     does; `static_sparsity` is its loss.
     """
 
-    def __init__(self, config: MaskConfig, n_keys: int) -> None:
-        """Make a mask of at most n_keys tokens; fewer take the first rows and columns."""
-        super().__init__()
-        self.config = config
+    def __init__(self, config: MaskConfig, d: int, n_keys: int, *, cross: bool = False) -> None:
+        """Fewer tokens than n_keys take the first rows and columns; arguments as `Mask`."""
+        super().__init__(config, d, n_keys, cross=cross)
         self.weights = nn.Parameter(torch.empty(n_keys, n_keys))
         self.reset_parameters()
 
@@ -152,7 +175,9 @@ class StaticMask(nn.Module):
         return SoftMask(mask[None], torch.eye(n_keys).to(mask), mask.new_zeros(n_keys), self.config.fusion)
 
 
-Mask = LearnedMask | StaticMask
+MASKS: Mapping[str, type[Mask]] = MappingProxyType(
+    {"lam": LearnedMask, "stamp": LearnedMask, "static": StaticMask}
+)  # the class of each `MaskKind`; its facts are in `MASK_TRAITS` (vidsum/models/mask_kinds.py)
 
 
 def sparse_mask(weights: Tensor) -> Tensor:
@@ -182,28 +207,28 @@ def _neutral(config: MaskConfig) -> float:
 
 
 def learned_masks(config: MaskConfig | None, d: int, n_keys: int, layers: int) -> list[Mask | None]:
-    """Return the mask of each layer of self-attention, or of the first if shared; none without config."""
-    if config is not None and config.kind == "static":
-        return [StaticMask(config, n_keys) if n < _n_masks(config, layers) else None for n in range(layers)]
-    return [*_make_masks(config, d, n_keys, layers, cross=False)]
+    """Return the mask of each layer of self-attention, or of the first if shared; none without config.
+
+    Raises UsageError: the kind has no class.
+    """
+    return _make_masks(config, d, n_keys, layers, cross=False)
 
 
-def cross_masks(config: MaskConfig | None, d: int, n_keys: int, layers: int) -> list[LearnedMask | None]:
-    """Return the masks of cross-attention; a static mask has none, since its diagonal is a token itself."""
-    return _make_masks(None if config and config.kind == "static" else config, d, n_keys, layers, cross=True)
+def cross_masks(config: MaskConfig | None, d: int, n_keys: int, layers: int) -> list[Mask | None]:
+    """Return the masks of cross-attention; a square one has none, since its diagonal is a token itself."""
+    is_square = config is not None and config.traits.is_square
+    return _make_masks(None if is_square else config, d, n_keys, layers, cross=True)
 
 
 def _make_masks(
     config: MaskConfig | None, d: int, n_keys: int, layers: int, *, cross: bool
-) -> list[LearnedMask | None]:
+) -> list[Mask | None]:
     if config is None:
         return [None] * layers
-    n_masks = _n_masks(config, layers)
-    return [LearnedMask(config, d, n_keys, cross=cross) if n < n_masks else None for n in range(layers)]
-
-
-def _n_masks(config: MaskConfig, layers: int) -> int:
-    return 1 if config.shared else layers
+    if config.kind not in MASKS:
+        raise UsageError(f"the mask {config.kind} is not implemented: MASKS lacks it")
+    make, n_masks = MASKS[config.kind], 1 if config.shared else layers
+    return [make(config, d, n_keys, cross=cross) if n < n_masks else None for n in range(layers)]
 
 
 def shared_mask(layers: nn.ModuleList, x: Tensor) -> SoftMask | None:
