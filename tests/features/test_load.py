@@ -1,8 +1,10 @@
 """Choosing an extractor by name, and what is refused."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import torch
 
 from tests.features import networks
 from vidsum import checkpoints
+from vidsum.checkpoints.registry import USER_FILE
 from vidsum.errors import UsageError
 from vidsum.features import EXTRACTORS, describe, load_extractor
 from vidsum.video.frames import Exact, Sampling, ShortSide
@@ -31,6 +34,16 @@ def test_describe() -> None:
     assert describe("c3d", fps=30.0).sampling == Sampling(30.0, Exact(171, 128))
     spec = describe("i3d", fps=20.0, clip_frames=64, stride_frames=8)
     assert (spec.step_s, spec.covers_s) == (0.4, 3.2)
+
+
+def test_describe_user_weights_without_inner_layers(own_home: Path) -> None:
+    entry = own_home / "weights" / "mine"
+    entry.mkdir(parents=True)
+    content = {"network": "efficientnet_lite0", "sha256": "0" * 64, "bytes": 1}
+    (entry / USER_FILE).write_text(json.dumps(content))
+    spec = describe("mine")
+    assert (spec.network, spec.checkpoint, spec.dim, spec.inner) == ("efficientnet_lite0", "mine", 1280, 0)
+    assert describe("efficientnet_lite0").inner > 0
 
 
 @pytest.mark.parametrize(
