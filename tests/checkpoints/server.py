@@ -22,7 +22,7 @@ class Server:
         self.url = url
         self.index_url = f"{url}/simple/"
         self.answers: dict[str, Answer] = {}
-        self.asked: list[str] = []
+        self.received: list[str] = []
 
     def serve(self, path: str, answer: Answer) -> str:
         """Set the answer for a path; returns its URL."""
@@ -55,7 +55,7 @@ def running_server() -> Iterator[Server]:
 class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         server: Server = self.server.vidsum_server  # type: ignore[attr-defined]
-        server.asked.append(self.path)
+        server.received.append(self.path)
         answer = server.answers.get(self.path)
         if answer is None:
             self.send_error(404)

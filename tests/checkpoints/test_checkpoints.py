@@ -48,7 +48,7 @@ def states() -> dict[str, str]:
 
 def test_load_state_dict_fetches(folder: Path, server: Server) -> None:
     assert checkpoints.sha256_of("net") == file_of(PICKLE)["sha256"]
-    assert (server.asked, checkpoints.find("net")) == ([], None)
+    assert (server.received, checkpoints.find("net")) == ([], None)
     assert states() == {"net": "missing", "text": "missing", "words": "missing"}
     tensors = checkpoints.load_state_dict("net")
     assert list(tensors) == ["params/kernel"]
@@ -150,13 +150,13 @@ def test_add_matches_fetch(folder: Path, tmp_path: Path, server: Server) -> None
     checkpoints.fetch("net")
     fetched = (folder / "net" / "net.safetensors").read_bytes()
     (folder / "net" / "record.json").unlink()
-    server.asked.clear()
+    server.received.clear()
     mine = tmp_path / "any name"
     mine.write_bytes(PICKLE)
 
     status = checkpoints.add(mine, "net")
 
-    assert (status.state, status.path.read_bytes(), server.asked) == ("present", fetched, [])
+    assert (status.state, status.path.read_bytes(), server.received) == ("present", fetched, [])
     assert mine.read_bytes() == PICKLE
 
 

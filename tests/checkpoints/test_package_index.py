@@ -76,9 +76,9 @@ def test_fetch_archive(server: Server, tmp_path: Path, as_json: bool, sha256: st
     archive = fetch(tmp_path)
     assert archive == tmp_path / "toy-1.0.wheel"
     assert archive.read_bytes() == ARCHIVE
-    server.asked.clear()
+    server.received.clear()
     fetch(tmp_path)  # the archive is in the folder
-    assert f"/files/{NAME}" not in server.asked
+    assert f"/files/{NAME}" not in server.received
 
 
 def test_fetch_archive_of_another_version(server: Server, tmp_path: Path) -> None:

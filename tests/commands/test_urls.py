@@ -48,9 +48,9 @@ def test_url_up_to_date(run: Run, server: Server) -> None:
     run("shots", url)
     again = run("shots", url)
     assert "unchanged" in again.out
-    requests = len(server.asked)
+    requests = len(server.received)
     run("shots", url, "--skip-existing")
-    assert len(server.asked) == requests
+    assert len(server.received) == requests
 
 
 def test_bounds_and_other_protocols(run: Run, server: Server) -> None:

@@ -1,4 +1,4 @@
-"""What matters by place: curves of one sum, motion without that of the camera."""
+"""Saliency by place: curves of one sum, motion without that of the camera."""
 
 import numpy as np
 import pytest

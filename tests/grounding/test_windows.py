@@ -89,7 +89,7 @@ def test_clips_are_of_the_length_given_unless_there_would_be_too_many(
 
 
 def proposals_of(n_rows: int, duration_s: float) -> WindowProposals:
-    """Those of all windows of a video of clips of 1 s."""
+    """Return the proposals of all windows of a video with clips of 1 s."""
     return place_proposals(sliding_windows(T, n_rows), PROPOSALS, 1.0, duration_s, margins=0.5 / T)
 
 

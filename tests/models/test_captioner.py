@@ -31,7 +31,7 @@ CONFIG = CaptionerConfig(
 
 
 def pair(config: CaptionerConfig = CONFIG, seed: int = 0) -> tuple[TrainedCaptioner, Captioner]:
-    """The same captioner with weights drawn at random, in PyTorch and in NumPy."""
+    """Return one captioner with random weights, in PyTorch and in NumPy."""
     torch.manual_seed(seed)
     model = TrainedCaptioner(config, 0.5, 0.5).eval()
     with torch.no_grad():

@@ -43,12 +43,12 @@ class File:
 
     def __init__(self, content: bytes, version: dict[str, str], after: int | None = None) -> None:
         self.content, self.version, self.after = content, version, after
-        self.asked: list[dict[str, str]] = []
+        self.received: list[dict[str, str]] = []
 
     def __call__(self, handler: BaseHTTPRequestHandler) -> None:
         names = ("Range", "If-Range", "If-None-Match", "If-Modified-Since")
         requests = {name: handler.headers[name] for name in names if name in handler.headers}
-        self.asked.append(requests)
+        self.received.append(requests)
         values = self.version.values()
         if requests.get("If-None-Match", requests.get("If-Modified-Since")) in values:
             handler.send_response(304)
@@ -82,7 +82,7 @@ def test_unchanged_copy(server: Server, home: Path, version: dict[str, str]) -> 
     assert seen[-1] == ("downloading", len(FILM), len(FILM))
     assert download(url) == path
     assert path.read_bytes() == FILM
-    assert [bool(requests) for requests in file.asked] == [False, True]
+    assert [bool(requests) for requests in file.received] == [False, True]
 
 
 def test_changed_file(server: Server) -> None:
@@ -96,8 +96,8 @@ def test_changed_file(server: Server) -> None:
 def test_resumed_transfer(server: Server, version: dict[str, str]) -> None:
     url = server.serve("/film.mp4", file := File(FILM, version, after=270_000))
     assert download(url).read_bytes() == FILM
-    assert len(file.asked) == 3
-    assert all(requests["If-Range"] in version.values() for requests in file.asked[1:])
+    assert len(file.received) == 3
+    assert all(requests["If-Range"] in version.values() for requests in file.received[1:])
 
 
 def test_the_next_run_continues(server: Server) -> None:
@@ -107,7 +107,7 @@ def test_the_next_run_continues(server: Server) -> None:
     assert not copy_path(url).exists()
     server.serve("/film.mp4", file := File(FILM, TAG))
     assert download(url).read_bytes() == FILM
-    assert "Range" in file.asked[0]
+    assert "Range" in file.received[0]
 
 
 def test_resumed_other_version(server: Server) -> None:
@@ -122,7 +122,7 @@ def test_file_without_version(server: Server) -> None:
     url = server.serve("/film.mp4", file := File(FILM, {}))
     download(url)
     assert download(url).read_bytes() == FILM
-    assert file.asked == [{}, {}]
+    assert file.received == [{}, {}]
 
 
 def _empty(handler: BaseHTTPRequestHandler) -> None:
@@ -272,11 +272,11 @@ def test_download_offline(server: Server, monkeypatch: pytest.MonkeyPatch) -> No
     url = server.serve("/film.mp4", File(FILM, TAG))
     path = download(url)
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
-    server.asked.clear()
+    server.received.clear()
     assert download(url) == path
     with pytest.raises(InputError, match="VIDSUM_OFFLINE forbids"):
         download(f"{server.url}/other.mp4")
-    assert server.asked == []
+    assert server.received == []
 
 
 def _program(folder: Path, body: str) -> None:

@@ -61,13 +61,13 @@ def results(film: Path, *, with_saliency: bool = False) -> list[tuple[str, Cutti
 
 
 def of_features(film: Path) -> tuple[str, Shots]:
-    """The same shots, computed from features only."""
+    """Return these shots, computed from features only."""
     about = Shots(np.array([0.0, 3.0, 10.0]), "kts", provenance=MADE_FROM)
     return "features_shots.json", replace(about, video=None)
 
 
 def texts(film: Path) -> tuple[Transcript, Descriptions]:
-    """What is said and seen in it, by hand."""
+    """Return its speech and pictures, described by hand."""
     speech = {"model": "m", "weights_sha256": "0" * 64, "language": None, "translate": False}
     by = {
         "vidsum": "0",

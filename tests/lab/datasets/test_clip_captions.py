@@ -91,7 +91,7 @@ def test_a_file_that_is_absent_is_named(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+def encoded_texts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """A text encoder of a few numbers in MiniLM's place; the texts that it was given."""
     texts: list[str] = []
 
@@ -112,7 +112,7 @@ def vector_of(text: str) -> list[float]:
 
 
 def test_each_distinct_caption_is_embedded_once_and_kept(
-    tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, encoded_texts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vidsum.grounding.text._TEXTS_PER_REPORT", 2)
     path = stored(tmp_path / "captions.jsonl", lines_of(VIDEOS))
@@ -120,23 +120,23 @@ def test_each_distinct_caption_is_embedded_once_and_kept(
     embedded = embed_captions(path, "cpu", lambda *given: done.append(given))
     for video, captions in VIDEOS.items():
         assert np.allclose(embedded[video], [vector_of(caption) for caption in captions])
-    assert sorted(asked) == sorted({text for captions in VIDEOS.values() for text in captions})
+    assert sorted(encoded_texts) == sorted({text for captions in VIDEOS.values() for text in captions})
     assert done == [("captions embedded", 2, 4), ("captions embedded", 4, 4)]
-    asked.clear()
+    encoded_texts.clear()
     clip_captions._last.clear()
     again = embed_captions(path)
     assert all(np.array_equal(again[video], embedded[video]) for video in VIDEOS)
-    assert asked == []
+    assert encoded_texts == []
     stored(path, lines_of({"v_a": ["a cat"]}))  # another file of the same name
     assert np.allclose(embed_captions(path)["v_a"], [vector_of("a cat")])
 
 
-def test_they_are_features_beside_others(tmp_path: Path, asked: list[str]) -> None:
+def test_they_are_features_beside_others(tmp_path: Path, encoded_texts: list[str]) -> None:
     path = stored(tmp_path / "captions.jsonl.gz", lines_of(VIDEOS))
     assert is_captions(path)
     assert not is_captions(tmp_path / "features.hdf5")
     check_features([path], list(VIDEOS))
-    assert asked == []
+    assert encoded_texts == []
     folder = tmp_path / "features"
     folder.mkdir()
     np.save(folder / "v_b.npy", np.eye(3, 4, dtype=np.float32))

@@ -62,15 +62,15 @@ def moment_figures(
     figures: dict[str, Any] = {}
     for name in lengths:
         above, at_most = LENGTHS[name]
-        asked = []
+        requested = []
         for truth in truths:
             windows = [one for one in truth["relevant_windows"] if above < one[1] - one[0] <= at_most]
             if windows:
-                asked.append((predictions[truth["qid"]]["pred_relevant_windows"], windows))
+                requested.append((predictions[truth["qid"]]["pred_relevant_windows"], windows))
         precision, recall = {}, {}
-        firsts = [overlap_of_first(moments[0], windows) for moments, windows in asked]
+        firsts = [overlap_of_first(moments[0], windows) for moments, windows in requested]
         for at in THRESHOLDS:
-            precision[str(at)] = np.mean([moment_ap(moments, windows, at) for moments, windows in asked])
+            precision[str(at)] = np.mean([moment_ap(moments, windows, at) for moments, windows in requested])
         precision["average"] = np.mean(list(precision.values()))
         for at in [0.3, *THRESHOLDS]:
             recall[str(at)] = np.mean([first >= at for first in firsts])

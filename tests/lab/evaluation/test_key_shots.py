@@ -32,7 +32,7 @@ def cut(n_frames: int, n_shots: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def worth(scores: np.ndarray, shots: np.ndarray, knapsack: str) -> list[float]:
-    """What each shot is worth, one at a time."""
+    """Return the value of each shot, one at a time."""
     means = [float(scores[first : last + 1].mean()) for first, last in shots]
     return [int(1000 * mean) for mean in means] if knapsack == "dsnet" else means
 

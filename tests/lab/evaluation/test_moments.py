@@ -34,7 +34,7 @@ from vidsum.types import FloatArray, Interval, stack_intervals
 
 
 def clips(*scores: int) -> FloatArray:
-    """What each of two annotators gave, who agree."""
+    """Return the scores of two annotators who agree."""
     return np.repeat(np.array(scores, np.float32)[:, None], 2, axis=1)
 
 
@@ -289,7 +289,7 @@ DRAWN = st.lists(
 
 
 def slow_iou(a: Interval, b: Interval) -> float:
-    """Of two intervals of which the second is not empty."""
+    """Return the IoU of two intervals, of which the second is not empty."""
     common = max(0.0, min(a[1], b[1]) - max(a[0], b[0]))
     return common / (max(a[1], b[1]) - min(a[0], b[0]))
 

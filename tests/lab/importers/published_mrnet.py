@@ -139,8 +139,8 @@ def score_map(w: dict[str, Tensor], how: Theirs, video: Tensor, queries: Tensor)
         normalize(conv2d(cells, w[f"{name}.weight"], w[f"{name}.bias"])[0], dim=0)
         for name in ("proposal_conv.conv1x1_iou", "proposal_conv.conv1x1_contrastive")
     )
-    asked = normalize(_layer(w, "text_out.fc_out1", x[:m]), dim=1)
-    of_iou = (10 * torch.einsum("md,dij->mij", asked, iou)).sigmoid() * exists
+    requested = normalize(_layer(w, "text_out.fc_out1", x[:m]), dim=1)
+    of_iou = (10 * torch.einsum("md,dij->mij", requested, iou)).sigmoid() * exists
     cosine = torch.einsum("md,dij->mij", normalize(x[:m], dim=1), contrastive) * exists
     return (cosine * 0.5 + 0.5) ** how.contrastive_score_pow * of_iou
 

@@ -29,7 +29,7 @@ def given(name: str, *, is_shared: bool, **sizes: int) -> dict[str, Tensor]:
     return state_dict(CONFIGS[name], is_shared=is_shared, **sizes)
 
 
-def asked(name: str) -> tuple[Tensor, Tensor]:
+def requested(name: str) -> tuple[Tensor, Tensor]:
     """A video and three queries."""
     how, generator = CONFIGS[name], torch.Generator().manual_seed(6)
     video = torch.randn(how.num_pre_clips, how.input_size, generator=generator)
@@ -50,8 +50,8 @@ def scores(trained: Trained, video: Tensor, queries: Tensor) -> tuple[Tensor, Te
 def test_scores_are_those_of_the_public_code(name: str, is_shared: bool) -> None:
     tensors = given(name, is_shared=is_shared)
     trained = mrnet_checkpoint(Published(tensors, {}), name)
-    found, valid = scores(trained, *asked(name))
-    expected = score_map(tensors, CONFIGS[name], *asked(name))
+    found, valid = scores(trained, *requested(name))
+    expected = score_map(tensors, CONFIGS[name], *requested(name))
     assert torch.equal(expected > 0, valid.expand_as(expected))
     assert (found - expected)[:, valid].abs().max() < 1e-5
     assert expected[:, valid].std() > 0.02
@@ -60,7 +60,7 @@ def test_scores_are_those_of_the_public_code(name: str, is_shared: bool) -> None
 @NAMES
 def test_moments_are_those_of_the_public_evaluation(name: str) -> None:
     tensors, how = given(name, is_shared=False), CONFIGS[name]
-    video, queries = asked(name)
+    video, queries = requested(name)
     features = normalize(video.repeat_interleave(2, dim=0)[:-37], dim=1)
     duration_s = len(features) * 0.5
     times = np.arange(len(features)) * 0.5
@@ -102,8 +102,8 @@ def test_a_file_becomes_a_checkpoint(name: str, tmp_path: Path) -> None:
     grounder = load_moment_model(str(path), "cpu")
     assert grounder.max_iou == CONFIGS[name].nms_thresh
     assert grounder.model.config.contrastive_power == CONFIGS[name].contrastive_score_pow
-    found = scores(mrnet_checkpoint(Published(given(name, is_shared=True), {}), name), *asked(name))[0]
-    video, queries = asked(name)
+    found = scores(mrnet_checkpoint(Published(given(name, is_shared=True), {}), name), *requested(name))[0]
+    video, queries = requested(name)
     with torch.no_grad():
         assert torch.equal(match_scores(grounder.model(video[None], queries[None]))[0], found)
 

@@ -58,22 +58,22 @@ def test_videos_without_captions_are_left_out() -> None:
 
 
 def test_embeddings_are_those_of_the_encoder_and_are_kept(own_home: Path) -> None:
-    asked: list[str] = []
+    encoded_texts: list[str] = []
 
     def counted(texts: Sequence[str]) -> FloatArray:
-        asked.extend(texts)
+        encoded_texts.extend(texts)
         return one_hot(texts)
 
     said: list[tuple[str, float, float]] = []
     first = embed_captions(videos(), counted, "words", progress=lambda *step: said.append(step))
     assert said == [("captions embedded", 3, 3)] * 3
     assert np.array_equal(first.vectors, one_hot(["dog runs snow", "cook pan egg", "drum plays"]))
-    n_asked = len(asked)
+    n_encoded = len(encoded_texts)
     again = embed_captions(videos(), counted, "words")
-    assert len(asked) == n_asked
+    assert len(encoded_texts) == n_encoded
     assert np.array_equal(again.queries, first.queries)
     embed_captions(videos(), counted, "another encoder")
-    assert len(asked) == 2 * n_asked
+    assert len(encoded_texts) == 2 * n_encoded
     for kept in (own_home / "captions").iterdir():
         kept.write_bytes(b"damaged")
     assert np.array_equal(embed_captions(videos(), counted, "words").vectors, first.vectors)

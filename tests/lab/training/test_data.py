@@ -30,14 +30,14 @@ def _encode(texts: Sequence[str]) -> FloatArray:
 @pytest.fixture(autouse=True)
 def encoders(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the encoders that are asked for."""
-    asked: list[str] = []
+    encoder_names: list[str] = []
 
     def load(name: str, device: str) -> SimpleNamespace:
-        asked.append(name)
+        encoder_names.append(name)
         return SimpleNamespace(encode=_encode, encode_words=_words)
 
     monkeypatch.setattr("vidsum.lab.training.annotated.load_text_encoder", load)
-    return asked
+    return encoder_names
 
 
 def _write(path: Path, numbers: Sequence[int]) -> Path:

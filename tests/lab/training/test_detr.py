@@ -63,7 +63,7 @@ def test_a_handful_of_videos_is_learned_by_heart(tmp_path: Path, name: str) -> N
 
 
 def _measured_of(fitted: FitResult, examples: Sequence[HighlightExample]) -> WindowMeasures:
-    """What the checkpoint of a run finds."""
+    """Return the moments that the checkpoint of a run finds."""
     trained = read_trained(fitted.checkpoint)
     model = build_model(trained.model, DETRConfig(**trained.config)).eval()
     model.load_state_dict(dict(trained.tensors))
@@ -80,15 +80,15 @@ def _two_words_shown(n_videos: int, *seeds: int) -> list[HighlightExample]:
         words, cut = draw.permutation(6)[:2], int(draw.integers(3, 6))
         shown = np.repeat(words, (cut, 8 - cut))
         video = np.eye(6)[shown] + 0.1 * draw.standard_normal((8, 6))
-        asked = int(draw.integers(2))
-        window = [0, cut / 8] if asked == 0 else [cut / 8, 1]
+        target = int(draw.integers(2))
+        window = [0, cut / 8] if target == 0 else [cut / 8, 1]
         examples.append(
             HighlightExample(
                 f"film_{number}",
                 with_endpoints(video.astype(np.float32)),
-                np.eye(6, dtype=np.float32)[words[[asked]]],
+                np.eye(6, dtype=np.float32)[words[[target]]],
                 np.array([window], np.float32),
-                np.where(shown == words[asked], 12, 0).astype(np.float32),
+                np.where(shown == words[target], 12, 0).astype(np.float32),
             )
         )
     return examples
@@ -147,7 +147,7 @@ def test_the_sparsity_loss_of_a_static_mask_acts_on_it_alone(tmp_path: Path) -> 
 
 
 def test_a_negative_pair_counts_only_where_there_is_one() -> None:
-    """What lies in padding, or stands beside an example that has no negative pair, changes nothing."""
+    """Padding, or an example without a negative pair, changes nothing."""
     model = _model().eval()
     (example,) = draw_highlights(replace(HOW, n_videos=1), 1)
     false = Pair(example.video, -example.words)
@@ -184,12 +184,12 @@ class _Fixed(torch.nn.Module):
         self.weight = torch.nn.Parameter(torch.zeros(1))
         logits = torch.stack([scores.logit(), torch.zeros_like(scores)], dim=-1)
         self.answer = Detections(logits[None], centre_width(moments)[None], scores)
-        self.asked = 0
+        self.position = 0
 
     def forward(self, video: Tensor, *rest: Tensor) -> Detections:
-        start, self.asked = self.asked, self.asked + len(video)
+        start, self.position = self.position, self.position + len(video)
         logits, spans, saliency = self.answer
-        part = slice(start, self.asked)
+        part = slice(start, self.position)
         return Detections(logits[:, part], spans[:, part], saliency[part])
 
 

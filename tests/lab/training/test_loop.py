@@ -188,21 +188,21 @@ def test_patience_without_validation_is_refused(tmp_path: Path) -> None:
 
 
 def test_examples_may_be_those_of_an_epoch_and_drawn_after_the_seed(tmp_path: Path) -> None:
-    asked: list[tuple[int, float]] = []
+    draws: list[tuple[int, float]] = []
 
     def examples(epoch: int) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
-        asked.append((epoch, torch.rand(()).item()))
+        draws.append((epoch, torch.rand(()).item()))
         return dict(small_recipe().examples)
 
     whole = fit(replace(small_recipe(), examples=examples), SETTINGS, tmp_path / "whole")
-    assert [epoch for epoch, _ in asked] == list(range(1, EPOCHS + 1))
-    assert len({drawn for _, drawn in asked}) == EPOCHS
-    first = dict(asked)
+    assert [epoch for epoch, _ in draws] == list(range(1, EPOCHS + 1))
+    assert len({drawn for _, drawn in draws}) == EPOCHS
+    first = dict(draws)
     fit(replace(small_recipe(), examples=examples), replace(SETTINGS, seed=9), tmp_path / "other")
-    assert not set(first.values()) & {drawn for _, drawn in asked[EPOCHS:]}
-    asked.clear()
+    assert not set(first.values()) & {drawn for _, drawn in draws[EPOCHS:]}
+    draws.clear()
     again = fit(replace(small_recipe(), examples=examples), SETTINGS, tmp_path / "again")
-    assert dict(asked) == first
+    assert dict(draws) == first
     assert [epoch.loss for epoch in again.history] == [epoch.loss for epoch in whole.history]
 
 

@@ -109,7 +109,7 @@ def test_the_penalty_is_the_best_of_the_folds(tmp_path: Path) -> None:
 
 
 def test_draws_count_as_one_video_of_so_many_frames(tmp_path: Path) -> None:
-    """The same as a fit to videos whose frames are those of all draws."""
+    """The fit equals one to videos with the frames of all draws."""
 
     from sklearn.linear_model import Ridge
 

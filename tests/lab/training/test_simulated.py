@@ -190,17 +190,17 @@ def test_words_are_those_of_the_query_cut_to_the_most() -> None:
 
 
 def test_the_words_of_a_sentence_are_embedded_once() -> None:
-    asked: list[str] = []
+    encoded_texts: list[str] = []
 
     def encode(texts: Sequence[str]) -> list[FloatArray]:
-        asked.extend(texts)
+        encoded_texts.extend(texts)
         return each_word(texts)
 
     words = words_of(captions(), encode, 5)
     first = words([2, 0, 2])
     assert [np.array_equal(first[0], one) for one in first] == [True, False, True]
     assert words([0, 1])[0] is first[1]
-    assert asked == [captions().query_texts[number] for number in (0, 2, 1)]
+    assert encoded_texts == [captions().query_texts[number] for number in (0, 2, 1)]
 
 
 def test_what_annotators_scored_high_shows_more() -> None:
