@@ -303,6 +303,14 @@ def test_ground_sheet(run: Run, film: Path) -> None:
     ask = ("ground", film, *ASK, "--query", "red", "-k", "2", "--sheet")
     run(*ask)
     assert files_here() == ["film_moments.json", "film_moments_sheet.png"]
-    height, width, _ = cv2.imread("film_moments_sheet.png").shape
+    sheet = cv2.imread("film_moments_sheet.png").astype(int)
+    height, width, _ = sheet.shape
     assert width > height > 200
+    strip = sheet[-70:, 28:-28]  # below the pictures: the whole video, its moments in colour
+    is_moment = (np.ptp(strip, axis=2) > 80).any(axis=0)
+    grounding = json.loads(Path("film_moments.json").read_text())
+    times_s = (np.arange(len(is_moment)) + 0.5) / len(is_moment) * grounding["duration_s"]
+    moments = [moment for query in grounding["queries"] for moment in query["moments"]]
+    is_inside = np.any([(m["start_s"] <= times_s) & (times_s < m["end_s"]) for m in moments], axis=0)
+    assert (is_moment == is_inside).mean() > 0.95
     assert "unchanged" in run(*ask).out
