@@ -7,6 +7,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,6 +30,7 @@ from vidsum.commands.app import main
 workers._begin = odd_worker.begin
 main()
 """
+WAIT = os.waitpid
 UNIFORM = ("--shots", "uniform", "--output-dir", "out")
 pytestmark = [pytest.mark.weights, pytest.mark.skipif(os.name != "posix", reason="signals are sent")]
 
@@ -112,6 +114,24 @@ def test_jobs_killed_worker(run: Run, film: Path, monkeypatch: pytest.MonkeyPatc
     lines = ran.json_lines
     assert [line["exit_code"] for line in lines] == [0, 1, 0, 1, 0]
     assert all("SIGKILL" in line["errors"][0]["message"] for line in lines if not line["ok"])
+
+
+def test_jobs_exit_code_read_by_pool(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pool's thread reaps the process first, and sets its exit code late."""
+    monkeypatch.setattr(workers, "_begin", odd_worker.begin)
+    monkeypatch.setattr(os, "waitpid", _wait_late)
+    ran = run("info", *make_films(film, "deadly.mp4", "a.mp4"), "--json", "--jobs", "2", code=1)
+    assert "SIGKILL" in ran.json_lines[0]["errors"][0]["message"]
+
+
+def _wait_late(pid: int, flags: int) -> tuple[int, int]:
+    is_pool = not threading.current_thread().name.startswith("ThreadPoolExecutor")
+    if not is_pool:
+        time.sleep(0.2)
+    result = WAIT(pid, flags)
+    if is_pool and result[0]:
+        time.sleep(0.6)
+    return result
 
 
 def test_jobs_fail_fast(run: Run, film: Path) -> None:

@@ -169,10 +169,17 @@ class Worker:
         self._pool.shutdown()
 
     def _fault(self, path: str) -> VidsumError:
-        code = (self._context.process and self._context.process.exitcode) or 0
+        code = self._exit_code()
         end = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
         hint = "fewer --jobs, if memory was short" if code == -signal.SIGKILL else None
         return VidsumError(f"{path}: its worker process {end}", hint=hint)
+
+    def _exit_code(self) -> int:
+        """Return the exit code, which is None here while the thread of the pool is reading it."""
+        process, deadline_s = self._context.process, time.monotonic() + _STOP_S
+        while process and process.exitcode is None and time.monotonic() < deadline_s:
+            time.sleep(0.01)
+        return (process and process.exitcode) or 0
 
 
 # --- in the worker process ---
