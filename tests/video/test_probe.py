@@ -266,6 +266,16 @@ def test_rhythm_of_one_frame() -> None:
     assert _rhythm(np.zeros(1), 0.04) == (0.04, False, 0)
 
 
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
+@pytest.mark.parametrize("b_frames", [0, 2])
+@pytest.mark.parametrize("n_last", [1, 3, 20])
+def test_last_frames_after_long_gap(suffix: str, b_frames: int, n_last: int, tmp_path: Path) -> None:
+    """The header of an MP4 has times of decoding, which end before these frames are shown."""
+    times_s = [*np.arange(20) / 10, *(10 + np.arange(20) / 10), *(30 + np.arange(n_last) / 10)]
+    path = make_video(tmp_path / f"film{suffix}", times_s=times_s, fps=10, b_frames=b_frames).path
+    assert probe(path).duration_s == pytest.approx(times_s[-1] + 0.1, abs=0.002)
+
+
 @pytest.mark.parametrize("b_frames", [0, 2])
 def test_frames_without_time_stamps(b_frames: int, tmp_path: Path) -> None:
     """Matroska cannot express times before 0; FFmpeg decodes such frames without a time."""

@@ -83,15 +83,21 @@ def _scan_file(path: Path, tracks: Tracks, size: int) -> Timing:
     for scan_bytes in (_HEAD_SCAN_BYTES, None) if size > _WHOLE_SCAN_BYTES else (None,):
         with open_video(path) as container:
             n_bytes = scan_bytes if container.duration else None
-            timing = _timing_from_header(video_stream(container, path, tracks[0]))
+            timing = _timing_from_header(video_stream(container, path, tracks[0]), container)
             timing = timing or _timing_from_packets(container, path, tracks, n_bytes)
         if timing is not None:
             return timing
     return Timing(1, 1 / _DEFAULT_FPS, is_vfr=False)
 
 
-def _timing_from_header(stream: av.VideoStream) -> Timing | None:
-    """Return the timing of a file whose header lists every frame, with no gap among them; None for others."""
+def _timing_from_header(
+    stream: av.VideoStream, container: av.container.InputContainer | None = None
+) -> Timing | None:
+    """Return the timing of a file whose header lists every frame, with no gap among them; None for others.
+
+    The header has the times of decoding. If frames of a varying rate are reordered, these may end before the
+    last frame is shown: its packet is read, if there is a `container` to seek in.
+    """
     index = stream.index_entries
     if not stream.frames or not stream.duration or len(index) != stream.frames or stream.time_base is None:
         return None
@@ -101,7 +107,26 @@ def _timing_from_header(stream: av.VideoStream) -> Timing | None:
     if len(gaps_s) and gaps_s.max() > MAX_FRAME_S:
         return None
     is_vfr = len(gaps_s) > 0 and gaps_s.max() - gaps_s.min() > _STEADY_S
-    return Timing(len(times), stream.duration * tick_s, bool(is_vfr))
+    duration_s = stream.duration * tick_s
+    if is_vfr and stream.codec_context.has_b_frames:
+        last_s = _last_shown_s(container, stream) if container else None
+        if last_s is None:
+            return None
+        last_s -= first_pts_s(stream)
+        duration_s = duration_s if last_s < duration_s else last_s + float(np.median(gaps_s))
+    return Timing(len(times), duration_s, bool(is_vfr))
+
+
+def _last_shown_s(container: av.container.InputContainer, stream: av.VideoStream) -> float | None:
+    """Return the time stamp of the frame that is shown last, by the last packets; None if they have none."""
+    index = stream.index_entries
+    first = index[max(0, len(index) - _REORDERED_FRAMES)]
+    container.seek(first.timestamp, stream=stream, any_frame=True)
+    packets = read_packets(container, [stream], DecodeLog())
+    shown = (packet for packet in packets if not packet.is_discard)
+    return max(
+        (float(packet.pts * packet.time_base) for packet in shown if packet.pts is not None), default=None
+    )
 
 
 def _rhythm(frames_s: TimeArray, step_s: float) -> tuple[float, bool, int]:
