@@ -123,9 +123,9 @@ def _last_shown_s(container: av.container.InputContainer, stream: av.VideoStream
     first = index[max(0, len(index) - _REORDERED_FRAMES)]
     container.seek(first.timestamp, stream=stream, any_frame=True)
     packets = read_packets(container, [stream], DecodeLog())
-    shown = (packet for packet in packets if not packet.is_discard)
+    visible = (packet for packet in packets if not packet.is_discard)
     return max(
-        (float(packet.pts * packet.time_base) for packet in shown if packet.pts is not None), default=None
+        (float(packet.pts * packet.time_base) for packet in visible if packet.pts is not None), default=None
     )
 
 
