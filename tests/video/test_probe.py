@@ -276,6 +276,24 @@ def test_last_frames_after_long_gap(suffix: str, b_frames: int, n_last: int, tmp
     assert probe(path).duration_s == pytest.approx(times_s[-1] + 0.1, abs=0.002)
 
 
+def test_cut_file_with_header_and_reordered_frames(tmp_path: Path) -> None:
+    """The last packets are missing: the header, at the start, is all there is to go by."""
+    times_s = [*np.arange(200) / 10, *(20 + np.arange(200) / 5)]  # a varying rate
+    path = make_video(
+        tmp_path / "film.mp4",
+        times_s=times_s,
+        fps=10,
+        b_frames=2,
+        container_options={"movflags": "faststart"},
+    ).path
+    whole = probe(path)
+    cut = tmp_path / "cut.mp4"
+    cut.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
+    info = probe(cut)
+    assert (info.n_frames, info.is_vfr) == (whole.n_frames, True)
+    assert info.duration_s == pytest.approx(whole.duration_s, abs=0.2)
+
+
 @pytest.mark.parametrize("b_frames", [0, 2])
 def test_frames_without_time_stamps(b_frames: int, tmp_path: Path) -> None:
     """Matroska cannot express times before 0; FFmpeg decodes such frames without a time."""

@@ -8,6 +8,7 @@ import math
 import os
 from array import array
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -109,24 +110,24 @@ def _timing_from_header(
     is_vfr = len(gaps_s) > 0 and gaps_s.max() - gaps_s.min() > _STEADY_S
     duration_s = stream.duration * tick_s
     if is_vfr and stream.codec_context.has_b_frames:
-        last_s = _last_shown_s(container, stream) if container else None
-        if last_s is None:
+        if container is None:
             return None
-        last_s -= first_pts_s(stream)
+        last_s = _last_shown_s(container, stream) - first_pts_s(stream)
         duration_s = duration_s if last_s < duration_s else last_s + float(np.median(gaps_s))
     return Timing(len(times), duration_s, bool(is_vfr))
 
 
-def _last_shown_s(container: av.container.InputContainer, stream: av.VideoStream) -> float | None:
-    """Return the time stamp of the frame that is shown last, by the last packets; None if they have none."""
-    index = stream.index_entries
-    first = index[max(0, len(index) - _REORDERED_FRAMES)]
-    container.seek(first.timestamp, stream=stream, any_frame=True)
-    packets = read_packets(container, [stream], DecodeLog())
-    visible = (packet for packet in packets if not packet.is_discard)
-    return max(
-        (float(packet.pts * packet.time_base) for packet in visible if packet.pts is not None), default=None
-    )
+def _last_shown_s(container: av.container.InputContainer, stream: av.VideoStream) -> float:
+    """Return the time stamp of the frame that is shown last, by the last packets; 0 without any."""
+    index, last_s = stream.index_entries, 0.0
+    with suppress(av.FFmpegError):
+        container.seek(index[-min(len(index), _REORDERED_FRAMES)].timestamp, stream=stream, any_frame=True)
+        for packet in read_packets(container, [stream], DecodeLog()):
+            if packet.pts is not None and not packet.is_discard:
+                last_s = max(last_s, float(packet.pts * packet.time_base))
+            if packet.dts is not None and packet.dts >= index[-1].timestamp:
+                break  # sound may go on for long
+    return last_s
 
 
 def _rhythm(frames_s: TimeArray, step_s: float) -> tuple[float, bool, int]:
