@@ -1,5 +1,6 @@
 """Batches in several processes: the same as in one, whatever happens to one of them."""
 
+import errno
 import io
 import json
 import os
@@ -132,6 +133,16 @@ def _wait_late(pid: int, flags: int) -> tuple[int, int]:
     if is_pool and result[0]:
         time.sleep(0.6)
     return result
+
+
+def test_jobs_without_processes(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(process: Any) -> None:
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(workers._WorkerProcess, "start", fail)
+    ran = run("info", *make_films(film, "a.mp4", "b.mp4"), "--json", "--jobs", "2", code=1)
+    faults = [line["errors"][0]["message"] for line in ran.json_lines]
+    assert faults == [f"{name}: no worker process can be started" for name in ("a.mp4", "b.mp4")]
 
 
 def test_jobs_fail_fast(run: Run, film: Path) -> None:

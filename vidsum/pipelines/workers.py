@@ -125,6 +125,10 @@ class _Spawn(SpawnContext):
         self.process = _WorkerProcess(*arguments, **settings)
         return self.process
 
+    def started(self) -> SpawnProcess | None:
+        """Return the process, if it could be started."""
+        return self.process if self.process and self.process.pid else None
+
 
 class Worker:
     """A process that runs tasks, one after the other."""
@@ -163,23 +167,26 @@ class Worker:
         """End the process, and wait until it has ended."""
         self.is_lost = True
         self.close()
-        if process := self._context.process:
+        if process := self._context.started():
             process.join(_STOP_S)
             process.kill()
         self._pool.shutdown()
 
     def _fault(self, path: str) -> VidsumError:
-        code = self._exit_code()
+        if not (process := self._context.started()):
+            return VidsumError(f"{path}: no worker process can be started", hint="fewer --jobs")
+        code = _exit_code(process)
         end = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
         hint = "fewer --jobs, if memory was short" if code == -signal.SIGKILL else None
         return VidsumError(f"{path}: its worker process {end}", hint=hint)
 
-    def _exit_code(self) -> int:
-        """Return the exit code, which is None here while the thread of the pool is reading it."""
-        process, deadline_s = self._context.process, time.monotonic() + _STOP_S
-        while process and process.exitcode is None and time.monotonic() < deadline_s:
-            time.sleep(0.01)
-        return (process and process.exitcode) or 0
+
+def _exit_code(process: SpawnProcess) -> int:
+    """Return the exit code of an ended process, which is None while the pool's thread is reading it."""
+    deadline_s = time.monotonic() + _STOP_S
+    while (code := process.exitcode) is None and time.monotonic() < deadline_s:
+        time.sleep(0.01)
+    return code or 0
 
 
 # --- in the worker process ---
