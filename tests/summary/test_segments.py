@@ -117,7 +117,7 @@ class Case:
         rows = self.features.array.astype(np.float64)
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         mean = (rows - rows.mean(axis=0))[start:end].mean(axis=0)
-        return mean / np.linalg.norm(mean)
+        return mean / (np.linalg.norm(mean) or 1.0)  # it is 0 where a single shot is the whole video
 
     def alike(self, first: Candidate, start: int, end: int) -> float:
         return max(0.0, float(self.look(first.start, first.end) @ self.look(start, end)))
