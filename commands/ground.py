@@ -15,7 +15,7 @@ from vidsum.commands.outputs import ClipOutputs, Destination, Exports, Outputs, 
 from vidsum.commands.result import MOMENT_COLUMNS, Columns, CommandResult, Table, View, moment_row, render
 from vidsum.errors import InputError, Problem, UsageError, printable
 from vidsum.features.settings import Extraction
-from vidsum.grounding.settings import UNLIKELY, Retrieval
+from vidsum.grounding.settings import CLIP_FAMILY, UNLIKELY, Retrieval
 from vidsum.options import option
 from vidsum.pipelines.saving import Saving, write_moments
 from vidsum.pipelines.tasks import Task
@@ -104,7 +104,7 @@ def ground(
     """
     from vidsum import checkpoints
 
-    if retrieval.space != "clip":
+    if retrieval.space not in CLIP_FAMILY:
         checkpoints.hash_in_background("minilm", "vse")
     _require_one_stdin(batch, query_options)
     sources = batch.inputs(sources)
@@ -172,7 +172,7 @@ def _to_document(grounding: "Grounding", keys: Collection[str], *, with_saliency
 
 
 def _answer(grounding: "Grounding", names: str, *, has_clips: bool) -> CommandResult:
-    without = ", which gives no match probability" if grounding.space == "clip" else ""
+    without = ", which gives no match probability" if grounding.space in CLIP_FAMILY else ""
     line = f"{names} (model: {grounding.model}, space: {grounding.space}{without})"
     notes = _low_confidence_notes(grounding, has_clips=has_clips)
     return CommandResult(lines=(*notes, line), table=_table(grounding))

@@ -16,6 +16,7 @@ from vidsum import checkpoints, features
 from vidsum.features import describe, get_extractor
 from vidsum.features.extractor import Extractor
 from vidsum.grounding import registry, text
+from vidsum.grounding.settings import CLIP_FAMILY
 from vidsum.grounding.text import TextEncoder
 from vidsum.models.transnetv2 import TransNetV2
 from vidsum.shots import transnetv2
@@ -52,7 +53,7 @@ def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     monkeypatch.setattr(checkpoints, "load_state_dict", load_state_dict)
     monkeypatch.setattr(checkpoints, "load_arrays", load_arrays)
-    monkeypatch.setattr(checkpoints, "find", lambda name: None if name == "clip" else Path(name))
+    monkeypatch.setattr(checkpoints, "find", lambda name: None if name in CLIP_FAMILY else Path(name))
     monkeypatch.setattr("vidsum.checkpoints.trained.read_trained", read_trained)
     monkeypatch.setattr("vidsum.summary.importance_model.read_trained", read_trained)
     monkeypatch.setattr(Extractor, "encode", _rows)

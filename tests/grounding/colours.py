@@ -9,6 +9,7 @@ import pytest
 from vidsum.features import describe
 from vidsum.features.extractor import Extractor
 from vidsum.features.settings import Extraction
+from vidsum.grounding.settings import CLIP_FAMILY
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.text import TextEncoder
 from vidsum.results.features import Features
@@ -21,7 +22,7 @@ MOST_WORDS = 50
 def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `vidsum.pipelines.moments` compare colours; nothing is fetched, no network runs."""
     monkeypatch.setattr("vidsum.pipelines.decoding.load_extractor", extractor_of_colours)
-    monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None if name == "clip" else name)
+    monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None if name in CLIP_FAMILY else name)
     # the map reads no colours
     spec = replace(describe("efficientnet_lite0"), inner=0)
     monkeypatch.setattr("vidsum.features.extractors.efficientnet_lite0.SPEC", spec)

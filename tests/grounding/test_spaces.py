@@ -1,8 +1,9 @@
 """Text and video in one space: what it takes of a video, and curves that are known beforehand."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -10,15 +11,22 @@ import pytest
 from tests.conftest import real_weights
 from tests.media import make_video, read_number
 from vidsum import checkpoints, device
-from vidsum.errors import UsageError
+from vidsum.checkpoints.registry import builtin_entries
+from vidsum.errors import InputError, UsageError
+from vidsum.features import describe
 from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor
+from vidsum.features.pictures import Still
 from vidsum.features.settings import Extraction
-from vidsum.grounding import spaces
+from vidsum.grounding import spaces, vse
 from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood
+from vidsum.grounding.settings import CLIP_FAMILY, EmbeddingSpace
 from vidsum.grounding.spaces import (
     MIXTURE_WEIGHT_LINE,
+    SPACES,
     ClipEmbeddings,
+    ImageTextSpace,
+    describe_space,
     embed_queries,
     embed_video,
     extractions_for,
@@ -26,6 +34,7 @@ from vidsum.grounding.spaces import (
     resolve_space,
     similarity,
 )
+from vidsum.grounding.text import DIMS
 from vidsum.grounding.vse import EXTRACTOR, NAME, RECORDED, load_map, mapped_rows
 from vidsum.models.scaling import unit_rows
 from vidsum.pipelines.decoding import resolve_spec
@@ -62,6 +71,7 @@ def test_auto_is_clip_where_its_weights_are(monkeypatch: pytest.MonkeyPatch) -> 
     assert resolve_space("auto") == resolve_space("vse") == "vse"
     monkeypatch.setattr(checkpoints, "find", lambda name: Path(name) if name == "clip" else None)
     assert resolve_space("auto") == resolve_space("clip") == "clip"
+    assert [name for name in SPACES if describe_space(name).is_installed()] == ["clip"]
     with pytest.raises(UsageError, match="unknown space 'siglip'"):
         resolve_space("siglip")
 
@@ -126,7 +136,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, FloatArray]:
         "efficientnet_lite0": unit_rows(random_rows(2, 40, 16)),
     }
     monkeypatch.setattr(spaces, "name_embeddings", lambda extractor, _device: made[extractor])
-    monkeypatch.setattr(spaces, "mapped_rows", lambda features: unit_rows(features.array[:, :16]))
+    monkeypatch.setattr(vse, "mapped_rows", lambda features: unit_rows(features.array[:, :16]))
     return made
 
 
@@ -247,3 +257,31 @@ def test_features_without_embeddings_or_by_another_map_are_refused() -> None:
         with pytest.raises(UsageError, match="without the map vse, or with another one") as refused:
             mapped_rows(made)
         assert refused.value.hint == f"extract them again, with --extractor {EXTRACTOR}"
+
+
+@pytest.mark.parametrize("space", SPACES.values(), ids=str)
+def test_a_space_agrees_with_its_encoders(space: ImageTextSpace) -> None:
+    spec = describe(space.extractor)
+    assert space.dim == DIMS[space.text_encoder]
+    assert space.is_mapped or (spec.dim, spec.inner, space.weights) == (space.dim, 0, (spec.checkpoint,))
+    assert set(space.weights) <= builtin_entries().keys()
+    assert space.measured
+    assert (space.name in CLIP_FAMILY) != space.is_mapped
+    assert get_args(EmbeddingSpace) == ("auto", *CLIP_FAMILY, "vse")
+
+
+def test_pictures_in_a_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def encode_views(stills: Sequence[Still], extractor: str, views: Sequence[int], **_: str) -> FloatArray:
+        assert (extractor, views) == ("clip", (0,))
+        return np.array([[[np.nan, 0] if "damaged" in still.path.name else [3, 4] for still in stills]])
+
+    monkeypatch.setattr("vidsum.features.pictures.encode_views", encode_views)
+    paths = [tmp_path / name for name in ("one.jpg", "two.jpg", "damaged.jpg")]
+    for path in paths:
+        path.touch()
+    rows = describe_space("clip").encode_images([*map(str, paths[:2])])
+    np.testing.assert_allclose(rows, [[0.6, 0.8]] * 2, rtol=1e-6)
+    with pytest.raises(InputError, match=r"damaged\.jpg: the picture cannot be read"):
+        describe_space("clip").encode_images(paths)
+    with pytest.raises(InputError, match=r"none\.jpg: no such file"):
+        describe_space("clip").encode_images([tmp_path / "none.jpg"])

@@ -10,9 +10,9 @@ from vidsum.archive.store import Database, get_space, networks_digest
 from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.conse import name_embeddings
-from vidsum.grounding.spaces import STEP_S
+from vidsum.grounding.spaces import STEP_S, describe_space
 from vidsum.grounding.text import DIMS
-from vidsum.grounding.vse import EXTRACTOR, embed_picture
+from vidsum.grounding.vse import EXTRACTOR, NAME
 from vidsum.models.scaling import unit_rows
 from vidsum.results.clock import shift_times
 from vidsum.times import parse_interval
@@ -37,7 +37,7 @@ def embed_example(connection: Database, like: str) -> FloatArray:
     else:
         raise InputError(f"{like}: no such file", hint="--like PICTURE, or --like VIDEO@1:20-1:25")
     if Path(path).suffix.lower() in _PICTURES:
-        return embed_picture(path)
+        return describe_space(NAME).encode_images([path])
     if (stored := _stored_row(connection, path, start_s, end_s)) is not None:
         return stored
     clips, _ = index.plan_video(path, Extraction()).run()

@@ -14,10 +14,14 @@ SHIPPED_GROUNDER = "mrnet"
 UNLIKELY = 0.2
 """Below this probability, a query is called probably absent from a video."""
 
+CLIP_FAMILY = ("clip",)
+"""Spaces of a network for pictures and texts. `auto` selects the first that is installed."""
+
 Snap = Literal["none", "kts", "transnetv2"]
 """Method of the shot edges that nearby edges of moments move to."""
 EmbeddingSpace = Literal["auto", "clip", "vse"]
-"""Where text and video are compared. `auto`: in the model's own, else in CLIP's where its weights are."""
+"""Where text and video are compared. `auto`: in the model's own, else the first of
+`CLIP_FAMILY` that is installed, else `vse`."""
 CaptionSpace = Literal["text", "vse"]
 """Captions of frames as sentences, or as their counterparts in the picture space."""
 Evidence = Literal["auto", "seen", "said", "both"]

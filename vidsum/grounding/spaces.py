@@ -1,30 +1,33 @@
-"""The spaces in which the clips of a video and texts are compared.
+"""The image-text spaces, in which the clips of a video, pictures and texts are compared.
 
-`clip`  CLIP's own: image and text encoders that were trained together
-`vse`   that of MiniLM's sentences: a map learned from photographs with sentences brings EfficientNet-Lite0's
-        features into it. For `similarity` the objects that the network names join in, and with `thorough`
-        the actions that I3D names
+The CLIP family: image and text encoders that were trained together, `CLIP_FAMILY`.
+
+`vse`: the space of MiniLM's sentences. A map learned from photographs with sentences brings
+EfficientNet-Lite0's features into it. For `similarity` the objects that the network names join in, and with
+`thorough` the actions that I3D names.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
 
 from vidsum import checkpoints
 from vidsum.device import takes_bf16
-from vidsum.errors import UsageError, unknown_name_error
+from vidsum.errors import InputError, UsageError, unknown_name_error
 from vidsum.features.settings import Extraction
+from vidsum.grounding import vse
 from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood, name_embeddings
+from vidsum.grounding.settings import CLIP_FAMILY
 from vidsum.grounding.text import load_text_encoder
-from vidsum.grounding.vse import EXTRACTOR, mapped_rows
 from vidsum.grounding.windows import grid, to_grid
 from vidsum.models.scaling import unit_rows
 from vidsum.results.features import Features
 from vidsum.types import FloatArray, TimeArray
 
-SPACES = ("auto", "clip", "vse")
 STEP_S = 1.0  # seconds from one clip to the next
 MOTION = "i3d_128"  # the network that names actions
 MIXTURE_WEIGHT_LINE = (0.67, -0.05)
@@ -50,29 +53,107 @@ class ClipEmbeddings:
         return len(self.timestamps)
 
 
-def resolve_space(name: str) -> str:
-    """Return the space of a name; `auto` is clip if its weights are here, else vse. Raises UsageError."""
+@dataclass(frozen=True)
+class ImageTextSpace:
+    """Encoders of pictures and of texts whose rows [D] of length 1 can be compared."""
+
+    name: str
+    dim: int  # D
+    scale: float
+    """Factor of the cosines in the loss that the encoders were trained with."""
+    extractor: str
+    """Its features are the rows, or what the map reads."""
+    text_encoder: str
+    weights: tuple[str, ...]
+    """Their names in the registry, which has the sources and licences."""
+    measured: str  # what was measured of its accuracy, in one line
+    fps: float | None = None  # frames per second of videos; None for the extractor's own
+    is_mapped: bool = False
+    """Whether a map makes the rows of features, and named classes join in."""
+
+    @property
+    def has_presence(self) -> bool:
+        """Whether the match probability was fitted in it (`vidsum.grounding.presence`)."""
+        return self.is_mapped
+
+    def is_installed(self) -> bool:
+        """Return whether all weights are in the cache; nothing is fetched or hashed."""
+        return all(checkpoints.find(name) for name in self.weights)
+
+    def encode_images(self, images: Sequence[str | Path], device: str = "auto") -> FloatArray:
+        """Return [N, D] of image files. Raises InputError: one is missing, or cannot be read."""
+        from vidsum.features.pictures import Still, encode_views  # imports Pillow
+
+        for path in map(Path, images):
+            if not path.is_file():
+                raise InputError(f"{path}: {'is not a file' if path.exists() else 'no such file'}")
+        stills = [Still(Path(path)) for path in images]
+        (features,) = encode_views(stills, self.extractor, (0,), device=device)
+        if (unread := np.isnan(features).any(axis=1)).any():
+            raise InputError(f"{images[int(unread.argmax())]}: the picture cannot be read")
+        return vse.load_map()(features) if self.is_mapped else unit_rows(features)
+
+    def encode_texts(self, texts: Sequence[str], device: str = "auto") -> FloatArray:
+        """Return [M, D] of texts. Raises WeightsError: the text encoder is unavailable."""
+        return load_text_encoder(self.text_encoder, device).encode(texts)
+
+    def rows_of(self, features: Features) -> FloatArray:
+        """Return [T, D] of a video's features, whose lengths vary. Raises UsageError: see `mapped_rows`."""
+        return vse.mapped_rows(features) if self.is_mapped else features.array
+
+    def extractions(self, extraction: Extraction, *, thorough: bool = False) -> tuple[Extraction, ...]:
+        """Return the features that it needs, those of pictures last; device and reader are given."""
+        fixed = replace(extraction, fps=self.fps, clip_frames=None, stride_frames=None, logits=self.is_mapped)
+        pictures = replace(fixed, extractor=self.extractor)
+        if not thorough or not self.is_mapped:
+            return (pictures,)
+        # 50 / 3 frames a second in clips that do not overlap cost a third of what I3D's default does
+        motion = replace(fixed, extractor=MOTION, fps=50 / 3, stride_frames=32)
+        if fixed.precision in ("auto", "int8"):  # which is for pictures
+            is_bf16 = fixed.backend != "onnx" and takes_bf16(fixed.precision, fixed.device)
+            motion = replace(motion, precision="bf16" if is_bf16 else "fp32")
+        return motion, pictures
+
+
+_NOT_MEASURED = "not measured by us: its published weights were not available"
+
+_SPACES = (
+    ImageTextSpace("clip", 512, 100.0, "clip", "clip", ("clip",), _NOT_MEASURED, fps=1.0),
+    ImageTextSpace(
+        *(vse.NAME, 384, 10.0, vse.EXTRACTOR, "minilm", (vse.EXTRACTOR, vse.NAME, "minilm")),
+        "docs/benchmarks.md has its accuracy on photographs and real footage",
+        is_mapped=True,
+    ),
+)
+SPACES: Mapping[str, ImageTextSpace] = MappingProxyType({space.name: space for space in _SPACES})
+"""The spaces by name."""
+
+
+def describe_space(name: str) -> ImageTextSpace:
+    """Return a space by its name. Raises UsageError where there is none."""
     if name not in SPACES:
-        raise unknown_name_error("space", name, SPACES)
-    if name == "auto":
-        return "vse" if checkpoints.find("clip") is None else "clip"
-    return name
+        raise unknown_name_error("space", name, ("auto", *SPACES))
+    return SPACES[name]
+
+
+def resolve_space(name: str) -> str:
+    """Return the space of a name; `auto` is the first installed one of `CLIP_FAMILY`, else `vse`.
+
+    Raises UsageError where there is none of that name.
+    """
+    if name != "auto":
+        return describe_space(name).name
+    return next((name for name in CLIP_FAMILY if SPACES[name].is_installed()), vse.NAME)
+
+
+def find_space_of_features(extractor: str) -> str | None:
+    """Return the space whose rows are an extractor's features as they are; None where there is none."""
+    return next((space.name for space in SPACES.values() if space.weights == (extractor,)), None)
 
 
 def extractions_for(space: str, extraction: Extraction, *, thorough: bool = False) -> tuple[Extraction, ...]:
-    """Return the features that a space needs, those of pictures last; device and reader are given."""
-    fixed = replace(extraction, fps=None, clip_frames=None, stride_frames=None, logits=space != "clip")
-    if space == "clip":
-        return (replace(fixed, extractor="clip", fps=1.0),)
-    pictures = replace(fixed, extractor=EXTRACTOR)
-    if not thorough:
-        return (pictures,)
-    # 50 / 3 frames a second in clips that do not overlap cost a third of what I3D's default does
-    motion = replace(fixed, extractor=MOTION, fps=50 / 3, stride_frames=32)
-    if fixed.precision in ("auto", "int8"):  # which is for pictures
-        is_bf16 = fixed.backend != "onnx" and takes_bf16(fixed.precision, fixed.device)
-        motion = replace(motion, precision="bf16" if is_bf16 else "fp32")
-    return motion, pictures
+    """Return the features that a space needs, see `ImageTextSpace.extractions`."""
+    return describe_space(space).extractions(extraction, thorough=thorough)
 
 
 def embed_video(space: str, features: Sequence[Features], device: str = "auto") -> ClipEmbeddings:
@@ -80,12 +161,11 @@ def embed_video(space: str, features: Sequence[Features], device: str = "auto") 
 
     Raises UsageError: features lack class scores. WeightsError: the map or text encoder is unavailable.
     """
-    pictures, duration_s = features[-1], features[-1].duration_s
+    described, pictures, duration_s = describe_space(space), features[-1], features[-1].duration_s
     times = grid(duration_s, STEP_S)
-    rows = mapped_rows(pictures) if space == "vse" else pictures.array
-    rows = unit_rows(to_grid(rows, pictures, times, STEP_S))
+    rows = unit_rows(to_grid(described.rows_of(pictures), pictures, times, STEP_S))
     mixtures = []
-    for part in reversed(features) if space == "vse" else ():
+    for part in reversed(features) if described.is_mapped else ():
         if part.logits is None:
             fault = f"the features of {part.extractor} have no class scores"
             raise UsageError(fault, hint="extract them with --logits")
@@ -96,7 +176,7 @@ def embed_video(space: str, features: Sequence[Features], device: str = "auto") 
 
 def embed_queries(space: str, texts: Sequence[str], device: str = "auto") -> FloatArray:
     """Embed texts in a space, [M, D], each of length 1. Raises WeightsError, see `embed_video`."""
-    return load_text_encoder(text_encoder_name(space), device).encode(texts)
+    return describe_space(space).encode_texts(texts, device)
 
 
 def embed_words(space: str, texts: Sequence[str], device: str = "auto") -> list[FloatArray]:
@@ -106,7 +186,7 @@ def embed_words(space: str, texts: Sequence[str], device: str = "auto") -> list[
 
 def text_encoder_name(space: str) -> str:
     """Return the name of the text encoder that reads a space's queries."""
-    return "clip" if space == "clip" else "minilm"
+    return describe_space(space).text_encoder
 
 
 def similarity(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:

@@ -1,14 +1,11 @@
 """The map that ships: from EfficientNet-Lite0's features to the space of MiniLM's sentences."""
 
-from pathlib import Path
 from typing import Final
-
-import numpy as np
 
 from vidsum import checkpoints
 from vidsum.checkpoints.trained import read_trained
 from vidsum.device import cached_model
-from vidsum.errors import InputError, UsageError, WeightsError
+from vidsum.errors import UsageError, WeightsError
 from vidsum.models.configs import VSEConfig
 from vidsum.models.vse import VisualSemanticMap, build_map
 from vidsum.results.features import Features
@@ -31,18 +28,6 @@ def mapped_rows(features: Features) -> FloatArray:
         fault = f"the features of {features.extractor} were made without the map {NAME}, or with another one"
         raise UsageError(fault, hint=f"extract them again, with --extractor {EXTRACTOR}")
     return features.embeddings
-
-
-def embed_picture(path: str) -> FloatArray:
-    """Return [1, D] of an image file. Raises InputError where there is none, or it cannot be read."""
-    from vidsum.features.pictures import Still, encode_views
-
-    if not Path(path).is_file():
-        raise InputError(f"{path}: {'is not a file' if Path(path).exists() else 'no such file'}")
-    (((row,),)) = encode_views([Still(Path(path))], EXTRACTOR, (0,))
-    if np.isnan(row).any():
-        raise InputError(f"{path}: the picture cannot be read")
-    return load_map()(row[None])
 
 
 @cached_model(maxsize=1)

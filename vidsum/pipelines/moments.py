@@ -21,7 +21,14 @@ from vidsum.grounding.find import EncodedQueries, locate
 from vidsum.grounding.proposals import MAX_IOU, snap_moments, suppress
 from vidsum.grounding.registry import checkpoint_sha256, max_words, resolve_model, resolve_precision
 from vidsum.grounding.settings import DEFAULT_MODEL, Retrieval
-from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, embed_queries, text_encoder_name
+from vidsum.grounding.spaces import (
+    STEP_S,
+    ClipEmbeddings,
+    describe_space,
+    embed_queries,
+    find_space_of_features,
+    text_encoder_name,
+)
 from vidsum.grounding.speech import ENCODER
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import grid
@@ -102,10 +109,11 @@ class MomentSearch:
         facts |= {"model": self.model, "space": self.space}
         spoken = [query.sha256 for query in self.queries.spoken.values()]
         facts["queries"] = _query_facts(self.queries.texts, spoken)
-        if self.space != "own":
-            facts["text_weights_sha256"] = checkpoints.sha256_of(text_encoder_name(self.space))
-        if self.space == "vse":
-            facts["vse_sha256"] = checkpoints.sha256_of(vse.NAME)
+        if self.encode_text is None:
+            space = describe_space(self.space)
+            facts["text_weights_sha256"] = checkpoints.sha256_of(space.text_encoder)
+            if space.is_mapped:
+                facts["vse_sha256"] = checkpoints.sha256_of(vse.NAME)
         if sha256 := checkpoint_sha256(self.model):
             facts["model_sha256"] = sha256
         precision = resolve_precision(self.model, self.extraction.device, self.extraction.precision)
@@ -152,7 +160,7 @@ class MomentSearch:
     def _unread(self) -> dict[str, None]:
         texts = (*self.queries.texts, *self.retrieval.without)
         encoder = load_text_encoder(text_encoder_name(self.space), self.extraction.device)
-        return dict.fromkeys(unreadable_queries(texts, encoder.split) if self.space == "vse" else ())
+        return dict.fromkeys(unreadable_queries(texts, encoder.split) if encoder.name == "minilm" else ())
 
     def warnings(self) -> tuple[str, ...]:
         """Return warnings about the queries, such as those that are longer than the model reads."""
@@ -270,24 +278,24 @@ def _search_in_video(queries: Queries, retrieval: Retrieval, extraction: Extract
     if retrieval.thorough and (model, space) != ("similarity", "vse"):
         fault = f"motion is for the model similarity in the space vse, not for {model} in {space}"
         raise UsageError(fault, hint="leave out --thorough")
-    if retrieval.min_present and space == "clip":
-        raise UsageError("the space clip has no match probability", hint="--space vse")
+    if retrieval.min_present and not describe_space(space).has_presence:
+        raise UsageError(f"the space {space} has no match probability", hint="--space vse")
     return MomentSearch(queries, retrieval, extraction, model, space)
 
 
 def _search_in_features(
     video_input: Input, queries: Queries, retrieval: Retrieval, encode_text: EncodeText | None
 ) -> MomentSearch:
-    """Plan a search in existing features: those of CLIP, or any with their own text encoder."""
+    """Plan a search in existing features: those of a space, or any with their own text encoder."""
     extractor, *_ = video_input.kind
-    if encode_text is None and extractor != "clip":
+    space = "own" if encode_text else find_space_of_features(extractor)
+    if space is None:
         raise UsageError(
             f"{extractor}: no text encoder is known for these features",
             hint="give the video, or in Python the features' text encoder: encode_text=...",
         )
     if retrieval.model not in ("auto", "similarity") or retrieval.snap == "transnetv2":
         raise UsageError("features can be searched by similarity only, without cuts", hint="give the video")
-    space = "own" if encode_text else "clip"
     if retrieval.space not in ("auto", space) or retrieval.min_present:
         raise UsageError(f"these features are in the space {space}, without presence", hint="--space auto")
     return MomentSearch(queries, retrieval, video_input.extraction, "similarity", space, encode_text)

@@ -17,8 +17,8 @@ from vidsum.features.settings import Extraction
 from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood, name_embeddings
 from vidsum.grounding.presence import OFFSET, SLOPE, build_cohort
 from vidsum.grounding.settings import Watching
-from vidsum.grounding.spaces import embed_queries, extractions_for
-from vidsum.grounding.vse import EXTRACTOR, embed_picture, load_map
+from vidsum.grounding.spaces import describe_space, embed_queries
+from vidsum.grounding.vse import EXTRACTOR, NAME, load_map
 from vidsum.io.outputs import make_folder
 from vidsum.io.provenance import label_of
 from vidsum.io.urls import is_offline
@@ -100,9 +100,11 @@ def watch(
         raise UsageError("nothing to watch for", hint='--query "a person falls", or --like PICTURE')
     stream = replace(_open_stream(source, settings), video_track=video_track, audio_track=audio_track)
     extraction = Extraction(device=device)
-    rows = [embed_queries("vse", texts, device)] if texts else []
-    evidence = LiveEvidence(np.concatenate([*rows, *map(embed_picture, settings.like)]), device, model)
-    extractor = load_extractor(extractions_for("vse", extraction)[-1])
+    space = describe_space(NAME)
+    rows = [embed_queries(NAME, texts, device)] if texts else []
+    rows += [space.encode_images(settings.like, device)] if settings.like else []
+    evidence = LiveEvidence(np.concatenate(rows), device, model)
+    extractor = load_extractor(space.extractions(extraction)[-1])
     if clips:
         make_folder(clips)
     label = label_of({"vidsum": __version__, "watch": stream.name})
