@@ -49,7 +49,7 @@ SOURCES = [
 FILE = _exactly(
     {
         "name": FILE_NAME,
-        "format": {"enum": ["torch", "torchscript", "numpy_pickle", "safetensors", "plain"]},
+        "format": {"enum": ["torch", "torchscript", "numpy_pickle", "safetensors", "onnx", "plain"]},
         "sha256": _text("[0-9a-f]{8,64}"),
         "sources": {"type": "array", "items": {"oneOf": SOURCES}, "minItems": 1},
         "bytes": {"type": "integer", "minimum": 1},
@@ -57,7 +57,7 @@ FILE = _exactly(
     "bytes",
 )
 IN_SAFETENSORS = {
-    "if": {"properties": {"format": {"const": "plain"}}},
+    "if": {"properties": {"format": {"enum": ["onnx", "plain"]}}},
     "then": {"properties": {"name": {"not": {"pattern": r"\.safetensors$"}}}},
     "else": {"properties": {"name": {"pattern": r"\.safetensors$"}}},
 }

@@ -40,6 +40,10 @@ def test_a_encoder_that_does_not_exist_is_refused() -> None:
 
 # MiniLM
 
+# of six texts, each with those before it, by sentence-transformers/all-MiniLM-L6-v2
+COSINES_IN_FP32 = [-0.1395, 0.0219, -0.082, 0.1116, -0.0748, -0.0367, 0.0125, 0.0795]
+COSINES_IN_FP32 += [0.0924, -0.0178, 0.0962, -0.1004, 0.0164, 0.4554, 0.0246]
+
 
 @pytest.fixture
 def minilm() -> TextEncoder:
@@ -59,6 +63,21 @@ def minilm() -> TextEncoder:
 def test_minilm_puts_like_sentences_closer(minilm: TextEncoder, query: str, like: str, unlike: str) -> None:
     rows = minilm.encode([query, like, unlike])
     assert rows[0] @ rows[1] > rows[0] @ rows[2] + 0.2
+
+
+@pytest.mark.weights
+def test_minilm_in_8_bits_agrees_with_the_published_fp32_weights(minilm: TextEncoder) -> None:
+    texts = [
+        PANCAKE,
+        "two dogs run through the snow",
+        "applause",
+        "a woman does yoga outdoors",
+        "the stock market fell",
+        "someone stretches on a mat in a garden",
+    ]
+    rows = minilm.encode(texts)
+    cosines = (rows @ rows.T)[np.tril_indices(6, -1)]
+    np.testing.assert_allclose(cosines, COSINES_IN_FP32, atol=0.02)
 
 
 @pytest.mark.deep

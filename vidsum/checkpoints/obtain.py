@@ -180,6 +180,9 @@ def convert(source: Path, format: Format, target: Path) -> None:
     from safetensors.numpy import save_file
 
     readers = {"numpy_pickle": read_numpy_pickle, "torch": read_torch, "torchscript": read_torchscript}
+    if format == "onnx":
+        narrow_tables(source, target)
+        return
     if format not in readers:
         shutil.copyfile(source, target)
         return
@@ -190,6 +193,34 @@ def convert(source: Path, format: Format, target: Path) -> None:
         fault = WeightsError(f"{target.name}: cannot be written ({error})")
         fault.ends_batch = True
         raise fault from error
+
+
+def narrow_tables(source: Path, target: Path) -> None:
+    """Copy an ONNX graph; rows of 8-bit embedding tables are looked up first, and then scaled.
+
+    As published, Gather(Cast(table) * scale, tokens) makes a whole table of fp32 for a text of a few words.
+    """
+    import onnx
+
+    model = onnx.load(source)
+    by_output = {node.output[0]: node for node in model.graph.node}
+    nodes, replaced = [], set[str]()
+    for node in model.graph.node:
+        product = by_output.get(node.input[0]) if node.op_type == "Gather" else None
+        table = by_output.get(product.input[0]) if product and product.op_type == "Mul" else None
+        if product is None or table is None or table.op_type != "Cast":
+            nodes.append(node)
+            continue
+        tokens, rows = node.input[1], node.output[0]
+        make = onnx.helper.make_node
+        nodes.append(make("Gather", [table.input[0], tokens], [f"{rows}.codes"]))
+        nodes.append(make("Gather", [product.input[1], tokens], [f"{rows}.scales"]))
+        nodes.append(make("Cast", [f"{rows}.codes"], [f"{rows}.floats"], to=onnx.TensorProto.FLOAT))
+        nodes.append(make("Mul", [f"{rows}.floats", f"{rows}.scales"], [rows]))
+        replaced |= {product.output[0], table.output[0]}
+    del model.graph.node[:]
+    model.graph.node.extend(node for node in nodes if node.output[0] not in replaced)
+    onnx.save(model, target)
 
 
 def add_user_weights(path: Path, name: str, network: str, check: Callable[[Path], None]) -> EntryStatus:

@@ -21,8 +21,8 @@ from vidsum.io.cache import home
 from vidsum.io.provenance import hash_file
 from vidsum.io.text import parse_yaml, read_json
 
-Format = Literal["torch", "torchscript", "numpy_pickle", "safetensors", "plain"]
-"""Kind of the published file. The first three are stored as safetensors, the last two as they are."""
+Format = Literal["torch", "torchscript", "numpy_pickle", "safetensors", "onnx", "plain"]
+"""Kind of the published file. The first three are stored as safetensors, `onnx` with narrow tables."""
 
 Archive = Literal["wheel", "sdist"]
 

@@ -1,9 +1,10 @@
 """Run an extractor's network in onnxruntime: from its own graph, or from PyTorch's cached export."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from vidsum.io.packages import install_extra_command, load_onnxruntime
 from vidsum.io.provenance import hash_file
 from vidsum.types import FloatArray, Picture
 from vidsum.version import __version__
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
 
 Provider = tuple[str, dict[str, int]]  # onnxruntime's name of what runs the network, and its options
 
@@ -97,18 +101,27 @@ def build_onnx_extractor(
 def _session(
     model: bytes | Path, provider: Provider, output: str = "features"
 ) -> Callable[[Picture], FloatArray]:
-    onnxruntime = load_onnxruntime()
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = n_threads()
-    # threads that wait in a loop take their time from the decoder's
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    session = onnxruntime.InferenceSession(model, options, providers=[provider])
+    session = open_session(model, provider)
 
     def run(clips: Picture) -> FloatArray:
         features: FloatArray = session.run([output], {"clips": clips})[0]
         return features
 
     return run
+
+
+def open_session(
+    model: bytes | Path, provider: Provider = (_CPU, {}), without: Sequence[str] = ()
+) -> "InferenceSession":
+    """Return a graph ready to run, prepared `without` some of onnxruntime's optimizers."""
+    onnxruntime = load_onnxruntime()
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = n_threads()
+    # threads that wait in a loop take their time from the decoder's
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return onnxruntime.InferenceSession(
+        model, options, providers=[provider], disabled_optimizers=list(without)
+    )
 
 
 def _device_of(provider: Provider) -> str:
