@@ -11,7 +11,11 @@ import pytest
 import yaml
 
 from tests.checkpoints.server import Server, running_server
-from vidsum.checkpoints import package_index, registry
+from vidsum.checkpoints import (
+    obtain,  # noqa: F401  it takes names of the registry when it is imported, which must be the real ones
+    package_index,
+    registry,
+)
 
 UseRegistry = Callable[[dict[str, Any]], dict[str, registry.RegistryEntry]]
 

@@ -10,16 +10,19 @@ from jsonschema import Draft202012Validator
 
 from vidsum.checkpoints import registry
 
+OUTSIDE = registry.UrlSource | registry.HubSource  # not on the package index
+
 
 def test_registry_models_and_sources() -> None:
     extractors = {"mobilenet_v2", "i3d", "googlenet", "c3d", "clip", "transnetv2"}
     assert extractors <= registry.builtin_entries().keys()
     for entry in registry.builtin_entries().values():
         for file in entry.files:
-            only_urls = all(isinstance(source, registry.UrlSource) for source in file.sources)
-            assert only_urls or (file.is_hash_whole and file.bytes), (entry.name, file.name)
+            is_outside = all(isinstance(source, OUTSIDE) for source in file.sources)
+            assert is_outside or (file.is_hash_whole and file.bytes), (entry.name, file.name)
+            assert file.sha256 or entry.is_on_hub
         sources = [source for file in entry.files for source in file.sources]
-        assert entry.instead or not all(isinstance(source, registry.UrlSource) for source in sources)
+        assert entry.instead or not all(isinstance(source, OUTSIDE) for source in sources)
 
 
 def _exactly(properties: dict[str, Any], *optional: str) -> dict[str, Any]:
@@ -42,6 +45,7 @@ PACKAGE = _exactly(
 )
 SOURCES = [
     _exactly({"url": _text(r"https?://\S+")}),
+    _exactly({"hub": _text(r"[\w.-]+/[\w.-]+"), "revision": _text("main|[0-9a-f]{40}"), "file": FILE_NAME}),
     PACKAGE,
     _exactly({"parts": {"type": "array", "items": PACKAGE, "minItems": 1}}),
     _exactly({"shipped": FILE_NAME}),
@@ -50,7 +54,7 @@ FILE = _exactly(
     {
         "name": FILE_NAME,
         "format": {"enum": ["torch", "torchscript", "numpy_pickle", "safetensors", "onnx", "plain"]},
-        "sha256": _text("[0-9a-f]{8,64}"),
+        "sha256": _text("[0-9a-f]{8,64}|"),
         "sources": {"type": "array", "items": {"oneOf": SOURCES}, "minItems": 1},
         "bytes": {"type": "integer", "minimum": 1},
     },
@@ -67,8 +71,10 @@ MODEL = _exactly(
         "licence": {"type": "string"},
         "files": {"type": "array", "items": {"allOf": [FILE, IN_SAFETENSORS]}, "minItems": 1},
         "instead": {"type": "string"},
+        "terms": {"type": "string"},
     },
     "instead",
+    "terms",
 )
 RULES = _exactly(
     {"models": {"type": "object", "propertyNames": _text("[a-z][a-z0-9_-]*"), "additionalProperties": MODEL}}

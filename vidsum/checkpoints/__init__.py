@@ -5,7 +5,7 @@ changed since they were checked (docs/weights.md).
 """
 
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,11 +92,16 @@ def fetch(name: str, progress: Progress | None = None) -> Path:
     return path_of_entry(entry)
 
 
-def add(file: str | os.PathLike[str], name: str, networks: Collection[str] = ()) -> EntryStatus:
-    """Copy a file of `name`, by its SHA-256, into the cache; `networks` take other weights too."""
+def add(
+    file: str | os.PathLike[str],
+    name: str,
+    networks: Collection[str] = (),
+    check: Callable[[Path], None] | None = None,
+) -> EntryStatus:
+    """Copy a file of `name` into the cache by its SHA-256; see `vidsum.checkpoints.obtain.add_file`."""
     from vidsum.checkpoints.obtain import add_file
 
-    return add_file(registry.get(name), Path(file), networks)
+    return add_file(registry.get(name), Path(file), networks, check)
 
 
 def verify(name: str) -> EntryStatus:

