@@ -121,7 +121,7 @@ def _save_chaptered(result: "Cutting", target: Path, video: Path | None, *, over
 
     Raises OutputError: another file is there, and is not to be replaced.
     """
-    from vidsum.pipelines.export import read_label
+    from vidsum.pipelines.replacing import read_label
     from vidsum.pipelines.timelines import chapters_label, write_chaptered
 
     source = Path(video or (result.video.path if result.video else ""))

@@ -110,7 +110,7 @@ def _own_file(path: str) -> CommandResult:
         with Archive(path, create=False) as archive:
             kind, secrets = "archive", find_secrets(archive)
     else:
-        from vidsum.pipelines.export import read_result_record
+        from vidsum.pipelines.replacing import read_result_record
 
         document = read_result_record(Path(path))
         kind = str(document.get("schema"))

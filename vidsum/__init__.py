@@ -100,6 +100,16 @@ _NAMES = {
 _HOMES = {name: f"vidsum.{module}" for module, names in _NAMES.items() for name in names.split()}
 _RENAMED = {"each": "iter_results", "write_spoken": "write_audio_description"}
 """Old names that still work in this release."""
+_COMMANDS = {
+    "highlights": "find_highlights",
+    "info": "probe",
+    "report": "write_report",
+    "search": "Archive",
+    "export": "write_timeline",
+    "moments": "ground",
+    "shots": "find_shots",
+}
+"""Functions with another name than their command or result."""
 __all__ = ["__version__", *_HOMES]
 
 
@@ -108,7 +118,9 @@ def __getattr__(name: str) -> Any:
         warnings.warn(f"vidsum.{name} is now vidsum.{_RENAMED[name]}", DeprecationWarning, stacklevel=2)
         return __getattr__(_RENAMED[name])
     if name not in _HOMES:
-        raise AttributeError(f"module 'vidsum' has no attribute {name!r}")
+        function = _COMMANDS.get(name)
+        hint = f"; use vidsum.{function}" if function else ""
+        raise AttributeError(f"module 'vidsum' has no attribute {name!r}{hint}")
     value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

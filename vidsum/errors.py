@@ -48,6 +48,10 @@ class VidsumError(Exception):
         super().__init__(self.message)
         self.hint = hint and redact(hint)
 
+    def __str__(self) -> str:
+        """Return the message, and the hint in parentheses."""
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
 
 def is_full(error: OSError) -> bool:
     """Return whether a disk or a quota is used up: what is written next fails too."""

@@ -121,7 +121,7 @@ def read_config(path: Path) -> None:
 
 
 def read_record(path: Path) -> None:
-    from vidsum.pipelines.export import read_result_record
+    from vidsum.pipelines.replacing import read_result_record
     from vidsum.results.result import to_text
 
     document = read_result_record(path)

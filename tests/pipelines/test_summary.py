@@ -14,8 +14,8 @@ from vidsum.features import describe
 from vidsum.features.extractor import Extractor
 from vidsum.features.settings import Extraction
 from vidsum.pipelines import decoding as jobs
-from vidsum.pipelines.export import read_result_record
 from vidsum.pipelines.plan import extract
+from vidsum.pipelines.replacing import read_result_record
 from vidsum.pipelines.summary import open_for_shots, plan_shots, plan_summary, summarize
 from vidsum.results import result as documents
 from vidsum.results.feature_files import write_features

@@ -174,7 +174,7 @@ class _Handler(BaseHTTPRequestHandler):
         except Exception as error:
             status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
             is_known = isinstance(error, VidsumError | _ForeignError)
-            message = str(error) if is_known else f"internal fault: {error!r}"
+            message = getattr(error, "message", str(error)) if is_known else f"internal fault: {error!r}"
             self.close_connection |= status == 403
             if isinstance(error, ForeignFileError):
                 self.server.warn_once(message)

@@ -12,6 +12,7 @@ import numpy as np
 
 from vidsum.errors import InputError, OutputError, UsageError, quote, require_type
 from vidsum.io.provenance import label_of
+from vidsum.pipelines.replacing import require_replaceable
 from vidsum.pipelines.timelines import reopen_video
 from vidsum.results.descriptions import Description, Descriptions
 from vidsum.speech.gaps import MARGIN_S, shorten
@@ -30,6 +31,7 @@ def write_audio_description(
     path: str | os.PathLike[str],
     speaker: str | Speaker = "espeak-ng",
     *,
+    overwrite: bool = False,
     progress: Progress | None = None,
 ) -> Descriptions:
     """Write a copy of the film with descriptions as its second sound track (MP4).
@@ -41,6 +43,7 @@ def write_audio_description(
         descriptions: of `vidsum.describe(path, in_gaps=True)`.
         path: the MP4.
         speaker: `espeak-ng`, `flite`, or a command with the places {text} and {output}.
+        overwrite: replace a file that vidsum did not write too.
         progress: called while it runs.
 
     Returns the descriptions as they are spoken: each ends with its sound, the long ones shortened unless
@@ -50,6 +53,7 @@ def write_audio_description(
     speaks no text at all, or the file cannot be written.
     """
     require_type(descriptions, Descriptions)
+    require_replaceable(path, overwrite=overwrite)
     if descriptions.gaps is None or descriptions.video is None:
         raise UsageError("only descriptions for pauses can be spoken", hint="--in-gaps, or in_gaps=True")
     if isinstance(speaker, str):

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from vidsum.errors import OutputError, require_type
 from vidsum.io.outputs import atomic_write, check_target, make_folder
+from vidsum.pipelines.replacing import require_replaceable
 from vidsum.pipelines.report import PageResult, is_playable, report_text, report_videos
 from vidsum.results.media import url_of
 from vidsum.results.page import render
@@ -29,7 +30,12 @@ File = Path | VideoInfo | str  # a copy, a video as an MP4 that browsers play, o
 
 
 def write_report(
-    results: PageResult | Sequence[PageResult], path: PathLike, *, title: str = "", embed: bool = False
+    results: PageResult | Sequence[PageResult],
+    path: PathLike,
+    *,
+    title: str = "",
+    embed: bool = False,
+    overwrite: bool = False,
 ) -> tuple[str, ...]:
     """Write one or more results as a page, which names videos by relative paths; see docs/report.md.
 
@@ -38,6 +44,7 @@ def write_report(
         path: of the page, ending in `.html`; else see `write_bundle`.
         title: of the page; the name of the video, or the number of videos, if not given.
         embed: put small videos into the page.
+        overwrite: replace a page with another content.
 
     Returns warnings of missing videos. Raises UsageError: there is no result, one is of another class, or the
     videos are too long to embed. OutputError: the file cannot be written.
@@ -49,6 +56,7 @@ def write_report(
     if Path(path).suffix.lower() != ".html":
         return write_bundle(named, Path(path), title)[1]
     text, warnings = report_text(named, Path(path), title, embed=embed)
+    require_replaceable(path, overwrite=overwrite, text=text)
     with atomic_write(path) as part:
         part.write_text(text, encoding="utf-8")
     return warnings

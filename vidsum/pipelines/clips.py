@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import re
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,10 +21,12 @@ from vidsum.io.provenance import label_of
 from vidsum.options import from_keywords
 from vidsum.pipelines.export import style_for
 from vidsum.pipelines.keywords import MomentClipOptions
+from vidsum.pipelines.replacing import require_replaceable
 from vidsum.pipelines.summary import open_for_shots
 from vidsum.pipelines.timelines import result_video
 from vidsum.results.moments import Grounding, Highlights, QueryMoments
 from vidsum.results.shots import Shots
+from vidsum.results.summary import Summary
 from vidsum.shots.settings import ShotSettings
 from vidsum.times import format_timestamp
 from vidsum.types import FloatArray, Interval, Progress, clip_interval
@@ -35,46 +38,70 @@ from vidsum.video.settings import Clips
 PathLike = str | os.PathLike[str]
 
 
+ClipSource = Grounding | Highlights | Shots | Summary
+"""Results with intervals that can be saved as clips."""
+
+
 def write_clips(
-    result: Grounding | Highlights | Shots,
+    result: ClipSource,
     folder: PathLike,
     stem: str | None = None,
     *,
+    overwrite: bool = False,
     extraction: Extraction = Extraction(),
     progress: Progress | None = None,
     **options: Unpack[MomentClipOptions],
-) -> tuple[str, ...]:
-    """Write each moment or shot as an MP4, and return warnings.
+) -> tuple[Path, ...]:
+    """Write each moment, shot or segment as an MP4, and return the paths, in the order of the result.
 
     Names are `{query}_{stem}_{time}.mp4`, for example `a-dog_film_0m21s.mp4`, of highlights
-    `highlight_{stem}_{time}.mp4`, of shots `{stem}-Scene-{number}.mp4`, as PySceneDetect has them.
+    `highlight_{stem}_{time}.mp4`, of a summary `segment_{stem}_{time}.mp4`, of shots
+    `{stem}-Scene-{number}.mp4`, as PySceneDetect has them. Warnings are Python warnings.
 
     Args:
         result: of a video.
-        folder: made if it is not there. Files in it are replaced.
+        folder: made if it is not there.
         stem: the video in the names; its own name if not given.
+        overwrite: replace files that vidsum did not write too.
         extraction: device and cache for what changes pictures and sound.
         progress: called while it runs.
         **options: fields of `vidsum.video.settings.Clips`, such as `pad_s=1` or `vertical=True`.
 
     Raises UsageError: the moments are of features made elsewhere, or a length is negative or not a number.
-    InputError: the video is not there any more. OutputError: a file cannot be written.
+    InputError: the video is not there any more. OutputError: a file is in the way, or cannot be written.
     """
+    require_type(result, ClipSource)
+    settings, video = from_keywords(write_clips, Clips, options), result_video(result)
+    place = stem or stems_of(video.path)[0]
+    paths = [path for path, _ in clip_paths(result, folder, place)]
+    for path in paths:
+        require_replaceable(path, overwrite=overwrite)
+    for message in save_clips(result, Path(folder), place, settings, extraction, progress):
+        warnings.warn(message, stacklevel=2)
+    return tuple(paths)
+
+
+def save_clips(
+    result: ClipSource,
+    folder: Path,
+    stem: str,
+    settings: Clips,
+    extraction: Extraction = Extraction(),
+    progress: Progress | None = None,
+) -> tuple[str, ...]:
+    """Write clips whatever is in the way, and return warnings. See `write_clips`."""
     from vidsum.video.write import write_segments
 
-    require_type(result, Grounding, Highlights, Shots)
-    settings = from_keywords(write_clips, Clips, options)
     video, comment = result_video(result), label_of(result.provenance, settings.tag)
-    place = Path(folder)
-    make_folder(place)
-    look, warnings = style_for(video, settings.shorts, extraction, progress)
-    for path, span in clip_paths(result, place, stem or stems_of(video.path)[0]):
+    make_folder(folder)
+    look, messages = style_for(video, settings.shorts, extraction, progress)
+    for path, span in clip_paths(result, folder, stem):
         segment = [_extend(span, settings, video.duration_s)]
         written = write_segments(
             video, segment, path, comment=comment, style=look(segment), progress=progress
         )
-        warnings += written.warnings
-    return tuple(dict.fromkeys(warnings))
+        messages += written.warnings
+    return tuple(dict.fromkeys(messages))
 
 
 def _extend(span: Interval, settings: Clips, duration_s: float) -> Interval:
@@ -91,28 +118,28 @@ _MAX_LETTERS = 40
 _NAME_BYTES = 230  # longest part of a name for query and video: file systems take 255 bytes
 
 
-def clip_paths(
-    result: Grounding | Highlights | Shots, folder: PathLike, stem: str
-) -> list[tuple[Path, Interval]]:
-    """Return where the MP4 of each moment or shot goes, and its [start_s, end_s). See `write_clips`."""
+def clip_paths(result: ClipSource, folder: PathLike, stem: str) -> list[tuple[Path, Interval]]:
+    """Return the path of the MP4 of each moment, shot or segment, and its [start_s, end_s)."""
     if isinstance(result, Shots):
         digits = max(3, len(str(len(result))))
         scenes = enumerate(result.intervals, 1)
         return [(Path(folder) / f"{stem}-Scene-{number:0{digits}}.mp4", span) for number, span in scenes]
-    if isinstance(result, Highlights):
-        moments = [("highlight", moment) for moment in result.moments]
+    if isinstance(result, Summary):
+        spans = [("segment", segment) for segment in result.segments]
+    elif isinstance(result, Highlights):
+        spans = [("highlight", moment.interval) for moment in result.moments]
     else:
         gets = [query for query in result.queries if query.moments and _is_exported(query)]
-        moments = [(_slug(query.query), moment) for query in gets for moment in query.moments]
+        spans = [(_slug(query.query), moment.interval) for query in gets for moment in query.moments]
     counts, paths = Counter[str](), []
-    for words, moment in moments:
-        minutes, seconds = divmod(int(moment.start_s), 60)
+    for words, span in spans:
+        minutes, seconds = divmod(int(span[0]), 60)
         clock = f"{minutes // 60}h{minutes % 60:02}m" if minutes >= 60 else f"{minutes}m"
         place = shortened(stem, _NAME_BYTES - len(words.encode()))
         name = f"{words}_{place}_{clock}{seconds:02}s"
         counts[name] += 1
         number = f"-{counts[name]}" if counts[name] > 1 else ""
-        paths.append((Path(folder) / f"{name}{number}.mp4", (moment.start_s, moment.end_s)))
+        paths.append((Path(folder) / f"{name}{number}.mp4", span))
     return paths
 
 

@@ -14,15 +14,15 @@ from typing import Any, Unpack
 from vidsum.errors import InputError, UsageError, require_type
 from vidsum.features.settings import Extraction
 from vidsum.io.outputs import as_utf8
-from vidsum.io.provenance import encoding_tag_in, label_in, label_of
+from vidsum.io.provenance import encoding_tag_in, label_of
 from vidsum.options import from_keywords
 from vidsum.pipelines.keywords import ClipOptions
+from vidsum.pipelines.replacing import read_label, require_replaceable
 from vidsum.pipelines.timelines import result_video
 from vidsum.results.clock import to_player_time
 from vidsum.results.cuts import Cut, Cutting, cuts_of, groups_of
 from vidsum.results.descriptions import Descriptions
-from vidsum.results.feature_files import is_feature_file, read_features
-from vidsum.results.load import load_text_for, read_record
+from vidsum.results.load import load_text_for
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
@@ -30,7 +30,6 @@ from vidsum.times import format_time
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.encoders import encode_preview
 from vidsum.video.frames import Exact
-from vidsum.video.open import open_video
 from vidsum.video.probe import start_offset_s
 from vidsum.video.read import read_frames_at
 from vidsum.video.settings import Encoding, PreviewFormat, Shorts
@@ -44,6 +43,7 @@ def write_video(
     path: PathLike,
     *,
     copy: bool = False,
+    overwrite: bool = False,
     encoding: Encoding = Encoding(),
     chapters: bool = False,
     extraction: Extraction = Extraction(),
@@ -59,6 +59,7 @@ def write_video(
         summary: of a video, not of features alone.
         path: the MP4 file.
         copy: do not re-encode; segments then begin and end at key frames, and grow.
+        overwrite: replace a file that vidsum did not write too.
         encoding: codec, encoder, quality and speed; its codec `copy` is the same as `copy`.
         chapters: one for each segment of the MP4, named by its time in the video.
         extraction: device and cache for what changes pictures and sound.
@@ -67,7 +68,7 @@ def write_video(
 
     Raises UsageError: the file is not named as an MP4, the summary is of features alone, the codec cannot be
     copied into MP4, a copy is to be changed, or the encoder does not know the quality or preset. InputError:
-    the video is not there any more. OutputError: the file cannot be written.
+    the video is not there any more. OutputError: a file is in the way, or cannot be written.
     """
     require_type(summary, Summary)
     from vidsum.video.copy import copy_segments, has_default_streams
@@ -75,6 +76,7 @@ def write_video(
 
     if Path(path).suffix.lower() not in (".mp4", ".m4v", ".mov"):
         raise UsageError(f"{os.fspath(path)}: must end in .mp4, .m4v or .mov")
+    require_replaceable(path, overwrite=overwrite)
     encoding = Encoding(codec="copy") if copy else encoding
     shorts = from_keywords(write_video, Shorts, options)
     shorts.require_encoder(encoding)
@@ -117,42 +119,16 @@ def read_encoding_tag(path: PathLike, provenance: Mapping[str, Any]) -> str | No
     return encoding_tag_in(read_label(path), provenance)
 
 
-def read_label(path: PathLike) -> str | None:
-    """Return the label of an MP4, PNG or SVG, which may be any text; None without one."""
-    if Path(path).suffix in (".png", ".svg"):
-        return label_in(Path(path))
-    try:
-        with open_video(path) as container:
-            return {name.lower(): text for name, text in container.metadata.items()}.get("comment")
-    except InputError:
-        return None
-
-
-def read_result_record(path: Path) -> dict[str, Any]:
-    """Read the record in a result file, with its provenance.
-
-    Raises InputError, which does not name the file: it is missing, not vidsum's, or was changed since.
-    """
-    if not is_feature_file(path.name):
-        return read_record(path)
-    try:
-        document = read_features(path).to_dict(with_arrays=False)
-    except (InputError, UsageError):
-        document = {}
-    if not document.get("provenance"):
-        raise InputError("is not known to be made by vidsum")
-    return document
-
-
-def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None:
+def write_storyboard(summary: Summary, path: PathLike, folder: PathLike, *, overwrite: bool = False) -> None:
     """Draw a summary's key frames, one a segment, on one PNG, and write each as JPEG into a folder.
 
     Descriptions of the video next to the PNG (`vidsum describe`) appear under the pictures.
 
     Raises UsageError: the summary is of features made elsewhere. InputError: the video is not there any more.
-    OutputError: a file cannot be written.
+    OutputError: a file is in the way (`overwrite` replaces it), or cannot be written.
     """
     require_type(summary, Summary)
+    require_replaceable(path, overwrite=overwrite)
     from vidsum.summary.storyboard import key_frame_times, save_key_frames, save_picture, storyboard
 
     times = key_frame_times(summary)
@@ -189,9 +165,15 @@ def write_sheet(result: Grounding | Highlights | Shots, path: PathLike) -> None:
     save_picture(sheet, path, label_of(result.provenance))
 
 
-def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tuple[str, ...]:
-    """Plot a result as PNG or SVG by the suffix, and return warnings. Raises OutputError: cannot write."""
+def write_plot(
+    result: Summary | Grounding | Highlights, path: PathLike, *, overwrite: bool = False
+) -> tuple[str, ...]:
+    """Plot a result as PNG or SVG by the suffix, and return warnings.
+
+    Raises OutputError: a file is in the way (`overwrite` replaces it), or cannot be written.
+    """
     require_type(result, Summary, Grounding, Highlights)
+    require_replaceable(path, overwrite=overwrite)
     result = to_player_time(result)
     if isinstance(result, Grounding):
         from vidsum.grounding.plot import moments_plot

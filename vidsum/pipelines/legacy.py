@@ -64,9 +64,9 @@ def has_label(path: Path) -> bool:
 
 def read_label(path: Path) -> str | None:
     """Return the label of a picture or video; None if it has none."""
-    from vidsum.pipelines import export
+    from vidsum.pipelines import replacing
 
-    return export.read_label(path) if path.suffix in _LABELLED else None
+    return replacing.read_label(path) if path.suffix in _LABELLED else None
 
 
 def read_mark(record: Path) -> tuple[str, str] | None:

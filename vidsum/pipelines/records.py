@@ -44,7 +44,7 @@ class Earlier:
     @classmethod
     def read(cls, files: Files) -> "Earlier":
         """Read the record of a result and that of its folder."""
-        from vidsum.pipelines.export import read_result_record
+        from vidsum.pipelines.replacing import read_result_record
 
         record, document, fault = files.record, None, "was not written by vidsum, or edited since"
         for path in files.all:

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval
-from vidsum.options import as_record, leaves
+from vidsum.options import as_record
 from vidsum.pipelines import legacy, staging
 from vidsum.pipelines.records import Earlier, add_to_folder, forget_in_folder, hash_of, lock, name_in
 from vidsum.pipelines.tasks import Files
 from vidsum.shots.settings import ShotSettings
 from vidsum.summary.settings import Selection
-from vidsum.video.settings import Clips
 
 if TYPE_CHECKING:
     from vidsum.results.moments import Grounding, Highlights
@@ -232,13 +231,13 @@ def write_moments(
 ) -> Iterator[str]:
     """Write the clips, plots and sheet of moments, highlights or shots; yield warnings."""
     from vidsum.pipelines import export
-    from vidsum.pipelines.clips import write_clips
+    from vidsum.pipelines.clips import save_clips
     from vidsum.results.shots import Shots
 
     if files.clip_folder:
-        settings: Any = {leaf.name: leaf.default for leaf in leaves(Clips, files.clip_settings)}
-        settings |= {"extraction": extraction, "progress": progress}
-        yield from write_clips(result, files.clip_folder, files.clip_stem, **settings)
+        yield from save_clips(
+            result, files.clip_folder, files.clip_stem, files.clip_settings, extraction, progress
+        )
     if "plot" in files.named and not isinstance(result, Shots):
         yield from export.write_plot(result, files.named["plot"])
     if "sheet" in files.named:

@@ -10,6 +10,7 @@ from vidsum.errors import InputError, UsageError, require_type
 from vidsum.features.settings import Extraction
 from vidsum.io.outputs import atomic_write
 from vidsum.io.provenance import label_of
+from vidsum.pipelines.replacing import require_replaceable
 from vidsum.pipelines.sources import probe_video
 from vidsum.results.clock import to_player_time
 from vidsum.results.cuts import Cut, Cutting, cuts_of, length_of
@@ -25,19 +26,23 @@ from vidsum.video.probe import start_offset_s
 PathLike = str | os.PathLike[str]
 
 
-def write_timeline(result: Cutting, path: PathLike, *, media: MediaPaths = "absolute") -> tuple[str, ...]:
+def write_timeline(
+    result: Cutting, path: PathLike, *, media: MediaPaths = "absolute", overwrite: bool = False
+) -> tuple[str, ...]:
     """Write what a result cuts from its video for an editor, or as a list, by the suffix; see docs/export.md.
 
     Args:
         result: of a video; lists can be written of features too.
         path: ends as a format does, see docs/export.md.
         media: how the file names the video.
+        overwrite: replace a file with another content.
 
     Returns warnings. Raises UsageError: the suffix is none of these, or see `timeline_text`. InputError: the
     video is not there any more. OutputError: the file cannot be written.
     """
     require_type(result, Cutting)
     text, warnings = timeline_text(result, format_of(path), Path(path), media)
+    require_replaceable(path, overwrite=overwrite, text=text)
     with atomic_write(path) as part:
         part.write_text(text, encoding="utf-8", newline="")
     return warnings

@@ -18,7 +18,7 @@ from vidsum.results.cuts import Cutting
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.feature_files import is_feature_file, read_features
 from vidsum.results.moments import Grounding, Highlights
-from vidsum.results.result import Result, to_text
+from vidsum.results.result import Result, to_text, unsealed
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
@@ -103,8 +103,8 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise unknown from None
     if kind_of(document) is None:
         raise unknown
-    rest = {name: value for name, value in document.items() if name not in ("digest", "outputs")}
-    is_whole = isinstance(document.get("provenance"), dict) and document.get("digest") == digest_of(rest)
+    digest = digest_of(unsealed(document))
+    is_whole = isinstance(document.get("provenance"), dict) and document.get("digest") == digest
     if not is_whole or find_fault(document) is not None:
         raise InputError("was edited after vidsum wrote it, or written by another version")
     return document

@@ -8,17 +8,19 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from vidsum.errors import UsageError
 from vidsum.results.result import (
     ContentEquality,
     Result,
     common_fields,
+    count_text,
     interval_data,
     round_number,
     round_numbers,
     round_optional,
     video_prefix,
 )
-from vidsum.types import FloatArray, TimeArray
+from vidsum.types import FloatArray, Interval, TimeArray
 
 
 @dataclass(frozen=True)
@@ -32,11 +34,16 @@ class Moment:
     evidence: Literal["seen", "said"] = "seen"
     """Whether the pictures or the speech match."""
 
+    @property
+    def interval(self) -> Interval:
+        """Start and end in seconds."""
+        return self.start_s, self.end_s
+
     def to_dict(self) -> dict[str, Any]:
         return {**interval_data((self.start_s, self.end_s)), "score": round_number(self.score)}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class QueryMoments(ContentEquality):
     """The results of one query."""
 
@@ -51,6 +58,10 @@ class QueryMoments(ContentEquality):
     """[T] how well what is said during each clip fits the query, in [0, 1]; None where it was not used."""
     spoken: Mapping[str, Any] | None = None
     """The transcript of a spoken query: the fields of `vidsum.results.transcript.SpokenQuery`."""
+
+    def __repr__(self) -> str:
+        present = "" if self.present is None else f", present={self.present:.2f}"
+        return f"QueryMoments({self.query!r}, {count_text(len(self.moments), 'moment')}{present})"
 
     def to_dict(self, *, with_saliency: bool) -> dict[str, Any]:
         moments = [moment.to_dict() for moment in self.moments]
@@ -104,9 +115,17 @@ class Grounding(Result):
     evidence: str = "seen"
     """`seen`, `said` or `both`: where the queries were searched."""
 
+    @property
+    def moments(self) -> tuple[Moment, ...]:
+        """Moments of the only query. Raises UsageError: there are several queries."""
+        if len(self.queries) != 1:
+            hint = "use .queries[0].moments, .queries[1].moments, ..."
+            raise UsageError(f"these are the moments of {len(self.queries)} queries", hint=hint)
+        return self.queries[0].moments
+
     def __repr__(self) -> str:
-        n_moments = sum(len(query.moments) for query in self.queries)
-        counts = f"{n_moments} moments of {len(self.queries)} queries"
+        n_moments, n_queries = sum(len(query.moments) for query in self.queries), len(self.queries)
+        counts = f"{count_text(n_moments, 'moment')} of {count_text(n_queries, 'query', 'queries')}"
         return f"Grounding({video_prefix(self.video)}{counts}, by {self.model})"
 
     def to_dict(self, *, with_saliency: bool = True) -> dict[str, Any]:
@@ -162,7 +181,7 @@ class Highlights(Result):
     model_reason: str = ""
 
     def __repr__(self) -> str:
-        summary = f"{len(self.moments)} moments, {self.video_duration_s:g} s"
+        summary = f"{count_text(len(self.moments), 'moment')}, {self.video_duration_s:g} s"
         return f"Highlights({video_prefix(self.video)}{summary}, by {self.model})"
 
     def to_dict(self) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from base64 import b64encode
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -18,6 +17,7 @@ from vidsum.results.chart import NO_CURVE, Chart, Curve, draw_line, make_chart
 from vidsum.results.cuts import Cut, Cutting, best_time, groups_of
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.moments import Grounding, Highlights, QueryMoments
+from vidsum.results.result import count_text
 from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot, Summary
 from vidsum.results.transcript import Transcript, format_segments
@@ -234,7 +234,7 @@ def _joint(result: Cutting, duration_s: float) -> Chart | None:
     if not isinstance(result, Grounding) or len(result.queries) < 2 or not result.timestamps.size:
         return None
     curves = [draw_line(*curve, duration_s) for curve in _curves_of(result)[:_MAX_CURVES]]
-    label = f"Saliency of {_count(curves, 'query', 'queries')} over {format_time(duration_s)}"
+    label = f"Saliency of {count_text(len(curves), 'query', 'queries')} over {format_time(duration_s)}"
     return replace(make_chart(label, duration_s, ()), curves=tuple(curves))
 
 
@@ -269,17 +269,17 @@ _CHOSEN = {
 def _headline(result: Cutting) -> str:
     if isinstance(result, Summary):
         used, whole = format_time(result.duration_s), format_time(result.video_duration_s)
-        return f"Summary: {used} of {whole} in {_count(result.segments, 'segment')}"
+        return f"Summary: {used} of {whole} in {count_text(len(result.segments), 'segment')}"
     if isinstance(result, Grounding):
         moments = [moment for query in result.queries for moment in query.moments]
-        return f"{_count(moments, 'moment')} of {_count(result.queries, 'query', 'queries')}"
+        return (
+            f"{count_text(len(moments), 'moment')} of {count_text(len(result.queries), 'query', 'queries')}"
+        )
     return (
-        _count(result.intervals, "shot") if isinstance(result, Shots) else _count(result.moments, "highlight")
+        count_text(len(result.intervals), "shot")
+        if isinstance(result, Shots)
+        else count_text(len(result.moments), "highlight")
     )
-
-
-def _count(things: Sequence[Any], noun: str, plural: str = "") -> str:
-    return f"{len(things)} {noun if len(things) == 1 else plural or f'{noun}s'}"
 
 
 def _reason(result: Cutting) -> str:

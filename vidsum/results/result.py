@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from vidsum.errors import UsageError, require_type
+from vidsum.errors import OutputError, UsageError, require_type
 from vidsum.io.outputs import as_utf8, atomic_write
 from vidsum.io.packages import pip_install_command
 from vidsum.io.provenance import digest_of
@@ -36,6 +36,19 @@ _DECIMALS = 6  # microseconds, and more than float32 scores resolve
 def seal(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a document with the digest of the rest of it, which `read_record` checks."""
     return {**document, "digest": digest_of(document)}
+
+
+def unsealed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a document that its digest is of."""
+    return {name: value for name, value in document.items() if name not in ("digest", "outputs")}
+
+
+def _is_sealed(path: Path) -> bool:
+    try:
+        document = json.loads(path.read_bytes())
+    except ValueError:
+        return False
+    return isinstance(document, dict) and document.get("digest") == digest_of(unsealed(document))
 
 
 def to_text(document: Mapping[str, Any], *, in_a_line: bool = False) -> str:
@@ -116,12 +129,12 @@ class Result(ContentEquality):
         """Return its parts as rows of a table."""
         raise NotImplementedError
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write as JSON (docs/formats.md). Raises UsageError: another suffix; OutputError: cannot write."""
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write as JSON, see `write_json`. Raises UsageError: the name does not end in .json."""
         if Path(path).suffix.lower() != ".json":
             hint = "vidsum.write_video writes videos, vidsum.write_features features"
             raise UsageError(f"{os.fspath(path)}: must end in .json", hint=hint)
-        write_json(self, path)
+        write_json(self, path, overwrite=overwrite)
 
     def to_pandas(self) -> DataFrame:
         """As a table of shots, moments, segments or features by time. Raises UsageError without pandas."""
@@ -138,9 +151,16 @@ class Result(ContentEquality):
         return f"{heading}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
-def write_json(result: Result, path: str | os.PathLike[str]) -> None:
-    """Write a result as JSON, whatever the file is called. Raises OutputError: it cannot be written."""
+def write_json(result: Result, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Write a result as JSON, whatever the file is called.
+
+    Raises OutputError: it cannot be written, or a file is in the way that vidsum did not write or that was
+    edited (`overwrite` replaces it).
+    """
     require_type(result, Result)
+    if not overwrite and Path(path).is_file() and not _is_sealed(Path(path)):
+        fault = f"{os.fspath(path)}: already exists, and vidsum did not write it, or it was edited"
+        raise OutputError(fault, hint="overwrite=True replaces it")
     write_document(result.to_dict(), path)
 
 
@@ -155,6 +175,11 @@ def load_pandas() -> Any:
 def video_prefix(video: VideoInfo | None) -> str:
     """Return the name of a video's file and a colon, for `repr`."""
     return f"{Path(video.path).name}: " if video else ""
+
+
+def count_text(number: int, noun: str, plural: str = "") -> str:
+    """Return a count with its noun: `1 query`, `2 queries`."""
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def video_data(video: VideoInfo | None) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ import numpy as np
 from vidsum.results.result import (
     Result,
     common_fields,
+    count_text,
     interval_data,
     round_number,
     round_numbers,
@@ -59,7 +60,7 @@ class Summary(Result):
 
     def __repr__(self) -> str:
         lengths = f"{self.duration_s:g} s of {self.video_duration_s:g} s"
-        count = "1 segment" if len(self.segments) == 1 else f"{len(self.segments)} segments"
+        count = count_text(len(self.segments), "segment")
         return f"Summary({video_prefix(self.video)}{count}, {lengths}, by {self.model})"
 
     def to_dict(self) -> dict[str, Any]:

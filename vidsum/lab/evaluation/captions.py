@@ -20,6 +20,7 @@ from vidsum.lab.evaluation.caption_metrics import (
 from vidsum.lab.evaluation.report import Measured, Report, Row, check_rows
 from vidsum.lab.evaluation.settings import CaptionsRequest
 from vidsum.lab.evaluation.vse import embed_sentences
+from vidsum.results.result import count_text
 from vidsum.types import FloatArray, Progress
 
 Items = Mapping[str, Described]
@@ -64,19 +65,15 @@ def evaluate_captions(
         measured[PEOPLE] = measure(request, first_sentences, left, progress)
     n_videos = len({item.video for item in described.values() if item.window})
     n_sentences = sum(len(item.sentences) for item in described.values())
-    of, measured_of = "videos" if n_videos > 1 else "items", _count(len(described), "caption")
+    of, measured_of = "videos" if n_videos > 1 else "items", count_text(len(described), "caption")
     return Report(
         "captions",
         tuple(Row(row, CaptionMeasures(measures)) for row, measures in measured.items()),
         {"n_items": len(described), "n_videos": n_videos, "n_sentences": n_sentences},
         warnings=warnings,
-        title=f"{measured_of} against {_count(n_sentences, 'sentence')} of people, times 100",
+        title=f"{measured_of} against {count_text(n_sentences, 'sentence')} of people, times 100",
         note=f"in brackets 95 % of a bootstrap over {of}; {OTHERS}: captions of other items",
     )
-
-
-def _count(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def _warnings(
