@@ -14,7 +14,7 @@ import pytest
 from docs import console, man, options
 from tests.conftest import real_weights
 from tests.golden.test_options import facts_of
-from vidsum.checkpoints.registry import builtin_entries
+from vidsum.checkpoints.registry import ShippedSource, builtin_entries
 from vidsum.checkpoints.trained import read_trained
 from vidsum.commands.app import COMMANDS
 from vidsum.commands.options import leaves_of
@@ -156,9 +156,13 @@ def test_split_of_shipped_summarizer(name: str) -> None:
 @pytest.mark.parametrize("card", sorted((ROOT / "weights").glob("*.md")), ids=lambda card: card.stem)
 def test_model_card_files(card: Path) -> None:
     lines = card.read_text(encoding="utf-8").splitlines()
-    named = set(re.findall(r"`([\w-]+\.safetensors)`", "\n".join(lines)))
+    named = set(re.findall(r"`([\w-]+\.(?:safetensors|json|onnx))`", "\n".join(lines)))
     files = {
-        file.name: file for entry in builtin_entries().values() for file in entry.files if entry.is_shipped
+        source.shipped: file
+        for entry in builtin_entries().values()
+        for file in entry.files
+        for source in file.sources
+        if isinstance(source, ShippedSource)
     }
     assert named
     assert named <= files.keys()

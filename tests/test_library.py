@@ -3,8 +3,11 @@
 import gc
 import inspect
 import pickle
+import subprocess
+import sys
 import weakref
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -92,7 +95,7 @@ def test_single_text_of_keep_said(made: dict[str, Any]) -> None:
 
 WRONG: dict[str, Callable[[Any], Any]] = {
     "write_video": lambda made: vidsum.write_video(made["shots.json"], "a.mp4"),
-    "write_clips": lambda made: vidsum.write_clips(made["summary.json"], "clips"),
+    "write_clips": lambda made: vidsum.write_clips(made["features"], "clips"),
     "write_storyboard": lambda made: vidsum.write_storyboard(made["shots.json"], "a.png", "b"),
     "write_plot": lambda made: vidsum.write_plot(made["shots.json"], "a.png"),
     "write_timeline": lambda made: vidsum.write_timeline(made["features"], "a.csv"),
@@ -186,8 +189,9 @@ def test_sources_that_are_no_path(source: Any, hint: str) -> None:
 
 
 def test_names_of_clips(made: dict[str, Any], film: Path, tmp_path: Path) -> None:
-    assert vidsum.write_clips(made["moments"], tmp_path / "a" / "b") == ()
-    names = sorted(path.name for path in (tmp_path / "a" / "b").iterdir())
+    paths = vidsum.write_clips(made["moments"], tmp_path / "a" / "b")
+    assert sorted(paths) == sorted((tmp_path / "a" / "b").iterdir())
+    names = [path.name for path in paths]
     assert len(names) == 4
     assert all("_film_0m0" in name for name in names)
     best = made["moments"].queries[0].moments[0]
@@ -196,6 +200,89 @@ def test_names_of_clips(made: dict[str, Any], film: Path, tmp_path: Path) -> Non
     assert clip.duration_s == pytest.approx(best.end_s - best.start_s, abs=0.04)
     vidsum.write_clips(made["highlights"], tmp_path, "own")
     assert list(tmp_path.glob("highlight_own_0m0*.mp4"))
+
+
+def test_clips_of_summary_segments(film: Path, tmp_path: Path) -> None:
+    features = Features.from_array(np.random.default_rng(0).normal(size=(20, 3)), 2.0, video=film)
+    summary = vidsum.summarize(features, "40%")
+    paths = vidsum.write_clips(summary, tmp_path)
+    assert [path.name[:16] for path in paths] == ["segment_film_0m0"] * len(summary.segments)
+    lengths = [vidsum.probe(path).duration_s for path in paths]
+    assert lengths == pytest.approx([end - start for start, end in summary.segments], abs=0.04)
+
+
+def test_moments_of_single_query(made: dict[str, Any]) -> None:
+    several = made["moments"]
+    single = replace(several, queries=several.queries[:1])
+    assert single.moments == several.queries[0].moments
+    assert repr(single).startswith("Grounding(film.mp4: 2 moments of 1 query, by ")
+    with pytest.raises(UsageError, match=r"moments of 2 queries \(use \.queries"):
+        _ = several.moments
+    assert "array" not in repr(several.queries[0])
+
+
+@pytest.mark.parametrize(("name", "function"), [("highlights", "find_highlights"), ("shots", "find_shots")])
+def test_names_of_commands(name: str, function: str) -> None:
+    code = f"import vidsum; vidsum.{name}('film.mp4')"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert f"use vidsum.{function}" in ran.stderr.splitlines()[-1]
+    code = f"import vidsum, vidsum.shots.find; vidsum.{name}('film.mp4')"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert f"use vidsum.{function}" in ran.stderr.splitlines()[-1]
+
+
+WRITES: dict[str, Callable[[Any, Path, bool], Any]] = {
+    "film.mp4": lambda made, path, overwrite: vidsum.write_video(made["summary"], path, overwrite=overwrite),
+    "plot.png": lambda made, path, overwrite: vidsum.write_plot(made["summary"], path, overwrite=overwrite),
+    "plot.svg": lambda made, path, overwrite: vidsum.write_plot(made["summary"], path, overwrite=overwrite),
+    "list.edl": lambda made, path, overwrite: vidsum.write_timeline(
+        made["summary"], path, overwrite=overwrite
+    ),
+    "page.html": lambda made, path, overwrite: vidsum.write_report(
+        made["summary"], path, overwrite=overwrite
+    ),
+    "a.json": lambda made, path, overwrite: made["summary"].save(path, overwrite=overwrite),
+    "a.npz": lambda made, path, overwrite: vidsum.write_features(made["features"], path, overwrite=overwrite),
+    "board.png": lambda made, path, overwrite: vidsum.write_storyboard(
+        made["summary"], path, path.with_name("pictures"), overwrite=overwrite
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_foreign_files_are_refused(name: str, made: dict[str, Any], film: Path, tmp_path: Path) -> None:
+    path, write = tmp_path / name, WRITES[name]
+    results = {**made, "summary": vidsum.summarize(made["features"], "40%")}
+    path.write_bytes(film.read_bytes() if name == "film.mp4" else b"{}")
+    before = path.read_bytes()
+    with pytest.raises(OutputError, match=r"already exists.*overwrite=True"):
+        write(results, path, False)
+    assert path.read_bytes() == before
+    write(results, path, True)
+    after = path.read_bytes()
+    assert after != before
+    write(results, path, False)  # the same again replaces what vidsum wrote
+    assert path.read_bytes() == after
+
+
+def test_foreign_clips_are_refused(made: dict[str, Any], film: Path, tmp_path: Path) -> None:
+    first, second, *_ = vidsum.write_clips(made["moments"], tmp_path)
+    second.write_bytes(film.read_bytes())
+    before = first.read_bytes()
+    with pytest.raises(OutputError, match="overwrite=True"):
+        vidsum.write_clips(made["moments"], tmp_path, pad_s=1)
+    assert first.read_bytes() == before
+    vidsum.write_clips(made["moments"], tmp_path, overwrite=True)
+    assert second.read_bytes() != film.read_bytes()
+
+
+def test_edited_json_is_refused(made: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    made["moments"].save(path)
+    made["highlights"].save(path)  # replaces what vidsum wrote
+    path.write_text(path.read_text().replace("highlights", "hightlights"))
+    with pytest.raises(OutputError, match="edited"):
+        made["highlights"].save(path)
 
 
 def test_unload_frees_networks() -> None:

@@ -157,15 +157,16 @@ def extractions_for(space: str, extraction: Extraction, *, thorough: bool = Fals
 
 
 def embed_video(space: str, features: Sequence[Features], device: str = "auto") -> ClipEmbeddings:
-    """Return a video in a space, from the features of `extractions_for`.
+    """Return a video in a space, from the features of `extractions_for`; another space is the features' own.
 
     Raises UsageError: features lack class scores. WeightsError: the map or text encoder is unavailable.
     """
-    described, pictures, duration_s = describe_space(space), features[-1], features[-1].duration_s
+    described, pictures, duration_s = SPACES.get(space), features[-1], features[-1].duration_s
     times = grid(duration_s, STEP_S)
-    rows = unit_rows(to_grid(described.rows_of(pictures), pictures, times, STEP_S))
+    rows = described.rows_of(pictures) if described else pictures.array
+    rows = unit_rows(to_grid(rows, pictures, times, STEP_S))
     mixtures = []
-    for part in reversed(features) if described.is_mapped else ():
+    for part in reversed(features) if described and described.is_mapped else ():
         if part.logits is None:
             fault = f"the features of {part.extractor} have no class scores"
             raise UsageError(fault, hint="extract them with --logits")

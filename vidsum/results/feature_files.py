@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.errors import InputError, UsageError, require_type
+from vidsum.errors import InputError, OutputError, UsageError, require_type
 from vidsum.io.arrays import convert_errors
 from vidsum.results.feature_arrays import read_npz, write_npz
 from vidsum.results.features import Features
@@ -24,15 +24,23 @@ def is_feature_file(name: str) -> bool:
 
 
 def write_features(
-    features: Features, path: str | os.PathLike[str], *, change_points: FrameArray | None = None
+    features: Features,
+    path: str | os.PathLike[str],
+    *,
+    change_points: FrameArray | None = None,
+    overwrite: bool = False,
 ) -> None:
     """Write one video's features to `.npz`, or to `.h5` under the name of its file's stem.
 
     `change_points`, [S, 2] first and last frame of each shot, go into an h5 file only. Raises UsageError:
-    another suffix; OutputError: cannot write.
+    another suffix. OutputError: it cannot be written, or a file of something else is in the way (`overwrite`
+    replaces it).
     """
     require_type(features, Features)
     target = Path(path)
+    if not overwrite and target.is_file() and is_feature_file(target.name) and not _is_readable(target):
+        fault = f"{target}: already exists, and vidsum did not write it"
+        raise OutputError(fault, hint="overwrite=True replaces it")
     if target.suffix == ".npz":
         write_npz(features, target)
     elif target.suffix in SUFFIXES:
@@ -43,6 +51,14 @@ def write_features(
     else:
         named = target.parent / target.stem
         raise UsageError(f"{target}: not a feature file", hint=f"name it {named}.npz or {named}.h5")
+
+
+def _is_readable(path: Path) -> bool:
+    try:
+        read_features(path)
+    except (InputError, UsageError):
+        return False
+    return True
 
 
 def read_features(path: str | os.PathLike[str], video: str | None = None) -> Features:
