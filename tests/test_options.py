@@ -253,7 +253,7 @@ def test_typed_keywords_page() -> None:
 
 
 def test_without_defaults() -> None:
-    chosen = Selection(seed=3, keep=((1.0, 2.0),), min_segment_s=1)
+    chosen = Selection(seed=3, keep=((1.0, 2.0),), min_segment_s=2)
     assert without_defaults(chosen) == {"seed": 3, "keep": [[1.0, 2.0]]}
     assert without_defaults(chosen, "seed") == {"keep": [[1.0, 2.0]]}
     assert without_defaults(Selection()) == {}

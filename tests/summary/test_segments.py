@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
+from vidsum.summary.looks import ELSEWHERE, Looks
 from vidsum.summary.segments import (
     PARAMS,
+    Bounds,
     Candidate,
     CandidateFinder,
     allowed_cuts,
@@ -78,13 +80,15 @@ def test_allowed_cuts(spans: list[tuple[float, float]]) -> None:
 def test_segment_size_limits(room: int, fps: float, shortest: int, longest: int) -> None:
     shortest, longest = min(shortest, longest, room), min(longest, room)
     shortest = min(shortest, longest)
-    size = segment_size(room, fps, shortest, longest)
+    size = segment_size(room, fps, shortest, longest, 1000)
     assert shortest <= size <= longest
+    assert size <= segment_size(room, fps, shortest, longest, 2)
 
 
 def test_segment_size_examples() -> None:
-    sizes = [round(segment_size(round(25 * s), 25.0, 25, 125) / 25, 2) for s in (1.5, 5.4, 18, 36, 600)]
-    assert sizes == [1.52, 1.36, 2.6, 3.6, 5.0]
+    sizes = [round(segment_size(round(25 * s), 25.0, 50, 125, 9) / 25, 2) for s in (3, 5.4, 18, 36, 600)]
+    assert sizes == [3.0, 2.72, 2.6, 4.0, 5.0]
+    assert segment_size(100, 25.0, 50, 125, 1) == 100
 
 
 def test_candidates_of_a_still_picture() -> None:
@@ -94,19 +98,20 @@ def test_candidates_of_a_still_picture() -> None:
     assert middle is not None
     assert first is not None
     assert (middle.start, middle.end) == (45, 55)  # the middle one of equals
-    pieces = choose_segments(windows, [first], features, np.arange(100), [], 30, 10)
+    bounds = Bounds(30, 10, 100, 100)
+    pieces = choose_segments(windows, [first], Looks(features, np.arange(100)), [], bounds)
     assert sorted((piece.start, piece.end) for piece in pieces) == [(13, 23), (45, 55), (78, 88)]
 
 
 class Case:
     """Shots of a video with random looks and importance, and F written out."""
 
-    def __init__(self, seed: int, lengths: list[int], size: int, flat: bool = False) -> None:
+    def __init__(self, seed: int, lengths: list[int], size: int, flat: bool = False, dim: int = 4) -> None:
         rng = np.random.default_rng(seed)
         self.edges = np.concatenate([[0], np.cumsum(lengths)])
         n = int(self.edges[-1])
-        self.features = Features.from_array(rng.normal(size=(n, 4)), fps=FPS, video_fps=FPS)
-        self.sampled = np.arange(n)
+        self.features = Features.from_array(rng.normal(size=(n, dim)), fps=FPS, video_fps=FPS)
+        self.looks, self.n_frames = Looks(self.features, np.arange(n)), n
         curve = rng.uniform(0.85 if flat else 0.1, 1, n)
         self.windows = CandidateFinder(sums_of(curve), np.arange(n + 1), 3)
         self.size = size
@@ -117,7 +122,18 @@ class Case:
         rows = self.features.array.astype(np.float64)
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         mean = (rows - rows.mean(axis=0))[start:end].mean(axis=0)
-        return mean / (np.linalg.norm(mean) or 1.0)  # it is 0 where a single shot is the whole video
+        length = np.linalg.norm(mean)
+        return mean / length if length > 1e-9 else mean
+
+    def is_new(self, piece: Candidate, shown: list[tuple[int, int]]) -> bool:
+        rows = self.features.array.astype(np.float64)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+
+        def look(start: int, end: int) -> np.ndarray:
+            mean = rows[start:end].mean(axis=0)
+            return mean / np.linalg.norm(mean)
+
+        return all(look(piece.start, piece.end) @ look(*part) < ELSEWHERE for part in shown)
 
     def alike(self, first: Candidate, start: int, end: int) -> float:
         return max(0.0, float(self.look(first.start, first.end) @ self.look(start, end)))
@@ -137,11 +153,12 @@ class Case:
         waiting, taken = list(self.firsts), list[tuple[int, int]]()
         highest = max(self.firsts, key=lambda piece: piece.score)
 
-        def order(piece: Candidate) -> tuple[bool, bool, float]:
+        def order(piece: Candidate) -> tuple[bool, bool, bool, float]:
             before = self.value(taken, kept)
             gain = (self.value([*taken, (piece.start, piece.end)], kept) - before) / piece.size
             is_good = piece.is_first and piece.score >= 0.8 * highest.score
-            return piece.is_first and piece.shot == highest.shot, is_good, gain
+            is_missing = piece.score >= 0.5 * highest.score and self.is_new(piece, taken + kept)
+            return piece.is_first and piece.shot == highest.shot and not taken, is_missing, is_good, gain
 
         while waiting and room >= self.windows.shortest:
             piece = max(waiting, key=order)
@@ -170,7 +187,8 @@ def test_choose_segments_by_the_rules(seed: int, lengths: list[int], size: int, 
     kept = data.draw(st.sampled_from([[], [(0, 2)]]))
     least = data.draw(st.sampled_from([0.0, 0.5]))
     windows = replace(case.windows, min_score=least)
-    pieces = choose_segments(windows, case.firsts, case.features, case.sampled, kept, room, size)
+    bounds = Bounds(room, size, case.n_frames, case.n_frames)
+    pieces = choose_segments(windows, case.firsts, case.looks, kept, bounds)
     assert [(piece.start, piece.end) for piece in pieces] == case.slow(room, least, kept)
     assert sum(piece.size for piece in pieces) <= room
 
@@ -178,9 +196,10 @@ def test_choose_segments_by_the_rules(seed: int, lengths: list[int], size: int, 
 @pytest.mark.parametrize("seed", range(6))
 def test_choose_segments_bound(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    case = Case(seed, rng.integers(3, 8, 9).tolist(), 6, flat=True)
+    case = Case(seed, rng.integers(3, 8, 9).tolist(), 6, flat=True, dim=64)  # no two look alike
     room = int(rng.integers(12, 25))
-    pieces = choose_segments(case.windows, case.firsts, case.features, case.sampled, [], room, 6)
+    bounds = Bounds(room, 6, case.n_frames, case.n_frames)
+    pieces = choose_segments(case.windows, case.firsts, case.looks, [], bounds)
     chosen = [(piece.start, piece.end) for piece in pieces if piece.cell in {p.cell for p in case.firsts}]
     highest = max(case.firsts, key=lambda piece: piece.score)
     others = [piece for piece in case.firsts if piece is not highest]
@@ -202,12 +221,14 @@ def test_choose_segments_prefers_novelty() -> None:
     curve = np.repeat([0.9, 0.85, 0.89, 0.84, 0.83], 10)
     windows = CandidateFinder(sums_of(curve), np.arange(51), 5)
     firsts = [piece for shot in range(5) if (piece := windows.best(shot, (10 * shot, 10 * shot + 10), 10))]
-    shots = [piece.shot for piece in choose_segments(windows, firsts, features, np.arange(50), [], 30, 10)]
+    looks, bounds = Looks(features, np.arange(50)), Bounds(30, 10, 50, 50)
+    shots = [piece.shot for piece in choose_segments(windows, firsts, looks, [], bounds)]
     assert shots == [0, 1, 3]
     # what is kept has been shown
     rest = firsts[1:]
     kept = [(0, 10)]
-    shots = [piece.shot for piece in choose_segments(windows, rest, features, np.arange(50), kept, 20, 10)]
+    bounds = Bounds(20, 10, 50, 50)
+    shots = [piece.shot for piece in choose_segments(windows, rest, looks, kept, bounds)]
     assert shots == [2, 1]  # the highest is in all the same
 
 

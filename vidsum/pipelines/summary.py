@@ -24,6 +24,7 @@ from vidsum.results.transcript import Transcript
 from vidsum.shots.find import find
 from vidsum.shots.settings import ShotMethod, ShotSettings
 from vidsum.summary.guided import guide_importance, guide_texts
+from vidsum.summary.picture_quality import find_fades, quality_at
 from vidsum.summary.score import (
     CustomScorer,
     CustomScores,
@@ -34,8 +35,8 @@ from vidsum.summary.score import (
     resolve_scorer,
     weights_sha256,
 )
-from vidsum.summary.selection import select
-from vidsum.summary.settings import Selection
+from vidsum.summary.selection import LEAST_S, SegmentLimits, select
+from vidsum.summary.settings import DEFAULT_BUDGET, DEFAULT_SHARE, Selection
 from vidsum.times import format_time, parse_budget
 from vidsum.types import Interval, Progress
 
@@ -76,7 +77,8 @@ def summarize(
 
     Args:
         source: a video, a feature file or features.
-        budget: maximum summary length, as a fraction (`15%`, 0.15) or a time (`45s`, `1:30`, 45).
+        budget: maximum summary length, as a fraction (`15%`, 0.15) or a time (`45s`, `1:30`, 45); `auto`:
+            15 %, and at least 5 s.
         model: one of `vidsum.summary.score.MODELS`, a checkpoint's path, a function of `Features` that gives
             scores [T], or such scores; their range does not matter.
         shots: see `find_shots`.
@@ -169,6 +171,8 @@ class _Work:
         report_step(progress, "scoring frames")
         scored = self.score(features, shots, budget_s / features.duration_s)
         report_step(progress, "choosing segments")
+        changes = pictures.changes if pictures else None
+        quality = None if self.scorer else quality_at(changes, features.timestamps)
         chosen = select(
             features,
             shots,
@@ -176,8 +180,9 @@ class _Work:
             budget_s,
             keep=(*selection.keep, *quoted),
             drop=selection.drop,
-            words=words,
-            limits_s=(selection.min_segment_s, selection.max_segment_s),
+            uncut=[*words, *find_fades(changes, shots.edges_s)],
+            limits=_limits(selection),
+            quality=quality,
         )
         return Summary(
             segments=chosen.segments,
@@ -238,12 +243,18 @@ def _facts(
     return facts
 
 
+def _limits(selection: Selection) -> SegmentLimits:
+    is_strict = selection.min_segment_s != Selection.min_segment_s
+    return SegmentLimits(selection.min_segment_s, selection.max_segment_s, is_strict)
+
+
 def _budget(selection: Selection, duration_s: float) -> tuple[float, tuple[str, ...]]:
     """Return seconds of the summary, and a message where a share would be shorter than a segment."""
+    if selection.budget == DEFAULT_BUDGET:
+        return max(DEFAULT_SHARE * duration_s, min(LEAST_S, duration_s)), ()
     share_s = parse_budget(selection.budget, duration_s)
     least_s = 0.0 if selection.max_segment_s is None else selection.min_segment_s
     budget_s = parse_budget(selection.budget, duration_s, least_s)
-    fault = f"a budget of {selection.budget} is {format_time(share_s)}, less than a segment"
-    message = f"{fault}: taking {format_time(budget_s)} (min_segment)"
+    message = f"{selection.budget} is only {format_time(share_s)}: took {format_time(budget_s)} (min_segment)"
     # `select` says that a video shorter than a segment is kept whole
     return budget_s, () if budget_s == share_s or budget_s >= duration_s else (message,)

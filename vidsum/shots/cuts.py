@@ -54,7 +54,7 @@ class _Start(NamedTuple):
 
 
 def changes_to_features(changes: Changes, video: VideoInfo) -> Features:
-    """Convert changes of pictures to features [N, 5] of their video, for the cache."""
+    """Convert changes of pictures to features [N, 8] of their video, for the cache."""
     return Features(
         changes.array,
         changes.timestamps,

@@ -9,17 +9,18 @@ all shots. docs/algorithms/selection.md has the rules, a bound, and how the cons
 """
 
 import heapq
+import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.models.scaling import unit_rows
-from vidsum.results.features import Features
+from vidsum.summary.looks import Coverage, Looks
 from vidsum.types import FloatArray, Interval
 
 IntArray = npt.NDArray[np.int64]
@@ -32,10 +33,11 @@ class SelectionParams:
 
     novelty_weight: float = 0.2  # of a look not covered yet, relative to the importance
     density: float = 3.0  # a summary of B seconds has about the square root of this many times B segments
-    good: float = 0.8  # shots of this fraction of the highest score come before second pieces
+    good: float = 0.8  # shots of this fraction of the highest score come first
+    fair: float = 0.5  # candidates of this fraction close gaps, and show looks before others repeat them
+    much_room: float = 0.1  # fraction of the room that whole short shots fill
     repeat_weight: float = 0.2  # weight of another segment of a still picture
     rounding: float = 1e-9  # sums per frame that differ by less are equal
-    min_direction: float = 1e-4  # a look is that of the whole video where it differs by less
 
 
 PARAMS: Final = SelectionParams()
@@ -109,109 +111,182 @@ def allowed_cuts(words: Sequence[Interval], fps: float, n_frames: int) -> IntArr
     return np.flatnonzero(~is_inside)
 
 
-def segment_size(room: int, fps: float, shortest: int, longest: int) -> int:
-    """Frames of a piece: the more room, the more pieces there are, and the longer they are."""
-    several = min(round(math.sqrt(PARAMS.density * room / fps)), room // shortest)
+def segment_size(room: int, fps: float, shortest: int, longest: int, most: int) -> int:
+    """Frames of a piece: the more room, the more pieces there are, and the longer they are.
+
+    There are at most `most`, unless the `longest` asks for more.
+    """
+    several = min(round(math.sqrt(PARAMS.density * room / fps)), room // shortest, most)
     n_pieces = max(several, math.ceil(room / longest), 1)
     return min(max(math.ceil(room / n_pieces), shortest), longest)
 
 
-class _Coverage:
-    """How much of the looks of shots has been shown."""
+@dataclass(frozen=True)
+class Bounds:
+    """How much a summary may hold, in frames."""
 
-    def __init__(self, features: Features, sampled: IntArray, firsts: Sequence[Candidate]) -> None:
-        rows = unit_rows(features.array)
-        self._rows, self._sampled = rows - rows.mean(axis=0), sampled
-        self._looks = np.stack([self._look(piece.start, piece.end) for piece in firsts])
-        alike = np.array([np.maximum(self._looks @ look, 0).sum() for look in self._looks])
-        self._weights = np.array([piece.score * piece.size for piece in firsts]) / np.maximum(alike, 1)
-        self._most_alike = np.zeros(len(firsts), np.float32)
-        counts = np.diff(features.picture_starts, append=len(rows))
-        self._picture = np.repeat(np.arange(len(counts)), counts)
-        self._is_new = np.ones(len(counts), np.bool_)
-        self._is_still = counts > 1
+    room: int  # of all segments
+    size: int  # of a segment
+    max_gap: int  # a longer part of the video without a segment is a gap
+    n_frames: int  # of the video
+    max_segments: int | None = None
 
-    def _samples(self, start: int, end: int) -> slice:
-        first, stop = np.searchsorted(self._sampled, (start, end))
-        first = first if first < stop else max(first - 1, 0)  # between two samples, the one before
-        return slice(first, max(stop, first + 1))
 
-    def _look(self, start: int, end: int) -> FloatArray:
-        """Return [D] the mean feature of frames [start, end), of length 1; zeros where it is the video's."""
-        mean = self._rows[self._samples(start, end)].mean(axis=0)
-        length = float(np.linalg.norm(mean))
-        return np.asarray(mean / length if length > PARAMS.min_direction else mean * 0, np.float32)
+class _Choice:
+    """The segments taken so far, and what may be taken next."""
 
-    def _alike(self, start: int, end: int) -> FloatArray:
-        """Return [S] how much frames look like the best window of each shot."""
-        return np.asarray(np.maximum(self._looks @ self._look(start, end), 0))
+    def __init__(
+        self,
+        windows: CandidateFinder,
+        firsts: Sequence[Candidate],
+        looks: Looks,
+        fixed: Sequence[tuple[int, int]],
+        bounds: Bounds,
+    ) -> None:
+        self.windows, self.bounds, self.room = windows, bounds, bounds.room
+        self.taken, self.parts = list[Candidate](), list(fixed)
+        self.highest = max(firsts, key=lambda piece: piece.score)
+        self.firsts, self.cells = firsts, {piece.shot: [piece.cell] for piece in firsts}
+        worth = [piece.score * piece.size for piece in firsts]
+        self.coverage = Coverage(looks, [(piece.start, piece.end) for piece in firsts], worth)
+        for start, end in fixed:
+            self.coverage.add(start, end)
+
+    def is_full(self, least: int) -> bool:
+        return self.room < least or len(self.taken) == self.bounds.max_segments
+
+    def best(self, shot: int, cell: tuple[int, int], *, is_first: bool = False) -> Candidate | None:
+        return self.windows.best(shot, cell, min(self.bounds.size, self.room), is_first=is_first)
+
+    def order(self, piece: Candidate) -> tuple[int, float, int, int]:
+        """Return what sorts candidates, the next to take first; it only grows as segments are taken."""
+        is_new = not self.coverage.has_look(piece.start, piece.end)
+        is_good = piece.is_first and piece.score >= PARAMS.good * self.highest.score
+        is_fair = piece.score >= PARAMS.fair * self.highest.score
+        rank = 2 * (not (is_new and is_fair)) + (not is_good)
+        gain = self.gain(piece) * (
+            PARAMS.repeat_weight if self.coverage.repeats(piece.start, piece.end) else 1
+        )
+        return rank, -gain, piece.cell[0] - piece.cell[1], piece.start
 
     def gain(self, piece: Candidate) -> float:
         """Return the gain in F by a candidate, per frame."""
-        unshown = np.maximum(self._alike(piece.start, piece.end) - self._most_alike, 0)
-        return piece.score + PARAMS.novelty_weight * float(self._weights @ unshown) / piece.size
+        return piece.score + PARAMS.novelty_weight * self.coverage.gain(piece.start, piece.end) / piece.size
 
-    def repeats(self, piece: Candidate) -> bool:
-        """Return whether a piece holds nothing but still pictures of which the summary has a piece."""
-        pictures = self._picture[self._samples(piece.start, piece.end)]
-        return not (self._is_new[pictures] | ~self._is_still[pictures]).any()
+    def take(self, piece: Candidate) -> list[tuple[int, int]]:
+        """Take a candidate, and return the cells that it leaves of its own."""
+        self.taken.append(piece)
+        self.parts.append((piece.start, piece.end))
+        self.coverage.add(piece.start, piece.end)
+        self.room -= piece.size
+        start, end = piece.cell
+        left = [(start, piece.start - self.bounds.size), (piece.end + self.bounds.size, end)]
+        cells = self.cells.get(piece.shot, [])
+        self.cells[piece.shot] = [cell for cell in cells if cell != piece.cell] + left
+        return left
 
-    def add(self, start: int, end: int) -> None:
-        self._is_new[self._picture[self._samples(start, end)]] = False
-        self._most_alike = np.maximum(self._most_alike, self._alike(start, end))
+    def take_highest(self) -> None:
+        piece: Candidate | None = self.highest
+        if self.highest.size > self.room:
+            piece = self.best(self.highest.shot, self.highest.cell, is_first=True)
+        if piece and self.room >= self.windows.shortest:
+            self.take(piece)
+
+    def close_gaps(self) -> None:
+        """Take the best fair candidate of each gap, if possible where it leaves no gap."""
+        hopeless = set[tuple[int, int]]()
+        while not self.is_full(self.windows.shortest):
+            gaps = [gap for gap in self._gaps() if gap not in hopeless]
+            if not gaps:
+                return
+            gap = max(gaps, key=lambda gap: gap[1] - gap[0])
+            if piece := self._best_within(self._middle_of(gap)) or self._best_within(gap):
+                self.take(piece)
+            else:
+                hopeless.add(gap)
+
+    def _gaps(self) -> list[tuple[int, int]]:
+        ends = [0, *sorted(itertools.chain(*self.parts)), self.bounds.n_frames]
+        gaps = zip(ends[::2], ends[1::2], strict=True)
+        return [(start, end) for start, end in gaps if end - start > self.bounds.max_gap]
+
+    def _middle_of(self, gap: tuple[int, int]) -> tuple[int, int]:
+        """Return where a segment leaves the fewest gaps: further segments to close them are spread evenly."""
+        start, end = gap
+        reach = (math.ceil((end - start) / self.bounds.max_gap) - 1) * self.bounds.max_gap
+        reach += self.windows.shortest
+        return max(start, end - reach), min(end, start + reach)
+
+    def _best_within(self, part: tuple[int, int]) -> Candidate | None:
+        least, fair = PARAMS.fair * self.highest.score, list[Candidate]()
+        for shot, cells in self.cells.items():
+            for cell in cells:
+                inside = max(cell[0], part[0]), min(cell[1], part[1])
+                piece = self.best(shot, inside, is_first=len(cells) == 1) if inside[0] < inside[1] else None
+                if piece and piece.score >= least:
+                    fair.append(replace(piece, cell=cell))
+        return min(fair, key=self.order, default=None)
+
+    def fill_room(self) -> None:
+        """Take the first candidate by `order` until the room is used."""
+        waiting = list[tuple[int, float, int, int, int, Candidate]]()
+
+        def push(piece: Candidate | None) -> None:
+            if piece:
+                heapq.heappush(waiting, (*self.order(piece), len(self.taken), piece))
+
+        for first in self.firsts:
+            cells = self.cells[first.shot]
+            for piece in [first] if cells == [first.cell] else map(partial(self.best, first.shot), cells):
+                push(piece)
+        while waiting and not self.is_full(self.windows.shortest):
+            *_, n_taken, piece = heapq.heappop(waiting)
+            if n_taken < len(self.taken) and piece.size <= self.room:
+                # an order only grows: a candidate that is still the first is so for certain
+                push(piece)
+            elif piece.size <= self.room:
+                for part in map(partial(self.best, piece.shot), self.take(piece)):
+                    push(part)
+            else:
+                push(self.best(piece.shot, piece.cell, is_first=piece.is_first))
+
+    def add_whole(self, shots: Sequence[Candidate]) -> None:
+        """Take whole shots, shorter than a segment, while much of the room is left."""
+        least = max(1, math.ceil(PARAMS.much_room * self.bounds.room))
+        waiting = list(shots)
+        while waiting and not self.is_full(least):
+            piece = min(waiting, key=self.order)
+            waiting.remove(piece)
+            if piece.size <= self.room:
+                self.take(piece)
 
 
 def choose_segments(
     windows: CandidateFinder,
     firsts: Sequence[Candidate],
-    features: Features,
-    sampled: IntArray,
+    looks: Looks,
     fixed: Sequence[tuple[int, int]],
-    room: int,
-    size: int,
+    bounds: Bounds,
+    short_shots: Sequence[Candidate] = (),
 ) -> list[Candidate]:
     """Return the segments of a summary, in the order in which they are taken.
 
-    The candidate with the highest score comes first. Then each step takes the highest gain per frame: of the
-    first candidates of good shots while there are any, then of all. A segment leaves its shot two cells, a
-    segment's length away on both sides. The last one may be shorter, to fit.
+    The candidate with the highest score comes first, then the best candidates of gaps. Then each step takes
+    the highest gain per frame: of new looks in good shots while there are any, then of new looks, then of
+    all. A segment leaves its shot two cells, a segment's length away on both sides. The last one may be
+    shorter, to fit.
 
     Args:
         windows: finds further candidates.
         firsts: the best candidate of each shot that may be in; one or more.
-        features, sampled: of the video, and [T] frames of its samples.
+        looks: of the video.
         fixed: frames [start, end) that are in the summary anyway.
-        room: maximum frames of all segments.
-        size: maximum frames of a segment.
+        bounds: of the segments.
+        short_shots: whole shots that fill room that is left.
     """
-    coverage, taken = _Coverage(features, sampled, firsts), list[Candidate]()
-    for start, end in fixed:
-        coverage.add(start, end)
-    highest = max(firsts, key=lambda piece: piece.score)
-
-    def entry(piece: Candidate) -> tuple[int, float, int, int, int, Candidate]:
-        is_highest = piece.is_first and piece.shot == highest.shot
-        is_good = piece.is_first and piece.score >= PARAMS.good * highest.score
-        rank, left = 2 - is_highest - is_good, piece.cell[0] - piece.cell[1]
-        gain = coverage.gain(piece) * (PARAMS.repeat_weight if coverage.repeats(piece) else 1)
-        return rank, -gain, left, piece.start, len(taken), piece
-
-    waiting = [entry(piece) for piece in firsts]
-    heapq.heapify(waiting)
-    while waiting and room >= windows.shortest:
-        *_, n_taken, piece = heapq.heappop(waiting)
-        if n_taken < len(taken):  # gains only fall: one that is still the highest is so for certain
-            heapq.heappush(waiting, entry(piece))
-            continue
-        parts = [(piece.cell, piece.is_first)]
-        if piece.size <= room:
-            taken.append(piece)
-            coverage.add(piece.start, piece.end)
-            room -= piece.size
-            start, end = piece.cell
-            parts = [((start, piece.start - size), False), ((piece.end + size, end), False)]
-        for cell, is_first in parts:
-            part = windows.best(piece.shot, cell, min(size, room), is_first=is_first)
-            if part:
-                heapq.heappush(waiting, entry(part))
-    return taken
+    choice = _Choice(windows, firsts, looks, fixed, bounds)
+    choice.take_highest()
+    choice.close_gaps()
+    choice.fill_room()
+    choice.add_whole(short_shots)
+    return choice.taken

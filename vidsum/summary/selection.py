@@ -8,12 +8,14 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.errors import UsageError
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot
+from vidsum.summary.frames import VideoFrames, frames_at, free_cells, marked_runs, to_frames
 from vidsum.summary.knapsack import knapsack, values_of
+from vidsum.summary.looks import Looks
 from vidsum.summary.segments import (
+    Bounds,
     Candidate,
     CandidateFinder,
     allowed_cuts,
@@ -23,14 +25,27 @@ from vidsum.summary.segments import (
 )
 from vidsum.times import format_time
 from vidsum.types import FloatArray, Interval, TimeArray
-from vidsum.video.probe import start_offset_s
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
-Limits = tuple[float, float | None]
 
 _WORTHLESS = 0.05  # segments that score below this fraction of the highest never fill up the budget
 _SAME_S = 0.001  # times that differ by less are those of one frame: containers round
+
+
+_SHORT_S, _SHORT_SEGMENTS = 30.0, 3  # a shorter video has at most so many segments
+LEAST_S = 5.0  # of the default summary
+_USED = 0.9  # fraction of the budget that is enough
+_GAP_PARTS = 3  # no part of the video longer than one of these is without a segment, if it is worth one
+
+
+@dataclass(frozen=True)
+class SegmentLimits:
+    """How long a segment is, in seconds."""
+
+    shortest_s: float = 2.0  # unless the shot is shorter, or the budget
+    longest_s: float | None = 5.0  # unless the budget is more than half of the video; None: whole shots
+    is_strict: bool = False  # whether shots shorter than a segment are left out while there are others
 
 
 @dataclass(frozen=True)
@@ -42,20 +57,6 @@ class SelectedSegments:
     messages: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _Video:
-    """A video in frames: [F] which must and must not be in."""
-
-    edges: IntArray  # [S + 1] of the shots, cut where `keep` and `drop` begin and end
-    required: BoolArray
-    dropped: BoolArray
-    capacity: int  # frames of the summary
-
-    @property
-    def n_left(self) -> int:
-        return int((~self.dropped).sum())
-
-
 def select(
     features: Features,
     shots: Shots,
@@ -64,8 +65,9 @@ def select(
     *,
     keep: Sequence[Interval] = (),
     drop: Sequence[Interval] = (),
-    words: Sequence[Interval] = (),
-    limits_s: Limits = (1.0, 5.0),
+    uncut: Sequence[Interval] = (),
+    limits: SegmentLimits = SegmentLimits(),
+    quality: FloatArray | None = None,
 ) -> SelectedSegments:
     """Choose the pieces of shots that fit the budget, see `choose_segments`, or the best whole shots.
 
@@ -83,109 +85,138 @@ def select(
         budget_s: maximum length of the summary.
         keep: segments that are in whatever their score; they count against the budget.
         drop: segments that are out.
-        words: (start_s, end_s) of spoken words. No edge falls inside one, except those of `keep` and `drop`,
-            and where speech leaves no place to cut.
-        limits_s: minimum length of a piece, unless all shots or the budget are shorter, and the maximum,
-            unless the budget is more than half of the video; None: whole shots.
+        uncut: (start_s, end_s) of spoken words, fades and dissolves. No edge falls inside one, except those
+            of `keep` and `drop`, and where they leave no place to cut.
+        limits: of a piece's length.
+        quality: [T] in [0, 1] of the pictures, by which their importance counts less in the choice.
 
     Raises UsageError where a segment lies outside the video, `keep` and `drop` overlap, `keep` is longer than
     the budget, or `drop` leaves nothing.
     """
-    video, messages = _in_frames(features, shots, budget_s, keep, drop), []
+    video, messages = to_frames(features, shots, budget_s, keep, drop), []
     if video.n_left <= video.capacity:
         video = replace(video, required=~video.dropped, capacity=video.n_left)
         exception = " except --drop" if video.dropped.any() else ""
         messages.append(
             f"the video is not longer than the budget ({format_time(budget_s)}): keeping all of it{exception}"
         )
-    places = allowed_cuts(words, features.video_fps, len(video.required))
-    chosen, scores = _choose(video, features, importance, places, limits_s)
-    is_joined = limits_s[1] is None or 2 * video.capacity > video.n_left
-    breaks = _frames(shots.edges_s[1:-1], features.video_fps)
-    breaks = breaks[:0] if is_joined else np.intersect1d(breaks, video.edges)
+    fps = features.video_fps
+    places = allowed_cuts(uncut, fps, len(video.required))
+    looks = Looks(features, np.minimum(frames_at(features.timestamps, fps), len(video.required) - 1))
+    worth = importance if quality is None else importance * quality
+    chosen, size = _choose(video, fps, worth, places, looks, limits)
+    scores = _shot_scores(video, _sums(importance, video, looks), size)
+    breaks = np.zeros(0, np.int64)
+    if limits.longest_s is not None and 2 * video.capacity <= video.n_left:
+        cuts = np.intersect1d(frames_at(shots.edges_s[1:-1], fps), video.edges)
+        breaks = _breaks(chosen, cuts, looks, round(limits.longest_s * fps))
     selected = _build_selection(video, chosen, breaks, scores, shots, features, tuple(messages))
     return replace(selected, segments=_shorten(selected.segments, budget_s))
 
 
-def _in_frames(
-    features: Features, shots: Shots, budget_s: float, keep: Sequence[Interval], drop: Sequence[Interval]
-) -> _Video:
-    fps = features.video_fps
-    n_frames = max(1, round(features.duration_s * fps))
-    required = _mark(keep, features, n_frames, "keep")
-    # a frame in which one segment ends and the other begins is kept
-    dropped = _mark(drop, features, n_frames, "drop") & ~required
-    if any(start < stop and begin < end for start, end in keep for begin, stop in drop):
-        raise UsageError("--keep and --drop overlap")
-    if dropped.all():
-        raise UsageError("--drop leaves nothing of the video")
-    # a budget of the video's length holds its last frame, of which only a part may be left
-    capacity = n_frames if budget_s >= features.duration_s else max(1, int(budget_s * fps + 1e-6))
-    if required.sum() > capacity:
-        needed = format_time(float(required.sum()) / fps)
-        raise UsageError(f"--keep takes {needed}, more than the budget", hint=f"--budget {needed}")
-    return _Video(_edges(_frames(shots.edges_s, fps), required, dropped), required, dropped, capacity)
-
-
 def _choose(
-    video: _Video, features: Features, importance: FloatArray, places: IntArray, limits_s: Limits
-) -> tuple[BoolArray, TimeArray]:
-    """Return which frames are in, and the score of each shot."""
-    fps, (shortest_s, longest_s) = features.video_fps, limits_s
+    video: VideoFrames,
+    fps: float,
+    importance: FloatArray,
+    places: IntArray,
+    looks: Looks,
+    limits: SegmentLimits,
+) -> tuple[BoolArray, int]:
+    """Return which frames are in, and the maximum size of a piece."""
     room = video.capacity - int(video.required.sum())
-    shortest, sizes = 1, [max(room, 1)]
-    if longest_s is not None:
-        longest = min(max(int(longest_s * fps + 1e-6), 1), video.capacity)
-        shortest = min(max(round(shortest_s * fps), 1), longest)
-        if 2 * video.capacity <= video.n_left:
-            sizes = _sizes(segment_size(room, fps, shortest, longest), longest)
-    sampled = np.minimum(_frames(features.timestamps, fps), len(video.required) - 1)
-    curve = frame_importance(importance, sampled, video.edges)
-    sums = np.concatenate([[0.0], np.cumsum(curve if curve.any() else curve + 1)])
-    best, scores, most = list[Candidate](), np.zeros(0), -1
+    shortest, sizes, most = _sizes(video, limits, looks, fps, room)
+    sums, n_frames = _sums(importance, video, looks), len(video.required)
+    best, best_size, most_used = list[Candidate](), 1, -1
     for size in sizes:
-        pieces, windows, shot_scores = _best_candidates(video, sums, places, shortest, size)
-        if longest_s is None:
+        pieces, windows = _best_candidates(video, sums, places, shortest, size)
+        if limits.longest_s is None:
             pieces = _knapsack(pieces, room)
         elif pieces:
-            fixed = _runs(video.required)
-            pieces = choose_segments(windows, pieces, features, sampled, fixed, room, size)
-        if (taken := sum(piece.size for piece in pieces)) > most:
-            best, scores, most = pieces, shot_scores, taken
-        if room - taken < shortest:
+            whole = [] if limits.is_strict else _short_shots(video, windows, places)
+            bounds = Bounds(room, size, n_frames // _GAP_PARTS, n_frames, most)
+            pieces = choose_segments(windows, pieces, looks, marked_runs(video.required), bounds, whole)
+        if (used := sum(piece.size for piece in pieces)) > most_used:
+            best, best_size, most_used = pieces, size, used
+        if used >= _USED * room:
             break
     chosen = video.required.copy()
     for piece in best:
         chosen[piece.start : piece.end] = True
-    return chosen, scores
+    return chosen, best_size
 
 
-def _sizes(size: int, longest: int) -> list[int]:
-    """Sizes of pieces to try: longer ones where the space between pieces leaves room in the budget."""
-    sizes = [size]
-    while sizes[-1] < longest:
+def _sums(curve: FloatArray, video: VideoFrames, looks: Looks) -> TimeArray:
+    """Return [F + 1] the importance before each frame; that of equal frames where there is none."""
+    frames = frame_importance(curve, looks.sampled, video.edges)
+    return np.concatenate([[0.0], np.cumsum(frames if frames.any() else frames + 1)])
+
+
+def _shot_scores(video: VideoFrames, sums: TimeArray, size: int) -> TimeArray:
+    """Return [S] the mean importance of the best window of each shot."""
+    ideal, cells = CandidateFinder(sums, np.arange(len(sums)), 1), enumerate(pairwise(video.edges.tolist()))
+    return np.array([piece.score for cell in cells if (piece := ideal.best(*cell, size))])
+
+
+def _breaks(chosen: BoolArray, cuts: IntArray, looks: Looks, longest: int) -> IntArray:
+    """Return the cuts between two segments; there is none inside of what looks alike and is not too long."""
+    breaks = list[int]()
+    begun, last = 0, (0, 0)  # of the segment so far, and its last part
+    for part in marked_runs(chosen, cuts):
+        is_next = part[0] == last[1] > 0
+        if is_next and (part[1] - begun > longest or not looks.are_alike(last, part)):
+            breaks.append(part[0])
+        if not is_next or part[0] in breaks:
+            begun = part[0]
+        last = part
+    return np.array(breaks, np.int64)
+
+
+def _sizes(
+    video: VideoFrames, limits: SegmentLimits, looks: Looks, fps: float, room: int
+) -> tuple[int, list[int], int | None]:
+    """Return the minimum frames of a piece, the maximum to try one after the other, and how many pieces.
+
+    Others are tried where the space between pieces, or short shots, leave room in the budget.
+    """
+    if limits.longest_s is None:
+        return 1, [max(room, 1)], None
+    longest = min(max(int(limits.longest_s * fps + 1e-6), 1), video.capacity)
+    shortest = min(max(round(limits.shortest_s * fps), 1), longest)
+    is_half = 2 * video.capacity > video.n_left
+    is_short = len(video.required) < _SHORT_S * fps and (not is_half or video.capacity <= LEAST_S * fps + 1)
+    most = _SHORT_SEGMENTS if is_short else room
+    n_looks = looks.count([cell for _, cell in free_cells(video) if cell[1] - cell[0] >= shortest], most)
+    sizes = [max(room, 1) if is_half else segment_size(room, fps, shortest, longest, max(n_looks, 1))]
+    while sizes[-1] < longest and not is_half:
         sizes.append(min(math.ceil(1.25 * sizes[-1]), longest))
-    return sizes
+    smaller = [round(sizes[0] / ratio) for ratio in (1.25, 1.6, 2) if sizes[0] / ratio >= shortest]
+    return shortest, sizes + smaller, max(_SHORT_SEGMENTS, math.ceil(room / longest)) if is_short else None
+
+
+def _short_shots(video: VideoFrames, windows: CandidateFinder, places: IntArray) -> list[Candidate]:
+    """Return the free shots that are shorter than a segment and may be cut at both ends."""
+    cells = [(shot, cell) for shot, cell in free_cells(video) if cell[1] - cell[0] < windows.shortest]
+    finder = replace(windows, shortest=1)
+    pieces = [
+        finder.best(shot, cell, cell[1] - cell[0]) for shot, cell in cells if np.isin(cell, places).all()
+    ]
+    return [piece for piece in pieces if piece and (piece.start, piece.end) == piece.cell]
 
 
 def _best_candidates(
-    video: _Video, sums: TimeArray, places: IntArray, shortest: int, size: int
-) -> tuple[list[Candidate], CandidateFinder, TimeArray]:
-    """Return the best candidate of each free shot, a finder of others, and the scores of all shots."""
-    cells = dict(enumerate(pairwise(video.edges.tolist())))
-    anywhere = np.arange(len(sums))
-    ideal = CandidateFinder(sums, anywhere, 1)
-    scores = np.array([piece.score for cell in cells.items() if (piece := ideal.best(*cell, size))])
-    free = {shot: cell for shot, cell in cells.items() if not (video.required | video.dropped)[cell[0]]}
+    video: VideoFrames, sums: TimeArray, places: IntArray, shortest: int, size: int
+) -> tuple[list[Candidate], CandidateFinder]:
+    """Return the best candidate of each free shot, and a finder of others."""
+    anywhere, free = np.arange(len(sums)), free_cells(video)
     # where speech leaves no place to cut, or no shot is long enough, something is taken all the same
     for allowed, least_size in (places, shortest), (anywhere, shortest), (anywhere, 1):
         windows = CandidateFinder(sums, allowed, least_size)
-        if pieces := [piece for cell in free.items() if (piece := windows.best(*cell, size))]:
+        if pieces := [piece for cell in free if (piece := windows.best(*cell, size))]:
             break
-    least = _WORTHLESS * scores[~video.dropped[video.edges[:-1]]].max()
+    least = _WORTHLESS * _shot_scores(video, sums, size)[~video.dropped[video.edges[:-1]]].max()
     worth = [piece for piece in pieces if piece.score >= least]
     is_enough = bool(worth) or bool(video.required.any())  # a summary is never empty
-    return worth if is_enough else pieces, replace(windows, min_score=float(least)), scores
+    return worth if is_enough else pieces, replace(windows, min_score=float(least))
 
 
 def _knapsack(pieces: Sequence[Candidate], room: int) -> list[Candidate]:
@@ -197,44 +228,6 @@ def _knapsack(pieces: Sequence[Candidate], room: int) -> list[Candidate]:
     return [piece for piece, is_in in zip(pieces, taken, strict=True) if is_in]
 
 
-def _runs(marked: BoolArray, breaks: Sequence[int] | IntArray = ()) -> list[tuple[int, int]]:
-    """Return the frames [start, end) of each run of marked ones; a run is cut at breaks."""
-    cuts = np.flatnonzero(np.diff(marked)) + 1
-    edges = np.unique(np.concatenate([[0], cuts, breaks, [len(marked)]]))
-    return [(start, end) for start, end in pairwise(edges.astype(int).tolist()) if marked[start]]
-
-
-def _frames(times_s: TimeArray, fps: float) -> IntArray:
-    return np.round(times_s * fps).astype(np.int64)
-
-
-def _mark(segments: Sequence[Interval], features: Features, n_frames: int, option: str) -> BoolArray:
-    """Return [n_frames] whether a frame lies in one of the segments, in part or whole."""
-    marked = np.zeros(n_frames, np.bool_)
-    for start_s, end_s in segments:
-        offset_s = start_offset_s(features.video)
-        if start_s == end_s == 0 < offset_s:  # as a player shows it, it is not that short
-            raise UsageError(f"--{option} ends before the first picture, at {format_time(offset_s)}")
-        if not 0 <= start_s < end_s:
-            raise UsageError(f"--{option} {start_s:g}-{end_s:g} s is not a time range")
-        if start_s >= features.duration_s:
-            length = format_time(features.duration_s + offset_s)
-            segment = f"{format_time(start_s + offset_s)}-{format_time(end_s + offset_s)}"
-            raise UsageError(f"--{option} {segment} lies after the video's end at {length}")
-        first = min(int(start_s * features.video_fps + 1e-6), n_frames - 1)
-        last = int(np.ceil(end_s * features.video_fps - 1e-6))
-        marked[first : max(last, first + 1)] = True
-    return marked
-
-
-def _edges(shot_edges: IntArray, required: BoolArray, dropped: BoolArray) -> IntArray:
-    """Edges, in frames, of shots cut where `keep` and `drop` begin and end."""
-    n_frames = len(required)
-    changes = [np.flatnonzero(np.diff(mask)) + 1 for mask in (required, dropped)]
-    inside = np.concatenate([shot_edges, *changes])
-    return np.unique(np.concatenate([[0], inside[(inside > 0) & (inside < n_frames)], [n_frames]]))
-
-
 def _times(edges: IntArray, shots: Shots, features: Features, required: BoolArray) -> TimeArray:
     """Return seconds of edges that are given in frames; those of a video's shots are where they were, unless
     a required segment would be shorter.
@@ -243,7 +236,7 @@ def _times(edges: IntArray, shots: Shots, features: Features, required: BoolArra
     if features.video is None:
         return times
     video_edges = shots.edges_s[1:-1]
-    place = np.searchsorted(edges, _frames(video_edges, features.video_fps)).clip(0, len(edges) - 1)
+    place = np.searchsorted(edges, frames_at(video_edges, features.video_fps)).clip(0, len(edges) - 1)
     off_s = np.abs(times[place] - video_edges)
     moved = (place > 0) & (off_s > _SAME_S) & (off_s * features.video_fps <= 0.5)
     begins, ends = np.diff(required.astype(int), prepend=0, append=0)[edges[place]] == [[1], [-1]]
@@ -263,7 +256,7 @@ def _shorten(segments: Sequence[Interval], budget_s: float) -> tuple[Interval, .
 
 
 def _build_selection(
-    video: _Video,
+    video: VideoFrames,
     chosen: BoolArray,
     breaks: IntArray,
     scores: TimeArray,
@@ -272,7 +265,7 @@ def _build_selection(
     messages: tuple[str, ...],
 ) -> SelectedSegments:
     inside_kept = np.flatnonzero(video.required[1:] & video.required[:-1]) + 1
-    runs = _runs(chosen, np.setdiff1d(breaks, inside_kept))
+    runs = marked_runs(chosen, np.setdiff1d(breaks, inside_kept))
     edges = np.union1d(video.edges, np.array(runs, np.int64))
     times = _times(edges, shots, features, video.required)
     if chosen.all():

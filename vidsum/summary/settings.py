@@ -10,6 +10,7 @@ from vidsum.options import ADVANCED, Option, check, option
 from vidsum.times import TIME, parse_interval, parse_limit
 
 DEFAULT_MODEL = "auto"
+DEFAULT_BUDGET, DEFAULT_SHARE = "auto", 0.15  # of the video, and at least five seconds
 SHIPPED_MODEL = "ridge"
 """The checkpoint that `auto` takes, by its name in the registry."""
 SHIPPED_MODELS = (SHIPPED_MODEL, "fulltransnet")
@@ -28,7 +29,9 @@ class Selection:
     PANEL = "Summary"
 
     budget: str | float = option(
-        "Maximum summary length: 15%, 0.15, 45s or 1:30.", "15%", flags=("--budget", "-b")
+        "Maximum summary length: 15%, 0.15, 45s or 1:30. auto: 15%, and at least 5s.",
+        DEFAULT_BUDGET,
+        flags=("--budget", "-b"),
     )
     """A fraction of the video (`15%`, 0.15) or a time (`45s`, `1:30`, 45)."""
     model: str = option(
@@ -64,10 +67,10 @@ class Selection:
 
     min_segment_s: float = option(
         "Minimum length of a segment, e.g. 2s.",
-        1.0,
+        2.0,
         above=0,
         flags=("--min-segment",),
-        default_text="1s",
+        default_text="2s",
         **TIME,
         **_WITHOUT_FLAG,
     )

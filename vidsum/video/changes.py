@@ -1,4 +1,4 @@
-"""Differences of each picture from earlier ones: mean absolute difference of tiny pictures, 0 to 255."""
+"""Measures of each picture, of 0 to 255 levels: how it differs from earlier ones, contrast and sharpness."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from vidsum.errors import InputError
 from vidsum.types import FloatArray, Picture, TimeArray
 from vidsum.video.frames import TOLERANCE_S
 
-NAME = "picture_changes_2"
+NAME = "picture_changes_3"
 AGO_S = 0.5
 _TICK_S = 0.1  # minimum time between the pictures that are searched for dissolves
 _WINDOWS = (6, 8, 10, 12, 16, 20, 24)  # lengths of windows, in ticks: dissolves of 0.5 to 2 s
@@ -20,6 +20,8 @@ _MARGIN = 4  # ticks before and after a window, in which the picture changes les
 # of dissolves; chosen on films of every second clip (docs/benchmarks.md)
 _MIN_BLEND, _MAX_OFF_LINE, _MAX_OUTSIDE, _MIN_CONTRAST, _MAX_SIMILARITY = 25.0, 0.52, 0.65, 16.0, 0.8
 _WIDTH, _HEIGHT = 32, 18  # size of a tiny picture, as stored: it is not turned upright
+_SHARP_SIZE, _SHARP_TICK_S = (160, 90), 0.25  # size for the sharpness, and time between two measurements
+_OTHER = 12.0  # change after which it is measured anew
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +29,9 @@ class Changes:
     """Differences of the pictures of a video from earlier ones."""
 
     array: FloatArray
-    """[N, 5] change of each picture, 1 where it is known to follow the one before, else 0, how much it
+    """[N, 8] change of each picture, 1 where it is known to follow the one before, else 0, how much it
     differs from the first of the last `AGO_S` seconds; how surely a dissolve was seen before it, 0 where none
-    was, and how many seconds before it was half done."""
+    was, and how many seconds before it was half done; mean and deviation of its levels; its `sharpness`."""
     timestamps: TimeArray  # [N] seconds
 
 
@@ -37,10 +39,11 @@ class ChangeMeter:
     """Meter of the change between the decoded pictures of a video, which come in order."""
 
     def __init__(self) -> None:
-        self._scaler = VideoReformatter()
+        self._scaler, self._sharp_scaler = VideoReformatter(), VideoReformatter()  # each keeps its sizes
         self._last = deque[tuple[float, Picture]]()  # the pictures of the last `AGO_S` seconds, at least one
         self._times: list[float] = []
-        self._rows: list[tuple[float, bool, float, float, float]] = []
+        self._rows: list[tuple[float, ...]] = []
+        self._sharpness, self._sharp_s = 0.0, -_SHARP_TICK_S
         self._ticks = deque[tuple[float, FloatArray]](maxlen=_WINDOWS[-1] + 2 * _MARGIN + 1)
 
     def add(self, time_s: float, frame: av.VideoFrame, *, is_next: bool = True) -> float:
@@ -55,7 +58,11 @@ class ChangeMeter:
             self._last.popleft()
         self._times.append(time_s)
         blend = self._tick(time_s, picture)
-        self._rows.append((change, is_next, _difference(picture, self._last[0][1]), *blend))
+        if time_s - self._sharp_s > _SHARP_TICK_S - TOLERANCE_S or not is_next or change > _OTHER:
+            grey = self._sharp_scaler.reformat(frame, *_SHARP_SIZE, "gray")
+            self._sharpness, self._sharp_s = sharpness(grey.to_ndarray().astype(np.uint8, copy=False)), time_s
+        lights = float(picture.mean()), float(picture.std()), self._sharpness
+        self._rows.append((change, is_next, _difference(picture, self._last[0][1]), *blend, *lights))
         return change
 
     def _tick(self, time_s: float, picture: Picture) -> tuple[float, float]:
@@ -83,6 +90,17 @@ def _difference(picture: Picture, other: Picture) -> float:
     return (
         float((np.maximum(picture, other) - np.minimum(picture, other)).sum(dtype=np.uint32)) / picture.size
     )
+
+
+def sharpness(grey: Picture) -> float:
+    """Return the Laplacian that a twentieth of the pixels [H, W] reach, over the deviation of their levels.
+
+    Sharp edges anywhere in the picture reach .7; where all is out of focus or moves fast, it is below .5.
+    """
+    levels = grey.astype(np.float32)
+    middle = levels[1:-1, 1:-1]
+    around = levels[:-2, 1:-1] + levels[2:, 1:-1] + levels[1:-1, :-2] + levels[1:-1, 2:]
+    return float(np.quantile(np.abs(4 * middle - around), 0.95)) / (float(levels.std()) + 1)
 
 
 def _blend(ticks: Sequence[tuple[float, FloatArray]]) -> tuple[float, float]:

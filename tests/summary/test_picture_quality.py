@@ -1,0 +1,93 @@
+"""Quality of pictures and fades, measured on pictures that are made for it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import av
+import cv2
+import numpy as np
+import pytest
+
+from tests.media import make_video
+from vidsum.features.settings import Extraction
+from vidsum.pipelines.plan import open_input
+from vidsum.results.features import Features
+from vidsum.summary.picture_quality import find_fades, quality_at
+from vidsum.types import Picture
+from vidsum.video.changes import ChangeMeter, sharpness
+
+FPS = 25
+SCENE = np.random.default_rng(0).integers(0, 255, (6, 8, 3)).astype(np.uint8)
+SHARP: Picture = cv2.resize(SCENE, (320, 180), interpolation=cv2.INTER_NEAREST)
+BLURRED = cv2.GaussianBlur(SHARP, (0, 0), 12)
+
+
+def changes_of(paint: Callable[[int], Picture], n_frames: int) -> Features:
+    meter = ChangeMeter()
+    for number in range(n_frames):
+        meter.add(number / FPS, av.VideoFrame.from_ndarray(paint(number), format="rgb24"))
+    changes = meter.result("made up")
+    return Features(changes.array, changes.timestamps, 1 / FPS, 1 / FPS, n_frames / FPS, FPS)
+
+
+def dimmed(picture: Picture, share: float) -> Picture:
+    return (picture * min(max(share, 0), 1)).astype(np.uint8)
+
+
+def test_sharpness() -> None:
+    grey = cv2.cvtColor(SHARP, cv2.COLOR_RGB2GRAY)
+    soft = cv2.cvtColor(BLURRED, cv2.COLOR_RGB2GRAY)
+    assert sharpness(soft) < 0.35 < 0.7 < sharpness(grey)
+    assert sharpness(np.full((90, 160), 7, np.uint8)) == 0
+
+
+@pytest.mark.parametrize(
+    ("picture", "low", "high"),
+    [
+        (SHARP, 1, 1),
+        (BLURRED, 0.5, 0.7),
+        (np.full_like(SHARP, 20), 0.5, 0.5),
+        (dimmed(SHARP, 0.04), 0.5, 0.5),
+        ((235 + SHARP // 13).astype(np.uint8), 0.5, 0.5),
+    ],
+    ids=["sharp", "blurred", "plain", "dark", "overexposed"],
+)
+def test_quality(picture: Picture, low: float, high: float) -> None:
+    quality = quality_at(changes_of(lambda _: picture, 30), np.array([0.0, 0.5, 1.0]))
+    assert (low <= quality).all()
+    assert (quality <= high).all()
+
+
+def test_quality_of_the_picture_at_that_time() -> None:
+    changes = changes_of(lambda number: SHARP if number < 25 else BLURRED, 50)
+    quality = quality_at(changes, np.array([0.0, 0.9, 1.1, 1.9]))
+    assert (quality == 1).tolist() == [True, True, False, False]
+    assert quality_at(None, np.zeros(3)).tolist() == [1, 1, 1]
+
+
+def test_fades() -> None:
+    changes = changes_of(lambda number: dimmed(SHARP, min(number - 25, 175 - number) / 25), 200)
+    (start, end), (begin, stop) = find_fades(changes, np.array([0.0, 8.0]))
+    assert start == pytest.approx(1, abs=0.15)
+    assert end == pytest.approx(1.95, abs=0.1)
+    assert begin == pytest.approx(6.1, abs=0.15)
+    assert stop == pytest.approx(7, abs=0.15)
+    cut = changes_of(lambda number: SHARP if number >= 25 else np.zeros_like(SHARP), 50)
+    assert find_fades(cut, np.array([0.0, 2.0])) == []
+    assert find_fades(None, np.array([0.0, 2.0])) == []
+
+
+def test_dissolves(tmp_path: Path) -> None:
+    other = np.ascontiguousarray(255 - SHARP[::-1])
+
+    def paint(number: int, width: int, height: int) -> Picture:
+        share = min(max((number - 62) / 25, 0), 1)
+        mixed = (SHARP * (1 - share) + other * share).astype(np.uint8)
+        return cv2.resize(mixed, (width, height))
+
+    film = make_video(tmp_path / "film.mp4", n_frames=150, fps=FPS, paint=paint).path
+    _, pictures = open_input(film, Extraction(device="cpu", cache=False)).read()
+    assert pictures is not None
+    fades = find_fades(pictures.changes, np.array([0.0, 3.0, 6.0]))
+    assert fades == [(pytest.approx(2.4), pytest.approx(3.6))]
+    assert find_fades(pictures.changes, np.array([0.0, 5.0, 6.0])) == []

@@ -1,0 +1,133 @@
+"""Rules of a summary that people accept: length, gaps, looks, takes, short shots and short videos."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from vidsum.results.features import Features
+from vidsum.results.shots import Shots
+from vidsum.summary.selection import SegmentLimits, select
+
+FPS = 25.0
+LOOKS = np.eye(40, dtype=np.float32)
+
+
+def features_of(looks: list[int], seconds: list[float]) -> tuple[Features, Shots]:
+    """Features, two a second, of shots that look like the rows of `LOOKS`."""
+    rows = np.repeat(LOOKS[looks], [round(2 * length) for length in seconds], axis=0)
+    # a little noise: no picture stands still
+    rows = rows + 0.05 * np.random.default_rng(0).normal(size=rows.shape).astype(np.float32)
+    edges = np.concatenate([[0], np.cumsum(seconds)])
+    return Features.from_array(rows, video_fps=FPS), Shots(edges, "test", video_fps=FPS)
+
+
+def blocks(values: list[float], seconds: list[float]) -> np.ndarray:
+    return np.repeat(np.array(values, np.float32), [round(2 * length) for length in seconds])
+
+
+def gaps_of(segments: tuple[tuple[float, float], ...], duration_s: float) -> list[tuple[float, float]]:
+    edges = [0.0, *(edge for segment in segments for edge in segment), duration_s]
+    return list(zip(edges[::2], edges[1::2], strict=True))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 10**6), st.integers(8, 14), st.floats(0.15, 0.4))
+def test_no_gap_is_longer_than_a_third(seed: int, n_shots: int, fraction: float) -> None:
+    rng = np.random.default_rng(seed)
+    seconds = rng.integers(4, 16, n_shots).astype(float).tolist()
+    duration_s = sum(seconds)
+    values = rng.uniform(0.05, 1, n_shots).tolist()
+    features, shots = features_of(rng.integers(0, 40, n_shots).tolist(), seconds)
+    importance = blocks(values, seconds)
+    budget_s = fraction * duration_s
+    chosen = select(features, shots, importance, budget_s)
+    if sum(end - start for start, end in chosen.segments) > budget_s - 2 and len(chosen.segments) < 5:
+        return  # there was no room
+    for start, end in gaps_of(chosen.segments, duration_s):
+        if end - start <= duration_s / 3 + 0.1:
+            continue
+        # a segment's length away from others, nothing fair is left
+        for (first, last), value in zip(pairwise(shots.edges_s.tolist()), values, strict=True):
+            if min(last, end - 5) - max(first, start + 5) > 2.5:
+                assert value < 0.5 * max(values)
+
+
+def test_gaps_are_closed_before_other_good_shots() -> None:
+    seconds = [10.0] * 9
+    features, shots = features_of(list(range(9)), seconds)
+    values = [0.9, 0.8, 0.85, 0.8, 0.3, 0.3, 0.5, 0.3, 0.3]
+    chosen = select(features, shots, blocks(values, seconds), 9.0).segments
+    assert chosen[0][0] < 10
+    assert any(start >= 60 and end <= 70 for start, end in chosen)
+    values[6] = 0.4
+    assert select(features, shots, blocks(values, seconds), 9.0).segments[-1][1] <= 40
+
+
+def test_a_look_is_not_repeated_while_another_is_missing() -> None:
+    seconds = [10.0] * 8
+    values = [0.9, 0.6, 0.88, 0.55, 0.87, 0.5, 0.86, 0.2]
+    features, shots = features_of([0, 1, 0, 2, 0, 3, 0, 4], seconds)
+    selected = select(features, shots, blocks(values, seconds), 8.0).shots
+    assert [shot.selected for shot in selected] == [True, True, False, True, False, True, False, False]
+
+
+@pytest.mark.parametrize(("second", "is_joined"), [(0, True), (1, False)])
+def test_touching_segments_of_a_take_are_one(second: int, is_joined: bool) -> None:
+    seconds = [10.0, 10.0, 30.0, 30.0]
+    features, shots = features_of([0, second, 2, 3], seconds)
+    importance = blocks([0.1, 0.1, 0.1, 0.1], seconds)
+    importance[16:24] = 0.9
+    limits = SegmentLimits(1.5, 4.0, is_strict=True)
+    chosen = select(features, shots, importance, 4.0, limits=limits).segments
+    assert chosen == (((8, 12),) if is_joined else ((8, 10), (10, 12)))
+    limits = SegmentLimits(1.5, 3.0, is_strict=True)
+    chosen = select(features, shots, importance, 4.0, limits=limits).segments
+    assert all(end - start <= 3 for start, end in chosen)  # the user's maximum wins
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(0.4, 9), min_size=1, max_size=12), st.integers(0, 99))
+def test_short_videos_have_one_to_three_segments(seconds: list[float], seed: int) -> None:
+    seconds = (np.round(2 * np.array(seconds)).clip(1) / 2).tolist()
+    rng = np.random.default_rng(seed)
+    features, shots = features_of(rng.integers(0, 40, len(seconds)).tolist(), seconds)
+    assume(5 <= features.duration_s < 30)
+    importance = rng.random(len(features)).astype(np.float32)
+    assert 1 <= len(select(features, shots, importance, 5.0).segments) <= 3
+
+
+def test_a_single_take_is_one_segment() -> None:
+    features, shots = features_of([0], [20.0])
+    (segment,) = select(features, shots, np.random.default_rng(0).random(40).astype(np.float32), 5.0).segments
+    assert segment[1] - segment[0] == pytest.approx(5, abs=0.04)
+
+
+def test_short_shots_are_whole_and_last() -> None:
+    seconds = [1.0, 6.0] * 5 + [1.0] * 10
+    features, shots = features_of(list(range(20)), seconds)
+    values = [0.9, 0.5] * 5 + [0.8] * 10
+    chosen = select(features, shots, blocks(values, seconds), 8.0).segments
+    assert all(end - start >= 2 - 0.04 for start, end in chosen)
+    # too much of the budget would be left: the long shots are dropped, but for one
+    drop = [(start, end) for start, end in pairwise(shots.edges_s.tolist()) if end - start > 1 and start > 5]
+    chosen = select(features, shots, blocks(values, seconds), 8.0, drop=drop).segments
+    assert sum(end - start for start, end in chosen) > 7
+    short = [(start, end) for start, end in chosen if end - start < 2]
+    assert set(short) <= set(pairwise(shots.edges_s.tolist()))
+    strict = SegmentLimits(2.0, 5.0, is_strict=True)
+    chosen = select(features, shots, blocks(values, seconds), 8.0, drop=drop, limits=strict).segments
+    assert all(end - start >= 2 - 0.04 for start, end in chosen)
+
+
+def test_quality_moves_the_choice_and_not_the_scores() -> None:
+    seconds = [20.0, 20.0, 20.0]
+    features, shots = features_of([0, 1, 2], seconds)
+    importance = blocks([0.9, 0.8, 0.1], seconds)
+    plain = select(features, shots, importance, 3.0)
+    quality = blocks([0.5, 1.0, 1.0], seconds)
+    better = select(features, shots, importance, 3.0, quality=quality)
+    assert plain.segments[0][0] < 20 <= better.segments[0][0]
+    assert [shot.score for shot in plain.shots] == [shot.score for shot in better.shots]

@@ -1,0 +1,68 @@
+"""Quality of pictures, and where one fades into another, by the measures of `vidsum.video.changes`."""
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.results.features import Features
+from vidsum.types import FloatArray, Interval, TimeArray
+
+_LEVEL, _CONTRAST, _SHARPNESS = range(5, 8)  # columns of changes
+_LEAST: Final = 0.5  # quality of the worst picture: a taste, no verdict
+_SHARP: Final = (0.35, 0.7)  # sharpness with the least and with full quality
+_CONTRASTS: Final = (8.0, 24.0)  # deviation of levels, likewise
+_BRIGHT: Final = (235.0, 215.0)  # mean level, likewise
+_BLANK: Final = 4.0  # contrast of a picture of one colour
+_FADE_S: Final = (0.2, 2.5)  # a shorter change is a cut, a longer one an event
+_FULL: Final = 0.9  # fraction of the contrast of what fades in, at which it has done so
+_MARGIN_S: Final = 0.6  # a dissolve begins and ends at most this far from its middle
+_NEAR_S: Final = 0.4  # from the edge of a shot to the dissolve that made it
+
+
+def quality_at(changes: Features | None, times_s: TimeArray) -> FloatArray:
+    """Return [T] the quality in [.5, 1] of the pictures at `times_s`: less if blurred, flat or overexposed.
+
+    1 where no picture was measured.
+    """
+    if changes is None:
+        return np.ones(len(times_s), np.float32)
+    rows = changes.array[np.abs(changes.timestamps.searchsorted(times_s + 1e-3) - 1)]
+    parts = [
+        np.interp(rows[:, _SHARPNESS], _SHARP, (_LEAST, 1)),
+        np.interp(rows[:, _CONTRAST], _CONTRASTS, (_LEAST, 1)),
+        np.interp(rows[:, _LEVEL], _BRIGHT[::-1], (1, _LEAST)),
+    ]
+    return np.asarray(np.min(parts, axis=0), np.float32)
+
+
+def find_fades(changes: Features | None, edges_s: TimeArray) -> list[Interval]:
+    """Return (start_s, end_s) of fades from and to one colour, and of dissolves at edges [S + 1] of shots."""
+    if changes is None:
+        return []
+    times, contrast = changes.timestamps, changes.array[:, _CONTRAST]
+    backwards = [(-end, -start) for start, end in _fades_in(-times[::-1], contrast[::-1])]
+    return [*_fades_in(times, contrast), *backwards, *_dissolves(changes, edges_s)]
+
+
+def _fades_in(times: TimeArray, contrast: FloatArray) -> list[Interval]:
+    """Return (start_s, end_s) from the last picture of one colour to full contrast."""
+    is_blank = contrast < _BLANK
+    fades = []
+    for last in np.flatnonzero(is_blank[:-1] & ~is_blank[1:]).tolist():
+        stop = int(np.searchsorted(times, times[last] + _FADE_S[1], side="right"))
+        rising = contrast[last:stop]
+        full = last + int((rising >= _FULL * rising.max()).argmax())
+        if times[full] - times[last] >= _FADE_S[0]:
+            fades.append((float(times[last]), float(times[full])))
+    return fades
+
+
+def _dissolves(changes: Features, edges_s: TimeArray) -> list[Interval]:
+    seen: npt.NDArray[np.bool_] = changes.array[:, 3] > 0
+    middles = changes.timestamps[seen] - changes.array[seen, 4]
+    return [
+        (edge - _MARGIN_S, edge + _MARGIN_S)
+        for edge in edges_s[1:-1].tolist()
+        if len(middles) and np.abs(middles - edge).min() <= _NEAR_S
+    ]
