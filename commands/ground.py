@@ -57,9 +57,7 @@ class QueryOptions:
 class GroundOutputs(ClipOutputs):
     """Outputs in addition to the JSON."""
 
-    clips: bool = option(
-        "Save each moment as MP4. Skips queries that probably do not occur.", False, value_flag="--clips-dir"
-    )
+    clips: bool = option("Save each moment as MP4.", False, value_flag="--clips-dir")
     clip_settings: Clips = field(default_factory=Clips)
     plot: bool = option(
         "Save a plot of curve and moments.",
@@ -100,7 +98,7 @@ def ground(
     vidsum ground film.mp4 --query-audio question.wav
 
     A score ranks the moments of one query in one video. `match`, the
-    probability that the query matches anything in the video, ranks several videos.
+    probability that a moment shows the query, compares videos and queries.
     """
     from vidsum import checkpoints
 
@@ -172,8 +170,7 @@ def _to_document(grounding: "Grounding", keys: Collection[str], *, with_saliency
 
 
 def _answer(grounding: "Grounding", names: str, *, has_clips: bool) -> CommandResult:
-    without = ", which gives no match probability" if grounding.space in CLIP_FAMILY else ""
-    line = f"{names} (model: {grounding.model}, space: {grounding.space}{without})"
+    line = f"{names} (model: {grounding.model}, space: {grounding.space})"
     notes = _low_confidence_notes(grounding, has_clips=has_clips)
     return CommandResult(lines=(*notes, line), table=_table(grounding))
 
@@ -215,37 +212,39 @@ def _table(grounding: "Grounding") -> Table:
     from vidsum.results.clock import to_player_time
     from vidsum.results.moments import shorten
 
-    is_known = grounding.space == "vse" and grounding.evidence != "said"
-    is_known &= any(query.present is not None for query in grounding.queries) or bool(grounding.warnings)
+    is_known = any(query.present is not None for query in grounding.queries)
     has_evidence = grounding.evidence != "seen"
     rows = []
     for query in to_player_time(grounding).queries:
-        query_cells = (shorten(query.query), *([_percent(query.present)] if is_known else []))
         for rank, moment in enumerate(query.moments, 1):
-            cells = query_cells if rank == 1 else ("",) * len(query_cells)
+            match = [_match(moment.present)] if is_known else []
             evidence = [moment.evidence] if has_evidence else []
-            rows.append((*cells, *moment_row(rank, moment), *evidence))
+            rows.append(
+                (shorten(query.query) if rank == 1 else "", *match, *moment_row(rank, moment), *evidence)
+            )
     columns = ("query", *(["match"] if is_known else []), *MOMENT_COLUMNS, *(["in"] if has_evidence else []))
     return Table(columns, tuple(rows))
 
 
 def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterator[str]:
     """Yield a note on each query that has no moments, or is probably neither seen nor heard in the video."""
-    from vidsum.results.moments import shorten
+    from vidsum.results.moments import NO_BELOW, shorten
 
     for query in grounding.queries:
         if grounding.evidence == "said" and query.moments and query.moments[0].score < UNLIKELY:
             yield f"'{shorten(query.query)}': probably not said in this video"
-        is_said = bool(query.moments) and query.moments[0].evidence == "said"
-        if query.present is None or is_said or (query.moments and query.present >= UNLIKELY):
+        if query.present is None or (query.moments and query.moments[0].evidence == "said"):
             continue
-        nothing = "" if query.moments else ", below --min-present: no moments"
-        if query.present < UNLIKELY:
-            skipped = "; no clips saved" if has_clips and query.moments else ""
-            match = f"weak match ({_percent(query.present)}{nothing}), probably not in this video{skipped}"
-        else:
-            match = f"matches this video with {_percent(query.present)} probability{nothing}"
-        yield f"'{shorten(query.query)}': {match}"
+        match = f"{_percent(query.present)}{'' if query.moments else ', below --min-present: no moments'}"
+        if query.verdict == "no":
+            saved = (
+                f"; clips saved (--min-present {NO_BELOW:g} skips them)"
+                if has_clips and query.moments
+                else ""
+            )
+            yield f"'{shorten(query.query)}': probably not in this video ({match}){saved}"
+        elif not query.moments:
+            yield f"'{shorten(query.query)}': may be in this video ({match})"
 
 
 def _rank_videos(texts: Sequence[str], results: Sequence[CommandResult]) -> Table | None:
@@ -276,6 +275,13 @@ def _queries_of(result: CommandResult) -> Sequence[Mapping[str, Any]]:
         return list(read_result(result.data["outputs"]["json"]).to_dict().get("queries", ()))
     except InputError:  # not a result of vidsum: skipped all the same
         return ()
+
+
+def _match(probability: float | None) -> str:
+    """Format a match probability with its verdict."""
+    from vidsum.results.moments import verdict_on
+
+    return "?" if probability is None else f"{verdict_on(probability)} {_percent(probability)}"
 
 
 def _percent(probability: float | None) -> str:

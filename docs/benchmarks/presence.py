@@ -1,137 +1,158 @@
-"""Whether a query is true of a video at all: `present` on joined films, by kind of query.
+"""Whether a query is true of a video at all: `present` on joined films, clips and photographs.
 
-    python -m docs.benchmarks.presence FOLDER
+    python -m docs.benchmarks.presence FOLDER --photographs FOLDER
 
-Every query of every shared clip is asked of each of ten films (docs.benchmarks.grounding joins them): it is
-true where its clip is shown, or another one that it fits. The tables are of the queries of every second clip:
-the even ones fitted the probability, the odd ones no choice saw. AUC has 95 %
-of a bootstrap over clips. In the second table the answers are in fifths of what was said; true and absent
-queries count alike in sum. The last figure is the fraction of true queries that are called absent. The last
-table is of all clips, cross-fitted: each query is judged by curves that were fitted without its clip, in two
-folds (even and odd clips) and in ten; and by the same with a third parameter, the square of the evidence.
+Every query of every shared clip is asked of each of ten films (docs.benchmarks.grounding joins them) and of
+each clip by itself; docs.benchmarks.judged describes the photographs. True and absent queries count alike in
+sum. Slope and offset of each kind of query are fitted in ten folds, without the clip, photograph or word that
+a query is of. In brackets are 95 % of a bootstrap over these. `before` is the rule of
+`vidsum.grounding.presence`, whose curve was fitted to every second clip, and which called queries below .2
+probably absent. The last lines are fitted to all, and are the curves of `vidsum.grounding.match`.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
 
 from docs.benchmarks import argument_parser
-from docs.benchmarks.joined import KINDS, composite, embed, known_clips, names_of, notes, truth_of
-from vidsum.grounding.presence import OFFSET, SLOPE, evidence
+from docs.benchmarks.joined import embed
+from docs.benchmarks.judged import (
+    Asked,
+    ask_films,
+    ask_photographs,
+    auc,
+    calibration_error,
+    held_out,
+    share_right,
+    truth_about,
+    with_interval,
+)
+from vidsum.features import get_extractor
+from vidsum.features.extractors.efficientnet_lite0 import SPEC
+from vidsum.features.pictures import Still, encode_views
+from vidsum.grounding.conse import ClassMixture, class_probabilities, name_embeddings
+from vidsum.grounding.match import NAMED, best_evidence, embed_background
+from vidsum.grounding.presence import OFFSET, SLOPE, evidence_curves
 from vidsum.grounding.settings import UNLIKELY
-from vidsum.grounding.spaces import embed_queries
+from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
+from vidsum.grounding.vse import EXTRACTOR, load_map
+from vidsum.models.scaling import logistic, unit_rows
+from vidsum.results.moments import NO_BELOW, YES_FROM
 from vidsum.types import TimeArray
 
-_DRAWS = 500
+_FOLDS = 10
 
 
-class Asked(NamedTuple):
-    """A query of a film."""
-
-    clip: str
-    kind: str
-    is_true: bool
-    evidence: float
-
-
-def ask(film: Path) -> list[Asked]:
-    """Every query of every clip, of one film."""
-    video, answers = embed(film, "vse", "auto"), []
-    shown_clips = {query.qid for query in truth_of(film).queries}
-    for kind in KINDS:
-        queries = [(Path(clip["file"]).name, clip[kind]) for clip in known_clips() if clip.get(kind)]
-        values = evidence(video, embed_queries("vse", [text for _, text in queries])).tolist()
-        fits = notes()["fits"] if kind == "short" else {}
-        for (clip, text), value in zip(queries, values, strict=True):
-            is_true = clip in shown_clips or bool(shown_clips & set(fits.get(text, ())))
-            answers.append(Asked(clip, kind, is_true, value))
-    return answers
+def measure(video: ClipEmbeddings, texts: Sequence[str]) -> list[TimeArray]:
+    """The evidence, by the cosines alone, and z by photographs of the best mean of three clips."""
+    vectors, background = embed_queries("vse", texts), embed_background("vse")
+    bare = ClipEmbeddings(video.rows, video.timestamps, video.step_s, video.duration_s, shots_s=video.shots_s)
+    z = evidence_curves(video, vectors)
+    means = sliding_window_view(z, min(3, len(video)), axis=1).mean(axis=2).max(axis=1)
+    return [best_evidence(video, background, vectors), best_evidence(bare, background, vectors), means]
 
 
-def auc(answers: Sequence[Asked], seed: int = 0) -> str:
-    """The area under the curve of the evidence, with its interval."""
-    clips = np.array([answer.clip for answer in answers])
-    is_true = np.array([answer.is_true for answer in answers])
-    values = np.array([answer.evidence for answer in answers])
-    names, draws, rng = np.unique(clips), [], np.random.default_rng(seed)
-    of_clip = {name: np.flatnonzero(clips == name) for name in names}
-    for _ in range(_DRAWS):
-        rows = np.concatenate([of_clip[name] for name in rng.choice(names, len(names))])
-        if 0 < is_true[rows].sum() < len(rows):
-            draws.append(roc_auc_score(is_true[rows], values[rows]))
-    low, high = np.percentile(draws, [2.5, 97.5])
-    return f"{roc_auc_score(is_true, values):.2f} [{low:.2f}, {high:.2f}]"
+def cross_fitted(answers: Sequence[Asked], number: int) -> TimeArray:
+    """[N] probabilities by a measure, whose curves did not see the group."""
+    groups = {group: n % _FOLDS for n, group in enumerate(dict.fromkeys(answer.group for answer in answers))}
+    fold = np.array([groups[answer.group] for answer in answers])
+    probabilities = np.zeros(len(answers))
+    for out in range(_FOLDS):
+        for rule in {answer.rule for answer in answers}:
+            is_rule = np.array([answer.rule == rule for answer in answers])
+            rows, held = np.flatnonzero(is_rule & (fold != out)), np.flatnonzero(is_rule & (fold == out))
+            if len(held):
+                slope, offset = fit_curve(answers, rows, number)
+                values = np.array([answers[row].measures[number] for row in held])
+                probabilities[held] = logistic(slope * values + offset)
+    return probabilities
 
 
-def balanced(answers: Sequence[Asked]) -> tuple[TimeArray, TimeArray, TimeArray]:
-    """[N] the evidence, whether it is true, and weights that make true and absent queries alike in sum."""
-    is_true = np.array([answer.is_true for answer in answers])
-    weights = np.where(is_true, 1 / is_true.mean(), 1 / (1 - is_true.mean())) / 2
-    return np.array([answer.evidence for answer in answers]), is_true.astype(np.float64), weights
+def fit_curve(answers: Sequence[Asked], rows: TimeArray, number: int) -> tuple[float, float]:
+    """Slope and offset for some answers."""
+    values, truth = (
+        np.array([[answers[row].measures[number]] for row in rows]),
+        truth_about(answers).take(rows),
+    )
+    fit = LogisticRegression(C=1e4).fit(values, truth.is_true, sample_weight=truth.weights * len(answers))
+    return float(fit.coef_[0, 0]), float(fit.intercept_[0])
 
 
-def reliability(answers: Sequence[Asked], said: TimeArray) -> list[str]:
-    """Cells of a table in Markdown: what was said [N], and how often it was true, in fifths."""
-    _, is_true, weights = balanced(answers)
-    parts = np.array_split(np.argsort(said), 5)
-    shares = [weights[part] / weights[part].sum() for part in parts]
-    return [f"{said[of] @ by:.2f}, {is_true[of] @ by:.2f}" for of, by in zip(parts, shares, strict=True)]
+def embed_photographs(folder: Path, names: Sequence[str]) -> ClipEmbeddings:
+    """Photographs in `vse`, one after another."""
+    (features,) = encode_views([Still(folder / name) for name in names], EXTRACTOR, (0,))
+    logits = get_extractor(SPEC, device="cpu").logits(features)
+    mixture = ClassMixture(class_probabilities(logits), name_embeddings(EXTRACTOR))
+    rows = unit_rows(load_map()(features))
+    return ClipEmbeddings(rows, np.arange(len(rows), dtype=float), 1.0, float(len(rows)), (mixture,))
 
 
-def shipped(answers: Sequence[Asked]) -> TimeArray:
-    """[N] what vidsum says."""
-    return np.asarray(1 / (1 + np.exp(-SLOPE * balanced(answers)[0] - OFFSET)))
+def ask_all(films: Path, photographs: Path | None) -> list[Asked]:
+    """All queries of films, clips and photographs in `vse`."""
+    answers = ask_films(films, lambda path: embed(path, "vse", "auto"), measure)
+    if photographs is None:
+        return answers
+    sentences = held_out(photographs)
+    video = embed_photographs(photographs, [*sentences])
+
+    def group(numbers: Sequence[int]) -> ClipEmbeddings:
+        (objects,), count = video.mixtures, len(numbers)
+        mixture = ClassMixture(objects.probabilities[numbers], objects.names)
+        times, edges_s = np.arange(float(count)), np.arange(0.0, count + 1, 3)
+        return ClipEmbeddings(video.rows[numbers], times, 1.0, count, (mixture,), edges_s)
+
+    return answers + ask_photographs(sentences, group, measure)
 
 
-def fitted(answers: Sequence[Asked], degree: int = 1) -> LogisticRegression:
-    """The logistic curve of a polynomial of the evidence."""
-    values, is_true, weights = balanced(answers)
-    return LogisticRegression(C=1e4).fit(powers(values, degree), is_true, sample_weight=weights)
+def print_kinds(answers: Sequence[Asked], said: TimeArray, bare: TimeArray, before: TimeArray) -> None:
+    """Print a table of accuracy and calibration by kind."""
+    whole, kinds = truth_about(answers), dict.fromkeys((answer.source, answer.kind) for answer in answers)
+    print("| | queries | AUC | by cosines | before | calibration error | by cosines | before |")
+    print("|---|---|---|---|---|---|---|---|")
+    for source, kind in kinds:
+        rows = np.flatnonzero([(answer.source, answer.kind) == (source, kind) for answer in answers])
+        cells = [
+            with_interval(measure, whole.take(rows), values[rows])
+            for measure in (auc, calibration_error)
+            for values in (said, bare, before)
+        ]
+        print(f"| {source}: {kind} | {len(rows)} | {' | '.join(cells)} |")
 
 
-def powers(values: TimeArray, degree: int) -> TimeArray:
-    """[N, degree]"""
-    return np.stack([values**power for power in range(1, degree + 1)], axis=1)
-
-
-def cross_fitted(answers: Sequence[Asked], n_folds: int, degree: int) -> TimeArray:
-    """[N] what curves say that did not see the clip; folds are of every `n_folds`-th clip."""
-    place = {Path(clip["file"]).name: at for at, clip in enumerate(known_clips())}
-    fold = np.array([place[answer.clip] % n_folds for answer in answers])
-    said = np.empty(len(answers))
-    for number in range(n_folds):
-        curve = fitted([answer for answer, of in zip(answers, fold, strict=True) if of != number], degree)
-        is_fold = fold == number
-        said[is_fold] = curve.predict_proba(powers(balanced(answers)[0][is_fold], degree))[:, 1]
-    return said
+def print_verdicts(answers: Sequence[Asked], said: TimeArray, before: TimeArray) -> None:
+    """Print how many verdicts are right, and how many of the absent, or of the true, get one."""
+    whole = truth_about(answers)
+    print("\n| verdict | right | of films | of clips | of photographs | given |\n|---|---|---|---|---|---|")
+    verdicts = {"no": (said < NO_BELOW, True), "yes": (said >= YES_FROM, False)}
+    for name, (is_said, is_absent) in {**verdicts, "no, before": (before < UNLIKELY, True)}.items():
+        right = partial(share_right, is_absent=is_absent)
+        cells = [with_interval(right, whole, is_said)]
+        for source in dict.fromkeys(answer.source for answer in answers):
+            rows = np.flatnonzero([answer.source == source for answer in answers])
+            cells.append(with_interval(right, whole.take(rows), is_said[rows]))
+        due = whole.weights * (whole.is_true != is_absent)
+        print(f"| {name} | {' | '.join(cells)} | {due @ is_said / due.sum():.2f} |")
 
 
 def main() -> None:
     """Print the tables."""
     parser = argument_parser(__doc__, "folder")
+    parser.add_argument("--photographs", type=Path, help="Flickr8k's")
     options = parser.parse_args()
-    answers = [answer for seed in range(10) for answer in ask(composite(options.folder, "all", 120, seed)[0])]
-    for half in ("even", "odd"):
-        half_answers = [answer for answer in answers if answer.clip in names_of(half)]
-        print(f"{half} clips\n\n| kind | queries | AUC |\n|---|---|---|")
-        for kind in KINDS:
-            of_kind = [answer for answer in half_answers if answer.kind == kind]
-            print(f"| {kind} | {len(of_kind)} | {auc(of_kind)} |")
-        said = shipped(half_answers)
-        missed = (said < UNLIKELY)[balanced(half_answers)[1] > 0].mean()
-        print(
-            f"\nsaid, true: {' | '.join(reliability(half_answers, said))}\n"
-            f"called absent: {missed:.3f} of the true\n"
-        )
-        curve = fitted(half_answers)
-        print(f"slope {curve.coef_[0, 0]:.2f}, offset {curve.intercept_[0]:.2f} would fit\n")
-    for n_folds, degree in (2, 1), (10, 1), (2, 2), (10, 2):
-        rows = reliability(answers, cross_fitted(answers, n_folds, degree))
-        print(f"| {n_folds} folds, {degree + 1} parameters | {' | '.join(rows)} |")
+    answers = ask_all(options.folder, options.photographs)
+    said, bare = cross_fitted(answers, 0), cross_fitted(answers, 1)
+    before = logistic(SLOPE * np.array([answer.measures[2] for answer in answers]) + OFFSET)
+    print_kinds(answers, said, bare, before)
+    print_verdicts(answers, said, before)
+    for number, name in enumerate(("NAMED", "BARE")):
+        for rule in NAMED:
+            rows = np.flatnonzero([answer.rule == rule for answer in answers])
+            slope, offset = fit_curve(answers, rows, number)
+            print(f"{name} {rule}: Curve({slope:.2f}, {offset:.2f})")
 
 
 if __name__ == "__main__":

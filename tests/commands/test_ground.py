@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import av
@@ -14,11 +15,14 @@ from tests.commands.conftest import files_here
 from tests.grounding.colours import use_colours
 from tests.program import Run, check_schema
 from tests.untrained import save_untrained
+from vidsum.grounding.match import WindowMatches
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.io.provenance import hash_file
 from vidsum.models.configs import MaskConfig
+from vidsum.pipelines.moments import MomentSearch
 from vidsum.types import FloatArray
 
+_JUDGED = MomentSearch._judged
 ASK = ("--device", "cpu", "--query", "green")
 
 
@@ -66,15 +70,17 @@ def test_ground_batch_note(run: Run, film: Path, tmp_path: Path) -> None:
 @pytest.fixture
 def likely(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """How likely the first query is present in each video, in the order of asking; others are at .9."""
-    shares = {"film.mp4": 0.124, "other.mp4": 0.6}
+    shares = {"film.mp4": 0.104, "other.mp4": 0.6}
     order = iter(shares)
 
-    def probabilities(
-        space: str, video: ClipEmbeddings, queries: FloatArray, without: FloatArray
-    ) -> FloatArray:
-        return np.array([shares[next(order)], *[0.9] * (len(queries) - 1)], np.float32)
+    def match_windows(
+        video: ClipEmbeddings, background: FloatArray, texts: Sequence[str], *_: object
+    ) -> WindowMatches:
+        present = [shares[next(order)], *[0.9] * (len(texts) - 1)]
+        return WindowMatches(np.array([[p / 2, p] for p in present], np.float32), np.array([3.0, 0.0]))
 
-    monkeypatch.setattr("vidsum.grounding.presence.probabilities", probabilities)
+    monkeypatch.setattr("vidsum.pipelines.moments.match_windows", match_windows)
+    monkeypatch.setattr(MomentSearch, "_judged", _JUDGED)
     return shares
 
 
@@ -82,33 +88,36 @@ def test_ground_match_probability(run: Run, film: Path, likely: dict[str, float]
     ran = run("ground", film, *ASK, "--query", "red", "-k", "1")
     head, green, red, doubt, _ = ran.out.splitlines()
     assert head.split() == ["query", "match", "rank", "start", "end", "seconds", "score"]
-    assert [line.split()[:4] for line in (green, red)] == [["green", "12", "%", "1"], ["red", "90", "%", "1"]]
-    assert doubt == "'green': weak match (12 %), probably not in this video"
+    assert green.split()[:5] == ["green", "no", "5", "%", "1"]
+    assert red.split()[:5] == ["red", "yes", "90", "%", "1"]
+    assert doubt == "'green': probably not in this video (10 %)"
     document = json.loads(Path("film_moments.json").read_text())
     check_schema(document, "moments")
-    assert [item["present"] for item in document["queries"]] == pytest.approx([0.124, 0.9])
+    assert [item["present"] for item in document["queries"]] == pytest.approx([0.104, 0.9])
+    assert [item["verdict"] for item in document["queries"]] == ["no", "yes"]
+    assert [item["moments"][0]["present"] for item in document["queries"]] == pytest.approx([0.052, 0.9])
 
 
 def test_no_match_is_certain(run: Run, film: Path, likely: dict[str, float]) -> None:
     likely["film.mp4"] = 0.9971
     ran = run("ground", film, *ASK, "-k", "1", "--min-present", "1")
-    assert "'green': matches this video with 99 % probability, below --min-present: no moments" in ran.out
+    assert "'green': may be in this video (99 %, below --min-present: no moments)" in ran.out
 
 
-def test_ground_no_clips_of_absent_query(run: Run, film: Path, likely: dict[str, float]) -> None:
+def test_ground_clips_of_an_absent_query(run: Run, film: Path, likely: dict[str, float]) -> None:
     ran = run("ground", film, *ASK, "--query", "red", "-k", "1", "--clips", "--json")
-    assert ran.json["data"]["outputs"]["clips"] == ["red_film_0m00s.mp4"], ran.err
-    assert files_here() == ["film_moments.json", "red_film_0m00s.mp4"]
+    clips = ["green_film_0m02s.mp4", "red_film_0m00s.mp4"]
+    assert ran.json["data"]["outputs"]["clips"] == clips, ran.err
+    assert files_here() == ["film_moments.json", *clips]
     again = run("ground", film, *ASK, "--query", "red", "-k", "1", "--clips").out
     assert "unchanged" in again
-    assert "'green': weak match (12 %), probably not in this video; no clips saved" in again.splitlines()
+    note = "'green': probably not in this video (10 %); clips saved (--min-present 0.12 skips them)"
+    assert note in again.splitlines()
 
 
 def test_ground_min_present(run: Run, film: Path, likely: dict[str, float]) -> None:
     ran = run("ground", film, *ASK, "--query", "red", "--min-present", "0.89", "--plot", "--clips")
-    assert (
-        "'green': weak match (12 %, below --min-present: no moments), probably not in this video" in ran.out
-    )
+    assert "'green': probably not in this video (10 %, below --min-present: no moments)" in ran.out
     assert "'red': " not in ran.out
     document = json.loads(Path("film_moments.json").read_text())
     check_schema(document, "moments")
@@ -128,7 +137,7 @@ def test_ground_ranks_videos(run: Run, film: Path, likely: dict[str, float], tmp
     assert "best match first" in title
     assert head.split() == ["query", "match", "video"]
     assert best.split() == ["green", "60", "%", str(folder / "other.mp4")]
-    assert worst.split() == ["12", "%", str(folder / "film.mp4")]
+    assert worst.split() == ["10", "%", str(folder / "film.mp4")]
     again = run("ground", folder, *ASK)  # from the files of the first run
     assert again.out.splitlines()[-2:] == [best, worst]
     assert "several videos" not in again.err
@@ -136,15 +145,6 @@ def test_ground_ranks_videos(run: Run, film: Path, likely: dict[str, float], tmp
     assert skipped.out.splitlines()[-2:] == [best, worst]  # red was not looked for
     lines = run("ground", folder, *ASK, "--json").json_lines
     assert [line["data"]["queries"][0]["present"] for line in lines] == pytest.approx([*likely.values()])
-
-
-def test_ground_space_clip(run: Run, film: Path) -> None:
-    ran = run("ground", film, *ASK, "--space", "clip")
-    head, *_, last = ran.out.splitlines()
-    assert "match" not in head.split()
-    assert "space: clip, which gives no match probability" in last
-    (query,) = json.loads(Path("film_moments.json").read_text())["queries"]
-    assert query["present"] is None
 
 
 def test_ground_clip_hint_on_terminals(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,8 +33,9 @@ def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
         "vidsum.grounding.find.embed_words", lambda space, texts, device: _encode_words(texts)
     )
     monkeypatch.setattr("vidsum.pipelines.moments.load_text_encoder", lambda name, device: ENCODER)
-    # no photographs are known in these colours
-    monkeypatch.setattr("vidsum.grounding.presence.probabilities", lambda *_: None)
+    # how likely a colour is, is unknown
+    monkeypatch.setattr("vidsum.pipelines.moments.embed_background", lambda *_: np.eye(3, dtype=np.float32))
+    monkeypatch.setattr("vidsum.pipelines.moments.MomentSearch._judged", lambda _, answer, *__: answer)
 
 
 def _encode(texts: Sequence[str]) -> FloatArray:

@@ -4,11 +4,9 @@ import io
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from vidsum.errors import InputError, UsageError
-from vidsum.grounding import presence
 from vidsum.grounding.settings import Retrieval
 from vidsum.pipelines.queries import query_warnings, read_queries, unreadable_queries
 from vidsum.results.moments import shorten
@@ -182,20 +180,6 @@ def test_negation_gets_a_hint(text: str) -> None:
     assert text in note
     assert "--not" in note
     assert query_warnings(["a knot", "a well-known man", "a T - shirt", "nota bene"]) == ()
-
-
-def test_presence_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    z = np.array(
-        [[9.0, 9, 9, 0, 0, 0, 6, 6, 6], [-9, -9, -9, 9, 9, 9, -9, -9, -9], [9, 9, 9, 9, 9, 9, -9, -9, -9]]
-    )
-    monkeypatch.setattr(presence, "evidence_curves", lambda video, vectors: z[: len(vectors)])
-    queries, without = np.zeros((2, 3), np.float32), np.zeros((1, 3), np.float32)
-    result = presence.probabilities("vse", None, queries, without)  # type: ignore[arg-type]
-    assert result is not None
-    first, second = result
-    likely = 1 / (1 + np.exp(-(presence.SLOPE * 6 + presence.OFFSET)))
-    assert first == pytest.approx(likely, abs=0.01)
-    assert second < first / 3
 
 
 def test_negation_with_speech() -> None:

@@ -1,9 +1,9 @@
-"""How likely a query is true of a video at all: a probability that compares across videos and queries.
+"""How likely a query is true of a single clip in `vse`, for what comes second by second or from an archive.
 
-The curves of `vidsum.grounding.spaces` are standardised within a video, so that the best clip of a video that
-lacks the query looks like that of one that shows it. Here a clip is compared with photographs instead, as
-speaker verification normalises its scores by a cohort (Auckenthaler, Carey and Lloyd-Thomas, "Score
-Normalization for Text-Independent Speaker Verification Systems", 2000: z-norm):
+Where a whole video is there, `vidsum.grounding.match` compares it with everyday phrases. Here a clip is
+compared with photographs instead, as speaker verification normalises its scores by a cohort (z-norm:
+Auckenthaler, Carey and Lloyd-Thomas, "Score Normalization for Text-Independent Speaker Verification Systems",
+2000):
 
     z(q, t) = q . (f_t - m) / sqrt(q^T C q) + w(q) (l(q, t) - mean_u l(q, u)) / sd_u l(q, u)
 
@@ -16,44 +16,14 @@ docs/algorithms/presence.md describes how the probability was fitted, and its ac
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-from numpy.lib.stride_tricks import sliding_window_view
 
 from vidsum.grounding.conse import ClassMixture, log_likelihood
 from vidsum.grounding.spaces import ClipEmbeddings, mixture_weights
 from vidsum.grounding.vse import load_map
-from vidsum.models.scaling import logistic
 from vidsum.models.vse import CLASSES
 from vidsum.types import FloatArray
 
-SLOPE, OFFSET = 0.78, -2.92  # logistic curve from the largest z to the probability
-_QUERIES_PER_BATCH = 256  # queries whose evidence is computed together: this bounds the memory
-_SMOOTHED = 3  # clips whose mean counts, so that no single one decides
-
-
-def probabilities(
-    space: str, video: ClipEmbeddings, queries: FloatArray, without: FloatArray | None = None
-) -> FloatArray | None:
-    """Return [M] how likely each query [M, D] is true in a video and none of `without` [W, D] is there.
-
-    None in a space other than `vse`. Raises WeightsError where the map that ships with vidsum is damaged.
-    """
-    if space != "vse":
-        return None
-    if without is None or not len(without):
-        return logistic(SLOPE * evidence(video, queries) + OFFSET)
-    means = smooth(evidence_curves(video, np.concatenate([queries, without])))
-    seen, unseen = np.split(logistic(SLOPE * means + OFFSET), [len(queries)])
-    return np.asarray((seen * np.prod(1 - unseen, axis=0)).max(axis=1), np.float32)
-
-
-def evidence(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
-    """Return [M] the largest z(q, t) of a video in `vse` for each query [M, D], smoothed over three clips."""
-    parts = [
-        queries[start : start + _QUERIES_PER_BATCH]
-        for start in range(0, max(1, len(queries)), _QUERIES_PER_BATCH)
-    ]
-    return np.concatenate([max_means(evidence_curves(video, part)) for part in parts])
+SLOPE, OFFSET = 0.78, -2.92  # logistic curve from z to the probability
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +38,11 @@ class Cohort:
 
     def z(self, cosines: FloatArray, likelihoods: FloatArray) -> FloatArray:
         """Return [M, T] z(q, t) of cosines and log-likelihoods [M, T], not smoothed."""
-        named = self.weight * (likelihoods - self.usual) / self.spread
-        return np.asarray((cosines - self.mean) / self.deviation + named, np.float32)
+        return np.asarray((cosines - self.mean) / self.deviation + self.named(likelihoods), np.float32)
+
+    def named(self, likelihoods: FloatArray) -> FloatArray:
+        """Return [M, T] the part of z(q, t) by what is named, of log-likelihoods [M, T]."""
+        return np.asarray(self.weight * (likelihoods - self.usual) / self.spread, np.float32)
 
 
 def build_cohort(names: FloatArray, queries: FloatArray) -> Cohort:
@@ -97,16 +70,6 @@ def evidence_curves(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
     objects = video.mixtures[0]
     cohort = build_cohort(objects.names, queries)
     return cohort.z(queries @ video.rows.T, log_likelihood(objects, queries))
-
-
-def max_means(curves: npt.NDArray[np.floating]) -> FloatArray:
-    """Return [M] the largest mean of three clips in a row, of curves [M, T]; of all where there are fewer."""
-    return np.asarray(smooth(curves).max(axis=1), np.float32)
-
-
-def smooth(curves: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
-    """Return the means of three clips in a row, of curves [M, T]; of all where there are fewer."""
-    return np.asarray(sliding_window_view(curves, min(_SMOOTHED, curves.shape[1]), axis=1).mean(axis=2))
 
 
 def _positive(deviation: FloatArray) -> FloatArray:

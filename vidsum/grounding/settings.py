@@ -37,7 +37,13 @@ class Retrieval(Checked):
 
     PANEL = "Queries and moments"
 
-    top_k: int = option("Maximum number of moments per query.", 5, flags=("--top-k", "-k"), min=1)
+    top_k: int | None = option(
+        "Maximum number of moments per query.",
+        None,
+        flags=("--top-k", "-k"),
+        min=1,
+        default_text="5, without those far below the first",
+    )
     model: str = option(
         "Model that finds moments. similarity (auto), mrnet, qd-detr, or a checkpoint of `vidsum train`.",
         DEFAULT_MODEL,
@@ -52,10 +58,7 @@ class Retrieval(Checked):
     )
     snap: Snap = option("Snap moments to shot boundaries within a second.", "none", flag_on=())
     min_present: float = option(
-        "Skip queries with a lower match probability. 0 keeps all; the space clip has no probabilities.",
-        0.0,
-        min=0,
-        max=1,
+        "Skip queries with a lower match probability. 0 keeps all.", 0.0, min=0, max=1
     )
     mask: MaskKind | None = option(
         "Learned mask of a DETR model: selects which checkpoint is used.",
@@ -79,6 +82,11 @@ class Retrieval(Checked):
     without: tuple[str, ...] = option(
         "Not seen in the moment (similarity). Can be repeated.", (), flags=("--not",), metavar="TEXT"
     )
+
+    @property
+    def most_moments(self) -> int:
+        """Return the maximum number of moments per query."""
+        return 5 if self.top_k is None else self.top_k
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -71,11 +71,6 @@ class ImageTextSpace:
     is_mapped: bool = False
     """Whether a map makes the rows of features, and named classes join in."""
 
-    @property
-    def has_presence(self) -> bool:
-        """Whether the match probability was fitted in it (`vidsum.grounding.presence`)."""
-        return self.is_mapped
-
     def is_installed(self) -> bool:
         """Return whether all weights are in the cache; nothing is fetched or hashed."""
         return all(checkpoints.find(name) for name in self.weights)

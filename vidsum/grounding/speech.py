@@ -185,7 +185,9 @@ def fuse(seen: QueryMoments, said: QueryMoments, top_k: int) -> QueryMoments:
         ]
         return replace(moment, score=1 - (1 - probability) * (1 - max(narration, default=0.0) * probability))
 
-    moments = [replace(passage, score=passage.score * (1 - present)) for passage in passages]
+    moments = [
+        replace(passage, score=passage.score * (1 - present), present=passage.score) for passage in passages
+    ]
     moments += map(with_narration, seen.moments)
     best_moments = tuple(sorted(moments, key=lambda moment: -moment.score)[:top_k])
     return replace(seen, moments=best_moments, said=said.said)

@@ -15,7 +15,6 @@ import numpy as np
 
 from vidsum.errors import require_type
 from vidsum.features.settings import Extraction
-from vidsum.grounding.settings import UNLIKELY
 from vidsum.io.outputs import as_utf8, atomic_write, make_folder, shortened, stems_of
 from vidsum.io.provenance import label_of
 from vidsum.options import from_keywords
@@ -24,7 +23,7 @@ from vidsum.pipelines.keywords import MomentClipOptions
 from vidsum.pipelines.replacing import require_replaceable
 from vidsum.pipelines.summary import open_for_shots
 from vidsum.pipelines.timelines import result_video
-from vidsum.results.moments import Grounding, Highlights, QueryMoments
+from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.shots.settings import ShotSettings
@@ -129,8 +128,8 @@ def clip_paths(result: ClipSource, folder: PathLike, stem: str) -> list[tuple[Pa
     elif isinstance(result, Highlights):
         spans = [("highlight", moment.interval) for moment in result.moments]
     else:
-        gets = [query for query in result.queries if query.moments and _is_exported(query)]
-        spans = [(_slug(query.query), moment.interval) for query in gets for moment in query.moments]
+        pairs = ((query, moment) for query in result.queries for moment in query.moments)
+        spans = [(_slug(query.query), moment.interval) for query, moment in pairs]
     counts, paths = Counter[str](), []
     for words, span in spans:
         minutes, seconds = divmod(int(span[0]), 60)
@@ -156,11 +155,6 @@ def video_stem(name: str) -> str | None:
     """Return the video in the name of a clip that `clip_paths` gives; None in any other."""
     match = _CLIP.fullmatch(name)
     return (match[1] or match[2]) if match else None
-
-
-def _is_exported(query: QueryMoments) -> bool:
-    """Return whether a query's moments are written: not if it is probably absent, unless it is said."""
-    return query.present is None or query.present >= UNLIKELY or query.moments[0].evidence == "said"
 
 
 _PICTURES_PER_BATCH = 24  # pictures that are in memory together, in full size

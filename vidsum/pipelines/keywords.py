@@ -79,7 +79,7 @@ class GroundOptions(ReadingOptions, total=False):
 class GrounderOptions(GroundOptions, total=False):
     """Options of `vidsum.grounding.settings.Retrieval`."""
 
-    top_k: int
+    top_k: int | None
 
 
 class HighlightOptions(ExtractionOptions, total=False):

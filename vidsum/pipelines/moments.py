@@ -16,8 +16,9 @@ import numpy.typing as npt
 from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
-from vidsum.grounding import presence, vse
+from vidsum.grounding import vse
 from vidsum.grounding.find import EncodedQueries, locate
+from vidsum.grounding.match import WindowMatches, embed_background, match_windows
 from vidsum.grounding.proposals import MAX_IOU, snap_moments, suppress
 from vidsum.grounding.registry import checkpoint_sha256, max_words, resolve_model, resolve_precision
 from vidsum.grounding.settings import DEFAULT_MODEL, Retrieval
@@ -47,13 +48,14 @@ from vidsum.types import FloatArray, Progress
 
 EncodeText = Callable[[Sequence[str]], npt.ArrayLike]  # texts to vectors [M, D]
 
+_MIN_SCORE_RATIO = 0.5  # of a moment to the first: those below are listed with top_k alone
 _SET_BY_SPACE = ("extractor", "fps", "clip_frames", "stride_frames", "logits")
 
 
 def ground(
     source: Source,
     queries: str | Sequence[str],
-    top_k: int = Retrieval.top_k,
+    top_k: int | None = Retrieval.top_k,
     *,
     model: str | os.PathLike[str] = DEFAULT_MODEL,
     encode_text: EncodeText | None = None,
@@ -65,7 +67,7 @@ def ground(
     Args:
         source: a video, of any length, or features of CLIP or with `encode_text`.
         queries: one or more texts, in English; the video is decoded once for all.
-        top_k: maximum number of moments per query.
+        top_k: maximum number of moments per query. None: 5, without those far below the first.
         model: one of `vidsum.grounding.registry.MODELS`, or a checkpoint's path.
         encode_text: texts to vectors [M, D] that compare with your own features [T, D]; the space is `own`.
         progress: called while it runs.
@@ -135,25 +137,32 @@ class MomentSearch:
 
     def answers(self, clips: ClipEmbeddings, vectors: FloatArray) -> list[QueryMoments]:
         extraction, retrieval = self.extraction, self.retrieval
-        vectors, without = np.split(vectors, [len(self.queries.texts)])
-        request, alone = EncodedQueries(self.queries.texts, vectors, without), retrieval.alone
+        texts = self.queries.texts
+        request, alone = EncodedQueries(texts, *np.split(vectors, [len(texts)])), retrieval.alone
         devices = (extraction.device, extraction.precision)
-        answers = locate(self.model, clips, request, retrieval.top_k, *devices, alone=alone)
+        answers = locate(self.model, clips, request, retrieval.most_moments, *devices, alone=alone)
         if retrieval.snap != "none":
             answers = [replace(answer, moments=self._snapped(answer, clips)) for answer in answers]
-        present = presence.probabilities(self.space, clips, vectors, without)
-        if present is not None:
-            answers = [self._judged(*pair) for pair in zip(answers, present.tolist(), strict=True)]
-        return answers
+        if self.space == "own":
+            return answers
+        background, all_texts = embed_background(self.space, extraction.device), (*texts, *retrieval.without)
+        matches = match_windows(clips, background, all_texts, vectors, len(retrieval.without))
+        return [self._judged(answer, matches, number) for number, answer in enumerate(answers)]
 
     def _snapped(self, answer: QueryMoments, clips: ClipEmbeddings) -> tuple[Moment, ...]:
         assert clips.shots_s is not None
-        return tuple(suppress(snap_moments(answer.moments, clips.shots_s), MAX_IOU, self.retrieval.top_k))
+        return tuple(
+            suppress(snap_moments(answer.moments, clips.shots_s), MAX_IOU, self.retrieval.most_moments)
+        )
 
-    def _judged(self, answer: QueryMoments, present: float) -> QueryMoments:
+    def _judged(self, answer: QueryMoments, matches: WindowMatches, number: int) -> QueryMoments:
         if answer.query in self._unread:
             return answer  # a probability of a text that is not read would be none
-        moments = answer.moments if present >= self.retrieval.min_present else ()
+        present = float(matches.best()[number])
+        moments = tuple(
+            replace(moment, present=matches.within(number, moment.start_s, moment.end_s))
+            for moment in (answer.moments if present >= self.retrieval.min_present else ())
+        )
         return replace(answer, moments=moments, present=present)
 
     @cached_property
@@ -218,6 +227,12 @@ class _Work:
     provenance: dict[str, Any]
 
     def run(self, progress: Progress | None) -> Grounding:
+        grounding = self._find(progress)
+        if self.search.retrieval.top_k is not None:
+            return grounding
+        return replace(grounding, queries=tuple(map(_without_weak, grounding.queries)))
+
+    def _find(self, progress: Progress | None) -> Grounding:
         if self.speech is None:
             return self.search_pictures(progress)
         transcript = self.speech.run(progress)
@@ -231,7 +246,7 @@ class _Work:
             )
         else:
             grounding = self.search_pictures(progress)
-        top_k, device = self.search.retrieval.top_k, self.search.extraction.device
+        top_k, device = self.search.retrieval.most_moments, self.search.extraction.device
         return merge_speech(grounding, transcript, self.search.queries, self.evidence, top_k, device)
 
     def search_pictures(self, progress: Progress | None) -> Grounding:
@@ -260,6 +275,12 @@ class _Work:
         )
 
 
+def _without_weak(answer: QueryMoments) -> QueryMoments:
+    """Leave out moments far below the first: of joined films' they are nearly all wrong."""
+    least = max((_MIN_SCORE_RATIO * moment.score for moment in answer.moments[:1]), default=0.0)
+    return replace(answer, moments=tuple(moment for moment in answer.moments if moment.score >= least))
+
+
 def _check_texts(retrieval: Retrieval) -> Retrieval:
     """Return the settings with checked texts; `without` restricts the search to pictures."""
     without = parse_queries(retrieval.without).texts if retrieval.without else ()
@@ -278,8 +299,6 @@ def _search_in_video(queries: Queries, retrieval: Retrieval, extraction: Extract
     if retrieval.thorough and (model, space) != ("similarity", "vse"):
         fault = f"motion is for the model similarity in the space vse, not for {model} in {space}"
         raise UsageError(fault, hint="leave out --thorough")
-    if retrieval.min_present and not describe_space(space).has_presence:
-        raise UsageError(f"the space {space} has no match probability", hint="--space vse")
     return MomentSearch(queries, retrieval, extraction, model, space)
 
 
@@ -296,8 +315,10 @@ def _search_in_features(
         )
     if retrieval.model not in ("auto", "similarity") or retrieval.snap == "transnetv2":
         raise UsageError("features can be searched by similarity only, without cuts", hint="give the video")
-    if retrieval.space not in ("auto", space) or retrieval.min_present:
-        raise UsageError(f"these features are in the space {space}, without presence", hint="--space auto")
+    if retrieval.space not in ("auto", space):
+        raise UsageError(f"these features are in the space {space}", hint="--space auto")
+    if retrieval.min_present and space == "own":
+        raise UsageError("your own features have no match probability", hint="leave out --min-present")
     return MomentSearch(queries, retrieval, video_input.extraction, "similarity", space, encode_text)
 
 

@@ -22,6 +22,15 @@ from vidsum.results.result import (
 )
 from vidsum.types import FloatArray, Interval, TimeArray
 
+Verdict = Literal["yes", "unsure", "no"]
+YES_FROM, NO_BELOW = 0.7, 0.12
+"""Match probabilities: 95 % of the verdicts "no" are right (docs/algorithms/presence.md)."""
+
+
+def verdict_on(present: float) -> Verdict:
+    """Return whether a query is there, by its match probability."""
+    return "yes" if present >= YES_FROM else "no" if present < NO_BELOW else "unsure"
+
 
 @dataclass(frozen=True)
 class Moment:
@@ -33,6 +42,8 @@ class Moment:
     """Higher is better; comparable among the moments of one query on one video only."""
     evidence: Literal["seen", "said"] = "seen"
     """Whether the pictures or the speech match."""
+    present: float | None = None
+    """How likely the query is true of this moment, by its evidence. None: not known."""
 
     @property
     def interval(self) -> Interval:
@@ -40,7 +51,8 @@ class Moment:
         return self.start_s, self.end_s
 
     def to_dict(self) -> dict[str, Any]:
-        return {**interval_data((self.start_s, self.end_s)), "score": round_number(self.score)}
+        document = {**interval_data((self.start_s, self.end_s)), "score": round_number(self.score)}
+        return document if self.present is None else {**document, "present": round_number(self.present)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,6 +75,11 @@ class QueryMoments(ContentEquality):
         present = "" if self.present is None else f", present={self.present:.2f}"
         return f"QueryMoments({self.query!r}, {count_text(len(self.moments), 'moment')}{present})"
 
+    @property
+    def verdict(self) -> Verdict | None:
+        """Return whether the query is in the video, by `present`."""
+        return None if self.present is None else verdict_on(self.present)
+
     def to_dict(self, *, with_saliency: bool) -> dict[str, Any]:
         moments = [moment.to_dict() for moment in self.moments]
         if self.said is not None:
@@ -73,6 +90,7 @@ class QueryMoments(ContentEquality):
         document: dict[str, Any] = {
             "query": self.query,
             "present": round_optional(self.present),
+            "verdict": self.verdict,
             "moments": moments,
         }
         if self.spoken is not None:
@@ -155,9 +173,9 @@ class Grounding(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         return [
-            {"query": query.query, "present": query.present, **row}
+            {"query": query.query, "present": query.present, **row, "moment_present": moment.present}
             for query in self.queries
-            for row in _ranked(query.moments)
+            for row, moment in zip(_ranked(query.moments), query.moments, strict=True)
         ]
 
 
@@ -213,13 +231,20 @@ class Highlights(Result):
 
 def _moments(moments: Sequence[Mapping[str, Any]]) -> tuple[Moment, ...]:
     return tuple(
-        Moment(entry["start_s"], entry["end_s"], entry["score"], entry.get("evidence", "seen"))
+        Moment(
+            *(entry["start_s"], entry["end_s"], entry["score"]),
+            entry.get("evidence", "seen"),
+            entry.get("present"),
+        )
         for entry in moments
     )
 
 
 def _ranked(moments: Sequence[Moment]) -> list[dict[str, Any]]:
-    return [{"rank": rank, **asdict(moment)} for rank, moment in enumerate(moments, 1)]
+    facts = [asdict(moment) for moment in moments]
+    for fact in facts:
+        del fact["present"]
+    return [{"rank": rank, **fact} for rank, fact in enumerate(facts, 1)]
 
 
 _MAX_LETTERS, _MAX_QUOTED = 40, 3

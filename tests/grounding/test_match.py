@@ -1,0 +1,159 @@
+"""How likely a query is true of a video: against a slow computation, and by sentences."""
+
+import numpy as np
+import pytest
+
+from tests.conftest import real_weights
+from tests.grounding.test_presence import NAMES, Photographs, classes, photographs, texts  # noqa: F401  # a fixture
+from vidsum.grounding import match
+from vidsum.grounding.conse import ClassMixture, name_embeddings
+from vidsum.grounding.match import (
+    BARE,
+    NAMED,
+    WindowMatches,
+    background_phrases,
+    best_evidence,
+    embed_background,
+    kind_of,
+    match_windows,
+)
+from vidsum.grounding.spaces import MIXTURE_WEIGHT_LINE, ClipEmbeddings, embed_queries
+from vidsum.grounding.vse import load_map
+from vidsum.types import FloatArray
+
+BACKGROUND = texts(11, 20)
+
+
+def video_of(n_clips: int, *edges_s: float, is_named: bool = False) -> ClipEmbeddings:
+    mixtures = (ClassMixture(classes(1, n_clips), NAMES),) if is_named else ()
+    shots_s = np.array([*edges_s, n_clips], float) if edges_s else None
+    return ClipEmbeddings(texts(4, n_clips), np.arange(float(n_clips)), 1.0, n_clips, mixtures, shots_s)
+
+
+@pytest.mark.parametrize(
+    ("n_clips", "edges_s", "spans"),
+    [
+        (1, (), [(0, 1)]),
+        (4, (), [(0, 4)]),
+        (7, (), [(0, 5), (1, 6), (2, 7)]),
+        (7, (0.0, 2.6, 3.4), [(0, 3), (3, 7)]),
+        (9, (0.0, 6.0, 7.0), [(0, 5), (1, 6), (7, 9)]),  # a shot of one clip
+        (2, (0.0, 1.0), [(0, 1), (1, 2)]),
+    ],
+)
+def test_the_evidence_is_of_the_best_window_within_a_shot(
+    n_clips: int, edges_s: tuple[float, ...], spans: list[tuple[int, int]]
+) -> None:
+    video, queries = video_of(n_clips, *edges_s), texts(5, 3)
+    usual = [[float(phrase @ clip) for clip in video.rows] for phrase in BACKGROUND]
+    mean = np.mean(usual)
+    deviation = np.sqrt(np.mean([np.var([row[t] for row in usual]) for t in range(n_clips)]))
+
+    def best(curve: list[float]) -> float:
+        return max(sum(curve[first:after]) / (after - first) for first, after in spans)
+
+    base = np.mean([best([(cosine - mean) / deviation for cosine in row]) for row in usual]) / 2
+    expected = [
+        best([(float(query @ clip) - mean) / deviation for clip in video.rows]) - base for query in queries
+    ]
+    np.testing.assert_allclose(best_evidence(video, BACKGROUND, queries), expected, atol=1e-4)
+
+
+def test_named_objects_join_in(photographs: Photographs) -> None:  # noqa: F811
+    bare, named, (query,) = video_of(4), video_of(4, is_named=True), texts(5, 1)
+
+    def likelihood(mixture: FloatArray) -> float:
+        return float(
+            np.log(sum(p * np.exp(10 * query @ name) for p, name in zip(mixture, NAMES, strict=True)))
+        )
+
+    usual = [likelihood(mixture) for mixture in photographs.probabilities]
+    slope, offset = MIXTURE_WEIGHT_LINE
+    weight = max(0.0, slope * max(float(query @ name) for name in NAMES) + offset)
+    seen = np.mean([likelihood(mixture) for mixture in named.mixtures[0].probabilities])
+    (more,) = best_evidence(named, BACKGROUND, query[None]) - best_evidence(bare, BACKGROUND, query[None])
+    assert more == pytest.approx(weight * (seen - np.mean(usual)) / np.std(usual), abs=0.02)
+
+
+@pytest.mark.usefixtures("photographs")
+def test_many_queries_are_those_of_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    video, queries = video_of(9, is_named=True), texts(6, 11)
+    whole = best_evidence(video, BACKGROUND, queries)
+    monkeypatch.setattr(match, "_QUERIES_PER_BATCH", 4)
+    np.testing.assert_allclose(best_evidence(video, BACKGROUND, queries), whole, atol=1e-5)
+
+
+@pytest.mark.usefixtures("photographs")
+@pytest.mark.parametrize("is_named", [False, True])
+def test_each_kind_of_query_has_its_curve(is_named: bool) -> None:
+    video, vectors = video_of(4, is_named=is_named), texts(7, 2)
+    matches = match_windows(video, BACKGROUND, ["a cat", "a man walks to the end of the road"], vectors)
+    curves = [(NAMED if is_named else BARE)[kind] for kind in ("noun", "sentence")]
+    evidence = best_evidence(video, BACKGROUND, vectors)
+    expected = [
+        1 / (1 + np.exp(-slope * value - offset))
+        for (slope, offset), value in zip(curves, evidence, strict=True)
+    ]
+    np.testing.assert_allclose(matches.best(), expected, atol=1e-5)
+
+
+def test_what_must_not_be_there_lowers_the_probability() -> None:
+    video, vectors = video_of(6, 0.0, 3.0), texts(8, 2)
+    names = ["a dog", "snow"]
+    first, second = match_windows(video, BACKGROUND, names, vectors).probabilities
+    both = match_windows(video, BACKGROUND, names, vectors, 1)
+    np.testing.assert_allclose(both.probabilities, [first * (1 - second)], atol=1e-6)
+
+
+def test_a_moment_has_the_probability_of_its_own_windows() -> None:
+    matches = WindowMatches(np.array([[0.2, 0.9, 0.4]], np.float32), np.array([2.5, 7.0, 12.0]))
+    assert matches.best() == pytest.approx([0.9])
+    assert matches.within(0, 0.0, 5.0) == pytest.approx(0.2)
+    assert matches.within(0, 2.0, 12.0) == pytest.approx(0.9)
+    assert matches.within(0, 13.0, 15.0) == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("woman", "noun"),
+        ("red cups", "noun"),
+        ("a building", "noun"),
+        ("arm wrestling", "action"),
+        ("a dog running", "action"),
+        ("two chairs and a desk", "phrase"),
+        ("a white cat on the sofa", "phrase"),
+        ("a man in a hat walks by", "sentence"),
+    ],
+)
+def test_kinds(text: str, kind: str) -> None:
+    assert kind_of(text) == kind
+
+
+def test_background_has_as_many_phrases_of_each_kind() -> None:
+    phrases = background_phrases()
+    assert len(set(phrases)) == 200
+    assert {kind_of(phrase) for phrase in phrases} == {*BARE}
+
+
+@pytest.mark.deep
+@pytest.mark.weights
+def test_what_is_shown_is_likelier_than_what_is_not() -> None:
+    real_weights("minilm")
+    shown = ["a dog runs through the snow", "two children jump on a bed", "a man climbs a rock face"]
+    others = [
+        "a plate of sushi on a wooden table",
+        "an aeroplane lands at night in the rain",
+        "a woman plays the violin in a church",
+    ]
+    rows = load_map().simulate(embed_queries("vse", shown, "cpu"), np.zeros((3, 384), np.float32))
+    named = np.full((9, 1000), 1 / 1000, np.float32)
+    mixture = ClassMixture(named, name_embeddings("efficientnet_lite0", "cpu"))
+    shots_s = np.array([0.0, 3, 6, 9])
+    video = ClipEmbeddings(np.repeat(rows, 3, axis=0), np.arange(9.0), 1.0, 9.0, (mixture,), shots_s)
+    queries = [*shown, *others]
+    matches = match_windows(
+        video, embed_background("vse", "cpu"), queries, embed_queries("vse", queries, "cpu")
+    )
+    assert matches.best()[:3].min() > matches.best()[3:].max()
+    assert matches.within(1, 3.0, 6.0) > matches.within(1, 0.0, 3.0)
