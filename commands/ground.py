@@ -14,8 +14,8 @@ from vidsum.commands.options import Without, command
 from vidsum.commands.outputs import ClipOutputs, Destination, Exports, Outputs, PlotFormat, Sheet, plan_files
 from vidsum.commands.result import MOMENT_COLUMNS, Columns, CommandResult, Table, View, moment_row, render
 from vidsum.errors import InputError, Problem, UsageError, printable
-from vidsum.features.settings import Extraction
-from vidsum.grounding.settings import CLIP_FAMILY, UNLIKELY, Retrieval
+from vidsum.features.settings import CLIP_FAMILY, Extraction
+from vidsum.grounding.settings import UNLIKELY, Retrieval
 from vidsum.options import option
 from vidsum.pipelines.saving import Saving, write_moments
 from vidsum.pipelines.tasks import Task
@@ -106,7 +106,7 @@ def ground(
         checkpoints.hash_in_background("minilm", "vse")
     _require_one_stdin(batch, query_options)
     sources = batch.inputs(sources)
-    _suggest_clip_weights(retrieval, view)
+    _suggest_clip_family(retrieval, view)
     queries = _read_queries(query_options, extraction, view)
     refused = tuple(map(Problem.of, queries.refused))
     if refused:
@@ -175,20 +175,18 @@ def _answer(grounding: "Grounding", names: str, *, has_clips: bool) -> CommandRe
     return CommandResult(lines=(*notes, line), table=_table(grounding))
 
 
-def _suggest_clip_weights(retrieval: Retrieval, view: View) -> None:
-    """Suggest the weights of CLIP, at a terminal and once on this machine."""
+def _suggest_clip_family(retrieval: Retrieval, view: View) -> None:
+    """Suggest better weights, at a terminal and once on this machine."""
     is_vse_by_default = retrieval.space == "auto" and retrieval.model in ("auto", "similarity")
     if view.quiet or view.json or not is_vse_by_default or not sys.stderr.isatty():
         return
     from vidsum import checkpoints
     from vidsum.io.cache import is_first
 
-    if checkpoints.find("clip") is None and is_first("clip"):
-        size = checkpoints.registry.get("clip").files[0].bytes or 0
+    if not any(map(checkpoints.find, CLIP_FAMILY)) and is_first("clip_family"):
         print(
-            "note: text and video are compared by a map learned from 10,500 photographs and frames of 3,200 "
-            "videos (space vse). CLIP, which learned from 400 million pictures, is used once it is here: "
-            f"vidsum weights pull clip ({size / 1e6:.0f} MB)",
+            "note: a network that was trained on many more pictures should answer better: "
+            "vidsum weights pull mobileclip2-s0 (300 MB, for research only; others: vidsum weights list)",
             file=sys.stderr,
         )
 

@@ -161,20 +161,15 @@ def add(
 
     vidsum weights add finetuned.pth --as my_net --network googlenet
     """
-    from vidsum import checkpoints
-
     name, format = options.name, options.format
     if options.network is None and (format is not None or _is_official(name)):
         from vidsum.lab.importers import add_official
 
         path = add_official(file, name, format)
         return CommandResult(input=name, data={"name": name, "path": str(path)}, lines=(f"{name}: {path}",))
-    if options.network:
-        from vidsum.pipelines.weights import add_weights
+    from vidsum.pipelines.weights import add_published, add_weights
 
-        status = add_weights(file, name, options.network)
-    else:
-        status = checkpoints.add(file, name, EXTRACTORS)
+    status = add_weights(file, name, options.network) if options.network else add_published(file, name)
     return CommandResult(input=name, data=_facts(status), lines=(f"{name}: {status.state}, {status.path}",))
 
 

@@ -15,8 +15,8 @@ from tests.features import networks
 from vidsum import checkpoints, features
 from vidsum.features import describe, get_extractor
 from vidsum.features.extractor import Extractor
+from vidsum.features.settings import CLIP_FAMILY
 from vidsum.grounding import registry, text
-from vidsum.grounding.settings import CLIP_FAMILY
 from vidsum.grounding.text import TextEncoder
 from vidsum.models.transnetv2 import TransNetV2
 from vidsum.shots import transnetv2

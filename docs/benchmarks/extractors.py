@@ -90,7 +90,7 @@ def compare_networks(only: str | None) -> None:
             "plain": plain_run(spec, spec.build(weights).backbone, clips),
             "fp32": partial(build_torch_extractor(spec, spec.build(weights)).encode, clips),
             "bf16": partial(build_torch_extractor(spec, spec.build(weights), precision="bf16").encode, clips),
-            "onnx": partial(build_onnx_extractor(spec, spec.build(weights), "0" * 64).encode, clips),
+            "onnx": partial(build_onnx_extractor(spec, partial(spec.build, weights), "0" * 64).encode, clips),
         }
         seconds = least_seconds(ways)
         for way, best in seconds.items():

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import save
 
 from tests.lab.importers.published_mrnet import CONFIGS, state_dict
 from tests.media import make_video
@@ -105,3 +106,18 @@ def test_add_weights_that_do_not_fit(run: Run, tmp_path: Path, content: Any, wor
     assert words in ran.err
     assert "my_net" not in run("weights", "list").out
     run("weights", "add", tmp_path / "mine.pth", "--as", "my_net", "--network", "nonet", code=2)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (save({"a": np.zeros(3, np.float32)}), "does not fit mobileclip2-s0: Missing key"),
+        (save({"a": np.zeros(3, np.float32)})[:-1], "not a file of tensors"),
+        (b"<!DOCTYPE html><html>sign in</html>", "not a file of tensors"),
+    ],
+)
+def test_add_another_file_of_the_clip_family(run: Run, tmp_path: Path, content: bytes, words: str) -> None:
+    file = tmp_path / "model.safetensors"
+    file.write_bytes(content)
+    run("weights", "add", file, "--as", "mobileclip2-s0", code=4, error=words)
+    run("weights", "path", "mobileclip2-s0", code=4)

@@ -3,12 +3,13 @@
 import copy
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from vidsum.features.clip_family import CLIP_MODELS
 from vidsum.models.efficientnet_lite import EfficientNetLite0
 from vidsum.models.i3d import C3D, I3D
 
@@ -61,21 +62,31 @@ def efficientnet_lite0_weights() -> Weights:
 
 
 def shallow_clip_config(name: str) -> dict[str, Any]:
-    """open_clip's configuration of a model, with 2 of its 12 layers: to stand for `get_model_config`."""
+    """open_clip's configuration of a model, with 2 of its 12 layers of transformers, and few words."""
     from open_clip.factory import get_model_config
 
     config = copy.deepcopy(get_model_config(name))
-    config["vision_cfg"]["layers"] = config["text_cfg"]["layers"] = 2
+    config["text_cfg"]["layers"] = 2
+    if "layers" in config["vision_cfg"]:
+        config["vision_cfg"]["layers"] = 2
+    if "SigLIP2" in name:
+        config["text_cfg"]["vocab_size"] = 1000
     return config
 
 
 @cache
-def clip() -> nn.Module:
-    """open_clip's own model, shallow."""
+def clip(name: str = "clip") -> nn.Module:
+    """open_clip's own model of a network of the CLIP family, shallow."""
     import open_clip
 
     torch.manual_seed(0)
-    return open_clip.CLIP(**shallow_clip_config("ViT-B-32-quickgelu")).eval()
+    config = shallow_clip_config(CLIP_MODELS[name].architecture)
+    if not config.pop("custom_text", False):
+        return open_clip.CLIP(**config).eval()
+    model = open_clip.CustomTextCLIP(**config)
+    if "mobileclip" in name:
+        settled(model.visual, torch.rand(2, 3, 256, 256))
+    return model.eval()
 
 
 def i3d_weights() -> Weights:
@@ -113,5 +124,5 @@ WEIGHTS: dict[str, Callable[[], Weights]] = {
     "googlenet": lambda: googlenet().state_dict(),
     "c3d": c3d_weights,
     "c3d_fc7": c3d_weights,
-    "clip": lambda: clip().state_dict(),
+    **{name: partial(lambda name: clip(name).state_dict(), name) for name in CLIP_MODELS},
 }

@@ -28,7 +28,8 @@ def test_describe() -> None:
         "i3d_128": (1024, 0.64, 1.28),
         "c3d": (4096, 0.64, 0.64),
         "c3d_fc7": (4096, 0.64, 0.64),
-        "clip": (512, 2.0, 2.0),
+        **dict.fromkeys(("clip", "mobileclip2-s0", "mobileclip2-s2"), (512, 2.0, 2.0)),
+        "siglip2-b16-256": (768, 2.0, 2.0),
     }
     assert describe("googlenet").sampling == Sampling(2.0, ShortSide(256))
     assert describe("c3d", fps=30.0).sampling == Sampling(30.0, Exact(171, 128))

@@ -68,7 +68,7 @@ def test_onnx_extractor_agrees_with_torch(
 ) -> None:
     spec, network = make()
     expected = build_torch_extractor(spec, network, device="cpu").encode(random_clips(spec, 3))
-    extractor = build_onnx_extractor(spec, network, SHA256, device="cpu")
+    extractor = build_onnx_extractor(spec, lambda: network, SHA256, device="cpu")
     for count in (3, 1):
         features = extractor.encode(random_clips(spec, 3)[:count])
         np.testing.assert_allclose(features, expected[:count], rtol=1e-3, atol=1e-4 * np.abs(expected).max())
@@ -78,7 +78,7 @@ def test_onnx_extractor_agrees_with_torch(
     exported = export_path(spec, SHA256)
     assert [file.name for file in exported.parent.iterdir()] == [exported.name]
     monkeypatch.setattr(onnx_backend, "export", lambda *_: pytest.fail("exported again"))
-    build_onnx_extractor(spec, network, SHA256, device="cpu")
+    build_onnx_extractor(spec, lambda: network, SHA256, device="cpu")
 
 
 def test_export_path(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,19 +88,19 @@ def test_export_path(monkeypatch: pytest.MonkeyPatch) -> None:
     paths += [
         export_path(other, SHA256) for other in (describe("i3d", clip_frames=64), describe("mobilenet_v2"))
     ]
-    for module in (onnx_backend, torch):
-        monkeypatch.setattr(module, "__version__", "99.0")
+    for name, version in (("__version__", "99.0"), ("installed_version", lambda _package: "99.0")):
+        monkeypatch.setattr(onnx_backend, name, version)
         paths.append(export_path(spec, SHA256))
     assert len(set(paths)) == 6
 
 
 def test_build_onnx_extractor_errors(own_home: Path) -> None:
     with pytest.raises(UsageError, match="fp32 and int8, not bf16"):
-        build_onnx_extractor(*small_i3d(), SHA256, precision="bf16")
+        build_onnx_extractor(describe("i3d"), lambda: small_i3d()[1], SHA256, precision="bf16")
     own_home.mkdir()
     (own_home / "onnx").write_text("in the way")
     with pytest.raises(OutputError, match="onnx: cannot be made"):
-        build_onnx_extractor(*small_i3d(), SHA256, device="cpu")
+        build_onnx_extractor(small_i3d()[0], lambda: small_i3d()[1], SHA256, device="cpu")
 
 
 @pytest.mark.parametrize("device", ["cuda", "mps"])

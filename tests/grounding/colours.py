@@ -8,8 +8,7 @@ import pytest
 
 from vidsum.features import describe
 from vidsum.features.extractor import Extractor
-from vidsum.features.settings import Extraction
-from vidsum.grounding.settings import CLIP_FAMILY
+from vidsum.features.settings import CLIP_FAMILY, Extraction
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.text import TextEncoder
 from vidsum.results.features import Features

@@ -17,10 +17,10 @@ from vidsum.features import describe
 from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor
 from vidsum.features.pictures import Still
-from vidsum.features.settings import Extraction
+from vidsum.features.settings import CLIP_FAMILY, Extraction
 from vidsum.grounding import spaces, vse
 from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood
-from vidsum.grounding.settings import CLIP_FAMILY, EmbeddingSpace
+from vidsum.grounding.settings import EmbeddingSpace
 from vidsum.grounding.spaces import (
     MIXTURE_WEIGHT_LINE,
     SPACES,

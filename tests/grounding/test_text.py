@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from scipy.optimize import nnls
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
@@ -13,11 +12,11 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
 from tests.conftest import real_weights
-from tests.features import networks
 from vidsum import checkpoints
 from vidsum.errors import UsageError
+from vidsum.features.settings import CLIP_FAMILY
 from vidsum.grounding import text
-from vidsum.grounding.text import CLIP_TOKENS, DIMS, MINILM_TOKENS, TextEncoder, load_text_encoder
+from vidsum.grounding.text import DIMS, MINILM_TOKENS, TextEncoder, load_text_encoder
 from vidsum.io.packages import install_extra_command
 from vidsum.types import FloatArray
 
@@ -35,7 +34,7 @@ def fresh() -> Iterator[None]:
 def test_a_encoder_that_does_not_exist_is_refused() -> None:
     with pytest.raises(UsageError, match="unknown text encoder 'bert'") as caught:
         load_text_encoder("bert")
-    assert caught.value.hint == "choose from minilm, clip, glove"
+    assert caught.value.hint == f"choose from minilm, {', '.join(CLIP_FAMILY)}, glove"
 
 
 # MiniLM
@@ -194,29 +193,3 @@ def test_published_glove_puts_like_words_closer() -> None:
     assert encoder.dim == DIMS["glove"]
     rows = encoder.encode(["a man cooks soup", "someone prepares a meal", "the stock market fell"])
     assert rows[0] @ rows[1] > rows[0] @ rows[2] + 0.1
-
-
-# CLIP
-
-
-def test_clip_reads_text_as_its_extractor_does(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    import open_clip
-
-    model = networks.clip()
-    weights = model.state_dict()
-    monkeypatch.setattr(open_clip, "get_model_config", networks.shallow_clip_config)
-    monkeypatch.setattr(checkpoints, "load_state_dict", lambda _name, _progress=None: weights)
-    encoder = load_text_encoder("clip", "cpu")
-    texts = [PANCAKE, "yoga", "snow " * 100]
-    tokens = open_clip.get_tokenizer("ViT-B-32-quickgelu")(texts)
-    with torch.inference_mode():
-        expected = torch.nn.functional.normalize(model.encode_text(tokens), dim=1).numpy()
-    np.testing.assert_allclose(encoder.encode(texts), expected, atol=1e-5)
-    assert encoder.encode([]).shape == (0, encoder.dim) == (0, DIMS["clip"])
-    # the end's token, projected, is what stands for the text
-    words = encoder.encode_words(texts)
-    assert [len(rows) for rows in words] == [min(len(encoder.split(text)), CLIP_TOKENS) for text in texts]
-    ends = np.stack([rows[-1] for rows in words]) @ model.text_projection.detach().numpy()
-    np.testing.assert_allclose(ends / np.linalg.norm(ends, axis=1, keepdims=True), expected, atol=1e-5)
-    assert [len(encoder.split(one)) > CLIP_TOKENS for one in texts] == [False, False, True]
-    assert [encoder.cuts(one) for one in texts] == [False, False, True]

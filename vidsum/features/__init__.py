@@ -14,7 +14,7 @@ from vidsum.features.settings import EXTRACTORS, VARIANTS
 from vidsum.io.packages import require_extra
 
 if TYPE_CHECKING:
-    from vidsum.features.extractor import Extractor, Spec
+    from vidsum.features.extractor import Extractor, Network, Spec
     from vidsum.types import Progress
 
 _N_CACHED = 4  # extractors in memory at a time; a command runs at most three of them on a video
@@ -65,9 +65,10 @@ def choose_backend(
         fault = f"{spec.name} is a custom extractor, which does not run in {value}"
         raise UsageError(fault, hint=f"--{name} auto")
     if backend == "auto":
-        if spec.graph is not None and of_device == "cpu" and precision in ("fp32", "int8"):
+        is_on_cpu = of_device == "cpu" and precision in ("fp32", "int8")
+        if spec.graph is not None and is_on_cpu:
             return "onnx"
-        backend = "torch"
+        backend = "onnx" if spec.prefers_onnx and is_on_cpu else "torch"
     if backend == "onnx":
         from vidsum.features.onnx_backend import choose_provider, require_exporter
 
@@ -117,19 +118,21 @@ def load_extractor(
     chosen = choose_backend(spec, backend, device=device, precision=precision)
     if spec.custom:
         return spec.custom.extractor(spec)
+
+    def build() -> "Network":
+        return spec.build(checkpoints.load_state_dict(spec.checkpoint, progress))
+
     if chosen == "torch":
         from vidsum.features.torch_backend import build_torch_extractor
 
-        network = spec.build(checkpoints.load_state_dict(spec.checkpoint, progress))
-        return build_torch_extractor(spec, network, device=device, precision=precision)
+        return build_torch_extractor(spec, build(), device=device, precision=precision)
     from vidsum.features import onnx_backend
 
     digest = checkpoints.sha256_of(spec.checkpoint, progress)
     if spec.graph is not None:
         arrays = checkpoints.load_arrays(spec.checkpoint, progress)
         return onnx_backend.build_graph_extractor(spec, arrays, digest, device=device, precision=precision)
-    network = spec.build(checkpoints.load_state_dict(spec.checkpoint, progress))
-    return onnx_backend.build_onnx_extractor(spec, network, digest, device=device, precision=precision)
+    return onnx_backend.build_onnx_extractor(spec, build, digest, device=device, precision=precision)
 
 
 def get_extractor(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from vidsum.device import Backend, Precision
 from vidsum.errors import UsageError, require_type
@@ -51,21 +51,12 @@ class Preprocessing:
     std: Triple
 
 
-class TextTower(NamedTuple):
-    """The text encoder of a network that was trained on images and texts."""
-
-    encode: Callable[[Sequence[str]], FloatArray]
-    """Texts to features [N, D] of length 1, comparable with those of images."""
-    encode_words: Callable[[Sequence[str]], list[FloatArray]]  # texts to an [L, D] each, rows of length 1
-
-
 @dataclass(frozen=True, eq=False)
 class Network:
     """A network with its weights, from a spec's `build`."""
 
     backbone: "nn.Module"  # normalised input [N, 3, H, W], or [N, 3, T, H, W] for clips, to features [N, D]
     head: "nn.Linear | None" = None  # features [N, D] to class scores [N, K] before the softmax
-    text_encoder: TextTower | None = None
 
 
 @dataclass(frozen=True)
@@ -87,6 +78,7 @@ class Spec:
     graph: "Callable[[Arrays, Preprocessing, Precision], bytes] | None" = field(default=None, repr=False)
     """Makes an ONNX file of a checkpoint's arrays without torch: from `clips` uint8, as `Extractor.run` takes
     them, to `features` [N, D + inner]."""
+    prefers_onnx: bool = False  # whether it runs in onnxruntime on CPUs, as PyTorch exports it
     classifier: tuple[str, str] | None = None  # names of weights [K, D] and biases [K] of the last layer
     network: str | None = None  # the extractor of vidsum's whose network has weights of the user's own here
     custom: "CustomExtractor | None" = None  # replaces a built-in network; it has no checkpoint
@@ -142,7 +134,6 @@ class Extractor:
     backend: Backend
     classify: Callable[[FloatArray], FloatArray] | None = field(default=None, repr=False)
     """Features [T, D] to class scores [T, K] before the softmax."""
-    text_encoder: TextTower | None = field(default=None, repr=False)
 
     def encode(self, clips: Picture) -> FloatArray:
         """Return features [N, D + inner] of RGB clips [N, clip_frames, crop, crop, 3], else UsageError."""
@@ -159,19 +150,6 @@ class Extractor:
             hint = "use mobilenet_v2, efficientnet_lite0, googlenet or i3d"
             raise UsageError(f"{self.spec.name} has no class scores", hint=hint)
         return self.classify(features[:, : self.spec.dim])
-
-    def encode_text(self, texts: Sequence[str]) -> FloatArray:
-        """Text features [N, D], see `TextTower`. Raises UsageError where there is no text encoder."""
-        return self._text_encoder().encode(texts)
-
-    def encode_words(self, texts: Sequence[str]) -> list[FloatArray]:
-        """Token features, [L, D] of each text, see `TextTower`; errors as `encode_text`."""
-        return self._text_encoder().encode_words(texts)
-
-    def _text_encoder(self) -> TextTower:
-        if self.text_encoder is None:
-            raise UsageError(f"{self.spec.name} cannot encode text", hint="use clip")
-        return self.text_encoder
 
 
 GROUP = "vidsum.extractors"  # entry points in which packages name a `CustomExtractor`

@@ -13,7 +13,7 @@ from vidsum.errors import UsageError
 from vidsum.features.extractor import Arrays, Extractor, Network, Spec
 from vidsum.io.cache import cached_bytes, home
 from vidsum.io.outputs import atomic_write, make_folder
-from vidsum.io.packages import install_extra_command, load_onnxruntime
+from vidsum.io.packages import install_extra_command, installed_version, load_onnxruntime
 from vidsum.io.provenance import hash_file
 from vidsum.types import FloatArray, Picture
 from vidsum.version import __version__
@@ -83,19 +83,27 @@ def build_cell_runner(
 
 
 def build_onnx_extractor(
-    spec: Spec, network: Network, weights_sha256: str, *, device: str = "auto", precision: Precision = "fp32"
+    spec: Spec,
+    build: Callable[[], Network],
+    weights_sha256: str,
+    *,
+    device: str = "auto",
+    precision: Precision = "fp32",
 ) -> Extractor:
-    """Return an extractor exported by PyTorch, cached by its weights. Raises UsageError, OutputError."""
-    provider = choose_provider(device, precision)
-    path = export_path(spec, weights_sha256)
-    if not path.exists():
-        export(spec, network, path)
-    from vidsum.features.torch_backend import build_classifier
+    """Return an extractor exported by PyTorch, cached by its weights. Raises UsageError, OutputError.
 
-    run = _session(path, provider)
-    return Extractor(
-        spec, run, _device_of(provider), precision, "onnx", build_classifier(network), network.text_encoder
-    )
+    `build` makes the network where there is no export, or PyTorch runs its classifier.
+    """
+    provider = choose_provider(device, precision)
+    path, classify = export_path(spec, weights_sha256), None
+    if spec.class_names or not path.exists():
+        network = build()
+        if not path.exists():
+            export(spec, network, path)
+        from vidsum.features.torch_backend import build_classifier
+
+        classify = build_classifier(network)
+    return Extractor(spec, _session(path, provider), _device_of(provider), precision, "onnx", classify)
 
 
 def _session(
@@ -137,9 +145,7 @@ def _build_numpy_classifier(spec: Spec, arrays: Arrays) -> Callable[[FloatArray]
 
 def export_path(spec: Spec, weights_sha256: str) -> Path:
     """Return the path of an exported network in the cache: it names weights, versions and clip length."""
-    import torch
-
-    made_by = f"vidsum{__version__}-torch{torch.__version__.partition('+')[0]}"
+    made_by = f"vidsum{__version__}-torch{installed_version('torch').partition('+')[0]}"
     network = spec.network or spec.name
     return home() / "onnx" / f"{network}-{weights_sha256[:16]}-{spec.clip_frames}f-{made_by}.onnx"
 

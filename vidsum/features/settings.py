@@ -11,7 +11,9 @@ from vidsum.options import ADVANCED, check, option
 from vidsum.video.settings import HwAccel, Reader, parse_track
 
 DEFAULT_EXTRACTOR = "efficientnet_lite0"
-VARIANTS = {"c3d_fc7": "c3d", "i3d_128": "i3d"}
+CLIP_FAMILY = ("siglip2-b16-256", "mobileclip2-s2", "mobileclip2-s0", "clip")
+"""Networks for pictures and texts, of the best published accuracy first."""
+VARIANTS = {"c3d_fc7": "c3d", "i3d_128": "i3d", **dict.fromkeys(CLIP_FAMILY[:-1], "clip")}
 """Extractors in the file of another one."""
 _NAMES = [*(file.stem for file in (Path(__file__).parent / "extractors").glob("[!_]*.py")), *VARIANTS]
 EXTRACTORS = tuple(sorted(_NAMES, key=lambda name: (name != DEFAULT_EXTRACTOR, name)))

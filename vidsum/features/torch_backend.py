@@ -58,9 +58,7 @@ def build_torch_extractor(
             features: FloatArray = encoder(torch.from_numpy(clips).to(chosen)).cpu().numpy()
         return features
 
-    return Extractor(
-        spec, run, str(chosen), precision, "torch", build_classifier(network), network.text_encoder
-    )
+    return Extractor(spec, run, str(chosen), precision, "torch", build_classifier(network))
 
 
 def build_classifier(network: Network) -> Callable[[FloatArray], FloatArray] | None:

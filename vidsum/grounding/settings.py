@@ -14,12 +14,9 @@ SHIPPED_GROUNDER = "mrnet"
 UNLIKELY = 0.2
 """Below this probability, a query is called probably absent from a video."""
 
-CLIP_FAMILY = ("clip",)
-"""Spaces of a network for pictures and texts. `auto` selects the first that is installed."""
-
 Snap = Literal["none", "kts", "transnetv2"]
 """Method of the shot edges that nearby edges of moments move to."""
-EmbeddingSpace = Literal["auto", "clip", "vse"]
+EmbeddingSpace = Literal["auto", "siglip2-b16-256", "mobileclip2-s2", "mobileclip2-s0", "clip", "vse"]
 """Where text and video are compared. `auto`: in the model's own, else the first of
 `CLIP_FAMILY` that is installed, else `vse`."""
 CaptionSpace = Literal["text", "vse"]
@@ -52,7 +49,8 @@ class Retrieval(Checked):
         names=("auto", "similarity", SHIPPED_GROUNDER, "qd-detr"),
     )
     space: EmbeddingSpace = option(
-        "Embedding space of text and video. auto: the model's own, else clip if installed, else vse.",
+        "Embedding space of text and video. auto: the model's own, else the best one of the CLIP family "
+        "that is installed, else vse.",
         "auto",
         flag_on=(),
     )

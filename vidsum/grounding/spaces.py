@@ -18,10 +18,10 @@ import numpy.typing as npt
 from vidsum import checkpoints
 from vidsum.device import takes_bf16
 from vidsum.errors import InputError, UsageError, unknown_name_error
-from vidsum.features.settings import Extraction
+from vidsum.features.clip_family import CLIP_MODELS
+from vidsum.features.settings import CLIP_FAMILY, Extraction
 from vidsum.grounding import vse
 from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood, name_embeddings
-from vidsum.grounding.settings import CLIP_FAMILY
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import grid, to_grid
 from vidsum.models.scaling import unit_rows
@@ -113,7 +113,10 @@ class ImageTextSpace:
 _NOT_MEASURED = "not measured by us: its published weights were not available"
 
 _SPACES = (
-    ImageTextSpace("clip", 512, 100.0, "clip", "clip", ("clip",), _NOT_MEASURED, fps=1.0),
+    *(
+        ImageTextSpace(name, model.dim, model.scale, name, name, (name,), _NOT_MEASURED, fps=1.0)
+        for name, model in CLIP_MODELS.items()
+    ),
     ImageTextSpace(
         *(vse.NAME, 384, 10.0, vse.EXTRACTOR, "minilm", (vse.EXTRACTOR, vse.NAME, "minilm")),
         "docs/benchmarks.md has its accuracy on photographs and real footage",

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from vidsum import checkpoints
 from vidsum.device import cached_model
 from vidsum.errors import UsageError, unknown_name_error
+from vidsum.features.clip_family import CLIP_MODELS
 from vidsum.io.cache import cached_rows
 from vidsum.io.packages import install_extra_command
 from vidsum.models.scaling import unit_rows
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 MINILM_TOKENS = 256  # maximum number of tokens for all-MiniLM-L6-v2, as published (it was trained on 128)
-CLIP_TOKENS = 77
-DIMS = {"minilm": 384, "clip": 512, "glove": 50}  # D of each encoder, known without loading it
+DIMS = {"minilm": 384, "glove": 50, **{name: model.dim for name, model in CLIP_MODELS.items()}}
+"""D of each encoder, known without loading it."""
 _BATCH = 64
 _TEXTS_PER_REPORT = 1024  # captions embedded between two reports of progress
 
@@ -137,23 +138,16 @@ def _pad(tokenizer: "Tokenizer", texts: Texts) -> tuple[npt.NDArray[np.int64], I
     return tokens, is_token
 
 
-def _clip(device: str) -> TextEncoder:
-    """Return the text encoder of CLIP ViT-B/32 (Radford et al. 2021), 512-d, with its images' space."""
-    import open_clip
+def _clip(_device: str, name: str) -> TextEncoder:
+    """Return the text encoder of a network of the CLIP family, in its images' space; on the CPU."""
+    from vidsum.features.text_tower import load_text_tower
 
-    from vidsum.features import describe, get_extractor
-    from vidsum.features.extractors.clip import MODEL
-
-    extractor = get_extractor(describe("clip"), device=device)  # whose other half sees the video
-    tokenizer = open_clip.get_tokenizer(MODEL)
+    tower = load_text_tower(name)
 
     def embed(texts: Texts) -> list[FloatArray]:
-        return list(extractor.encode_text(texts))
+        return list(tower.encode(texts))
 
-    def split(text: str) -> list[str]:
-        return ["[start]", *(tokenizer.decode([token]).strip() for token in tokenizer.encode(text)), "[end]"]
-
-    return _batched_encoder("clip", embed, extractor.encode_words, split, CLIP_TOKENS)
+    return _batched_encoder(name, embed, tower.encode_words, tower.split, tower.model.max_tokens)
 
 
 def _glove(_device: str) -> TextEncoder:
@@ -208,6 +202,10 @@ def _batched_encoder(
     return TextEncoder(name, DIMS[name], encode, partial(lists, embed_words), split, most_tokens)
 
 
-_LOADERS: dict[str, Callable[[str], TextEncoder]] = {"minilm": _minilm, "clip": _clip, "glove": _glove}
+_LOADERS: dict[str, Callable[[str], TextEncoder]] = {
+    "minilm": _minilm,
+    **{name: partial(_clip, name=name) for name in CLIP_MODELS},
+    "glove": _glove,
+}
 
 TEXT_ENCODERS = tuple(_LOADERS)  # the names of the text encoders

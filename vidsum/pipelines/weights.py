@@ -1,19 +1,19 @@
 """Adding weights of the user's own for one of the extractors' networks."""
 
+from functools import partial
 from pathlib import Path
 
+from vidsum import checkpoints
 from vidsum.checkpoints import EntryStatus
-from vidsum.errors import UsageError, WeightsError, unknown_name_error
+from vidsum.errors import UsageError, VidsumError, WeightsError, unknown_name_error
 from vidsum.features import describe
 from vidsum.features.extractor import find_custom_extractor
 from vidsum.features.settings import EXTRACTORS
+from vidsum.io.packages import require_extra
 
 
 def add_weights(file: Path, name: str, network: str) -> EntryStatus:
     """Add a file of weights as the extractor `name`. Raises UsageError: names; WeightsError: no fit."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
     from vidsum.checkpoints.obtain import add_user_weights
 
     if network not in EXTRACTORS:
@@ -21,17 +21,39 @@ def add_weights(file: Path, name: str, network: str) -> EntryStatus:
     if name in EXTRACTORS or find_custom_extractor(name):
         raise UsageError(f"{name} is an extractor already", hint="choose another name with --as")
 
-    def check(tensors: Path) -> None:
-        try:
-            describe(network).build(load_file(tensors))
-        except SafetensorError as error:
-            raise WeightsError(f"{file}: not a file of tensors ({error})") from error
-        except (RuntimeError, KeyError, ValueError, AttributeError) as error:
-            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-            fault = (lines[1:] or lines or ["unknown"])[0]
-            raise WeightsError(
-                f"{file}: does not fit {network}: {fault if len(fault) < 200 else fault[:200] + ' ...'}",
-                hint="give a state dict with the names and shapes of that network",
-            ) from error
+    return add_user_weights(file, name, network, partial(_check, file, network))
 
-    return add_user_weights(file, name, network, check)
+
+def add_published(file: Path, name: str) -> EntryStatus:
+    """Add a copy of published weights by its SHA-256, or where none is known by its tensors.
+
+    Raises UsageError: no such name. WeightsError: it is another file.
+    """
+    return checkpoints.add(file, name, EXTRACTORS, partial(_check, file, name))
+
+
+def _check(file: Path, network: str, content: Path) -> None:
+    """Raise WeightsError where content does not fit a network; it came from `file`."""
+    from safetensors import SafetensorError
+
+    try:
+        if file.suffix == ".json":
+            from tokenizers import Tokenizer
+
+            Tokenizer.from_file(str(content))
+            return
+        require_extra("torch", network)
+        from safetensors.torch import load_file
+
+        describe(network).build(load_file(content))
+    except VidsumError:
+        raise
+    except SafetensorError as error:
+        raise WeightsError(f"{file}: not a file of tensors ({error})") from error
+    except Exception as error:  # the tokenizer's faults are plain ones
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        fault = (lines[1:] or lines or ["unknown"])[0]
+        raise WeightsError(
+            f"{file}: does not fit {network}: {fault if len(fault) < 200 else fault[:200] + ' ...'}",
+            hint="give a state dict with the names and shapes of that network",
+        ) from error

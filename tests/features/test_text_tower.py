@@ -1,0 +1,117 @@
+"""The text encoders of the CLIP family, with random weights, beside open_clip's own."""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.features import networks
+from vidsum import checkpoints
+from vidsum.errors import UsageError
+from vidsum.features import onnx_backend, text_tower
+from vidsum.features.clip_family import CLIP_MODELS
+from vidsum.features.text_tower import TextTower, load_text_tower
+from vidsum.grounding import text
+from vidsum.grounding.text import DIMS, load_text_encoder
+
+TEXTS = ["a person flips a pancake", "Yoga!", "snow " * 100]
+ODD = [
+    "“Hello” — it's 12:30!",
+    "naïve café",
+    "日本語 テスト",
+    "x&amp;y",
+    "A  B\tC",
+    "we've ﬁne 😀",
+    "!!!",
+    "ß",
+]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache of the exports."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(autouse=True)
+def random_weights(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("VIDSUM_HOME", str(home))
+    monkeypatch.setattr("open_clip.get_model_config", networks.shallow_clip_config)
+    monkeypatch.setattr(checkpoints, "find", Path)
+    monkeypatch.setattr(checkpoints, "sha256_of", lambda name: name)
+    monkeypatch.setattr(checkpoints, "load_state_dict", lambda name: networks.clip(name).state_dict())
+    text._load.cache_clear()
+    yield
+    text._load.cache_clear()
+
+
+def expected(name: str) -> np.ndarray:
+    """[M, D] of the texts by open_clip."""
+    import open_clip
+
+    tokens = open_clip.get_tokenizer(CLIP_MODELS[name].architecture)(TEXTS)
+    with torch.inference_mode():
+        return np.asarray(networks.clip(name).encode_text(tokens, normalize=True).numpy())
+
+
+@pytest.mark.parametrize("name", ["clip", "mobileclip2-s0"])
+def test_text_tower_agrees_with_open_clip(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    exact, small = TextTower(CLIP_MODELS[name], "fp32"), TextTower(CLIP_MODELS[name], "int8")
+    np.testing.assert_allclose(exact.encode(TEXTS), expected(name), atol=1e-5)
+    assert (small.encode(TEXTS) * expected(name)).sum(axis=1).min() > 0.99
+    assert logging.getLogger().isEnabledFor(logging.WARNING)
+    rows = exact.encode_words(TEXTS)
+    assert [len(words) for words in rows] == [len(exact.split(text)) for text in TEXTS[:2]] + [77]
+    np.testing.assert_allclose(np.linalg.norm(rows[0], axis=1), 1, atol=1e-5)
+
+    monkeypatch.setattr(text_tower, "_export", lambda *_: pytest.fail("exported again"))
+    for precision in (True, False):
+        monkeypatch.setattr(text_tower, "prefers_int8", lambda _device, is_int8=precision: is_int8)
+        again = load_text_tower(name).encode(TEXTS)
+        np.testing.assert_allclose(again, (small if precision else exact).encode(TEXTS))
+
+
+def test_text_encoder_of_the_family(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_tower, "prefers_int8", lambda _device: False)
+    encoder = load_text_encoder("clip")
+    np.testing.assert_allclose(encoder.encode(TEXTS), expected("clip"), atol=1e-5)
+    assert encoder.encode([]).shape == (0, encoder.dim) == (0, DIMS["clip"])
+    assert [encoder.cuts(text) for text in TEXTS] == [False, False, True]
+    assert encoder.split("Two dogs") == ["[start]", "two", "dogs", "[end]"]
+
+
+def test_tokens_are_those_of_open_clip() -> None:
+    import open_clip
+
+    tower = TextTower(CLIP_MODELS["mobileclip2-s0"], "fp32")
+    reference = open_clip.get_tokenizer("MobileCLIP2-S0")
+    texts = [*TEXTS, *ODD, "", " ".join(map(chr, range(33, 400)))]
+    np.testing.assert_array_equal(tower._tokens(texts)[0], reference(texts).numpy())
+
+
+def test_own_tokenizer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Words without punctuation, the end mark kept where the text is cut, then padding."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+    words = {word: number for number, word in enumerate(["<pad>", "<eos>", "<unk>", "two", "dogs"])}
+    tokenizer = Tokenizer(models.WordLevel(words, "<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.post_processor = processors.TemplateProcessing("$A <eos>", special_tokens=[("<eos>", 1)])
+    tokenizer.enable_truncation(3)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    monkeypatch.setattr(checkpoints, "path_of", lambda _name: tmp_path)
+    tower = TextTower(CLIP_MODELS["siglip2-b16-256"], "fp32")
+    tokens, lengths = tower._tokens(["Two_dogs, two!", "dogs " * 70])
+    assert tokens[0, :6].tolist() == [3, 4, 3, 1, 0, 0]
+    assert lengths == [4, 64]
+    assert tokens[1, [0, 62, 63]].tolist() == [4, 4, 1]
+
+
+def test_export_needs_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoints, "sha256_of", lambda name: "other weights")
+    monkeypatch.setattr(onnx_backend, "find_spec", lambda _: None)
+    with pytest.raises(UsageError, match="mobileclip2-s0 in onnxruntime needs onnxscript"):
+        TextTower(CLIP_MODELS["mobileclip2-s0"], "fp32").encode(["a dog"])
