@@ -1,15 +1,21 @@
-"""Print the options as types of Python keywords, from the settings.
+"""Print the options as types of Python keywords, from the settings; or as a page for people.
 
 python -m docs.keywords > vidsum/pipelines/keywords.py
+python -m docs.keywords page > docs/python_options.md
 """
 
+import sys
+from inspect import isclass, isfunction
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
+import vidsum
 from vidsum.archive.settings import SearchOptions
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Describing, HighlightSettings, Retrieval, Watching
 from vidsum.options import item_of, leaves, required
+from vidsum.pipelines import keywords
+from vidsum.pipelines.option_help import describe_option, option_type, options_of_type
 from vidsum.shots.settings import ShotSettings
 from vidsum.speech.settings import Transcription
 from vidsum.summary.settings import Selection
@@ -42,8 +48,8 @@ _PARAMETERS = ("shots", "model", "language", "top_k")
 """Parameters that functions declare themselves."""
 
 
-def page() -> str:
-    """Return the whole file."""
+def types() -> str:
+    """Return the whole file of types."""
     named = {(kind, name) for _, kind, names in _TYPES.values() for name in names}
     text = _HEAD
     for title, (base, kind, names) in _TYPES.items():
@@ -57,7 +63,56 @@ def page() -> str:
         fields = [leaf for leaf in leaves(kind) if leaf.name in (names or rest)]
         text += "\n" if fields else ""
         text += "".join(f"    {leaf.name}: {_type_name(leaf.kind)}\n" for leaf in fields)
+    text += "\n\nSETTINGS = {\n"
+    text += "".join(f'    "{title}": "{" ".join(_paths(title))}",\n' for title in _TYPES)
+    return text + '}\n"""The settings classes that declare the options of each type."""\n'
+
+
+def _paths(title: str) -> list[str]:
+    """Return the settings of a type and its bases, each once; `settings`, the module, is left out."""
+    paths: list[str] = []
+    while title in _TYPES:
+        title, kind, _ = _TYPES[title]
+        path = f"{kind.__module__}.{kind.__name__}".removeprefix("vidsum.").replace(".settings.", ".")
+        paths += [] if path in paths else [path]
+    return paths
+
+
+_PAGE_HEAD = """# Options of the Python functions
+
+Each function takes the options of its section and of the sections that it names.
+`help(vidsum.summarize)` lists those of one function. Made by `python -m docs.keywords page`.
+"""
+
+
+def page() -> str:
+    """Return the page of all options."""
+    text, takers = _PAGE_HEAD, _takers()
+    for title, (base, _, _) in _TYPES.items():
+        fields = dict(getattr(keywords, title).__annotations__)
+        inherited = getattr(keywords, base).__annotations__ if base in _TYPES else ()
+        own = [name for name in fields if name not in inherited]
+        names = takers.get(title, [])
+        more = [f"those of [{base}](#{base.lower()})"] if base in _TYPES else []
+        text += f"\n## {title}\n\n"
+        text += f"Of {', '.join(f'`{name}`' for name in names)}.\n" if names else ""
+        text += f"Also {more[0]}.\n" if more else ""
+        options = {leaf.name: (leaf, hint) for leaf, hint in options_of_type(title)}
+        text += "\n" if own and (names or more) else ""
+        text += "".join(f"- `{name}`: {describe_option(*options[name])}\n" for name in own)
     return text
+
+
+def _takers() -> dict[str, list[str]]:
+    """Return the public functions and methods that take each type of options."""
+    takers: dict[str, list[str]] = {}
+    for name in vidsum.__all__:
+        value = getattr(vidsum, name)
+        for function in vars(value).values() if isclass(value) else (value,):
+            if isfunction(function) and (title := option_type(function)):
+                method = "" if function.__name__ in (name, "__init__") else f".{function.__name__}"
+                takers.setdefault(title, []).append(f"{name}{method}")
+    return takers
 
 
 def _type_name(kind: Any) -> str:
@@ -73,4 +128,4 @@ def _type_name(kind: Any) -> str:
 
 
 if __name__ == "__main__":
-    print(page(), end="")
+    print(page() if sys.argv[1:] == ["page"] else types(), end="")

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docs.keywords import page
+import vidsum
+from docs.keywords import page, types
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval
@@ -249,7 +250,18 @@ def test_unknown_keyword(wrong: str, meant: str) -> None:
 
 def test_typed_keywords_page() -> None:
     renew = "python -m docs.keywords > vidsum/pipelines/keywords.py"
-    assert page() == Path(keywords.__file__).read_text(encoding="utf-8"), renew
+    assert types() == Path(keywords.__file__).read_text(encoding="utf-8"), renew
+
+
+def test_python_options_page() -> None:
+    renew = "python -m docs.keywords page > docs/python_options.md"
+    assert page() == (Path(__file__).parents[1] / "docs/python_options.md").read_text(encoding="utf-8"), renew
+
+
+def test_help_lists_options() -> None:
+    for function in (vidsum.summarize, vidsum.Summarizer.__call__, vidsum.find_highlights):
+        assert "\n    device: str = 'auto'. Device" in (function.__doc__ or "")
+    assert (vidsum.summarize.__doc__ or "").count("\nOptions:\n") == 1
 
 
 def test_without_defaults() -> None:

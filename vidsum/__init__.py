@@ -122,6 +122,7 @@ def __getattr__(name: str) -> Any:
         hint = f"; use vidsum.{function}" if function else ""
         raise AttributeError(f"module 'vidsum' has no attribute {name!r}{hint}")
     value = getattr(import_module(_HOMES[name]), name)
+    import_module("vidsum.pipelines.option_help").add_option_help(value)
     globals()[name] = value
     return value
 

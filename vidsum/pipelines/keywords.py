@@ -144,3 +144,23 @@ class ArchiveSearchOptions(TypedDict, total=False):
     min_present: float
     per_video: int
     duplicates: bool
+
+
+SETTINGS = {
+    "ReadingOptions": "features.Extraction",
+    "SamplingOptions": "features.Extraction",
+    "ExtractionOptions": "features.Extraction",
+    "ShotOptions": "shots.ShotSettings features.Extraction",
+    "SummaryOptions": "summary.Selection shots.ShotSettings features.Extraction",
+    "SummarizerOptions": "summary.Selection shots.ShotSettings features.Extraction",
+    "GroundOptions": "grounding.Retrieval features.Extraction",
+    "GrounderOptions": "grounding.Retrieval features.Extraction",
+    "HighlightOptions": "grounding.HighlightSettings features.Extraction",
+    "WatchOptions": "grounding.Watching",
+    "DescribeOptions": "grounding.Describing features.Extraction",
+    "ClipOptions": "video.Shorts",
+    "MomentClipOptions": "video.Clips video.Shorts",
+    "SpeechOptions": "speech.Transcription",
+    "ArchiveSearchOptions": "archive.SearchOptions",
+}
+"""The settings classes that declare the options of each type."""
