@@ -125,3 +125,12 @@ def test_a_guided_model_reads_clip(name: str, clip: nn.Module, film: Path, tmp_p
         np.testing.assert_allclose(answer.saliency, single.saliency, atol=1e-3)
     with pytest.raises(UsageError, match="reads the space clip, not vse"):
         vidsum.ground(film, QUERIES, model=path, space="vse", device="cpu")
+
+
+def test_summary_about_a_text_in_the_space(clip: nn.Module, film: Path) -> None:
+    for query, expected in zip(QUERIES, cosines(clip), strict=True):
+        options = {"about": query, "extractor": "clip", "model": "uniform", "shots": "uniform"}
+        summary = vidsum.summarize(film, 3, device="cpu", **options)  # type: ignore[arg-type]
+        best_s = SHOT_S * int(expected.argmax())
+        assert all(best_s <= start < stop <= best_s + SHOT_S for start, stop in summary.segments)
+        assert summary.provenance["summary"]["guide"]["space"] == "clip"

@@ -1,14 +1,17 @@
 """Importance guided by text: the equation, what a text changes in a summary, and what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import vidsum
 from vidsum.errors import UsageError
+from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.models.scaling import logistic
 from vidsum.results.features import Features
 from vidsum.summary import guided as module
-from vidsum.summary.guided import guide_importance, guide_texts
+from vidsum.summary.guided import Guide, guide_importance, guide_texts
 from vidsum.summary.settings import Selection
 from vidsum.types import FloatArray
 
@@ -65,6 +68,19 @@ def test_guide_constant_importance(value: float) -> None:
     assert curve.argmax() in range(6, 12)
     assert np.isfinite(curve).all()
     assert 0 <= curve.min() < curve.max() <= 1
+
+
+def test_guide_of_another_space() -> None:
+    """Clips of one second stand for the two samples in each, whatever features these have."""
+    rows = np.repeat(AXES[[2, 0, 3]] + 0.01, 3, axis=0)
+    guide = Guide("clip", ClipEmbeddings(rows, np.arange(9.0), 1.0, 9.0))
+    features, importance = frames_of([1, 1, 1]), np.full(18, 0.5, np.float32)
+    curve = guide_importance(importance, features, ["a dog"], None, guide=guide)
+    expected = guide_importance(importance, frames_of([2, 0, 3]), ["a dog"], None)
+    assert curve == pytest.approx(expected, abs=1e-3)
+    other = replace(features, extractor="i3d")
+    assert guide_importance(importance, other, ["a dog"], None, guide=guide) == pytest.approx(curve)
+    assert guide_texts(Selection(about=("a dog",)), "i3d", "clip") == ["a dog"]
 
 
 def test_guide_importance_keeps_the_order() -> None:

@@ -10,8 +10,12 @@ from typing import Any, Unpack
 
 from vidsum.errors import UsageError, require_type
 from vidsum.features.settings import Extraction
+from vidsum.grounding import vse
+from vidsum.grounding.settings import Retrieval
+from vidsum.grounding.spaces import resolve_space
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.decoding import extraction_job, transitions_job
+from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
 from vidsum.pipelines.keywords import ShotOptions, SummaryOptions
 from vidsum.pipelines.plan import Input, Plan, open_input, report_step
 from vidsum.pipelines.queries import read_queries
@@ -23,7 +27,7 @@ from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
 from vidsum.shots.find import find
 from vidsum.shots.settings import ShotMethod, ShotSettings
-from vidsum.summary.guided import guide_importance, guide_texts
+from vidsum.summary.guided import Guide, guide_importance, guide_texts
 from vidsum.summary.picture_quality import find_fades, quality_at
 from vidsum.summary.score import (
     CustomScorer,
@@ -132,15 +136,20 @@ def plan_summary(
     """Plan the summary of an input of `open_for_shots`; errors are those of `summarize`."""
     require_type(selection.budget, str, int, float)
     selection = _resolve_ends(selection, video_input)
-    if texts := guide_texts(selection, video_input.kind[0]):
+    is_video = video_input.features is None and video_input.video is not None
+    space = resolve_space("auto") if is_video and (selection.about or selection.title) else vse.NAME
+    if texts := guide_texts(selection, video_input.kind[0], space):
         read_queries(texts)
+    guide = _plan_guide(video_input, space) if space != vse.NAME else None
     speech = plan_summary_speech(selection, video_input)
     scorer = scorer or installed_scorer(selection.model)
     device = video_input.extraction.device
     models = (scorer.name,) if scorer else candidate_models(selection.model, *video_input.kind, device)
     facts = _facts(selection, models, scorer, speech)
+    if guide:
+        facts["guide"] = {"space": space, "extractions": guide.provenance["extractions"]}
     provenance = {**video_input.provenance, "shots": without_defaults(settings), "summary": facts}
-    work = _Work(video_input, selection, settings, texts, models, scorer, speech, provenance)
+    work = _Work(video_input, selection, settings, texts, models, scorer, speech, provenance, guide)
     return Plan(provenance, work.run)
 
 
@@ -156,6 +165,7 @@ class _Work:
     scorer: CustomScorer | None
     speech: Plan[Transcript] | None
     provenance: dict[str, Any]
+    guide: Plan[EmbeddedVideo] | None = None  # the video in a space of the CLIP family, for the texts
 
     def run(self, progress: Progress | None) -> Summary:
         selection = self.selection
@@ -169,7 +179,10 @@ class _Work:
         shots = find(transitions[0] if transitions else features, self.settings, pictures)
         budget_s, warnings = _budget(selection, features.duration_s)
         report_step(progress, "scoring frames")
-        scored = self.score(features, shots, budget_s / features.duration_s)
+        guide = None
+        if self.guide:
+            guide = Guide(self.provenance["summary"]["guide"]["space"], self.guide.run(progress)[0])
+        scored = self.score(features, shots, budget_s / features.duration_s, guide)
         report_step(progress, "choosing segments")
         changes = pictures.changes if pictures else None
         quality = None if self.scorer else quality_at(changes, features.timestamps)
@@ -200,7 +213,9 @@ class _Work:
             warnings=(*features.warnings, *scored.warnings, *warnings, *chosen.messages),
         )
 
-    def score(self, features: Features, shots: Shots, fraction: float) -> ScoredVideo:
+    def score(
+        self, features: Features, shots: Shots, fraction: float, guide: Guide | None = None
+    ) -> ScoredVideo:
         selection, device = self.selection, self.video_input.extraction.device
         if self.scorer:
             scored = self.scorer.scored(features)
@@ -208,9 +223,17 @@ class _Work:
             scored = best_score(self.models, features, shots, selection, fraction, device)
         if not self.texts:
             return scored
-        importance = guide_importance(scored.importance, features, selection.about, selection.title, device)
+        texts = (selection.about, selection.title)
+        importance = guide_importance(scored.importance, features, *texts, device, guide)
         # the importance may be flat, which no longer matters
         return replace(scored, importance=importance, warnings=read_queries(self.texts).warnings)
+
+
+def _plan_guide(video_input: Input, space: str) -> Plan[EmbeddedVideo]:
+    """Plan the video in a space of the CLIP family, which its texts are compared in."""
+    assert video_input.video is not None
+    extraction = replace(video_input.extraction, fast=False)
+    return plan_embedding(open_in_space(space, video_input.video.path, extraction, Retrieval()), space)
 
 
 def _resolve_ends(selection: Selection, video_input: Input) -> Selection:

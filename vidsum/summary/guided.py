@@ -1,12 +1,14 @@
 """Importance guided by text: what to see, and the title, compared in the space of sentences."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from vidsum.errors import UsageError
 from vidsum.grounding import vse
-from vidsum.grounding.spaces import embed_queries
+from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
 from vidsum.models.scaling import logistic, unit_rows
 from vidsum.results.features import Features
 from vidsum.summary.importance import smooth
@@ -21,41 +23,62 @@ _SHARP = 3.0  # contrast between frames that match and the rest; it does not cha
 _SMOOTHED_S = 1.0  # width (sigma) of the smoothing of similarities
 
 
-def guide_texts(selection: Selection, extractor: str) -> list[str]:
-    """Return the texts that guide a summary. Raises UsageError: a blank one, or other features."""
+@dataclass(frozen=True, eq=False)
+class Guide:
+    """A video in a space of the CLIP family, as it guides a summary."""
+
+    space: str
+    clips: ClipEmbeddings
+
+    def rows_at(self, times_s: TimeArray) -> FloatArray:
+        """Return [T, D] of the clips at some times in seconds."""
+        clip = np.searchsorted(self.clips.timestamps, times_s, side="right") - 1
+        return self.clips.rows[np.clip(clip, 0, len(self.clips) - 1)]
+
+
+def guide_texts(selection: Selection, extractor: str, space: str = vse.NAME) -> list[str]:
+    """Return the texts that guide a summary. Raises UsageError: a blank one, or features of no space."""
     texts = [*selection.about, *([] if selection.title is None else [selection.title])]
     if any(not text.strip() for text in texts):
         raise UsageError("--about and --title need a text", hint='--about "children at play"')
-    if texts and extractor not in READS:
+    if texts and space == vse.NAME and extractor not in READS:
         fault = f"features of {extractor} cannot be compared with text"
         raise UsageError(fault, hint=f"--extractor {vse.EXTRACTOR}, or leave out --about and --title")
     return texts
 
 
 def guide_importance(
-    importance: FloatArray, features: Features, about: Sequence[str], title: str | None, device: str = "auto"
+    importance: FloatArray,
+    features: Features,
+    about: Sequence[str],
+    title: str | None,
+    device: str = "auto",
+    guide: Guide | None = None,
 ) -> FloatArray:
-    """Return [T] in [0, 1]: importance [T] in [0, 1], guided by a title or texts.
+    """Return [T] in [0, 1]: importance [T] in [0, 1], guided by a title or texts, in `vse` without a guide.
 
     With z a curve less its mean over its deviation, s the similarity of samples and a text, i the logit of
     the importance: the logistic function of z(i) + .3 z(s of the title). With texts to be about, it is
     that of 3 (z(best of their s) + .25 z(that sum) - 1): what is no nearer to them than the rest of the
     video has .05. Raises WeightsError: the weights of the text encoder are unavailable.
     """
-    rows = unit_rows(features.array if features.extractor in SENTENCES else vse.mapped_rows(features))
+    if guide:
+        rows = guide.rows_at(features.timestamps)
+    else:
+        rows = unit_rows(features.array if features.extractor in SENTENCES else vse.mapped_rows(features))
+    likeness = partial(_similarity, guide.space if guide else vse.NAME, rows, features.step_s, device)
     chance = np.clip(importance.astype(np.float64), 1e-6, 1 - 1e-6)
     combined = _standardise(np.log(chance / (1 - chance)))
     if title:
-        combined = combined + _TITLE * _similarity(rows, [title], features.step_s, device)
+        combined = combined + _TITLE * likeness([title])
     if about:
-        guide = _similarity(rows, about, features.step_s, device)
-        combined = _SHARP * (guide + _IMPORTANCE * _standardise(combined) - 1)
+        combined = _SHARP * (likeness(about) + _IMPORTANCE * _standardise(combined) - 1)
     return logistic(combined)
 
 
-def _similarity(rows: FloatArray, texts: Sequence[str], step_s: float, device: str) -> TimeArray:
+def _similarity(space: str, rows: FloatArray, step_s: float, device: str, texts: Sequence[str]) -> TimeArray:
     """Return [T] the best of the texts' similarities, smoothed and standardised."""
-    curves = rows @ embed_queries(vse.NAME, texts, device).T
+    curves = rows @ embed_queries(space, texts, device).T
     return _standardise(smooth(curves.max(axis=1), _SMOOTHED_S / step_s))
 
 
