@@ -45,7 +45,7 @@ class QueryOptions:
 
     PANEL = "Queries and moments"
 
-    query: tuple[str, ...] = option("What to look for, in English. Can be repeated.", (), metavar="TEXT")
+    query: tuple[str, ...] = option("What to look for. Can be repeated.", (), metavar="TEXT")
     queries: str | None = option("File with one query per line; - for stdin.", None, metavar="FILE")
     query_audio: tuple[str, ...] = option(
         "Recording of a spoken query; - for stdin. Can be repeated.", (), metavar="FILE"

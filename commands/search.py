@@ -74,7 +74,7 @@ def search(
     outputs: Annotated[ListOutputs, Only(("output", "overwrite"))],
     extra: SearchOutputs,
     view: View,
-    text: Annotated[str | None, typer.Argument(None, metavar="TEXT", help="What to look for, in English.")],
+    text: Annotated[str | None, typer.Argument(None, metavar="TEXT", help="What to look for.")],
 ) -> CommandResult:
     """Find moments in all videos of an archive that match a text query.
 

@@ -36,7 +36,7 @@ class AlertOptions:
 
     PANEL = "Queries and alerts"
 
-    query: tuple[str, ...] = option("What to look for, in English. Can be repeated.", (), metavar="TEXT")
+    query: tuple[str, ...] = option("What to look for. Can be repeated.", (), metavar="TEXT")
     clips: bool = option("Save each alert as MP4, {query}_{time}.mp4.", False, value_flag="--clips-dir")
     clips_dir: Path | None = option(
         "Folder for the clips; implies --clips.", None, metavar="FOLDER", default_text="the current one"

@@ -44,8 +44,8 @@ _TYPES: dict[str, tuple[str, type[Any], tuple[str, ...]]] = {
     "ArchiveSearchOptions": ("TypedDict", SearchOptions, ()),
 }
 """Base and options of each type; without names, the options that no other type has."""
-_PARAMETERS = ("shots", "model", "language", "top_k")
-"""Parameters that functions declare themselves."""
+_PARAMETERS = ("shots", "model", "top_k")
+"""Parameters that functions declare themselves; `transcribe` declares `language` too."""
 
 
 def types() -> str:
@@ -56,7 +56,7 @@ def types() -> str:
         rest = [
             leaf.name
             for leaf in leaves(kind)
-            if (kind, leaf.name) not in named and leaf.name not in _PARAMETERS
+            if (kind, leaf.name) not in {*named, (Transcription, "language")} and leaf.name not in _PARAMETERS
         ]
         text += f"\n\nclass {title}({base}, total=False):\n"
         text += f'    """Options of `{kind.__module__}.{kind.__name__}`."""\n'

@@ -27,7 +27,7 @@ def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.features.extractors.efficientnet_lite0.SPEC", spec)
     monkeypatch.setattr("vidsum.pipelines.embedding.extractions_for", _extractions_of)
     monkeypatch.setattr("vidsum.pipelines.embedding.embed_video", _embed_video)
-    monkeypatch.setattr("vidsum.pipelines.moments.embed_queries", lambda space, texts, device: _encode(texts))
+    monkeypatch.setattr("vidsum.pipelines.moments.embed_queries", lambda space, texts, *_: _encode(texts))
     monkeypatch.setattr(
         "vidsum.grounding.find.embed_words", lambda space, texts, device: _encode_words(texts)
     )

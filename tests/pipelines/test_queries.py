@@ -93,49 +93,18 @@ def test_query_control_characters() -> None:
     assert "a cat" not in requests.warnings[0]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "собака бежит по снегу",
-        "一只狗在雪地里奔跑",
-        "كلب يجري",
-        "ein Hund läuft im Schnee",
-        "un perro corre por la nieve",
-        "un chien court dans la neige",
-        "een hond in de sneeuw",
-    ],
-)
-def test_query_languages(text: str) -> None:
-    requests = read_queries([text])
-    assert requests.texts == (text,)
-    assert "English" in "".join(requests.warnings)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a person opens a door",
-        "dog",
-        "naïve fiancée at a café",
-        "2 men",
-        "she dies in el paso",
-        "kids shooting hoops",
-        "Tomáš Novák speaks",
-        "Los Angeles skyline",
-        "Rio de Janeiro",
-        "UN soldiers",
-        "Leonardo da Vinci",
-        "El Capitan",
-    ],
-)
-def test_english_is_not(text: str) -> None:
-    assert read_queries([text]).warnings == ()
-
-
-def test_many_foreign_queries() -> None:
-    (warning,) = read_queries([f"ein Hund Nummer {number}" for number in range(5000)]).warnings
-    assert "4997 more" in warning
-    assert len(warning) < 300
+def test_queries_of_other_languages_are_noted() -> None:
+    texts = [f"ein Hund Nummer {number}" for number in range(5000)]
+    assert read_queries(texts).warnings == ()
+    (note,) = query_warnings(texts)
+    assert "4997 more" in note
+    assert "not English, read by multilingual E5" in note
+    assert len(note) < 300
+    assert query_warnings(["un perro no corre"], language="en") == (
+        "'un perro no corre': negation is not understood; use --not TEXT",
+    )
+    (note,) = query_warnings(["un perro no corre"], reader=None)
+    assert "use --space vse" in note
 
 
 def test_query_accents() -> None:

@@ -199,7 +199,7 @@ class Archive:
         """Return moments in all videos that match a text query, best first.
 
         Args:
-            text: the query, in English; None with `like`.
+            text: the query; None with `like`.
             top_k: maximum number of moments.
             **options: other fields of `vidsum.archive.settings.SearchOptions`, such as `per_video=1`.
 

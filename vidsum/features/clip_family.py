@@ -37,6 +37,7 @@ class ClipModel:
     max_tokens: int
     has_own_tokenizer: bool = False
     """Whether tokenizer.json comes with its weights; the others have CLIP's byte pairs, of open_clip."""
+    is_multilingual: bool = False  # whether it was trained on texts of other languages than English too
 
 
 _ZERO, _FULL = (0.0, 0.0, 0.0), (255.0, 255.0, 255.0)
@@ -52,6 +53,7 @@ _MODELS = (
         Preprocessing(Exact(256, 256), 256, HALF_RANGE, HALF_RANGE),
         64,
         has_own_tokenizer=True,
+        is_multilingual=True,
     ),
     ClipModel("mobileclip2-s2", "MobileCLIP2-S2", 512, 100.0, _MOBILE, 77),
     ClipModel("mobileclip2-s0", "MobileCLIP2-S0", 512, 100.0, _MOBILE, 77),

@@ -1,6 +1,6 @@
 """Moments and saliency by the chosen model: the similarity curve, or a trained one."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -32,6 +32,7 @@ class EncodedQueries:
     texts: Sequence[str]
     vectors: FloatArray  # [M, D] in the space of the video
     without: FloatArray | None = None  # [W, D] of what must not be seen with them
+    others: Collection[str] = ()  # texts of other languages, whose vectors are E5's
 
 
 def locate(
@@ -79,7 +80,10 @@ def encode_tokens(grounder: "MomentModel", request: EncodedQueries, device: str)
     """Return each query as the model reads it, [W, Dq]."""
     if grounder.max_words is None:
         return list(request.vectors[:, None])
-    return embed_words(grounder.space, request.texts, device)
+    rows = embed_words(grounder.space, request.texts, device)
+    # E5 has no counterparts of MiniLM's tokens: the text stands for them
+    pairs = zip(rows, request.vectors, request.texts, strict=True)
+    return [vector[None] if text in request.others else words for words, vector, text in pairs]
 
 
 def _curves(video: ClipEmbeddings, request: EncodedQueries) -> list[FloatArray]:

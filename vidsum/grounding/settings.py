@@ -1,5 +1,6 @@
 """Settings of moments, highlights, alerts and descriptions; fields are options, see `vidsum.options`."""
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,6 +14,15 @@ SHIPPED_GROUNDER = "mrnet"
 """The checkpoint for moments that comes with vidsum."""
 UNLIKELY = 0.2
 """Below this probability, a query is called probably absent from a video."""
+
+LANGUAGES = frozenset(
+    re.findall(
+        "..",
+        "afamarasazbebgbnbrbscacscydadeeleneoeseteufafifrfygagdglguhahehihrhuhyidisitjajvkakkkmknkokukylaloltlv"
+        "mgmkmlmnmrmsmynenlnoomorpaplpsptrorusasdsiskslsosqsrsusvswtatethtltrugukuruzvixhyizh",
+    )
+)
+"""Codes of the languages that multilingual E5 was trained on."""
 
 Snap = Literal["none", "kts", "transnetv2"]
 """Method of the shot edges that nearby edges of moments move to."""
@@ -77,6 +87,12 @@ class Retrieval(Checked):
         flag_on=("ground",),
     )
     alone: bool = option("Use only the trained model.", False, flag_on=())
+    language: str = option(
+        "Language of the queries (de, ja). auto: English, unless most words are of another (space vse).",
+        "auto",
+        metavar="CODE",
+        flag_on=("ground",),
+    )
     without: tuple[str, ...] = option(
         "Not seen in the moment (similarity). Can be repeated.", (), flags=("--not",), metavar="TEXT"
     )
@@ -90,6 +106,9 @@ class Retrieval(Checked):
         super().__post_init__()
         if self.without and self.evidence not in ("auto", "seen"):
             raise UsageError("--not searches the picture only", hint="--in seen")
+        if self.language not in ("auto", *LANGUAGES):
+            fault = f"no text encoder reads the language {self.language!r}"
+            raise UsageError(fault, hint="give a code such as en, de or ja", option="language")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ from vidsum.device import takes_bf16
 from vidsum.errors import InputError, UsageError, unknown_name_error
 from vidsum.features.clip_family import CLIP_MODELS
 from vidsum.features.settings import CLIP_FAMILY, Extraction
-from vidsum.grounding import vse
+from vidsum.grounding import languages, vse
 from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood, name_embeddings
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import grid, to_grid
@@ -71,6 +71,8 @@ class ImageTextSpace:
     is_mapped: bool = False
     """Whether a map makes the rows of features, and named classes join in."""
 
+    is_multilingual: bool = False  # whether its text encoder reads other languages than English
+
     def is_installed(self) -> bool:
         """Return whether all weights are in the cache; nothing is fetched or hashed."""
         return all(checkpoints.find(name) for name in self.weights)
@@ -114,7 +116,11 @@ _NOT_MEASURED = "not measured by us: its published weights were not available"
 
 _SPACES = (
     *(
-        ImageTextSpace(name, model.dim, model.scale, name, name, (name,), _NOT_MEASURED, fps=1.0)
+        ImageTextSpace(
+            *(name, model.dim, model.scale, name, name, (name,), _NOT_MEASURED),
+            fps=1.0,
+            is_multilingual=model.is_multilingual,
+        )
         for name, model in CLIP_MODELS.items()
     ),
     ImageTextSpace(
@@ -173,9 +179,17 @@ def embed_video(space: str, features: Sequence[Features], device: str = "auto") 
     return ClipEmbeddings(rows, times, STEP_S, duration_s, tuple(mixtures))
 
 
-def embed_queries(space: str, texts: Sequence[str], device: str = "auto") -> FloatArray:
-    """Embed texts in a space, [M, D], each of length 1. Raises WeightsError, see `embed_video`."""
-    return describe_space(space).encode_texts(texts, device)
+def embed_queries(
+    space: str, texts: Sequence[str], device: str = "auto", language: str = "auto"
+) -> FloatArray:
+    """Embed texts in a space, [M, D], each of length 1; in `vse` those of other languages by E5.
+
+    Raises WeightsError, see `embed_video`.
+    """
+    described = describe_space(space)
+    if not described.is_mapped:
+        return described.encode_texts(texts, device)
+    return languages.encode_in(texts, language, lambda english: described.encode_texts(english, device))
 
 
 def embed_words(space: str, texts: Sequence[str], device: str = "auto") -> list[FloatArray]:

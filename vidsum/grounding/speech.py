@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from vidsum.grounding.languages import encode_in
 from vidsum.grounding.proposals import MAX_IOU, suppress
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.grounding.text import load_text_encoder
@@ -118,7 +119,7 @@ def score_passages(
     )
     if meanings is None:
         encode = load_text_encoder(ENCODER, device).encode
-        meanings = encode(list(queries)) @ encode(texts).T
+        meanings = encode_in(list(queries), "auto", encode) @ encode(texts).T
     words = TfidfVectorizer(stop_words="english", sublinear_tf=True, token_pattern=r"(?u)\b\w+\b")
     try:
         counted = words.fit_transform(texts)

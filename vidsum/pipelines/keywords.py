@@ -73,6 +73,7 @@ class GroundOptions(ReadingOptions, total=False):
     evidence: Literal["auto", "seen", "said", "both"]
     thorough: bool
     alone: bool
+    language: str
     without: str | Sequence[str]
 
 

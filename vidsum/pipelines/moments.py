@@ -16,8 +16,9 @@ import numpy.typing as npt
 from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
-from vidsum.grounding import vse
+from vidsum.grounding import languages, vse
 from vidsum.grounding.find import EncodedQueries, locate
+from vidsum.grounding.languages import is_other
 from vidsum.grounding.match import WindowMatches, embed_background, match_windows
 from vidsum.grounding.proposals import MAX_IOU, snap_moments, suppress
 from vidsum.grounding.registry import checkpoint_sha256, max_words, resolve_model, resolve_precision
@@ -66,7 +67,7 @@ def ground(
 
     Args:
         source: a video, of any length, or features of CLIP or with `encode_text`.
-        queries: one or more texts, in English; the video is decoded once for all.
+        queries: one or more texts; the video is decoded once for all.
         top_k: maximum number of moments per query. None: 5, without those far below the first.
         model: one of `vidsum.grounding.registry.MODELS`, or a checkpoint's path.
         encode_text: texts to vectors [M, D] that compare with your own features [T, D]; the space is `own`.
@@ -116,6 +117,8 @@ class MomentSearch:
             facts["text_weights_sha256"] = checkpoints.sha256_of(space.text_encoder)
             if space.is_mapped:
                 facts["vse_sha256"] = checkpoints.sha256_of(vse.NAME)
+            if self._others():
+                facts["languages_sha256"] = [checkpoints.sha256_of(name) for name in languages.WEIGHTS]
         if sha256 := checkpoint_sha256(self.model):
             facts["model_sha256"] = sha256
         precision = resolve_precision(self.model, self.extraction.device, self.extraction.precision)
@@ -126,19 +129,23 @@ class MomentSearch:
         return self.encode_text is None and checkpoints.find(text_encoder_name(self.space)) is not None
 
     def vectors(self, video_input: Input, progress: Progress | None) -> FloatArray:
-        texts, device = (*self.queries.texts, *self.retrieval.without), self.extraction.device
+        texts = (*self.queries.texts, *self.retrieval.without)
         if self.encode_text is None:
-            return embed_in_batches(texts, lambda some: embed_queries(self.space, some, device), progress)
+            return embed_in_batches(texts, self._embed, progress)
         vectors = np.asarray(self.encode_text(texts), np.float32)
         assert video_input.features is not None
         if vectors.shape != (expected := (len(texts), video_input.features.dim)):
             raise UsageError(f"encode_text gave vectors of shape {list(vectors.shape)}, not {list(expected)}")
         return unit_rows(vectors)
 
+    def _embed(self, texts: Sequence[str]) -> FloatArray:
+        return embed_queries(self.space, texts, self.extraction.device, self.retrieval.language)
+
     def answers(self, clips: ClipEmbeddings, vectors: FloatArray) -> list[QueryMoments]:
         extraction, retrieval = self.extraction, self.retrieval
-        texts = self.queries.texts
-        request, alone = EncodedQueries(texts, *np.split(vectors, [len(texts)])), retrieval.alone
+        texts, alone = self.queries.texts, retrieval.alone
+        seen, without = np.split(vectors, [len(texts)])
+        request = EncodedQueries(texts, seen, without, self._others())
         devices = (extraction.device, extraction.precision)
         answers = locate(self.model, clips, request, retrieval.most_moments, *devices, alone=alone)
         if retrieval.snap != "none":
@@ -169,7 +176,18 @@ class MomentSearch:
     def _unread(self) -> dict[str, None]:
         texts = (*self.queries.texts, *self.retrieval.without)
         encoder = load_text_encoder(text_encoder_name(self.space), self.extraction.device)
-        return dict.fromkeys(unreadable_queries(texts, encoder.split) if encoder.name == "minilm" else ())
+        if encoder.name == "minilm":
+            return dict.fromkeys(unreadable_queries(texts, encoder.split, self.retrieval.language))
+        is_multilingual = describe_space(self.space).is_multilingual
+        others = [text for text in texts if is_other(text, self.retrieval.language)]
+        return dict.fromkeys(() if is_multilingual else others)
+
+    def _others(self) -> list[str]:
+        """Return the texts that E5 reads, in place of the space's encoder."""
+        if self.encode_text or not describe_space(self.space).is_mapped:
+            return []
+        texts = (*self.queries.texts, *self.retrieval.without)
+        return [text for text in texts if is_other(text, self.retrieval.language)]
 
     def warnings(self) -> tuple[str, ...]:
         """Return warnings about the queries, such as those that are longer than the model reads."""
@@ -182,7 +200,12 @@ class MomentSearch:
         about_length = (
             [f"{quote_queries(cut)}: only the first {encoder.max_tokens} tokens are read"] if cut else []
         )
-        return (*self.queries.warnings, *query_warnings(self.queries.texts, self._unread), *about_length)
+        space, language = describe_space(self.space), self.retrieval.language
+        reader = "multilingual E5" if space.is_mapped else None
+        notes = query_warnings(
+            self.queries.texts, self._unread, "en" if space.is_multilingual else language, reader
+        )
+        return (*self.queries.warnings, *notes, *about_length)
 
 
 def plan_moments(

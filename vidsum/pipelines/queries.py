@@ -8,23 +8,11 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from vidsum.errors import InputError, UsageError
+from vidsum.grounding.languages import is_other
 from vidsum.io.text import decode, read_bytes, read_stdin
 from vidsum.results.moments import Grounding, QueryMoments, quote_queries, shorten
 from vidsum.results.transcript import SpokenQuery
 
-_ENGLISH = frozenset(
-    re.findall(r"\w+", "a an the is are of in on at to and with his her who while for from by up")
-)
-_OTHER = frozenset(re.findall(r"\w+", "ein eine einen und auf ist avec dans que een"))
-_PERHAPS_OTHER = frozenset(
-    re.findall(
-        r"\w+",
-        "der das mit im el los las una del con en por un le les des est sur il lo che di della uma um com em "
-        "het de op",
-    )
-)
-"""Short words of German, Spanish, French, Italian, Portuguese and Dutch that English does not have; the
-second in names alone: Los Angeles, Rio de Janeiro."""
 _NEGATION = re.compile(r"\b(not|no|without|never|nobody)\b|n['\u2019]t\b|(?<!\S)-[^\W\d]{2,}", re.IGNORECASE)
 
 
@@ -91,14 +79,7 @@ def read_queries(
         raise refused[0]
     cleaned = [query for query, *_ in pairs]
     spoiled = [query for query, text, _ in pairs if any(map(_is_control, text.strip().replace("\t", "")))]
-    foreign = [query for query in cleaned if not _seems_english(query)]
-    faults = {
-        "control characters were replaced by spaces": spoiled,
-        "probably not English, the only language that the models understand well: no match probability": (
-            foreign
-        ),
-    }
-    warnings = tuple(f"{quote_queries(queries)}: {fault}" for fault, queries in faults.items() if queries)
+    warnings = (f"{quote_queries(spoiled)}: control characters were replaced by spaces",) if spoiled else ()
     recordings = {number: recording for number, (*_, recording) in enumerate(pairs) if recording}
     return Queries(tuple(cleaned), warnings, recordings, tuple(refused))
 
@@ -140,47 +121,37 @@ def _is_control(letter: str) -> bool:
     return unicodedata.category(letter) == "Cc"
 
 
-def _seems_english(query: str) -> bool:
-    """Return whether most letters are Latin, and few short words are of other languages."""
-    letters = [letter for letter in query if letter.isalpha()]
-    latin = sum("LATIN" in unicodedata.name(letter, "") for letter in letters)
-    words = _short_words(query)
-    other, perhaps, english = (len(words & known) for known in (_OTHER, _PERHAPS_OTHER, _ENGLISH))
-    is_other = other + perhaps > max(english, 0 if other else 1)
-    return 2 * latin >= len(letters) and not is_other
+def unreadable_queries(
+    queries: Sequence[str], split: Callable[[str], list[str]], language: str = "auto"
+) -> list[str]:
+    """Return the queries that MiniLM cannot read; `split` gives the tokens of one, with marks."""
+    return [query for query in queries if is_other(query, language) or _is_noise(split(query)[1:-1])]
 
 
-def _short_words(query: str) -> set[str]:
-    """Return the words, except abbreviations such as UN and MIT."""
-    return {word.lower() for word in re.findall(r"\w+", query) if not (word.isupper() and len(word) > 1)}
-
-
-def unreadable_queries(queries: Sequence[str], split: Callable[[str], list[str]]) -> list[str]:
-    """Return the queries that a model of English cannot read; `split` gives the tokens of one, with marks."""
-    return [query for query in queries if not _is_readable(query, split(query)[1:-1])]
-
-
-def _is_readable(query: str, tokens: Sequence[str]) -> bool:
-    """Return whether a model of English can read a text, by its tokens of WordPiece without marks.
-
-    It cannot where all words are of pieces shorter than two letters (`asdkjh`), or where one may be of
-    another language and another is not in the vocabulary (`un perro`).
-    """
-    if not _seems_english(query):
-        return False
+def _is_noise(tokens: Sequence[str]) -> bool:
+    """Return whether all words are of pieces shorter than two letters (`asdkjh`), by their WordPieces."""
     words = [word.split() for word in re.sub(r" ##", "\0", " ".join(tokens)).split(" ")]
     pieces = [word[0].split("\0") for word in words if word and word[0][0].isalpha()]
     n_letters = sum(map(len, ("".join(word) for word in pieces)))
-    is_noise = n_letters > 3 and all(word[1:] for word in pieces) and n_letters < 2 * sum(map(len, pieces))
-    unknown = {"".join(word) for word in pieces if word[1:]} & set(re.findall(r"[^\W\d_]{4,}", query))
-    short = _short_words(query)
-    return not is_noise and not (unknown and short & _PERHAPS_OTHER and not short & _ENGLISH)
+    return n_letters > 3 and all(word[1:] for word in pieces) and n_letters < 2 * sum(map(len, pieces))
 
 
-def query_warnings(queries: Sequence[str], unread: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return warnings of queries that say what must not be seen, and of English ones that are not read."""
+def query_warnings(
+    queries: Sequence[str],
+    unread: Iterable[str] = (),
+    language: str = "auto",
+    reader: str | None = "multilingual E5",
+) -> tuple[str, ...]:
+    """Return notes on queries that are not read, say what must not be seen, or are of other languages.
+
+    `reader` is the encoder that reads these; None where there is none.
+    """
+    others = [text for text in queries if is_other(text, language)]
+    english = [text for text in queries if text not in others]
     notes = {
-        "no word is known: no match probability": [query for query in unread if _seems_english(query)],
-        "negation is not understood; use --not TEXT": [text for text in queries if _NEGATION.search(text)],
+        "no word is known: no match probability": [text for text in unread if not is_other(text, language)],
+        "negation is not understood; use --not TEXT": [text for text in english if _NEGATION.search(text)],
+        f"not English, read by {reader}: no match probability": others if reader else [],
+        "not English, the only language of this space; use --space vse": [] if reader else others,
     }
     return tuple(f"{quote_queries(texts)}: {note}" for note, texts in notes.items() if texts)

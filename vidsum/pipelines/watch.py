@@ -26,7 +26,7 @@ from vidsum.models.scaling import logistic, unit_rows
 from vidsum.options import from_keywords
 from vidsum.pipelines.decoding import load_extractor
 from vidsum.pipelines.keywords import WatchOptions
-from vidsum.pipelines.queries import read_queries
+from vidsum.pipelines.queries import query_warnings, read_queries
 from vidsum.types import FloatArray, TrackChoice
 from vidsum.version import __version__
 from vidsum.video.live import LiveFrame, LiveSource, parse_source, read_live
@@ -75,7 +75,7 @@ def watch(
 
     Args:
         source: a file, a folder of segments, the URL of a stream, `camera`, or `-` for stdin.
-        queries: what to look for, in English.
+        queries: what to look for.
         model: a checkpoint of `train mrnet --head live` in place of the built-in matching.
         clips: a folder for an MP4 of each alert; made if needed.
         device: where the network runs.
@@ -94,7 +94,7 @@ def watch(
     if queries:
         checked = read_queries(queries)
         texts = checked.texts
-        for message in checked.warnings:
+        for message in (*checked.warnings, *query_warnings(texts)):
             warn(message)
     if not texts and not settings.like:
         raise UsageError("nothing to watch for", hint='--query "a person falls", or --like PICTURE')
