@@ -102,7 +102,8 @@ def ground(
     """
     from vidsum import checkpoints
 
-    if retrieval.space not in CLIP_FAMILY:
+    is_chosen = retrieval.space == "auto" and any(map(checkpoints.find, CLIP_FAMILY))
+    if retrieval.space not in CLIP_FAMILY and not is_chosen:
         checkpoints.hash_in_background("minilm", "vse")
     _require_one_stdin(batch, query_options)
     sources = batch.inputs(sources)

@@ -149,7 +149,8 @@ def test_ground_ranks_videos(run: Run, film: Path, likely: dict[str, float], tmp
 
 def test_ground_clip_hint_on_terminals(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def message(*arguments: str) -> bool:
-        return "vidsum weights pull clip (354 MB)" in run("ground", film, *ASK, "--overwrite", *arguments).err
+        errors = run("ground", film, *ASK, "--overwrite", *arguments).err
+        return "vidsum weights pull mobileclip2-s0 (300 MB, for research only" in errors
 
     assert not message()  # a pipe
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
