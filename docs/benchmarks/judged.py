@@ -29,7 +29,7 @@ _WORDS = Path(__file__).with_name("photograph_queries.json")
 _GROUP_SIZES = (1, 3, 6, 10, 16)
 _DRAWS = 300
 
-Evidence = Callable[[ClipEmbeddings, Sequence[str]], Sequence[TimeArray]]
+Evidence = Callable[[ClipEmbeddings, Sequence[str]], Sequence[npt.NDArray[np.floating]]]
 """Measures [N] of each of N texts in a video, one after another."""
 
 
@@ -159,6 +159,11 @@ def balanced(answers: Sequence[Asked]) -> TimeArray:
             for answer, weight in zip(answers, weights, strict=True)
         ]
     )
+
+
+def rows_of(answers: Sequence[Asked], source: str, kind: str) -> npt.NDArray[np.int64]:
+    """The rows of the answers of one kind."""
+    return np.flatnonzero([(answer.source, answer.kind) == (source, kind) for answer in answers])
 
 
 class Truth(NamedTuple):

@@ -27,6 +27,7 @@ from docs.benchmarks.judged import (
     auc,
     calibration_error,
     held_out,
+    rows_of,
     share_right,
     truth_about,
     with_interval,
@@ -114,7 +115,7 @@ def print_kinds(answers: Sequence[Asked], said: TimeArray, bare: TimeArray, befo
     print("| | queries | AUC | by cosines | before | calibration error | by cosines | before |")
     print("|---|---|---|---|---|---|---|---|")
     for source, kind in kinds:
-        rows = np.flatnonzero([(answer.source, answer.kind) == (source, kind) for answer in answers])
+        rows = rows_of(answers, source, kind)
         cells = [
             with_interval(measure, whole.take(rows), values[rows])
             for measure in (auc, calibration_error)
