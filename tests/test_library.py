@@ -216,7 +216,7 @@ def test_moments_of_single_query(made: dict[str, Any]) -> None:
     single = replace(several, queries=several.queries[:1])
     assert single.moments == several.queries[0].moments
     assert repr(single).startswith("Grounding(film.mp4: 2 moments of 1 query, by ")
-    with pytest.raises(UsageError, match=r"moments of 2 queries \(use \.queries"):
+    with pytest.raises(UsageError, match="moments of 2 queries"):
         _ = several.moments
     assert "array" not in repr(several.queries[0])
 
@@ -255,8 +255,9 @@ def test_foreign_files_are_refused(name: str, made: dict[str, Any], film: Path, 
     results = {**made, "summary": vidsum.summarize(made["features"], "40%")}
     path.write_bytes(film.read_bytes() if name == "film.mp4" else b"{}")
     before = path.read_bytes()
-    with pytest.raises(OutputError, match=r"already exists.*overwrite=True"):
+    with pytest.raises(OutputError, match="already exists") as refused:
         write(results, path, False)
+    assert refused.value.__notes__ == ["try: overwrite=True replaces it"]
     assert path.read_bytes() == before
     write(results, path, True)
     after = path.read_bytes()
@@ -269,7 +270,7 @@ def test_foreign_clips_are_refused(made: dict[str, Any], film: Path, tmp_path: P
     first, second, *_ = vidsum.write_clips(made["moments"], tmp_path)
     second.write_bytes(film.read_bytes())
     before = first.read_bytes()
-    with pytest.raises(OutputError, match="overwrite=True"):
+    with pytest.raises(OutputError, match="already exists"):
         vidsum.write_clips(made["moments"], tmp_path, pad_s=1)
     assert first.read_bytes() == before
     vidsum.write_clips(made["moments"], tmp_path, overwrite=True)

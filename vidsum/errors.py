@@ -47,10 +47,8 @@ class VidsumError(Exception):
         self.message = redact(message)
         super().__init__(self.message)
         self.hint = hint and redact(hint)
-
-    def __str__(self) -> str:
-        """Return the message, and the hint in parentheses."""
-        return f"{self.message} ({self.hint})" if self.hint else self.message
+        if self.hint:
+            self.add_note(f"try: {self.hint}")  # tracebacks show it
 
 
 def is_full(error: OSError) -> bool:

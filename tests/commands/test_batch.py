@@ -115,7 +115,7 @@ def table() -> list[dict[str, str]]:
 FACTS = {
     "extract": {"length_s": 10, "features": 20, "numbers": 1280, "extractor": "efficientnet_lite0"},
     "shots": {"length_s": 10, "method": "kts"},
-    "summarize": {"length_s": 10, "kept_s": 1.48, "segments": 1, "model": "uniform"},
+    "summarize": {"length_s": 10, "kept_s": 4.0, "segments": 2, "model": "uniform"},
     "highlights": {"length_s": 10},
     "info": {"length_s": 10, "fps": 25, "codec": "h264", "sound": "aac"},
 }

@@ -118,7 +118,7 @@ def test_new_option_keyword(monkeypatch: pytest.MonkeyPatch) -> None:
         for name, (base, of, names) in docs.keywords._TYPES.items()
     }
     monkeypatch.setattr("docs.keywords._TYPES", changed)
-    assert "    new_number: int\n" in docs.keywords.page()
+    assert "    new_number: int\n" in docs.keywords.types()
 
 
 PLANS: dict[type[Any], Callable[[Any, Path], Any]] = {

@@ -55,8 +55,12 @@ def test_a_static_mask_hides_unless_its_run_was_stored_with_another_fusion(fusio
 @pytest.mark.parametrize(
     ("traits", "make", "message"),
     [
-        (MaskTraits(has_layers=False), lambda: MaskConfig(init="he"), "a stamp mask, which has no layers$"),
-        (MaskTraits(is_bounded=True), lambda: MaskConfig(bound="sigmoid"), "which lies within 0 and 1$"),
+        (
+            MaskTraits(has_layers=False),
+            lambda: MaskConfig(init="he"),
+            "(?m)a stamp mask, which has no layers$",
+        ),
+        (MaskTraits(is_bounded=True), lambda: MaskConfig(bound="sigmoid"), "(?m)which lies within 0 and 1$"),
         (MaskTraits(is_square=True), lambda: MRNetConfig(mask=MaskConfig()), "queries attend there"),
         (MaskTraits(is_sparse=True), lambda: FullTransNetConfig(mask=MaskConfig()), "has no term for one"),
     ],

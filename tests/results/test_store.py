@@ -187,7 +187,7 @@ def test_write_features_too_large(tmp_path: Path, name: str, n_bytes: int) -> No
     target = tmp_path / name
     target.write_bytes(b"old")
     with files_up_to(n_bytes), pytest.raises(OutputError, match=rf"{name}: cannot be written"):
-        write_features(LARGE, target)
+        write_features(LARGE, target, overwrite=True)
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert target.read_bytes() == b"old"
 

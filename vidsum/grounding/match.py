@@ -129,8 +129,8 @@ def match_windows(
     """
     windows, curve_of = _windows(video), NAMED if video.mixtures else BARE
     curves = np.array([curve_of[kind_of(text)] for text in texts], np.float32)
-    found = window_evidence(video, background, vectors, windows)
-    seen, unseen = np.split(logistic(curves[:, :1] * found + curves[:, 1:]), [len(texts) - n_without])
+    values = window_evidence(video, background, vectors, windows)
+    seen, unseen = np.split(logistic(curves[:, :1] * values + curves[:, 1:]), [len(texts) - n_without])
     first, after = windows.T
     middles_s = (video.timestamps[first] + video.timestamps[after - 1] + video.step_s) / 2
     return WindowMatches(np.asarray(seen * np.prod(1 - unseen, axis=0), np.float32), middles_s)
@@ -138,8 +138,8 @@ def match_windows(
 
 def best_evidence(video: ClipEmbeddings, background: FloatArray, vectors: FloatArray) -> FloatArray:
     """Return [M] the evidence of the best window for each query [M, D]."""
-    found = window_evidence(video, background, vectors, _windows(video))
-    return np.asarray(found.max(axis=1), np.float32)
+    evidence = window_evidence(video, background, vectors, _windows(video))
+    return np.asarray(evidence.max(axis=1), np.float32)
 
 
 def window_evidence(

@@ -91,6 +91,7 @@ class Retrieval(Checked):
         "Language of the queries (de, ja). auto: English, unless most words are of another (space vse).",
         "auto",
         metavar="CODE",
+        shared=False,
         flag_on=("ground",),
     )
     without: tuple[str, ...] = option(

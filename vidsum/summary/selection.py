@@ -208,8 +208,10 @@ def _best_candidates(
 ) -> tuple[list[Candidate], CandidateFinder]:
     """Return the best candidate of each free shot, and a finder of others."""
     anywhere, free = np.arange(len(sums)), free_cells(video)
+    longest_shot = max((end - start for _, (start, end) in free), default=0)
+    parts = [(places, max(longest_shot // 2, 1))] if longest_shot < shortest else []
     # where speech leaves no place to cut, or no shot is long enough, something is taken all the same
-    for allowed, least_size in (places, shortest), (anywhere, shortest), (anywhere, 1):
+    for allowed, least_size in (places, shortest), *parts, (anywhere, shortest), (anywhere, 1):
         windows = CandidateFinder(sums, allowed, least_size)
         if pieces := [piece for cell in free if (piece := windows.best(*cell, size))]:
             break

@@ -352,7 +352,7 @@ def test_what_is_another_model_is_named_with_what_to_give(
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
     file = tmp_path / "other.ckpt"
     file.touch()
-    with pytest.raises(WeightsError, match=r"other\.ckpt: is empty$") as empty:
+    with pytest.raises(WeightsError, match=r"(?m)other\.ckpt: is empty$") as empty:
         add_official(file, name)
     torch.save({"model": given("moment-detr")}, file)
     with pytest.raises(WeightsError, match=r"other\.ckpt: not a published state dict of .*: it has") as other:
