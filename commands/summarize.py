@@ -228,4 +228,7 @@ def _refuse_video_of_features(
 def _describe(name: str, summary: "Summary") -> str:
     count = len(summary.segments)
     used, whole = format_time(summary.duration_s), format_time(summary.video_duration_s)
-    return f"{name}: {used} of {whole} in {count} segment{'s' if count > 1 else ''}"
+    line = f"{name}: {used} of {whole} in {count} segment{'s' if count > 1 else ''}"
+    if summary.budget_note:
+        line += f" (budget {format_time(summary.budget_s)}: {summary.budget_note})"
+    return line

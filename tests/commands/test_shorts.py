@@ -150,9 +150,4 @@ def test_protected_sentences() -> None:
     transcript = Transcript((Segment(0, 9.9, texts, 0.9, 0.0, words),), "en", 1.0, 10.0)
     spoken = [(word.start_s, word.end_s) for word in words]
     assert protected_words(Selection(snap="speech"), transcript) == spoken
-    assert protected_words(Selection(snap="sentence"), transcript) == [*spoken, (0, 1.9)]
-    assert protected_words(Selection(snap="sentence", max_segment_s=9), transcript) == [
-        *spoken,
-        (0, 1.9),
-        (2, 9.9),
-    ]
+    assert protected_words(Selection(snap="sentence"), transcript) == [*spoken, (0, 1.9), (2, 9.9)]

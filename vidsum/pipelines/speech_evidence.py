@@ -1,6 +1,5 @@
 """Speech as evidence: moments of speech; for summaries, words to protect, passages to keep, and subtitles."""
 
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -111,9 +110,7 @@ def protected_words(selection: Selection, transcript: Transcript) -> list[Interv
         return []
     spans = [(word.start_s, word.end_s) for word in transcript.words]
     if selection.snap == "sentence":
-        longest_s = selection.max_segment_s or math.inf
-        sentences = [(said.start_s, said.end_s) for said in split_sentences(transcript)]
-        spans += [(start_s, end_s) for start_s, end_s in sentences if end_s - start_s <= longest_s]
+        spans += [(said.start_s, said.end_s) for said in split_sentences(transcript)]
     return spans
 
 

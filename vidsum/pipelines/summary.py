@@ -41,6 +41,7 @@ from vidsum.summary.score import (
 )
 from vidsum.summary.selection import LEAST_S, SegmentLimits, select
 from vidsum.summary.settings import DEFAULT_BUDGET, DEFAULT_SHARE, Selection
+from vidsum.summary.speech_units import SpeechUnit, speech_units
 from vidsum.times import format_time, parse_budget
 from vidsum.types import Interval, Progress
 
@@ -170,8 +171,9 @@ class _Work:
     def run(self, progress: Progress | None) -> Summary:
         selection = self.selection
         transcript = self.speech.run(progress) if self.speech else None
-        quoted, words = list[Interval](), list[Interval]()
+        quoted, words, units = list[Interval](), list[Interval](), list[SpeechUnit]()
         if transcript:
+            units = speech_units(transcript, selection.min_segment_s) if selection.snap != "none" else []
             quoted = quoted_passages(transcript, selection.keep_said, self.video_input, progress)
             words = protected_words(selection, transcript)
         (features, *transitions), pictures = self.video_input.read(progress)
@@ -196,6 +198,7 @@ class _Work:
             uncut=[*words, *find_fades(changes, shots.edges_s)],
             limits=_limits(selection),
             quality=quality,
+            speech=units,
         )
         return Summary(
             segments=chosen.segments,
@@ -203,6 +206,7 @@ class _Work:
             importance=scored.importance,
             timestamps=features.timestamps,
             budget_s=budget_s,
+            budget_note=chosen.note,
             video_duration_s=features.duration_s,
             video_fps=features.video_fps,
             model=scored.model,
@@ -268,7 +272,9 @@ def _facts(
 
 def _limits(selection: Selection) -> SegmentLimits:
     is_strict = selection.min_segment_s != Selection.min_segment_s
-    return SegmentLimits(selection.min_segment_s, selection.max_segment_s, is_strict)
+    return SegmentLimits(
+        selection.min_segment_s, selection.max_segment_s, is_strict, selection.snap == "sentence"
+    )
 
 
 def _budget(selection: Selection, duration_s: float) -> tuple[float, tuple[str, ...]]:

@@ -52,6 +52,8 @@ class Summary(Result):
     shot_method: str
     model_reason: str = ""
     """Why that model: one line."""
+    budget_note: str = ""
+    """Why less than nine tenths of the budget are used; empty where they are."""
 
     @property
     def duration_s(self) -> float:
@@ -70,6 +72,7 @@ class Summary(Result):
                 "asked_s": round_number(self.budget_s),
                 "used_s": round_number(self.duration_s),
                 "used_share": round_number(self.duration_s / self.video_duration_s),
+                "note": self.budget_note,
             },
             model=self.model,
             model_reason=self.model_reason,
@@ -101,6 +104,7 @@ class Summary(Result):
             video_fps=document["video"]["fps"] if document["video"] else 30.0,
             model=document["model"],
             model_reason=document["model_reason"],
+            budget_note=document["budget"].get("note", ""),
             shot_method=document["shot_method"],
             **common_fields(document),
         )

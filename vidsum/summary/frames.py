@@ -49,7 +49,9 @@ def to_frames(
     if required.sum() > capacity:
         needed = format_time(float(required.sum()) / fps)
         raise UsageError(f"--keep takes {needed}, more than the budget", hint=f"--budget {needed}")
-    return VideoFrames(_edges(frames_at(shots.edges_s, fps), required, dropped), required, dropped, capacity)
+    return VideoFrames(
+        cut_edges(frames_at(shots.edges_s, fps), required, dropped), required, dropped, capacity
+    )
 
 
 def _mark(segments: Sequence[Interval], features: Features, n_frames: int, option: str) -> BoolArray:
@@ -71,7 +73,7 @@ def _mark(segments: Sequence[Interval], features: Features, n_frames: int, optio
     return marked
 
 
-def _edges(shot_edges: IntArray, required: BoolArray, dropped: BoolArray) -> IntArray:
+def cut_edges(shot_edges: IntArray, required: BoolArray, dropped: BoolArray) -> IntArray:
     """Edges, in frames, of shots cut where `keep` and `drop` begin and end."""
     n_frames = len(required)
     changes = [np.flatnonzero(np.diff(mask)) + 1 for mask in (required, dropped)]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot
-from vidsum.summary.frames import VideoFrames, frames_at, free_cells, marked_runs, to_frames
+from vidsum.summary.frames import VideoFrames, cut_edges, frames_at, free_cells, marked_runs, to_frames
 from vidsum.summary.knapsack import knapsack, values_of
 from vidsum.summary.looks import Looks
 from vidsum.summary.segments import (
@@ -23,6 +23,7 @@ from vidsum.summary.segments import (
     frame_importance,
     segment_size,
 )
+from vidsum.summary.speech_units import ChosenSpeech, SpeechUnit, choose_speech
 from vidsum.times import format_time
 from vidsum.types import FloatArray, Interval, TimeArray
 
@@ -46,6 +47,7 @@ class SegmentLimits:
     shortest_s: float = 2.0  # unless the shot is shorter, or the budget
     longest_s: float | None = 5.0  # unless the budget is more than half of the video; None: whole shots
     is_strict: bool = False  # whether shots shorter than a segment are left out while there are others
+    is_whole_sentences: bool = False  # whether a sentence is never split
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class SelectedSegments:
     segments: tuple[Interval, ...]  # in order; two that touch are pieces of two shots
     shots: tuple[ScoredShot, ...]  # all, cut at `keep` and `drop`; `selected` if a part of it is in
     messages: tuple[str, ...]
+    note: str = ""  # why the budget is not used
 
 
 def select(
@@ -68,8 +71,11 @@ def select(
     uncut: Sequence[Interval] = (),
     limits: SegmentLimits = SegmentLimits(),
     quality: FloatArray | None = None,
+    speech: Sequence[SpeechUnit] = (),
 ) -> SelectedSegments:
     """Choose the pieces of shots that fit the budget, see `choose_segments`, or the best whole shots.
+
+    With speech, sentences come before pieces of silence, see `choose_speech`; not with whole shots.
 
     Edges and sample times are counted in frames of equal length; where those of the video are not, the edges
     of its shots stay where they are, and the last segments end a little earlier. A shot's score
@@ -89,6 +95,7 @@ def select(
             of `keep` and `drop`, and where they leave no place to cut.
         limits: of a piece's length.
         quality: [T] in [0, 1] of the pictures, by which their importance counts less in the choice.
+        speech: the sentences of the video.
 
     Raises UsageError where a segment lies outside the video, `keep` and `drop` overlap, `keep` is longer than
     the budget, or `drop` leaves nothing.
@@ -104,14 +111,57 @@ def select(
     places = allowed_cuts(uncut, fps, len(video.required))
     looks = Looks(features, np.minimum(frames_at(features.timestamps, fps), len(video.required) - 1))
     worth = importance if quality is None else importance * quality
-    chosen, size = _choose(video, fps, worth, places, looks, limits)
+    chosen_speech = _choose_speech(video, fps, worth, looks, limits, speech)
+    filled = _require_speech(video, frames_at(shots.edges_s, fps), chosen_speech)
+    chosen, size = _choose(
+        filled, fps, worth, places, looks, replace(limits, is_strict=limits.is_strict or filled is not video)
+    )
     scores = _shot_scores(video, _sums(importance, video, looks), size)
     breaks = np.zeros(0, np.int64)
-    if limits.longest_s is not None and 2 * video.capacity <= video.n_left:
+    if limits.longest_s is not None and (chosen_speech or 2 * video.capacity <= video.n_left):
         cuts = np.intersect1d(frames_at(shots.edges_s[1:-1], fps), video.edges)
-        breaks = _breaks(chosen, cuts, looks, round(limits.longest_s * fps))
+        edges = np.array(chosen_speech.edges, np.int64) if chosen_speech else cuts
+        breaks = _breaks(chosen, edges, None if chosen_speech else looks, round(limits.longest_s * fps))
     selected = _build_selection(video, chosen, breaks, scores, shots, features, tuple(messages))
-    return replace(selected, segments=_shorten(selected.segments, budget_s))
+    note = ""
+    if chosen.sum() < _USED * video.capacity:
+        note = f"no further {_unit_name(limits, bool(chosen_speech))} fits"
+    return replace(selected, segments=_shorten(selected.segments, budget_s), note=note)
+
+
+def _unit_name(limits: SegmentLimits, has_speech: bool) -> str:
+    if limits.longest_s is None:
+        return "shot"
+    return "segment" if not has_speech else "sentence" if limits.is_whole_sentences else "clause"
+
+
+def _choose_speech(
+    video: VideoFrames,
+    fps: float,
+    importance: FloatArray,
+    looks: Looks,
+    limits: SegmentLimits,
+    units: Sequence[SpeechUnit],
+) -> ChosenSpeech | None:
+    """Return the speech to take; None where there is none that fits, or whole shots are asked for."""
+    if not units or limits.longest_s is None or video.required.sum() >= video.capacity:
+        return None
+    sums, is_whole = _sums(importance, video, looks), limits.is_whole_sentences
+    speech = choose_speech(units, video, fps, sums, is_whole=is_whole)
+    return speech if speech.chosen.any() else None
+
+
+def _require_speech(video: VideoFrames, shot_edges: IntArray, speech: ChosenSpeech | None) -> VideoFrames:
+    """Return a video with chosen speech in and other speech out: silence may fill the rest.
+
+    Where the budget is nearly used, or half of the video is speech, nothing else may be in.
+    """
+    if speech is None:
+        return video
+    required = video.required | speech.chosen
+    is_enough = required.sum() >= _USED * video.capacity or 2 * speech.spoken.sum() >= video.n_left
+    dropped = ~required if is_enough else (video.dropped | speech.spoken) & ~required
+    return replace(video, edges=cut_edges(shot_edges, required, dropped), required=required, dropped=dropped)
 
 
 def _choose(
@@ -128,7 +178,7 @@ def _choose(
     sums, n_frames = _sums(importance, video, looks), len(video.required)
     best, best_size, most_used = list[Candidate](), 1, -1
     for size in sizes:
-        pieces, windows = _best_candidates(video, sums, places, shortest, size)
+        pieces, windows = _best_candidates(video, sums, places, shortest, size, is_strict=limits.is_strict)
         if limits.longest_s is None:
             pieces = _knapsack(pieces, room)
         elif pieces:
@@ -157,13 +207,16 @@ def _shot_scores(video: VideoFrames, sums: TimeArray, size: int) -> TimeArray:
     return np.array([piece.score for cell in cells if (piece := ideal.best(*cell, size))])
 
 
-def _breaks(chosen: BoolArray, cuts: IntArray, looks: Looks, longest: int) -> IntArray:
-    """Return the cuts between two segments; there is none inside of what looks alike and is not too long."""
+def _breaks(chosen: BoolArray, cuts: IntArray, looks: Looks | None, longest: int) -> IntArray:
+    """Return the cuts between two segments; there is none inside of what looks alike and is not too long.
+
+    Without looks, all looks alike.
+    """
     breaks = list[int]()
     begun, last = 0, (0, 0)  # of the segment so far, and its last part
     for part in marked_runs(chosen, cuts):
         is_next = part[0] == last[1] > 0
-        if is_next and (part[1] - begun > longest or not looks.are_alike(last, part)):
+        if is_next and (part[1] - begun > longest or (looks and not looks.are_alike(last, part))):
             breaks.append(part[0])
         if not is_next or part[0] in breaks:
             begun = part[0]
@@ -204,14 +257,15 @@ def _short_shots(video: VideoFrames, windows: CandidateFinder, places: IntArray)
 
 
 def _best_candidates(
-    video: VideoFrames, sums: TimeArray, places: IntArray, shortest: int, size: int
+    video: VideoFrames, sums: TimeArray, places: IntArray, shortest: int, size: int, *, is_strict: bool
 ) -> tuple[list[Candidate], CandidateFinder]:
     """Return the best candidate of each free shot, and a finder of others."""
     anywhere, free = np.arange(len(sums)), free_cells(video)
     longest_shot = max((end - start for _, (start, end) in free), default=0)
     parts = [(places, max(longest_shot // 2, 1))] if longest_shot < shortest else []
     # where speech leaves no place to cut, or no shot is long enough, something is taken all the same
-    for allowed, least_size in (places, shortest), *parts, (anywhere, shortest), (anywhere, 1):
+    choices = (places, shortest), *parts, (anywhere, shortest), (anywhere, 1)
+    for allowed, least_size in choices[:1] if is_strict and video.required.any() else choices:
         windows = CandidateFinder(sums, allowed, least_size)
         if pieces := [piece for cell in free if (piece := windows.best(*cell, size))]:
             break

@@ -1,0 +1,196 @@
+"""Sentences and clauses of a transcript, and which of them a summary takes."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from vidsum.errors import UsageError
+from vidsum.results.features import Features
+from vidsum.results.shots import Shots
+from vidsum.results.transcript import Segment, Transcript, Word
+from vidsum.summary.frames import VideoFrames
+from vidsum.summary.selection import SegmentLimits, select
+from vidsum.summary.speech_units import SpeechUnit, choose_speech, speech_units
+
+FPS = 10.0
+
+
+def transcript_of(*words: tuple[float, float, str]) -> Transcript:
+    spoken = tuple(Word(start, end, text, 1.0) for start, end, text in words)
+    text = " ".join(word.text for word in spoken)
+    segment = Segment(spoken[0].start_s, spoken[-1].end_s, text, 1.0, 0.0, spoken)
+    return Transcript((segment,), "en", 1.0, spoken[-1].end_s + 5)
+
+
+def sentence(start_s: float, *words: str, step_s: float = 0.5) -> list[tuple[float, float, str]]:
+    return [(start_s + step_s * n, start_s + step_s * n + 0.4, word) for n, word in enumerate(words)]
+
+
+def test_units_are_sentences_with_little_silence() -> None:
+    first = sentence(1.0, "Printing", "is", "an", "old", "art.")
+    second = sentence(3.8, "Letters", "of", "metal", "came", "late.")
+    units = speech_units(transcript_of(*first, *second), 2.0)
+    assert [unit.start_s for unit in units] == pytest.approx([0.7, 3.6])
+    assert [unit.end_s for unit in units] == pytest.approx([3.6, 6.5])
+
+
+def test_short_sentences_go_with_the_next() -> None:
+    words = [*sentence(1.0, "Yes."), *sentence(1.8, "It", "is", "the", "oldest", "book."), (9.0, 9.3, "No.")]
+    units = speech_units(transcript_of(*words), 2.0)
+    assert [unit.start_s for unit in units] == pytest.approx([0.7, 8.7])
+
+
+def test_central_sentences_have_high_scores() -> None:
+    texts = ["printing of books.", "printing of letters.", "weather was nice.", "books of letters."]
+    words = itertools.chain(*(sentence(10.0 * n, *text.split()) for n, text in enumerate(texts)))
+    scores = [unit.score for unit in speech_units(transcript_of(*words), 1.0)]
+    assert min(scores) == scores[2]
+    assert max(scores) == pytest.approx(1, abs=0.01)
+
+
+def test_clauses_end_at_commas_and_pauses() -> None:
+    words = sentence(0.0, "one", "two", "three", "four", "five,", "six", "seven", "eight", "nine", "ten")
+    (unit,) = speech_units(transcript_of(*words, (6.0, 6.4, "eleven"), (6.5, 8.4, "twelve.")), 2.0)
+    assert unit.clauses == ((0.0, 2.4), (2.5, 4.9), (6.0, 8.4))
+
+
+def frames(n_frames: int, capacity: int) -> VideoFrames:
+    none = np.zeros(n_frames, np.bool_)
+    return VideoFrames(np.array([0, n_frames]), none, none.copy(), capacity)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.integers(0, 3)), min_size=1, max_size=7),
+    st.integers(1, 60),
+    st.integers(0, 99),
+)
+def test_the_choice_of_units_is_optimal(lengths: list[tuple[int, int]], capacity: int, seed: int) -> None:
+    rng, at = np.random.default_rng(seed), 0
+    units = []
+    for length, pause in lengths:
+        units.append(SpeechUnit(at / FPS, (at + length) / FPS, float(rng.uniform(0.1, 1))))
+        at += length + pause
+    sums = np.concatenate([[0.0], np.cumsum(rng.uniform(0.1, 1, at + 1))])
+    speech = choose_speech(units, frames(at + 1, capacity), FPS, sums, is_whole=True)
+    spans = [(round(unit.start_s * FPS), round(unit.end_s * FPS)) for unit in units]
+    seen = np.array([(sums[end] - sums[start]) / (end - start) for start, end in spans])
+    sizes = np.array([end - start for start, end in spans])
+    values = sizes * (np.array([unit.score for unit in units]) + seen / seen.max()) / 2
+    best = max(
+        values[list(some)].sum()
+        for count in range(len(units) + 1)
+        for some in itertools.combinations(range(len(units)), count)
+        if sizes[list(some)].sum() <= capacity
+    )
+    is_in = np.array([speech.chosen[start:end].all() for start, end in spans])
+    assert speech.chosen.sum() <= capacity
+    assert speech.chosen.sum() == sizes[is_in].sum()
+    assert values[is_in].sum() == pytest.approx(best)
+
+
+def test_clauses_fill_what_sentences_leave() -> None:
+    units = [SpeechUnit(0, 3, 1.0), SpeechUnit(4, 12, 1.0, ((4, 7), (7.5, 12)))]
+    sums = np.arange(151.0)
+    for is_whole, seconds in ((True, 3.0), (False, 6.0)):
+        speech = choose_speech(units, frames(150, 65), FPS, sums, is_whole=is_whole)
+        assert speech.chosen.sum() / FPS == seconds
+    assert speech.spoken.sum() / FPS == 11
+    assert speech.edges == (0, 40)
+
+
+def test_dropped_and_required_speech() -> None:
+    units = [SpeechUnit(0, 3, 1.0), SpeechUnit(4, 8, 0.5), SpeechUnit(9, 12, 0.2)]
+    video = frames(150, 70)
+    video.dropped[20:25] = True
+    video.required[40:90] = True
+    speech = choose_speech(units, video, FPS, np.arange(151.0), is_whole=True)
+    assert not speech.chosen.any()  # the first is dropped in part, the second in anyway, the third too long
+
+
+@st.composite
+def speech_of(draw: st.DrawFn, duration_s: float) -> list[SpeechUnit]:
+    units, at_s = [], draw(st.floats(0, 3))
+    while True:
+        end_s = at_s + draw(st.floats(0.5, 14))
+        if end_s > duration_s:
+            return units
+        middle_s = (at_s + end_s) / 2
+        clauses = ((at_s, middle_s), (middle_s, end_s)) if end_s - at_s > 5 else ()
+        units.append(SpeechUnit(at_s, end_s, draw(st.floats(0.01, 1)), clauses))
+        at_s = end_s + draw(st.floats(0, 4))
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data(), duration_s=st.floats(8, 90), is_whole=st.booleans(), seed=st.integers(0, 99))
+def test_any_summary_of_speech_obeys_budget_keep_and_drop(
+    data: st.DataObject, duration_s: float, is_whole: bool, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    features = Features.from_array(
+        rng.normal(size=(int(2 * duration_s) + 1, 16)), duration_s=duration_s, video_fps=25
+    )
+    inside = rng.uniform(0, duration_s, data.draw(st.integers(0, 12)))
+    shots = Shots(np.unique(np.concatenate([[0], inside, [duration_s]])), "test", video_fps=25)
+    units = data.draw(speech_of(duration_s))
+    budget_s = data.draw(st.floats(1, duration_s))
+    times = sorted(data.draw(st.lists(st.floats(0, duration_s * 0.99), max_size=4, unique=True)))
+    ranges = [
+        [pair] if pair[1] - pair[0] > 0.1 else [] for pair in zip(times[::2], times[1::2], strict=False)
+    ]
+    keep, drop = [*ranges, [], []][:2]
+    limits = SegmentLimits(is_whole_sentences=is_whole)
+    try:
+        selected = select(
+            features,
+            shots,
+            rng.random(len(features)).astype(np.float32),
+            budget_s,
+            keep=keep,
+            drop=drop,
+            limits=limits,
+            speech=units,
+        )
+    except UsageError:
+        assume(False)
+    segments, frame_s = selected.segments, 1 / 25
+    used_s = sum(end - start for start, end in segments)
+    assert 0 < used_s <= budget_s + 1e-6
+    assert all(start < end for start, end in segments)
+    assert all(end <= start + 1e-9 for (_, end), (start, _) in itertools.pairwise(segments))
+    assert all(any(a <= start + 1e-6 and end <= b + frame_s for a, b in segments) for start, end in keep)
+    assert all(b <= start + frame_s or a >= end - frame_s for a, b in segments for start, end in drop)
+    assert used_s >= 0.88 * budget_s or selected.note or selected.messages
+
+
+def test_sentences_lie_across_cuts_and_silence_comes_last() -> None:
+    rng = np.random.default_rng(0)
+    features = Features.from_array(rng.normal(size=(200, 16)), video_fps=25)  # 100 s
+    shots = Shots(np.arange(0, 101, 4.0), "test", video_fps=25)
+    importance = np.full(200, 0.2, np.float32)
+    importance[100:] = 0.9  # where nobody speaks
+    talk = [SpeechUnit(5.0, 13.0, 1.0), SpeechUnit(14.0, 19.0, 0.5), SpeechUnit(20.0, 32.0, 0.9)]
+    short = select(features, shots, importance, 13.0, speech=talk)
+    assert short.segments == ((5.0, 13.0), (14.0, 19.0))
+    assert short.note == ""
+    long = select(features, shots, importance, 40.0, speech=talk)
+    assert long.segments[:3] == ((5.0, 13.0), (14.0, 19.0), (20.0, 32.0))
+    assert all(start >= 50 for start, _ in long.segments[3:])
+    assert sum(end - start for start, end in long.segments) > 36
+    little = select(
+        features, shots, importance, 9.0, speech=[SpeechUnit(0, 60, 1.0), SpeechUnit(61, 66, 1.0)]
+    )
+    assert little.segments == ((61.0, 66.0),)
+    assert little.note == "no further clause fits"
+
+
+def test_touching_sentences_are_one_segment_if_not_too_long() -> None:
+    rng = np.random.default_rng(0)
+    features = Features.from_array(rng.normal(size=(120, 16)), video_fps=25)
+    shots = Shots(np.array([0.0, 60.0]), "test", video_fps=25)
+    talk = [SpeechUnit(0, 2, 1.0), SpeechUnit(2, 4, 1.0), SpeechUnit(4, 12, 1.0), SpeechUnit(50, 52, 0.1)]
+    chosen = select(features, shots, np.ones(120, np.float32), 12.0, speech=talk).segments
+    assert chosen == ((0, 4), (4, 12))

@@ -1,0 +1,169 @@
+"""Speech of a video as a summary takes it: whole sentences, or clauses where sentences are too long.
+
+A unit keeps at most `_SILENCE_S` of silence at both ends. It may lie across the edges of shots.
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.grounding.speech import Passage, split_sentences
+from vidsum.results.transcript import Transcript, Word
+from vidsum.summary.frames import BoolArray, VideoFrames
+from vidsum.summary.knapsack import knapsack, values_of
+from vidsum.types import Interval, TimeArray
+
+_SILENCE_S: Final = 0.3
+_PAUSE_S: Final = 0.25  # between two clauses
+_NEAR_S: Final = 1.0  # a sentence shorter than a segment goes with one this near
+_UNCERTAIN: Final = 0.5  # weight of speech that was recognized with doubt
+_CLAUSE_END: Final = (",", ";", ":", "，", "；", "、", "：")
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SpeechUnit:
+    """A sentence, or short ones together, in [start_s, end_s), its centrality in [0, 1], and its clauses."""
+
+    start_s: float
+    end_s: float
+    score: float
+    clauses: tuple[Interval, ...] = ()
+
+
+@dataclass(frozen=True)
+class ChosenSpeech:
+    """The frames of chosen speech, and of all speech."""
+
+    chosen: BoolArray
+    spoken: BoolArray
+    edges: tuple[int, ...]  # at which a chosen unit begins
+
+
+def speech_units(transcript: Transcript, shortest_s: float) -> list[SpeechUnit]:
+    """Return the units of a transcript, in order; those near each other that are too short as one."""
+    sentences = split_sentences(transcript)
+    if not sentences:
+        return []
+    scores, units = _centrality(sentences), list[SpeechUnit]()
+    for sentence, score in zip(sentences, scores.tolist(), strict=True):
+        words = [word for word in transcript.words if sentence.start_s <= word.start_s < sentence.end_s]
+        clauses = _clauses(words, shortest_s) if words else ()
+        unit = SpeechUnit(sentence.start_s, sentence.end_s, score, clauses)
+        last = units[-1] if units else None
+        if last and _is_short((last, unit), shortest_s) and unit.start_s - last.end_s <= _NEAR_S:
+            score = max(last.score, unit.score)
+            units[-1] = SpeechUnit(last.start_s, unit.end_s, score, (*last.clauses, *unit.clauses))
+        else:
+            units.append(unit)
+    return _with_silence(units)
+
+
+def _is_short(units: Sequence[SpeechUnit], shortest_s: float) -> bool:
+    return any(unit.end_s - unit.start_s + 2 * _SILENCE_S < shortest_s for unit in units)
+
+
+def _centrality(sentences: Sequence[Passage]) -> Floats:
+    """Return [N] in [0, 1] the similarity of each sentence's words (TF-IDF) with those of all, 1 at most."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    counted = TfidfVectorizer(sublinear_tf=True, token_pattern=r"(?u)\b\w+\b")
+    try:
+        vectors = counted.fit_transform([sentence.text for sentence in sentences])
+    except ValueError:  # there is no word in any
+        return np.ones(len(sentences))
+    similar = np.asarray(vectors @ np.asarray(vectors.mean(axis=0)).T, np.float64).ravel()
+    trust = np.array([_UNCERTAIN + (1 - _UNCERTAIN) * sentence.certain for sentence in sentences])
+    return np.asarray(trust * similar / max(float(similar.max()), 1e-9))
+
+
+def _clauses(words: Sequence[Word], shortest_s: float) -> tuple[Interval, ...]:
+    """Return (start_s, end_s) of the parts of a sentence at pauses and commas, none too short."""
+    parts = [[words[0]]]
+    for last, word in itertools.pairwise(words):
+        is_end = word.start_s - last.end_s >= _PAUSE_S or last.text.rstrip().endswith(_CLAUSE_END)
+        if is_end and last.end_s - parts[-1][0].start_s >= shortest_s:
+            parts.append([])
+        parts[-1].append(word)
+    if len(parts) > 1 and parts[-1][-1].end_s - parts[-1][0].start_s < shortest_s:
+        parts[-2:] = [parts[-2] + parts[-1]]
+    return tuple((part[0].start_s, part[-1].end_s) for part in parts)
+
+
+def _with_silence(units: Sequence[SpeechUnit]) -> list[SpeechUnit]:
+    """Return the units, each with some of the silence before and after it, half of it at most."""
+    pauses = [max(after.start_s - before.end_s, 0.0) for before, after in itertools.pairwise(units)]
+    edges = [_SILENCE_S, *[min(_SILENCE_S, pause / 2) for pause in pauses], _SILENCE_S]
+    return [
+        replace(unit, start_s=max(unit.start_s - before_s, 0.0), end_s=unit.end_s + after_s)
+        for unit, before_s, after_s in zip(units, edges, edges[1:], strict=False)
+    ]
+
+
+def choose_speech(
+    units: Sequence[SpeechUnit], video: VideoFrames, fps: float, sums: TimeArray, *, is_whole: bool
+) -> ChosenSpeech:
+    """Choose the units with the highest sum of score times length that fit, then clauses of the others.
+
+    The score is the mean of the speech's centrality and the picture's importance, relative to the highest.
+    The choice of units is optimal, and so is that of clauses in the room that they leave.
+
+    Args:
+        units: of the video.
+        video: its frames; speech that must not be in is left out.
+        fps: frames a second.
+        sums: [F + 1] of the importance before each frame.
+        is_whole: no clauses, sentences alone.
+    """
+    n_frames = len(video.required)
+    spans = [_span(unit.start_s, unit.end_s, fps, n_frames) for unit in units]
+    spoken = np.zeros(n_frames, np.bool_)
+    for start, end in spans:
+        spoken[start:end] = True
+    chosen, starts = np.zeros(n_frames, np.bool_), list[int]()
+
+    def add(parts: Sequence[tuple[int, int]], scores: Sequence[float]) -> list[bool]:
+        is_in = _best_parts(parts, scores, video, chosen, sums)
+        for (start, end), is_taken in zip(parts, is_in, strict=True):
+            if is_taken:
+                chosen[start:end] = True
+                starts.append(start)
+        return is_in
+
+    taken = add(spans, [unit.score for unit in units])
+    if not is_whole:
+        left = [unit for unit, is_taken in zip(units, taken, strict=True) if not is_taken]
+        parts = [(_span(*clause, fps, n_frames), unit.score) for unit in left for clause in unit.clauses]
+        add([part for part, _ in parts], [score for _, score in parts])
+    return ChosenSpeech(chosen, spoken, tuple(sorted(starts)))
+
+
+def _span(start_s: float, end_s: float, fps: float, n_frames: int) -> tuple[int, int]:
+    start = min(max(int(start_s * fps), 0), n_frames - 1)
+    return start, min(max(int(np.ceil(end_s * fps)), start + 1), n_frames)
+
+
+def _best_parts(
+    parts: Sequence[tuple[int, int]],
+    scores: Sequence[float],
+    video: VideoFrames,
+    chosen: BoolArray,
+    sums: TimeArray,
+) -> list[bool]:
+    """Return which parts to take; frames that are in anyway cost nothing."""
+    is_in = video.required | chosen
+    room = video.capacity - int(is_in.sum())
+    sizes = np.array([int((~is_in[start:end]).sum()) for start, end in parts], np.int64)
+    is_free = [
+        size > 0 and not video.dropped[start:end].any()
+        for (start, end), size in zip(parts, sizes, strict=True)
+    ]
+    seen = np.array([(sums[end] - sums[start]) / (end - start) for start, end in parts])
+    values = (np.asarray(scores) + seen / max(float(seen.max(initial=0)), 1e-9)) / 2
+    values = np.where(is_free, np.maximum(values, 1e-3), 0)
+    taken = knapsack(values_of(values) * sizes, np.maximum(sizes, 1), room)
+    return [bool(is_taken) for is_taken in taken]
