@@ -4,7 +4,7 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +18,7 @@ from vidsum.commands.options import Without, command
 from vidsum.commands.result import Columns, CommandResult, View, render
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
+from vidsum.grounding.settings import EmbeddingSpace
 from vidsum.io.paths import register_input
 from vidsum.options import option
 from vidsum.pipelines.tasks import Task
@@ -45,6 +46,12 @@ class IndexOptions:
     transcribe: bool = option("Transcribe videos without a transcript.", False)
     prune: bool = option("Remove videos that are gone from the folders.", False)
     watch: bool = option("Keep running, and add new files.", False, shared=False)
+    space: EmbeddingSpace | None = option(
+        "Change the archive's image-text space. Searches use the old one until all videos are done.",
+        None,
+        default_text="the archive's own",
+        shared=False,
+    )
 
 
 @command(app)
@@ -65,10 +72,14 @@ def index(
     vidsum index ~/Videos --recursive
 
     vidsum index recordings --archive recordings.vidsum --watch
+
+    vidsum index --space vse
     """
     named = list(sources)
     if settings.watch and any("://" in name for name in named):
         raise UsageError("--watch looks at files and folders, not at URLs", hint="leave out --watch")
+    if settings.watch and settings.space:
+        raise UsageError("--space changes an archive once", hint="leave out --watch")
     if batch.ray not in (None, "local") and not is_server(where.archive):
         hint = "--jobs N, --ray local, or --archive postgresql://..."
         raise UsageError("a file is written on one machine", hint=hint)
@@ -78,12 +89,13 @@ def index(
     with Archive(where.archive) as archive:
         verb = Verb(
             "index",
-            partial(index_one, where.archive, extraction, settings.transcribe),
+            partial(index_one, where.archive, extraction, settings.transcribe, settings.space),
             extraction.device,
             _COLUMNS,
             retry=archive.wait_for,
         )
-        for inputs in _iter_stable(named, batch, archive) if settings.watch else [batch.inputs(named)]:
+        listed = partial(_list_inputs, named, batch, archive, settings.space)
+        for inputs in _iter_stable(named, batch, archive) if settings.watch else [listed()]:
             # failed videos are tried again when they change
             with contextlib.suppress(*([Exit] if settings.watch else [])):
                 try:
@@ -92,20 +104,37 @@ def index(
                 finally:  # moved videos are known by now
                     if archive.is_there:
                         _report_missing(archive, named, view, prune=settings.prune)
+                        if settings.space:
+                            _report_change(archive, settings.space, view)
                         if not settings.watch and (secrets := find_secrets(archive)):
                             render(
                                 CommandResult("index", data={"archive": archive.name}, messages=secrets), view
                             )
 
 
+def _list_inputs(named: Sequence[str], batch: Batch, archive: "Archive", space: str | None) -> list[str]:
+    """Return the videos to add; for a change of the space, those of the archive too."""
+    if space is None:
+        return batch.inputs(named)
+    inputs = batch.inputs(named) if named or batch.from_file else []
+    return [*dict.fromkeys([*archive.begin_change(space), *inputs])]
+
+
 def index_one(
-    name: str | None, extraction: Extraction, transcribe: bool, task: Task, progress: "Progress | None"
+    name: str | None,
+    extraction: Extraction,
+    transcribe: bool,
+    space: str | None,
+    task: Task,
+    progress: "Progress | None",
 ) -> CommandResult:
     """Add a video to an archive."""
     from vidsum.archive.archive import Archive
 
     with Archive(name) as archive:
-        added = archive.add_video(task.path, extraction, transcribe=transcribe, progress=progress)
+        added = archive.add_video(
+            task.path, extraction, transcribe=transcribe, space=space, progress=progress
+        )
         name = archive.name
     is_left, is_unchanged = added.state == "claimed", added.state == "unchanged"
     data = {
@@ -144,6 +173,21 @@ def _report_missing(archive: "Archive", named: Sequence[str], view: View, *, pru
         lines = (*(f"{path}: {state}" for path in new), *hint)
         data = {"archive": archive.name, "removed" if prune else "gone": new}
         render(CommandResult("index", data=data, lines=lines), view)
+
+
+def _report_change(archive: "Archive", space: str, view: View) -> None:
+    """Let a new space answer where all videos have its vectors, and print which have not."""
+    change = archive.complete_change(space)
+    lines = [f"{path}: missing or changed, not in {change.space}" for path in change.missing]
+    lines += [f"{path}: not yet in {change.space}" for path in change.left]
+    again = f"run vidsum index --space {change.space} again"
+    end = (
+        f"searches use {change.space}"
+        if change.is_complete
+        else f"searches still use {archive.space}: {again}"
+    )
+    data = {"archive": archive.name, **asdict(change)}
+    render(CommandResult("index", data=data, lines=(*lines, end)), view)
 
 
 def _iter_stable(named: Sequence[str], batch: Batch, archive: "Archive") -> Iterator[list[str]]:

@@ -24,7 +24,8 @@ from vidsum.pipelines.staging import replacing, require_replaceable, save_bytes,
 from vidsum.times import format_time
 
 if TYPE_CHECKING:
-    from vidsum.archive.archive import Archive, Match
+    from vidsum.archive.archive import Archive
+    from vidsum.archive.matches import Match
     from vidsum.results.cuts import Cut
 
 app = typer.Typer(add_completion=False)
@@ -103,7 +104,8 @@ def search(
         document = {**facts, "moments": rows}
         messages += archive.query_warnings(text, filters)
         if outdated := archive.n_outdated():
-            messages.append(f"{outdated} videos were indexed with other weights: run vidsum index again")
+            fault = f"{outdated} files are not in the archive's space, {archive.space}"
+            messages.append(f"{fault}: run vidsum index on them")
         texts = _texts(archive, matches, text, filters, extra, messages, problems)
         if target:
             texts[target] = _content(document, target)

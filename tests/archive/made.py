@@ -15,7 +15,7 @@ from vidsum.archive.texts import Texts
 from vidsum.features.extractor import Extractor
 from vidsum.features.settings import Extraction
 from vidsum.grounding.conse import ClassMixture
-from vidsum.grounding.spaces import ClipEmbeddings
+from vidsum.grounding.spaces import SPACES, ClipEmbeddings
 from vidsum.grounding.speech import Passage, iter_passages
 from vidsum.grounding.windows import grid, to_grid
 from vidsum.models.scaling import softmax, unit_rows
@@ -39,12 +39,12 @@ def use_archive(monkeypatch: pytest.MonkeyPatch) -> None:
         CLASSES: rng.random((16, len(COLOURS))).astype(np.float32),
     }
     monkeypatch.setattr("vidsum.pipelines.embedding.embed_video", embed_video)
-    for module in ("archive.index", "grounding.presence", "grounding.vse"):
+    for module in ("archive.spaces", "grounding.presence", "grounding.vse"):
         monkeypatch.setattr(f"vidsum.{module}.load_map", lambda: SimpleNamespace(tensors=tensors))
-    monkeypatch.setattr("vidsum.archive.archive.embed_queries", lambda space, texts: ENCODER.encode(texts))
-    for module in ("archive", "like"):
-        monkeypatch.setattr(f"vidsum.archive.{module}.name_embeddings", lambda extractor: NAMES)
-        monkeypatch.setattr(f"vidsum.archive.{module}.DIMS", {"minilm": 3})
+    monkeypatch.setattr("vidsum.archive.archive.embed_queries", embed_queries)
+    monkeypatch.setattr("vidsum.archive.spaces.name_embeddings", lambda extractor: NAMES)
+    spaces = {name: replace(space, dim=3) for name, space in SPACES.items()}
+    monkeypatch.setattr("vidsum.grounding.spaces.SPACES", spaces)
     monkeypatch.setattr("vidsum.archive.texts.load_text_encoder", lambda *_: ENCODER)
 
 
@@ -64,11 +64,19 @@ def namer_of_colours(options: Extraction) -> Extractor:
     return replace(extractor_of_colours(options), classify=lambda rows: 10 * unit_rows(rows) @ NAMES.T)
 
 
+def embed_queries(space: str, texts: Sequence[str]) -> FloatArray:
+    """Colours that the texts name; in the space `clip`, their axes are in another order."""
+    rows = ENCODER.encode(texts)
+    return rows if space == "vse" else np.roll(rows, 1, axis=1)
+
+
 def embed_video(space: str, features: Sequence[Features], device: str = "cpu") -> ClipEmbeddings:
     """Mean colours on the grid of a second, and how near they are to each name."""
     (item,) = features
     times = grid(item.duration_s, 1.0)
     rows = unit_rows(to_grid(item.array, item, times, 1.0))
+    if space != "vse":
+        return ClipEmbeddings(np.roll(rows, 1, axis=1), times, 1.0, item.duration_s)
     mixture = ClassMixture(softmax(5 * rows @ NAMES.T), NAMES)
     return ClipEmbeddings(rows, times, 1.0, item.duration_s, (mixture,))
 

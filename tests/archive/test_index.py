@@ -172,17 +172,6 @@ def test_add_bad_file(archive: Archive, tmp_path: Path) -> None:
     assert archive.videos() == []
 
 
-def test_add_with_other_networks(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    archive.add(videos)
-    for module in ("archive", "index"):
-        monkeypatch.setattr(f"vidsum.archive.{module}.networks_digest", lambda: "newer")
-    assert archive.n_outdated() == 2
-    assert archive.search("red") == []
-    assert set(states(archive, videos).values()) == {"changed"}
-    assert (archive.n_outdated(), count(archive, "videos")) == (0, 2)
-    assert archive.search("red")
-
-
 def test_add_after_fast(archive: Archive, videos: Path) -> None:
     copy = shutil.copy(videos / "a.mp4", videos / "copy.mp4")
 

@@ -17,7 +17,8 @@ import vidsum
 from tests.archive.made import COLOURS, film, spoken
 from tests.media import make_video
 from vidsum.archive import answers, index
-from vidsum.archive.archive import Archive, Match
+from vidsum.archive.archive import Archive
+from vidsum.archive.matches import Match
 from vidsum.errors import InputError, UsageError
 
 

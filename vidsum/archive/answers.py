@@ -17,7 +17,8 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any, BinaryIO
 
-from vidsum.archive.archive import Archive, Match
+from vidsum.archive.archive import Archive
+from vidsum.archive.matches import Match
 from vidsum.archive.settings import SearchOptions
 from vidsum.archive.store import require_copy
 from vidsum.archive.texts import TABLES

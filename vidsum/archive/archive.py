@@ -9,71 +9,48 @@ with vidsum.Archive("videos.vidsum") as archive:
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from vidsum.archive.like import embed_example
+from vidsum.archive.matches import Match, select_best, to_matches
 from vidsum.archive.postgres import public_name
 from vidsum.archive.search import ArchiveSearch, Hit, SearchStep
 from vidsum.archive.settings import SearchOptions, has_words, is_server
-from vidsum.archive.store import (
-    Database,
-    connect,
-    default_path,
-    faults,
-    get_space,
-    networks_digest,
-    require_copy,
+from vidsum.archive.spaces import (
+    Change,
+    begin_change,
+    complete_change,
+    embed_class_names,
+    find_space,
+    list_answering,
+    list_videos,
+    require_weights,
 )
+from vidsum.archive.store import Database, connect, default_path, faults, require_copy
 from vidsum.archive.texts import list_text_kinds, search_texts
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
-from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.presence import build_cohort
-from vidsum.grounding.spaces import embed_queries
-from vidsum.grounding.text import DIMS, load_text_encoder
-from vidsum.grounding.vse import EXTRACTOR
+from vidsum.grounding.spaces import describe_space, embed_queries, resolve_space
+from vidsum.grounding.text import load_text_encoder
 from vidsum.io.provenance import label_of
 from vidsum.options import from_keywords
 from vidsum.pipelines.keywords import ArchiveSearchOptions, ReadingOptions
 from vidsum.pipelines.queries import query_warnings, read_queries, unreadable_queries
-from vidsum.types import Interval, Progress, clip_interval
+from vidsum.types import Progress, clip_interval
 from vidsum.version import __version__
 from vidsum.video.probe import file_offset_s
 
 if TYPE_CHECKING:
     from vidsum.archive.index import IndexedVideo
-
-
-@dataclass(frozen=True)
-class Match:
-    """A moment [start_s, end_s) of a video in an archive."""
-
-    video: str
-    """Absolute path."""
-    start_s: float
-    end_s: float
-    present: float | None
-    """Probability that the moment matches; None for pictures (`like`)."""
-    score: float
-    """`present`, or the similarity to a picture; the order of the moments."""
-    evidence: Literal["seen", "said", "described"] = "seen"
-    text: str = ""
-    """The spoken or written text."""
-    parts: tuple[Interval, ...] = ()
-    """The moments of the steps that follow each other (`then`)."""
-    also: tuple[str, ...] = ()
-    """Other videos with a near-identical moment."""
-    start_offset_s: float = 0.0
-    """Seconds to add to its times, which count from the first picture, for those of players."""
 
 
 class Archive:
@@ -113,12 +90,24 @@ class Archive:
         if "_connection" in self.__dict__:
             self._connection.close()
 
+    def begin_change(self, space: str) -> list[str]:
+        """Begin or resume a change to another space; return the files to add with it. See `add`."""
+        with faults(self.path):
+            begin_change(self._connection, resolve_space(space))
+        return [path for path in self.videos() if os.path.lexists(path)]
+
+    def complete_change(self, space: str) -> Change:
+        """Let the vectors of a space answer, once all files that are there have them."""
+        with faults(self.path):
+            return complete_change(self._connection, resolve_space(space))
+
     def add(
         self,
         videos: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
         *,
         recursive: bool = False,
         transcribe: bool = False,
+        space: str | None = None,
         progress: Progress | None = None,
         **options: Unpack[ReadingOptions],
     ) -> list[IndexedVideo]:
@@ -128,6 +117,8 @@ class Archive:
             videos: files and folders.
             recursive: include subfolders.
             transcribe: transcribe speech if no transcript is in the cache.
+            space: change the archive to this space, by new vectors of all its videos that are there; the old
+                ones answer until all are made.
             progress: called while it runs.
             **how: fields of `vidsum.features.settings.Extraction`.
 
@@ -137,23 +128,39 @@ class Archive:
 
         videos = [videos] if isinstance(videos, str | os.PathLike) else videos
         extraction = from_keywords(Archive.add, Extraction, options)
-        paths = expand([os.fspath(path) for path in videos], recursive=recursive)
-        add = partial(self.add_video, extraction=extraction, transcribe=transcribe, progress=progress)
+        paths = expand([os.fspath(path) for path in videos], recursive=recursive) if videos else []
+        if space:
+            paths = [*dict.fromkeys([*self.begin_change(space), *paths])]
+        add = partial(
+            self.add_video, extraction=extraction, transcribe=transcribe, space=space, progress=progress
+        )
         added = {path: add(path) for path in paths}
         left = [path for path, video in added.items() if video.state == "claimed"]
-        return [*(added | {path: add(path) for path in self.wait_for(left)}).values()]
+        added |= {path: add(path) for path in self.wait_for(left)}
+        if space:
+            self.complete_change(space)
+        return [*added.values()]
 
     def add_video(
-        self, path: str, extraction: Extraction, *, transcribe: bool = False, progress: Progress | None = None
+        self,
+        path: str,
+        extraction: Extraction,
+        *,
+        transcribe: bool = False,
+        space: str | None = None,
+        progress: Progress | None = None,
     ) -> IndexedVideo:
         """Add one video; see `add`."""
         from vidsum.archive import index
 
         with faults(self.path):
+            space = space and resolve_space(space)
             if not self.is_there:  # a file without video makes no archive
-                index.plan_video(path, extraction)
+                index.plan_video(space or resolve_space("auto"), path, extraction)
             try:
-                return index.add(self._connection, path, extraction, transcribe=transcribe, progress=progress)
+                return index.add(
+                    *(self._connection, path, extraction, space), transcribe=transcribe, progress=progress
+                )
             except InputError:
                 index.mark_failed(self._connection, path)
                 raise
@@ -184,11 +191,18 @@ class Archive:
         with faults(self.path):
             return sorted(path for paths in self._filter_files(SearchOptions()).values() for path in paths)
 
-    def n_outdated(self) -> int:
-        """Return the number of videos indexed with other networks, which searches skip."""
-        query = "SELECT count(*) FROM videos JOIN spaces ON spaces.id = space WHERE made_from != ?"
+    @property
+    def space(self) -> str:
+        """The image-text space of its vectors; of an empty archive, the one that it would have."""
         with faults(self.path):
-            return int(self._connection.execute(query, (networks_digest(),)).fetchone()[0])
+            return find_space(self._connection)
+
+    def n_outdated(self) -> int:
+        """Return the number of files whose vectors cannot be compared with texts, which searches skip."""
+        with faults(self.path):
+            videos = list_videos(self._connection, list_answering(self._connection, self.space))
+            rows = self._connection.execute("SELECT video FROM files WHERE gone_s IS NULL").fetchall()
+            return sum(video not in videos for (video,) in rows)
 
     def search(
         self,
@@ -214,25 +228,24 @@ class Archive:
             raise UsageError("nothing to search for", hint='vidsum search "a sailing boat", or --like FILE')
         # on a busy machine, threads of matrix products wait for each other longer than they compute
         with faults(self.path), self._connection.snapshot(), threadpool_limits(1):
-            space, axes = get_space(self._connection, networks_digest(), DIMS["minilm"])
-            files = self._filter_files(options)
-            if not space or not files:
+            name = find_space(self._connection)
+            spaces, files = list_answering(self._connection, name), self._filter_files(options)
+            if not spaces or not files:
                 return []
-            search = self._build_search(text, options)
-            hits = self._search_texts(text, search, space, {*files})
+            require_weights(self.name, name)
+            search = self._build_search(name, text, options)
+            videos = {*files} & list_videos(self._connection, spaces)
+            hits = self._search_texts(text, search, videos)
             if options.evidence not in ("said", "described"):
-                hits = [*search.discount_seen(hits), *search.run(space, axes, {*files})]
-            best = _select_best(
-                [match for hit in hits for match in _to_matches(hit, files, options)], options
-            )
+                hits = [*search.discount_seen(hits), *search.run(spaces, videos)]
+            make = partial(to_matches, files=files, options=options, has_presence=search.cohort is not None)
+            best = select_best([match for hit in hits for match in make(hit)], options)
         best = [replace(match, present=None) for match in best] if _unknown_words(text, options) else best
         return [replace(match, start_offset_s=self.start_offset_s(match.video)) for match in best]
 
-    def _search_texts(
-        self, text: str | None, search: ArchiveSearch, space: int, videos: set[int]
-    ) -> list[Hit]:
+    def _search_texts(self, text: str | None, search: ArchiveSearch, videos: set[int]) -> list[Hit]:
         """Search transcripts and descriptions, if the options include them. Raises InputError: none exist."""
-        options, kinds = search.options, list_text_kinds(self._connection, space)
+        options, kinds = search.options, list_text_kinds(self._connection)
         if not text or options.evidence == "seen" or options.is_of_pictures:
             return []
         if options.evidence not in ("auto", "both", *kinds) or (options.evidence == "both" and not kinds):
@@ -242,8 +255,7 @@ class Archive:
         hits = list[Hit]()
         for kind in kinds:
             if options.evidence in ("auto", "both", kind):
-                query = (text, search.vectors[0])
-                hits += search_texts(self._connection, space, kind, query, videos, options.per_video)
+                hits += search_texts(self._connection, kind, text, videos, options.per_video)
         return hits
 
     def start_offset_s(self, video: str | os.PathLike[str]) -> float:
@@ -307,39 +319,17 @@ class Archive:
                 files.setdefault(video, []).append(name)
         return files
 
-    def _build_search(self, text: str | None, options: SearchOptions) -> ArchiveSearch:
-        vectors = [embed_example(self._connection, like) for like in options.like]
+    def _build_search(self, space: str, text: str | None, options: SearchOptions) -> ArchiveSearch:
+        vectors = [embed_example(self._connection, space, like) for like in options.like]
         if texts := options.list_texts(text):
-            vectors.append(embed_queries("vse", read_queries(texts).texts))
-        rows, names = np.concatenate(vectors), name_embeddings(EXTRACTOR)
+            vectors.append(embed_queries(space, read_queries(texts).texts))
+        rows, names = np.concatenate(vectors), embed_class_names(space)
         after = len(rows) - len(options.then)
         first = after - len(options.without)
         steps = [SearchStep(tuple(range(first)), tuple(range(first, after)))]
         steps += [SearchStep((number,)) for number in range(after, len(rows))]
-        return ArchiveSearch(self._connection, options, tuple(steps), rows, names, build_cohort(names, rows))
-
-
-def _to_matches(hit: Hit, files: dict[int, list[str]], options: SearchOptions) -> list[Match]:
-    """Return a moment in the first of identical files with the others in `also`, or a moment in each."""
-    paths, also = files[hit.video], [path for video in hit.also for path in files[video]]
-    is_like = options.like and hit.evidence == "seen"
-    present = None if is_like else hit.present
-    moment = (hit.start_s, hit.end_s, present, hit.present, hit.evidence, hit.text, hit.parts)
-    if options.duplicates:
-        return [Match(path, *moment, tuple(also)) for path in paths]
-    return [Match(paths[0], *moment, (*paths[1:], *also))]
-
-
-def _select_best(matches: Sequence[Match], options: SearchOptions) -> list[Match]:
-    best, counts = list[Match](), Counter[str]()
-    for match in sorted(matches, key=lambda match: -match.score):
-        is_short = match.end_s - match.start_s < options.min_length_s
-        if is_short or (match.present is not None and match.present < options.min_present):
-            continue
-        counts[match.video] += 1
-        if counts[match.video] <= options.per_video:
-            best.append(match)
-    return best[: options.top_k]
+        cohort = build_cohort(names, rows) if describe_space(space).is_mapped else None
+        return ArchiveSearch(self._connection, options, tuple(steps), rows, names, cohort)
 
 
 def _unknown_words(text: str | None, options: SearchOptions) -> list[str]:

@@ -4,7 +4,8 @@ import io
 import os
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -12,20 +13,20 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from vidsum.archive.claims import claim_file, wait_for_claims
-from vidsum.archive.packed import AXES, pack_clips, pack_pieces
-from vidsum.archive.store import Database, get_space, networks_digest
+from vidsum.archive.packed import pack_clips, pack_pieces
+from vidsum.archive.spaces import Target, drop_orphans, drop_shots, find_target, insert_space
+from vidsum.archive.store import Database
 from vidsum.archive.texts import parse_descriptions, read_descriptions, read_speech, store_texts
 from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import ClipEmbeddings
-from vidsum.grounding.vse import load_map
 from vidsum.io.provenance import identify_file
 from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
 from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.speech import find_transcript
-from vidsum.types import FloatArray, Progress, VideoInfo
+from vidsum.types import Progress, VideoInfo
 from vidsum.video.frames import LongSide
 from vidsum.video.listen import describe_used
 from vidsum.video.probe import file_offset_s, start_offset_s
@@ -70,50 +71,56 @@ class _StoredVideo(NamedTuple):
     is_silent: bool  # whether it lacks a transcript
     described_by: str | None
     start_offset_s: float | None
+    sha256: str
 
 
-_STORED_COLUMNS = "videos.id, n_shots, duration_s, spoken IS NULL, described_by, start_offset_s"
+_STORED_COLUMNS = "videos.id, n_shots, duration_s, spoken IS NULL, described_by, start_offset_s, sha256"
 
 
 def add(
     connection: Database,
     path: str | os.PathLike[str],
     extraction: Extraction,
+    space: str | None = None,
     *,
     transcribe: bool = False,
     progress: Progress | None = None,
 ) -> IndexedVideo:
     """Add a video to the archive, unless it is there or another process is adding it.
 
+    `space` is that of a change, whose vectors answer once it is completed.
+
     A file is recognised by its size and time, else by its SHA-256: moved files and copies are not decoded.
     Raises InputError: it cannot be read, or holds no video. WeightsError: weights are unavailable.
     """
     path = os.fspath(path)
-    key, space, video = _key(path), networks_digest(), os.fsdecode(_key(path))
+    key, target, video = _key(path), find_target(connection, space), os.fsdecode(_key(path))
     try:
         status = Path(path).stat()
     except (OSError, ValueError):  # planning names the fault
-        plan_video(path, extraction)
+        plan_video(target.name, path, extraction)
         raise
     facts, content = (status.st_size, status.st_mtime_ns), read_descriptions(video)
     described_by = sha256(content).hexdigest() if content else None
     before = connection.execute(
-        f"SELECT files.bytes, mtime_ns, made_from, fast, sha256, tracks, {_STORED_COLUMNS} FROM files "
-        "JOIN videos ON videos.id = files.video JOIN spaces ON spaces.id = space WHERE path = ?",
+        f"SELECT files.bytes, mtime_ns, tracks, {_STORED_COLUMNS} FROM files "
+        "JOIN videos ON videos.id = files.video WHERE path = ?",
         (key,),
     ).fetchone()
-    known = _StoredVideo(*before[6:]) if before else None
-    if known and before[:3] == (*facts, space) and before[3] <= extraction.fast:
-        tracks, source = _find_tracks(path, extraction, before[5]), {"bytes": facts[0], "sha256": before[4]}
+    known = _StoredVideo(*before[3:]) if before else None
+    if space and before and extraction.video_track is extraction.audio_track is None:  # those that it has
+        numbers = [int(number) or None for number in (before[2] or _ONLY_TRACKS).split(",")]
+        extraction = replace(extraction, video_track=numbers[0], audio_track=numbers[1])
+    if known and before[:2] == facts:
+        tracks = _find_tracks(path, extraction, before[2])
+        source = {"bytes": facts[0], "sha256": known.sha256}
         if audio_track := int(tracks.split(",")[1]):
             source["audio_track"] = audio_track
         offset_s = file_offset_s(path, facts[0]) if known.start_offset_s is None else known.start_offset_s
         lacks_speech = known.is_silent and (transcribe or find_transcript(source, extraction, offset_s))
-        if (
-            tracks == (before[5] or _ONLY_TRACKS)
-            and not lacks_speech
-            and described_by in (None, known.described_by)
-        ):
+        made = _find_stored(connection, known.sha256, target.versions, tracks, fast=extraction.fast)
+        is_made = made and (made.id == known.id or target.is_pending)
+        if is_made and not lacks_speech and described_by in (None, known.described_by):
             with connection.transaction():
                 renewed = "UPDATE videos SET tracks = ?, start_offset_s = ? WHERE id = ?"
                 connection.execute(renewed, (tracks, offset_s, known.id))
@@ -122,7 +129,7 @@ def add(
     with claim_file(connection, key) as is_ours:
         if not is_ours:
             return IndexedVideo(video, "claimed", 0.0, 0)
-        return _renew(connection, path, facts, known, extraction, transcribe, content, progress)
+        return _renew(connection, path, facts, known, extraction, target, transcribe, content, progress)
 
 
 def _renew(
@@ -131,39 +138,42 @@ def _renew(
     facts: tuple[int, int],
     before: _StoredVideo | None,
     extraction: Extraction,
+    target: Target,
     transcribe: bool,
     descriptions: bytes,
     progress: Progress | None,
 ) -> IndexedVideo:
-    key, space = _key(path), networks_digest()
-    digest = identify_file(Path(path))["sha256"]
-    tracks = _find_tracks(path, extraction)
-    known = _find_stored(connection, digest, space, tracks, fast=extraction.fast)
-    embedded = _embed_video(path, extraction, progress) if known is None else None
-    is_silent = known is None or known.is_silent
-    spoken = read_speech(path, extraction, progress, transcribe=transcribe) if is_silent else None
-    described_by = known.described_by if known else None
+    key, digest, tracks = _key(path), identify_file(Path(path))["sha256"], _find_tracks(path, extraction)
+    find = partial(_find_stored, connection, digest, tracks=tracks)
+    known = find(target.versions, fast=extraction.fast)
+    embedded = _embed_video(target.name, path, extraction, progress) if known is None else None
+    holder = find(target.answering, fast=True) or known  # what has the texts
+    spoken = None
+    if holder is None or holder.is_silent:
+        spoken = read_speech(path, extraction, progress, transcribe=transcribe)
+    described_by = holder.described_by if holder else None
     described, warnings = parse_descriptions((path, digest), descriptions, described_by, extraction)
     with connection.transaction():
         # another process may have been first
-        known = _find_stored(connection, digest, space, tracks, fast=extraction.fast)
+        known = find(target.versions, fast=extraction.fast)
         if known is None:
             if embedded is None:
                 raise InputError(f"{path}: was removed from the archive meanwhile", hint="try again")
-            known = _insert(connection, digest, facts[0], space, embedded, tracks)
-        if spoken and known.is_silent:
-            store_texts(connection, known.id, spoken)
+            known = _insert(connection, digest, facts[0], target, embedded, tracks)
+        holder = find(target.answering, fast=True) or known  # during a change, files keep the old vectors
+        if spoken and holder.is_silent:
+            store_texts(connection, holder.id, spoken)
         if described:
-            store_texts(connection, known.id, described)
-        moved_from = None if before else _forget_moved(connection, known.id)
+            store_texts(connection, holder.id, described)
+        moved_from = None if before else _forget_moved(connection, digest)
         connection.execute(
             "INSERT INTO files VALUES (?, ?, ?, ?, NULL) ON CONFLICT (path) DO UPDATE SET "
             "video = excluded.video, bytes = excluded.bytes, mtime_ns = excluded.mtime_ns, gone_s = NULL",
-            (key, known.id, *facts),
+            (key, holder.id, *facts),
         )
         drop_orphans(connection)
     state: State = "changed" if before else "moved" if moved_from else "added"
-    if before and before.id == known.id and not (embedded or described or (spoken and spoken.sentences)):
+    if before and before.id == holder.id and not (embedded or described or (spoken and spoken.sentences)):
         state = "unchanged"
     about_track = describe_used(path, "audio", int(tracks.split(",")[1]) or None) if spoken else ()
     warnings = (*(embedded.warnings if embedded else ()), *about_track, *warnings)
@@ -176,9 +186,9 @@ def wait_for(connection: Database, paths: Sequence[str]) -> list[str]:
     return [path for path in paths if _key(path) in free]
 
 
-def plan_video(video: str, extraction: Extraction) -> Plan[EmbeddedVideo]:
-    """Plan the clips of a video, the same that `ground` embeds."""
-    return plan_embedding(open_in_space("vse", video, extraction, Retrieval()), "vse")
+def plan_video(space: str, video: str, extraction: Extraction) -> Plan[EmbeddedVideo]:
+    """Plan the clips of a video in a space, the same that `ground` embeds."""
+    return plan_embedding(open_in_space(space, video, extraction, Retrieval()), space)
 
 
 def mark_gone(connection: Database, folders: Iterable[str]) -> list[str]:
@@ -219,20 +229,6 @@ def remove(connection: Database, paths: Iterable[str | os.PathLike[str]]) -> int
     return sum(cursor.rowcount for cursor in removed)
 
 
-def drop_orphans(connection: Database) -> None:
-    """Remove the videos that no file holds any more; inside a transaction."""
-    orphans = "SELECT id, first_shot, n_shots FROM videos WHERE id NOT IN (SELECT video FROM files)"
-    for video, first, count in connection.execute(orphans).fetchall():
-        _drop_shots(connection, first, count)
-        for table, name in (("sentences", "video"), ("descriptions", "video"), ("videos", "id")):
-            connection.execute(f"DELETE FROM {table} WHERE {name} = ?", (video,))
-
-
-def _drop_shots(connection: Database, first: int, count: int) -> None:
-    for table, key in (("pictures", "shot"), ("shots", "id")):
-        connection.execute(f"DELETE FROM {table} WHERE {key} >= ? AND {key} < ?", (first, first + count))
-
-
 def _find_tracks(path: str, extraction: Extraction, known: str | None = None) -> str:
     """Return the tracks to read, as "video,audio"; `known` are those of an unchanged file."""
     if known == _ONLY_TRACKS and extraction.video_track is None and extraction.audio_track is None:
@@ -242,19 +238,20 @@ def _find_tracks(path: str, extraction: Extraction, known: str | None = None) ->
 
 
 def _find_stored(
-    connection: Database, digest: str, space: str, tracks: str, *, fast: bool
+    connection: Database, digest: str, versions: Sequence[str], tracks: str, *, fast: bool
 ) -> _StoredVideo | None:
-    """Find a stored video; None if it is new, or only its key frames or other tracks were read."""
+    """Find a video by versions of a space; None if it is new, or key frames or other tracks were read."""
     row = connection.execute(
         f"SELECT {_STORED_COLUMNS} FROM videos JOIN spaces ON spaces.id = space "
-        f"WHERE sha256 = ? AND made_from = ? AND fast <= ? AND coalesce(tracks, '{_ONLY_TRACKS}') = ?",
-        (digest, space, int(fast), tracks),
+        f"WHERE made_from IN ({', '.join('?' * len(versions)) or 'NULL'}) AND sha256 = ? AND fast <= ? "
+        f"AND coalesce(tracks, '{_ONLY_TRACKS}') = ? ORDER BY videos.id DESC",
+        (*versions, digest, int(fast), tracks),
     ).fetchone()
     return _StoredVideo(*row) if row else None
 
 
-def _embed_video(video: str, extraction: Extraction, progress: Progress | None) -> _VideoContent:
-    clips, features = plan_video(video, extraction).run(progress)
+def _embed_video(space: str, video: str, extraction: Extraction, progress: Progress | None) -> _VideoContent:
+    clips, features = plan_video(space, video, extraction).run(progress)
     info = features[-1].video
     assert info is not None
     assert clips.shots_s is not None
@@ -278,15 +275,16 @@ def _read_pictures(info: VideoInfo, times_s: Sequence[float]) -> list[bytes]:
 
 
 def _insert(
-    connection: Database, digest: str, size: int, networks: str, embedded: _VideoContent, tracks: str
+    connection: Database, digest: str, size: int, target: Target, embedded: _VideoContent, tracks: str
 ) -> _StoredVideo:
     """Write a video, replacing what was read of its key frames or other tracks."""
     clips, shots_s = embedded.clips, embedded.clips.shots_s
     assert shots_s is not None
-    space, axes = get_space(connection, networks, clips.rows.shape[1], _compute_axes)
+    stored = insert_space(connection, target.name, is_change=target.is_change)
+    space, axes = stored.id, stored.axes
     coarse = "SELECT first_shot, n_shots FROM videos WHERE sha256 = ? AND space = ?"
     for span in connection.execute(coarse, (digest, space)).fetchall():
-        _drop_shots(connection, *span)
+        drop_shots(connection, *span)
     others = f"sha256 = ? AND space = ? AND coalesce(tracks, '{_ONLY_TRACKS}') != ?"
     for statement in (
         f"DELETE FROM sentences WHERE video IN (SELECT id FROM videos WHERE {others})",
@@ -314,21 +312,15 @@ def _insert(
             (last + number, float(clips.timestamps[start]), float(end_s), records[start:end].tobytes()),
         )
         connection.execute("INSERT INTO pictures VALUES (?, ?)", (last + number, picture))
-    known = _find_stored(connection, digest, networks, tracks, fast=embedded.fast)
+    known = _find_stored(connection, digest, [stored.made_from], tracks, fast=embedded.fast)
     assert known is not None
     connection.add_pieces(space, known.id, pieces)
     return known
 
 
-def _compute_axes() -> FloatArray:
-    """Return [D, d] the principal directions of the map's rows for photographs."""
-    factor = load_map().tensors["cohort.weight"]
-    _, directions = np.linalg.eigh(factor @ factor.T)
-    return np.ascontiguousarray(directions[:, ::-1][:, :AXES], np.float32)
-
-
-def _forget_moved(connection: Database, video: int) -> str | None:
-    paths = connection.execute("SELECT path FROM files WHERE video = ? ORDER BY path", (video,)).fetchall()
+def _forget_moved(connection: Database, digest: str) -> str | None:
+    query = "SELECT path FROM files JOIN videos ON videos.id = video WHERE sha256 = ? ORDER BY path"
+    paths = connection.execute(query, (digest,)).fetchall()
     for (path,) in paths:
         if not os.path.lexists(path):
             connection.execute("DELETE FROM files WHERE path = ?", (path,))

@@ -6,13 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from vidsum.archive.packed import clip_type, read_records, unpack_rows
-from vidsum.archive.store import Database, get_space, networks_digest
+from vidsum.archive.spaces import embed_class_names, list_answering
+from vidsum.archive.store import Database
 from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
-from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.spaces import STEP_S, describe_space
-from vidsum.grounding.text import DIMS
-from vidsum.grounding.vse import EXTRACTOR, NAME
 from vidsum.models.scaling import unit_rows
 from vidsum.results.clock import shift_times
 from vidsum.times import parse_interval
@@ -22,8 +20,8 @@ from vidsum.video.probe import file_offset_s
 _PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 
 
-def embed_example(connection: Database, like: str) -> FloatArray:
-    """Return the row [1, D] of a picture, or of a part of a video. Raises InputError: it cannot be read."""
+def embed_example(connection: Database, space: str, like: str) -> FloatArray:
+    """Return the row [1, D] of a picture or part of a video in a space. Raises InputError: cannot be read."""
     from vidsum.archive import index
 
     path, at, part = like.rpartition("@")
@@ -37,27 +35,31 @@ def embed_example(connection: Database, like: str) -> FloatArray:
     else:
         raise InputError(f"{like}: no such file", hint="--like PICTURE, or --like VIDEO@1:20-1:25")
     if Path(path).suffix.lower() in _PICTURES:
-        return describe_space(NAME).encode_images([path])
-    if (stored := _stored_row(connection, path, start_s, end_s)) is not None:
+        return describe_space(space).encode_images([path])
+    if (stored := _stored_row(connection, space, path, start_s, end_s)) is not None:
         return stored
-    clips, _ = index.plan_video(path, Extraction()).run()
+    clips, _ = index.plan_video(space, path, Extraction()).run()
     if start_s >= clips.duration_s:
         raise InputError(f"{like}: starts after the video's end ({clips.duration_s:.1f} s)")
     within = (clips.timestamps + clips.step_s > start_s) & (clips.timestamps < end_s)
     return unit_rows(clips.rows[within].mean(axis=0, keepdims=True))
 
 
-def _stored_row(connection: Database, path: str, start_s: float, end_s: float) -> FloatArray | None:
+def _stored_row(
+    connection: Database, space: str, path: str, start_s: float, end_s: float
+) -> FloatArray | None:
     """Return the row of a video that is unchanged in the archive, without decoding it."""
-    status, space = Path(path).stat(), get_space(connection, networks_digest(), DIMS["minilm"])[0]
+    status = Path(path).stat()
+    numbers = ", ".join(str(version.id) for version in list_answering(connection, space))
     query = (
         "SELECT clips FROM files JOIN videos ON videos.id = video JOIN shots ON shots.id >= first_shot "
-        "AND shots.id < first_shot + n_shots WHERE path = ? AND space = ? AND files.bytes = ? "
-        "AND mtime_ns = ? ORDER BY shots.id"
+        f"AND shots.id < first_shot + n_shots WHERE path = ? AND space IN ({numbers or 0}) "
+        "AND files.bytes = ? AND mtime_ns = ? ORDER BY shots.id"
     )
-    facts = (os.fsencode(Path(path).absolute()), space, status.st_size, status.st_mtime_ns)
+    facts = (os.fsencode(Path(path).absolute()), status.st_size, status.st_mtime_ns)
     content = b"".join(clips for (clips,) in connection.execute(query, facts))
-    rows = unpack_rows(read_records(content, clip_type(DIMS["minilm"], len(name_embeddings(EXTRACTOR)))))
+    layout = clip_type(describe_space(space).dim, len(embed_class_names(space)))
+    rows = unpack_rows(read_records(content, layout))
     times = STEP_S * np.arange(len(rows))
     within = rows[(times + STEP_S > start_s) & (times < end_s)]
     return unit_rows(within.mean(axis=0, keepdims=True)) if len(within) else None

@@ -54,10 +54,10 @@ def read_records(content: bytes, layout: npt.DTypeLike) -> npt.NDArray[Any]:
 
 def pack_clips(video: ClipEmbeddings) -> Records:
     """Return [T] records of the clips of a video."""
-    (mixture,) = video.mixtures
-    records = np.zeros(len(video), clip_type(video.rows.shape[1], mixture.probabilities.shape[1]))
+    probabilities = _probabilities(video)
+    records = np.zeros(len(video), clip_type(video.rows.shape[1], probabilities.shape[1]))
     write_rows(records, video.rows)
-    records["classes"] = _quantise(mixture.probabilities)
+    records["classes"] = _quantise(probabilities)
     records["still"] = False if video.is_still is None else video.is_still
     return records
 
@@ -66,31 +66,37 @@ def unpack_clips(
     records: Records, names: FloatArray, duration_s: float, step_s: float, shots_s: TimeArray | None = None
 ) -> ClipEmbeddings:
     """Return the clips of `pack_clips`; `names` [K, D] are the embeddings of the classes' names."""
-    probabilities = _PROBABILITIES.take(records["classes"])
-    probabilities /= probabilities.sum(axis=1, keepdims=True)
-    times = np.arange(len(records), dtype=np.float64) * step_s
-    mixture = ClassMixture(probabilities, names)
+    times, mixtures = np.arange(len(records), dtype=np.float64) * step_s, tuple[ClassMixture, ...]()
+    if len(names):
+        probabilities = _PROBABILITIES.take(records["classes"])
+        probabilities /= probabilities.sum(axis=1, keepdims=True)
+        mixtures = (ClassMixture(probabilities, names),)
     return ClipEmbeddings(
-        unpack_rows(records), times, step_s, duration_s, (mixture,), shots_s, records["still"]
+        unpack_rows(records), times, step_s, duration_s, mixtures, shots_s, records["still"]
     )
 
 
 def pack_pieces(video: ClipEmbeddings, first: npt.NDArray[np.int64], axes: FloatArray) -> Records:
     """Return [P] records of the pieces of the shots that begin with the clips `first` [S]."""
-    (mixture,) = video.mixtures
+    probabilities = _probabilities(video)
     ends = np.append(first[1:], len(video))
     parts = [np.arange(start, end, PIECE_S) for start, end in zip(first, ends, strict=True)]
     starts = np.concatenate(parts)
     counts = np.diff(np.append(starts, len(video)))[:, None]
-    shares = np.asarray(np.add.reduceat(mixture.probabilities, starts) / counts, np.float32)
+    shares = np.asarray(np.add.reduceat(probabilities, starts) / counts, np.float32)
     n_classes = min(CLASSES, shares.shape[1])
-    likeliest = np.argpartition(-shares, n_classes - 1, axis=1)[:, :n_classes]
+    likeliest = np.argpartition(-shares, max(0, n_classes - 1), axis=1)[:, :n_classes]
     records = np.zeros(len(starts), piece_type(axes.shape[1], n_classes))
     records["shot"] = np.repeat(np.arange(len(first)), [len(part) for part in parts])
     write_rows(records, np.asarray(np.add.reduceat(video.rows, starts) / counts @ axes, np.float32))
     records["class"] = likeliest
     records["share"] = _quantise(np.take_along_axis(shares, likeliest, 1))
     return records
+
+
+def _probabilities(video: ClipEmbeddings) -> FloatArray:
+    """Return [T, K] probabilities of the classes that the network of pictures names, if it names any."""
+    return video.mixtures[0].probabilities if video.mixtures else np.zeros((len(video), 0), np.float32)
 
 
 def unpack_shares(records: Records) -> FloatArray:

@@ -8,14 +8,23 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.archive.packed import CLASSES, clip_type, piece_type, read_records, unpack_clips, unpack_shares
+from vidsum.archive.packed import (
+    CLASSES,
+    Records,
+    clip_type,
+    piece_type,
+    read_records,
+    unpack_clips,
+    unpack_shares,
+)
 from vidsum.archive.settings import SearchOptions
+from vidsum.archive.spaces import StoredSpace
 from vidsum.archive.store import Database
 from vidsum.grounding.conse import SHARPNESS, log_likelihood
 from vidsum.grounding.presence import OFFSET, SLOPE, Cohort
@@ -30,6 +39,7 @@ _BLOCKS_AHEAD = 4  # blocks that wait for the thread that computes
 _MAX_LISTED_VIDEOS = 10_000  # most videos listed in a query; of more, all are read and filtered
 _N_CANDIDATES, _N_PIECES = 400, 5  # videos scored exactly, and pieces per video and step
 _BLOCK_VIDEOS = 50  # candidates scored at once: this bounds the memory
+_COSINE_SCALE = 10.0  # of cosines in spaces without a match probability: and, not and then compare them
 _STEP_MOMENTS = 10  # moments per step that are tried in chains
 _MIN_COSINE = 0.95  # moments of two videos are near-identical if the cosine of their mean rows is larger, ..
 _MIN_LENGTH_RATIO = 0.5  # ... and the shorter has at least this fraction of the other's length.
@@ -80,28 +90,29 @@ class ArchiveSearch:
     steps: tuple[SearchStep, ...]
     vectors: FloatArray  # [M, D] of length 1
     names: FloatArray  # [K, D] of the classes
-    cohort: Cohort
+    cohort: Cohort | None  # None where the space has no match probability
 
-    def run(self, space: int, axes: FloatArray, videos: set[int]) -> list[Hit]:
-        """Return the moments of some videos of a space with its axes [D, d], most probable first."""
+    def run(self, spaces: Sequence[StoredSpace], videos: set[int]) -> list[Hit]:
+        """Return the moments of some videos by versions of the archive's space, most probable first."""
         options, hits = self.options, list[Hit]()
-        for video, present in self._rank_exactly(self._find_candidates(space, axes, videos)):
+        for video, present in self._rank_exactly(self._find_candidates(spaces, videos)):
             surer = sum(hit.present >= present for hit in hits)
             if surer >= options.top_k or present < options.min_present:
                 break
             hits = self._merge_duplicates([*hits, *self._find_moments(video)])
         return hits[: options.top_k]
 
-    def _find_candidates(self, space: int, axes: FloatArray, videos: set[int]) -> dict[int, list[int]]:
+    def _find_candidates(self, spaces: Sequence[StoredSpace], videos: set[int]) -> dict[int, list[int]]:
         """Return the likeliest videos by their pieces, with the ids of the likeliest shots of each."""
         wanted = [number for step in self.steps for number in step.wanted]
-        nearest = self.connection.nearest_videos(space, self.vectors[wanted] @ axes, videos)
         best, candidates = dict[int, float](), dict[int, list[int]]()
-        for scanned in self._iter_scanned(space, axes, videos if nearest is None else videos & nearest):
-            bests = np.maximum.reduceat(scanned.log_present, scanned.edges[:-1], axis=1).sum(axis=0)
-            best |= zip((video for video, *_ in scanned.block), bests.tolist(), strict=True)
+        for space in spaces:
+            nearest = self.connection.nearest_videos(space.id, self.vectors[wanted] @ space.axes, videos)
+            for scanned in self._iter_scanned(space, videos if nearest is None else videos & nearest):
+                bests = np.maximum.reduceat(scanned.log_present, scanned.edges[:-1], axis=1).sum(axis=0)
+                best |= zip((video for video, *_ in scanned.block), bests.tolist(), strict=True)
         likeliest = sorted(best, key=lambda video: (-best[video], video))[:_N_CANDIDATES]
-        for scanned in self._iter_scanned(space, axes, {*likeliest}):
+        for scanned in chain.from_iterable(self._iter_scanned(space, {*likeliest}) for space in spaces):
             for (video, first, _), (start, end) in zip(scanned.block, pairwise(scanned.edges), strict=True):
                 order = np.argsort(-scanned.log_present[:, start:end], axis=1, kind="stable")
                 candidates[video] = (
@@ -109,12 +120,12 @@ class ArchiveSearch:
                 ).tolist()
         return candidates
 
-    def _iter_scanned(self, space: int, axes: FloatArray, videos: set[int]) -> Iterator[_ScannedPieces]:
+    def _iter_scanned(self, space: StoredSpace, videos: set[int]) -> Iterator[_ScannedPieces]:
         """Yield blocks of scanned videos; one thread reads while another computes."""
         with ThreadPoolExecutor(1) as worker:
             waiting = deque[Future[_ScannedPieces]]()
-            for block in self._blocks(space, videos):
-                waiting.append(worker.submit(self._scan, block, axes))
+            for block in self._blocks(space.id, videos):
+                waiting.append(worker.submit(self._scan, block, space.axes))
                 if len(waiting) > _BLOCKS_AHEAD:
                     yield waiting.popleft().result()
             yield from (future.result() for future in waiting)
@@ -141,12 +152,22 @@ class ArchiveSearch:
         # the scale comes last: one pass over the rows less
         cosines = np.asarray((self.vectors @ axes) @ records["row"].astype(np.float32).T, np.float32)
         cosines *= records["scale"]
+        named = self._read_names(records) if self.cohort else None
+        return _ScannedPieces(block, edges, self._log_present(self._z(cosines, named)), records["shot"])
+
+    def _read_names(self, records: Records) -> FloatArray:
+        """Return [M, P] log-likelihoods by the likeliest classes of pieces."""
         shares, classes = unpack_shares(records), records["class"]
         left = np.maximum(1 - shares @ np.ones(shares.shape[1], np.float32), 0)
         similarities = np.exp(np.float32(SHARPNESS) * (self.vectors @ self.names.T))
         named = [np.einsum("pc,pc->p", row.take(classes), shares) + left * row.mean() for row in similarities]
-        z = self.cohort.z(cosines, np.asarray(np.log(np.stack(named)), np.float32))
-        return _ScannedPieces(block, edges, self._log_present(z), records["shot"])
+        return np.asarray(np.log(np.stack(named)), np.float32)
+
+    def _z(self, cosines: FloatArray, named: FloatArray | None) -> FloatArray:
+        """Return [M, T] the evidence of cosines and, where classes are named, of their log-likelihoods."""
+        if self.cohort and named is not None:
+            return self.cohort.z(cosines, named)
+        return np.asarray(_COSINE_SCALE * cosines, np.float32)
 
     def _log_present(self, z: FloatArray) -> FloatArray:
         """Return [steps, T] log-probability of each step, of z [M, T]: all wanted, nothing unwanted."""
@@ -182,6 +203,8 @@ class ArchiveSearch:
     def discount_seen(self, hits: Sequence[Hit]) -> list[Hit]:
         """Return likely hits in texts with the probability that the text matches and the picture does not."""
         likely = [hit for hit in hits if hit.present >= UNLIKELY]
+        if self.cohort is None:
+            return likely
         seen = {video: self.present(video) for video in {hit.video for hit in likely}}
         return [replace(hit, present=hit.present * (1 - seen[hit.video])) for hit in likely]
 
@@ -192,7 +215,8 @@ class ArchiveSearch:
     def _smooth(self, clips: ClipEmbeddings, lengths: Sequence[int]) -> FloatArray:
         """Return [steps, T] log-probability about each clip, by the mean z of three in a run of `lengths`."""
         vectors = self.vectors
-        z = self.cohort.z(vectors @ clips.rows.T, log_likelihood(clips.mixtures[0], vectors))
+        named = log_likelihood(clips.mixtures[0], vectors) if clips.mixtures else None
+        z = self._z(vectors @ clips.rows.T, named)
         ends = np.repeat(np.cumsum(lengths), lengths)
         starts = ends - np.repeat(lengths, lengths)
         widths = np.minimum(3, ends - starts)

@@ -7,23 +7,17 @@ whole videos, and several processes can write and read at once.
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
-import numpy as np
-
-from vidsum import checkpoints
 from vidsum.archive import postgres
-from vidsum.archive.packed import Records, read_records
+from vidsum.archive.packed import Records
 from vidsum.archive.postgres import REINDEX_HINT, require_known
 from vidsum.archive.settings import is_server
 from vidsum.errors import InputError, MissingError, OutputError, VidsumError
-from vidsum.features import describe, weights_sha256
-from vidsum.grounding.vse import EXTRACTOR, NAME
 from vidsum.io.cache import home
 from vidsum.io.outputs import check_target, make_folder
-from vidsum.io.provenance import digest_of
 from vidsum.types import FloatArray
 
 APPLICATION_ID = 0x76647361  # in the header of the file: `vdsa`
@@ -87,6 +81,11 @@ _MIGRATIONS = (
     "ALTER TABLE videos ADD COLUMN tracks TEXT",
     # from the file's start to its first picture; NULL: added by an earlier version
     "ALTER TABLE videos ADD COLUMN start_offset_s REAL",
+    """
+    ALTER TABLE spaces ADD COLUMN name TEXT NOT NULL DEFAULT 'vse';
+    -- seconds since 1970 from which its vectors answer; NULL: `index --space` is making them
+    ALTER TABLE spaces ADD COLUMN since_s REAL DEFAULT 0
+    """,
 )  # from each version of the schema to the next; `PRAGMA user_version` counts them
 
 
@@ -245,25 +244,3 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     require_known(version, len(_MIGRATIONS), str(path))
     return int(version)
-
-
-def networks_digest() -> str:
-    """Return the digest of the networks that make the vectors of new videos."""
-    names = {"vse": NAME, "text": "minilm"}
-    sha256 = {what: checkpoints.sha256_of(name) for what, name in names.items()}
-    return digest_of({**sha256, "pictures": weights_sha256(describe(EXTRACTOR))})
-
-
-def get_space(
-    connection: Database, networks_digest: str, dim: int, axes: Callable[[], FloatArray] | None = None
-) -> tuple[int, FloatArray]:
-    """Return the id and the axes [D, d] of a space, made by `axes` in a transaction; 0 without axes."""
-    query = "SELECT id, axes FROM spaces WHERE made_from = ?"
-    row = connection.execute(query, (networks_digest,)).fetchone()
-    if row is None and axes is not None:
-        connection.execute(
-            "INSERT INTO spaces (made_from, axes) VALUES (?, ?)", (networks_digest, axes().tobytes())
-        )
-        row = connection.execute(query, (networks_digest,)).fetchone()
-    number, content = row or (0, b"")
-    return number, read_records(content, np.float32).reshape(dim, -1)

@@ -125,25 +125,20 @@ def store_texts(connection: Database, video: int, texts: Texts) -> None:
     connection.execute(f"UPDATE videos SET {values} WHERE id = ?", (*facts.values(), video))
 
 
-def list_text_kinds(connection: Database, space: int) -> list[TextKind]:
+def list_text_kinds(connection: Database) -> list[TextKind]:
     """Return the kinds of texts that the videos of an archive have."""
-    query = "SELECT 1 FROM videos WHERE space = ? AND length({}) > 0 LIMIT 1"
-    return [kind for kind in TABLES if connection.execute(query.format(TABLES[kind][1]), (space,)).fetchone()]
+    query = "SELECT 1 FROM videos WHERE length({}) > 0 LIMIT 1"
+    return [kind for kind in TABLES if connection.execute(query.format(TABLES[kind][1])).fetchone()]
 
 
 def search_texts(
-    connection: Database,
-    space: int,
-    kind: TextKind,
-    query: tuple[str, FloatArray],
-    videos: set[int],
-    per_video: int,
+    connection: Database, kind: TextKind, text: str, videos: set[int], per_video: int
 ) -> list[Hit]:
-    """Return the moments in which a text with its vector [D] is said or described, surest first."""
-    (text, vector), (table, column) = query, TABLES[kind]
+    """Return the moments in which a text is said or described, surest first."""
+    (vector,), (table, column) = load_text_encoder(ENCODER).encode([text]), TABLES[kind]
     cosines = dict[int, FloatArray]()
-    rows = f"SELECT id, {column} FROM videos WHERE space = ? AND length({column}) > 0"
-    for video, content in connection.stream(rows, (space,)):
+    rows = f"SELECT id, {column} FROM videos WHERE length({column}) > 0 ORDER BY id"
+    for video, content in connection.stream(rows):
         if video in videos:
             cosines[video] = unpack_rows(read_records(content, row_type(len(vector)))) @ vector
     by_meaning = sorted(cosines, key=lambda video: -float(cosines[video].max()))[:_N_CANDIDATES]
