@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, get_args
 
 import numpy as np
@@ -212,6 +213,24 @@ def test_a_photograph_is_found_by_what_it_shows() -> None:
 
 SENTENCES = ["a black dog runs over a meadow", "two men play guitar on a stage", "a child swims in a pool"]
 QUERIES = ["a dog", "musicians", "someone in the water"]
+
+
+def test_a_text_is_the_mean_of_its_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {
+        "a red {ball}": [3.0, 0, 0],
+        "there is a red {ball}": [0, 3, 0],
+        "rain": [0, 0, 1],
+        "there is rain": [0, 0, 2],
+    }
+    encoder = SimpleNamespace(
+        encode=lambda texts_read: np.array([texts[text] for text in texts_read], np.float32)
+    )
+    monkeypatch.setattr("vidsum.grounding.spaces.load_text_encoder", lambda name, device: encoder)
+    half = np.sqrt(0.5)
+    np.testing.assert_allclose(
+        embed_queries("vse", ["a red {ball}", "rain"]), [[half, half, 0], [0, 0, 1]], rtol=1e-6
+    )
+    np.testing.assert_allclose(embed_queries("clip", ["a red {ball}"]), [[1, 0, 0]])
 
 
 # clip

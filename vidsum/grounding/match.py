@@ -85,7 +85,7 @@ def background_phrases() -> list[str]:
 def embed_background(space: str, device: str = "auto") -> FloatArray:
     """Return [B, D] of `background_phrases`, kept on disk. Raises WeightsError: see `encode_texts`."""
     described, phrases = describe_space(space), background_phrases()
-    provenance = {"space": space, "phrases": phrases}
+    provenance = {"space": space, "phrases": phrases, "prompts": described.prompts}
     provenance["weights_sha256"] = checkpoints.sha256_of(described.text_encoder)
     return cached_rows("background", provenance, lambda: described.encode_texts(phrases, device))
 

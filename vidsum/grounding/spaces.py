@@ -70,6 +70,8 @@ class ImageTextSpace:
     fps: float | None = None  # frames per second of videos; None for the extractor's own
     is_mapped: bool = False
     """Whether a map makes the rows of features, and named classes join in."""
+    prompts: tuple[str, ...] = ("{}",)
+    """The sentences into which a text is put; the mean of their embeddings is the text's."""
 
     is_multilingual: bool = False  # whether its text encoder reads other languages than English
 
@@ -92,7 +94,9 @@ class ImageTextSpace:
 
     def encode_texts(self, texts: Sequence[str], device: str = "auto") -> FloatArray:
         """Return [M, D] of texts. Raises WeightsError: the text encoder is unavailable."""
-        return load_text_encoder(self.text_encoder, device).encode(texts)
+        prompted = [prompt.format(text) for prompt in self.prompts for text in texts]
+        rows = load_text_encoder(self.text_encoder, device).encode(prompted)
+        return unit_rows(rows.reshape(len(self.prompts), len(texts), -1).mean(axis=0))
 
     def rows_of(self, features: Features) -> FloatArray:
         """Return [T, D] of a video's features, whose lengths vary. Raises UsageError: see `mapped_rows`."""
@@ -127,6 +131,7 @@ _SPACES = (
         *(vse.NAME, 384, 10.0, vse.EXTRACTOR, "minilm", (vse.EXTRACTOR, vse.NAME, "minilm")),
         "docs/benchmarks.md has its accuracy on photographs and real footage",
         is_mapped=True,
+        prompts=("{}", "there is {}"),
     ),
 )
 SPACES: Mapping[str, ImageTextSpace] = MappingProxyType({space.name: space for space in _SPACES})
