@@ -38,9 +38,8 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-@pytest.fixture
-def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Extractors without weights, whose feature is the mean colours of a 4x4 grid; lists those loaded."""
+def use_mean_colours(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Replace all extractors by the mean colours of a 4x4 grid, without weights; return those loaded."""
     loaded: list[str] = []
 
     def colours(clips: np.ndarray, width: int) -> np.ndarray:
@@ -58,6 +57,12 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(jobs, "load_extractor", extractor)
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: Path(name))
     return loaded
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Extractors without weights, whose feature is the mean colours of a 4x4 grid; lists those loaded."""
+    return use_mean_colours(monkeypatch)
 
 
 @pytest.fixture(scope="session")

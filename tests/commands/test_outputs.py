@@ -10,6 +10,7 @@ import av
 import numpy as np
 import pytest
 
+from tests.commands.killed import kill
 from tests.program import Run
 from vidsum.io.provenance import identify_file
 from vidsum.pipelines.names import own_names
@@ -224,14 +225,10 @@ def test_names_of_sound_records(tmp_path: Path) -> None:
     assert owned(sounds[0]) == [plain]
 
 
-def test_stem_of_killed_run(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stem_of_killed_run(run: Run, film: Path) -> None:
     other = film.with_suffix(".mov")
     other.write_bytes(film.read_bytes()[:-9])
-    with monkeypatch.context() as context:
-        context.setattr("vidsum.pipelines.staging.move", lambda *_: os._exit(9))
-        if (child := os.fork()) == 0:
-            run("summarize", film, "--copy")
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    kill("summarize", film, "--copy", n_moved=0)
     assert [path.name for path in Path().glob("film_*")] == ["film_summary.json"]
     run("summarize", other, film, "--copy")
     assert Path("film.mov_summary.mp4").exists()

@@ -1,7 +1,6 @@
 """Existing outputs: up-to-date ones are left alone, ours are replaced, foreign or edited ones refused."""
 
 import json
-import os
 import shutil
 from collections.abc import Callable
 from dataclasses import asdict
@@ -11,11 +10,11 @@ from typing import Any
 import av
 import pytest
 
+from tests.commands.killed import kill
 from tests.grounding.colours import use_colours
 from tests.program import Run
 from tests.speech import stub
 from vidsum.io.provenance import digest_of
-from vidsum.pipelines import staging
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 
@@ -44,24 +43,6 @@ def states(run: Run, *arguments: object) -> list[str]:
 def times() -> dict[str, int]:
     """Return when each file here was written."""
     return {str(path): path.stat().st_mtime_ns for path in Path().rglob("*") if path.is_file()}
-
-
-def kill(run: Run, monkeypatch: pytest.MonkeyPatch, *arguments: object, n_moved: int = 1) -> None:
-    """Run a command in a process that ends after it has renamed some files."""
-    move, moved = staging.move, list[Path]()
-
-    def move_some(shadow: Path, target: Path) -> None:
-        if len(moved) == n_moved:
-            os._exit(9)
-        moved.append(target)
-        move(shadow, target)
-
-    with monkeypatch.context() as context:
-        context.setattr(staging, "move", move_some)
-        if (child := os.fork()) == 0:
-            run(*arguments)
-            os._exit(0)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
 
 
 # --- up to date, or ours ---
@@ -217,10 +198,10 @@ def test_files_of_other_results(run: Run, film: Path, ask: Callable[..., Any]) -
 
 @pytest.mark.parametrize("n_moved", [0, 1, 2])
 def test_files_of_other_results_after_kill(
-    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, ask: Callable[..., Any], n_moved: int
+    run: Run, film: Path, ask: Callable[..., Any], n_moved: int
 ) -> None:
     run("summarize", film, "--storyboard", "--plot")
-    kill(run, monkeypatch, "summarize", film, "--storyboard", "--budget", "40%", n_moved=n_moved)
+    kill("summarize", film, "--storyboard", "--budget", "40%", n_moved=n_moved)
     before = names_here()
     assert ask("red", more=("--plot",))["ok"]
     run("shots", film, "--sheet")
@@ -438,13 +419,11 @@ def test_clips_with_added_queries(ask: Callable[..., Any]) -> None:
     ("n_moved", "before", "after"),
     [(0, [], []), (1, [], LONGER), (0, ["--budget", "20%"], LONGER), (1, ["--budget", "20%"], [])],
 )
-def test_files_after_kill(
-    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, n_moved: int, before: list[str], after: list[str]
-) -> None:
+def test_files_after_kill(run: Run, film: Path, n_moved: int, before: list[str], after: list[str]) -> None:
     ask = ("summarize", film, "--storyboard", "--plot")
     if before:
         run(*ask, *before)
-    kill(run, monkeypatch, *ask, n_moved=n_moved)
+    kill(*ask, n_moved=n_moved)
     run(*ask, *after)
     assert "(unchanged)" in run(*ask, *after).out
     assert not Path(".vidsum.json").exists()
@@ -452,18 +431,18 @@ def test_files_after_kill(
         assert container.duration / 1e6 == pytest.approx(4 if after else 4.5, abs=0.2)
 
 
-def test_edited_file_after_kill(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kill(run, monkeypatch, "summarize", film, "--plot")
+def test_edited_file_after_kill(run: Run, film: Path) -> None:
+    kill("summarize", film, "--plot")
     Path("film_summary.mp4").write_bytes(b"mine")
     run("summarize", film, "--plot", code=1)
     assert Path("film_summary.mp4").read_bytes() == b"mine"
 
 
-def test_export_after_kill(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_export_after_kill(run: Run, film: Path) -> None:
     run("shots", film)
     run("export", "film_shots.json", "-o", "cut.csv")
     run("shots", film, "--shots", "uniform")
-    kill(run, monkeypatch, "export", "film_shots.json", "-o", "cut.csv", n_moved=0)
+    kill("export", "film_shots.json", "-o", "cut.csv", n_moved=0)
     assert run("export", "film_shots.json", "-o", "cut.csv").out == "cut.csv\n"
 
 

@@ -31,7 +31,7 @@ def sums_of(curve: np.ndarray) -> np.ndarray:
     return np.concatenate([[0.0], np.cumsum(curve)])
 
 
-@settings(max_examples=200)
+@settings(max_examples=40)
 @given(st.data())
 def test_candidate_finder(data: st.DataObject) -> None:
     curve = np.array(data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=30)), np.float64)
@@ -163,16 +163,19 @@ class Case:
         while waiting and room >= self.windows.shortest:
             piece = max(waiting, key=order)
             waiting.remove(piece)
-            cells = [(piece.cell, piece.is_first)]
-            if piece.size <= room:
-                taken.append((piece.start, piece.end))
-                room -= piece.size
-                (start, end), gap = piece.cell, self.size
-                cells = [((start, piece.start - gap), False), ((piece.end + gap, end), False)]
-            parts = [
-                self.windows.best(piece.shot, cell, min(self.size, room), is_first=is_first)
-                for cell, is_first in cells
+            taken.append((piece.start, piece.end))
+            room -= piece.size
+            (start, end), gap = piece.cell, self.size
+            cells = [
+                (piece.shot, (start, piece.start - gap), False),
+                (piece.shot, (piece.end + gap, end), False),
             ]
+            cells += [(other.shot, other.cell, other.is_first) for other in waiting if other.size > room]
+            parts = [
+                self.windows.best(shot, cell, min(self.size, room), is_first=is_first)
+                for shot, cell, is_first in cells
+            ]
+            waiting = [other for other in waiting if other.size <= room]
             waiting += [part for part in parts if part and part.score >= least]
         return taken
 

@@ -11,7 +11,7 @@ all shots. docs/algorithms/selection.md has the rules, a bound, and how the cons
 import heapq
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -132,6 +132,9 @@ class Bounds:
     max_segments: int | None = None
 
 
+_Entry = tuple[int, float, int, int, int, Candidate]  # the order, the number taken before, the candidate
+
+
 class _Choice:
     """The segments taken so far, and what may be taken next."""
 
@@ -229,26 +232,39 @@ class _Choice:
 
     def fill_room(self) -> None:
         """Take the first candidate by `order` until the room is used."""
-        waiting = list[tuple[int, float, int, int, int, Candidate]]()
-
-        def push(piece: Candidate | None) -> None:
-            if piece:
-                heapq.heappush(waiting, (*self.order(piece), len(self.taken), piece))
-
-        for first in self.firsts:
-            cells = self.cells[first.shot]
-            for piece in [first] if cells == [first.cell] else map(partial(self.best, first.shot), cells):
-                push(piece)
+        cells = [(first, self.cells[first.shot]) for first in self.firsts]
+        waiting = self._queue(
+            piece
+            for first, left in cells
+            for piece in ([first] if left == [first.cell] else map(partial(self.best, first.shot), left))
+        )
         while waiting and not self.is_full(self.windows.shortest):
             *_, n_taken, piece = heapq.heappop(waiting)
-            if n_taken < len(self.taken) and piece.size <= self.room:
+            if n_taken < len(self.taken):
                 # an order only grows: a candidate that is still the first is so for certain
-                push(piece)
-            elif piece.size <= self.room:
-                for part in map(partial(self.best, piece.shot), self.take(piece)):
-                    push(part)
-            else:
-                push(self.best(piece.shot, piece.cell, is_first=piece.is_first))
+                heapq.heappush(waiting, self._entry(piece))
+                continue
+            for part in map(partial(self.best, piece.shot), self.take(piece)):
+                if part:
+                    heapq.heappush(waiting, self._entry(part))
+            if self.room < self.bounds.size:
+                # the order of a shorter window can be lower: replace all candidates that no longer fit
+                waiting = self._queue(entry[-1] for entry in waiting)
+
+    def _queue(self, pieces: Iterable[Candidate | None]) -> list[_Entry]:
+        """Return a heap of candidates, each as short as the room demands."""
+        fitting = [
+            piece
+            if piece is None or piece.size <= self.room
+            else self.best(piece.shot, piece.cell, is_first=piece.is_first)
+            for piece in pieces
+        ]
+        waiting = [self._entry(piece) for piece in fitting if piece]
+        heapq.heapify(waiting)
+        return waiting
+
+    def _entry(self, piece: Candidate) -> _Entry:
+        return (*self.order(piece), len(self.taken), piece)
 
     def add_whole(self, shots: Sequence[Candidate]) -> None:
         """Take whole shots, shorter than a segment, while much of the room is left."""

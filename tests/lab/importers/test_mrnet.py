@@ -154,7 +154,7 @@ def test_what_is_no_such_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match=r"other\.pth: cannot be read \(No such file"):
         read_published(file, hint)
     file.write_bytes(b"no")
-    with pytest.raises(WeightsError, match=r"other\.pth: not a torch file of weights only \(.+\)$") as error:
+    with pytest.raises(WeightsError, match=r"other\.pth: not a torch file of weights only \(.+\)\n") as error:
         read_published(file, hint)
     assert "xian-sh/MRNet" in str(error.value.hint)
     torch.save([1, 2], file)
