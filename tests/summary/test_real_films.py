@@ -59,17 +59,14 @@ def test_no_frame_of_a_neighbouring_shot_is_inside(
         assert set(shown[start:end]) == {clip}
 
 
-def test_the_default_is_neither_flat_nor_always_the_opening(
-    shared_videos: Path, default_weights: Path
-) -> None:
+def test_default_has_best_shot_and_no_usual_opening(shared_videos: Path, default_weights: Path) -> None:
     clips = sorted(path for path in shared_videos.iterdir() if path.suffix in (".mp4", ".mkv"))[::2]
     openings = 0
     for clip in clips:
         summary = vidsum.summarize(clip, device="cpu", cache=False)
         spread = summary.importance.max() - summary.importance.min()
         assert spread > 0.05 * summary.importance.mean(), clip.name
-        opens = summary.segments[0][0] == 0
         best = max(summary.shots, key=lambda shot: shot.score)
-        assert not opens or best.start_s == 0, clip.name
-        openings += opens
-    assert openings <= len(clips) / 4  # at random one in seven
+        assert any(start < best.end_s and end > best.start_s for start, end in summary.segments), clip.name
+        openings += summary.segments[0][0] == 0
+    assert openings < len(clips) / 2  # half of each clip is shown, often of a single shot
