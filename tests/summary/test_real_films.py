@@ -60,7 +60,8 @@ def test_no_frame_of_a_neighbouring_shot_is_inside(
 
 
 def test_default_has_best_shot_and_no_usual_opening(shared_videos: Path, default_weights: Path) -> None:
-    clips = sorted(path for path in shared_videos.iterdir() if path.suffix in (".mp4", ".mkv"))[::2]
+    folders = (shared_videos, shared_videos / "wide")
+    clips = sorted(path for folder in folders for path in folder.glob("*.m[pk][4v]"))[::2]
     openings = 0
     for clip in clips:
         summary = vidsum.summarize(clip, device="cpu", cache=False)
@@ -69,4 +70,4 @@ def test_default_has_best_shot_and_no_usual_opening(shared_videos: Path, default
         best = max(summary.shots, key=lambda shot: shot.score)
         assert any(start < best.end_s and end > best.start_s for start, end in summary.segments), clip.name
         openings += summary.segments[0][0] == 0
-    assert openings < len(clips) / 2  # half of each clip is shown, often of a single shot
+    assert openings <= len(clips) / 2  # half of most clips is shown; of all 40, eight open and eight end so
