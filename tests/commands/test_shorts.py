@@ -24,7 +24,7 @@ from vidsum.video.probe import probe
 class Bright:
     """Sees what is bright."""
 
-    def curve(self, picture: Picture) -> np.ndarray:
+    def curve(self, picture: Picture, *, is_turned: bool) -> np.ndarray:
         lines = picture.mean(axis=(0, 2))
         at = np.arange(STEP / 2, picture.shape[1], STEP)
         return normalise(np.interp(at, np.arange(len(lines)), lines))

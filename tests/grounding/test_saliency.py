@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from vidsum.grounding.saliency import SIDE, STEP, SaliencyModel, motion_curve, normalise
+from vidsum.grounding.saliency import PARAMS, SIDE, STEP, SaliencyModel, motion_curve, normalise
 
 
 @given(arrays(np.float64, st.integers(2, 90), elements=st.floats(-5, 5)))
@@ -32,14 +32,14 @@ def test_what_moves_is_found_and_a_move_of_the_camera_is_not() -> None:
     assert panned[3:-3].max() < 0.2
 
 
-def test_the_place_of_what_is_seen_is_told() -> None:
-    """A network that sees brightness, and a map for which nothing is a person."""
+def test_curve_of_brightness_and_faces() -> None:
+    """A network that sees brightness, and a detector that sees a face in the upper left of any picture."""
     looker = SaliencyModel.__new__(SaliencyModel)
     looker._cells = lambda squares: np.stack(  # type: ignore[method-assign]
         [square[0].reshape(7, 32, 7, 32, 3).mean(axis=(1, 3)).transpose(2, 0, 1) for square in squares]
     ).astype(np.float32)
-    looker._map = lambda rows: np.full((len(rows), 2), -1.0, np.float32)
-    looker._people, looker._dim = np.ones(2, np.float32), 3
+    looker._dim, faces = 3, np.zeros((0, 5))
+    looker._detect = lambda picture: faces  # type: ignore[method-assign]
     for length in (SIDE, 300, 398, 799):
         picture = np.zeros((SIDE, length, 3), np.uint8)
         picture[:, length - 60 : length - 20] = 200
@@ -47,3 +47,9 @@ def test_the_place_of_what_is_seen_is_told() -> None:
         assert len(curve) == len(np.arange(STEP / 2, length, STEP))
         assert curve.sum() == pytest.approx(1, abs=1e-3)
         assert abs(curve @ np.arange(len(curve)) * STEP - (length - 40)) < 20
+    faces = np.array([[0.1, 0.3, 0.2, 0.4, 0.9]])
+    for is_turned, first in ((False, 0.1), (True, 0.3)):
+        more = looker.curve(picture, is_turned=is_turned) - curve
+        assert more.sum() == pytest.approx(PARAMS.face_weight)
+        places = np.flatnonzero(more > 1e-6) / len(more)
+        assert first - 0.02 <= places[0] < places[-1] <= first + 0.1

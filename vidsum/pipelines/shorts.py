@@ -39,7 +39,7 @@ _CUT, _CLEAR, _PREVIOUS = 12.0, 3.0, 8
 last `_PREVIOUS` pictures."""
 _MIN_SHOT_FRAMES = 3  # frames of a shot
 _CROP_POSITIONS = 65  # positions of the crop that are compared
-_MIN_GAIN = 0.08  # least excess of the saliency in a crop over its area; else all is shown
+_MIN_GAIN = 0.16  # least excess of the saliency in a crop over its area; else all is shown
 
 
 class ClipStyler:
@@ -176,7 +176,7 @@ def _scan_shots(
                     seen.moved.append((time_s, motion_curve(before, grey, len(seen.looked[0][1]))))
                 before, seen.end_s = grey, time_s
             if is_new or time_s >= seen.looked[-1][0] + _LOOK_S - _EARLY_S:
-                seen.looked.append((time_s, looker.curve(large(frame.decoded))))
+                seen.looked.append((time_s, looker.curve(large(frame.decoded), is_turned=shape.is_upright)))
     if seen.looked:
         yield seen
 
