@@ -259,8 +259,7 @@ def _table(matches: Sequence["Match"]) -> Table:
     has_texts = any(match.text for match in matches)
     rows = []
     for rank, match in enumerate(map(to_player_time, matches), 1):
-        is_probable = match.present is not None
-        score = f"{100 * match.score:.0f} %" if is_probable else f"{match.score:.2f}"
+        score = f"{match.score:.2f}" if match.present is None else f"{100 * match.present:.0f} %"
         times = (format_time(match.start_s), format_time(match.end_s))
         copies = f" (and {len(match.also)} more)" if match.also else ""
         text = (match.text,) if has_texts else ()

@@ -102,26 +102,23 @@ def test_exact_words_count_the_more_the_rarer_they_are(no_meaning: None) -> None
 PASSAGES = [Passage(0, 4, "a"), Passage(4, 6, "b"), Passage(0, 6, "a b", 2), Passage(8, 9.5, "c")]
 
 
-def test_moments_have_the_edges_of_passages_and_do_not_overlap() -> None:
-    found = speech_moments(PASSAGES, np.array([0.2, 0.1, 0.6, 0.3], np.float32), 5)
-    assert [(one.start_s, one.end_s, one.evidence) for one in found] == [(0, 6, "said"), (8, 9.5, "said")]
-    assert len(speech_moments(PASSAGES, np.ones(4, np.float32), 1)) == 1
+def test_moments_are_the_best_sentences_of_passages() -> None:
+    moments = speech_moments("z", PASSAGES, np.array([0.2, 0.1, 0.6, 0.3], np.float32), 5)
+    assert [(moment.start_s, moment.end_s) for moment in moments] == [(0, 4), (8, 9.5), (4, 6)]
+    assert {moment.evidence for moment in moments} == {"said"}
+    expected = 1 / (1 + np.exp(-PARAMS.slope * (0.6 - PARAMS.match_evidence)))
+    assert moments[0].score == moments[0].present == pytest.approx(expected)
+    assert len(speech_moments("z", PASSAGES, np.ones(4, np.float32), 1)) == 1
 
 
-@pytest.mark.parametrize(("beside", "end_s"), [(0.16, 6), (0.14, 4)])
-def test_a_moment_grows_by_a_sentence_that_fits_itself(beside: float, end_s: float) -> None:
-    (found,) = speech_moments(PASSAGES, np.array([0.5, beside, 0.3, 0.3], np.float32), 1)
-    assert (found.start_s, found.end_s) == (0, end_s)
-    assert found.score == pytest.approx(1 / (1 + np.exp(-PARAMS.slope * (0.5 - PARAMS.match_evidence))))
-
-
-def test_a_moment_does_not_grow_past_a_sentence_that_does_not_fit() -> None:
-    sentences = [Passage(at, at + 1, f"{at}.") for at in range(4)]
-    passages = list(iter_passages(sentences))
-    values = {"0.": 0.3, "1.": 0.6, "2.": 0.0, "3.": 0.4}
-    evidence = np.array([values.get(one.text, 0.35) for one in passages], np.float32)
-    (found,) = speech_moments(passages, evidence, 1)
-    assert (found.start_s, found.end_s) == (0, 2)
+def test_quotations_come_first_and_may_span_sentences() -> None:
+    texts = ["The tide was out.", "We walked to the", "old lighthouse. It rained."]
+    sentences = [Passage(at, at + 1, text) for at, text in enumerate(texts)]
+    evidence = np.array([0.9, 0.1, 0.1], np.float32)
+    first, second, *_ = speech_moments("walked to an old light house", sentences, evidence, 5)
+    assert (first.start_s, first.end_s) == (1, 3)
+    assert first.score > 1 > float(first.present or 0) > 0.75
+    assert (second.start_s, second.score) == (0, second.present)
 
 
 def test_the_curve_is_that_of_the_best_passage_heard() -> None:
@@ -137,54 +134,56 @@ def seen_at(present: float | None, *found: tuple[float, float, float]) -> QueryM
 
 
 def said_at(*found: tuple[float, float, float]) -> QueryMoments:
-    return QueryMoments("q", tuple(Moment(*one, "said") for one in found), FLAT, said=FLAT)
+    return QueryMoments("q", tuple(Moment(*one, "said", one[2]) for one in found), FLAT, said=FLAT)
 
 
-def test_what_is_likelier_said_than_seen_comes_first_and_the_improbable_is_left_out() -> None:
-    answer = fuse(seen_at(0.3, (0, 1, 1.6), (5, 6, 0.4)), said_at((2, 3, 0.9), (7, 8, 0.1)), 5)
-    assert [(one.start_s, one.evidence) for one in answer.moments] == [(2, "said"), (0, "seen"), (5, "seen")]
-    assert [one.score for one in answer.moments] == pytest.approx([0.63, 0.3, 0.075])
-    assert answer.present == 0.3
+def order(answer: QueryMoments) -> list[float]:
+    return [moment.start_s for moment in answer.moments]
+
+
+def test_the_best_of_each_kind_come_before_others_by_their_own_probability() -> None:
+    seen = QueryMoments("q", (Moment(0, 1, 1.6, present=0.6), Moment(5, 6, 0.9, present=0.7)), FLAT, 0.7)
+    said = said_at((2, 3, 0.4), (7, 8, 0.3), (8, 9, 0.1))
+    answer = fuse(seen, said, 5)
+    assert order(answer) == [0, 2, 5, 7]
+    assert [moment.present for moment in answer.moments] == [0.6, 0.4, 0.7, 0.3]
+    assert [moment.score for moment in answer.moments] == [0.6, 0.4, 0.4, 0.3]
+    assert answer.present == 0.7
     assert answer.said is FLAT
-    assert len(fuse(seen_at(0.3, (0, 1, 1.6)), said_at((2, 3, 0.9)), 1).moments) == 1
-    assert fuse(seen_at(0.3), said_at((2, 3, 0.9)), 5).moments[0].evidence == "said"
+    assert order(fuse(seen, said_at((2, 3, 0.9)), 1)) == [2]
+    assert order(fuse(seen_at(0.3), said_at((2, 3, 0.9)), 5)) == [2]
 
 
-@pytest.mark.parametrize(("present", "first"), [(0.0, 2), (0.45, 2), (0.55, 0), (1.0, 0)])
-def test_a_query_that_pictures_show_is_about_pictures(present: float, first: float) -> None:
-    answer = fuse(seen_at(present, (0, 1, 1.7)), said_at((2, 3, 1.0)), 5)
-    assert answer.moments[0].start_s == first
+def test_quotations_precede_what_is_surely_seen() -> None:
+    seen = QueryMoments("q", (Moment(0, 1, 1.6, present=0.99),), FLAT, 0.99)
+    quoted = QueryMoments("q", (Moment(2, 3, 1.8, "said", 0.8), Moment(4, 5, 0.9, "said", 0.9)), FLAT)
+    answer = fuse(seen, quoted, 5)
+    assert order(answer) == [2, 0, 4]
+    assert answer.moments[0].present == 0.8
 
 
-@pytest.mark.parametrize(("certain", "first"), [(0.4, 0), (0.6, 2)])
-def test_where_present_is_unknown_what_is_likelier_said_than_not_comes_first(
-    certain: float, first: float
-) -> None:
+@pytest.mark.parametrize(("certain", "first"), [(0.3, 0), (0.4, 2)])
+def test_where_present_is_unknown_it_is_a_third(certain: float, first: float) -> None:
     answer = fuse(seen_at(None, (0, 1, 1.7)), said_at((2, 3, certain)), 5)
     assert (answer.moments[0].start_s, answer.present) == (first, None)
-
-
-def test_what_is_seen_and_told_of_there_is_likelier() -> None:
-    seen = seen_at(0.8, (0, 4, 1.0), (10, 14, 0.9))
-    assert fuse(seen, said_at((11, 20, 0.9)), 5).moments[0].start_s == 10
-    assert fuse(seen, said_at((13, 20, 0.9)), 5).moments[0].start_s == 0
-    assert fuse(seen, said_at((11, 20, 0.4)), 5).moments[0].start_s == 0
 
 
 @given(
     st.floats(0, 1) | st.none(),
     st.lists(st.tuples(st.integers(0, 9), st.floats(-1, 9)), max_size=5),
-    st.lists(st.tuples(st.integers(0, 9), st.floats(0, 1)), max_size=5),
+    st.lists(st.tuples(st.integers(0, 9), st.floats(0, 0.99)), max_size=5),
 )
 def test_scores_of_both_are_probabilities_and_fall(
-    present: float | None, shown: list[tuple[int, float]], told: list[tuple[int, float]]
+    present: float | None, pictured: list[tuple[int, float]], spoken: list[tuple[int, float]]
 ) -> None:
-    seen = seen_at(present, *((at, at + 1.0, score) for at, score in sorted(shown, key=lambda one: -one[1])))
-    found = fuse(seen, said_at(*((at, at + 1.0, score) for at, score in told)), 5).moments
-    scores = [one.score for one in found]
+    pictures = seen_at(present, *((at, at + 1.0, score) for at, score in pictured))
+    said = said_at(*((at, at + 1.0, p) for at, p in sorted(spoken, key=lambda row: -row[1])))
+    moments = fuse(pictures, said, 10).moments
+    scores = [moment.score for moment in moments]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
-    assert len(found) == min(5, len(shown) + sum(score >= 0.2 for _, score in told))
+    assert [m.start_s for m in moments if m.evidence == "seen"] == [at for at, _ in pictured]
+    assert len(moments) == len(pictured) + sum(score >= 0.2 for _, score in spoken)
 
 
 @pytest.mark.deep

@@ -39,6 +39,7 @@ from vidsum.archive.texts import list_text_kinds, search_texts
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.presence import build_cohort
+from vidsum.grounding.settings import UNLIKELY
 from vidsum.grounding.spaces import describe_space, embed_queries, resolve_space
 from vidsum.grounding.text import load_text_encoder
 from vidsum.io.provenance import label_of
@@ -237,7 +238,8 @@ class Archive:
             videos = {*files} & list_videos(self._connection, spaces)
             hits = self._search_texts(text, search, videos)
             if options.evidence not in ("said", "described"):
-                hits = [*search.discount_seen(hits), *search.run(spaces, videos)]
+                likely = [hit for hit in hits if hit.is_quoted or hit.present >= UNLIKELY]
+                hits = [*likely, *search.run(spaces, videos)]
             make = partial(to_matches, files=files, options=options, has_presence=search.cohort is not None)
             best = select_best([match for hit in hits for match in make(hit)], options)
         best = [replace(match, present=None) for match in best] if _unknown_words(text, options) else best

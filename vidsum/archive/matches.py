@@ -21,7 +21,7 @@ class Match:
     present: float | None
     """Probability that the moment matches; None for pictures (`like`)."""
     score: float
-    """`present`, or the similarity to a picture; the order of the moments."""
+    """`present`, 1 more for quotations, or the similarity to a picture; the order of the moments."""
     evidence: Literal["seen", "said", "described"] = "seen"
     text: str = ""
     """The spoken or written text."""
@@ -40,7 +40,8 @@ def to_matches(
     paths, also = files[hit.video], [path for video in hit.also for path in files[video]]
     is_probable = hit.evidence != "seen" or (has_presence and not options.like)
     present = hit.present if is_probable else None
-    moment = (hit.start_s, hit.end_s, present, hit.present, hit.evidence, hit.text, hit.parts)
+    score = hit.present + hit.is_quoted
+    moment = (hit.start_s, hit.end_s, present, score, hit.evidence, hit.text, hit.parts)
     if options.duplicates:
         return [Match(path, *moment, tuple(also)) for path in paths]
     return [Match(paths[0], *moment, (*paths[1:], *also))]

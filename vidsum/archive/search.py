@@ -29,7 +29,6 @@ from vidsum.archive.store import Database
 from vidsum.grounding.conse import SHARPNESS, log_likelihood
 from vidsum.grounding.presence import OFFSET, SLOPE, Cohort
 from vidsum.grounding.proposals import find_moments
-from vidsum.grounding.settings import UNLIKELY
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, similarity
 from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray, Interval
@@ -66,6 +65,7 @@ class Hit:
     text: str = ""  # the spoken or written text
     parts: tuple[Interval, ...] = ()  # the moments of the steps, if there are several
     also: tuple[int, ...] = ()  # videos with a near-identical moment
+    is_quoted: bool = False  # whether the words of the query are spoken, which precedes everything else
 
 
 _Row = tuple[int, int, bytes]  # a video, its first shot, and the records of its pieces
@@ -193,20 +193,6 @@ class ArchiveSearch:
             best = np.exp(np.maximum.reduceat(log_present, ends[:-1], axis=1).sum(axis=0))
             present |= zip(block, best.tolist(), strict=True)
         yield from sorted(present.items(), key=lambda item: (-item[1], item[0]))
-
-    def present(self, video: int) -> float:
-        query = "SELECT first_shot, n_shots FROM videos WHERE id = ?"
-        first, count = self.connection.execute(query, (video,)).fetchone()
-        ((_, present),) = self._rank_exactly({video: list(range(first, first + count))})
-        return present
-
-    def discount_seen(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Return likely hits in texts with the probability that the text matches and the picture does not."""
-        likely = [hit for hit in hits if hit.present >= UNLIKELY]
-        if self.cohort is None:
-            return likely
-        seen = {video: self.present(video) for video in {hit.video for hit in likely}}
-        return [replace(hit, present=hit.present * (1 - seen[hit.video])) for hit in likely]
 
     @property
     def _clip_type(self) -> np.dtype[np.void]:

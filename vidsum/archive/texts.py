@@ -151,14 +151,16 @@ def search_texts(
         sentences = [Passage(start_s, end_s, line, certain=sure) for start_s, end_s, line, sure in lines]
         passages = split_passages(sentences, kind)
         (evidence,) = score_passages(passages, [text], meanings=cosines[video][None])
-        for moment in speech_moments(passages, evidence, per_video):
+        quoted = text if kind == "said" else ""  # descriptions are not quoted
+        for moment in speech_moments(quoted, passages, evidence, per_video):
             words = (
                 sentence
                 for sentence in sentences
                 if Passage(moment.start_s, moment.end_s, "").holds(sentence)
             )
             content = " ".join(sentence.text for sentence in words)
-            hits.append(Hit(video, moment.start_s, moment.end_s, moment.score, None, kind, content))
+            span, is_quoted = (moment.start_s, moment.end_s), moment.score >= 1
+            hits.append(Hit(video, *span, moment.present or 0.0, None, kind, content, is_quoted=is_quoted))
     return sorted(hits, key=lambda hit: -hit.present)
 
 

@@ -1,17 +1,20 @@
 """Speech as evidence: passages of a transcript, how well they match queries, and moments of them.
 
-A passage is one sentence, or a few that follow each other without a long pause, and so is a moment of
-speech: its edges are those of sentences. docs/algorithms/speech.md explains the rules.
+A passage is one sentence, or a few that follow each other without a long pause. A moment of speech is one
+sentence, the best of its passage, or those in which the query is quoted. docs/algorithms/speech.md explains
+the rules.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final
 
 import numpy as np
 
 from vidsum.grounding.languages import encode_in
 from vidsum.grounding.proposals import MAX_IOU, suppress
+from vidsum.grounding.quotations import find_quotations
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.grounding.text import load_text_encoder
 from vidsum.models.scaling import logistic, unit_range
@@ -34,7 +37,6 @@ class SpeechParams:
     max_sentence_s: float = 20.0  # speech without full stops is cut here
     word_weight: float = 0.3  # weight of exact words, relative to the cosine of the embeddings
     uncertainty_cost: float = 0.25  # fraction of its evidence that a passage loses if all of it is uncertain
-    min_neighbour_evidence: float = 0.15  # a passage grows by sentences around it that have this
     match_evidence: float = 0.46  # evidence at which a passage is as likely as not what a query means
     slope: float = 7.1  # slope of the logistic curve from evidence to that probability
     unknown_match: float = 1 / 3  # match probability of pictures where none is known
@@ -129,29 +131,30 @@ def score_passages(
     return np.asarray(trust * (meanings + PARAMS.word_weight * exact), np.float32)
 
 
-def speech_moments(passages: Sequence[Passage], evidence: FloatArray, top_k: int) -> list[Moment]:
-    """Return the passages that fit a query best, by evidence [P], grown by sentences around that fit too."""
+def speech_moments(query: str, passages: Sequence[Passage], evidence: FloatArray, top_k: int) -> list[Moment]:
+    """Return the sentences that fit a query best: quotations, then by evidence [P] of their passages.
+
+    The score is the probability, `present`; 1 more for quotations, so that nothing else comes before them.
+    """
+    pairs = [pair for pair in zip(passages, evidence.tolist(), strict=True) if pair[0].n_sentences == 1]
+    sentences = [sentence for sentence, _ in pairs]
+    quoted = [
+        _to_moment(sentences[first].start_s, sentences[last].end_s, likeness, is_quoted=True)
+        for first, last, likeness in find_quotations(query, [sentence.text for sentence in sentences])
+    ]
+    probable = logistic(PARAMS.slope * (evidence - PARAMS.match_evidence)).tolist()
+
+    def best_inside(at: int) -> Moment:
+        inside = ((value, sentence) for sentence, value in pairs if passages[at].holds(sentence))
+        _, best = max(inside, key=lambda pair: pair[0])
+        return _to_moment(best.start_s, best.end_s, probable[at])
+
     order = np.argsort(-evidence, kind="stable").tolist()
-    apart = [
-        passage
-        for passage, value in zip(passages, evidence, strict=True)
-        if passage.n_sentences == 1 and value < PARAMS.min_neighbour_evidence
-    ]
-    certain = logistic(PARAMS.slope * (evidence - PARAMS.match_evidence))
-    grown = ((_expand_passage(passages[at], passages, apart), float(certain[at])) for at in order)
-    ranked = (Moment(passage.start_s, passage.end_s, score, "said") for passage, score in grown)
-    return suppress(ranked, MAX_IOU, top_k)
+    return suppress(chain(quoted, map(best_inside, order)), MAX_IOU, top_k)
 
 
-def _expand_passage(core: Passage, passages: Sequence[Passage], apart: Sequence[Passage]) -> Passage:
-    """Return the longest passage that contains `core` and no sentence outside it that does not fit."""
-    excluded = [passage for passage in apart if not core.holds(passage)]
-    around = [
-        passage
-        for passage in passages
-        if passage.holds(core) and not any(passage.holds(other) for other in excluded)
-    ]
-    return max(around, key=lambda passage: passage.end_s - passage.start_s)
+def _to_moment(start_s: float, end_s: float, present: float, *, is_quoted: bool = False) -> Moment:
+    return Moment(start_s, end_s, present + is_quoted, "said", present)
 
 
 def speech_curve(
@@ -165,35 +168,27 @@ def speech_curve(
     return curve
 
 
-def fuse(seen: QueryMoments, said: QueryMoments, top_k: int) -> QueryMoments:
-    """Fuse moments of pictures and of speech by probability, which becomes the score.
+def fuse(seen: QueryMoments, said: QueryMoments, top_k: int | None = None) -> QueryMoments:
+    """Merge moments of pictures and of speech: quotations, the best of each kind, then the others.
 
-    A query is about pictures if they show it: the first moment that is seen keeps `present`, those after it
-    have it in proportion to their scores, and a passage has the probability that it is said and not seen.
-    Where a passage that is likelier said than not shares half of a moment that is seen, it is a second, as
-    sure, sign of it: noisy-or. Passages that are probably not what the query means are left out.
+    Each keeps its own probability, which orders them, and the order among its kind. The score is that of the
+    place: no larger than the one before. Sentences that are probably not what the query means are left out.
     """
-    present = PARAMS.unknown_match if seen.present is None else seen.present
-    passages = [passage for passage in said.moments if passage.score >= UNLIKELY]
-    best = max((moment.score for moment in seen.moments), default=0.0)
-
-    def with_narration(moment: Moment) -> Moment:
-        probability = present * (max(0.0, moment.score) / best if best > 0 else 1.0)
-        narration = [
-            passage.score
-            for passage in passages
-            if passage.score >= 0.5 and _overlap_by_half(passage, moment)
-        ]
-        return replace(moment, score=1 - (1 - probability) * (1 - max(narration, default=0.0) * probability))
-
-    moments = [
-        replace(passage, score=passage.score * (1 - present), present=passage.score) for passage in passages
-    ]
-    moments += map(with_narration, seen.moments)
-    best_moments = tuple(sorted(moments, key=lambda moment: -moment.score)[:top_k])
-    return replace(seen, moments=best_moments, said=said.said)
+    usual = PARAMS.unknown_match if seen.present is None else seen.present
+    spoken = [moment for moment in said.moments if moment.score >= UNLIKELY]
+    quoted = [moment for moment in spoken if moment.score >= 1]
+    firsts, others = list[Moment](), list[Moment]()
+    for ranked in (seen.moments, spoken[len(quoted) :]):
+        probable = [usual if moment.present is None else moment.present for moment in ranked]
+        levels = np.minimum.accumulate(probable).tolist()
+        scored = [replace(moment, score=level) for moment, level in zip(ranked, levels, strict=True)]
+        firsts += scored[:1]
+        others += scored[1:]
+    moments = [*quoted, *_by_score(firsts), *_by_score(others)][:top_k]
+    scores = np.minimum.accumulate([moment.score for moment in moments]).tolist()
+    ordered = tuple(replace(moment, score=score) for moment, score in zip(moments, scores, strict=True))
+    return replace(seen, moments=ordered, said=said.said)
 
 
-def _overlap_by_half(passage: Moment, other: Moment) -> bool:
-    shared_s = min(passage.end_s, other.end_s) - max(passage.start_s, other.start_s)
-    return shared_s >= min(passage.end_s - passage.start_s, other.end_s - other.start_s) / 2
+def _by_score(moments: Sequence[Moment]) -> list[Moment]:
+    return sorted(moments, key=lambda moment: -moment.score)

@@ -41,7 +41,7 @@ from vidsum.pipelines.keywords import GroundOptions
 from vidsum.pipelines.plan import Input, Plan, embed_in_batches, open_input, report_step
 from vidsum.pipelines.queries import Queries, parse_queries, query_warnings, unreadable_queries
 from vidsum.pipelines.sources import Source, has_pictures
-from vidsum.pipelines.speech_evidence import merge_speech, plan_moment_speech
+from vidsum.pipelines.speech_evidence import merge_speech, plan_moment_speech, without_weak
 from vidsum.results.features import Features
 from vidsum.results.moments import Grounding, Moment, QueryMoments, quote_queries
 from vidsum.results.transcript import Transcript
@@ -49,7 +49,6 @@ from vidsum.types import FloatArray, Progress
 
 EncodeText = Callable[[Sequence[str]], npt.ArrayLike]  # texts to vectors [M, D]
 
-_MIN_SCORE_RATIO = 0.5  # of a moment to the first: those below are listed with top_k alone
 _SET_BY_SPACE = ("extractor", "fps", "clip_frames", "stride_frames", "logits")
 
 
@@ -250,12 +249,6 @@ class _Work:
     provenance: dict[str, Any]
 
     def run(self, progress: Progress | None) -> Grounding:
-        grounding = self._find(progress)
-        if self.search.retrieval.top_k is not None:
-            return grounding
-        return replace(grounding, queries=tuple(map(_without_weak, grounding.queries)))
-
-    def _find(self, progress: Progress | None) -> Grounding:
         if self.speech is None:
             return self.search_pictures(progress)
         transcript = self.speech.run(progress)
@@ -269,8 +262,8 @@ class _Work:
             )
         else:
             grounding = self.search_pictures(progress)
-        top_k, device = self.search.retrieval.most_moments, self.search.extraction.device
-        return merge_speech(grounding, transcript, self.search.queries, self.evidence, top_k, device)
+        retrieval, device = self.search.retrieval, self.search.extraction.device
+        return merge_speech(grounding, transcript, self.search.queries, self.evidence, retrieval, device)
 
     def search_pictures(self, progress: Progress | None) -> Grounding:
         search, video_input = self.search, self.video_input
@@ -282,8 +275,9 @@ class _Work:
         warnings = [warning for part in features for warning in part.warnings]
         if search.extraction.fast and video_input.video:
             warnings.append("only key frames were decoded: moments between them may be missed")
+        answers = [without_weak(answer, search.retrieval) for answer in search.answers(clips, vectors)]
         return self.result(
-            queries=search.queries.attach_spoken(search.answers(clips, vectors)),
+            queries=search.queries.attach_spoken(answers),
             timestamps=clips.timestamps,
             video_duration_s=clips.duration_s,
             video=features[0].video,
@@ -296,12 +290,6 @@ class _Work:
         return Grounding(
             model=search.model, space=search.space, provenance=self.provenance, step_s=step_s, **fields
         )
-
-
-def _without_weak(answer: QueryMoments) -> QueryMoments:
-    """Leave out moments far below the first: of joined films' they are nearly all wrong."""
-    least = max((_MIN_SCORE_RATIO * moment.score for moment in answer.moments[:1]), default=0.0)
-    return replace(answer, moments=tuple(moment for moment in answer.moments if moment.score >= least))
 
 
 def _check_texts(retrieval: Retrieval) -> Retrieval:

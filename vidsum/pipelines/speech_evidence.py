@@ -33,6 +33,8 @@ from vidsum.speech.settings import Transcription
 from vidsum.summary.settings import Selection
 from vidsum.types import Interval, Progress, TimeArray, clip_interval
 
+_MIN_SCORE_RATIO = 0.5  # of a moment to the first: those below are listed with top_k alone
+
 
 def plan_moment_speech(retrieval: Retrieval, video_input: Input) -> Plan[Transcript] | None:
     """Plan the English transcript to search: where requested, or by default where one is cached.
@@ -56,12 +58,19 @@ def plan_moment_speech(retrieval: Retrieval, video_input: Input) -> Plan[Transcr
 
 
 def merge_speech(
-    grounding: Grounding, transcript: Transcript, queries: Queries, evidence: str, top_k: int, device: str
+    grounding: Grounding,
+    transcript: Transcript,
+    queries: Queries,
+    evidence: str,
+    retrieval: Retrieval,
+    device: str,
 ) -> Grounding:
     """Add moments of speech; with the evidence `said`, return these alone."""
+    top_k = retrieval.most_moments
     answers = _speech_answers(transcript, queries.texts, grounding.timestamps, top_k, device)
+    answers = [without_weak(answer, retrieval) for answer in answers]
     if evidence == "both":
-        answers = [fuse(*pair, top_k) for pair in zip(grounding.queries, answers, strict=True)]
+        answers = [fuse(*pair, retrieval.top_k) for pair in zip(grounding.queries, answers, strict=True)]
     return replace(
         grounding,
         queries=queries.attach_spoken(answers),
@@ -81,8 +90,17 @@ def _speech_answers(
     answers = []
     for text, row in zip(texts, score_passages(passages, texts, device), strict=True):
         curve = speech_curve(passages, row, times, STEP_S)
-        answers.append(QueryMoments(text, tuple(speech_moments(passages, row, top_k)), curve, said=curve))
+        moments = tuple(speech_moments(text, passages, row, top_k))
+        answers.append(QueryMoments(text, moments, curve, said=curve))
     return answers
+
+
+def without_weak(answer: QueryMoments, retrieval: Retrieval) -> QueryMoments:
+    """Leave out moments far below the first, unless `top_k` is given: they are nearly all wrong."""
+    if retrieval.top_k is not None:
+        return answer
+    least = max((_MIN_SCORE_RATIO * moment.score for moment in answer.moments[:1]), default=0.0)
+    return replace(answer, moments=tuple(moment for moment in answer.moments if moment.score >= least))
 
 
 def plan_summary_speech(selection: Selection, video_input: Input) -> Plan[Transcript] | None:
