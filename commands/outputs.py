@@ -17,6 +17,7 @@ from vidsum.pipelines.names import (
     own_folders,
     own_names,
     require_suffix,
+    stem_of,
 )
 from vidsum.pipelines.saving import Saving, save_result
 from vidsum.pipelines.tasks import Files, Task
@@ -335,8 +336,9 @@ def plan_files(
         named = {"output" if kind == "shots" else "json": json}
         named |= {option: json.with_name(f"{stem}_{end}") for option, end in more.items()}
         folder = clips.clip_folder(json)
+        place = stem_of(source) if is_file else stem  # a template may keep videos of one name apart
         targets[source] = Files(
-            named, nested=kind != "shots", clip_folder=folder, clip_stem=stem, clip_settings=settings
+            named, nested=kind != "shots", clip_folder=folder, clip_stem=place, clip_settings=settings
         )
     outputs.check(targets)
     for source, fault in find_clip_faults({**targets}) if has_clips else ():

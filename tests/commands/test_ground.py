@@ -194,7 +194,7 @@ def test_ground_detr_checkpoint(run: Run, film: Path, detr: Path) -> None:
         assert 1 <= len(item["moments"]) <= 3
         assert len(item["saliency"]) == len(document["timestamps_s"]) == 20
     assert cv2.imread("mine_moments.png").shape[2] == 3
-    assert [name for name in files_here() if re.fullmatch(r"\w+_mine_0m\d\ds(-\d)?\.mp4", name)]
+    assert [name for name in files_here() if re.fullmatch(r"\w+_film_0m\d\ds(-\d)?\.mp4", name)]
     by_curve = run(*ask, "-", "--model", "similarity").json
     assert by_curve["queries"][0]["saliency"] != document["queries"][0]["saliency"]
     assert "mask" not in by_curve["provenance"]["grounding"]
@@ -209,10 +209,28 @@ def test_ground_clips_paths(run: Run, film: Path) -> None:
     with av.open("yellow_film_0m06s.mp4") as container:
         assert float(container.duration or 0) / 1e6 == pytest.approx(4, abs=0.1)
     ran = run("ground", *ASK, "-k", "1", "-o", "green.json", "--clips-dir", "parts", film, "--json")
-    assert ran.json["data"]["outputs"]["clips"] == ["parts/green_green_0m02s.mp4"]
-    assert Path("parts/green_green_0m02s.mp4").exists()
-    run("ground", *ASK, "-k", "1", "-o", "before.json", film, "--clips")
-    assert Path("green_before_0m02s.mp4").exists()
+    assert ran.json["data"]["outputs"]["clips"] == ["parts/green_film_0m02s.mp4"]
+    assert Path("parts/green_film_0m02s.mp4").exists()
+    run("ground", *ASK, "-k", "1", "-o", "{stem}_1.json", film, "--clips")
+    assert Path("green_film_1_0m02s.mp4").exists()
+
+
+def test_records_with_one_clip(run: Run, film: Path) -> None:
+    """Two records list a clip: either may replace it, and it stays while one of them needs it."""
+    first, second = (("ground", film, "-k", "1", "--clips", "-o", name) for name in ("a.json", "b.json"))
+    run(*first, *ASK)
+    run(*second, *ASK)
+    clip = Path("green_film_0m02s.mp4")
+    assert "unchanged" in run(*first, *ASK).out
+    run(*second, "--query", "yellow", "--overwrite")
+    assert clip.exists()
+    assert Path("yellow_film_0m06s.mp4").exists()
+    run(*first, "--query", "blue", "--overwrite")
+    assert not clip.exists()
+    assert Path("blue_film_0m04s.mp4").exists()
+    clip.write_bytes(b"mine")
+    run(*first, *ASK, code=1, error="was not written by vidsum, or edited since")
+    assert clip.read_bytes() == b"mine"
 
 
 def test_ground_previews(run: Run, film: Path) -> None:
@@ -248,10 +266,10 @@ def test_ground_is_reproducible(run: Run, film: Path) -> None:
 
 
 def test_ground_clips_spare_inputs(run: Run, film: Path) -> None:
-    names = ("green_film_0m02s.mp4", "a.mp4", "x_a_1h02m03s-2.mp4")
+    names = ("green_1_0m02s.mp4", "a.mp4", "x_a_1h02m03s-2.mp4")
     for name in names:
         Path(name).write_bytes(film.read_bytes())
-    for arguments in (["green_film_0m02s.mp4", "-o", "film.json"], ["a.mp4", "x_a_1h02m03s-2.mp4"]):
+    for arguments in (["green_1_0m02s.mp4", "-o", "{n}.json"], ["a.mp4", "x_a_1h02m03s-2.mp4"]):
         ran = run("ground", "--clips", *ASK, "--overwrite", *arguments, code=2 if "-o" in arguments else 1)
         assert "name of a clip" in ran.err
         assert all(Path(name).read_bytes() == film.read_bytes() for name in names)

@@ -50,7 +50,7 @@ def test_highlights_plot_and_clips(run: Run, film: Path) -> None:
         )
     assert cv2.imread("film_highlights.png").shape[2] == 3
     run("highlights", *CPU, "-k", "1", "-o", "best.json", "--clips-dir", "parts", film)
-    assert Path("parts/highlight_best_0m06s.mp4").exists()
+    assert Path("parts/highlight_film_0m06s.mp4").exists()
 
 
 def test_highlights_clips_spare_inputs(run: Run, film: Path) -> None:

@@ -59,7 +59,7 @@ def test_report_option_of_commands(run: Run, film: Path) -> None:
     assert "Summary: " in Path("film_summary.html").read_text()
     run("highlights", film, *CPU, "--report", "--clips", "-k", "1", "-o", "best.json")
     text = Path("best.html").read_text()
-    assert 'href="highlight_best_0m06s.mp4"' in text
+    assert 'href="highlight_film_0m06s.mp4"' in text
     run("shots", film, *CPU, "--report", "-o", "-", code=2)
 
 

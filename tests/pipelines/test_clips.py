@@ -1,6 +1,7 @@
 """Clips and previews of moments and shots: their pictures, their length, and the names of clips."""
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import av
@@ -49,14 +50,14 @@ def test_clips_are_the_moments(result: Grounding, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lengths", "seconds"),
     [
-        ({"pad_s": 0.5}, (3, 4.5)),
-        ({"pad_s": 3}, (7, 7)),
-        ({"pad_s": 1e9}, (10, 10)),
+        ({"pad_s": 0.5}, (2, 4)),
+        ({"pad_s": 3}, (2, 4)),
+        ({"pad_s": 1e9}, (2, 4)),
         ({"least_s": 1}, (2, 4)),
         ({"least_s": 3}, (3, 4)),
         ({"least_s": 9}, (9, 9)),
         ({"least_s": 99}, (10, 10)),
-        ({"pad_s": 0.25, "least_s": 3}, (3, 4.25)),
+        ({"pad_s": 0.25, "least_s": 3}, (3, 4)),
     ],
 )
 def test_clip_lengths(
@@ -65,6 +66,22 @@ def test_clip_lengths(
     write_clips(result, tmp_path, "film", **lengths)  # type: ignore[arg-type]
     for name, length_s in zip(("green_film_0m02s", "yellow_film_0m06s"), seconds, strict=True):
         assert probe(tmp_path / f"{name}.mp4").duration_s == pytest.approx(length_s, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("pad_s", "expected"), [(0.25, (2.25, 3.75)), (0.5, (2.0, 4.0)), (1.0, (2.0, 4.0)), (1e9, (2.0, 4.0))]
+)
+def test_pad_stops_at_cuts(
+    result: Grounding, tmp_path: Path, pad_s: float, expected: tuple[float, float]
+) -> None:
+    """A moment in the middle of the green shot, from 2 to 4 s."""
+    (query, _) = result.queries
+    inner = replace(result, queries=(replace(query, moments=(Moment(2.5, 3.5, 1.0),)),))
+    (clip,) = write_clips(inner, tmp_path, pad_s=pad_s)
+    made = probe(clip)
+    assert made.duration_s == pytest.approx(expected[1] - expected[0], abs=0.05)
+    for frame in read_frames_at(made, [0.0, made.duration_s - 0.05]):
+        np.testing.assert_allclose(frame.image.mean(axis=(0, 1)), [30, 200, 30], atol=12)
 
 
 @pytest.mark.parametrize("bad", [-1, float("nan"), "long"])

@@ -26,9 +26,10 @@ from vidsum.pipelines.timelines import result_video
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
+from vidsum.shots.cuts import changes_to_features, find_cuts
 from vidsum.shots.settings import ShotSettings
 from vidsum.times import format_timestamp
-from vidsum.types import FloatArray, Interval, Progress, clip_interval
+from vidsum.types import FloatArray, Interval, Progress, VideoInfo, clip_interval
 from vidsum.video.probe import start_offset_s
 from vidsum.video.read import read_frames_at
 from vidsum.video.segments import measure_changes
@@ -95,7 +96,7 @@ def save_clips(
     make_folder(folder)
     look, messages = style_for(video, settings.shorts, extraction, progress)
     for path, span in clip_paths(result, folder, stem):
-        segment = [_extend(span, settings, video.duration_s)]
+        segment = [_extend(span, settings, video)]
         written = write_segments(
             video, segment, path, comment=comment, style=look(segment), progress=progress
         )
@@ -103,14 +104,29 @@ def save_clips(
     return tuple(dict.fromkeys(messages))
 
 
-def _extend(span: Interval, settings: Clips, duration_s: float) -> Interval:
+def _extend(span: Interval, settings: Clips, video: VideoInfo) -> Interval:
     """Return a span made longer on both sides; where the video begins or ends, on the other side alone."""
-    start_s, end_s = clip_interval((span[0] - settings.pad_s, span[1] + settings.pad_s), duration_s)
+    duration_s = video.duration_s
+    start_s, end_s = _pad(span, settings.pad_s, video) if settings.pad_s else clip_interval(span, duration_s)
     least_s = min(settings.least_s, duration_s)
     if (missing_s := least_s - (end_s - start_s)) > 0:
         start_s = min(max(0.0, start_s - missing_s / 2), duration_s - least_s)
         end_s = start_s + least_s
     return start_s, end_s
+
+
+_CONTEXT_S = 0.6  # of pictures on either side by which a cut is known
+_AT_EDGE_S = 1e-3  # a cut this near to the edge of a span is at the edge
+
+
+def _pad(span: Interval, pad_s: float, video: VideoInfo) -> Interval:
+    """Return a span that begins and ends up to `pad_s` seconds further out, but not beyond a cut."""
+    first_s, last_s = clip_interval((span[0] - pad_s, span[1] + pad_s), video.duration_s)
+    around = [(first_s - _CONTEXT_S, span[0] + _CONTEXT_S), (span[1] - _CONTEXT_S, last_s + _CONTEXT_S)]
+    cuts = find_cuts(changes_to_features(measure_changes(video, around), video))
+    before = cuts[(cuts > first_s) & (cuts <= span[0] + _AT_EDGE_S)]
+    after = cuts[(cuts >= span[1] - _AT_EDGE_S) & (cuts < last_s)]
+    return max([first_s, *before.tolist()]), min([last_s, *after.tolist()])
 
 
 _MAX_LETTERS = 40

@@ -24,7 +24,7 @@ from vidsum.pipelines.tasks import Files
 HINT = "--overwrite, or -o FILE"
 FOLDER_RECORD = ".vidsum.json"
 _SCHEMA = "vidsum.outputs/1"
-_KINDS = re.compile("_(summary|descriptions|transcript)$")
+_KINDS = re.compile("_(summary|descriptions|transcript|moments|highlights|shots)$")
 
 
 @dataclass(frozen=True)
@@ -84,15 +84,32 @@ class Earlier:
         return {name: sha for name, sha in self.outputs.items() if self.is_current(Path(folder, name))}
 
     def removable(self, files: Files) -> list[str]:
-        """Return the unchanged files that are named after the record: a copy of a record owns none.
+        """Return the unchanged files named after the record, or after the video and in no other record.
 
-        A file that a run did not come to replace before it was killed is listed in the folder's record.
+        A copy of a record owns none. A file that a run did not come to replace before it was killed is listed
+        in the folder's record.
         """
-        folder, stem = self.record.parent, files.clip_stem or _KINDS.sub("", self.record.stem)
-        is_named = re.compile(rf"(^|[_/]){re.escape(stem)}[_.]").search
-        names = [name for name in self.outputs if is_named(name)]
+        folder = self.record.parent
+        of_record, of_video = (
+            re.compile(rf"(^|[_/]){re.escape(stem)}[_.]").search
+            for stem in (_KINDS.sub("", self.record.stem), files.clip_stem or self.record.stem)
+        )
+        names = [
+            name
+            for name in self.outputs
+            if of_record(name) or (of_video(name) and not self._is_shared(Path(folder, name)))
+        ]
         paths = {name: Path(folder, name) for name in names}
         return [name for name, path in paths.items() if self.is_current(path) or _is_listed(path, folder)]
+
+    def _is_shared(self, path: Path) -> bool:
+        """Return whether another JSON record in the folder lists a file as it is."""
+        for other in self.record.parent.glob("*.json"):
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                listed = json.loads(other.read_text("utf-8"))["outputs"]
+                if other != self.record and path.is_file() and listed[name_in(path, other)] == hash_of(path):
+                    return True
+        return False
 
     def require_ours(self, paths: Iterable[Path]) -> None:
         """Raise an OutputError unless vidsum wrote the files that exist, and nobody changed them since."""
@@ -103,7 +120,7 @@ class Earlier:
             if path == self.record and path.suffix == ".json":
                 if self.document is None:
                     raise OutputError(f"{path}: already exists, and {self.fault}", hint=HINT)
-            elif not (self.is_current(path) or _is_listed(path, self.record.parent)):
+            elif not (self.is_current(path) or _is_listed(path, self.record.parent) or self._is_shared(path)):
                 fault = f"{path}: already exists, and was not written by vidsum, or edited since"
                 raise OutputError(fault, hint=HINT)
 
@@ -135,7 +152,8 @@ def _labelled(files: Files, document: Mapping[str, Any] | None) -> list[Path]:
     """Return clips, plots and sheets that an earlier version may have written with a record."""
     paths = files.clips(document) if document else []
     if files.clip_stem:
-        picture = re.compile(rf"{re.escape(files.clip_stem)}_(moments|highlights|shots)(_sheet)?\.(png|svg)")
+        stem = _KINDS.sub("", files.record.stem)
+        picture = re.compile(rf"{re.escape(stem)}_(moments|highlights|shots)(_sheet)?\.(png|svg)")
         paths += [path for path in files.record.parent.iterdir() if picture.fullmatch(path.name)]
     return paths
 

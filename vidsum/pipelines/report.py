@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from vidsum.errors import InputError, UsageError
 from vidsum.pipelines.clips import clip_paths
 from vidsum.pipelines.export import read_encoding_tag
+from vidsum.pipelines.names import stem_of
 from vidsum.pipelines.timelines import relative_path, reopen_video
 from vidsum.results.clock import shift_times
 from vidsum.results.cuts import Cutting
@@ -220,8 +221,10 @@ def _clips(record: Path, result: Cutting, place: MediaLink) -> list[str | None]:
     """Return the URLs of MP4 files that `--clips` wrote next to a result; None for missing ones."""
     if not isinstance(result, Grounding | Highlights):
         return []
-    clips = clip_paths(result, record.parent, record.stem.removesuffix(f"_{result.kind}"))
-    return [
-        place(path) if path.exists() and read_encoding_tag(path, result.provenance) is not None else None
-        for path, _ in clips
+    stems = record.stem.removesuffix(f"_{result.kind}"), stem_of(result.video.path if result.video else "")
+    pairs = zip(*(clip_paths(result, record.parent, stem) for stem in stems), strict=True)
+    ours = [
+        [path for path, _ in pair if path.exists() and read_encoding_tag(path, result.provenance) is not None]
+        for pair in pairs
     ]
+    return [place(paths[0]) if paths else None for paths in ours]

@@ -67,6 +67,11 @@ def changes_to_features(changes: Changes, video: VideoInfo) -> Features:
     )
 
 
+def find_cuts(changes: Features) -> TimeArray:
+    """Return when shots begin by a cut, in seconds, by the changes of all pictures of some segments."""
+    return np.array([cut.time_s for cut in _find_cuts(changes)])
+
+
 def add_cuts(
     features: Features, first: npt.NDArray[np.int64], pictures: ShotPictures | None, cuts: WithCuts
 ) -> TimeArray:

@@ -111,7 +111,7 @@ class Clips(Checked):
     PANEL = "Output"
 
     pad_s: float = option(
-        "Add this much before and after each clip, e.g. 2s.",
+        "Add up to this much before and after each clip, within its shot, e.g. 2s.",
         0.0,
         min=0,
         flags=("--pad",),
