@@ -178,7 +178,7 @@ def test_sentences_lie_across_cuts_and_silence_comes_last() -> None:
     assert short.note == ""
     long = select(features, shots, importance, 40.0, speech=talk)
     assert long.segments[:3] == ((5.0, 13.0), (14.0, 19.0), (20.0, 32.0))
-    assert all(start >= 50 for start, _ in long.segments[3:])
+    assert all(start > 49.9 for start, _ in long.segments[3:])  # the longest window has the highest sum
     assert sum(end - start for start, end in long.segments) > 36
     little = select(
         features, shots, importance, 9.0, speech=[SpeechUnit(0, 60, 1.0), SpeechUnit(61, 66, 1.0)]
