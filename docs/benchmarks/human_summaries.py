@@ -79,7 +79,8 @@ CLOCK = "clock alone"
 RIDGE: dict[str, Mapping[str, Any]] = {
     "ridge": {"ends": False},
     "ridge, ends": {},
-    "ridge, ends, novelty": {"model": RidgeConfig(novelty=0.7)},
+    "ridge, ends, novelty": {"model": RidgeConfig(novelty=0.2)},
+    "ridge, ends, novelty .7": {"model": RidgeConfig(novelty=0.7)},
     CLOCK: {},
 }
 RIDGE |= {f"ridge, ends, {name}": {} for name in STATISTICS}

@@ -11,12 +11,28 @@ from PIL import Image
 
 from tests.commands.conftest import files_here
 from tests.program import Run, check_schema
+from vidsum.summary.highlights import HighlightParams
 
 CPU = ("--device", "cpu")
 
 pytestmark = pytest.mark.usefixtures("loads")
 
 
+@pytest.fixture
+def low_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    """List a scene of the film, whose still colours stand out too little."""
+    monkeypatch.setattr("vidsum.summary.highlights.PARAMS", HighlightParams(min_score=0))
+
+
+def test_nothing_stands_out(run: Run, film: Path) -> None:
+    outputs = ("--clips", "--sheet", "--plot", "--preview", "webp", "--report", "--export", "csv")
+    ran = run("highlights", film, *CPU, *outputs)
+    assert "nothing stands out" in ran.err
+    assert json.loads(Path("film_highlights.json").read_text())["moments"] == []
+    assert [name for name in files_here() if name.endswith((".mp4", "_previews"))] == []
+
+
+@pytest.mark.usefixtures("low_level")
 def test_highlights_table_and_document(run: Run, film: Path) -> None:
     ran = run("highlights", film, *CPU, "--top-k", "2")
     assert files_here() == ["film_highlights.json"]
@@ -35,6 +51,7 @@ def test_highlights_to_stdout(run: Run, film: Path) -> None:
     assert files_here() == []
 
 
+@pytest.mark.usefixtures("low_level")
 def test_highlights_plot_and_clips(run: Run, film: Path) -> None:
     ran = run("highlights", film, "--plot", "--clips", *CPU, "-k", "1", "--json")
     assert files_here() == ["film_highlights.json", "film_highlights.png", "highlight_film_0m06s.mp4"]
@@ -59,6 +76,7 @@ def test_highlights_clips_spare_inputs(run: Run, film: Path) -> None:
     assert "has the name of a clip" in ran.err
 
 
+@pytest.mark.usefixtures("low_level")
 def test_highlights_vertical_clips(run: Run, film: Path) -> None:
     requests = ("highlights", film, *CPU, "-k", "1", "--clips", "--vertical", "--pad", "1s")
     run(*requests)
@@ -73,6 +91,7 @@ COLOURS = ((200, 30, 30), (30, 200, 30), (30, 30, 200), (180, 180, 40))
 """Colours of the film, two seconds each, the last to its end."""
 
 
+@pytest.mark.usefixtures("low_level")
 @pytest.mark.parametrize(
     ("command", "kind"), [(["summarize", "--budget", "60%"], "summary"), (["highlights"], "highlights")]
 )

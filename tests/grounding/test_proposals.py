@@ -18,7 +18,7 @@ INTERVALS = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 20)), max_size
 SHOTS = np.array([0.0, 4.0, 4.5, 10.0])
 
 
-POWERS: dict[Grouping, float] = {"contrast": 0.3, "hybrid": 0.5, "excess": 0.5}
+POWERS: dict[Grouping, float] = {"contrast": 0.3, "hybrid": 0.5}
 GROUPINGS: tuple[Grouping, ...] = (*POWERS, "shots")
 
 
@@ -58,8 +58,7 @@ def contrast_slowly(curve: FloatArray, first: int, end: int, grouping: Grouping)
     inside, outside = curve[first:end], np.concatenate([curve[:first], curve[end:]])
     if not len(outside):
         return 0.0
-    others = curve if grouping == "excess" else outside
-    return float((inside.mean() - others.mean()) * (len(inside) / len(curve)) ** POWERS[grouping])
+    return float((inside.mean() - outside.mean()) * (len(inside) / len(curve)) ** POWERS[grouping])
 
 
 @given(arrays(np.float32, 75, elements=st.integers(0, 40).map(lambda value: value / 8)))
@@ -76,11 +75,10 @@ def test_moments_are_runs_of_some_threshold_by_how_far_they_stand_out(
     saliency = unit_range(curve)
     moments = found(curve, 1000, max_iou=1.0, grouping=grouping)
     values = list(enumerate(saliency.tolist()))
-    apart = 1 if grouping == "excess" else 2
     allowed = {
         run
         for threshold in np.arange(2, 20) / 20
-        for run in joined([clip for clip, value in values if value >= threshold], apart)
+        for run in joined([clip for clip, value in values if value >= threshold], 2)
     }
     own = moments[1:] if grouping == "hybrid" else moments  # the first of hybrid has a rule of its own
     assert {clips_of(moment) for moment in own} <= allowed | {clips_of(moments[0])}

@@ -1,6 +1,5 @@
 """The public function that finds what stands out with no query: clips, segments, cache, provenance."""
 
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,6 @@ from vidsum.pipelines.plan import extract
 from vidsum.pipelines.summary import summarize
 from vidsum.results.feature_files import read_features, write_features
 from vidsum.results.features import Features
-from vidsum.results.moments import Moment
 
 ROOT = Path(__file__).parents[2]
 HOW = Extraction(device="cpu")
@@ -83,18 +81,6 @@ def test_highlights_of_features(film: Path, tmp_path: Path) -> None:
     np.testing.assert_array_equal(summary.importance, summarize(film, model="highlights").importance)
 
 
-def test_segments_do_not_overlap() -> None:
-    rng = np.random.default_rng(0)
-    features = Features.from_array(rng.uniform(0.2, 2, (600, 1)) * (1 + rng.normal(0, 0.5, (600, 16))))
-    result = find_highlights(features, 20)
-    assert len(result.moments) > 5
-    in_time = sorted(result.moments, key=lambda moment: moment.start_s)
-    assert all(item.end_s <= other.start_s for item, other in pairwise(in_time))
-    for moment in result.moments:
-        inside = result.saliency[round(moment.start_s / 2) : round(moment.end_s / 2)]
-        assert inside.mean() > result.saliency.mean()
-
-
 @pytest.mark.parametrize(
     ("seconds", "clips", "end_s"),
     [(0.5, 1, 0.5), (1.0, 1, 1.0), (2.0, 1, 2.0), (2.8, 1, 2.8), (3.2, 2, 3.2), (5.0, 3, 5.0)],
@@ -102,7 +88,7 @@ def test_segments_do_not_overlap() -> None:
 def test_last_clip_of_a_video(seconds: float, clips: int, end_s: float, tmp_path: Path) -> None:
     result = find_highlights(of_length(tmp_path, seconds), device="cpu")
     assert len(result.saliency) == len(result.timestamps) == clips
-    assert max(moment.end_s for moment in result.moments) <= end_s + 1e-3
+    assert max((moment.end_s for moment in result.moments), default=0.0) <= end_s + 1e-3
     check_schema(result.to_dict(), "highlights")
 
 
@@ -115,8 +101,8 @@ def test_highlights_of_still_video(tmp_path: Path) -> None:
     ).path
     result = find_highlights(still, device="cpu")
     assert result.saliency.max() < 0.05
-    assert result.warnings == ("all clips are about as salient: no segment stands out",)
-    assert result.moments == (Moment(0.0, 8.0, 0.0),)
+    assert result.warnings == ("nothing stands out: this video looks much the same throughout",)
+    assert result.moments == ()
 
 
 def test_highlights_of_noise() -> None:
@@ -124,8 +110,8 @@ def test_highlights_of_noise() -> None:
     rows = np.ones((40, 64)) + rng.normal(0, 0.004, (40, 64))
     result = find_highlights(Features.from_array(rows))
     assert np.ptp(result.saliency) < 0.1
-    assert result.warnings == ("all clips are about as salient: no segment stands out",)
-    assert result.moments == (Moment(0.0, result.video_duration_s, 0.0),)
+    assert result.warnings == ("nothing stands out: this video looks much the same throughout",)
+    assert result.moments == ()
 
 
 def test_highlights_provenance(film: Path) -> None:

@@ -6,8 +6,6 @@ A run is a sequence of clips above a threshold. docs/algorithms/grounding.md exp
 `contrast`  runs above many thresholds, ranked by how far they stand out from the rest
 `hybrid`    the published rule, tuned on 75 clips: first the best run above the highest threshold that enough
             clips pass (the number grows with the video), then the others
-`excess`    as `contrast`, but compared with the mean of the whole video, so that a run of nearly all of it
-            does not stand out, however low the rest is; no clip may be missing inside; for highlights
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,13 +21,13 @@ from vidsum.models.scaling import unit_range
 from vidsum.results.moments import Moment
 from vidsum.types import FloatArray, TimeArray, iou
 
-Grouping = Literal["shots", "contrast", "hybrid", "excess"]
+Grouping = Literal["shots", "contrast", "hybrid"]
 
 MAX_IOU = 0.5  # moments of one query that overlap more count as the same
 REACH_S = 1.0  # edges of moments further than this from any shot's edge stay: clips are about this long
 _THRESHOLDS = np.arange(2, 20) / 20
-_APART = {"contrast": 2, "hybrid": 2, "excess": 1}  # largest step between clips of a run: 2 lets one miss
-_LENGTH_COUNTS = {"contrast": 0.3, "hybrid": 0.5, "excess": 0.5}  # exponent of a run's length in its score
+_APART = 2  # largest step between clips of a run: one may miss
+_LENGTH_COUNTS = {"contrast": 0.3, "hybrid": 0.5}  # exponent of a run's length in its score
 
 _PASSING, _FIRST_APART, _OF_CLIPS = 8, 6, 75
 """For 75 clips of `hybrid`: number that pass for the first moment, and largest step between joined clips."""
@@ -70,8 +68,7 @@ def find_moments(
 
     Returns at least one moment. A score is how far its clips stand out: with `shots` in deviations of the
     curve; else (mean inside - mean outside) * (length / T)^0.3 of the curve scaled to [0, 1], where the
-    exponent is 0.5 with `hybrid` and `excess`. With `hybrid` the first moment's score is at least the
-    second's, with `excess` the mean of all clips takes the place of the mean outside. Errors are those of
+    exponent is 0.5 with `hybrid`, whose first moment's score is at least the second's. Errors are those of
     `suppress`.
     """
     _check(max_iou, top_k)
@@ -141,20 +138,20 @@ def _first_run(saliency: FloatArray) -> ClipRun:
 
 
 def _rank_runs(saliency: FloatArray, grouping: Grouping) -> list[tuple[float, ClipRun]]:
-    runs = {run for threshold in _THRESHOLDS for run in _find_runs(saliency >= threshold, _APART[grouping])}
+    runs = {run for threshold in _THRESHOLDS for run in _find_runs(saliency >= threshold, _APART)}
     ordered = sorted(runs)
     scores = _contrast(saliency, ordered, grouping)
     return sorted(zip(scores.tolist(), ordered, strict=True), key=lambda pair: (-pair[0], pair[1]))
 
 
 def _contrast(saliency: FloatArray, runs: list[ClipRun], grouping: Grouping) -> TimeArray:
-    """Return [R] (mean inside - mean outside, or of all) * (length / T)^power; 0 for all clips."""
+    """Return [R] (mean inside - mean outside) * (length / T)^power; 0 for all clips."""
     sums = np.concatenate([[0.0], np.cumsum(saliency, dtype=np.float64)])
     first, last = np.array(runs, np.int64).reshape(-1, 2).T
     length, inside = last + 1 - first, sums[last + 1] - sums[first]
     rest, n_rest = sums[-1] - inside, len(saliency) - length
-    reference = sums[-1] / len(saliency) if grouping == "excess" else rest / np.maximum(n_rest, 1)
-    contrast = (inside / length - reference) * (length / len(saliency)) ** _LENGTH_COUNTS[grouping]
+    contrast = inside / length - rest / np.maximum(n_rest, 1)
+    contrast *= (length / len(saliency)) ** _LENGTH_COUNTS[grouping]
     return np.where(length < len(saliency), contrast, 0.0)
 
 

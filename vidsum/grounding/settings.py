@@ -119,6 +119,9 @@ class HighlightSettings(Checked):
     PANEL = "Highlights"
 
     top_k: int = option("Maximum number of highlights.", 5, flags=("--top-k", "-k"), min=1)
+    max_length_s: float = option(
+        "Maximum length of a highlight.", 15.0, min=2, flags=("--max-length",), default_text="15s", **TIME
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import Unpack
 
-import numpy as np
-
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
-from vidsum.grounding.proposals import find_moments, snap_moments, suppress
 from vidsum.grounding.settings import HighlightSettings
+from vidsum.grounding.speech import split_sentences
 from vidsum.grounding.windows import grid, to_grid
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.keywords import HighlightOptions
 from vidsum.pipelines.plan import Plan, open_input
 from vidsum.pipelines.sources import Source, has_pictures
+from vidsum.pipelines.speech_evidence import plan_summary_speech
 from vidsum.results.features import Features
-from vidsum.results.moments import Highlights, Moment
+from vidsum.results.moments import Highlights
 from vidsum.shots.find import find
+from vidsum.summary.highlights import choose_highlights
 from vidsum.summary.importance import CLIP_S
 from vidsum.summary.score import best_score, candidate_models, weights_sha256
 from vidsum.summary.settings import Selection
-from vidsum.types import FloatArray, Progress, TimeArray
+from vidsum.types import Progress
 
-_MIN_RANGE = 0.1  # where the saliency of all clips differs by less, nothing stands out
+_NOTHING = "nothing stands out: this video looks much the same throughout"
 _SCALED_SCORER = "contrastive"  # always scaled to [0, 1]: a still video's noise would stand out
 
 
@@ -44,7 +44,8 @@ def find_highlights(
             `vidsum.features.settings.Extraction`, for a video; the saliency was measured with the default
             extractor.
 
-    Returns the saliency of each clip, and the segments of salient ones; docs/highlights.md explains them.
+    Returns the saliency of each clip, and the scenes that stand out, which may be none; docs/highlights.md
+    explains them.
     Raises InputError: the file cannot be read or holds no video. WeightsError: the extractor's weights are
     missing and cannot be fetched. UsageError: a setting is out of range.
     """
@@ -65,6 +66,8 @@ def plan_highlights(source: Source, settings: HighlightSettings, extraction: Ext
     models = tuple(name for name in models if name != _SCALED_SCORER)
     facts = {"top_k": int(settings.top_k), "clip_s": CLIP_S, **without_defaults(settings)}
     facts |= {"candidates": list(models), **weights_sha256(models)}
+    if speech := plan_summary_speech(Selection(), video_input):
+        facts["speech"] = speech.provenance["speech"]
     provenance = {**video_input.provenance, "highlights": facts}
 
     def make(progress: Progress | None) -> Highlights:
@@ -75,32 +78,21 @@ def plan_highlights(source: Source, settings: HighlightSettings, extraction: Ext
         # where all models are flat, a summary takes all for equal; here nothing is salient
         curve = scored.importance * (scored.model in models)
         saliency = to_grid(curve[:, None], features, times, CLIP_S)[:, 0]
-        is_level = saliency.max() - saliency.min() < _MIN_RANGE
-        # segments of a level curve would be those of its noise; a flat one gives the whole video
-        segmented = np.zeros_like(saliency) if is_level else saliency
-        about_level = ("all clips are about as salient: no segment stands out",) if is_level else ()
         edges_s = find(features, pictures=pictures).edges_s
+        sentences = split_sentences(speech.run(progress)) if speech else ()
+        spoken = [(sentence.start_s, sentence.end_s) for sentence in sentences]
+        moments = choose_highlights(curve, features, edges_s, settings.max_length_s, spoken)
         return Highlights(
             saliency=saliency,
             timestamps=times,
             clip_s=CLIP_S,
-            moments=_moments(segmented, times, features.duration_s, edges_s, settings),
+            moments=tuple(moments[: settings.top_k]),
             video_duration_s=features.duration_s,
             model=scored.model,
             model_reason=scored.reason,
             video=features.video,
             provenance=provenance,
-            warnings=(*features.warnings, *about_level),
+            warnings=(*features.warnings, *(() if moments else (_NOTHING,))),
         )
 
     return Plan(provenance, make)
-
-
-def _moments(
-    saliency: FloatArray, times: TimeArray, duration_s: float, edges_s: TimeArray, settings: HighlightSettings
-) -> tuple[Moment, ...]:
-    """Return the segments above the rest of the video, none in part of another, at near edges of shots."""
-    top_k = settings.top_k
-    ranked = find_moments(saliency, times, CLIP_S, duration_s, top_k, grouping="excess", max_iou=0)
-    chosen = [moment for rank, moment in enumerate(ranked) if rank == 0 or moment.score > 0]
-    return tuple(suppress(snap_moments(chosen, edges_s), 0, top_k))

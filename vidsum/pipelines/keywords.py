@@ -86,6 +86,8 @@ class GrounderOptions(GroundOptions, total=False):
 class HighlightOptions(ExtractionOptions, total=False):
     """Options of `vidsum.grounding.settings.HighlightSettings`."""
 
+    max_length_s: float
+
 
 class WatchOptions(TypedDict, total=False):
     """Options of `vidsum.grounding.settings.Watching`."""

@@ -1,0 +1,109 @@
+"""Highlights: one scene each, of limited length, with the peak inside; on made-up features and curves."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vidsum.results.features import Features
+from vidsum.results.moments import Moment
+from vidsum.summary.highlights import PARAMS, choose_highlights, longest_highlight
+from vidsum.types import Interval
+
+Scene = tuple[float, float]  # seconds, and importance
+
+
+def video(*scenes: Scene, cuts: int = 1) -> tuple[np.ndarray, Features, np.ndarray]:
+    """The importance, features and edges of scenes, each of another look, and of `cuts` equal shots."""
+    rows, importance, edges = list[np.ndarray](), list[float](), [0.0]
+    for number, (seconds, value) in enumerate(scenes):
+        look = np.eye(len(scenes) + 1)[number]
+        rows += [look] * round(2 * seconds)
+        importance += [value] * round(2 * seconds)
+        edges += [edges[-1] + seconds * part / cuts for part in range(1, cuts + 1)]
+    return np.array(importance, np.float32), Features.from_array(np.stack(rows), 2.0), np.array(edges)
+
+
+def spans(moments: list[Moment]) -> list[Interval]:
+    return [moment.interval for moment in moments]
+
+
+def test_a_scene_is_whole_and_alone() -> None:
+    made = video((6, 0.2), (5, 0.9), (8, 0.7), (30, 0.2), (4, 0.8), (12, 0.1), cuts=2)
+    found = choose_highlights(*made, 15.0)
+    assert spans(found) == [(6, 11), (49, 53), (11, 19)]
+    level = float(made[0].mean())
+    assert [moment.score for moment in found] == pytest.approx([0.9 - level, 0.8 - level, 0.7 - level])
+
+
+def test_short_scenes_and_low_ones_do_not_stand_out() -> None:
+    assert choose_highlights(*video((20, 0.3), (1.5, 0.9), (20, 0.3)), 15.0) == []
+    assert choose_highlights(*video((20, 0.3), (5, 0.35), (20, 0.3)), 15.0) == []
+
+
+@pytest.mark.parametrize(
+    ("duration_s", "max_length_s", "longest_s"),
+    [
+        (200, 15, 15),
+        (200, 60, 50),
+        (48, 15, 12),
+        (40, 15, 10),
+        (20, 15, 10),
+        (10, 15, 5),
+        (3, 15, 2),
+        (9, 3, 3),
+    ],
+)
+def test_longest_highlight(duration_s: float, max_length_s: float, longest_s: float) -> None:
+    assert longest_highlight(duration_s, max_length_s) == longest_s
+
+
+def test_part_of_a_long_take_is_around_its_peak() -> None:
+    importance, features, edges = video((90, 0.2))
+    times = features.timestamps
+    importance += 0.6 * np.exp(-(((times - 60) / 4) ** 2)) + 0.5 * np.exp(-(((times - 20) / 2) ** 2))
+    first, second = choose_highlights(importance.astype(np.float32), features, edges, 15.0)
+    assert first.start_s < 58 < 62 < first.end_s
+    assert second.start_s < 19 < 21 < second.end_s
+    assert 4 <= second.end_s - second.start_s <= first.end_s - first.start_s <= 15
+
+
+def test_part_of_a_long_take_keeps_near_edges() -> None:
+    importance, features, _ = video((90, 0.2))
+    importance += 0.6 * np.exp(-(((features.timestamps - 60) / 4) ** 2)).astype(np.float32)
+    ((start_s, end_s),) = spans(choose_highlights(importance, features, np.array([0, 90.0]), 15.0))
+    edges = np.array([0, start_s - 0.7, end_s + 0.6, 90])
+    ((near_s, last_s),) = spans(choose_highlights(importance, features, edges, 15.0))
+    assert (near_s, last_s) == pytest.approx((start_s - 0.7, end_s + 0.6))
+
+
+def test_edges_cut_no_sentence() -> None:
+    importance, features, edges = made = video((20, 0.2), (6, 0.8), (30, 0.2))
+    importance[44] = 0.9  # at 22 s
+    assert spans(choose_highlights(*made, 15.0, [(18.6, 20.5), (24, 27.5)])) == [(20.5, 27.5)]
+    # a sentence that would make it too long is cut where the picture is
+    assert spans(choose_highlights(*made, 8.0, [(10, 24.5)])) == [(20, 26)]
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 12), st.floats(0, 1)), min_size=1, max_size=12),
+    st.floats(2, 20),
+    st.lists(st.tuples(st.floats(0, 60), st.floats(0.5, 8)), max_size=4),
+)
+def test_highlights_hold_to_the_rules(
+    scenes: list[Scene], max_length_s: float, said: list[tuple[float, float]]
+) -> None:
+    importance, features, edges = video(*scenes)
+    sentences = [(start_s, start_s + length_s) for start_s, length_s in said]
+    found = choose_highlights(importance, features, edges, max_length_s, sentences)
+    assert all(one.end_s <= after.start_s for one, after in pairwise(sorted(found, key=lambda m: m.start_s)))
+    longest_s = longest_highlight(features.duration_s, max_length_s)
+    scores = [moment.score for moment in found]
+    assert scores == sorted(scores, reverse=True)
+    for moment in found:
+        assert moment.score >= PARAMS.min_score
+        assert PARAMS.min_s - 1e-6 <= moment.end_s - moment.start_s <= longest_s + 1e-6
+        inside = (features.timestamps >= moment.start_s) & (features.timestamps < moment.end_s)
+        assert importance[inside].max() > importance.mean()
