@@ -109,7 +109,8 @@ def table(films: Sequence[Film], highlights: Sequence[Highlights]) -> str:
     """The measures of all sources, best AP first: means, and how AP deviates from film to film."""
     rows: dict[str, list[tuple[float, float, float]]] = {}
     for made, highlight in zip(films, highlights, strict=True):
-        for name, curve in sources(see(made.path), len(highlight.saliency)).items():
+        by_default = {"default (ridge)": find_highlights(made.path).saliency}
+        for name, curve in (by_default | sources(see(made.path), len(highlight.saliency))).items():
             rows.setdefault(name, []).append(measures(made, curve))
     lines = ["| source | AP | deviation | HIT@1 | rho |", "|---|---|---|---|---|"]
     for name, of_films in sorted(rows.items(), key=lambda row: -np.mean([ap for ap, *_ in row[1]])):

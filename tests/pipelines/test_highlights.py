@@ -13,10 +13,11 @@ from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import HighlightSettings
 from vidsum.pipelines.highlights import find_highlights, plan_highlights
-from vidsum.pipelines.plan import extract
+from vidsum.pipelines.plan import Plan, extract
 from vidsum.pipelines.summary import summarize
 from vidsum.results.feature_files import read_features, write_features
 from vidsum.results.features import Features
+from vidsum.results.transcript import Segment, Transcript, Word
 
 ROOT = Path(__file__).parents[2]
 HOW = Extraction(device="cpu")
@@ -114,6 +115,16 @@ def test_highlights_of_noise() -> None:
     assert result.moments == ()
 
 
+def test_highlights_keep_sentences_whole(film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    segment = Segment(2.5, 5.5, "It begins here.", 1.0, 0.0, (Word(2.5, 5.5, "here.", 1.0),))
+    said = Transcript(segments=(segment,), language="en", language_probability=1.0, duration_s=12.0)
+    plan = Plan({"speech": {"model": "whisper_base"}}, lambda progress: said)
+    monkeypatch.setattr("vidsum.pipelines.highlights.plan_summary_speech", lambda *_: plan)
+    result = find_highlights(film, device="cpu", max_length_s=15)
+    assert result.provenance["highlights"]["speech"] == {"model": "whisper_base"}
+    assert result.moments[0].interval == (2.5, 8)  # the peak is before 5.5 s
+
+
 def test_highlights_provenance(film: Path) -> None:
     result = find_highlights(film, 3, device="cpu")
     assert result.provenance == plan_highlights(film, HighlightSettings(top_k=3), HOW).provenance
@@ -137,5 +148,4 @@ def test_highlights_of_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     real_weights("efficientnet_lite0")
     result = find_highlights(ROOT / "docs" / "sample" / "big_buck_bunny.mp4", device="cpu")
     assert len(result.saliency) == 15
-    assert result.moments[0].start_s == 11.875  # a shot begins there; the bird is there from 15.75 on
-    assert result.moments[0].end_s == pytest.approx(30.0, abs=0.01)
+    assert result.moments[0].interval == (11.875, 15.75)  # one shot; the bird is there from 15.75 on

@@ -32,10 +32,10 @@ def spans(moments: list[Moment]) -> list[Interval]:
 
 def test_a_scene_is_whole_and_alone() -> None:
     made = video((6, 0.2), (5, 0.9), (8, 0.7), (30, 0.2), (4, 0.8), (12, 0.1), cuts=2)
-    found = choose_highlights(*made, 15.0)
-    assert spans(found) == [(6, 11), (49, 53), (11, 19)]
+    highlights = choose_highlights(*made, 15.0)
+    assert spans(highlights) == [(6, 11), (49, 53), (11, 19)]
     level = float(made[0].mean())
-    assert [moment.score for moment in found] == pytest.approx([0.9 - level, 0.8 - level, 0.7 - level])
+    assert [moment.score for moment in highlights] == pytest.approx([0.9 - level, 0.8 - level, 0.7 - level])
 
 
 def test_short_scenes_and_low_ones_do_not_stand_out() -> None:
@@ -80,8 +80,8 @@ def test_part_of_a_long_take_keeps_near_edges() -> None:
 
 
 def test_edges_cut_no_sentence() -> None:
-    importance, features, edges = made = video((20, 0.2), (6, 0.8), (30, 0.2))
-    importance[44] = 0.9  # at 22 s
+    made = video((20, 0.2), (6, 0.8), (30, 0.2))
+    made[0][44] = 0.9  # at 22 s
     assert spans(choose_highlights(*made, 15.0, [(18.6, 20.5), (24, 27.5)])) == [(20.5, 27.5)]
     # a sentence that would make it too long is cut where the picture is
     assert spans(choose_highlights(*made, 8.0, [(10, 24.5)])) == [(20, 26)]
@@ -97,12 +97,15 @@ def test_highlights_hold_to_the_rules(
 ) -> None:
     importance, features, edges = video(*scenes)
     sentences = [(start_s, start_s + length_s) for start_s, length_s in said]
-    found = choose_highlights(importance, features, edges, max_length_s, sentences)
-    assert all(one.end_s <= after.start_s for one, after in pairwise(sorted(found, key=lambda m: m.start_s)))
+    highlights = choose_highlights(importance, features, edges, max_length_s, sentences)
+    assert all(
+        before.end_s <= after.start_s
+        for before, after in pairwise(sorted(highlights, key=lambda m: m.start_s))
+    )
     longest_s = longest_highlight(features.duration_s, max_length_s)
-    scores = [moment.score for moment in found]
+    scores = [moment.score for moment in highlights]
     assert scores == sorted(scores, reverse=True)
-    for moment in found:
+    for moment in highlights:
         assert moment.score >= PARAMS.min_score
         assert PARAMS.min_s - 1e-6 <= moment.end_s - moment.start_s <= longest_s + 1e-6
         inside = (features.timestamps >= moment.start_s) & (features.timestamps < moment.end_s)
