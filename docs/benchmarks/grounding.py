@@ -6,8 +6,9 @@ Joins all shared clips into ten films of two minutes in FOLDER (those that are t
 each for its clips by caption, paraphrase, short query and by what no class names, and asks all ten, one
 after another, as one film of 20 minutes, for captions. "Contrast" knows no shots. Trained models are added
 to similarity; "alone" they answer by themselves. Settings were chosen by the queries about every second clip;
-`--ask odd` prints the table of the others, which test them. Intervals are of a bootstrap over clips, 95 per
-cent; the last column is the paired difference from similarity in R@1 IoU .5.
+`--ask odd` prints the table of the others, which test them. `--joins N` fades the joins, and the search knows
+every Nth alone, so that shots are long. Intervals are of a bootstrap over clips, 95 per cent; the last column
+is the paired difference from similarity in R@1 IoU .5.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,6 +26,7 @@ from docs.benchmarks.joined import (
     KINDS,
     composite,
     embed,
+    hide_joins,
     names_of,
     one_after_another,
     truth_of,
@@ -201,6 +203,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=120)
     parser.add_argument("--precision", default="auto")
     parser.add_argument("--parts", action="store_true", help="the map, objects, motion and spans alone too")
+    parser.add_argument("--joins", type=int, metavar="N", help="fade all joins, and hide all but every Nth")
     parser.add_argument("--thorough", action="store_true", help="look at motion too")
     parser.add_argument("--model", action="append", default=[])
     options = parser.parse_args()
@@ -215,6 +218,11 @@ def main() -> None:
         return {space: embed(path, space, options.precision, thorough=options.thorough) for space in spaces}
 
     joined = [see(film) for film in films]
+    if options.joins:
+        joined = [
+            {space: hide_joins(video, options.joins, number) for space, video in spaces.items()}
+            for number, spaces in enumerate(joined)
+        ]
 
     def of_kind(kind: str) -> list[MomentVideo]:
         return [truth_of(film, kind) for film in films]

@@ -20,6 +20,7 @@ from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings
 from vidsum.lab.datasets.moments import MomentVideo, Query
+from vidsum.models.scaling import unit_rows
 from vidsum.pipelines.embedding import open_in_space, plan_embedding
 from vidsum.pipelines.plan import Input
 from vidsum.results.features import Features
@@ -131,6 +132,17 @@ def embed(path: Path, space: str, precision: Precision = "fp32", *, thorough: bo
 
 def _input_of(path: Path, space: str, precision: Precision, *, thorough: bool) -> Input:
     return open_in_space(space, path, Extraction(precision=precision), Retrieval(thorough=thorough))
+
+
+def hide_joins(video: ClipEmbeddings, every: int, first: int) -> ClipEmbeddings:
+    """A film whose joins are faded over two clips; only every so many are known, from `first` on."""
+    assert video.shots_s is not None
+    rows, joins = video.rows.copy(), video.shots_s[1:-1]
+    for number in np.unique(np.rint(joins).astype(np.int64).clip(1, len(rows) - 1)):
+        rows[number] += rows[number - 1]
+        rows[number - 1] += rows[number] / 2
+    known = joins[np.arange(len(joins)) % every == first % every]
+    return replace(video, rows=unit_rows(rows), shots_s=np.array([0, *known, video.duration_s]))
 
 
 def one_after_another(videos: Sequence[ClipEmbeddings], truths: Sequence[MomentVideo]) -> Asked:

@@ -33,7 +33,8 @@ def test_levels_are_those_of_a_fine_grid(curve: FloatArray, inner: list[float]) 
         shot = np.searchsorted(shots, start, side="right") - 1
         in_shot = (middles > shots[shot]) & (middles < shots[shot + 1])
         own = fine[(middles > start) & (middles < end)].mean()
-        assert level == pytest.approx(0.75 * fine[in_shot].mean() + 0.25 * own, abs=1e-6)
+        weight = 0.75 * min(1, 8 / (shots[shot + 1] - shots[shot])) ** 2
+        assert level == pytest.approx(weight * fine[in_shot].mean() + (1 - weight) * own, abs=1e-6)
 
 
 @given(CURVES, SHOTS)
@@ -113,6 +114,15 @@ def test_a_shot_beside_a_better_one_is_a_moment_of_its_own() -> None:
     shots = np.array([0.0, 10.0, 15.0, 19.0, 30.0, 33.0, 40.0])
     found = find_moments(curve, np.arange(40.0), 1.0, 40.0, 3, shots_s=shots)
     assert [(one.start_s, one.end_s) for one in found] == [(10, 15), (15, 19), (30, 33)]
+
+
+def test_the_curve_cuts_a_long_shot_but_not_a_short_one() -> None:
+    curve = np.full(60, 0.2, np.float32)
+    curve[10:16], curve[13:16] = 0.6, 0.7  # a short shot that is better in its second half
+    curve[42:46] = 1.0  # an event in a shot of half a minute
+    shots = np.array([0.0, 10.0, 16.0, 30.0, 60.0])
+    found = find_moments(curve, np.arange(60.0), 1.0, 60.0, 2, shots_s=shots)
+    assert [(moment.start_s, moment.end_s) for moment in found] == [(42, 46), (10, 16)]
 
 
 def test_a_frame_or_two_between_cuts_are_no_moment() -> None:

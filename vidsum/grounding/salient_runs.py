@@ -2,7 +2,8 @@
 
 The clips of a curve are cut at the edges of shots into pieces. The level of a piece lies between the curve
 and its mean over the shot, so that a run of pieces above a threshold ends where a shot does if the curve has
-no reason of its own. Ranks choose thresholds, and quantiles the unit: a few odd clips move neither.
+no reason of its own. Inside a long shot the curve decides. Ranks choose thresholds, and quantiles the unit: a
+few odd clips move neither.
 """
 
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ class RunParams:
     """Tuned numbers (docs/algorithms/grounding.md, tests/grounding/test_salient_runs.py)."""
 
     shot_weight: float = 0.75  # weight of the shot's mean in a piece's level; the rest is the curve's own
+    long_shot: float = 8.0  # clips; the weight falls with the square of what a shot is longer
     widest: float = 0.75  # fraction of the pieces that reach the lowest threshold
     narrowing: float = 0.9  # ratio of that fraction from one threshold to the next
     even_steps: int = 20  # other thresholds, evenly between the levels, separate plateaus
@@ -64,9 +66,8 @@ def split_curve(
         return np.asarray(np.diff(integral) / np.diff(cuts))
 
     shot_of = np.searchsorted(shots, edges[:-1], side="right") - 1
-    return SplitCurve(
-        edges, PARAMS.shot_weight * means(shots)[shot_of] + (1 - PARAMS.shot_weight) * means(edges)
-    )
+    weights = PARAMS.shot_weight * np.minimum(1, PARAMS.long_shot * step_s / np.diff(shots)) ** 2
+    return SplitCurve(edges, (weights * means(shots))[shot_of] + (1 - weights[shot_of]) * means(edges))
 
 
 def salient_runs(pieces: SplitCurve, step_s: float, top_k: int) -> list[Moment]:
