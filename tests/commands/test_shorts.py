@@ -7,6 +7,7 @@ from pathlib import Path
 import av
 import numpy as np
 import pytest
+from PIL import Image, ImageDraw, ImageFont
 
 from tests.grounding.colours import use_colours
 from tests.media import make_video
@@ -79,6 +80,23 @@ def test_crop_of_wide_content(tmp_path: Path) -> None:
     made = make_video(tmp_path / "text.mp4", n_frames=30, width=192, height=108, paint=paint)
     framing = shorts.choose_framing(probe(made.path), [(0.0, 1.2)], Fraction(9, 16))
     assert framing.position_at(0.5) is None
+
+
+def test_captions_are_not_cropped(tmp_path: Path) -> None:
+    """The bright bar is cropped to in the first shot; the second has a caption in its later half."""
+
+    def paint(number: int, width: int, height: int) -> Picture:
+        picture = spot(width, height, 0.2, grey=20 if number < 50 else 90)
+        if number < 75:
+            return picture
+        image = Image.fromarray(picture)
+        font = ImageFont.load_default(22)
+        ImageDraw.Draw(image).text((320, 345), "I have been on trial", "white", font, "mb", stroke_width=1)
+        return np.asarray(image)
+
+    made = make_video(tmp_path / "film.mp4", n_frames=100, width=640, height=360, paint=paint)
+    framing = shorts.choose_framing(probe(made.path), [(0.0, 4.0)], Fraction(9, 16))
+    assert [shot.positions is None for shot in framing.shots] == [False, True]
 
 
 @pytest.mark.deep

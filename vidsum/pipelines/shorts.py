@@ -11,6 +11,7 @@ import numpy as np
 
 from vidsum.device import cached_model
 from vidsum.features.settings import Extraction
+from vidsum.grounding.lettering import SHORT_SIDE, has_letters_below
 from vidsum.grounding.saliency import SIDE, SaliencyModel, motion_curve
 from vidsum.pipelines.speech import plan_transcript
 from vidsum.pipelines.speech_evidence import cut_subtitles
@@ -96,6 +97,7 @@ class _ShotEvidence:
     end_s: float
     moved: list[tuple[float, FloatArray]] = field(default_factory=list)  # (time, curve) of what moves
     looked: list[tuple[float, FloatArray]] = field(default_factory=list)  # (time, curve) of the network
+    has_letters: bool = False  # whether one of the pictures that the network saw has letters below
 
     def shot(self, share: float) -> CropPath:
         times_s = np.array([self.start_s, *(time_s for time_s, _ in self.moved)])
@@ -117,7 +119,8 @@ class _ShotEvidence:
         gain = np.mean(
             [np.interp(place, starts / (1 - share), row) for place, row in zip(places, scores, strict=True)]
         )
-        return CropPath(self.start_s, times_s, places if gain >= share + _MIN_GAIN else None)
+        is_cropped = gain >= share + _MIN_GAIN and not self.has_letters
+        return CropPath(self.start_s, times_s, places if is_cropped else None)
 
 
 @cached_model(maxsize=1)
@@ -154,6 +157,8 @@ def _scan_shots(
     length = max(SIDE, round(SIDE * along / across))
     small, large = _picture_maker(length // 2, SIDE // 2, shape), _picture_maker(length, SIDE, shape)
     segment, seen, meter, changes = -1, _ShotEvidence(0, 0), ChangeMeter(), list[float]()
+    scale = SHORT_SIDE / min(wide, high)
+    letters = PictureMaker(round(scale * wide), round(scale * high))
     before = np.zeros((0, 0), np.float32)
     with open_video(video.path) as container:
         stream = video_stream(container, video)
@@ -177,6 +182,8 @@ def _scan_shots(
                 before, seen.end_s = grey, time_s
             if is_new or time_s >= seen.looked[-1][0] + _LOOK_S - _EARLY_S:
                 seen.looked.append((time_s, looker.curve(large(frame.decoded), is_turned=shape.is_upright)))
+                upright = letters.from_frame(frame.decoded.frame, frame.decoded.turn_deg)
+                seen.has_letters = seen.has_letters or has_letters_below(upright)
     if seen.looked:
         yield seen
 
