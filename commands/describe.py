@@ -67,9 +67,9 @@ def describe(
 
     Writes {video}_descriptions.json, .vtt and .srt into the current folder, and prints the sentences.
 
-    vidsum describe film.mp4 --sentences captions.csv
+    vidsum describe film.mp4
 
-    vidsum describe film.mp4 --every 5s --writer tags
+    vidsum describe film.mp4 --every 5s --sentences captions.csv
 
     vidsum describe film.mp4 --sentences captions.csv --speak espeak-ng
 
@@ -166,6 +166,6 @@ def _line(names: str, result: "Descriptions") -> str:
     line = f"{names}: {count} description{'s' * (count != 1)} by {result.writer}"
     if not n_unsure:
         return line
-    hint = "--min-sure 0 shows them" if count else "lower --min-sure, or choose another --writer"
+    hint = "--min-sure 0 shows them" if count else "lower --min-sure, or give --sentences"
     left_out = "1 segment" if n_unsure == 1 else f"{n_unsure} segments"
     return f"{line}; {left_out} left out: no guess was good enough ({hint})"

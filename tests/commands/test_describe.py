@@ -16,6 +16,7 @@ from tests.program import Run, check_schema
 from vidsum import checkpoints
 from vidsum.commands.result import print_table, text_table
 from vidsum.grounding import writers
+from vidsum.grounding.words import read_words
 from vidsum.grounding.writers import SegmentFeatures, Sentence
 from vidsum.models.scaling import unit_rows
 from vidsum.pipelines import description
@@ -47,7 +48,7 @@ def colours(loads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
 
     encoder = SimpleNamespace(encode=encode)
     monkeypatch.setattr(writers, "load_text_encoder", lambda name: encoder)
-    monkeypatch.setattr(description, "mapped_rows", lambda features: unit_rows(features.array[:, :3]))
+    monkeypatch.setattr("vidsum.grounding.vse.mapped_rows", lambda features: unit_rows(features.array[:, :3]))
     monkeypatch.setattr(description, "extractions_for", lambda space, options: (options,))  # no class scores
     monkeypatch.setattr(writers, "NEAREST", 1)
     monkeypatch.setattr(writers, "SHORT_LIST_CONFIDENCE", (5.0, 0.0, -5.0))
@@ -106,7 +107,7 @@ def test_describe_min_sure(run: Run, film: Path) -> None:
     assert ran.json["data"]["unsure"] == 4
     check_schema(ran.json, "result")
     ran = run("describe", film, *HOW, "--min-sure", "0.95", "--overwrite")
-    assert "lower --min-sure, or choose another --writer" in ran.out, ran.err
+    assert "lower --min-sure, or give --sentences" in ran.out, ran.err
 
 
 def test_describe_up_to_date(run: Run, film: Path) -> None:
@@ -144,6 +145,27 @@ def test_describe_in_gaps(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch)
     spoken = said()
     assert [text for _, _, text in spoken][-2:] == [TEXTS[2], TEXTS[3]]
     assert all(3.3 <= start < end <= 7.7 for start, end, _ in spoken)
+
+
+def test_words_fill_pauses_only_where_they_are_sure(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_speech(monkeypatch, (4.5, 5.5))
+    numbers = {word.text: number for number, word in enumerate(read_words())}
+
+    def scores(space: str, rows: FloatArray, device: str) -> FloatArray:
+        values = np.full((len(rows), len(numbers)), -20, np.float32)
+        values[:, numbers["a person"]] = 0.8  # a probability of .7
+        values[0, numbers["a dog"]] = 9
+        return values
+
+    monkeypatch.setattr(writers, "standard_scores", scores)
+    monkeypatch.setattr(description, "resolve_space", lambda name: "vse")  # all weights seem installed here
+    run("describe", film, "--device", "cpu")
+    assert [text for _, _, text in said()] == ["A dog, a person.", "A person."]
+    ran = run("describe", film, "--device", "cpu", "--in-gaps")
+    assert [text for _, _, text in said()] == ["A dog."]
+    assert "3 of 4 segments are not described in the pauses: no words for them reach" in ran.err
 
 
 def test_describe_without_gaps(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Writers of descriptions with made-up vectors: names, sentences of people, a captioner."""
+"""Writers of descriptions with made-up vectors: everyday words, sentences of people, a captioner."""
 
 import gzip
 from collections.abc import Sequence
@@ -11,8 +11,8 @@ import pytest
 from tests.models.test_captioner import CONFIG, pair
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import InputError, WeightsError
-from vidsum.features import describe
 from vidsum.grounding import writers
+from vidsum.grounding.words import read_words, word_probabilities
 from vidsum.grounding.writers import (
     CONFIDENCE,
     SHORT_LIST_CONFIDENCE,
@@ -21,8 +21,8 @@ from vidsum.grounding.writers import (
     SegmentFeatures,
     read_bank,
     retrieve,
-    tags,
     tidy,
+    write_words,
 )
 from vidsum.models.captioner import ScoredSentence
 from vidsum.models.scaling import unit_rows
@@ -47,8 +47,8 @@ def encoder(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writers.checkpoints, "sha256_of", lambda name: "0" * 64)
 
 
-def seen(embeddings: FloatArray, logits: FloatArray | None = None) -> SegmentFeatures:
-    return SegmentFeatures(np.zeros((len(embeddings), 3), np.float32), embeddings, logits)
+def seen(embeddings: FloatArray) -> SegmentFeatures:
+    return SegmentFeatures(np.zeros((len(embeddings), 3), np.float32), embeddings)
 
 
 @pytest.mark.parametrize("is_short", [False, True])
@@ -98,16 +98,15 @@ def test_a_bank_of_one_sentence_gives_that() -> None:
     ] * 2
 
 
-def test_tags_are_the_likeliest_names() -> None:
-    names = describe("efficientnet_lite0").class_names
-    assert names is not None
-    logits = np.zeros((2, 1000), np.float32)
-    logits[0, [7, 3]] = 40, 39
-    logits[1, 5] = 60
-    first, second = tags(seen(vectors(1, 2), logits))
-    assert first.text == f"{names()[7]}, {names()[3]}"
-    assert second.text == names()[5]
-    assert first.confidence == pytest.approx(1)
+def test_the_surest_word_gives_the_confidence(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = {word.text: number for number, word in enumerate(read_words())}
+    scores = np.full((2, len(numbers)), -20, np.float32)
+    scores[0, [numbers["a dog"], numbers["in the snow"]]] = 9, 6
+    monkeypatch.setattr(writers, "standard_scores", lambda space, rows, device: scores)
+    first, second = write_words(seen(vectors(1, 2)), "vse", 0.6)
+    assert first.text == "A dog, in the snow."
+    assert first.confidence == pytest.approx(float(word_probabilities(scores)[0, numbers["a dog"]]))
+    assert (second.text, second.confidence) == ("", 0.0)
 
 
 @pytest.mark.parametrize(

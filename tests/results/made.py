@@ -80,11 +80,11 @@ def texts(film: Path) -> tuple[Transcript, Descriptions]:
     )
     seen = (Description(0.0, 4.0, "a bird", 0.9), Description(4.0, 10.0, QUOTED, 0.8))
     transcript = Transcript(said, "en", 0.9, 10.0, video=video, provenance=by)
-    facts = {"writer": "tags", "every_s": None, "min_sure": 0.3, "candidates": ["highlights"]}
+    facts = {"writer": "words", "every_s": None, "min_sure": 0.3, "candidates": ["highlights"]}
     digests = dict.fromkeys(("map_sha256", "text_weights_sha256", "sentences_sha256"), "0" * 64)
     features = {"extractor": "x", "weights_sha256": "0" * 64, "parameters": {}, "shots": {}}
     by = {"vidsum": "0", "video": by["video"], **features, "descriptions": {**facts, **digests}}
-    return transcript, Descriptions(seen, "tags", 10.0, 1, ((0.0, 1.75),), video=video, provenance=by)
+    return transcript, Descriptions(seen, "words", 10.0, 1, ((0.0, 1.75),), video=video, provenance=by)
 
 
 def media(

@@ -34,7 +34,7 @@ CaptionSpace = Literal["text", "vse"]
 Evidence = Literal["auto", "seen", "said", "both"]
 """Where moments are searched: the pictures, the speech, or both. `auto`: both if the transcript is cached,
 else the pictures."""
-WriterChoice = Literal["auto", "write", "retrieve", "tags"]
+WriterChoice = Literal["auto", "words", "retrieve", "write"]
 """Writers of descriptions."""
 
 
@@ -182,13 +182,25 @@ class Describing(Checked):
     )
     """None: shots, the long ones split."""
     writer: WriterChoice = option(
-        "How sentences are made. auto: retrieve with --sentences, else tags.", "auto"
+        "How sentences are made. auto: retrieve with --sentences, else words.", "auto"
     )
     sentences: str | None = option(
         "Sentences to choose from. CSV with a column caption, or text with one per line.",
         None,
         metavar="FILE",
     )
-    min_sure: float = option("Leave out segments of lower confidence.", 0.3, min=0, max=1)
+    min_sure: float | None = option(
+        "Leave out what has a lower confidence.",
+        None,
+        min=0,
+        max=1,
+        default_text="by writer, higher with --in-gaps",
+    )
+    space: EmbeddingSpace = option(
+        "Embedding space of the writer words. auto: the best one of the CLIP family that is installed, else "
+        "vse.",
+        "auto",
+        flag_on=(),
+    )
     in_gaps: bool = option("Fit descriptions into the pauses of speech.", False)
     texts: str | None = option("Use these corrected descriptions (.srt, .vtt).", None, metavar="FILE")

@@ -1,4 +1,4 @@
-"""Sentences for N segments of a video: names of classes, or the nearest of sentences that people wrote."""
+"""Sentences for N segments of a video: everyday words, the nearest of a list, or a captioner's."""
 
 import csv
 import io
@@ -14,10 +14,8 @@ from vidsum import checkpoints
 from vidsum.checkpoints.trained import read_trained
 from vidsum.device import cached_model
 from vidsum.errors import InputError, WeightsError
-from vidsum.features import describe
-from vidsum.grounding.conse import class_probabilities
 from vidsum.grounding.text import embed_cached, load_text_encoder
-from vidsum.grounding.vse import EXTRACTOR
+from vidsum.grounding.words import choose_words, read_words, standard_scores, word_probabilities
 from vidsum.io.text import read_packed_text
 from vidsum.models.captioner import Captioner, build_captioner
 from vidsum.models.configs import CaptionerConfig
@@ -31,7 +29,6 @@ MAX_SHORT_LIST: Final = 500
 SHORT_LIST_CONFIDENCE: Final = (14.8, 2.2, -7.5)
 """For lists of at most `MAX_SHORT_LIST` sentences, which hardly ever agree: weights of the cosine and of the
 sentence's share of the votes, and the offset."""
-_MAX_TAGS, _MIN_TAG_PROBABILITY = 3, 0.05
 _SEGMENTS_PER_BATCH = 64  # segments that are compared with a bank together: this bounds the memory
 _COLUMNS = ("caption", "sentence", "text")
 
@@ -40,9 +37,8 @@ _COLUMNS = ("caption", "sentence", "text")
 class SegmentFeatures:
     """Features of N segments."""
 
-    features: FloatArray  # [N, 1280] mean of each segment's EfficientNet-Lite0 features
-    embeddings: FloatArray  # [N, 384] mean of the map's vectors of each segment, of length 1
-    class_logits: FloatArray | None = None  # [N, 1000] mean class scores; only for `tags`
+    features: FloatArray  # [N, 1280] mean of each segment's features, of EfficientNet-Lite0 in `vse`
+    embeddings: FloatArray  # [N, D] mean of each segment's rows in the space, of length 1
 
 
 @dataclass(frozen=True)
@@ -52,8 +48,8 @@ class Sentence:
     text: str
     confidence: float
     """Probability in [0, 1]. Of a sentence: that it is as near to what people wrote of the picture as four
-    fifths of their own sentences are to each other, fitted on photographs of Flickr8k. Of tags: the
-    network's."""
+    fifths of their own sentences are to each other, fitted on photographs of Flickr8k. Of everyday
+    words: that people mention the surest one."""
 
 
 Writer = Callable[[SegmentFeatures], list[Sentence]]
@@ -67,20 +63,17 @@ class Bank:
     vectors: FloatArray  # [B, 384] by MiniLM, of length 1
 
 
-def tags(seen: SegmentFeatures) -> list[Sentence]:
-    """Return the likeliest classes of ImageNet, "golden retriever, tennis ball", and their probability."""
-    assert seen.class_logits is not None
-    names = describe(EXTRACTOR).class_names
-    assert names is not None
-    known = [re.sub(r"\s*\([^)]*\)", "", name) for name in names()]
-    said = []
-    for chances in class_probabilities(seen.class_logits, 1.0):
-        best = np.argsort(-chances, kind="stable")[:_MAX_TAGS]
-        chosen = [
-            k for rank, k in enumerate(best.tolist()) if rank == 0 or chances[k] >= _MIN_TAG_PROBABILITY
-        ]
-        said.append(Sentence(", ".join(known[k] for k in chosen), min(float(chances[chosen].sum()), 1.0)))
-    return said
+def write_words(seen: SegmentFeatures, space: str, min_sure: float, device: str = "auto") -> list[Sentence]:
+    """Name what is sure enough, "A woman, singing, on a stage."; the surest word gives the confidence.
+
+    Raises WeightsError: the text encoder of the space is unavailable.
+    """
+    words, sentences = read_words(), []
+    for chances in word_probabilities(standard_scores(space, seen.embeddings, device)):
+        chosen = choose_words(chances, min_sure)
+        text = tidy(", ".join(words[number].text for number in chosen))
+        sentences.append(Sentence(text, float(chances[chosen].max(initial=0))))
+    return sentences
 
 
 def retrieve(seen: SegmentFeatures, bank: Bank) -> list[Sentence]:

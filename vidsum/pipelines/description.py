@@ -16,9 +16,8 @@ from vidsum.device import cached_model
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Describing
-from vidsum.grounding.spaces import extractions_for
+from vidsum.grounding.spaces import describe_space, extractions_for, resolve_space
 from vidsum.grounding.vse import NAME as MAP
-from vidsum.grounding.vse import mapped_rows
 from vidsum.grounding.writers import (
     CAPTIONER,
     Bank,
@@ -27,7 +26,7 @@ from vidsum.grounding.writers import (
     Writer,
     read_bank,
     retrieve,
-    tags,
+    write_words,
 )
 from vidsum.grounding.writers import write as written
 from vidsum.io.cache import cached_rows
@@ -58,6 +57,9 @@ from vidsum.video.listen import probe_sound
 from vidsum.video.probe import start_offset_s
 
 _SHOTS = ShotSettings(max_shot_s=10.0)  # longer shots are split: more happens in them than one sentence says
+MIN_SURE = {"words": 0.65, "retrieve": 0.3, "write": 0.3}
+MIN_SURE_IN_GAPS = {"words": 0.85, "retrieve": 0.8, "write": 1.0}
+"""Confidence from which four of five are right (docs/algorithms/describe.md), which `write` never reaches."""
 
 
 def describe(
@@ -68,8 +70,8 @@ def describe(
     Args:
         path: a video file, of any length.
         progress: called while it runs.
-        **options: fields of `vidsum.grounding.settings.Describing`, such as `every_s=5`, `writer="retrieve"`
-            with `sentences="captions.csv"`, `in_gaps=True` or `texts="corrected.srt"`, and of
+        **options: fields of `vidsum.grounding.settings.Describing`, such as `every_s=5`,
+            `sentences="captions.csv"`, `in_gaps=True` or `texts="corrected.srt"`, and of
             `vidsum.features.settings.Extraction`.
 
     Returns sentences with their times and confidence; none where nothing is sure enough. Raises InputError:
@@ -87,7 +89,7 @@ def plan_descriptions(
     if isinstance(source, Features) or not has_pictures(source):
         raise UsageError("descriptions are of a video, not of features", hint="give the video")
     facts = _facts(settings)
-    video_input = open_video_input(source, extractions_for("vse", extraction)[-1])
+    video_input = open_video_input(source, extractions_for(facts.get("space", MAP), extraction)[-1])
     models: tuple[str, ...] = ()
     if settings.in_gaps:
         facts["in_gaps"] = [MIN_PAUSE_S, MARGIN_S, WORDS_A_MINUTE]
@@ -138,18 +140,20 @@ class _Work:
             segments: Sequence[Interval] = _split_evenly(every_s, features.duration_s)
         else:
             segments = find(features, _SHOTS, pictures).intervals
-        sentences = write(segment_features(features, segments))
-        descriptions = join_descriptions(segments, sentences, settings.min_sure)
+        min_sure, space = self.facts["min_sure"], self.facts["space"]
+        sentences = write(segment_features(features, segments, space))
+        descriptions = join_descriptions(segments, sentences, min_sure)
+        n_unsure = sum(sentence.confidence < min_sure for sentence in sentences)
         if settings.in_gaps:
             gaps, device = self.gaps(features.duration_s, progress), self.video_input.extraction.device
             importance = best_score(self.models, features, None, Selection(), 1.0, device).importance
             descriptions, messages = _fit_into_gaps(descriptions, gaps, features, importance)
-            warnings += messages
+            warnings += [*messages, *_unsure_warnings(n_unsure, len(sentences), min_sure)]
         return Descriptions(
             descriptions=tuple(descriptions),
             writer=self.facts["writer"],
             video_duration_s=features.duration_s,
-            n_unsure=sum(sentence.confidence < settings.min_sure for sentence in sentences),
+            n_unsure=n_unsure,
             gaps=gaps,
             video=features.video,
             provenance=self.provenance,
@@ -202,14 +206,18 @@ def _facts(settings: Describing) -> dict[str, Any]:
             raise UsageError(fault, hint="leave out --writer, --every and --sentences")
         return {"writer": "people", "texts_sha256": identify_file(Path(settings.texts))["sha256"]}
     if writer == "auto":
-        writer = "tags" if settings.sentences is None else "retrieve"
+        writer = "words" if settings.sentences is None else "retrieve"
+    space = describe_space(resolve_space(settings.space) if writer == "words" else MAP)
+    usual = (MIN_SURE_IN_GAPS if settings.in_gaps else MIN_SURE)[writer]
     facts: dict[str, Any] = {
         "writer": writer,
         "every_s": settings.every_s,
-        "min_sure": settings.min_sure,
-        "map_sha256": checkpoints.sha256_of(MAP),
-        "text_weights_sha256": checkpoints.sha256_of("minilm"),
+        "min_sure": usual if settings.min_sure is None else settings.min_sure,
+        "space": space.name,
+        "text_weights_sha256": checkpoints.sha256_of(space.text_encoder),
     }
+    if space.is_mapped:
+        facts["map_sha256"] = checkpoints.sha256_of(MAP)
     if writer == "write":
         facts["writer_sha256"] = checkpoints.sha256_of(CAPTIONER)
     if writer == "retrieve":
@@ -221,8 +229,10 @@ def _facts(settings: Describing) -> dict[str, Any]:
 
 
 def _choose_writer(settings: Describing, facts: Mapping[str, Any], progress: Progress | None) -> Writer:
-    if facts["writer"] != "retrieve":
-        return {"write": written, "tags": tags}[facts["writer"]]
+    if facts["writer"] == "words":
+        return partial(write_words, space=facts["space"], min_sure=facts["min_sure"])
+    if facts["writer"] == "write":
+        return written
     path = Path(str(settings.sentences))
     return partial(retrieve, bank=_bank(_SentenceFile(path, facts["sentences_sha256"], progress)))
 
@@ -273,6 +283,14 @@ def _fit_into_gaps(
     return spoken, about
 
 
+def _unsure_warnings(n_unsure: int, n_segments: int, min_sure: float) -> list[str]:
+    """Say why pauses stay empty."""
+    if not n_unsure:
+        return []
+    about = f"{n_unsure} of {n_segments} segments are not described in the pauses"
+    return [f"{about}: no words for them reach the confidence {min_sure:g} (--min-sure)"]
+
+
 @dataclass(frozen=True)
 class _SentenceFile:
     """A file of sentences, as it is now."""
@@ -287,11 +305,10 @@ def _bank(file: _SentenceFile) -> Bank:
     return read_bank(file.path, file.progress)
 
 
-def segment_features(features: Features, segments: Sequence[Interval]) -> SegmentFeatures:
-    """Return the features of segments, from those of `vse.EXTRACTOR` with class scores."""
-    logits = None if features.logits is None else _segment_means(features.logits, features, segments)
-    embeddings = unit_rows(_segment_means(mapped_rows(features), features, segments))
-    return SegmentFeatures(_segment_means(features.array, features, segments), embeddings, logits)
+def segment_features(features: Features, segments: Sequence[Interval], space: str = MAP) -> SegmentFeatures:
+    """Return the features of segments, from those that a space needs."""
+    rows = unit_rows(_segment_means(describe_space(space).rows_of(features), features, segments))
+    return SegmentFeatures(_segment_means(features.array, features, segments), rows)
 
 
 def _segment_means(rows: FloatArray, features: Features, segments: Sequence[Interval]) -> FloatArray:

@@ -104,9 +104,10 @@ class DescribeOptions(ReadingOptions, total=False):
     """Options of `vidsum.grounding.settings.Describing`."""
 
     every_s: float | None
-    writer: Literal["auto", "write", "retrieve", "tags"]
+    writer: Literal["auto", "words", "retrieve", "write"]
     sentences: str | None
-    min_sure: float
+    min_sure: float | None
+    space: Literal["auto", "siglip2-b16-256", "mobileclip2-s2", "mobileclip2-s0", "clip", "vse"]
     in_gaps: bool
     texts: str | None
 

@@ -38,7 +38,7 @@ class Descriptions(Result):
     descriptions: tuple[Description, ...]
     """In time order, none overlaps another; none where nothing is sure enough."""
     writer: str
-    """Their source: `write`, `retrieve`, `tags` or `people`."""
+    """Their source: `words`, `retrieve`, `write` or `people`."""
     video_duration_s: float
     n_unsure: int = 0
     """Segments without a sentence that is sure enough."""

@@ -12,7 +12,7 @@ from vidsum.errors import InputError
 from vidsum.lab.datasets.described import Described, read_captions, read_described
 from vidsum.results.descriptions import Description, Descriptions
 
-EMPTY = Descriptions((), "tags", 10.0)
+EMPTY = Descriptions((), "words", 10.0)
 
 PICTURES = {"7": Described(("a dog runs", "the dog")), "12": Described(("a cat",))}
 MOMENTS = {
