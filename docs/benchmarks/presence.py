@@ -6,8 +6,8 @@ Every query of every shared clip is asked of each of ten films (docs.benchmarks.
 each clip by itself; docs.benchmarks.judged describes the photographs. True and absent queries count alike in
 sum. Slope and offset of each kind of query are fitted in ten folds, without the clip, photograph or word that
 a query is of. In brackets are 95 % of a bootstrap over these. `before` is the rule of
-`vidsum.grounding.presence`, whose curve was fitted to every second clip, and which called queries below .2
-probably absent. The last lines are fitted to all, and are the curves of `vidsum.grounding.match`.
+`vidsum.grounding.presence`, by single clips. The last lines are fitted to all, and are the curves of
+`vidsum.grounding.match`.
 """
 
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ def measure(video: ClipEmbeddings, texts: Sequence[str]) -> list[TimeArray]:
     """The evidence, by the cosines alone, and z by photographs of the best mean of three clips."""
     vectors, background = embed_queries("vse", texts), embed_background("vse")
     bare = ClipEmbeddings(video.rows, video.timestamps, video.step_s, video.duration_s, shots_s=video.shots_s)
-    z = evidence_curves(video, vectors)
+    z = evidence_curves(video, vectors, background)
     means = sliding_window_view(z, min(3, len(video)), axis=1).mean(axis=2).max(axis=1)
     return [best_evidence(video, background, vectors), best_evidence(bare, background, vectors), means]
 

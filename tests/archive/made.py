@@ -42,6 +42,7 @@ def use_archive(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("archive.spaces", "grounding.presence", "grounding.vse"):
         monkeypatch.setattr(f"vidsum.{module}.load_map", lambda: SimpleNamespace(tensors=tensors))
     monkeypatch.setattr("vidsum.archive.archive.embed_queries", embed_queries)
+    monkeypatch.setattr("vidsum.archive.archive.embed_background", lambda _: np.eye(3, dtype=np.float32))
     monkeypatch.setattr("vidsum.archive.spaces.name_embeddings", lambda extractor: NAMES)
     spaces = {name: replace(space, dim=3) for name, space in SPACES.items()}
     monkeypatch.setattr("vidsum.grounding.spaces.SPACES", spaces)

@@ -19,7 +19,9 @@ from tests.media import make_video
 from vidsum.archive import answers, index
 from vidsum.archive.archive import Archive
 from vidsum.archive.matches import Match
+from vidsum.archive.search import Hit, _merge_takes
 from vidsum.errors import InputError, UsageError
+from vidsum.grounding.spaces import ClipEmbeddings
 
 
 @pytest.fixture
@@ -37,7 +39,8 @@ def names(matches: list[Match]) -> list[str]:
     return [Path(match.video).name for match in matches]
 
 
-def test_search_agrees_with_ground(archive: Archive, videos: Path) -> None:
+def test_search_agrees_with_ground(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vidsum.archive.search._MIN_TAKE_COSINE", 0.9)  # green and yellow look alike
     for path in sorted(videos.iterdir()):
         for text in COLOURS:
             requests = vidsum.ground(path, text, 3, space="vse", device="cpu")
@@ -77,6 +80,17 @@ def test_search_near_duplicates(archive: Archive, videos: Path) -> None:
     assert len(result.also) == 1
     assert {Path(result.video).name, Path(result.also[0]).name} == {"film.mp4", "sea.mp4"}
     assert len(archive.search("blue", per_video=1, duplicates=True)) == 3
+
+
+def test_moments_of_one_take_are_one_row() -> None:
+    red, blue = np.array([1, 0, 0], np.float32), np.array([0, 0, 1], np.float32)
+    rows = np.stack([red] * 8 + [blue] * 2 + [red] * 5)
+    clips = ClipEmbeddings(rows, np.arange(15.0), 1.0, 15.0)
+    hits = [Hit(1, 0, 2, 0.5, red), Hit(1, 2, 3, 0.9, red), Hit(1, 5, 6, 0.8, red), Hit(1, 6, 8, 0.3, red)]
+    hits += [Hit(1, 8, 10, 0.8, blue), Hit(1, 10, 11, 0.4, red), Hit(1, 14.5, 15, 0.4, red)]
+    hits.sort(key=lambda hit: -hit.present)
+    merged = [(hit.start_s, hit.end_s, hit.present) for hit in _merge_takes(hits, clips)]
+    assert merged == [(0, 6, 0.9), (8, 10, 0.8), (10, 11, 0.4), (14.5, 15, 0.4), (6, 8, 0.3)]
 
 
 def test_search_like_indexed_part(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,9 +57,16 @@ def video_of(n_clips: int) -> ClipEmbeddings:
     return ClipEmbeddings(texts(4, n_clips), np.arange(float(n_clips)), 1.0, n_clips, (mixture,))
 
 
-def test_z_is_the_deviation_from_photographs(photographs: Photographs) -> None:
-    video, queries = video_of(5), texts(5, 3)
-    for query, curve in zip(queries, evidence_curves(video, queries), strict=True):
+def test_z_is_the_deviation_from_photographs_and_phrases(photographs: Photographs) -> None:
+    video, queries, phrases = video_of(5), texts(5, 3), texts(6, 4)
+    compared = [photographs.rows @ phrase for phrase in phrases]
+    usual_of = [
+        np.mean(
+            [(phrase @ clip - of.mean()) / of.std() for phrase, of in zip(phrases, compared, strict=True)]
+        )
+        for clip in video.rows
+    ]
+    for query, curve in zip(queries, evidence_curves(video, queries, phrases), strict=True):
 
         def likelihood(mixture: FloatArray, query: FloatArray = query) -> float:
             return float(
@@ -72,7 +79,10 @@ def test_z_is_the_deviation_from_photographs(photographs: Photographs) -> None:
         weight = max(0.0, slope * max(float(query @ name) for name in NAMES) + offset)
         expected = [
             (float(query @ clip) - np.mean(cosines)) / np.std(cosines)
+            - 0.75 * of_phrases
             + weight * (likelihood(mixture) - np.mean(usual)) / np.std(usual)
-            for clip, mixture in zip(video.rows, video.mixtures[0].probabilities, strict=True)
+            for clip, mixture, of_phrases in zip(
+                video.rows, video.mixtures[0].probabilities, usual_of, strict=True
+            )
         ]
         np.testing.assert_allclose(curve, expected, atol=0.02)

@@ -40,7 +40,8 @@ def test_watch_seconds(colours: Path) -> None:
     with read_frames(video, [extractor.spec.sampling]) as frames:
         displayed = [frame for _, frame in frames]
     features = extract_features(displayed, extractor, video, with_logits=True)
-    z = evidence_curves(embed_video("vse", [features]), ENCODER.encode(texts))
+    clips, queries = embed_video("vse", [features]), ENCODER.encode(texts)
+    z = evidence_curves(clips, queries, np.zeros((1, 3), np.float32))
     assert [second.time_s for second in seconds] == list(map(float, range(10)))
     assert np.allclose([second.present for second in seconds], logistic(SLOPE * z + OFFSET).T, atol=1e-4)
 

@@ -38,7 +38,8 @@ from vidsum.archive.store import Database, connect, default_path, faults, requir
 from vidsum.archive.texts import list_text_kinds, search_texts
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
-from vidsum.grounding.presence import build_cohort
+from vidsum.grounding.match import embed_background
+from vidsum.grounding.presence import Directions, build_cohort, compare_with_usual
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.grounding.spaces import describe_space, embed_queries, resolve_space
 from vidsum.grounding.text import load_text_encoder
@@ -52,6 +53,8 @@ from vidsum.video.probe import file_offset_s
 
 if TYPE_CHECKING:
     from vidsum.archive.index import IndexedVideo
+
+_COSINE_SCALE = 10.0  # of cosines in spaces without a match probability: and, not and then compare them
 
 
 class Archive:
@@ -330,8 +333,12 @@ class Archive:
         first = after - len(options.without)
         steps = [SearchStep(tuple(range(first)), tuple(range(first, after)))]
         steps += [SearchStep((number,)) for number in range(after, len(rows))]
-        cohort = build_cohort(names, rows) if describe_space(space).is_mapped else None
-        return ArchiveSearch(self._connection, options, tuple(steps), rows, names, cohort)
+        if describe_space(space).is_mapped:
+            directions = compare_with_usual(rows, embed_background(space))
+            cohort = build_cohort(names, rows)
+        else:
+            directions, cohort = Directions(_COSINE_SCALE * rows, np.zeros((len(rows), 1), np.float32)), None
+        return ArchiveSearch(self._connection, options, tuple(steps), rows, directions, names, cohort)
 
 
 def _unknown_words(text: str | None, options: SearchOptions) -> list[str]:

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -27,7 +27,7 @@ from vidsum.archive.settings import SearchOptions
 from vidsum.archive.spaces import StoredSpace
 from vidsum.archive.store import Database
 from vidsum.grounding.conse import SHARPNESS, log_likelihood
-from vidsum.grounding.presence import OFFSET, SLOPE, Cohort
+from vidsum.grounding.presence import OFFSET, SLOPE, Cohort, Directions
 from vidsum.grounding.proposals import find_moments
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, similarity
 from vidsum.models.scaling import unit_rows
@@ -38,7 +38,10 @@ _BLOCKS_AHEAD = 4  # blocks that wait for the thread that computes
 _MAX_LISTED_VIDEOS = 10_000  # most videos listed in a query; of more, all are read and filtered
 _N_CANDIDATES, _N_PIECES = 400, 5  # videos scored exactly, and pieces per video and step
 _BLOCK_VIDEOS = 50  # candidates scored at once: this bounds the memory
-_COSINE_SCALE = 10.0  # of cosines in spaces without a match probability: and, not and then compare them
+_MAX_GAP_S, _MIN_TAKE_COSINE = 3.0, 0.7
+"""Moments of one take, which become a single one: the longest gap between them, and the least cosine of their
+rows, which 2 % of neighbouring shots of different clips reach, and 45 % of shots of one clip. The probability
+of one is at least half of the other's."""
 _STEP_MOMENTS = 10  # moments per step that are tried in chains
 _MIN_COSINE = 0.95  # moments of two videos are near-identical if the cosine of their mean rows is larger, ..
 _MIN_LENGTH_RATIO = 0.5  # ... and the shorter has at least this fraction of the other's length.
@@ -75,7 +78,8 @@ _Row = tuple[int, int, bytes]  # a video, its first shot, and the records of its
 class _ScannedPieces:
     """The pieces [P] of some videos."""
 
-    block: list[_Row]
+    videos: list[int]
+    first_shots: list[int]
     edges: npt.NDArray[np.int64]  # [V + 1] of the videos
     log_present: FloatArray  # [steps, P]
     shots: npt.NDArray[np.uint32]  # [P] number of the shot in its video
@@ -89,6 +93,7 @@ class ArchiveSearch:
     options: SearchOptions
     steps: tuple[SearchStep, ...]
     vectors: FloatArray  # [M, D] of length 1
+    directions: Directions  # the evidence by the rows of clips
     names: FloatArray  # [K, D] of the classes
     cohort: Cohort | None  # None where the space has no match probability
 
@@ -105,19 +110,22 @@ class ArchiveSearch:
     def _find_candidates(self, spaces: Sequence[StoredSpace], videos: set[int]) -> dict[int, list[int]]:
         """Return the likeliest videos by their pieces, with the ids of the likeliest shots of each."""
         wanted = [number for step in self.steps for number in step.wanted]
-        best, candidates = dict[int, float](), dict[int, list[int]]()
+        best, scanned = dict[int, float](), list[_ScannedPieces]()
         for space in spaces:
             nearest = self.connection.nearest_videos(space.id, self.vectors[wanted] @ space.axes, videos)
-            for scanned in self._iter_scanned(space, videos if nearest is None else videos & nearest):
-                bests = np.maximum.reduceat(scanned.log_present, scanned.edges[:-1], axis=1).sum(axis=0)
-                best |= zip((video for video, *_ in scanned.block), bests.tolist(), strict=True)
-        likeliest = sorted(best, key=lambda video: (-best[video], video))[:_N_CANDIDATES]
-        for scanned in chain.from_iterable(self._iter_scanned(space, {*likeliest}) for space in spaces):
-            for (video, first, _), (start, end) in zip(scanned.block, pairwise(scanned.edges), strict=True):
-                order = np.argsort(-scanned.log_present[:, start:end], axis=1, kind="stable")
-                candidates[video] = (
-                    first + np.unique(scanned.shots[start:end][order[:, :_N_PIECES]])
-                ).tolist()
+            scanned += self._iter_scanned(space, videos if nearest is None else videos & nearest)
+        for block in scanned:
+            bests = np.maximum.reduceat(block.log_present, block.edges[:-1], axis=1).sum(axis=0)
+            best |= zip(block.videos, bests.tolist(), strict=True)
+        likeliest = {*sorted(best, key=lambda video: (-best[video], video))[:_N_CANDIDATES]}
+        candidates = dict[int, list[int]]()
+        for block in scanned:
+            ends = pairwise(block.edges.tolist())
+            for video, first, (start, end) in zip(block.videos, block.first_shots, ends, strict=True):
+                if video in likeliest:
+                    order = np.argsort(-block.log_present[:, start:end], axis=1, kind="stable")
+                    shots = np.unique(block.shots[start:end][order[:, :_N_PIECES]])
+                    candidates[video] = (first + shots).tolist()
         return candidates
 
     def _iter_scanned(self, space: StoredSpace, videos: set[int]) -> Iterator[_ScannedPieces]:
@@ -150,10 +158,14 @@ class ArchiveSearch:
         records = read_records(b"".join(content for *_, content in block), layout)
         edges = np.cumsum([0, *(len(content) // layout.itemsize for *_, content in block)])
         # the scale comes last: one pass over the rows less
-        cosines = np.asarray((self.vectors @ axes) @ records["row"].astype(np.float32).T, np.float32)
-        cosines *= records["scale"]
-        named = self._read_names(records) if self.cohort else None
-        return _ScannedPieces(block, edges, self._log_present(self._z(cosines, named)), records["shot"])
+        vectors = self.directions.vectors @ axes
+        z = np.asarray(vectors @ records["row"].astype(np.float32).T, np.float32)
+        z *= records["scale"]
+        z += self.directions.offsets
+        if self.cohort:
+            z += self.cohort.named(self._read_names(records))
+        videos, firsts = [row[0] for row in block], [row[1] for row in block]
+        return _ScannedPieces(videos, firsts, edges, self._log_present(z), records["shot"].copy())
 
     def _read_names(self, records: Records) -> FloatArray:
         """Return [M, P] log-likelihoods by the likeliest classes of pieces."""
@@ -162,12 +174,6 @@ class ArchiveSearch:
         similarities = np.exp(np.float32(SHARPNESS) * (self.vectors @ self.names.T))
         named = [np.einsum("pc,pc->p", row.take(classes), shares) + left * row.mean() for row in similarities]
         return np.asarray(np.log(np.stack(named)), np.float32)
-
-    def _z(self, cosines: FloatArray, named: FloatArray | None) -> FloatArray:
-        """Return [M, T] the evidence of cosines and, where classes are named, of their log-likelihoods."""
-        if self.cohort and named is not None:
-            return self.cohort.z(cosines, named)
-        return np.asarray(_COSINE_SCALE * cosines, np.float32)
 
     def _log_present(self, z: FloatArray) -> FloatArray:
         """Return [steps, T] log-probability of each step, of z [M, T]: all wanted, nothing unwanted."""
@@ -200,9 +206,9 @@ class ArchiveSearch:
 
     def _smooth(self, clips: ClipEmbeddings, lengths: Sequence[int]) -> FloatArray:
         """Return [steps, T] log-probability about each clip, by the mean z of three in a run of `lengths`."""
-        vectors = self.vectors
-        named = log_likelihood(clips.mixtures[0], vectors) if clips.mixtures else None
-        z = self._z(vectors @ clips.rows.T, named)
+        z = self.directions.along(clips.rows)
+        if self.cohort:
+            z += self.cohort.named(log_likelihood(clips.mixtures[0], self.vectors))
         ends = np.repeat(np.cumsum(lengths), lengths)
         starts = ends - np.repeat(lengths, lengths)
         widths = np.minimum(3, ends - starts)
@@ -236,7 +242,7 @@ class ArchiveSearch:
                 (row,) = unit_rows(clips.rows[clips_inside].mean(axis=0, keepdims=True))
                 hits.append(Hit(video, moment.start_s, moment.end_s, present, row))
             by_step.append(hits)
-        hits, options = _best_chain(by_step) if several else by_step[0], self.options
+        hits, options = _best_chain(by_step) if several else _merge_takes(by_step[0], clips), self.options
         long = (hit for hit in hits if hit.end_s - hit.start_s >= options.min_length_s)
         return [hit for hit in long if hit.present >= options.min_present]
 
@@ -263,12 +269,38 @@ def _clips_within(clips: ClipEmbeddings, start_s: float, end_s: float) -> slice:
     return slice(first, max(after, first + 1))
 
 
+def _merge_takes(hits: Sequence[Hit], clips: ClipEmbeddings) -> list[Hit]:
+    """Return the moments of a video, best first, with those of one take as one in the place of the best."""
+    merged = list[tuple[int, Hit]]()
+    for place, hit in sorted(enumerate(hits), key=lambda pair: pair[1].start_s):
+        if merged and _is_one_take(merged[-1][1], hit, clips):
+            before = merged.pop()
+            start_s, end_s = before[1].start_s, max(before[1].end_s, hit.end_s)
+            first, best = min(before, (place, hit), key=lambda pair: pair[0])
+            merged.append((first, replace(best, start_s=start_s, end_s=end_s)))
+        else:
+            merged.append((place, hit))
+    return [hit for _, hit in sorted(merged, key=lambda pair: pair[0])]
+
+
+def _is_one_take(before: Hit, hit: Hit, clips: ClipEmbeddings) -> bool:
+    gap_s = hit.start_s - before.end_s
+    low, high = sorted([before.present, hit.present])
+    is_near = gap_s <= _MAX_GAP_S and 2 * low >= high
+    if before.row is None or not is_near or _cosine(before, hit) < _MIN_TAKE_COSINE:
+        return False
+    between = clips.rows[_clips_within(clips, before.end_s, hit.start_s)]
+    return gap_s < STEP_S or bool((between @ before.row).min() >= _MIN_TAKE_COSINE)
+
+
+def _cosine(hit: Hit, other: Hit) -> float:
+    return 0.0 if hit.row is None or other.row is None else float(hit.row @ other.row)
+
+
 def _is_same(hit: Hit, other: Hit) -> bool:
     lengths = sorted([hit.end_s - hit.start_s, other.end_s - other.start_s])
     is_as_long = lengths[0] >= _MIN_LENGTH_RATIO * lengths[1]
-    if hit.video == other.video or not is_as_long or hit.row is None or other.row is None:
-        return False
-    return float(hit.row @ other.row) > _MIN_COSINE
+    return hit.video != other.video and is_as_long and _cosine(hit, other) > _MIN_COSINE
 
 
 def _best_chain(by_step: Sequence[Sequence[Hit]]) -> list[Hit]:

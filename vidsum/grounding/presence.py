@@ -1,11 +1,12 @@
-"""How likely a query is true of a single clip in `vse`, for what comes second by second or from an archive.
+"""How likely a query is true of a single clip in `vse`, for what comes from an archive.
 
 Where a whole video is there, `vidsum.grounding.match` compares it with everyday phrases. Here a clip is
-compared with photographs instead, as speaker verification normalises its scores by a cohort (z-norm:
-Auckenthaler, Carey and Lloyd-Thomas, "Score Normalization for Text-Independent Speaker Verification Systems",
-2000):
+compared with photographs and with those phrases, as speaker verification normalises its scores by a cohort
+(z-norm and t-norm: Auckenthaler, Carey and Lloyd-Thomas, "Score Normalization for Text-Independent Speaker
+Verification Systems", 2000). The phrases b lower hubs, which are near to any text:
 
-    z(q, t) = q . (f_t - m) / sqrt(q^T C q) + w(q) (l(q, t) - mean_u l(q, u)) / sd_u l(q, u)
+    c(q, t) = q . (f_t - m) / sqrt(q^T C q)
+    z(q, t) = c(q, t) - 3/4 mean_b c(b, t) + w(q) (l(q, t) - mean_u l(q, u)) / sd_u l(q, u)
 
 m and C are mean and covariance of the map's rows for photographs: the cosine is linear in the picture. l is
 the log-likelihood by what the network names, of clip t or photograph u, and w its weight in `similarity`.
@@ -14,6 +15,7 @@ docs/algorithms/presence.md describes how the probability was fitted, and its ac
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,21 +26,16 @@ from vidsum.models.vse import CLASSES
 from vidsum.types import FloatArray
 
 SLOPE, OFFSET = 0.78, -2.92  # logistic curve from z to the probability
+_BACKGROUND_WEIGHT = 0.75  # of the mean of everyday phrases
 
 
 @dataclass(frozen=True, eq=False)
 class Cohort:
-    """How queries compare with photographs, by both parts of z(q, t): [M, 1] each."""
+    """How queries compare with photographs by what is named: [M, 1] each."""
 
-    mean: FloatArray
-    deviation: FloatArray  # deviation of the cosines
     usual: FloatArray
-    spread: FloatArray  # mean and deviation of the log-likelihoods by what is named
+    spread: FloatArray  # mean and deviation of the log-likelihoods
     weight: FloatArray  # weight of the log-likelihoods
-
-    def z(self, cosines: FloatArray, likelihoods: FloatArray) -> FloatArray:
-        """Return [M, T] z(q, t) of cosines and log-likelihoods [M, T], not smoothed."""
-        return np.asarray((cosines - self.mean) / self.deviation + self.named(likelihoods), np.float32)
 
     def named(self, likelihoods: FloatArray) -> FloatArray:
         """Return [M, T] the part of z(q, t) by what is named, of log-likelihoods [M, T]."""
@@ -51,11 +48,34 @@ def build_cohort(names: FloatArray, queries: FloatArray) -> Cohort:
     photographs = ClassMixture(squares / squares.sum(axis=1, keepdims=True), names)
     usual = log_likelihood(photographs, queries)
     return Cohort(
-        *cohort_cosines(queries),
         usual.mean(axis=1, keepdims=True),
         _positive(usual.std(axis=1, keepdims=True)),
         mixture_weights(photographs, queries)[:, None],
     )
+
+
+class Directions(NamedTuple):
+    """A linear function of the rows of clips, for each of M queries."""
+
+    vectors: FloatArray  # [M, D]
+    offsets: FloatArray  # [M, 1]
+
+    def along(self, rows: FloatArray) -> FloatArray:
+        """Return [M, T] of rows [T, D]."""
+        return np.asarray(self.vectors @ rows.T + self.offsets, np.float32)
+
+
+def compare_with_usual(queries: FloatArray, background: FloatArray) -> Directions:
+    """Return c(q, t) - 3/4 mean_b c(b, t), for queries [M, D] and everyday phrases b [B, D]."""
+    (vectors, offsets), (usual, usual_offsets) = map(compare_with_photographs, (queries, background))
+    weight = np.float32(_BACKGROUND_WEIGHT)
+    return Directions(vectors - weight * usual.mean(axis=0), offsets - weight * usual_offsets.mean())
+
+
+def compare_with_photographs(queries: FloatArray) -> Directions:
+    """Return c(q, t) for queries [M, D]."""
+    mean, deviation = cohort_cosines(queries)
+    return Directions(queries / deviation, -mean / deviation)
 
 
 def cohort_cosines(queries: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -65,11 +85,11 @@ def cohort_cosines(queries: FloatArray) -> tuple[FloatArray, FloatArray]:
     return (queries @ tensors["cohort.mean"])[:, None], _positive(spread)
 
 
-def evidence_curves(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
-    """Return [M, T] z(q, t) of each clip of a video in `vse`, for each query [M, D]."""
+def evidence_curves(video: ClipEmbeddings, queries: FloatArray, background: FloatArray) -> FloatArray:
+    """Return [M, T] z(q, t) of each clip of a video in `vse`, for queries [M, D] and phrases [B, D]."""
     objects = video.mixtures[0]
-    cohort = build_cohort(objects.names, queries)
-    return cohort.z(queries @ video.rows.T, log_likelihood(objects, queries))
+    named = build_cohort(objects.names, queries).named(log_likelihood(objects, queries))
+    return compare_with_usual(queries, background).along(video.rows) + named
 
 
 def _positive(deviation: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ import numpy as np
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood, name_embeddings
-from vidsum.grounding.presence import OFFSET, SLOPE, build_cohort
+from vidsum.grounding.presence import OFFSET, SLOPE, build_cohort, compare_with_photographs
 from vidsum.grounding.settings import Watching
 from vidsum.grounding.spaces import describe_space, embed_queries
 from vidsum.grounding.vse import EXTRACTOR, NAME, load_map
@@ -186,13 +186,17 @@ class LiveEvidence:
             self._model = LiveModel(model, queries, device)
         self._queries, self._map = queries, load_map()
         self._names = name_embeddings(EXTRACTOR, device)
-        self._cohort = build_cohort(self._names, queries)
+        self._photographs, self._cohort = (
+            compare_with_photographs(queries),
+            build_cohort(self._names, queries),
+        )
 
     def present(self, features: FloatArray, logits: FloatArray) -> FloatArray:
         """Return [M] how likely each query is of a second, by features [n, D] and class scores [n, K]."""
         row = unit_rows(self._map(features).mean(axis=0, keepdims=True))
         objects = ClassMixture(class_probabilities(logits).mean(axis=0, keepdims=True), self._names)
-        z = self._cohort.z(self._queries @ row.T, log_likelihood(objects, self._queries))[:, 0]
+        named = self._cohort.named(log_likelihood(objects, self._queries))
+        z = (self._photographs.along(row) + named)[:, 0]
         return self._model.present(row, z) if self._model else logistic(SLOPE * z + OFFSET)
 
 
