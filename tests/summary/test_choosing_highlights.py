@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vidsum.grounding.settings import HighlightSettings
 from vidsum.results.features import Features
 from vidsum.results.moments import Moment
 from vidsum.summary.highlights import PARAMS, choose_highlights, longest_highlight
 from vidsum.types import Interval
+
+LIMITS = HighlightSettings()
 
 Scene = tuple[float, float]  # seconds, and importance
 
@@ -32,15 +35,20 @@ def spans(moments: list[Moment]) -> list[Interval]:
 
 def test_a_scene_is_whole_and_alone() -> None:
     made = video((6, 0.2), (5, 0.9), (8, 0.7), (30, 0.2), (4, 0.8), (12, 0.1), cuts=2)
-    highlights = choose_highlights(*made, 15.0)
+    highlights = choose_highlights(*made)
     assert spans(highlights) == [(6, 11), (49, 53), (11, 19)]
     level = float(made[0].mean())
     assert [moment.score for moment in highlights] == pytest.approx([0.9 - level, 0.8 - level, 0.7 - level])
 
 
+def test_number_of_highlights() -> None:
+    made = video((6, 0.2), (5, 0.9), (8, 0.7), (30, 0.2), (4, 0.8), (12, 0.1))
+    assert len(choose_highlights(*made, HighlightSettings(top_k=2))) == 2
+
+
 def test_short_scenes_and_low_ones_do_not_stand_out() -> None:
-    assert choose_highlights(*video((20, 0.3), (1.5, 0.9), (20, 0.3)), 15.0) == []
-    assert choose_highlights(*video((20, 0.3), (5, 0.35), (20, 0.3)), 15.0) == []
+    assert choose_highlights(*video((20, 0.3), (1.5, 0.9), (20, 0.3))) == []
+    assert choose_highlights(*video((20, 0.3), (5, 0.35), (20, 0.3))) == []
 
 
 @pytest.mark.parametrize(
@@ -64,7 +72,7 @@ def test_part_of_a_long_take_is_around_its_peak() -> None:
     importance, features, edges = video((90, 0.2))
     times = features.timestamps
     importance += 0.6 * np.exp(-(((times - 60) / 4) ** 2)) + 0.5 * np.exp(-(((times - 20) / 2) ** 2))
-    first, second = choose_highlights(importance.astype(np.float32), features, edges, 15.0)
+    first, second = choose_highlights(importance.astype(np.float32), features, edges)
     assert first.start_s < 58 < 62 < first.end_s
     assert second.start_s < 19 < 21 < second.end_s
     assert 4 <= second.end_s - second.start_s <= first.end_s - first.start_s <= 15
@@ -73,18 +81,18 @@ def test_part_of_a_long_take_is_around_its_peak() -> None:
 def test_part_of_a_long_take_keeps_near_edges() -> None:
     importance, features, _ = video((90, 0.2))
     importance += 0.6 * np.exp(-(((features.timestamps - 60) / 4) ** 2)).astype(np.float32)
-    ((start_s, end_s),) = spans(choose_highlights(importance, features, np.array([0, 90.0]), 15.0))
+    ((start_s, end_s),) = spans(choose_highlights(importance, features, np.array([0, 90.0])))
     edges = np.array([0, start_s - 0.7, end_s + 0.6, 90])
-    ((near_s, last_s),) = spans(choose_highlights(importance, features, edges, 15.0))
+    ((near_s, last_s),) = spans(choose_highlights(importance, features, edges))
     assert (near_s, last_s) == pytest.approx((start_s - 0.7, end_s + 0.6))
 
 
 def test_edges_cut_no_sentence() -> None:
     made = video((20, 0.2), (6, 0.8), (30, 0.2))
     made[0][44] = 0.9  # at 22 s
-    assert spans(choose_highlights(*made, 15.0, [(18.6, 20.5), (24, 27.5)])) == [(20.5, 27.5)]
+    assert spans(choose_highlights(*made, LIMITS, [(18.6, 20.5), (24, 27.5)])) == [(20.5, 27.5)]
     # a sentence that would make it too long is cut where the picture is
-    assert spans(choose_highlights(*made, 8.0, [(10, 24.5)])) == [(20, 26)]
+    assert spans(choose_highlights(*made, HighlightSettings(max_length_s=8), [(10, 24.5)])) == [(20, 26)]
 
 
 @given(
@@ -97,7 +105,9 @@ def test_highlights_hold_to_the_rules(
 ) -> None:
     importance, features, edges = video(*scenes)
     sentences = [(start_s, start_s + length_s) for start_s, length_s in said]
-    highlights = choose_highlights(importance, features, edges, max_length_s, sentences)
+    highlights = choose_highlights(
+        importance, features, edges, HighlightSettings(max_length_s=max_length_s, top_k=99), sentences
+    )
     assert all(
         before.end_s <= after.start_s
         for before, after in pairwise(sorted(highlights, key=lambda m: m.start_s))

@@ -80,13 +80,13 @@ def plan_highlights(source: Source, settings: HighlightSettings, extraction: Ext
         saliency = to_grid(curve[:, None], features, times, CLIP_S)[:, 0]
         edges_s = find(features, pictures=pictures).edges_s
         sentences = split_sentences(speech.run(progress)) if speech else ()
-        spoken = [(sentence.start_s, sentence.end_s) for sentence in sentences]
-        moments = choose_highlights(curve, features, edges_s, settings.max_length_s, spoken)
+        spoken = [(said.start_s, min(said.end_s, features.duration_s)) for said in sentences]
+        moments = choose_highlights(curve, features, edges_s, settings, spoken)
         return Highlights(
             saliency=saliency,
             timestamps=times,
             clip_s=CLIP_S,
-            moments=tuple(moments[: settings.top_k]),
+            moments=tuple(moments),
             video_duration_s=features.duration_s,
             model=scored.model,
             model_reason=scored.reason,

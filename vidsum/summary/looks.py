@@ -1,7 +1,7 @@
 """Looks: which parts of a video look alike, and how much of them a summary shows."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +22,8 @@ _MIN_DIRECTION = 1e-4  # a look is that of the whole video where it differs by l
 class Looks:
     """Mean features of parts of a video; parts are frames [start, end)."""
 
-    def __init__(self, features: Features, sampled: IntArray) -> None:
-        """`sampled` [T] are the frames of the samples."""
+    def __init__(self, features: Features, sampled: npt.NDArray[Any]) -> None:
+        """`sampled` [T] are the frames of the samples, or seconds where parts are in seconds."""
         self._rows, self.sampled, self.dim = unit_rows(features.array), sampled, features.dim
         self.same = SAME_LOOK.get(features.extractor, ELSEWHERE)
         self._mean = self._rows.mean(axis=0)
@@ -31,13 +31,13 @@ class Looks:
         self._picture = np.repeat(np.arange(len(counts)), counts)
         self._is_still = counts > 1
 
-    def samples(self, start: int, end: int) -> slice:
+    def samples(self, start: float, end: float) -> slice:
         """Return the samples of a part; between two samples, the one before."""
-        first, stop = np.searchsorted(self.sampled, (start, end))
+        first, stop = np.searchsorted(self.sampled, (start, end)).tolist()
         first = first if first < stop else max(first - 1, 0)
         return slice(first, max(stop, first + 1))
 
-    def absolute(self, start: int, end: int) -> FloatArray:
+    def absolute(self, start: float, end: float) -> FloatArray:
         """Return [D] the mean feature, of length 1."""
         mean = self._rows[self.samples(start, end)].mean(axis=0)
         return np.asarray(unit_rows(mean[None])[0], np.float32)
