@@ -23,6 +23,7 @@ from vidsum import device
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.features.extractor import _registered
 from vidsum.results.features import Features
+from vidsum.results.moments import Moment
 
 CALLS = {
     name: value if inspect.isfunction(value) else value.__init__
@@ -198,8 +199,9 @@ def test_names_of_clips(made: dict[str, Any], film: Path, tmp_path: Path) -> Non
     (text,) = {query.query for query in made["moments"].queries[:1]}
     clip = vidsum.probe(tmp_path / "a" / "b" / f"{text}_film_0m{int(best.start_s):02}s.mp4")
     assert clip.duration_s == pytest.approx(best.end_s - best.start_s, abs=0.04)
-    vidsum.write_clips(made["highlights"], tmp_path, "own")
-    assert list(tmp_path.glob("highlight_own_0m0*.mp4"))
+    highlights = replace(made["highlights"], moments=(Moment(2.0, 5.0, 0.3),))
+    (path,) = vidsum.write_clips(highlights, tmp_path, "own")
+    assert path.name == "highlight_own_0m02s.mp4"
 
 
 def test_clips_of_summary_segments(film: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from vidsum.features import describe
 from vidsum.features.extractor import Extractor
 from vidsum.features.settings import Extraction
 from vidsum.pipelines import decoding as jobs
+from vidsum.summary.highlights import HighlightParams
 
 
 def files_here() -> list[str]:
@@ -77,3 +78,9 @@ def film(made_film: Path, tmp_path: Path) -> Path:
     copy = tmp_path / "film.mp4"
     copy.write_bytes(made_film.read_bytes())
     return copy
+
+
+@pytest.fixture
+def low_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    """List a scene of the film, whose still colours stand out too little."""
+    monkeypatch.setattr("vidsum.summary.highlights.PARAMS", HighlightParams(min_score=0))

@@ -11,17 +11,10 @@ from PIL import Image
 
 from tests.commands.conftest import files_here
 from tests.program import Run, check_schema
-from vidsum.summary.highlights import HighlightParams
 
 CPU = ("--device", "cpu")
 
 pytestmark = pytest.mark.usefixtures("loads")
-
-
-@pytest.fixture
-def low_level(monkeypatch: pytest.MonkeyPatch) -> None:
-    """List a scene of the film, whose still colours stand out too little."""
-    monkeypatch.setattr("vidsum.summary.highlights.PARAMS", HighlightParams(min_score=0))
 
 
 def test_nothing_stands_out(run: Run, film: Path) -> None:

@@ -53,6 +53,7 @@ def test_report_overwrite(run: Run, film: Path) -> None:
     assert run("report", "film_shots.json", "--overwrite").out == "report.html\n"
 
 
+@pytest.mark.usefixtures("low_level")
 def test_report_option_of_commands(run: Run, film: Path) -> None:
     ran = run("summarize", film, *CPU, "--report", "--export", "csv", "--json")
     assert ran.json["data"]["exports"] == ["film_summary.csv", "film_summary.html"]
@@ -63,6 +64,7 @@ def test_report_option_of_commands(run: Run, film: Path) -> None:
     run("shots", film, *CPU, "--report", "-o", "-", code=2)
 
 
+@pytest.mark.usefixtures("low_level")
 def test_report_clips_of_one_name(run: Run, film: Path) -> None:
     for folder, n in (("a", "1"), ("b", "2")):
         run("highlights", film, *CPU, "--clips", "-k", n, "--output-dir", folder)
@@ -71,6 +73,7 @@ def test_report_clips_of_one_name(run: Run, film: Path) -> None:
     assert links == ["a/highlight_film_0m06s.mp4", "b/highlight_film_0m06s.mp4"]
 
 
+@pytest.mark.usefixtures("low_level")
 def test_report_foreign_clip(run: Run, film: Path) -> None:
     run("highlights", film, *CPU, "-k", "1")
     Path("highlight_film_0m00s.mp4").write_bytes(film.read_bytes())
