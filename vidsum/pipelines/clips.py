@@ -116,7 +116,6 @@ def _extend(span: Interval, settings: Clips, video: VideoInfo) -> Interval:
 
 
 _CONTEXT_S = 0.6  # of pictures on either side by which a cut is known
-_AT_EDGE_S = 1e-3  # a cut this near to the edge of a span is at the edge
 
 
 def _pad(span: Interval, pad_s: float, video: VideoInfo) -> Interval:
@@ -124,8 +123,9 @@ def _pad(span: Interval, pad_s: float, video: VideoInfo) -> Interval:
     first_s, last_s = clip_interval((span[0] - pad_s, span[1] + pad_s), video.duration_s)
     around = [(first_s - _CONTEXT_S, span[0] + _CONTEXT_S), (span[1] - _CONTEXT_S, last_s + _CONTEXT_S)]
     cuts = find_cuts(changes_to_features(measure_changes(video, around), video))
-    before = cuts[(cuts > first_s) & (cuts <= span[0] + _AT_EDGE_S)]
-    after = cuts[(cuts >= span[1] - _AT_EDGE_S) & (cuts < last_s)]
+    near_s = 0.5 / video.fps  # a cut this near to an edge of the span is at the edge
+    before = cuts[(cuts > first_s) & (cuts <= span[0] + near_s)].clip(max=span[0])
+    after = cuts[(cuts >= span[1] - near_s) & (cuts < last_s)].clip(min=span[1])
     return max([first_s, *before.tolist()]), min([last_s, *after.tolist()])
 
 
