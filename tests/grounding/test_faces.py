@@ -14,7 +14,7 @@ def test_boxes_of_anchors() -> None:
     """Two rows of four anchors, of which the second row's third is a face."""
     classes, objects, boxes = np.full((8, 1), 0.3), np.ones((8, 1)), np.zeros((8, 4))
     classes[6], boxes[6] = 0.81, (0.5, -0.5, np.log(2), np.log(3))
-    (face,) = decode_boxes(classes, objects, boxes, stride=8, width=32)
+    (face,) = decode_boxes([classes, objects, boxes], stride=8, width=32)
     np.testing.assert_allclose(face, [20 - 8, 4 - 12, 20 + 8, 4 + 12, 0.9])
 
 

@@ -4,7 +4,7 @@ Letters are strokes that are thinner than a letter is high, brighter or darker t
 one height and one brightness, side by side. No letter is read.
 """
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,16 +20,6 @@ _MIN_LEVEL_RATIO: Final = 0.75  # between the levels of two letters of a line
 _MAX_GAP: Final = 1.3  # between neighbours, in heights of a letter
 
 
-class _Letters(NamedTuple):
-    """Boxes of parts that may be letters, each [N]."""
-
-    left: FloatArray
-    right: FloatArray
-    middle: FloatArray
-    height: FloatArray
-    level: FloatArray
-
-
 def has_letters_below(picture: Picture) -> bool:
     """Return whether a picture [H, W, 3], its short side `SHORT_SIDE` pixels, has a line of letters below."""
     import cv2
@@ -39,8 +29,9 @@ def has_letters_below(picture: Picture) -> bool:
     return any(_has_line(_find_letters(np.asarray(levels))) for levels in (grey, 255 - grey))
 
 
-def _find_letters(grey: npt.NDArray[np.uint8]) -> _Letters:
-    """Return the bright parts of a picture [H, W] that have the size and the fill of letters."""
+def _find_letters(grey: npt.NDArray[np.uint8]) -> FloatArray:
+    """Return the bright parts of a picture [H, W] that may be letters, from the left, [N, 5]: left, right,
+    middle of the height, height, level."""
     import cv2
 
     least, largest = (fraction * SHORT_SIDE for fraction in _HEIGHTS)
@@ -51,24 +42,20 @@ def _find_letters(grey: npt.NDArray[np.uint8]) -> _Letters:
     sums = np.bincount(labels.ravel(), weights=grey.ravel(), minlength=count)
     left, top, width, height, area = boxes[1:].T.astype(float)
     levels, fill = sums[1:] / area, area / (width * height)
-    is_letter = (
-        (height >= least) & (height <= largest) & (width <= 2.5 * height) & (fill > 0.2) & (fill < 0.95)
-    )
-    rows = (left, left + width, top + height / 2, height, levels)
-    return _Letters(*(row[is_letter] for row in rows))
+    is_letter = (height >= least) & (height <= largest) & (width <= 2.5 * height)
+    chosen = np.flatnonzero(is_letter & (fill > 0.2) & (fill < 0.95))
+    parts = np.stack([left, left + width, top + height / 2, height, levels], axis=1)
+    return np.asarray(parts[chosen[np.argsort(left[chosen])]])
 
 
-def _has_line(letters: _Letters) -> bool:
+def _has_line(letters: FloatArray) -> bool:
     """Return whether enough letters of one height and level are side by side."""
-    for middle, height, level in zip(letters.middle, letters.height, letters.level, strict=True):
-        ratio = np.minimum(letters.level, level) / np.maximum(letters.level, level)
-        is_similar = (np.abs(letters.height / height - 1) < 0.6) & (ratio >= _MIN_LEVEL_RATIO)
-        members = np.flatnonzero(is_similar & (np.abs(letters.middle - middle) < 0.4 * height))
-        if len(members) < _MIN_LETTERS:
-            continue
-        members = members[np.argsort(letters.left[members])]
-        gaps = letters.left[members][1:] - letters.right[members][:-1]
-        breaks = np.flatnonzero(gaps > _MAX_GAP * height)
-        if np.diff([-1, *breaks.tolist(), len(members) - 1]).max() >= _MIN_LETTERS:
+    left, right, middles, heights, levels = letters.T
+    for _, _, middle, height, level in letters:
+        is_similar = (np.abs(heights / height - 1) < 0.6) & (np.abs(middles - middle) < 0.4 * height)
+        is_similar &= np.minimum(levels, level) >= _MIN_LEVEL_RATIO * np.maximum(levels, level)
+        gaps = left[is_similar][1:] - right[is_similar][:-1]
+        ends = np.flatnonzero(np.append(gaps, np.inf) > _MAX_GAP * height)
+        if np.diff(ends, prepend=-1).max() >= _MIN_LETTERS:
             return True
     return False

@@ -94,13 +94,9 @@ class Earlier:
             re.compile(rf"(^|[_/]){re.escape(stem)}[_.]").search
             for stem in (_KINDS.sub("", self.record.stem), files.clip_stem or self.record.stem)
         )
-        names = [
-            name
-            for name in self.outputs
-            if of_record(name) or (of_video(name) and not self._is_shared(Path(folder, name)))
-        ]
-        paths = {name: Path(folder, name) for name in names}
-        return [name for name, path in paths.items() if self.is_current(path) or _is_listed(path, folder)]
+        paths = {name: Path(folder, name) for name in self.outputs}
+        names = [n for n in paths if of_record(n) or (of_video(n) and not self._is_shared(paths[n]))]
+        return [n for n in names if self.is_current(paths[n]) or _is_listed(paths[n], folder)]
 
     def _is_shared(self, path: Path) -> bool:
         """Return whether another JSON record in the folder lists a file as it is."""
