@@ -25,6 +25,7 @@ from vidsum.types import FloatArray
 
 COLOURS = {"red": (200, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 200), "yellow": (180, 180, 40)}
 NAMES = ENCODER.encode(list(COLOURS))
+GREYS = unit_rows(1 + 0.3 * np.random.default_rng(1).standard_normal((9, 3)).astype(np.float32))
 FILM = ("red", "green", "blue", "yellow", "yellow")
 """Two seconds each."""
 
@@ -53,6 +54,8 @@ def use_live(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `vidsum watch` compare colours; its network gives the mean colour, and names it."""
     use_archive(monkeypatch)
     monkeypatch.setattr("vidsum.pipelines.watch.load_map", lambda: unit_rows)
+    monkeypatch.setattr("vidsum.pipelines.watch.embed_background", lambda *_: GREYS)
+    monkeypatch.setattr("vidsum.pipelines.watch.resolve_space", lambda name: "vse")
     monkeypatch.setattr("vidsum.pipelines.watch.name_embeddings", lambda extractor, device: NAMES)
     monkeypatch.setattr("vidsum.pipelines.watch.load_extractor", namer_of_colours)
     monkeypatch.setattr(

@@ -8,16 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.archive.made import embed_video, film, namer_of_colours, use_live
+from tests.archive.made import GREYS, embed_video, film, namer_of_colours, use_live
 from tests.grounding.colours import ENCODER
 from tests.video.clips import decode_all
 from vidsum.errors import InputError, UsageError
 from vidsum.features.extract import extract_features
 from vidsum.features.settings import Extraction
-from vidsum.grounding.presence import OFFSET, SLOPE, evidence_curves
+from vidsum.grounding.conse import log_likelihood
+from vidsum.grounding.live_evidence import RunningEvidence, to_probabilities
+from vidsum.grounding.presence import build_cohort
 from vidsum.grounding.settings import Watching
-from vidsum.models.scaling import logistic
-from vidsum.pipelines.watch import Alert, Second, _Alarm, clip_names, watch
+from vidsum.pipelines.watch import Alert, LiveEvidence, Second, _Alarm, clip_names, watch
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
 
@@ -41,9 +42,22 @@ def test_watch_seconds(colours: Path) -> None:
         displayed = [frame for _, frame in frames]
     features = extract_features(displayed, extractor, video, with_logits=True)
     clips, queries = embed_video("vse", [features]), ENCODER.encode(texts)
-    z = evidence_curves(clips, queries, np.zeros((1, 3), np.float32))
+    (mixture,) = clips.mixtures
+    named = build_cohort(mixture.names, queries).named(log_likelihood(mixture, queries))
+    running = RunningEvidence(GREYS)
+    evidence = [running.add(queries, *pair) for pair in zip(clips.rows, named.T, strict=True)]
+    expected = [to_probabilities(row, [False, False], is_named=True) for row in evidence]
     assert [second.time_s for second in seconds] == list(map(float, range(10)))
-    assert np.allclose([second.present for second in seconds], logistic(SLOPE * z + OFFSET).T, atol=1e-4)
+    assert np.allclose([second.present for second in seconds], expected, atol=1e-4)
+
+
+def test_watch_in_a_space_without_named_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vidsum.pipelines.watch.embed_background", lambda *_: np.eye(3, dtype=np.float32))
+    queries = np.eye(3, dtype=np.float32)[:2]
+    live = LiveEvidence("clip", queries, [False, True])
+    present = np.array([live.present(np.array([[9.0, 1, 1]], np.float32), None) for _ in range(3)])
+    assert np.allclose(present, present[0], atol=1e-5)
+    assert present[0, 0] > 0.1 > present[0, 1]
 
 
 def test_watch_alert(colours: Path, tmp_path: Path) -> None:
@@ -62,7 +76,7 @@ def test_watch_alert(colours: Path, tmp_path: Path) -> None:
 
 
 def test_watch_alert_at_end(colours: Path) -> None:
-    events = [event for event in watch(str(colours), ["yellow"], min_present=0.2) if isinstance(event, Alert)]
+    events = [event for event in watch(str(colours), ["yellow"], min_present=0.4) if isinstance(event, Alert)]
     assert [(event.start_s, event.end_s) for event in events] == [(6.0, None), (6.0, 10.0)]
 
 

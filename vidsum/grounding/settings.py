@@ -133,6 +133,12 @@ class Watching(Checked):
     like: tuple[str, ...] = option(
         "Look for what this picture shows. Can be repeated.", (), metavar="PICTURE"
     )
+    space: EmbeddingSpace = option(
+        "Embedding space of text and video. auto: the best one of the CLIP family that is installed, else "
+        "vse; with a model vse.",
+        "auto",
+        flag_on=(),
+    )
     model: str | None = option(
         "Checkpoint of `train mrnet --head live`.", None, default_text="built-in matching", metavar="FILE"
     )

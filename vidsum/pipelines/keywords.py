@@ -93,6 +93,7 @@ class WatchOptions(TypedDict, total=False):
     """Options of `vidsum.grounding.settings.Watching`."""
 
     like: str | Sequence[str]
+    space: Literal["auto", "siglip2-b16-256", "mobileclip2-s2", "mobileclip2-s0", "clip", "vse"]
     min_present: float
     for_s: float
     pre_roll_s: float

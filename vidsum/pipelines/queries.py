@@ -141,17 +141,21 @@ def query_warnings(
     unread: Iterable[str] = (),
     language: str = "auto",
     reader: str | None = "multilingual E5",
+    *,
+    is_probable: bool = False,
 ) -> tuple[str, ...]:
     """Return notes on queries that are not read, say what must not be seen, or are of other languages.
 
-    `reader` is the encoder that reads these; None where there is none.
+    `reader` is the encoder that reads these; None where there is none. `is_probable`: they have match
+    probabilities.
     """
+    lacking = "" if is_probable else ": no match probability"
     others = [text for text in queries if is_other(text, language)]
     english = [text for text in queries if text not in others]
     notes = {
         "no word is known: no match probability": [text for text in unread if not is_other(text, language)],
         "negation is not understood; use --not TEXT": [text for text in english if _NEGATION.search(text)],
-        f"not English, read by {reader}: no match probability": others if reader else [],
+        f"not English, read by {reader}{lacking}": others if reader else [],
         "not English, the only language of this space; use --space vse": [] if reader else others,
     }
     return tuple(f"{quote_queries(texts)}: {note}" for note, texts in notes.items() if texts)

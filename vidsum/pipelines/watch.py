@@ -15,14 +15,17 @@ import numpy as np
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood, name_embeddings
-from vidsum.grounding.presence import OFFSET, SLOPE, build_cohort, compare_with_photographs
+from vidsum.grounding.languages import is_other
+from vidsum.grounding.live_evidence import RunningEvidence, to_probabilities
+from vidsum.grounding.match import embed_background
+from vidsum.grounding.presence import build_cohort, compare_with_photographs
 from vidsum.grounding.settings import Watching
-from vidsum.grounding.spaces import describe_space, embed_queries
+from vidsum.grounding.spaces import describe_space, embed_queries, resolve_space
 from vidsum.grounding.vse import EXTRACTOR, NAME, load_map
 from vidsum.io.outputs import make_folder
 from vidsum.io.provenance import label_of
 from vidsum.io.urls import is_offline
-from vidsum.models.scaling import logistic, unit_rows
+from vidsum.models.scaling import unit_rows
 from vidsum.options import from_keywords
 from vidsum.pipelines.decoding import load_extractor
 from vidsum.pipelines.keywords import WatchOptions
@@ -90,20 +93,25 @@ def watch(
     or a setting is out of range. WeightsError: weights are missing and cannot be fetched.
     """
     settings = from_keywords(watch, Watching, options)
+    name = NAME if model else resolve_space(settings.space)
+    space = describe_space(name)
     warn, texts = warn or _ignore, tuple[str, ...]()
     if queries:
         checked = read_queries(queries)
-        texts = checked.texts
-        for message in (*checked.warnings, *query_warnings(texts)):
+        texts, reader = checked.texts, "multilingual E5" if space.is_mapped else None
+        language = "en" if space.is_multilingual else "auto"
+        notes = query_warnings(texts, (), language, reader, is_probable=True)
+        for message in (*checked.warnings, *notes):
             warn(message)
     if not texts and not settings.like:
         raise UsageError("nothing to watch for", hint='--query "a person falls", or --like PICTURE')
     stream = replace(_open_stream(source, settings), video_track=video_track, audio_track=audio_track)
     extraction = Extraction(device=device)
-    space = describe_space(NAME)
-    rows = [embed_queries(NAME, texts, device)] if texts else []
+    rows = [embed_queries(name, texts, device)] if texts else []
     rows += [space.encode_images(settings.like, device)] if settings.like else []
-    evidence = LiveEvidence(np.concatenate(rows), device, model)
+    are_other = [space.is_mapped and is_other(text, "auto") for text in texts]
+    are_other += [False] * len(settings.like)
+    evidence = LiveEvidence(name, np.concatenate(rows), are_other, device, model)
     extractor = load_extractor(space.extractions(extraction)[-1])
     if clips:
         make_folder(clips)
@@ -166,38 +174,55 @@ def _seconds(
 
 def _second(frames: Sequence[LiveFrame], extractor: Extractor, evidence: LiveEvidence) -> Second:
     features = extractor.encode(np.stack([extractor.spec.crop(frame.image)[None] for frame in frames]))
-    present = evidence.present(features, extractor.logits(features))
+    has_classes = extractor.spec.class_names is not None
+    present = evidence.present(features, extractor.logits(features) if has_classes else None)
     lag_s = time.monotonic() - frames[-1].arrived_s
     return Second(float(int(frames[0].time_s)), tuple(map(float, present)), lag_s)
 
 
 class LiveEvidence:
-    """Match probabilities of queries, one second after another, by z(q, t) of `grounding.presence`.
+    """Match probabilities of queries, one second after another, in an image-text space.
 
-    On joined films, single clips separated matching seconds better than the means of three.
+    On joined films, single seconds separated those that match better than the means of three.
     """
 
-    def __init__(self, queries: FloatArray, device: str = "auto", model: str | None = None) -> None:
-        """Queries [M, D] of length 1 in `vse`, through a model if given. Raises WeightsError, InputError."""
-        self._model = None
+    def __init__(
+        self,
+        space: str,
+        queries: FloatArray,
+        are_other: Sequence[bool],
+        device: str = "auto",
+        model: str | None = None,
+    ) -> None:
+        """Queries [M, D] of length 1, some read by E5, through a model if given.
+
+        Raises WeightsError, InputError.
+        """
+        self._model, self._map, self._cohort = None, None, None
         if model is not None:
             from vidsum.grounding.live_model import LiveModel
 
             self._model = LiveModel(model, queries, device)
-        self._queries, self._map = queries, load_map()
-        self._names = name_embeddings(EXTRACTOR, device)
-        self._photographs, self._cohort = (
-            compare_with_photographs(queries),
-            build_cohort(self._names, queries),
-        )
+        self._queries, self._are_other = queries, are_other
+        if describe_space(space).is_mapped:
+            self._map, self._names = load_map(), name_embeddings(EXTRACTOR, device)
+            self._cohort = build_cohort(self._names, queries)
+        self._photographs = compare_with_photographs(queries) if model else None
+        self._running = RunningEvidence(embed_background(space, device))
 
-    def present(self, features: FloatArray, logits: FloatArray) -> FloatArray:
+    def present(self, features: FloatArray, logits: FloatArray | None) -> FloatArray:
         """Return [M] how likely each query is of a second, by features [n, D] and class scores [n, K]."""
-        row = unit_rows(self._map(features).mean(axis=0, keepdims=True))
-        objects = ClassMixture(class_probabilities(logits).mean(axis=0, keepdims=True), self._names)
-        named = self._cohort.named(log_likelihood(objects, self._queries))
-        z = (self._photographs.along(row) + named)[:, 0]
-        return self._model.present(row, z) if self._model else logistic(SLOPE * z + OFFSET)
+        rows = self._map(features) if self._map else unit_rows(features)
+        row = unit_rows(rows.mean(axis=0, keepdims=True))
+        named = None
+        if self._cohort and logits is not None:
+            objects = ClassMixture(class_probabilities(logits).mean(axis=0, keepdims=True), self._names)
+            named = self._cohort.named(log_likelihood(objects, self._queries))[:, 0]
+        if self._model and self._photographs:
+            z = self._photographs.along(row)[:, 0]
+            return self._model.present(row, z if named is None else z + named)
+        evidence = self._running.add(self._queries, row[0], named)
+        return to_probabilities(evidence, self._are_other, is_named=named is not None)
 
 
 class _Alarm:
