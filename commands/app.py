@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import signal
 import sys
 import warnings
@@ -231,6 +232,8 @@ def _report_usage(error: Any) -> int:
     context = getattr(error, "ctx", None)
     command, message = context.command_path if context else "vidsum", error.format_message()
     message, hint = message.replace("argument(s)", "argument"), f"{command} --help"
+    if context and "text" in context.params and (extra := re.search(r"extra arguments? \((.*)\)", message)):
+        message, hint = "put the query in quotes", f'{command} "{context.params["text"]} {extra[1]}"'
     if context and (name := getattr(error, "option_name", "")).startswith("-") and "No such" in message:
         message = f"No such option {name!r}"
         if replacement := _replacement_of(name, context.command, command):

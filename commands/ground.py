@@ -4,6 +4,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -107,6 +108,7 @@ def ground(
         checkpoints.hash_in_background("minilm", "vse")
     _require_one_stdin(batch, query_options)
     sources = batch.inputs(sources)
+    _require_query(sources, query_options)
     _suggest_clip_family(retrieval, view)
     queries = _read_queries(query_options, extraction, view)
     refused = tuple(map(Problem.of, queries.refused))
@@ -128,6 +130,14 @@ def _require_one_stdin(batch: Batch, options: QueryOptions) -> None:
     if [batch.from_file, options.queries, *options.query_audio].count("-") > 1:
         fault = "only one of --from-file, --queries and --query-audio can read stdin"
         raise UsageError(fault, hint="write the others to files")
+
+
+def _require_query(sources: Sequence[str], options: QueryOptions) -> None:
+    """Raise a UsageError where the words of a query stand where files do."""
+    words = [name for name in sources if not (Path(name).suffix or Path(name).exists())]
+    if words and not (options.query or options.queries or options.query_audio):
+        text = " ".join(words)
+        raise UsageError(f"a query needs --query; there is no file {' or '.join(words)}", f'--query "{text}"')
 
 
 def ground_one(

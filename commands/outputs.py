@@ -175,7 +175,7 @@ class Exports:
         exported = dict[str, Files]()
         for source, files in targets.items():
             exports = {} if files.fault else self._targets(files, source)
-            check = partial(self._check, source, outputs)
+            check = partial(self._check, source, outputs, files.named)
             faults = {path: attempt(partial(check, kind, path)) for kind, path in exports.items()}
             refused = {path: fault for path, fault in faults.items() if fault}
             for fault in refused.values() if len(targets) == 1 else ():
@@ -217,9 +217,14 @@ class Exports:
         is_previewed = self.preview is not None
         return export_targets(self.export, files.record, source, page=self.report, previews=is_previewed)
 
-    def _check(self, source: str, outputs: Outputs, kind: str, target: Path) -> None:
+    def _check(
+        self, source: str, outputs: Outputs, named: Mapping[str, Path], kind: str, target: Path
+    ) -> None:
         from vidsum.pipelines.exports import check_export
 
+        for flag in [kind for kind, path in named.items() if path == target]:
+            fault = f"--{flag} and --export {kind} both write {target}"
+            raise UsageError(fault, hint="leave out one of them")
         check_export(kind, source, target, self.media)
         check_outputs(source, [target], make_folders=outputs.makes_folders)
 

@@ -55,7 +55,13 @@ def test_export_suffix(run: Run, summary: dict[str, Any], suffix: str) -> None:
 @pytest.mark.usefixtures("summary")
 @pytest.mark.parametrize(
     ("product", "format"),
-    [("losslesscut", "csv"), ("premiere", "xml"), ("resolve", "fcpxml"), ("finalcut", "fcpxml")],
+    [
+        ("losslesscut", "csv"),
+        ("premiere", "xml"),
+        ("resolve", "fcpxml"),
+        ("davinci", "fcpxml"),
+        ("finalcut", "fcpxml"),
+    ],
 )
 def test_export_product_names(run: Run, product: str, format: str) -> None:
     texts = [run("export", "film.json", "-o", "-", "--format", name).out for name in (product, format)]

@@ -166,5 +166,6 @@ PROGRAMS: Mapping[str, str] = {
     "losslesscut": "csv",
     "premiere": "xml",
     "resolve": "fcpxml",
+    "davinci": "fcpxml",
     "finalcut": "fcpxml",
 }  # the format that is written for a program that is named in its place

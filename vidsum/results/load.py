@@ -23,6 +23,7 @@ from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
 from vidsum.types import VideoInfo
+from vidsum.video.probe import holds_video
 
 _CUTTING: dict[str, type[Cutting]] = {kind.kind: kind for kind in (Summary, Shots, Grounding, Highlights)}
 
@@ -80,7 +81,13 @@ def read_displayable(path: str | os.PathLike[str]) -> Cutting | Texts:
 
 def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the JSON object in a file. Raises InputError: none, NaN, or lists nested too deep."""
-    document = read_json(path)
+    try:
+        document = read_json(path)
+    except InputError as error:
+        if not _is_video(path):
+            raise
+        name = os.fspath(path)
+        raise InputError(f"{name}: is a video, not a result", f"vidsum summarize {name} makes one") from error
     if not isinstance(document, dict):
         raise InputError(f"{os.fspath(path)}: not a JSON object")
     try:
@@ -88,6 +95,14 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{os.fspath(path)}: holds infinite numbers, or is nested too deep") from error
     return document
+
+
+def _is_video(path: str | os.PathLike[str]) -> bool:
+    with suppress(OSError, ValueError):
+        if Path(path).is_file():
+            with Path(path).open("rb") as file:
+                return holds_video(file)
+    return False
 
 
 def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:

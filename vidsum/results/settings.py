@@ -7,6 +7,6 @@ ExportFormat = Literal[
     "kodi", "csv", "srt", "vtt", "chapters", "ffmetadata", "labels",
 ]  # fmt: skip
 """Timelines of editors, then lists: the keys of `vidsum.results.formats.FORMATS`."""
-ExportName = Literal[ExportFormat, "losslesscut", "premiere", "resolve", "finalcut"]
+ExportName = Literal[ExportFormat, "losslesscut", "premiere", "resolve", "davinci", "finalcut"]
 """Formats, and programs that read one of them: see `vidsum.results.formats.PROGRAMS`."""
 MediaPaths = Literal["absolute", "relative"]
