@@ -57,7 +57,7 @@ class ExportSettings:
 
 @command(app)
 def export(results: Results, outputs: Outputs, settings: ExportSettings, view: View) -> None:
-    """Turn results into timelines for editors, or lists.
+    """Convert results to editor timelines, subtitles or lists.
 
     Writes {result}.otio into the current folder, or what the ending of -o stands for: .otio (OpenTimelineIO),
     .edl (CMX 3600), .fcpxml (Final Cut), .xml (Premiere, Resolve), .kdenlive, .mlt (Shotcut), .markers.edl
@@ -84,9 +84,12 @@ def export(results: Results, outputs: Outputs, settings: ExportSettings, view: V
         target = bases[task.path]
         data = {"output": str(target), "format": format}
         if settings.chapters:
-            line = _save_chaptered(result, target, settings.video, overwrite=outputs.overwrite)
+            files = (target, Path(task.path), settings.video)
+            line = _save_chaptered(result, *files, overwrite=outputs.overwrite)
             return CommandResult(data=data, lines=(line,))
-        text, warnings = timeline_text(result, format, target, settings.media, settings.video)
+        text, warnings = timeline_text(
+            result, format, target, settings.media, settings.video, Path(task.path)
+        )
         if outputs.to_stdout:
             return CommandResult(data={"format": format}, document=text, messages=warnings)
         line = save_text(text, target, overwrite=outputs.overwrite)
@@ -116,7 +119,9 @@ def _wanted(settings: ExportSettings, outputs: Outputs) -> tuple[str, str, tuple
     return format, ending, (suffix, named) if named.lower() == suffix else (suffix,)
 
 
-def _save_chaptered(result: "Cutting", target: Path, video: Path | None, *, overwrite: bool) -> str:
+def _save_chaptered(
+    result: "Cutting", target: Path, record: Path, video: Path | None, *, overwrite: bool
+) -> str:
     """Write the copy of a video with chapters, unless it is there already; return a line about it.
 
     Raises OutputError: another file is there, and is not to be replaced.
@@ -127,8 +132,8 @@ def _save_chaptered(result: "Cutting", target: Path, video: Path | None, *, over
     source = Path(video or (result.video.path if result.video else ""))
     if target.exists() and source.exists() and target.samefile(source):
         raise UsageError(f"{target}: would be written over the video", hint="-o FILE")
-    if target.exists() and not overwrite and read_label(target) == chapters_label(result, video):
+    if target.exists() and not overwrite and read_label(target) == chapters_label(result, video, record):
         return f"{target} (unchanged)"
     with replacing(target, target.parent, overwrite=overwrite) as shadow:
-        write_chaptered(result, shadow, video)
+        write_chaptered(result, shadow, video, record)
     return str(target)

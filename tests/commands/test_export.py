@@ -14,6 +14,7 @@ import pytest
 
 from tests import media
 from tests.program import Run, check_schema
+from tests.results.made import texts
 from vidsum.results.formats import FORMATS
 from vidsum.results.settings import ExportFormat
 
@@ -66,6 +67,19 @@ def test_export_suffix(run: Run, summary: dict[str, Any], suffix: str) -> None:
 def test_export_product_names(run: Run, product: str, format: str) -> None:
     texts = [run("export", "film.json", "-o", "-", "--format", name).out for name in (product, format)]
     assert texts[0] == texts[1] != ""
+
+
+def test_export_names_of_clips(run: Run, film: Path) -> None:
+    run("shots", film, "--shots", "uniform", "-o", "film_shots.json", "--max-shot", 5)
+    plain = run("export", "film_shots.json", "--format", "csv", "-o", "-").out
+    assert "shot 1" in plain
+    transcript, descriptions = texts(film)
+    descriptions.save("film_descriptions.json")
+    assert "a bird" in run("export", "film_shots.json", "--format", "csv", "-o", "-").out
+    transcript.save("film_transcript.json")
+    assert "<b> hello" in run("export", "film_shots.json", "--format", "csv", "-o", "-").out
+    run("export", "film_shots.json", "--chapters", "-o", "film.mkv")
+    assert next(title for _, title in chapters_in("film.mkv")).startswith("<b> hello")
 
 
 @pytest.mark.usefixtures("summary")

@@ -13,11 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.errors import InputError
-from vidsum.results.cuts import Cut, cuts_of
+from vidsum.results.cuts import Cut, cuts_of, name_cuts
+from vidsum.results.descriptions import Description, Descriptions
 from vidsum.results.lists import to_chapters, to_csv, to_ffmetadata, to_kodi, to_labels, to_srt, to_vtt
 from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
 from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot, Summary
+from vidsum.results.transcript import Segment, Transcript, Word
 
 MOMENTS = Grounding(
     queries=(
@@ -49,6 +51,23 @@ def test_cuts_of() -> None:
     assert (best.label, best.rank, best.score, best.evidence) == ("highlight 1", 1, 0.3, "")
     assert [cut.label for cut in cuts_of(MOMENTS)] == ["a bird & <b> (1)", "snow (1)"]
     assert [cut.evidence for cut in cuts_of(replace(MOMENTS, evidence="seen"))] == ["", ""]
+
+
+def test_name_cuts() -> None:
+    cuts = [
+        Cut(0.0, 2.0, "shot 1"),
+        Cut(2.0, 4.0, "shot 2"),
+        Cut(4.0, 5.0, "shot 3"),
+        Cut(0.0, 2.0, "x (1)", "x"),
+    ]
+    words = tuple(
+        Word(n / 2, n / 2 + 0.5, text, 0.9) for n, text in enumerate(["Ask", "not", "what", "long" * 20])
+    )
+    speech = Transcript((Segment(0.0, 2.0, f"Ask not, what {'long' * 20}", 0.9, 0.0, words),), "en", 1.0, 5.0)
+    seen = Descriptions((Description(0.0, 4.0, "a bird", 0.9),), "tags", 5.0)
+    names = [cut.label for cut in name_cuts(cuts, speech, seen)]
+    assert names == [f"Ask not, what {'long' * 11}l…", "a bird", "shot 3", "x (1)"]
+    assert name_cuts(cuts, None, None) == cuts
 
 
 def test_to_csv() -> None:

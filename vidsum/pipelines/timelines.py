@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from vidsum.errors import InputError, UsageError, require_type
@@ -13,12 +14,15 @@ from vidsum.io.provenance import label_of
 from vidsum.pipelines.replacing import require_replaceable
 from vidsum.pipelines.sources import probe_video
 from vidsum.results.clock import to_player_time
-from vidsum.results.cuts import Cut, Cutting, cuts_of, length_of
+from vidsum.results.cuts import Cut, Cutting, cuts_of, length_of, name_cuts
+from vidsum.results.descriptions import Descriptions
 from vidsum.results.formats import FORMATS, ListFormat, TimelineFormat, format_timeline
 from vidsum.results.lists import chapters_of
+from vidsum.results.load import load_text_for
 from vidsum.results.media import Clip, Media, check_path, one_line, read_media
 from vidsum.results.result import Result
 from vidsum.results.settings import MediaPaths
+from vidsum.results.transcript import Transcript
 from vidsum.times import Cue
 from vidsum.types import VideoInfo
 from vidsum.video.probe import start_offset_s
@@ -63,7 +67,12 @@ def format_of(path: PathLike, offered: Sequence[str] = tuple(FORMATS)) -> str:
 
 
 def timeline_text(
-    result: Cutting, format: str, target: Path, paths: MediaPaths = "absolute", video: PathLike | None = None
+    result: Cutting,
+    format: str,
+    target: Path,
+    paths: MediaPaths = "absolute",
+    video: PathLike | None = None,
+    record: Path | None = None,
 ) -> tuple[str, tuple[str, ...]]:
     """Return the text of a timeline or list, and warnings.
 
@@ -73,12 +82,13 @@ def timeline_text(
         target: the file that it is for; relative paths start at its folder.
         paths: how it names the video.
         video: where the video is, if not where the result says.
+        record: the file of the result, if not next to `target`; clips are named by texts next to it.
 
     Raises UsageError: the result is of features and the format names frames. InputError: the video is
     missing or another one, or the format cannot express it.
     """
     played, writer = to_player_time(result, video), FORMATS[format]
-    cuts = cuts_of(played)
+    cuts = _named_cuts(result, played, record or target)
     if isinstance(writer, ListFormat):
         try:
             return writer.write(cuts, length_of(played), start_offset_s(result.video, video)), ()
@@ -98,8 +108,21 @@ def timeline_text(
     return text, (f"{info.path}: has {rate}: the timeline runs at {media.fps:g}",)
 
 
-def write_chaptered(result: Cutting, path: PathLike, video: PathLike | None = None) -> None:
+def _named_cuts(result: Cutting, played: Cutting, record: Path) -> list[Cut]:
+    """Return the cuts of a result in players' times, named by the texts in the folder of its file."""
+    if result.video is None:
+        return cuts_of(played)
+    speech = load_text_for(record, result.video, Transcript)
+    names = name_cuts(cuts_of(result), speech, load_text_for(record, result.video, Descriptions))
+    return [replace(cut, label=name.label) for cut, name in zip(cuts_of(played), names, strict=True)]
+
+
+def write_chaptered(
+    result: Cutting, path: PathLike, video: PathLike | None = None, record: Path | None = None
+) -> None:
     """Copy the video of a result (or `video`), not encoded again, with a chapter for each of its cuts.
+
+    `record` is the file of the result, if not next to `path`: see `timeline_text`.
 
     Raises UsageError: the result is of features, or see `copy_with_chapters`. InputError: the video is
     missing or another one, there is nothing to mark, or a codec does not fit. OutputError: it cannot be
@@ -109,23 +132,25 @@ def write_chaptered(result: Cutting, path: PathLike, video: PathLike | None = No
 
     if result.video is None:
         raise UsageError("cannot copy the video: the result was computed from features only")
-    chapters = _chapters_of(result, video)
+    chapters = _chapters_of(result, video, record or Path(path))
     if not chapters:
         raise InputError(f"{os.fspath(path)}: cannot be written: the result has no moments")
     source = reopen_video(result.video, video)
     if os.path.realpath(path) == os.path.realpath(source.path):
         raise UsageError(f"{os.fspath(path)}: would be written over the video", hint="-o FILE")
-    copy_with_chapters(source, path, chapters, chapters_label(result, video))
+    copy_with_chapters(source, path, chapters, chapters_label(result, video, record or Path(path)))
 
 
-def chapters_label(result: Cutting, video: PathLike | None = None) -> str:
-    """Return the label of a copy with the chapters of a result."""
-    return label_of({"made": result.provenance, "chapters": _chapters_of(result, video)})
+def chapters_label(result: Cutting, video: PathLike | None, record: Path) -> str:
+    """Return the label of a copy with the chapters of a result in a file."""
+    return label_of({"made": result.provenance, "chapters": _chapters_of(result, video, record)})
 
 
-def _chapters_of(result: Cutting, video: PathLike | None) -> list[Cue]:
+def _chapters_of(result: Cutting, video: PathLike | None, record: Path) -> list[Cue]:
     played = to_player_time(result, video)
-    return chapters_of(cuts_of(played), length_of(played), start_offset_s(result.video, video))
+    return chapters_of(
+        _named_cuts(result, played, record), length_of(played), start_offset_s(result.video, video)
+    )
 
 
 def joint_format(path: PathLike) -> str:

@@ -4,10 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from vidsum.io.outputs import as_utf8
-from vidsum.results.moments import Grounding, Highlights, Moment
+from vidsum.results.descriptions import Descriptions
+from vidsum.results.moments import Grounding, Highlights, Moment, shorten
 from vidsum.results.result import round_number, round_optional
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
+from vidsum.results.transcript import Transcript
 from vidsum.types import Interval
 
 Cutting = Summary | Shots | Grounding | Highlights  # a result that cuts its video
@@ -33,6 +35,20 @@ def cuts_of(result: Cutting) -> list[Cut]:
     """Return the cuts of a result: segments and shots in time, moments by query and then by rank."""
     path = as_utf8(result.video.path) if result.video else ""
     return [replace(cut, video=path) for group in groups_of(result) for cut in group]
+
+
+_MAX_NAME = 60  # letters of speech in the name of a clip
+
+
+def name_cuts(cuts: Sequence[Cut], speech: Transcript | None, seen: Descriptions | None) -> list[Cut]:
+    """Return cuts named by query and rank; others by their first spoken words, or by a description."""
+
+    def name(cut: Cut) -> str:
+        said = speech.text_between(cut.start_s, cut.end_s) if speech else ""
+        described = seen.at((cut.start_s + cut.end_s) / 2) if seen else None
+        return as_utf8(shorten(said, _MAX_NAME) or described or cut.label)
+
+    return [cut if cut.query else replace(cut, label=name(cut)) for cut in cuts]
 
 
 def length_of(result: Cutting) -> float:

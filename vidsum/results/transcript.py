@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from vidsum.results.cues import CueWord, make_cues
+from vidsum.results.cues import CueWord, join_words, make_cues
 from vidsum.results.result import Result, common_fields, round_number, round_optional, video_prefix
 from vidsum.times import to_srt, to_vtt
 
@@ -79,6 +79,11 @@ class Transcript(Result):
     def text(self) -> str:
         """All that is said, in one line."""
         return " ".join(segment.text for segment in self.segments)
+
+    def text_between(self, start_s: float, end_s: float) -> str:
+        """Return the words in [start_s, end_s), in one line."""
+        pieces = chain.from_iterable(map(_pieces_of, self.segments))
+        return join_words(word for word in pieces if start_s <= (word.start_s + word.end_s) / 2 < end_s)
 
     @property
     def words(self) -> list[Word]:
