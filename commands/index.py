@@ -22,6 +22,7 @@ from vidsum.grounding.settings import EmbeddingSpace
 from vidsum.io.paths import register_input
 from vidsum.options import option
 from vidsum.pipelines.tasks import Task
+from vidsum.times import format_short_time
 
 if TYPE_CHECKING:
     from vidsum.archive.archive import Archive
@@ -148,8 +149,8 @@ def index_one(
         "left": is_left,
     }
     origin = f" from {added.moved_from}" if added.moved_from else ""
-    count = "1 shot" if added.shots == 1 else f"{added.shots} shots"
-    lines = () if is_left or is_unchanged else (f"{task.path}: {added.state}{origin}, {count}",)
+    length = format_short_time(added.duration_s)
+    lines = () if is_left or is_unchanged else (f"{task.path}: {added.state}{origin}, {length}",)
     messages = ("left to another process, which is adding it",) if is_left else added.warnings
     return CommandResult("index", task.path, data, lines, messages=messages)
 

@@ -28,11 +28,12 @@ from vidsum.io.paths import is_file
 from vidsum.io.urls import may_hold_secrets
 from vidsum.options import option
 from vidsum.pipelines.tasks import Task
+from vidsum.times import format_short_time
 
 app = typer.Typer(add_completion=False)
 
 if TYPE_CHECKING:
-    from vidsum.types import Progress
+    from vidsum.types import Progress, VideoInfo
 
 _PACKAGES = (
     *("torch", "torchvision", "av", "decord", "opencv-python"),
@@ -88,8 +89,17 @@ def _describe_video(
     facts, tracks = video_data(video) or {}, list_tracks(video)
     if config:
         facts["config"] = config
-    lines = (*_lines(facts), *map(_track_line, tracks))
-    return CommandResult(data={**facts, "tracks": tracks}, lines=lines, messages=describe_jumps(video))
+    lines = (f"{task.path}: {_describe(video)}", *map(_track_line, tracks))
+    data = {**facts, "tracks": tracks}
+    return CommandResult(data=data, lines=lines, messages=describe_jumps(video), details=_lines(facts))
+
+
+def _describe(video: "VideoInfo") -> str:
+    """Return length, size, rate, codecs and bytes of a video in a line."""
+    rate = f"{video.fps:.5g} fps{' on average' if video.is_vfr else ''}"
+    codecs = f"{video.codec} + {video.audio_codec}" if video.audio_codec else f"{video.codec}, no sound"
+    size = f"{video.display_width} x {video.display_height}"
+    return f"{format_short_time(video.duration_s)}, {size}, {rate}, {codecs}, {video.bytes / 1e6:.1f} MB"
 
 
 def _track_line(track: dict[str, Any]) -> str:

@@ -48,17 +48,17 @@ def playing(tab: Any, name: str, start: float, end: float) -> None:
 
 def test_page_search_and_play(browser: Any, server: Server) -> None:
     tab = opened(browser, server)
-    assert tab.locator("#about").inner_text() == "2 videos, 0:16, 1 with speech"
+    assert tab.locator("#about").inner_text() == "2 videos, 0:16 in all, 1 with speech"
     assert tab.locator(".latest .cut").all_inner_texts() == ["0:06\nthe sea.mp4", "0:10\nfilm.mp4"]
     tab.get_by_label("What to look for").fill("red")
     tab.keyboard.press("Enter")
     until(tab, "document.querySelectorAll('.moment').length > 0")
     first = tab.get_by_role("region", name="film.mp4").locator(".cut").first
-    assert first.locator(".time").inner_text() == "0:00 – 0:02"
+    assert first.locator(".time").inner_text() == "0:00.0 – 0:02.0"
     first.click()
     playing(tab, "film.mp4", 0.2, 2.5)
     assert tab.locator(".cut[aria-current]").count() == 1
-    assert tab.locator("#now").inner_text() == "Moment 0:00 – 0:02"
+    assert tab.locator("#now").inner_text() == "Moment 0:00.0 – 0:02.0"
     until(tab, "document.querySelector('video').paused")
     assert 2 <= tab.evaluate(TIME) < 2.6
     tab.get_by_text("Play the moment").click()
@@ -104,6 +104,23 @@ def test_page_links(browser: Any, server: Server) -> None:
     until(tab, "document.querySelectorAll('.latest .cut').length === 2")
 
 
+def test_typed_address_and_doubtful_answers(browser: Any, server: Server) -> None:
+    tab = window(browser, (server.url, "data:", "blob:"), 1400)
+    tab.goto(f"{server.url}?q=green&path=*film*")
+    until(tab, "document.querySelectorAll('.moment').length > 0")
+    assert tab.url == f"{server.url}#q=green&path=*film*"
+    assert tab.get_by_label("What to look for").input_value() == "green"
+    for present, notice in (
+        (0.1, "Probably not in these videos. Nearest: 1 "),
+        (0.5, "No sure match. "),
+        (0.9, "1 moment"),
+    ):
+        moment = f"{{...hits[0], present: {present}}}"
+        tab.evaluate(f"tell([{moment}], [])")
+        assert tab.locator("#status").inner_text().startswith(notice)
+    assert tab.faults == []
+
+
 def test_the_keyboard_does_it_all(browser: Any, server: Server) -> None:
     tab = opened(browser, server)
     tab.keyboard.press("/")
@@ -141,7 +158,7 @@ def test_page_pointer_scrubs(browser: Any, server: Server) -> None:
         seen.add(image.get_attribute("src"))
     assert len(seen) == len(tab.evaluate("fetch('/api/video/1').then(each => each.json())")["shots"])
     tab.mouse.move(0, 0)
-    until(tab, "document.querySelector('.moment .time').textContent === '0:00 – 0:02'")
+    until(tab, "document.querySelector('.moment .time').textContent === '0:00.0 – 0:02.0'")
     assert image.get_attribute("src") == rest
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -47,6 +48,7 @@ def test_the_cache(run: Run, film: Path, loads: list[str]) -> None:
 
 def test_a_video(run: Run, film: Path) -> None:
     ran = run("info", film)
+    assert re.match(r".*film.mp4: 0:10, 64 x 48, 25 fps, h264 \+ aac, 0.\d MB\n", ran.out)
     assert "h264" in ran.out
     facts = run("info", film, "--json").json["data"]
     assert (facts["duration_s"], facts["fps"], facts["audio_codec"]) == (10, 25, "aac")

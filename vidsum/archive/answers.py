@@ -31,6 +31,7 @@ from vidsum.results.clock import shift_times
 from vidsum.results.cuts import Cut
 from vidsum.results.load import read_result
 from vidsum.results.media import url_of
+from vidsum.results.moments import YES_FROM
 from vidsum.results.page import data_url, policy_of
 from vidsum.results.summary import Summary
 from vidsum.types import Interval
@@ -186,6 +187,7 @@ def describe_archive(archive: Archive) -> dict[str, Any]:
         "archive": archive.name,
         "outdated": archive.n_outdated(),
         "unlikely": UNLIKELY,
+        "sure": YES_FROM,
         "latest": _to_dicts([*videos.values()], "id", "video", "duration_s", "shot"),
         **dict(zip(("videos", "seconds", "spoken"), totals, strict=True)),
     }
@@ -234,7 +236,7 @@ def render_page(archive: Archive, title: str, matches: Sequence[Match], target: 
         shots = shots[:: -(-len(shots) // _MAX_PAGE_SHOTS)]
         shots += [moment["shot"] for moment in moments if moment["id"] == number]
         thumbs |= {shot: data_url(read_picture(archive, shot)) for shot in shots}
-    facts = {"version": __version__, "unlikely": UNLIKELY, "title": title, "warnings": []}
+    facts = {"version": __version__, "unlikely": UNLIKELY, "sure": YES_FROM, "title": title, "warnings": []}
     stored = json.dumps({**facts, "moments": moments, "videos": videos, "thumbs": thumbs}).replace(
         "<", "\\u003c"
     )

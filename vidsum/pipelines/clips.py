@@ -93,9 +93,9 @@ def save_clips(
     from vidsum.video.write import write_segments
 
     video, comment = result_video(result), label_of(result.provenance, settings.tag)
-    make_folder(folder)
     look, messages = style_for(video, settings.shorts, extraction, progress)
     for path, span in clip_paths(result, folder, stem):
+        make_folder(folder)
         segment = [_extend(span, settings, video)]
         written = write_segments(
             video, segment, path, comment=comment, style=look(segment), progress=progress

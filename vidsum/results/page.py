@@ -288,8 +288,7 @@ def _reason(result: Cutting) -> str:
         return f"by {result.method}"
     if not result.model:  # highlights of an older version
         return ""
-    because = f"space {result.space}" if isinstance(result, Grounding) else result.model_reason
-    return f"by {result.model}" + (f" ({because})" if because and because != result.model else "")
+    return f"by {result.model}" + (f" (space {result.space})" if isinstance(result, Grounding) else "")
 
 
 def _value(value: object) -> str:

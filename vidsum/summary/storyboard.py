@@ -73,6 +73,7 @@ _WIDE_CELL, _UPRIGHT_CELL = 384, 288  # pixels from left to right
 _GAP, _MARGIN = 16, 28
 _HEADER_HEIGHT, _CAPTION_HEIGHT, _LINE_HEIGHT = 46, 34, 22
 _STRIP_HEIGHT, _LABEL_HEIGHT = 26, 26
+_MAX_LARGE_NUMBERS = 50  # above a strip: more are small
 _INK, _SOFT_INK, _PAPER = (31, 41, 55), (107, 114, 128), (255, 255, 255)
 _SHOT_SHADES = ((229, 231, 235), (209, 213, 219))
 
@@ -217,20 +218,49 @@ def _draw_strip(
     bottom = top + _STRIP_HEIGHT
     for number, (start, end) in enumerate(shots):
         draw.rectangle((x(start), top, x(end), bottom), _SHOT_SHADES[number % 2])
-    for cut in sorted(cuts, key=lambda cut: cut.start_s):
-        start = x(cut.start_s)
-        draw.rectangle((start, top, max(x(cut.end_s), start + 2), bottom), ACCENT)
-        draw.line((start, top, start, bottom), _PAPER)
-    free_from = 0.0
-    for middle, number in sorted((x((cut.start_s + cut.end_s) / 2), n) for n, cut in enumerate(cuts, 1)):
-        half = draw.textlength(str(number), _font(15, bold=True)) / 2
-        if middle - half >= free_from:  # else it would be written over the one before
-            draw.text((middle, top - 5), str(number), ACCENT, _font(15, bold=True), anchor="ms")
-            free_from = middle + half + 4
+    lanes = _lanes_of(cuts)
+    height = _STRIP_HEIGHT / (max(lanes, default=0) + 1)
+    for cut, lane in zip(cuts, lanes, strict=True):
+        start, above = x(cut.start_s), top + round(lane * height)
+        draw.rectangle((start, above, max(x(cut.end_s), start + 2), top + round((lane + 1) * height)), ACCENT)
+        draw.line((start, above, start, top + round((lane + 1) * height)), _PAPER)
+    numbered = sorted((x((cut.start_s + cut.end_s) / 2), number) for number, cut in enumerate(cuts, 1))
+    size, gap = (15, 6) if len(cuts) <= _MAX_LARGE_NUMBERS else (8, 2)
+    font = _font(size, bold=True)
+    widths = [draw.textlength(str(number), font) + gap for _, number in numbered]
+    for (middle, number), place in zip(
+        numbered, _spread([at for at, _ in numbered], widths, sides), strict=True
+    ):
+        draw.line((place, top - 4, middle, top), ACCENT)
+        draw.text((place, top - 6), str(number), ACCENT, font, anchor="ms")
     for time_s in round_times(duration_s, 8):
         anchor = "ls" if time_s == 0 else "ms"
         draw.line((x(time_s), bottom, x(time_s), bottom + 5), _SOFT_INK)
         draw.text((x(time_s), bottom + 21), format_short_time(time_s), _SOFT_INK, _font(14), anchor=anchor)
+
+
+def _lanes_of(cuts: Sequence[Cut]) -> list[int]:
+    """Return the lane of each cut, from 0: cuts of one lane do not overlap."""
+    lanes, ends_s = [0] * len(cuts), list[float]()
+    for number in sorted(range(len(cuts)), key=lambda number: cuts[number].start_s):
+        cut = cuts[number]
+        lane = next((lane for lane, end_s in enumerate(ends_s) if end_s <= cut.start_s), len(ends_s))
+        ends_s[lane : lane + 1] = [cut.end_s]
+        lanes[number] = lane
+    return lanes
+
+
+def _spread(middles: Sequence[float], widths: Sequence[float], sides: tuple[float, float]) -> list[float]:
+    """Return places near ascending middles, between two sides, that leave each its width."""
+    places, free_from = list[float](), sides[0]
+    for middle, width in zip(middles, widths, strict=True):
+        places.append(max(middle, free_from + width / 2))
+        free_from = places[-1] + width / 2
+    free_to = sides[1]
+    for number in range(len(places) - 1, -1, -1):
+        places[number] = min(places[number], free_to - widths[number] / 2)
+        free_to = places[number] - widths[number] / 2
+    return places
 
 
 @cache

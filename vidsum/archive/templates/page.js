@@ -18,7 +18,8 @@ const make = (tag, attributes = {}, ...children) => {
   element.append(...children.filter(child => child !== null && child !== ""));
   return element;
 };
-const times = (start, until) => `${clock(start)} – ${clock(until)}`;
+const tenths = seconds => { const all = Math.round(10 * seconds); return `${clock(all / 10)}.${all % 10}`; };
+const times = (start, until) => `${tenths(start)} – ${tenths(until)}`;
 const split = path => { const at = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")); return [path.slice(0, at + 1), path.slice(at + 1)]; };
 const percent = share => `${Math.round(100 * share)} %`;
 const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
@@ -135,7 +136,12 @@ const list = () => {
   const isLikely = moments => moments[0].present === null || moments[0].present >= archive.unlikely;
   const likely = all.filter(isLikely), others = all.filter(moments => !isLikely(moments));
   byId("results").replaceChildren(...likely.map(moments => group(moments)),
-    ...(others.length ? [make("h2", {}, `Below ${percent(archive.unlikely)}: probably something else`)] : []), ...others.map(moments => group(moments)));
+    ...(others.length ? [make("h2", {}, `Below ${percent(archive.unlikely)}: unlikely to show it`)] : []), ...others.map(moments => group(moments)));
+};
+const tell = (moments, warnings) => {
+  const videos = new Set(moments.map(moment => moment.id)).size, best = Math.max(...moments.map(moment => moment.present ?? 1));
+  const doubt = best < archive.unlikely ? "Probably not in these videos. Nearest: " : best < archive.sure ? "No sure match. Nearest: " : "";
+  say([moments.length ? `${doubt}${count(moments.length, "moment")} in ${count(videos, "video")}` : "Nothing found", ...warnings].join(". "));
 };
 const search = async (query, text) => {
   byId("more").hidden = true;
@@ -152,9 +158,7 @@ const search = async (query, text) => {
     const result = stored || await json(`/api/search?${text}`, { signal: pending.signal });
     hits = result.moments;
     list();
-    const videos = new Set(hits.map(moment => moment.id)).size;
-    const summary = hits.length ? `${count(hits.length, "moment")} in ${count(videos, "video")}` : "Nothing found";
-    say([summary, ...result.warnings].join(". "));
+    tell(hits, result.warnings);
     byId("more").hidden = stored || hits.length < Number(query.get("k") || 20);
   } catch (error) {
     if (error.name === "AbortError") return;
@@ -237,7 +241,7 @@ const describe = () => {
   const view = (shot, time, until = null) => make("li", {}, link(time, until, make("img", { src: thumb(shot.id), alt: "", loading: "lazy" }), clock(time)));
   const fill = (id, items) => { byId(id).hidden = !items.length; byId(id).querySelector("ol").replaceChildren(...items); };
   const head = (id, text) => { byId(id).querySelector("summary").textContent = text; };
-  head("shots", count(current.shots.length, "shot"));
+  head("shots", count(pictured(current).length, "picture"));
   fill("shots", pictured(current).map(shot => view(shot, shot.start_s)));
   head("summary", `Summary: ${clock(current.summary.reduce((sum, part) => sum + part.end_s - part.start_s, 0))} in ${count(current.summary.length, "segment")}`);
   fill("summary", current.summary.map(part => view(shotAt(current, (part.start_s + part.end_s) / 2), part.start_s, part.end_s)));
@@ -348,9 +352,10 @@ if (stored) {
   show();
 } else json("/api/archive").then(known => {
   archive = known;
-  byId("about").textContent = `${count(known.videos, "video")}, ${clock(known.seconds)}${known.spoken ? `, ${known.spoken} with speech` : ""}`;
+  byId("about").textContent = `${count(known.videos, "video")}, ${clock(known.seconds)} in all${known.spoken ? `, ${known.spoken} with speech` : ""}`;
   byId("about").title = known.archive;
   byId("made").textContent = `Made by vidsum ${known.version}.${known.outdated ? ` ${count(known.outdated, "video")} must be indexed again: vidsum index` : ""}`;
   if (!known.spoken) form.elements.in.closest("label").hidden = true;
+  if (location.search) history.replaceState(null, "", `/#${location.search.slice(1)}`); // a query that was typed as /?q=
   show();
 }).catch(error => say(error.message, true));
