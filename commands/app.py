@@ -234,6 +234,8 @@ def _report_usage(error: Any) -> int:
     message, hint = message.replace("argument(s)", "argument"), f"{command} --help"
     if context and "text" in context.params and (extra := re.search(r"extra arguments? \((.*)\)", message)):
         message, hint = "put the query in quotes", f'{command} "{context.params["text"]} {extra[1]}"'
+    if context and "Missing argument 'RESULT" in message:
+        message, hint = f"{context.command.name} needs results", f"{command} film_summary.json"
     if context and (name := getattr(error, "option_name", "")).startswith("-") and "No such" in message:
         message = f"No such option {name!r}"
         if replacement := _replacement_of(name, context.command, command):

@@ -90,9 +90,9 @@ def ground(
     Writes {video}_moments.json into the current folder and prints the moments, best first. Many queries cost
     one pass over the video, and none once its features are in the cache.
 
-    vidsum ground film.mp4 --query "a person flips a pancake"
+    vidsum ground film.mp4 --query "a red cup"
 
-    vidsum ground film.mp4 --query "snow" --query "two people dance" --plot --clips
+    vidsum ground film.mp4 --query "snow" --query "a dog" --plot --clips
 
     vidsum ground *.mp4 --queries queries.txt --output-dir moments
 

@@ -45,7 +45,7 @@ class IndexOptions:
     PANEL = "Archive"
 
     transcribe: bool = option("Transcribe videos without a transcript.", False)
-    prune: bool = option("Remove videos that are gone from the folders.", False)
+    prune: bool = option("Remove videos that no longer exist from the archive.", False)
     watch: bool = option("Keep running, and add new files.", False, shared=False)
     space: EmbeddingSpace | None = option(
         "Change the archive's image-text space. Searches use the old one until all videos are done.",

@@ -27,7 +27,7 @@ from vidsum.video.settings import Clips, PreviewFormat
 R = TypeVar("R", bound=Any)
 T = TypeVar("T")
 PlotFormat = Annotated[Literal["png", "svg"], Option("Format of the plots.", panel=ADVANCED, flag_on=())]
-Sheet = Annotated[bool, Option("Save a contact sheet, a picture for each.")]
+Sheet = Annotated[bool, Option("Save a contact sheet with a picture of each.")]
 MEDIA_HELP = "Write absolute or relative paths in timelines."
 
 
@@ -154,7 +154,7 @@ class Exports:
     media: MediaPaths = option(MEDIA_HELP, "absolute", flag_on=())
     report: bool = option("Save a page with player, curve and pictures.", False)
     preview: PreviewFormat | None = option(
-        "Also an animation of each segment or moment, in {JSON name}_previews/.",
+        "Save an animation of each segment or moment, in {JSON name}_previews/.",
         None,
         panel=ADVANCED,
         flag_on=("summarize", "highlights"),

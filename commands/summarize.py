@@ -47,7 +47,7 @@ class SummaryOutputs:
     encoding: Encoding = field(default_factory=Encoding)
     chapters: bool = option("Add a chapter to the MP4 for each segment.", False, panel=ADVANCED, flag_on=())
     shorts: Shorts = field(default_factory=Shorts)
-    storyboard: bool = option("Save a picture of every segment. Also one sheet of them all.", False)
+    storyboard: bool = option("Save a picture of every segment, and one sheet of them all.", False)
     plot: bool = option(
         "Save a plot of the importance curve.",
         False,

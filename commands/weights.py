@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from vidsum.checkpoints import EntryStatus
     from vidsum.types import Progress
 
-app = typer.Typer(
-    cls=CommandGroup, no_args_is_help=True, help="List, fetch, check and find the pretrained weights."
-)
+app = typer.Typer(cls=CommandGroup, no_args_is_help=True, help="Download and check the models.")
 
 
 WeightsView = Annotated[View, Flags(("json", "quiet", "verbose"))]

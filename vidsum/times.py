@@ -95,8 +95,8 @@ def parse_budget(text: str | float, duration_s: float, min_s: float = 0.0) -> fl
     try:
         seconds = parse_time(text)
     except UsageError:
-        hint = "write 15%, 0.15, 45s, 1m30s or 1:30"
-        raise UsageError(f"not a budget: {quote(text)}", hint, option="budget") from None
+        hint = "write 45s, 1:30 or 15%"
+        raise UsageError(f"{quote(text)} is not a length", hint, option="budget") from None
     return _above_zero(seconds, text)
 
 

@@ -45,13 +45,15 @@ class SearchOptions:
         shared=False,
     )
     like: tuple[str, ...] = option(
-        "Like this picture, or part of a video. Can be repeated.", (), metavar="PICTURE|VIDEO@START-END"
+        "Find what looks like this picture, or part of a video. Can be repeated.",
+        (),
+        metavar="PICTURE|VIDEO@START-END",
     )
     also: tuple[str, ...] = option(
         "Require this in the same moment. Can be repeated.", (), flags=("--and",), metavar="TEXT"
     )
     without: tuple[str, ...] = option(
-        "Require that this is not in the moment. Can be repeated.", (), flags=("--not",), metavar="TEXT"
+        "Leave out moments that show this. Can be repeated.", (), flags=("--not",), metavar="TEXT"
     )
     then: tuple[str, ...] = option("Require this later in the video. Can be repeated.", (), metavar="TEXT")
     path: tuple[str, ...] = option(

@@ -95,7 +95,10 @@ class Retrieval(Checked):
         flag_on=("ground",),
     )
     without: tuple[str, ...] = option(
-        "Not seen in the moment (similarity). Can be repeated.", (), flags=("--not",), metavar="TEXT"
+        "Leave out moments that show this. Only with similarity. Can be repeated.",
+        (),
+        flags=("--not",),
+        metavar="TEXT",
     )
 
     @property

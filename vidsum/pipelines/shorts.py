@@ -174,7 +174,7 @@ def _scan_shots(
                     yield seen
                 segment, seen, changes = frame.segment, _ShotEvidence(time_s, time_s), []
             if progress and is_new:
-                progress("looking", time_s - segments[0][0], segments[-1][1] - segments[0][0])
+                progress("finding the crop", time_s - segments[0][0], segments[-1][1] - segments[0][0])
             if is_new or time_s >= seen.end_s + _MOTION_S - _EARLY_S:
                 grey = small(frame.decoded).mean(axis=2, dtype=np.float32)
                 if not is_new:

@@ -173,7 +173,7 @@ def read_blocks(
     """Yield [N] samples for a recognizer, block by block; the log counts damage."""
     for number, block in enumerate(read_sound(sound, RATE, _BLOCK_S, log, from_s)):
         if progress:
-            progress("listening", number * _BLOCK_S, sound.duration_s)
+            progress("transcribing", number * _BLOCK_S, sound.duration_s)
         yield block
 
 

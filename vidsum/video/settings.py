@@ -82,7 +82,7 @@ class Shorts:
 
     vertical: bool = option("Crop to 9:16, following what matters.", False, shared=False)
     aspect: Aspect = option("Shape of --vertical.", "9:16", shared=False, **_WITHOUT_FLAG)
-    burn: bool = option("Draw the speech into the pictures.", False, shared=False)
+    burn: bool = option("Burn captions of the speech into the picture.", False, shared=False)
     loudness: bool = option(
         "Bring the sound to -14 LUFS, as players of short videos do.", False, shared=False, **_WITHOUT_FLAG
     )
