@@ -160,12 +160,15 @@ def test_words_fill_pauses_only_where_they_are_sure(
         return values
 
     monkeypatch.setattr(writers, "standard_scores", scores)
-    monkeypatch.setattr(description, "resolve_space", lambda name: "vse")  # all weights seem installed here
+    monkeypatch.setattr(description, "resolve_space", lambda name: "clip")
     run("describe", film, "--device", "cpu")
     assert [text for _, _, text in said()] == ["A dog, a person.", "A person."]
     ran = run("describe", film, "--device", "cpu", "--in-gaps")
     assert [text for _, _, text in said()] == ["A dog."]
     assert "3 of 4 segments are not described in the pauses: no words for them reach" in ran.err
+    settings = json.loads(Path("film_descriptions.json").read_text())["provenance"]["descriptions"]
+    assert (settings["space"], settings["min_sure"]) == ("clip", 0.85)
+    assert "map_sha256" not in settings
 
 
 def test_describe_without_gaps(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:

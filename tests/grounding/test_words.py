@@ -71,6 +71,11 @@ def test_a_specific_name_is_for_sure_looks_only() -> None:
     assert texts(choose_words(chances(an_animal=0.49), 0.5)) == []
 
 
+def test_a_person_is_called_a_woman_if_sure() -> None:
+    assert texts(choose_words(chances(a_person=0.9, a_woman=0.74), 0.5)) == ["a person"]
+    assert texts(choose_words(chances(a_person=0.9, a_woman=0.76), 0.5)) == ["a woman"]
+
+
 def test_two_things_an_activity_and_a_place() -> None:
     values = chances(
         **{"a_person": 0.9, "a_woman": 0.8, "a_dog": 0.72, "an_animal": 0.72, "a_cat": 0.6, "a_hat": 0.6},

@@ -29,6 +29,8 @@ WORD_CURVE: Final = (1.1, 1.25, 0.14)
 """The curve's a, c and d, fitted in `vse`."""
 SPECIFIC_SURE: Final = 0.9
 """Confidence from which a specific name is written, otherwise its parent."""
+PERSON_SURE: Final = 0.75
+"""Confidence from which a person is called a woman, a child or an athlete: a wrong guess offends."""
 _MARGIN = 0.1  # by how much the other words of a description may be less sure than the surest
 _RARE = 3e-4  # what is added to every share: a word that people never mentioned is not impossible
 _MOST: Final = {"thing": 2, "activity": 1, "place": 1}  # words of each kind in a description, in its order
@@ -116,7 +118,7 @@ def choose_words(chances: FloatArray, min_sure: float) -> list[int]:
     taken, first those that say most: by probability times -log share.
     """
     words, says = read_words(), -chances * log_shares()
-    limits = np.array([SPECIFIC_SURE if word.is_specific else 0 for word in words])
+    limits = np.array([_limit(word) for word in words])
     sure = np.flatnonzero(chances >= np.maximum(limits, min_sure - _MARGIN)).tolist()
     general = {above for number in sure for above in _parents(number)}
     ranked = sorted((number for number in sure if number not in general), key=lambda number: chances[number])
@@ -127,6 +129,14 @@ def choose_words(chances: FloatArray, min_sure: float) -> list[int]:
         first = sorted(best.values(), key=lambda number: -float(says[number]))[:most]
         chosen += sorted(first, key=lambda number: -float(chances[number]))
     return chosen if chances[chosen].max(initial=0) >= min_sure else []
+
+
+def _limit(word: EverydayWord) -> float:
+    """Return the least probability at which a word is written."""
+    if word.is_specific:
+        return SPECIFIC_SURE
+    is_person = word.parent is not None and read_words()[word.parent].text == "a person"
+    return PERSON_SURE if is_person else 0.0
 
 
 def _parents(number: int) -> Iterator[int]:
