@@ -154,7 +154,11 @@ def test_page_finds_transcripts(tmp_path: Path) -> None:
     texts(film)[0].save(tmp_path / "film_transcript.json")
     (_, summary) = results(film)[0]
     text, _ = report_text([(str(tmp_path / "any.json"), summary)], tmp_path / "page.html")
-    assert len(parse(text).all("track")) == 1
+    page = parse(text)
+    assert len(page.all("track")) == 1
+    assert next(label for label in page.texts if label.endswith((" pictures", " shots"))).endswith(
+        " pictures"
+    )
 
 
 def test_page_of_a_transcript(film: Path, tmp_path: Path) -> None:

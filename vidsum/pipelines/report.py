@@ -184,12 +184,12 @@ def _find_text(group: Sequence[tuple[str, PageResult]], kind: type[Text]) -> Tex
 
 
 def _shot_starts(film: PageVideo, begin_s: float) -> tuple[list[float], bool]:
-    """Return when each shot begins, and True; evenly spaced times and False where no result has shots."""
+    """Return when each shot begins, and True; times of other pictures and False where no result has shots."""
     for _, result in film.results:
         if isinstance(result, Shots):
             return [start_s for start_s, _ in result.intervals], True
         if isinstance(result, Summary):
-            return [shot.start_s for shot in result.shots], True
+            return [shot.start_s for shot in result.shots], False  # parts of shots, too
     length_s = film.duration_s - begin_s
     count = min(_MAX_VIEWS, max(1, round(length_s)))
     return [begin_s + length_s * number / count for number in range(count)], False
