@@ -60,7 +60,6 @@ def main() -> None:
             "vidsum summarize": [*vidsum, "summarize", film, "--no-cache", *to, f"{folder}/short.mp4"],
             "vidsum summarize --dry-run, again": [*vidsum, "summarize", film, "--dry-run", "-q"],
             "vidsum ground": [*ask, "--no-cache"],
-            "vidsum ground --thorough": [*ask, "--no-cache", "--thorough"],
             "vidsum ground, again": ask,
         }
         if not find_spec("scenedetect"):

@@ -1,6 +1,6 @@
 """How well moments are found in films joined from real clips, whose moments are known.
 
-    python -m docs.benchmarks.grounding FOLDER [--ask all odd] [--thorough] [--model mrnet] [--model FILE ...]
+    python -m docs.benchmarks.grounding FOLDER [--ask all odd] [--model mrnet] [--model FILE ...]
 
 Joins all shared clips into ten films of two minutes in FOLDER (those that are there are used again), asks
 each for its clips by caption, paraphrase, short query and by what no class names, and asks all ten, one
@@ -67,7 +67,7 @@ def answers(
         queries = embed_queries(space, texts)
         curves = similarity_curves(video, queries)
         if parts:
-            for number, row in enumerate(("map", "objects", "motion")[: len(video.mixtures) + 1]):
+            for number, row in enumerate(("map", "objects")[: len(video.mixtures) + 1]):
                 rows[f"{space}: {row}"] = by_curve(video, curves[:, number])
         rows[f"{space}: similarity, contrast"] = by_curve(video, curves[:, -1], "contrast")
         for model in models:
@@ -202,9 +202,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=range(10))
     parser.add_argument("--seconds", type=int, default=120)
     parser.add_argument("--precision", default="auto")
-    parser.add_argument("--parts", action="store_true", help="the map, objects, motion and spans alone too")
+    parser.add_argument("--parts", action="store_true", help="the map, objects and spans alone too")
     parser.add_argument("--joins", type=int, metavar="N", help="fade all joins, and hide all but every Nth")
-    parser.add_argument("--thorough", action="store_true", help="look at motion too")
     parser.add_argument("--model", action="append", default=[])
     options = parser.parse_args()
     spaces = ["vse"] if checkpoints.find("clip") is None else ["vse", "clip"]
@@ -215,7 +214,7 @@ def main() -> None:
     ]
 
     def see(path: Path) -> dict[str, ClipEmbeddings]:
-        return {space: embed(path, space, options.precision, thorough=options.thorough) for space in spaces}
+        return {space: embed(path, space, options.precision) for space in spaces}
 
     joined = [see(film) for film in films]
     if options.joins:

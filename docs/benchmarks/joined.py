@@ -117,21 +117,19 @@ def natural_films(*, held_out: bool) -> list[Film]:
     return films
 
 
-def features_of(
-    path: Path, space: str, precision: Precision = "fp32", *, thorough: bool = False
-) -> list[Features]:
+def features_of(path: Path, space: str, precision: Precision = "fp32") -> list[Features]:
     """The features of a film that a space needs; they are kept in the cache."""
-    return _input_of(path, space, precision, thorough=thorough).read()[0]
+    return _input_of(path, space, precision).read()[0]
 
 
-def embed(path: Path, space: str, precision: Precision = "fp32", *, thorough: bool = False) -> ClipEmbeddings:
+def embed(path: Path, space: str, precision: Precision = "fp32") -> ClipEmbeddings:
     """A film in a space; see `features_of`."""
-    clips, _ = plan_embedding(_input_of(path, space, precision, thorough=thorough), space).run()
+    clips, _ = plan_embedding(_input_of(path, space, precision), space).run()
     return clips
 
 
-def _input_of(path: Path, space: str, precision: Precision, *, thorough: bool) -> Input:
-    return open_in_space(space, path, Extraction(precision=precision), Retrieval(thorough=thorough))
+def _input_of(path: Path, space: str, precision: Precision) -> Input:
+    return open_in_space(space, path, Extraction(precision=precision), Retrieval())
 
 
 def hide_joins(video: ClipEmbeddings, every: int, first: int) -> ClipEmbeddings:

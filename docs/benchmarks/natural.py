@@ -1,6 +1,6 @@
 """How well moments are found in natural footage, whose moments were annotated (natural_moments.json).
 
-    python -m docs.benchmarks.natural [--model mrnet] [--model qd-detr] [--thorough]
+    python -m docs.benchmarks.natural [--model mrnet] [--model qd-detr]
 
 Tables for the clips that were looked at when the rule was chosen, for those held out, and for all. "Contrast"
 knows no shots, "shots alone" knows nothing else: it ranks KTS shots by the mean of the curve. The baselines
@@ -40,10 +40,10 @@ def fifths(duration_s: float) -> list[Moment]:
     return [Moment(i * duration_s / 5, (i + 1) * duration_s / 5, -rank) for rank, i in enumerate(_FIFTHS)]
 
 
-def answered(film: Film, models: Sequence[str], precision: str, thorough: bool) -> Answers:
+def answered(film: Film, models: Sequence[str], precision: str) -> Answers:
     """The moments of each query of a video, by each row of the table."""
     texts = [query.text for query in film.truth.queries]
-    video = embed(film.path, SPACE, precision, thorough=thorough)
+    video = embed(film.path, SPACE, precision)
     rows = answers({SPACE: video}, texts, models)
     curves = similarity(video, embed_queries(SPACE, texts))
     rows[f"{SPACE}: similarity, shots alone"] = [by_shots(video, curve) for curve in curves]
@@ -67,13 +67,12 @@ def main() -> None:
     """Print the tables."""
     parser = argument_parser(__doc__)
     parser.add_argument("--precision", default="auto")
-    parser.add_argument("--thorough", action="store_true", help="look at motion too")
     parser.add_argument("--model", action="append", default=["similarity"])
     options = parser.parse_args()
     looked_at, held_out = natural_films(held_out=False), natural_films(held_out=True)
     rows: dict[str, dict[str, list[list[Moment]]]] = {}
     for film in [*looked_at, *held_out]:
-        for row, moments in answered(film, options.model, options.precision, options.thorough).items():
+        for row, moments in answered(film, options.model, options.precision).items():
             rows.setdefault(row, {})[film.truth.name] = moments
     groups = {"looked at": looked_at, "held out": held_out, "all": [*looked_at, *held_out]}
     for name, films in groups.items():

@@ -62,7 +62,7 @@ def _mean_colour(clips: np.ndarray) -> FloatArray:
     return clips.mean(axis=(1, 2, 3)).astype(np.float32) + 1
 
 
-def _extractions_of(space: str, how: Extraction, *, thorough: bool = True) -> tuple[Extraction, ...]:
+def _extractions_of(space: str, how: Extraction) -> tuple[Extraction, ...]:
     return (replace(how, extractor="mobilenet_v2", fps=2.0),)
 
 

@@ -65,24 +65,6 @@ def test_ground_in_one_pass(film: Path, colours: list[int]) -> None:
     assert colours == [1]  # the second call took the features from the cache
 
 
-def test_thorough_motion(film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    queries = read_queries(["a dog runs"])
-
-    def seen_of(**options: Any) -> list[str]:
-        facts = pipeline.plan_moments(
-            film, queries, Retrieval(space="vse", **options), Extraction()
-        ).provenance
-        return [item["extractor"] for item in facts["extractions"]]
-
-    assert seen_of() == seen_of(snap="kts") == ["efficientnet_lite0"]
-    assert seen_of(thorough=True) == ["i3d_128", "efficientnet_lite0"]
-    monkeypatch.setattr(pipeline, "resolve_model", lambda model, *_: (model, "vse"))
-    monkeypatch.setattr(pipeline, "checkpoint_sha256", lambda _model: "0")
-    monkeypatch.setattr(pipeline, "resolve_precision", lambda *_: "fp32")
-    with pytest.raises(UsageError, match="motion is for the model similarity"):
-        seen_of(model="trained", thorough=True)
-
-
 def test_ground_fast(film: Path, colours: list[int]) -> None:
     result = pipeline.ground(film, "green", device="cpu", fast=True)
     assert result.provenance["extractions"][0]["parameters"]["fast"] is True
@@ -90,9 +72,8 @@ def test_ground_fast(film: Path, colours: list[int]) -> None:
     whole = pipeline.ground(film, "green", device="cpu")
     assert "fast" not in whole.provenance["extractions"][0]["parameters"]
     assert whole.warnings == ()
-    for options in ({"thorough": True}, {"snap": "transnetv2"}):
-        with pytest.raises(UsageError, match="--fast decodes key frames only"):
-            pipeline.ground(film, "green", fast=True, **options)
+    with pytest.raises(UsageError, match="--fast decodes key frames only"):
+        pipeline.ground(film, "green", fast=True, snap="transnetv2")
 
 
 def test_ground_thousands_of_queries(film: Path, colours: list[int]) -> None:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from vidsum.errors import UsageError
 from vidsum.models.mask_kinds import MaskKind
-from vidsum.options import ADVANCED, Checked, option
+from vidsum.options import Checked, option
 from vidsum.times import TIME, parse_every
 
 DEFAULT_MODEL = "auto"
@@ -79,12 +79,6 @@ class Retrieval(Checked):
         "transcribe), else pictures.",
         "auto",
         flags=("--in",),
-    )
-    thorough: bool = option(
-        "Use motion features too, for queries about actions (space vse, similarity); slower.",
-        False,
-        panel=ADVANCED,
-        flag_on=("ground",),
     )
     alone: bool = option("Use only the trained model.", False, flag_on=())
     language: str = option(

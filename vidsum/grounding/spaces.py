@@ -3,8 +3,7 @@
 The CLIP family: image and text encoders that were trained together, `CLIP_FAMILY`.
 
 `vse`: the space of MiniLM's sentences. A map learned from photographs with sentences brings
-EfficientNet-Lite0's features into it. For `similarity` the objects that the network names join in, and with
-`thorough` the actions that I3D names.
+EfficientNet-Lite0's features into it. For `similarity` the objects that the network names join in.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum import checkpoints
-from vidsum.device import takes_bf16
 from vidsum.errors import InputError, UsageError, unknown_name_error
 from vidsum.features.clip_family import CLIP_MODELS
 from vidsum.features.settings import CLIP_FAMILY, Extraction
@@ -29,7 +27,6 @@ from vidsum.results.features import Features
 from vidsum.types import FloatArray, TimeArray
 
 STEP_S = 1.0  # seconds from one clip to the next
-MOTION = "i3d_128"  # the network that names actions
 MIXTURE_WEIGHT_LINE = (0.67, -0.05)
 """Slope and offset of a network's weight (the map's is 1) over the cosine of the query and a class name.
 Learned on photographs of topics that the map had not seen (docs/algorithms/grounding-spaces.md)."""
@@ -45,7 +42,7 @@ class ClipEmbeddings:
     timestamps: TimeArray  # [T] seconds at which each clip begins
     step_s: float
     duration_s: float  # length of the whole video
-    mixtures: tuple[ClassMixture, ...] = ()  # classes seen in the clips in `vse`: objects, perhaps actions
+    mixtures: tuple[ClassMixture, ...] = ()  # classes seen in the clips: objects in `vse`
     shots_s: TimeArray | None = None  # [S + 1] edges of the video's shots, where they are known
     is_still: npt.NDArray[np.bool_] | None = None  # [T] whether a clip is a still picture, if known
 
@@ -102,18 +99,10 @@ class ImageTextSpace:
         """Return [T, D] of a video's features, whose lengths vary. Raises UsageError: see `mapped_rows`."""
         return vse.mapped_rows(features) if self.is_mapped else features.array
 
-    def extractions(self, extraction: Extraction, *, thorough: bool = False) -> tuple[Extraction, ...]:
-        """Return the features that it needs, those of pictures last; device and reader are given."""
+    def extractions(self, extraction: Extraction) -> tuple[Extraction, ...]:
+        """Return the features that it needs; device and reader are given."""
         fixed = replace(extraction, fps=self.fps, clip_frames=None, stride_frames=None, logits=self.is_mapped)
-        pictures = replace(fixed, extractor=self.extractor)
-        if not thorough or not self.is_mapped:
-            return (pictures,)
-        # 50 / 3 frames a second in clips that do not overlap cost a third of what I3D's default does
-        motion = replace(fixed, extractor=MOTION, fps=50 / 3, stride_frames=32)
-        if fixed.precision in ("auto", "int8"):  # which is for pictures
-            is_bf16 = fixed.backend != "onnx" and takes_bf16(fixed.precision, fixed.device)
-            motion = replace(motion, precision="bf16" if is_bf16 else "fp32")
-        return motion, pictures
+        return (replace(fixed, extractor=self.extractor),)
 
 
 _NOT_MEASURED = "not measured by us: its published weights were not available"
@@ -160,9 +149,9 @@ def find_space_of_features(extractor: str) -> str | None:
     return next((space.name for space in SPACES.values() if space.weights == (extractor,)), None)
 
 
-def extractions_for(space: str, extraction: Extraction, *, thorough: bool = False) -> tuple[Extraction, ...]:
+def extractions_for(space: str, extraction: Extraction) -> tuple[Extraction, ...]:
     """Return the features that a space needs, see `ImageTextSpace.extractions`."""
-    return describe_space(space).extractions(extraction, thorough=thorough)
+    return describe_space(space).extractions(extraction)
 
 
 def embed_video(space: str, features: Sequence[Features], device: str = "auto") -> ClipEmbeddings:
@@ -222,8 +211,8 @@ def similarity(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
 def similarity_curves(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
     """Return [M, C, T] how well each clip fits each query [M, D]: by each part of the space, last by all.
 
-    The first part is the cosine; the others, for `vse`, are the likelihoods of objects and of actions, whose
-    weight grows with the cosine of the query and the nearest class name (`MIXTURE_WEIGHT_LINE`). Every curve
+    The first part is the cosine; the others, for `vse`, are the likelihoods of classes, whose weight
+    grows with the cosine of the query and the nearest class name (`MIXTURE_WEIGHT_LINE`). Every curve
     is standardised over the whole video to mean 0 and deviation 1; a flat curve is 0.
     """
     curves = [standardise(queries @ video.rows.T)]

@@ -54,7 +54,7 @@ def open_in_space(
 ) -> Input:
     """Return a video with the jobs of a space, then of its shots: one decode pass makes all."""
     video = probe_video(source_path(source), extraction)
-    wanted = extractions_for(space, extraction, thorough=retrieval.thorough)
+    wanted = extractions_for(space, extraction)
     jobs = [extraction_job(video, part) for part in wanted]
     if retrieval.snap == "transnetv2":
         jobs.append(transitions_job(video, extraction))

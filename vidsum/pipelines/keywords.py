@@ -71,7 +71,6 @@ class GroundOptions(ReadingOptions, total=False):
     min_present: float
     mask: Literal["lam", "stamp", "static"] | None
     evidence: Literal["auto", "seen", "said", "both"]
-    thorough: bool
     alone: bool
     language: str
     without: str | Sequence[str]

@@ -106,8 +106,8 @@ class MomentSearch:
 
     def facts(self) -> dict[str, Any]:
         """Return what moments depend on in addition to the video and its features."""
-        # the model tells which mask, the extractions how thorough; `plan_moments` adds what is not seen
-        facts = without_defaults(self.retrieval, "mask", "thorough", "evidence")
+        # the model tells which mask; `plan_moments` adds what is not seen
+        facts = without_defaults(self.retrieval, "mask", "evidence")
         facts |= {"model": self.model, "space": self.space}
         spoken = [query.sha256 for query in self.queries.spoken.values()]
         facts["queries"] = _query_facts(self.queries.texts, spoken)
@@ -299,17 +299,13 @@ def _check_texts(retrieval: Retrieval) -> Retrieval:
 
 
 def _search_in_video(queries: Queries, retrieval: Retrieval, extraction: Extraction) -> MomentSearch:
-    if extraction.fast and (retrieval.thorough or retrieval.snap == "transnetv2"):
-        other = "--thorough" if retrieval.thorough else "--snap transnetv2"
-        raise UsageError(f"--fast decodes key frames only; {other} needs all frames")
+    if extraction.fast and retrieval.snap == "transnetv2":
+        raise UsageError("--fast decodes key frames only; --snap transnetv2 needs all frames")
     model, space = resolve_model(retrieval.model, retrieval.space, extraction.device, retrieval.mask)
     if retrieval.alone and model == "similarity":
         raise UsageError("alone is for trained models, not for similarity", hint="--model mrnet or qd-detr")
     if retrieval.without and model != "similarity":
         raise UsageError(f"--not is for the model similarity, not for {model}", hint="--model similarity")
-    if retrieval.thorough and (model, space) != ("similarity", "vse"):
-        fault = f"motion is for the model similarity in the space vse, not for {model} in {space}"
-        raise UsageError(fault, hint="leave out --thorough")
     return MomentSearch(queries, retrieval, extraction, model, space)
 
 

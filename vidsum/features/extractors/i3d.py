@@ -4,8 +4,7 @@
 clips of 64 frames. The default is 32 (1.28 s), one every 16 (0.64 s): with 16 it misses actions that take
 longer (flipping a pancake), and a feature of 64 costs twice as much.
 
-`i3d_128` reads pictures of 128 pixels that show the same as those of 224, for a third of the work:
-`vidsum ground --thorough` sees motion through it.
+`i3d_128` reads pictures of 128 pixels that show the same as those of 224, for a third of the work.
 
 The class of a whole video is that of the logits averaged over its clips, before the softmax.
 """
