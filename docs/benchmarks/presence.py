@@ -4,17 +4,18 @@
 
 Every query of every shared clip is asked of each of ten films (docs.benchmarks.grounding joins them) and of
 each clip by itself; docs.benchmarks.judged describes the photographs. True and absent queries count alike in
-sum. Slope and offset of each kind of query are fitted in ten folds, without the clip, photograph or word that
-a query is of. In brackets are 95 % of a bootstrap over these. `before` is the rule of
-`vidsum.grounding.presence`, by single clips. The last lines are fitted to all, and are the curves of
-`vidsum.grounding.match`.
+sum. The curve of each kind of query is fitted in ten folds, without the clip, photograph or word that a query
+is of; the threshold of "nested no" is chosen in ten folds of the others. In brackets are 95 % of a bootstrap
+over these. `before` is the rule of `vidsum.grounding.presence`, by single clips. The last lines are fitted to
+all, and are the curves of `vidsum.grounding.match`.
 """
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 from sklearn.linear_model import LogisticRegression
 
@@ -22,6 +23,7 @@ from docs.benchmarks import argument_parser
 from docs.benchmarks.joined import embed
 from docs.benchmarks.judged import (
     Asked,
+    Truth,
     ask_films,
     ask_photographs,
     auc,
@@ -36,51 +38,106 @@ from vidsum.features import get_extractor
 from vidsum.features.extractors.efficientnet_lite0 import SPEC
 from vidsum.features.pictures import Still, encode_views
 from vidsum.grounding.conse import ClassMixture, class_probabilities, name_embeddings
-from vidsum.grounding.match import NAMED, best_evidence, embed_background
+from vidsum.grounding.match import NAMED, Curve, best_evidence, commonness, embed_background
 from vidsum.grounding.presence import OFFSET, SLOPE, evidence_curves
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
 from vidsum.grounding.vse import EXTRACTOR, load_map
 from vidsum.models.scaling import logistic, unit_rows
 from vidsum.results.moments import NO_BELOW, YES_FROM
-from vidsum.types import TimeArray
+from vidsum.types import FloatArray, TimeArray
 
 _FOLDS = 10
 
 
-def measure(video: ClipEmbeddings, texts: Sequence[str]) -> list[TimeArray]:
-    """The evidence, by the cosines alone, and z by photographs of the best mean of three clips."""
-    vectors, background = embed_queries("vse", texts), embed_background("vse")
+@cache
+def embed_one(text: str) -> FloatArray:
+    """A text in `vse`."""
+    return embed_queries("vse", [text])[0]
+
+
+@cache
+def background() -> FloatArray:
+    """The everyday phrases in `vse`."""
+    return embed_background("vse")
+
+
+def measure(video: ClipEmbeddings, texts: Sequence[str]) -> list[FloatArray]:
+    """The evidence, by the cosines alone, z by photographs of the best mean of three clips, commonness."""
+    vectors, phrases = np.stack([embed_one(text) for text in texts]), background()
     bare = ClipEmbeddings(video.rows, video.timestamps, video.step_s, video.duration_s, shots_s=video.shots_s)
-    z = evidence_curves(video, vectors, background)
+    z = evidence_curves(video, vectors, phrases)
     means = sliding_window_view(z, min(3, len(video)), axis=1).mean(axis=2).max(axis=1)
-    return [best_evidence(video, background, vectors), best_evidence(bare, background, vectors), means]
+    evidence = [best_evidence(part, phrases, vectors) for part in (video, bare)]
+    return [*evidence, np.asarray(means, np.float32), commonness(phrases, vectors)]
+
+
+def folds_of(answers: Sequence[Asked]) -> TimeArray:
+    """[N] the fold of each answer, by its group."""
+    groups = {group: n % _FOLDS for n, group in enumerate(dict.fromkeys(answer.group for answer in answers))}
+    return np.array([groups[answer.group] for answer in answers])
 
 
 def cross_fitted(answers: Sequence[Asked], number: int) -> TimeArray:
     """[N] probabilities by a measure, whose curves did not see the group."""
-    groups = {group: n % _FOLDS for n, group in enumerate(dict.fromkeys(answer.group for answer in answers))}
-    fold = np.array([groups[answer.group] for answer in answers])
-    probabilities = np.zeros(len(answers))
+    fold, truth, probabilities = folds_of(answers), truth_about(answers), np.zeros(len(answers))
     for out in range(_FOLDS):
-        for rule in {answer.rule for answer in answers}:
-            is_rule = np.array([answer.rule == rule for answer in answers])
-            rows, held = np.flatnonzero(is_rule & (fold != out)), np.flatnonzero(is_rule & (fold == out))
-            if len(held):
-                slope, offset = fit_curve(answers, rows, number)
-                values = np.array([answers[row].measures[number] for row in held])
-                probabilities[held] = logistic(slope * values + offset)
+        probabilities[fold == out] = predict(answers, truth, fold == out, number)
     return probabilities
 
 
-def fit_curve(answers: Sequence[Asked], rows: TimeArray, number: int) -> tuple[float, float]:
-    """Slope and offset for some answers."""
-    values, truth = (
-        np.array([[answers[row].measures[number]] for row in rows]),
-        truth_about(answers).take(rows),
-    )
-    fit = LogisticRegression(C=1e4).fit(values, truth.is_true, sample_weight=truth.weights * len(answers))
-    return float(fit.coef_[0, 0]), float(fit.intercept_[0])
+def predict(answers: Sequence[Asked], truth: Truth, is_held: npt.NDArray[np.bool_], number: int) -> TimeArray:
+    """The probabilities of some answers by the curves of the others."""
+    rule, probabilities = np.array([answer.rule for answer in answers]), np.zeros(len(answers))
+    values = np.array([[answer.measures[number], 1.0, answer.measures[3]] for answer in answers])
+    for kind in set(rule[is_held]):
+        curve = fit_curve(answers, truth, np.flatnonzero(~is_held & (rule == kind)), number)
+        rows = is_held & (rule == kind)
+        probabilities[rows] = logistic(values[rows] @ np.array(curve))
+    return probabilities[is_held]
+
+
+def fit_curve(answers: Sequence[Asked], truth: Truth, rows: npt.NDArray[np.int64], number: int) -> Curve:
+    """The curve of some answers."""
+    columns = [[answers[row].measures[column] for row in rows] for column in (number, 3)]
+    (slope, common), offset = fit_logistic(columns, truth, rows)
+    return Curve(slope, offset, common)
+
+
+def fit_logistic(
+    columns: Sequence[Sequence[float]], truth: Truth, rows: npt.NDArray[np.int64]
+) -> tuple[list[float], float]:
+    """The weight of each column of measures of some answers, and the offset."""
+    few = truth.take(rows)
+    weights = few.weights * len(truth.weights)
+    fit = LogisticRegression(C=1e4).fit(np.transpose(columns), few.is_true, sample_weight=weights)
+    return fit.coef_[0].tolist(), float(fit.intercept_[0])
+
+
+def nested_no(answers: Sequence[Asked]) -> npt.NDArray[np.bool_]:
+    """[N] verdicts "no" by thresholds that, as the curves, were chosen without the group.
+
+    A threshold is the highest at which 95 % of such verdicts are right in films, clips and photographs each.
+    """
+    fold, all_truth, is_no = folds_of(answers), truth_about(answers), np.zeros(len(answers), np.bool_)
+    for out in range(_FOLDS):
+        others = [answer for answer, number in zip(answers, fold, strict=True) if number != out]
+        whole, said = truth_about(others), cross_fitted(others, 0)
+        parts = [
+            np.flatnonzero([o.source == source for o in others]) for source in ("film", "clip", "photograph")
+        ]
+        rights = {
+            level: [
+                share_right(whole.take(part), said[part] < level, is_absent=True)
+                for part in parts
+                if len(part)
+            ]
+            for level in np.arange(0.05, 0.31, 0.01).tolist()
+        }
+        level = max((level for level, right in rights.items() if np.nanmin(right) >= 0.95), default=0.05)
+        print(f"threshold without fold {out}: {level:.2f}", flush=True)
+        is_no[fold == out] = predict(answers, all_truth, fold == out, 0) < level
+    return is_no
 
 
 def embed_photographs(folder: Path, names: Sequence[str]) -> ClipEmbeddings:
@@ -129,7 +186,8 @@ def print_verdicts(answers: Sequence[Asked], said: TimeArray, before: TimeArray)
     whole = truth_about(answers)
     print("\n| verdict | right | of films | of clips | of photographs | given |\n|---|---|---|---|---|---|")
     verdicts = {"no": (said < NO_BELOW, True), "yes": (said >= YES_FROM, False)}
-    for name, (is_said, is_absent) in {**verdicts, "no, before": (before < UNLIKELY, True)}.items():
+    verdicts |= {"nested no": (nested_no(answers), True), "no, before": (before < UNLIKELY, True)}
+    for name, (is_said, is_absent) in verdicts.items():
         right = partial(share_right, is_absent=is_absent)
         cells = [with_interval(right, whole, is_said)]
         for source in dict.fromkeys(answer.source for answer in answers):
@@ -152,8 +210,8 @@ def main() -> None:
     for number, name in enumerate(("NAMED", "BARE")):
         for rule in NAMED:
             rows = np.flatnonzero([answer.rule == rule for answer in answers])
-            slope, offset = fit_curve(answers, rows, number)
-            print(f"{name} {rule}: Curve({slope:.2f}, {offset:.2f})")
+            curve = fit_curve(answers, truth_about(answers), rows, number)
+            print(f"{name} {rule}: Curve({', '.join(f'{value:.2f}' for value in curve)})")
 
 
 if __name__ == "__main__":

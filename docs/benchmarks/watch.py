@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from docs.benchmarks import argument_parser
 from docs.benchmarks.joined import KINDS, composite, embed, known_clips, notes
 from docs.benchmarks.judged import Asked, auc, calibration_error, rows_of, truth_about, with_interval
-from docs.benchmarks.presence import fit_curve
+from docs.benchmarks.presence import fit_logistic
 from vidsum.grounding.conse import log_likelihood
 from vidsum.grounding.languages import is_other
 from vidsum.grounding.live_evidence import RunningEvidence
@@ -85,6 +86,13 @@ def ask(folder: Path) -> list[Seconds]:
             query = Asked(source, kind, text, clip, bool(moments), best)
             answers.append(Seconds(query, evidence, bare, moments))
     return answers
+
+
+def fit_curve(queries: Sequence[Asked], rows: npt.NDArray[np.int64], number: int) -> tuple[float, float]:
+    """Slope and offset of some answers."""
+    column = [queries[row].measures[number] for row in rows]
+    (slope,), offset = fit_logistic([column], truth_about(queries), rows)
+    return slope, offset
 
 
 def cross_fitted(answers: Sequence[Seconds]) -> list[TimeArray]:

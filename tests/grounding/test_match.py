@@ -13,6 +13,7 @@ from vidsum.grounding.match import (
     WindowMatches,
     background_phrases,
     best_evidence,
+    commonness,
     embed_background,
     kind_of,
     match_windows,
@@ -89,12 +90,25 @@ def test_each_kind_of_query_has_its_curve(is_named: bool) -> None:
     video, vectors = video_of(4, is_named=is_named), texts(7, 2)
     matches = match_windows(video, BACKGROUND, ["a cat", "a man walks to the end of the road"], vectors)
     curves = [(NAMED if is_named else BARE)[kind] for kind in ("noun", "sentence")]
-    evidence = best_evidence(video, BACKGROUND, vectors)
+    evidence, common = best_evidence(video, BACKGROUND, vectors), commonness(BACKGROUND, vectors)
     expected = [
-        1 / (1 + np.exp(-slope * value - offset))
-        for (slope, offset), value in zip(curves, evidence, strict=True)
+        1 / (1 + np.exp(-slope * value - weight * usual - offset))
+        for (slope, offset, weight), value, usual in zip(curves, evidence, common, strict=True)
     ]
     np.testing.assert_allclose(matches.best(), expected, atol=1e-5)
+
+
+def test_commonness_is_the_mean_cosine_with_other_phrases_in_deviations_of_theirs() -> None:
+    def mean(vector: FloatArray, others: list[FloatArray]) -> float:
+        return sum(float(vector @ phrase) for phrase in others) / len(BACKGROUND)
+
+    usual = [
+        mean(phrase, [*BACKGROUND[:number], *BACKGROUND[number + 1 :]])
+        for number, phrase in enumerate(BACKGROUND)
+    ]
+    query = texts(5, 1)
+    expected = (mean(query[0], [*BACKGROUND]) - np.mean(usual)) / np.std(usual)
+    assert commonness(BACKGROUND, query)[0] == pytest.approx(expected, abs=1e-4)
 
 
 def test_what_must_not_be_there_lowers_the_probability() -> None:

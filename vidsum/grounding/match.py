@@ -9,7 +9,8 @@ Carey and Lloyd-Thomas, "Score Normalization for Text-Independent Speaker Verifi
 
 m is the mean of b . f_t over phrases b and clips t, s the deviation among phrases. The second term is there
 where a network names objects; it compares with photographs u (`vidsum.grounding.presence`). A window has up
-to five clips of one shot. The longer a video, the better its best phrase: hence the last term.
+to five clips of one shot. The longer a video, the better its best phrase: hence the last term. The curve from
+the evidence to the probability also reads how common a query is, q . mean_b b, standardised among phrases.
 
 docs/algorithms/presence.md describes how the curves below were fitted, and their accuracy.
 """
@@ -36,24 +37,25 @@ QueryKind = Literal["noun", "phrase", "action", "sentence"]
 
 
 class Curve(NamedTuple):
-    """A logistic curve from the evidence to the probability."""
+    """A logistic curve from the evidence, and how common a query is, to the probability."""
 
     slope: float
     offset: float
+    common: float = 0.0
 
 
 NAMED: dict[QueryKind, Curve] = {
-    "noun": Curve(1.05, -2.10),
-    "phrase": Curve(0.92, -1.29),
-    "action": Curve(0.88, -1.68),
-    "sentence": Curve(1.46, -3.05),
+    "noun": Curve(1.01, -2.01, -0.12),
+    "phrase": Curve(1.11, -1.47, 0.62),
+    "action": Curve(0.85, -1.75, 0.26),
+    "sentence": Curve(1.46, -3.02, 0.18),
 }
 """Where a network names objects."""
 BARE: dict[QueryKind, Curve] = {
-    "noun": Curve(1.44, -1.97),
-    "phrase": Curve(1.19, -1.24),
-    "action": Curve(1.21, -1.75),
-    "sentence": Curve(1.73, -2.61),
+    "noun": Curve(1.42, -2.04, 0.10),
+    "phrase": Curve(1.52, -1.47, 0.75),
+    "action": Curve(1.17, -1.76, 0.22),
+    "sentence": Curve(1.76, -2.59, 0.20),
 }
 """By the cosines alone."""
 _WINDOW = 5  # clips
@@ -128,9 +130,10 @@ def match_windows(
     Raises WeightsError where the map that ships with vidsum is damaged.
     """
     windows, curve_of = _windows(video), NAMED if video.mixtures else BARE
-    curves = np.array([curve_of[kind_of(text)] for text in texts], np.float32)
-    values = window_evidence(video, background, vectors, windows)
-    seen, unseen = np.split(logistic(curves[:, :1] * values + curves[:, 1:]), [len(texts) - n_without])
+    slope, offset, weight = np.array([curve_of[kind_of(text)] for text in texts], np.float32).T[..., None]
+    offset = offset + weight * commonness(background, vectors)[:, None]
+    values = slope * window_evidence(video, background, vectors, windows) + offset
+    seen, unseen = np.split(logistic(values), [len(texts) - n_without])
     first, after = windows.T
     middles_s = (video.timestamps[first] + video.timestamps[after - 1] + video.step_s) / 2
     return WindowMatches(np.asarray(seen * np.prod(1 - unseen, axis=0), np.float32), middles_s)
@@ -140,6 +143,13 @@ def best_evidence(video: ClipEmbeddings, background: FloatArray, vectors: FloatA
     """Return [M] the evidence of the best window for each query [M, D]."""
     evidence = window_evidence(video, background, vectors, _windows(video))
     return np.asarray(evidence.max(axis=1), np.float32)
+
+
+def commonness(background: FloatArray, vectors: FloatArray) -> FloatArray:
+    """Return [M] how near queries [M, D] are to everyday phrases [B, D]; these have mean 0, deviation 1."""
+    mean = background.mean(axis=0)
+    usual = background @ mean - 1 / len(background)  # without the phrase itself
+    return np.asarray((vectors @ mean - usual.mean()) / (usual.std() or 1), np.float32)
 
 
 def window_evidence(

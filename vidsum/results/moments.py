@@ -23,8 +23,8 @@ from vidsum.results.result import (
 from vidsum.types import FloatArray, Interval, TimeArray
 
 Verdict = Literal["yes", "unsure", "no"]
-YES_FROM, NO_BELOW = 0.7, 0.12
-"""Match probabilities: 95 % of the verdicts "no" are right (docs/algorithms/presence.md)."""
+YES_FROM, NO_BELOW = 0.7, 0.1
+"""Match probabilities of the verdicts; docs/algorithms/presence.md says how many are right."""
 
 
 def verdict_on(present: float) -> Verdict:
