@@ -219,6 +219,7 @@ def test_copied_record(run: Run, film: Path) -> None:
     assert before <= names_here()
 
 
+@pytest.mark.usefixtures("low_level")
 @pytest.mark.parametrize(("link", "jobs"), [("symlink_to", "2"), ("hardlink_to", "1")])
 def test_clip_linked_to_input(run: Run, film: Path, link: str, jobs: str) -> None:
     other = film.with_name("other.mp4")
