@@ -84,10 +84,12 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         document = read_json(path)
     except InputError as error:
-        if not _is_video(path):
-            raise
-        name = os.fspath(path)
-        raise InputError(f"{name}: is a video, not a result", f"vidsum summarize {name} makes one") from error
+        if Path(path).is_file():
+            with suppress(OSError), Path(path).open("rb") as file:
+                if holds_video(file):
+                    fault, hint = f"{path}: is a video, not a result", f"vidsum summarize {path} makes one"
+                    raise InputError(fault, hint) from error
+        raise
     if not isinstance(document, dict):
         raise InputError(f"{os.fspath(path)}: not a JSON object")
     try:
@@ -95,14 +97,6 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{os.fspath(path)}: holds infinite numbers, or is nested too deep") from error
     return document
-
-
-def _is_video(path: str | os.PathLike[str]) -> bool:
-    with suppress(OSError, ValueError):
-        if Path(path).is_file():
-            with Path(path).open("rb") as file:
-                return holds_video(file)
-    return False
 
 
 def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
