@@ -22,7 +22,7 @@ from vidsum.grounding import registry
 from vidsum.grounding.moment_model import Prediction
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import ClipEmbeddings
-from vidsum.pipelines import decoding
+from vidsum.pipelines import decoding, embedding
 from vidsum.pipelines import moments as pipeline
 from vidsum.pipelines.queries import read_queries
 from vidsum.results.moments import Grounding, Moment
@@ -63,6 +63,12 @@ def test_ground_in_one_pass(film: Path, colours: list[int]) -> None:
     assert colours == [1]
     assert best(pipeline.ground(film, "red", device="cpu")) == [(0, 2)]
     assert colours == [1]  # the second call took the features from the cache
+
+
+def test_another_query_cuts_no_shots(film: Path, colours: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    first = pipeline.ground(film, ["green", "blue"], device="cpu")
+    monkeypatch.setattr(embedding, "find", lambda *_: pytest.fail("cut again"))
+    assert best(pipeline.ground(film, ["green", "blue"], device="cpu")) == best(first)
 
 
 def test_ground_fast(film: Path, colours: list[int]) -> None:

@@ -6,14 +6,16 @@ import io
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from vidsum.errors import OutputError
 from vidsum.io.outputs import atomic_write
 from vidsum.io.provenance import digest_of
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, TimeArray
+
+Rows = TypeVar("Rows", FloatArray, TimeArray)
 
 _SHA256_BYTES = 32
 
@@ -38,14 +40,14 @@ def is_first(notice: str) -> bool:
     return True
 
 
-def cached_rows(folder: str, provenance: Mapping[str, Any], make: Callable[[], FloatArray]) -> FloatArray:
+def cached_rows(folder: str, provenance: Mapping[str, Any], make: Callable[[], Rows]) -> Rows:
     """Return rows from the cache, or make and store them; see `cached_bytes`."""
 
     def as_npy() -> bytes:
         np.save(content := io.BytesIO(), make())
         return content.getvalue()
 
-    rows: FloatArray = np.load(io.BytesIO(cached_bytes(folder, provenance, as_npy)))
+    rows: Rows = np.load(io.BytesIO(cached_bytes(folder, provenance, as_npy)))
     return rows
 
 

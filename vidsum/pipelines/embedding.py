@@ -10,6 +10,7 @@ from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval, Snap
 from vidsum.grounding.spaces import ClipEmbeddings, embed_video, extractions_for
 from vidsum.grounding.windows import to_grid
+from vidsum.io.cache import cached_rows
 from vidsum.pipelines.decoding import extraction_job, transitions_job
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import Video, VideoPath, memo_of, probe_video, source_path
@@ -38,8 +39,13 @@ def plan_embedding(video_input: Input, space: str, snap: Snap = Retrieval.snap) 
         features, pictures = video_input.read(progress)
         settings = ShotSettings(shots="transnetv2" if by_transitions else "kts")
 
+        def cut() -> TimeArray:
+            return find(features[-1], settings, pictures).edges_s
+
         def see() -> ClipEmbeddings:
-            edges_s = find(features[-1], settings, pictures).edges_s
+            # another query about the video needs the same shots: they take longer than the comparison
+            is_kept = video_input.features is None and video_input.extraction.cache
+            edges_s = cached_rows("shots", {**provenance, "snap": snap}, cut) if is_kept else cut()
             return embed(
                 space, features[: len(features) - by_transitions], edges_s, video_input.extraction.device
             )
