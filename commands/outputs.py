@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from vidsum.commands.result import CommandResult
-from vidsum.errors import InputError, OutputError, Problem, UsageError, VidsumError
+from vidsum.errors import EmptyResultError, InputError, OutputError, Problem, UsageError, VidsumError
 from vidsum.io.paths import register_input
 from vidsum.options import ADVANCED, Option, leaves, option
 from vidsum.pipelines.names import (
@@ -187,7 +187,7 @@ class Exports:
         """Return the result of a command with its exports, made from its data and written next to its JSON.
 
         A format that the result does not suit, such as chapters of a short video, is an error of its own, and
-        so is a file that exists, differs and is not to be replaced.
+        so is a file that exists, differs and is not to be replaced. Without moments, timelines are left out.
         """
         if not files.derived:
             return result
@@ -195,19 +195,22 @@ class Exports:
         from vidsum.results.load import result_of
 
         lines, messages, made = list(result.lines), list(result.messages), result_of(result.data)
-        errors: dict[Path, Problem] = {}
+        errors, exports = dict[Path, Problem](), list[str]()
         write = partial(write_export, made, files.record, overwrite=overwrite)
         for kind, target in self._targets(files, source).items():
             fault = files.refused.get(target)
             written = (
                 attempt(partial(write, kind, target, self.media, self.preview)) if fault is None else fault
             )
-            if isinstance(written, VidsumError):
+            if isinstance(written, EmptyResultError):
+                messages.append(written.message)
+            elif isinstance(written, VidsumError):
                 errors[target] = Problem.of(written)
             else:
+                exports.append(str(target))
                 lines.append(written[0])
                 messages += written[1]
-        data = {"exports": [str(path) for path in files.derived if path not in errors], **result.data}
+        data = {"exports": exports, **result.data}
         result = replace(result, data=data, lines=tuple(lines), messages=tuple(dict.fromkeys(messages)))
         return replace(result, errors=tuple(errors.values()), exit_code=1) if errors else result
 

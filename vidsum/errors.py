@@ -72,6 +72,10 @@ class InputError(VidsumError):
     exit_code = 3
 
 
+class EmptyResultError(InputError):
+    """The result has no moments, and the format cannot express that."""
+
+
 class DamagedError(InputError):
     """Only a part of the video decodes, and the caller asked for all or nothing."""
 

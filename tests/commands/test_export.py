@@ -143,6 +143,7 @@ def test_export_of_name_in_another_encoding(run: Run, film: Path, loads: list[st
     run("export", record, "--format", "edl", code=3)
 
 
+@pytest.mark.usefixtures("low_level")
 def test_export_option_of_commands(run: Run, film: Path) -> None:
     for command, record in (
         (("summarize",), "film_summary"),

@@ -23,6 +23,9 @@ def test_nothing_stands_out(run: Run, film: Path) -> None:
     assert "nothing stands out" in ran.err
     assert json.loads(Path("film_highlights.json").read_text())["moments"] == []
     assert [name for name in files_here() if name.endswith((".mp4", "_previews"))] == []
+    ran = run("highlights", film, *CPU, "--export", "otio", "--export", "csv", "--overwrite", "--json")
+    assert ran.json["data"]["exports"] == ["film_highlights.csv"]
+    assert "film_highlights.otio: not written: the result has no moments" in ran.json["messages"]
 
 
 @pytest.mark.usefixtures("low_level")

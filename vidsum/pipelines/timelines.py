@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from vidsum.errors import InputError, UsageError, require_type
+from vidsum.errors import EmptyResultError, InputError, UsageError, require_type
 from vidsum.features.settings import Extraction
 from vidsum.io.outputs import atomic_write
 from vidsum.io.provenance import label_of
@@ -95,7 +95,7 @@ def timeline_text(
         except InputError as error:
             raise InputError(f"{target}: cannot be written: {error.message}", error.hint) from error
     if not cuts:
-        raise InputError(f"{target}: cannot be written: the result has no moments")
+        raise EmptyResultError(f"{target}: not written: the result has no moments")
     require_expressible(format, has_video=result.video is not None)
     assert result.video is not None
     info = reopen_video(result.video, video)
@@ -134,7 +134,7 @@ def write_chaptered(
         raise UsageError("cannot copy the video: the result was computed from features only")
     chapters = _chapters_of(result, video, record or Path(path))
     if not chapters:
-        raise InputError(f"{os.fspath(path)}: cannot be written: the result has no moments")
+        raise EmptyResultError(f"{os.fspath(path)}: not written: the result has no moments")
     source = reopen_video(result.video, video)
     if os.path.realpath(path) == os.path.realpath(source.path):
         raise UsageError(f"{os.fspath(path)}: would be written over the video", hint="-o FILE")
