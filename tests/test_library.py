@@ -147,7 +147,7 @@ def test_nul_in_output_path(made: dict[str, Any], tmp_path: Path) -> None:
         lambda: vidsum.write_video(summary, f"{path}.mp4"),
         lambda: vidsum.write_timeline(summary, f"{path}.csv"),
         lambda: vidsum.write_storyboard(summary, tmp_path / "board.png", path),
-        lambda: vidsum.write_clips(made["highlights"], path),
+        lambda: vidsum.write_clips(summary, path),
         lambda: vidsum.write_features(made["features"], f"{path}.npz"),
     ):
         with pytest.raises(OutputError):
