@@ -116,7 +116,10 @@ class Earlier:
             if path == self.record and path.suffix == ".json":
                 if self.document is None:
                     raise OutputError(f"{path}: already exists, and {self.fault}", hint=HINT)
-            elif not (self.is_current(path) or _is_listed(path, self.record.parent) or self._is_shared(path)):
+                continue
+            # several results may have the same clip
+            is_shared = path.suffix == ".mp4" and self._is_shared(path)
+            if not (self.is_current(path) or _is_listed(path, self.record.parent) or is_shared):
                 fault = f"{path}: already exists, and was not written by vidsum, or edited since"
                 raise OutputError(fault, hint=HINT)
 
