@@ -329,6 +329,7 @@ def test_exit_codes() -> None:
         "VidsumError": 1,
         "UsageError": 2,
         "InputError": 3,
+        "EmptyResultError": 3,
         "DamagedError": 3,
         "MissingError": 3,
         "ForeignFileError": 3,
