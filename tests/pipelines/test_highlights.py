@@ -120,7 +120,9 @@ def test_highlights_keep_sentences_whole(film: Path, monkeypatch: pytest.MonkeyP
     said = Transcript(segments=(segment,), language="en", language_probability=1.0, duration_s=12.0)
     plan = Plan({"speech": {"model": "whisper_base"}}, lambda progress: said)
     monkeypatch.setattr("vidsum.pipelines.highlights.plan_summary_speech", lambda *_: plan)
-    result = find_highlights(film, device="cpu", max_length_s=15)
+    result = find_highlights(film, device="cpu", max_length_s=14)
+    check_schema(result.to_dict(), "highlights")
+    assert result.provenance["highlights"]["max_length_s"] == 14
     assert result.provenance["highlights"]["speech"] == {"model": "whisper_base"}
     assert result.moments[0].interval == (2.5, 8)  # the peak is before 5.5 s
 
