@@ -29,7 +29,6 @@ class RunParams:
     correlated_clips: float = 200.0  # clips of a run as sure as one clip with independent noise
     min_piece: float = 0.1  # fraction of a clip: a last piece that is shorter belongs to the one before
     min_run: float = 0.2  # minimum length in clips: between cuts may be a frame or two
-    rounding: float = 1e-12  # levels that differ by less, relative to the highest, are equal
     min_score: float = 1e-6  # a run that stands out by less does so by rounding alone
     mad_of_normal: float = 0.6745  # median distance from the middle of a normal distribution
     range_of_normal: float = 2.073  # distance from its 15th to its 85th percentile, in deviations
@@ -67,23 +66,8 @@ def split_curve(
         return np.asarray(np.diff(integral) / np.diff(cuts))
 
     shot_of = np.searchsorted(shots, edges[:-1], side="right") - 1
-    inner = _without_mixed(means(edges), edges, shot_of, is_mixed=~np.isin(edges, timestamps))
     weights = PARAMS.shot_weight * np.minimum(1, PARAMS.long_shot * step_s / np.diff(shots)) ** 2
-    return SplitCurve(edges, (weights * means(shots))[shot_of] + (1 - weights[shot_of]) * inner)
-
-
-def _without_mixed(
-    values: TimeArray, edges: TimeArray, shot_of: Positions, is_mixed: npt.NDArray[np.bool_]
-) -> TimeArray:
-    """Return the values [P] of pieces, beside a cut through a clip those of the next piece of their shot.
-
-    That clip shows two shots. `is_mixed` [P + 1] tells the edges inside a clip.
-    """
-    of_shot, result = np.diff(shot_of) == 0, values.copy()
-    begins = np.flatnonzero(is_mixed[1:-2] & ~of_shot[:-1] & of_shot[1:]) + 1
-    ends = np.flatnonzero(is_mixed[2:-1] & ~of_shot[1:] & of_shot[:-1]) + 1
-    result[begins], result[ends] = values[begins + 1], values[ends - 1]
-    return result
+    return SplitCurve(edges, (weights * means(shots))[shot_of] + (1 - weights[shot_of]) * means(edges))
 
 
 def salient_runs(pieces: SplitCurve, step_s: float, top_k: int) -> list[Moment]:
@@ -108,7 +92,7 @@ def best_run(pieces: SplitCurve, step_s: float, is_left: npt.NDArray[np.bool_]) 
     neighbouring pieces lowers and length raises. It is below 0 where a run stands out of what is left alone.
     """
     levels, edges_s = pieces.levels, pieces.edges_s
-    if is_flat(levels) or not is_left.any():
+    if np.ptp(levels) == 0 or not is_left.any():
         return None
     spread = float(np.diff(np.quantile(levels, [0.15, 0.85]))[0]) / PARAMS.range_of_normal or float(
         levels.std()
@@ -129,11 +113,6 @@ def best_run(pieces: SplitCurve, step_s: float, is_left: npt.NDArray[np.bool_]) 
     if of_left[best] <= PARAMS.min_score:
         return None
     return Moment(float(edges_s[first[best]]), float(edges_s[after[best]]), float(of_all[best]))
-
-
-def is_flat(levels: TimeArray) -> bool:
-    """Return whether levels [P] differ by rounding alone."""
-    return bool(np.ptp(levels) <= PARAMS.rounding * np.abs(levels).max())
 
 
 def _run_sums(values: TimeArray, first: Positions, after: Positions) -> TimeArray:
