@@ -29,6 +29,7 @@ class RunParams:
     correlated_clips: float = 200.0  # clips of a run as sure as one clip with independent noise
     min_piece: float = 0.1  # fraction of a clip: a last piece that is shorter belongs to the one before
     min_run: float = 0.2  # minimum length in clips: between cuts may be a frame or two
+    rounding: float = 1e-12  # levels that differ by less, relative to the highest, are equal
     min_score: float = 1e-6  # a run that stands out by less does so by rounding alone
     mad_of_normal: float = 0.6745  # median distance from the middle of a normal distribution
     range_of_normal: float = 2.073  # distance from its 15th to its 85th percentile, in deviations
@@ -92,7 +93,7 @@ def best_run(pieces: SplitCurve, step_s: float, is_left: npt.NDArray[np.bool_]) 
     neighbouring pieces lowers and length raises. It is below 0 where a run stands out of what is left alone.
     """
     levels, edges_s = pieces.levels, pieces.edges_s
-    if np.ptp(levels) == 0 or not is_left.any():
+    if is_flat(levels) or not is_left.any():
         return None
     spread = float(np.diff(np.quantile(levels, [0.15, 0.85]))[0]) / PARAMS.range_of_normal or float(
         levels.std()
@@ -113,6 +114,11 @@ def best_run(pieces: SplitCurve, step_s: float, is_left: npt.NDArray[np.bool_]) 
     if of_left[best] <= PARAMS.min_score:
         return None
     return Moment(float(edges_s[first[best]]), float(edges_s[after[best]]), float(of_all[best]))
+
+
+def is_flat(levels: TimeArray) -> bool:
+    """Return whether levels [P] differ by rounding alone."""
+    return bool(np.ptp(levels) <= PARAMS.rounding * np.abs(levels).max())
 
 
 def _run_sums(values: TimeArray, first: Positions, after: Positions) -> TimeArray:
