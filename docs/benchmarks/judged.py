@@ -94,15 +94,15 @@ def ask_photographs(
         size = next(sizes)
         photographs, order = order[:size], order[size:]
         others = rng.sample(sorted({*range(len(names))} - {*photographs}), min(4, len(photographs)))
-        asked: list[tuple[str, str, str, bool]] = []
+        queries: list[tuple[str, str, str, bool]] = []
         for (kind, text), truth in truths.items():
             of_these = truth[photographs]
             if (of_these == 1).any() or (of_these == 0).all():
-                asked.append((kind, text, text, bool((of_these == 1).any())))
-        asked += [("sentence", own[n], names[n], True) for n in photographs[:4]]
-        asked += [("sentence", own[n], names[n], False) for n in others]
-        measured = measure(embed(np.repeat(photographs, 3).tolist()), [text for _, text, *_ in asked])
-        for (kind, text, group, is_true), *values in zip(asked, *measured, strict=True):
+                queries.append((kind, text, text, bool((of_these == 1).any())))
+        queries += [("sentence", own[n], names[n], True) for n in photographs[:4]]
+        queries += [("sentence", own[n], names[n], False) for n in others]
+        measured = measure(embed(np.repeat(photographs, 3).tolist()), [text for _, text, *_ in queries])
+        for (kind, text, group, is_true), *values in zip(queries, *measured, strict=True):
             answers.append(Asked("photograph", kind, text, group, is_true, tuple(map(float, values))))
     return answers
 
@@ -167,7 +167,7 @@ def rows_of(answers: Sequence[Asked], source: str, kind: str) -> npt.NDArray[np.
 
 
 class Truth(NamedTuple):
-    """What is true of N answers, and how much each counts."""
+    """Truth values, weights and groups of N answers."""
 
     is_true: TimeArray
     weights: TimeArray

@@ -38,7 +38,7 @@ _DRAWS = 1000
 
 
 class Encoders(NamedTuple):
-    """What is measured of a space."""
+    """Encoders of videos, images and texts in one space."""
 
     video: Callable[[Path], ClipEmbeddings]
     images: Callable[[Sequence[Path]], FloatArray]
@@ -46,7 +46,7 @@ class Encoders(NamedTuple):
 
 
 def encoders_of(name: str) -> Encoders:
-    """Those of one of vidsum's spaces."""
+    """Return the encoders of a vidsum space, by its name."""
     space = describe_space(name)
     return Encoders(lambda path: embed(path, name, "auto"), space.encode_images, space.encode_texts)
 

@@ -32,7 +32,7 @@ def videos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def installed(colours: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the CLIP family, the weights of `clip` alone are there."""
+    """Install the weights of `clip`, and of no other network of the CLIP family."""
     others = {*CLIP_FAMILY} - {"clip"}
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None if name in others else name)
 

@@ -89,7 +89,7 @@ def test_clip_space_moments(clip: nn.Module, film: Path) -> None:
 
 
 def test_match_probability(clip: nn.Module, film: Path) -> None:
-    """Of a space without named objects: by the cosines with everyday phrases."""
+    """Check match probabilities by cosines alone, in a space without named objects."""
     result = vidsum.ground(film, QUERIES, device="cpu")
     document = result.to_dict(with_saliency=False)
     assert "vse_sha256" not in document["provenance"]["grounding"]

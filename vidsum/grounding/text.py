@@ -16,6 +16,7 @@ from vidsum.errors import UsageError, unknown_name_error
 from vidsum.features.clip_family import CLIP_MODELS
 from vidsum.io.cache import cached_rows
 from vidsum.io.packages import install_extra_command
+from vidsum.models.e5 import pad
 from vidsum.models.scaling import unit_rows
 from vidsum.results.moments import quote_queries
 from vidsum.types import FloatArray, Progress
@@ -130,12 +131,7 @@ def _pad(tokenizer: "Tokenizer", texts: Texts) -> tuple[npt.NDArray[np.int64], I
     rows = [encoding.ids for encoding in tokenizer.encode_batch(list(texts))]
     # a cut text keeps its last token, which marks the end
     rows = [row if len(row) <= MINILM_TOKENS else row[: MINILM_TOKENS - 1] + row[-1:] for row in rows]
-    tokens = np.zeros((len(rows), max(map(len, rows))), np.int64)
-    is_token = np.zeros(tokens.shape, np.bool_)
-    for number, row in enumerate(rows):
-        tokens[number, : len(row)] = row
-        is_token[number, : len(row)] = True
-    return tokens, is_token
+    return pad(rows)
 
 
 def _clip(_device: str, name: str) -> TextEncoder:
