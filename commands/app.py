@@ -39,6 +39,7 @@ PANELS = {
         "index": "Add videos to an archive.",
         "search": "Find moments in all videos of an archive.",
         "serve": "Search an archive in the browser.",
+        "mcp": "Let a language model search, summarize and cut videos.",
     },
     "Models and installation": {
         "weights": "Download and check the models.",

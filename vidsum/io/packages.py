@@ -19,6 +19,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "postgres": ("psycopg",),
     "glove": ("pyarrow",),
     "onnx": ("onnxscript",),
+    "mcp": ("mcp",),
 }  # extras that a base installation lacks, and the modules that come with each
 _PAIR = ("torch", "torchvision")
 _FAILURES = (ImportError, OSError, RuntimeError, AttributeError)  # from importing what does not fit together

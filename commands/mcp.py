@@ -1,0 +1,63 @@
+"""`vidsum mcp`: let a language model find moments in videos, by the Model Context Protocol."""
+
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vidsum.archive.settings import ArchiveFile
+from vidsum.commands.options import Flags, command
+from vidsum.commands.result import View
+from vidsum.errors import UsageError
+from vidsum.io.packages import require_extra
+from vidsum.options import option
+
+app = typer.Typer(add_completion=False)
+
+FolderNames = Annotated[
+    list[str], typer.Argument(None, metavar="FOLDER", help="Folders whose videos the model may read.")
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writing:
+    """Permission to write."""
+
+    PANEL = "Output"
+
+    write: Path | None = option(
+        "Let the model save clips in this folder, and add videos to the archive.",
+        None,
+        metavar="FOLDER",
+        default_text="read only",
+        shared=False,
+        writes=True,
+    )
+
+
+@command(app)
+def mcp(folders: FolderNames, where: ArchiveFile, writing: Writing, view: Annotated[View, Flags()]) -> None:
+    """Let a language model use vidsum: a server of the Model Context Protocol on stdin and stdout.
+
+    A program such as a chat client starts it.
+
+    vidsum mcp ~/Videos
+
+    vidsum mcp ~/Videos --write ~/Clips
+    """
+    if not folders:
+        raise UsageError("mcp needs the folders that the model may read", hint="vidsum mcp ~/Videos")
+    require_extra("mcp", "vidsum mcp")
+    from vidsum.archive.mcp import build_server
+    from vidsum.archive.tools import Folders, Tools
+
+    server = build_server(
+        Tools(Folders(folders), where.archive, writing.write), can_write=writing.write is not None
+    )
+    if sys.stdin.isatty():
+        print("waiting for a client on stdin; Ctrl-C stops it", file=sys.stderr)
+    with suppress(KeyboardInterrupt):  # the way to stop it
+        server.run()

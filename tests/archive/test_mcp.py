@@ -1,0 +1,331 @@
+"""The tools of `vidsum mcp`, called by the client of the protocol's own package."""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, StdioServerParameters
+
+import vidsum
+from tests.archive.made import film
+from vidsum.archive.archive import Archive
+from vidsum.archive.mcp import build_server
+from vidsum.archive.tools import Folders, Tools
+from vidsum.errors import InputError
+from vidsum.results.summary import Summary
+from vidsum.results.transcript import Segment, Transcript
+from vidsum.types import Progress
+
+READING = ["videos", "search", "ground", "summarize", "transcript"]
+Call = Callable[..., Any]
+
+
+@pytest.fixture
+def videos(tmp_path: Path, colours: None) -> Path:
+    """A folder with a film, beside another film."""
+    film(tmp_path / "videos" / "below" / "film.mp4")
+    film(tmp_path / "secret.mp4", ("red", "red"), seed=3)
+    return tmp_path / "videos"
+
+
+@pytest.fixture
+def call(videos: Path) -> Call:
+    """Call a tool of a server that may write, and return its answer; `error=True` the text of its error."""
+    tools = Tools(Folders([str(videos)]), str(videos.parent / "a.vidsum"), videos.parent / "clips")
+    return partial(call_tool, build_server(tools, can_write=True))
+
+
+def call_tool(
+    server: Any, tool: str, /, *, error: bool = False, reports: list[float] | None = None, **arguments: Any
+) -> Any:
+    async def report(progress: float, total: float | None, message: str | None) -> None:
+        assert message
+        if reports is not None:
+            reports.append(progress)
+
+    async def run() -> Any:
+        async with Client(server) as client:
+            return await client.call_tool(tool, arguments, progress_callback=report)
+
+    answer = asyncio.run(run())
+    text = answer.content[0].text if answer.content else ""
+    assert answer.is_error == error, text
+    return text if error else answer.structured_content
+
+
+def list_tools(server: Any) -> list[Any]:
+    async def run() -> list[Any]:
+        async with Client(server) as client:
+            return list((await client.list_tools()).tools)
+
+    return asyncio.run(run())
+
+
+def test_tools_that_write_are_offered_on_demand(videos: Path) -> None:
+    tools = Tools(Folders([str(videos)]))
+    assert [tool.name for tool in list_tools(build_server(tools, can_write=False))] == READING
+    offered = list_tools(build_server(tools, can_write=True))
+    assert {tool.name for tool in offered if not tool.annotations.read_only_hint} == {"index", "clip"}
+    assert call_tool(build_server(tools, can_write=False), "clip", error=True) == "Unknown tool: clip"
+
+
+def test_schemas(videos: Path) -> None:
+    tools = {
+        tool.name: tool for tool in list_tools(build_server(Tools(Folders([str(videos)])), can_write=True))
+    }
+    for tool in tools.values():
+        assert tool.description
+        assert tool.output_schema
+        assert not {"context", "progress", "self"} & set(tool.input_schema["properties"])
+    ground = tools["ground"].input_schema
+    assert ground["required"] == ["video", "query"]
+    assert ground["properties"]["top_k"] | {"title": ""} == {
+        "default": 5,
+        "description": "Maximum number of moments.",
+        "maximum": 100,
+        "minimum": 1,
+        "title": "",
+        "type": "integer",
+    }
+
+
+def test_from_index_to_clip(call: Call, videos: Path) -> None:
+    assert call("search", query="green", error=True).endswith("try: vidsum index FOLDER")
+    reports = list[float]()
+    (added,) = call("index", reports=reports)["result"]
+    assert (added["video"], added["state"]) == (str(videos / "below" / "film.mp4"), "added")
+    assert reports == sorted(set(reports))
+    assert len(reports) > 1
+    assert call("index")["result"][0]["state"] == "unchanged"
+    best = call("search", query="green")["moments"][0]
+    assert (best["video"], best["start_s"], best["end_s"]) == (added["video"], 2, 4)
+    moment = call("ground", video=best["video"], query="blue", top_k=1)["moments"][0]
+    assert (moment["start_s"], moment["end_s"]) == (4, 6)
+    parts = [best, moment]
+    spans = [{"start_s": part["start_s"], "end_s": part["end_s"]} for part in parts]
+    written = call("clip", video="below/film.mp4", parts=spans, name="both.mp4")
+    assert written["path"] == str(videos.parent / "clips" / "both.mp4")
+    assert vidsum.probe(written["path"]).duration_s == pytest.approx(4, abs=0.05)
+    assert call("clip", video="below/film.mp4", parts=spans[:1], name="both.mp4")["duration_s"] == 2
+
+
+def test_videos(call: Call, videos: Path) -> None:
+    film(videos / "other.mp4")
+    assert call("videos")["result"] == [str(videos / "other.mp4"), str(videos / "below" / "film.mp4")]
+    assert call("videos", contains="FILM")["result"] == [str(videos / "below" / "film.mp4")]
+
+
+@pytest.mark.parametrize("tool", ["ground", "summarize", "transcript", "index", "clip"])
+@pytest.mark.parametrize(
+    "path",
+    ["../secret.mp4", "{outside}", "link.mp4", "folder/secret.mp4", "below/../../secret.mp4", "../no.mp4"],
+)
+def test_paths_outside_are_refused(tool: str, path: str, call: Call, videos: Path) -> None:
+    (videos / "link.mp4").symlink_to("../secret.mp4")
+    (videos / "folder").symlink_to("..")
+    name = path.format(outside=videos.parent / "secret.mp4")
+    arguments = {
+        "ground": {"video": name, "query": "red"},
+        "index": {"names": [name]},
+        "clip": {"video": name, "parts": [{"start_s": 0, "end_s": 1}], "name": "a.mp4"},
+    }.get(tool, {"video": name})
+    error = call(tool, error=True, **arguments)
+    assert f"{name}: is outside the folders of this server" in error
+    assert not (videos.parent / "clips").exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "fault"),
+    [
+        ("http://localhost/film.mp4", "no such file"),
+        ("file:///etc/passwd", "no such file"),
+        ("-", "no such file"),
+        ("a\0b", "is no path"),
+        ("x" * 300, "too long"),
+        ("below", "is a folder"),
+        ("film.npz", "holds features"),
+    ],
+)
+def test_names_that_are_no_videos(path: str, fault: str, call: Call) -> None:
+    assert fault in call("ground", video=path, query="red", error=True).lower()
+
+
+def test_links_that_lead_outside_are_not_listed(call: Call, videos: Path) -> None:
+    (videos / "link.mp4").symlink_to("../secret.mp4")
+    (videos / "folder").symlink_to("..")
+    assert call("videos")["result"] == [str(videos / "below" / "film.mp4")]
+    assert [added["video"] for added in call("index")["result"]] == [str(videos / "below" / "film.mp4")]
+
+
+def test_search_lists_no_videos_outside(call: Call, videos: Path) -> None:
+    copy = videos.parent / "copy.mp4"
+    copy.write_bytes((videos / "below" / "film.mp4").read_bytes())
+    (videos / "link.mp4").symlink_to("../secret.mp4")
+    with Archive(videos.parent / "a.vidsum") as archive:
+        archive.add([videos.parent / "secret.mp4", videos / "link.mp4"])
+        answer = call("search", query="red")
+        assert answer["moments"] == []
+        assert answer["warnings"] == [f"{archive.name}: has no video of these folders"]
+        archive.add([copy, videos], recursive=True)
+    answer = call("search", query="red", top_k=100)
+    assert {match["video"] for match in answer["moments"]} == {str(videos / "below" / "film.mp4")}
+    assert {path for match in answer["moments"] for path in match["also"]} == set()
+    assert answer["warnings"] == []
+
+
+def test_search_in_a_folder_behind_a_link(videos: Path) -> None:
+    (videos.parent / "my [films]").symlink_to("videos")
+    folder, name = videos.parent / "my [films]", str(videos.parent / "a.vidsum")
+    with Archive(name) as archive:
+        archive.add(folder, recursive=True)
+    server = build_server(Tools(Folders([str(folder)]), name), can_write=False)
+    best = call_tool(server, "search", query="green")["moments"][0]
+    assert best["video"] == str(folder / "below" / "film.mp4")
+    assert call_tool(server, "ground", video=best["video"], query="green")["moments"]
+
+
+@pytest.mark.parametrize("name", ["../a.mp4", "/a.mp4", "below/a.mp4", "a.mkv", "..", ".mp4", "link.mp4"])
+def test_clip_names(name: str, call: Call, videos: Path) -> None:
+    (videos.parent / "clips").mkdir()
+    (videos.parent / "clips" / "link.mp4").symlink_to("../elsewhere.mp4")
+    parts = [{"start_s": 0, "end_s": 1}]
+    assert "must be a file name" in call("clip", video="below/film.mp4", parts=parts, name=name, error=True)
+    assert not (videos.parent / "elsewhere.mp4").exists()
+
+
+def test_clips_replace_no_other_files(videos: Path) -> None:
+    tools = Tools(Folders([str(videos)]), output=videos / "below")
+    server, parts = build_server(tools, can_write=True), [{"start_s": 0, "end_s": 1}]
+    (videos / "below" / "mine.mp4").write_bytes(b"mine")
+    for video, name in (("below/film.mp4", "mine.mp4"), ("below/film.mp4", "film.mp4")):
+        before = (videos / "below" / name).read_bytes()
+        call_tool(server, "clip", video=video, parts=parts, name=name, error=True)
+        assert (videos / "below" / name).read_bytes() == before
+    call_tool(server, "clip", video="below/film.mp4", parts=parts, name="new.mp4")
+    own = (videos / "below" / "new.mp4").read_bytes()
+    text = call_tool(server, "clip", video="below/new.mp4", parts=parts, name="new.mp4", error=True)
+    assert "would be written over the input" in text
+    assert (videos / "below" / "new.mp4").read_bytes() == own
+
+
+def test_files_that_fail_do_not_end_an_index(call: Call, videos: Path) -> None:
+    (videos / "broken.mp4").write_bytes(b"no video at all" * 100)
+    broken, added = call("index")["result"]
+    assert broken["kind"] == "InputError"
+    assert added["state"] == "added"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "fault"),
+    [
+        ("ground", {"video": "below/film.mp4", "query": "?!"}, "try:"),
+        ("ground", {"video": "below/film.mp4", "query": "red", "top_k": 0}, "greater than or equal to 1"),
+        ("summarize", {"video": "below/film.mp4", "budget": "much"}, "much"),
+        ("clip", {"video": "below/film.mp4", "parts": [], "name": "a.mp4"}, "at least 1 item"),
+        (
+            "clip",
+            {"video": "below/film.mp4", "parts": [{"start_s": 2, "end_s": 1}], "name": "a.mp4"},
+            "is empty",
+        ),
+        (
+            "clip",
+            {"video": "below/film.mp4", "parts": [{"start_s": 99, "end_s": 100}], "name": "a.mp4"},
+            "within",
+        ),
+    ],
+)
+def test_wrong_arguments(tool: str, arguments: dict[str, Any], fault: str, call: Call, videos: Path) -> None:
+    assert fault in call(tool, error=True, **arguments)
+    assert not list(videos.parent.glob("clips/*"))
+
+
+def test_parts_of_a_transcript(call: Call, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    segments = tuple(
+        Segment(float(n), n + 1.00049, f"word {n}", 0.9, 0.0, uncertain=n == 3) for n in range(5)
+    )
+    speech = Transcript(segments=segments, language="en", language_probability=1.0, duration_s=10.0)
+    monkeypatch.setattr("vidsum.archive.tools.transcribe", lambda path, progress: speech)
+    answer = call("transcript", video="below/film.mp4", start_s=2.5, end_s=4)
+    assert [(part["start_s"], part["end_s"], part["text"]) for part in answer["parts"]] == [
+        (2, 3, "word 2"),
+        (3, 4, "word 3 (?)"),
+    ]
+    assert (answer["language"], answer["duration_s"]) == ("en", 10)
+    assert len(call("transcript", video="below/film.mp4")["parts"]) == 5
+
+
+def test_a_cancelled_call_ends(videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the next one gets its turn."""
+    ended = Event()
+
+    def work(path: str, budget: str, about: Sequence[str], progress: Progress) -> Summary:
+        try:
+            while True:
+                progress("working", 0, 0)
+                time.sleep(0.01)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr("vidsum.archive.tools.summarize", work)
+
+    async def run() -> Any:
+        begun = anyio.Event()
+
+        async def report(*_: object) -> None:
+            begun.set()
+
+        async with Client(build_server(Tools(Folders([str(videos)])), can_write=False)) as client:
+            async with anyio.create_task_group() as calls:
+                calls.start_soon(
+                    lambda: client.call_tool(
+                        "summarize", {"video": "below/film.mp4"}, progress_callback=report
+                    )
+                )
+                await begun.wait()
+                calls.cancel_scope.cancel()
+            return await client.call_tool("videos", {})
+
+    assert asyncio.run(run()).structured_content["result"]
+    assert ended.is_set()
+
+
+def test_a_crash_tells_the_client_nothing(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def work(*_: object, **__: object) -> None:
+        raise RuntimeError("inner facts")
+
+    monkeypatch.setattr("vidsum.archive.tools.ground", work)
+    assert call("ground", video="below/film.mp4", query="red", error=True) == "Error executing tool ground"
+
+
+def test_stdio(videos: Path) -> None:
+    """Through the real program: nothing but messages is on stdout, and the end of stdin stops it."""
+    arguments = ["-m", "vidsum", "mcp", str(videos), "--archive", str(videos.parent / "none.vidsum")]
+    server = StdioServerParameters(command=sys.executable, args=arguments, env=dict(os.environ))
+
+    async def run() -> tuple[Any, ...]:
+        async with Client(server, read_timeout_seconds=120) as client:
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            listed = await client.call_tool("videos", {})
+            refused = await client.call_tool("ground", {"video": "../secret.mp4", "query": "red"})
+            missing = await client.call_tool("search", {"query": "red"})
+            return names, listed, refused, missing
+
+    names, listed, refused, missing = asyncio.run(run())
+    assert names == READING
+    assert listed.structured_content["result"] == [str(videos / "below" / "film.mp4")]
+    assert refused.is_error
+    assert "no such archive" in missing.content[0].text
+    assert not (videos.parent / "none.vidsum").exists()
+
+
+def test_folders_must_exist(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such folder"):
+        Folders([str(tmp_path), str(tmp_path / "none")])
