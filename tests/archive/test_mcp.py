@@ -10,7 +10,6 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 
@@ -277,20 +276,18 @@ def test_a_cancelled_call_ends(videos: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("vidsum.archive.tools.summarize", work)
 
     async def run() -> Any:
-        begun = anyio.Event()
+        begun = asyncio.Event()
 
         async def report(*_: object) -> None:
             begun.set()
 
         async with Client(build_server(Tools(Folders([str(videos)])), can_write=False)) as client:
-            async with anyio.create_task_group() as calls:
-                calls.start_soon(
-                    lambda: client.call_tool(
-                        "summarize", {"video": "below/film.mp4"}, progress_callback=report
-                    )
-                )
-                await begun.wait()
-                calls.cancel_scope.cancel()
+            arguments = {"video": "below/film.mp4"}
+            waiting = asyncio.create_task(client.call_tool("summarize", arguments, progress_callback=report))
+            await begun.wait()
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
             return await client.call_tool("videos", {})
 
     assert asyncio.run(run()).structured_content["result"]

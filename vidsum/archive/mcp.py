@@ -3,11 +3,9 @@
 import asyncio
 import inspect
 from collections.abc import Callable
-from functools import partial
 from threading import Lock
 from typing import Any
 
-import anyio
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
@@ -20,7 +18,7 @@ from vidsum.version import __version__
 _INSTRUCTIONS = (
     "Finds moments in videos on this machine, and makes short versions. Begin with `videos` or `search`."
 )
-_LEAST_SHARE = 0.01  # of a step, between two reports of progress
+_DECIMALS, _LEAST_SHARE = 2, 0.01  # of a step: progress is reported where it differs
 _READING = ("videos", "search", "ground", "summarize", "transcript")
 _WRITING = ("index", "clip")
 
@@ -57,8 +55,8 @@ class _Reporter:
             raise _Cancelled
         self._steps += step != self._step
         self._step = step
-        progress = self._steps + (min(done / total, 1 - _LEAST_SHARE) if total else 0.0)
-        if progress >= self._reported + _LEAST_SHARE:
+        progress = round(self._steps + (min(done / total, 1 - _LEAST_SHARE) if total else 0.0), _DECIMALS)
+        if progress > self._reported:
             self._reported = progress
             send = self._context.report_progress(progress, message=step)
             asyncio.run_coroutine_threadsafe(send, self._loop)
@@ -73,7 +71,7 @@ def _as_tool(method: Callable[..., Any], lock: Lock) -> Callable[..., Any]:
         if "progress" in signature.parameters:
             arguments["progress"] = report
         try:
-            return await anyio.to_thread.run_sync(partial(work, report, arguments), abandon_on_cancel=True)
+            return await asyncio.to_thread(work, report, arguments)
         except (VidsumError, OSError) as error:
             problem = Problem.of(error)
             hint = f"; try: {problem.hint}" if problem.hint else ""
