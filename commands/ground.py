@@ -152,7 +152,8 @@ def ground_one(
     is_batch: bool,
 ) -> CommandResult:
     """Find the moments of a video that match the queries."""
-    from vidsum.pipelines.moments import merge_groundings, plan_moments, without_queries
+    from vidsum.pipelines.moments import plan_moments
+    from vidsum.pipelines.queries import merge_groundings, without_queries
     from vidsum.results.moments import Grounding
 
     plan = plan_moments(task.path, queries, retrieval, extraction)
@@ -242,6 +243,8 @@ def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterato
     for query in grounding.queries:
         if grounding.evidence == "said" and query.moments and query.moments[0].score < UNLIKELY:
             yield f"'{shorten(query.query)}': probably not said in this video"
+        if grounding.evidence == "sound" and not query.moments:
+            yield f"'{shorten(query.query)}': no such sound in this video"
         if query.present is None or (query.moments and query.moments[0].evidence == "said"):
             continue
         match = f"{_percent(query.present)}{'' if query.moments else ', below --min-present: no moments'}"

@@ -44,7 +44,7 @@ def moments_plot(grounding: Grounding, target: str | os.PathLike[str]) -> tuple[
         axes.set_yticks([0, 1], ["lowest", "highest"], fontsize=8)
         axes.set_title(_heading(query), loc="left", fontsize=10, parse_math=False)
     name = f"{video_title(grounding.video, 'Moments')}: saliency and moments, by {Path(grounding.model).name}"
-    if grounding.evidence != "seen":
+    if grounding.evidence in ("said", "both"):
         name += " (orange: speech)"
     _label_time_axis(panels[-1], grounding.video_duration_s)
     draw_heading(figure, name)

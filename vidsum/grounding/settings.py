@@ -31,9 +31,9 @@ EmbeddingSpace = Literal["auto", "siglip2-b16-256", "mobileclip2-s2", "mobilecli
 `CLIP_FAMILY` that is installed, else `vse`."""
 CaptionSpace = Literal["text", "vse"]
 """Captions of frames as sentences, or as their counterparts in the picture space."""
-Evidence = Literal["auto", "seen", "said", "both"]
-"""Where moments are searched: the pictures, the speech, or both. `auto`: both if the transcript is cached,
-else the pictures."""
+Evidence = Literal["auto", "seen", "said", "both", "sound"]
+"""Where moments are searched: the pictures, the speech, both, or the sounds. `auto`: both if the transcript
+is cached, else the pictures."""
 WriterChoice = Literal["auto", "words", "retrieve", "write"]
 """Writers of descriptions."""
 
@@ -75,7 +75,7 @@ class Retrieval(Checked):
         flag_on=(),
     )
     evidence: Evidence = option(
-        "Search pictures, speech, or both. auto: both if the transcript is cached (vidsum "
+        "Search pictures, speech, both, or sounds. auto: both if the transcript is cached (vidsum "
         "transcribe), else pictures.",
         "auto",
         flags=("--in",),

@@ -70,7 +70,7 @@ class GroundOptions(ReadingOptions, total=False):
     snap: Literal["none", "kts", "transnetv2"]
     min_present: float
     mask: Literal["lam", "stamp", "static"] | None
-    evidence: Literal["auto", "seen", "said", "both"]
+    evidence: Literal["auto", "seen", "said", "both", "sound"]
     alone: bool
     language: str
     without: str | Sequence[str]

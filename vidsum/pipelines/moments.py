@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,7 +37,8 @@ from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
 from vidsum.pipelines.keywords import GroundOptions
 from vidsum.pipelines.plan import Input, Plan, embed_in_batches, open_input, report_step
-from vidsum.pipelines.queries import Queries, parse_queries, query_warnings, unreadable_queries
+from vidsum.pipelines.queries import Queries, parse_queries, query_facts, query_warnings, unreadable_queries
+from vidsum.pipelines.sounds import plan_sound_moments
 from vidsum.pipelines.sources import Source, has_pictures
 from vidsum.pipelines.speech_evidence import merge_speech, plan_moment_speech, without_weak
 from vidsum.results.features import Features
@@ -110,7 +109,7 @@ class MomentSearch:
         facts = without_defaults(self.retrieval, "mask", "evidence")
         facts |= {"model": self.model, "space": self.space}
         spoken = [query.sha256 for query in self.queries.spoken.values()]
-        facts["queries"] = _query_facts(self.queries.texts, spoken)
+        facts["queries"] = query_facts(self.queries.texts, spoken)
         if self.encode_text is None:
             space = describe_space(self.space)
             facts["text_weights_sha256"] = checkpoints.sha256_of(space.text_encoder)
@@ -224,6 +223,8 @@ def plan_moments(
     else:
         search = _search_in_video(queries, retrieval, extraction)
         video_input = open_in_space(search.space, source, extraction, retrieval)
+    if retrieval.evidence == "sound":
+        return plan_sound_moments(queries, retrieval, video_input, search.facts())
     embedding = plan_embedding(video_input, search.space, retrieval.snap)
     speech = plan_moment_speech(retrieval, video_input)
     evidence = "seen" if speech is None else "said" if retrieval.evidence == "said" else "both"
@@ -327,25 +328,3 @@ def _search_in_features(
     if retrieval.min_present and space == "own":
         raise UsageError("your own features have no match probability", hint="leave out --min-present")
     return MomentSearch(queries, retrieval, video_input.extraction, "similarity", space, encode_text)
-
-
-def without_queries(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a provenance of moments without its queries, which others may be added to."""
-    grounding = {name: fact for name, fact in provenance["grounding"].items() if name != "queries"}
-    return {**provenance, "grounding": grounding}
-
-
-def merge_groundings(before: Grounding, now: Grounding) -> Grounding:
-    """Return the moments of two results that differ in their queries alone, sorted by query."""
-    answers = {answer.query: answer for answer in (*before.queries, *now.queries)}
-    queries = tuple(answers[text] for text in sorted(answers))
-    spoken = [answer.spoken["sha256"] for answer in queries if answer.spoken]
-    facts = _query_facts([answer.query for answer in queries], spoken)
-    provenance = {**now.provenance, "grounding": {**now.provenance["grounding"], "queries": facts}}
-    warnings = tuple(dict.fromkeys([*before.warnings, *now.warnings]))
-    return replace(now, queries=queries, provenance=provenance, warnings=warnings)
-
-
-def _query_facts(texts: Sequence[str], spoken: Sequence[str]) -> dict[str, Any]:
-    digest = hashlib.sha256(json.dumps(texts).encode()).hexdigest()
-    return {"count": len(texts), "sha256": digest, **({"spoken": list(spoken)} if spoken else {})}

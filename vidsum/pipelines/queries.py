@@ -1,5 +1,7 @@
 """Queries: read from options and files, checked, with warnings."""
 
+import hashlib
+import json
 import os
 import re
 import unicodedata
@@ -159,3 +161,26 @@ def query_warnings(
         "not English, the only language of this space; use --space vse": [] if reader else others,
     }
     return tuple(f"{quote_queries(texts)}: {note}" for note, texts in notes.items() if texts)
+
+
+def without_queries(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a provenance of moments without its queries, which others may be added to."""
+    grounding = {name: fact for name, fact in provenance["grounding"].items() if name != "queries"}
+    return {**provenance, "grounding": grounding}
+
+
+def merge_groundings(before: Grounding, now: Grounding) -> Grounding:
+    """Return the moments of two results that differ in their queries alone, sorted by query."""
+    answers = {answer.query: answer for answer in (*before.queries, *now.queries)}
+    queries = tuple(answers[text] for text in sorted(answers))
+    spoken = [answer.spoken["sha256"] for answer in queries if answer.spoken]
+    facts = query_facts([answer.query for answer in queries], spoken)
+    provenance = {**now.provenance, "grounding": {**now.provenance["grounding"], "queries": facts}}
+    warnings = tuple(dict.fromkeys([*before.warnings, *now.warnings]))
+    return replace(now, queries=queries, provenance=provenance, warnings=warnings)
+
+
+def query_facts(texts: Sequence[str], spoken: Sequence[str]) -> dict[str, Any]:
+    """Return queries as a provenance names them, with the hashes of spoken ones."""
+    digest = hashlib.sha256(json.dumps(texts).encode()).hexdigest()
+    return {"count": len(texts), "sha256": digest, **({"spoken": list(spoken)} if spoken else {})}

@@ -47,7 +47,7 @@ def plan_moment_speech(retrieval: Retrieval, video_input: Input) -> Plan[Transcr
         raise UsageError("--min-present needs the picture: speech has no match probability", hint="--in both")
     if video is None and evidence in ("said", "both"):
         raise UsageError("features have no speech", hint="give the video, or --in seen")
-    if video is None or evidence == "seen":
+    if video is None or evidence in ("seen", "sound"):
         return None
     if evidence == "auto":
         cached = find_transcript(video_input.file, extraction, video.start_offset_s or 0.0, english=True)

@@ -40,8 +40,8 @@ class Moment:
     end_s: float
     score: float
     """Higher is better; comparable among the moments of one query on one video only."""
-    evidence: Literal["seen", "said"] = "seen"
-    """Whether the pictures or the speech match."""
+    evidence: Literal["seen", "said", "sound"] = "seen"
+    """Whether the pictures, the speech or the sounds match."""
     present: float | None = None
     """How likely the query is true of this moment, by its evidence. None: not known."""
 
@@ -82,7 +82,7 @@ class QueryMoments(ContentEquality):
 
     def to_dict(self, *, with_saliency: bool) -> dict[str, Any]:
         moments = [moment.to_dict() for moment in self.moments]
-        if self.said is not None:
+        if self.said is not None or any(moment.evidence == "sound" for moment in self.moments):
             moments = [
                 {**data, "evidence": moment.evidence}
                 for data, moment in zip(moments, self.moments, strict=True)
@@ -131,7 +131,7 @@ class Grounding(Result):
     space: str
     """The space in which text and video were compared."""
     evidence: str = "seen"
-    """`seen`, `said` or `both`: where the queries were searched."""
+    """`seen`, `said`, `both` or `sound`: where the queries were searched."""
 
     @property
     def moments(self) -> tuple[Moment, ...]:

@@ -174,6 +174,8 @@ def _in_range(frame: av.AudioFrame) -> FloatArray:
     samples = frame.to_ndarray().astype(np.float32, copy=False)
     audible = [number for number, channel in enumerate(frame.layout.channels) if channel.name != "LFE"]
     samples = samples if len(audible) == len(samples) else samples[audible or [0]]
+    if np.abs(samples).max(initial=0.0) <= _MAX_LEVEL:  # False of NaN; most blocks are whole
+        return samples
     return np.clip(np.nan_to_num(samples, posinf=0, neginf=0), -_MAX_LEVEL, _MAX_LEVEL)
 
 

@@ -1,0 +1,76 @@
+"""`vidsum ground --in sound`: the film's sound is a tone; queries are compared by their names alone."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tests import media
+from tests.grounding.colours import use_colours
+from tests.program import Run, check_schema
+from vidsum.grounding import sounds
+from vidsum.results.load import load
+from vidsum.results.moments import Grounding
+
+IN_SOUND = ("--device", "cpu", "--in", "sound")
+NAMES = [name for entry in sounds.read_names() for name in entry]
+
+
+@pytest.fixture(autouse=True)
+def encoder(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text is a vector of its own; there is no text encoder to fetch."""
+    use_colours(monkeypatch)
+
+    def encode(texts: list[str]) -> np.ndarray:
+        return np.array([[text == name for name in NAMES] for text in texts], np.float32)
+
+    monkeypatch.setattr(sounds, "load_text_encoder", lambda name, device: SimpleNamespace(encode=encode))
+
+
+def test_sounds_without_pictures(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vidsum.pipelines.decoding.read_frames", None)
+    asked = ("--query", "sine wave", "--query", "applause", "--query", "a green field")
+    ran = run("ground", film, *IN_SOUND, *asked, "--saliency")
+    document = json.loads(Path("film_moments.json").read_text())
+    check_schema(document, "moments")
+    assert (document["evidence"], document["provenance"]["sounds"]["model"]) == ("sound", "yamnet")
+    tone, *others = document["queries"]
+    (moment,) = tone["moments"]
+    assert moment["evidence"] == "sound"
+    assert moment["start_s"] <= 0.96  # the tone begins with a click
+    assert moment["end_s"] > 9
+    assert (tone["present"], [query["moments"] for query in others]) == (None, [[], []])
+    assert len(tone["saliency"]) == len(document["timestamps_s"])
+    assert "'applause': no such sound in this video" in ran.out
+    assert "'a green field': no kind of sound that the network knows" in ran.err
+    again = load("film_moments.json")
+    assert isinstance(again, Grounding)
+    assert again.queries[0].moments[0].evidence == again.evidence == "sound"
+    assert again.to_dict()["queries"] == document["queries"]
+    assert "unchanged" in run("ground", film, *IN_SOUND, *asked, "--saliency").out
+
+
+def test_sounds_are_cached(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = run("ground", film, *IN_SOUND, "--query", "sine wave", "-o", "-").json
+    monkeypatch.setattr("vidsum.pipelines.sounds.read_sound", None)
+    second = run("ground", film, *IN_SOUND, "--query", "sine wave", "-o", "-").json
+    assert second == first
+
+
+def test_a_plot_and_clips_of_sounds(run: Run, film: Path) -> None:
+    run("ground", film, *IN_SOUND, "--query", "sine wave", "--plot", "--clips", "--report")
+    assert Path("film_moments.png").exists()
+    assert len(list(Path().glob("*.mp4"))) == 1
+
+
+def test_what_has_no_sounds(run: Run, film: Path, tmp_path: Path) -> None:
+    mute = media.make_video(tmp_path / "mute.mp4", n_frames=60).path
+    assert "mute.mp4: has no sound" in run("ground", mute, *IN_SOUND, "--query", "music", code=3).err
+    refused = run("ground", film, *IN_SOUND, "--query", "music", "--min-present", "0.5", code=2)
+    assert "sounds have no match probability" in refused.err
+    assert (
+        "--not searches the picture only"
+        in run(*("ground", film, *IN_SOUND, "--query", "music", "--not", "speech"), code=2).err
+    )

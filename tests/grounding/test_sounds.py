@@ -1,0 +1,82 @@
+"""Sounds as evidence: names of classes, the classes that queries mean, and moments of curves."""
+
+import numpy as np
+import pytest
+
+from tests.conftest import real_weights
+from vidsum.features.sounds import N_CLASSES
+from vidsum.grounding.sounds import match_classes, read_names, sound_moments
+
+QUERIES = {
+    "applause": "applause",
+    "laughter": "laughter",
+    "a dog barks": "dog, bark",
+    "music": "music",
+    "people are clapping their hands": "clapping, applause",
+    "the audience bursts out laughing": "laughter",
+    "a baby is crying": "baby cry",
+    "the telephone is ringing": "telephone bell ringing, telephone",
+    "somebody knocks on a door": "knock",
+    "breaking glass": "shatter",
+    "cars honking": "vehicle horn",
+    "police siren": "police car, siren",
+    "falling rain": "rain",
+    "a thunderclap": "thunder",
+    "birdsong": "bird, bird vocalization",
+    "a kitten meows": "meow, cat",
+    "starting an engine": "engine starting",
+    "a guitar being played": "guitar",
+    "cheering fans": "cheering",
+    "a person coughing": "cough",
+    "typing on a keyboard": "computer keyboard, typing",
+    "gunshots": "gunshot",
+    "waves on a beach": "waves",
+    "sawing a plank": "sawing",
+    "a horse whinnies": "horse, neigh",
+    "the referee's whistle": "whistle",
+    "something frying in a pan": "frying food",
+    "hoovering": "vacuum cleaner",
+    "a motorbike": "motorcycle",
+    "a woman speaks": "speech",
+}
+"""The nearest class is one of these; written before the rule was first run."""
+OTHERS = [
+    "a red cup",
+    "a man in a suit",
+    "a green meadow",
+    "the president of France",
+    "two people shake hands",
+]
+
+
+def test_names() -> None:
+    names = read_names()
+    assert len(names) == N_CLASSES
+    assert [names[number][0] for number in (0, 132, 494)] == ["speech", "music", "silence"]
+    assert min(len(name) for entry in names for name in entry) >= 2
+
+
+@pytest.mark.weights
+def test_classes_of_queries() -> None:
+    real_weights("minilm")
+    nearest = [read_names()[classes[0]][0] for classes in match_classes(list(QUERIES))]
+    assert [name in right.split(", ") for name, right in zip(nearest, QUERIES.values(), strict=True)] == [
+        True for _ in QUERIES
+    ]
+    assert [len(classes) for classes in match_classes(OTHERS)] == [0] * len(OTHERS)
+
+
+def test_moments_of_a_curve() -> None:
+    curve = np.array([0.1, 0.4, 0.6, 0.2, 0.3, 0.1, 0.2, 0.9, 0.1, 0.2, 0.4, 0.0], np.float32)
+    first, second = sound_moments(curve, 11.4)
+    assert first.interval == pytest.approx((7 * 0.96, 8 * 0.96))
+    assert first.score == pytest.approx(0.9)
+    assert second.interval == pytest.approx((0.96, 5 * 0.96))  # a single quiet window is no end
+    assert {first.evidence, second.evidence} == {"sound"}
+    assert sound_moments(np.zeros(4, np.float32), 4.0) == []
+
+
+def test_a_moment_ends_with_the_sound() -> None:
+    (moment,) = sound_moments(np.array([0.0, 0.8, 0.8], np.float32), 2.5)
+    assert moment.interval == pytest.approx((0.96, 2.5))
+    assert sound_moments(np.array([0.0, 0.0, 0.8], np.float32), 1.9) == []

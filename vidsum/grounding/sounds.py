@@ -1,0 +1,80 @@
+"""Sounds as evidence: the classes of sounds that a query names, and moments in which they sound.
+
+The cosine of a query with a class is that of MiniLM's vectors with the nearest of the class's names
+(`sounds.txt`). docs/algorithms/sounds.md explains the rules.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum import checkpoints
+from vidsum.features.sounds import STEP_S
+from vidsum.grounding.languages import encode_in
+from vidsum.grounding.text import load_text_encoder
+from vidsum.io.cache import cached_rows
+from vidsum.results.moments import Moment
+from vidsum.types import FloatArray
+
+ENCODER: Final = "minilm"
+
+
+@dataclass(frozen=True)
+class SoundParams:
+    """Numbers of the rules; set by hand, not tuned."""
+
+    min_cosine: float = 0.6  # a class with no nearer name is not what a query means
+    margin: float = 0.1  # classes that are nearly as near as the nearest are meant too
+    min_score: float = 0.3  # windows with less do not belong to a moment
+    min_best: float = 0.5  # score of the best window of a moment
+    max_gap: int = 1  # windows below `min_score` that do not end a moment
+
+
+PARAMS: Final = SoundParams()
+
+
+@lru_cache(maxsize=1)
+def read_names() -> tuple[tuple[str, ...], ...]:
+    """Return the names of each class, in the order of the network's scores."""
+    text = files("vidsum.grounding").joinpath("sounds.txt").read_text("utf-8")
+    entries = " ".join(line for line in text.splitlines() if not line.startswith("#")).split("; ")
+    return tuple(tuple(entry.split(", ")) for entry in entries)
+
+
+def match_classes(
+    queries: Sequence[str], language: str = "auto", device: str = "auto"
+) -> list[npt.NDArray[np.intp]]:
+    """Return the numbers of the classes that each query means, nearest first; none where no name is near.
+
+    Raises WeightsError where a text encoder's weights are unavailable.
+    """
+    names = [name for entry in read_names() for name in entry]
+    starts = np.cumsum([0, *(len(entry) for entry in read_names()[:-1])])
+    provenance = {"weights_sha256": checkpoints.sha256_of(ENCODER), "names": names}
+    encode = load_text_encoder(ENCODER, device).encode
+    vectors = cached_rows("sound_names", provenance, lambda: encode(names))
+    cosines = np.maximum.reduceat(encode_in(queries, language, encode) @ vectors.T, starts, axis=1)
+    return [_nearest(row) for row in cosines]
+
+
+def _nearest(cosines: FloatArray) -> npt.NDArray[np.intp]:
+    order = np.argsort(-cosines, kind="stable")
+    least = max(PARAMS.min_cosine, float(cosines[order[0]]) - PARAMS.margin)
+    return order[cosines[order] >= least]
+
+
+def sound_moments(curve: FloatArray, duration_s: float) -> list[Moment]:
+    """Return the moments of a curve [T] of scores of windows, `STEP_S` apart, best first."""
+    loud = np.flatnonzero(curve >= PARAMS.min_score)
+    runs = np.split(loud, np.flatnonzero(np.diff(loud) > PARAMS.max_gap + 1) + 1) if len(loud) else []
+    moments = [
+        Moment(run[0] * STEP_S, min((run[-1] + 1) * STEP_S, duration_s), float(curve[run].max()), "sound")
+        for run in runs
+        if curve[run].max() >= PARAMS.min_best and run[0] * STEP_S < duration_s
+    ]
+    return sorted(moments, key=lambda moment: (-moment.score, moment.start_s))
