@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests import media
+from tests.conftest import real_weights
 from tests.grounding.colours import use_colours
 from tests.program import Run, check_schema
 from vidsum.grounding import sounds
@@ -74,3 +75,14 @@ def test_what_has_no_sounds(run: Run, film: Path, tmp_path: Path) -> None:
         "--not searches the picture only"
         in run(*("ground", film, *IN_SOUND, "--query", "music", "--not", "speech"), code=2).err
     )
+
+
+@pytest.mark.shared
+@pytest.mark.weights
+def test_real_applause(run: Run, shared_videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    real_weights("minilm")
+    asked = ("--query", "the audience is clapping", "--query", "a dog barks", "--no-cache", "-o", "-")
+    applause, dog = run("ground", shared_videos / "wide" / "stage_hat.mp4", *IN_SOUND, *asked).json["queries"]
+    assert applause["moments"][0]["score"] > 0.9
+    assert dog["moments"] == []
