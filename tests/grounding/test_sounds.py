@@ -71,6 +71,7 @@ def test_moments_of_a_curve() -> None:
     first, second = sound_moments(curve, 11.4)
     assert first.interval == pytest.approx((7 * 0.96, 8 * 0.96))
     assert first.score == pytest.approx(0.9)
+    assert type(first.start_s) is float
     assert second.interval == pytest.approx((0.96, 5 * 0.96))  # a single quiet window is no end
     assert {first.evidence, second.evidence} == {"sound"}
     assert sound_moments(np.zeros(4, np.float32), 4.0) == []

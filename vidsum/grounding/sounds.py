@@ -72,9 +72,10 @@ def sound_moments(curve: FloatArray, duration_s: float) -> list[Moment]:
     """Return the moments of a curve [T] of scores of windows, `STEP_S` apart, best first."""
     loud = np.flatnonzero(curve >= PARAMS.min_score)
     runs = np.split(loud, np.flatnonzero(np.diff(loud) > PARAMS.max_gap + 1) + 1) if len(loud) else []
+    spans = [(int(run[0]) * STEP_S, int(run[-1] + 1) * STEP_S, float(curve[run].max())) for run in runs]
     moments = [
-        Moment(run[0] * STEP_S, min((run[-1] + 1) * STEP_S, duration_s), float(curve[run].max()), "sound")
-        for run in runs
-        if curve[run].max() >= PARAMS.min_best and run[0] * STEP_S < duration_s
+        Moment(start_s, min(end_s, duration_s), score, "sound")
+        for start_s, end_s, score in spans
+        if score >= PARAMS.min_best and start_s < duration_s
     ]
     return sorted(moments, key=lambda moment: (-moment.score, moment.start_s))
