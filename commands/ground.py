@@ -223,7 +223,7 @@ def _table(grounding: "Grounding") -> Table:
     from vidsum.results.moments import shorten
 
     is_known = any(query.present is not None for query in grounding.queries)
-    has_evidence = grounding.evidence != "seen"
+    has_evidence = grounding.evidence != ("picture",)
     rows = []
     for query in to_player_time(grounding).queries:
         for rank, moment in enumerate(query.moments, 1):
@@ -241,11 +241,11 @@ def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterato
     from vidsum.results.moments import NO_BELOW, shorten
 
     for query in grounding.queries:
-        if grounding.evidence == "said" and query.moments and query.moments[0].score < UNLIKELY:
+        if grounding.evidence == ("speech",) and query.moments and query.moments[0].score < UNLIKELY:
             yield f"'{shorten(query.query)}': probably not said in this video"
-        if grounding.evidence == "sound" and not query.moments:
+        if grounding.evidence == ("sound",) and not query.moments:
             yield f"'{shorten(query.query)}': no such sound in this video"
-        if query.present is None or (query.moments and query.moments[0].evidence == "said"):
+        if query.present is None or (query.moments and query.moments[0].evidence == "speech"):
             continue
         match = f"{_percent(query.present)}{'' if query.moments else ', below --min-present: no moments'}"
         if query.verdict == "no":

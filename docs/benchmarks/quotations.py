@@ -5,7 +5,7 @@
 Five joined films (docs.benchmarks.grounding) get a sound track of the nine shared recordings, which begin
 with another one in each film, with pauses of .7 and 1.2 s. All quotations of `quotations.json` are asked of
 each film, `--in both`; the right answer is said in the recording. All queries about the clips of a film are
-asked with `both` and `seen`: the per cent whose first answer, or any that is listed, has an IoU of .5 with
+asked with `both` and `picture`: the per cent whose first answer, or any that is listed, has an IoU of .5 with
 the clip, and how many queries gain and lose one. In brackets are 95 % of a bootstrap over clips.
 """
 
@@ -82,20 +82,20 @@ def ask_quotations(film: SpokenFilm, listed: list[tuple[str, str]]) -> list[str]
         start_s, end_s = film.said[name]
         first = of_query[text].moments[:1]
         # a sentence may go on in the next recording
-        if not any(m.evidence == "said" and m.start_s < end_s and start_s < m.end_s for m in first):
+        if not any(m.evidence == "speech" and m.start_s < end_s and start_s < m.end_s for m in first):
             missed.append(f"{text!r}: {[(m.evidence, m.start_s, m.end_s) for m in first]}")
     return missed
 
 
 def ask_pictures(film: SpokenFilm) -> list[tuple[str, str, list[bool], list[bool]]]:
-    """Kind and clip of each query, and whether `seen` and `both` are right, at first and among all."""
+    """Kind and clip of each query, and whether `picture` and `both` are right, at first and among all."""
     rows_of_films = []
     for kind in KINDS:
         queries = truth_of(film.pictures, kind).queries
         texts = [query.text for query in queries]
         seen, both = (
             {answer.query: answer.moments for answer in ground(film.path, texts, evidence=name).queries}
-            for name in ("seen", "both")
+            for name in ("picture", "both")
         )
         for query in queries:
             right = [

@@ -284,7 +284,7 @@ def test_add_descriptions(archive: Archive, videos: Path) -> None:
     assert set(states(archive, videos).values()) == {"unchanged"}
     (matches,) = archive.search("blue", 1, evidence="described")
     assert (matches.evidence, matches.text, matches.start_s) == ("described", "the sky is blue", 2)
-    assert {item.evidence for item in archive.search("blue", 20)} == {"seen", "described"}
+    assert {item.evidence for item in archive.search("blue", 20)} == {"picture", "described"}
     describe(videos / "a.mp4", "a green field")
     assert states(archive, videos) == {"a.mp4": "changed", "b.mp4": "unchanged"}
     assert [item.text for item in archive.search("blue", evidence="described")] == ["a green field"]

@@ -218,18 +218,18 @@ def test_search_in_speech(archive: Archive, videos: Path, monkeypatch: pytest.Mo
     )
     archive.add([videos / name for name in texts], transcribe=True)
     result = archive.search("blue", evidence="said")
-    assert (Path(result[0].video).name, result[0].evidence, result[0].start_s) == ("film.mp4", "said", 0)
+    assert (Path(result[0].video).name, result[0].evidence, result[0].start_s) == ("film.mp4", "speech", 0)
     assert "sky" in result[0].text
     assert result[0].present == result[0].score
     both = archive.search("blue")  # each by its own probability
-    assert {item.evidence for item in both} == {"seen", "said"}
+    assert {item.evidence for item in both} == {"picture", "speech"}
     assert [item.score for item in both] == sorted((item.score for item in both), reverse=True)
-    (transcript,) = (item for item in both if item.evidence == "said" and item.text == result[0].text)
+    (transcript,) = (item for item in both if item.evidence == "speech" and item.text == result[0].text)
     assert transcript == result[0]
     quoted = archive.search("the sky was blue")[0]
-    assert (quoted.evidence, quoted.text) == ("said", result[0].text)
+    assert (quoted.evidence, quoted.text) == ("speech", result[0].text)
     assert quoted.score > 1 > float(quoted.present or 0)
-    assert {item.evidence for item in archive.search("blue", evidence="seen")} == {"seen"}
+    assert {item.evidence for item in archive.search("blue", evidence="seen")} == {"picture"}
     assert archive.search("blue", evidence="said", path=["*grass*"]) == []
     sure = archive.search("blue", evidence="said", min_present=0.3)
     assert sure == [item for item in archive.search("blue", evidence="said") if item.score >= 0.3] != []

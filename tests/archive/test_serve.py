@@ -47,7 +47,7 @@ def test_page_and_policy(server: Server) -> None:
     [
         ({"q": "red"}, {}),
         ({"q": "blue", "k": "1"}, {"top_k": 1}),
-        ({"q": "blue", "in": "said"}, {"evidence": "said"}),
+        ({"q": "blue", "in": "speech"}, {"evidence": "speech"}),
         ({"q": "green", "then": "blue", "duplicates": "1"}, {"then": ["blue"], "duplicates": True}),
         (
             {"q": "green", "and": ["green", "yellow"], "per_video": "1"},

@@ -32,15 +32,15 @@ def model(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> stub.StubModel:
 
 def test_said_reads_no_pictures(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.pipelines.decoding.read_frames", None)
-    ran = run("ground", film, *ASK, "--query", "word3", "--in", "said", "--saliency")
+    ran = run("ground", film, *ASK, "--query", "word3", "--in", "speech", "--saliency")
     document = json.loads(Path("film_moments.json").read_text())
     check_schema(document, "moments")
-    assert document["evidence"] == "said"
+    assert document["evidence"] == ["speech"]
     best = document["queries"][0]["moments"][0]
-    assert best["evidence"] == "said"
+    assert best["evidence"] == "speech"
     assert best["start_s"] <= 3 < best["end_s"]
     assert document["queries"][0]["present"] is None
-    assert "said" in ran.out
+    assert "speech" in ran.out
     assert "unchanged" in run("ground", film, *ASK, "--query", "word3", "--in", "said", "--saliency").out
 
 
@@ -55,21 +55,27 @@ def test_ground_in_both(run: Run, film: Path) -> None:
     document = json.loads(Path("film_moments.json").read_text())
     check_schema(document, "moments")
     spoken, colour = document["queries"]
-    assert [moment["evidence"] for moment in spoken["moments"]] == ["said", "seen"]
-    assert {moment["evidence"] for moment in colour["moments"]} == {"seen"}
+    assert [moment["evidence"] for moment in spoken["moments"]] == ["speech", "picture"]
+    assert {moment["evidence"] for moment in colour["moments"]} == {"picture"}
     assert len(colour["said"]) == len(colour["saliency"])
     again = load("film_moments.json")
     assert isinstance(again, Grounding)
-    assert (again.evidence, again.queries[0].moments[0].evidence) == ("both", "said")
+    assert (again.evidence, again.queries[0].moments[0].evidence) == (("picture", "speech"), "speech")
     assert again.to_dict()["queries"] == document["queries"]
+    queries = json.dumps(document["queries"]).replace('"picture"', '"seen"').replace('"speech"', '"said"')
+    older = {**document, "evidence": "both", "queries": json.loads(queries)}  # as older versions wrote it
+    check_schema(older, "moments")
+    former = Grounding.from_dict(older)
+    assert former.evidence == again.evidence
+    assert former.to_dict()["queries"] == document["queries"]
 
 
 def test_seen_loses_nothing_in_both(run: Run, film: Path) -> None:
-    seen = run("ground", film, *ASK, "--query", "green", "--in", "seen", "-o", "-").json
+    seen = run("ground", film, *ASK, "--query", "green", "--in", "picture", "-o", "-").json
     both = run("ground", film, *ASK, "--query", "green", "--in", "both", "-o", "-").json
     moments, stored = both["queries"][0]["moments"], seen["queries"][0]["moments"]
     assert [{**moment, "score": 0} for moment in moments] == [
-        {**moment, "score": 0, "evidence": "seen"} for moment in stored
+        {**moment, "score": 0, "evidence": "picture"} for moment in stored
     ]
     assert "evidence" not in seen
 
@@ -79,7 +85,7 @@ def test_ground_uses_cached_transcripts(run: Run, film: Path, model: stub.StubMo
     assert "evidence" not in run("ground", film, *options).json
     assert model.tasks == []
     run("transcribe", film)
-    assert run("ground", film, *options).json["evidence"] == "both"
+    assert run("ground", film, *options).json["evidence"] == ["picture", "speech"]
     assert "evidence" not in run("ground", film, *options, "--in", "seen").json
     assert len(model.tasks) == 1
 
@@ -91,7 +97,7 @@ def test_ground_after_transcribe(run: Run, film: Path) -> None:
     changed = run("ground", film, *options)
     assert "of other settings" in changed.out
     assert "unchanged" in run("ground", film, *options).out
-    run("ground", film, *options, "--in", "said", "-o", "said.json")
+    run("ground", film, *options, "--in", "speech", "-o", "said.json")
     other = run("ground", film, *options, "--in", "both", "-o", "said.json")
     assert "unchanged" not in other.out
 

@@ -36,7 +36,7 @@ def test_sounds_without_pictures(run: Run, film: Path, monkeypatch: pytest.Monke
     ran = run("ground", film, *IN_SOUND, *asked, "--saliency")
     document = json.loads(Path("film_moments.json").read_text())
     check_schema(document, "moments")
-    assert (document["evidence"], document["provenance"]["sounds"]["model"]) == ("sound", "yamnet")
+    assert (document["evidence"], document["provenance"]["sounds"]["model"]) == (["sound"], "yamnet")
     tone, *others = document["queries"]
     (moment,) = tone["moments"]
     assert moment["evidence"] == "sound"
@@ -48,7 +48,7 @@ def test_sounds_without_pictures(run: Run, film: Path, monkeypatch: pytest.Monke
     assert "'a green field': no kind of sound that the network knows" in ran.err
     again = load("film_moments.json")
     assert isinstance(again, Grounding)
-    assert again.queries[0].moments[0].evidence == again.evidence == "sound"
+    assert (again.queries[0].moments[0].evidence, again.evidence) == ("sound", ("sound",))
     assert again.to_dict()["queries"] == document["queries"]
     assert "unchanged" in run("ground", film, *IN_SOUND, *asked, "--saliency").out
 

@@ -105,7 +105,7 @@ PASSAGES = [Passage(0, 4, "a"), Passage(4, 6, "b"), Passage(0, 6, "a b", 2), Pas
 def test_moments_are_the_best_sentences_of_passages() -> None:
     moments = speech_moments("z", PASSAGES, np.array([0.2, 0.1, 0.6, 0.3], np.float32), 5)
     assert [(moment.start_s, moment.end_s) for moment in moments] == [(0, 4), (8, 9.5), (4, 6)]
-    assert {moment.evidence for moment in moments} == {"said"}
+    assert {moment.evidence for moment in moments} == {"speech"}
     expected = 1 / (1 + np.exp(-PARAMS.slope * (0.6 - PARAMS.match_evidence)))
     assert moments[0].score == moments[0].present == pytest.approx(expected)
     assert len(speech_moments("z", PASSAGES, np.ones(4, np.float32), 1)) == 1
@@ -134,7 +134,7 @@ def seen_at(present: float | None, *found: tuple[float, float, float]) -> QueryM
 
 
 def said_at(*found: tuple[float, float, float]) -> QueryMoments:
-    return QueryMoments("q", tuple(Moment(*one, "said", one[2]) for one in found), FLAT, said=FLAT)
+    return QueryMoments("q", tuple(Moment(*one, "speech", one[2]) for one in found), FLAT, said=FLAT)
 
 
 def order(answer: QueryMoments) -> list[float]:
@@ -156,7 +156,7 @@ def test_the_best_of_each_kind_come_before_others_by_their_own_probability() -> 
 
 def test_quotations_precede_what_is_surely_seen() -> None:
     seen = QueryMoments("q", (Moment(0, 1, 1.6, present=0.99),), FLAT, 0.99)
-    quoted = QueryMoments("q", (Moment(2, 3, 1.8, "said", 0.8), Moment(4, 5, 0.9, "said", 0.9)), FLAT)
+    quoted = QueryMoments("q", (Moment(2, 3, 1.8, "speech", 0.8), Moment(4, 5, 0.9, "speech", 0.9)), FLAT)
     answer = fuse(seen, quoted, 5)
     assert order(answer) == [2, 0, 4]
     assert answer.moments[0].present == 0.8
@@ -182,7 +182,7 @@ def test_scores_of_both_are_probabilities_and_fall(
     scores = [moment.score for moment in moments]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
-    assert [m.start_s for m in moments if m.evidence == "seen"] == [at for at, _ in pictured]
+    assert [m.start_s for m in moments if m.evidence == "picture"] == [at for at, _ in pictured]
     assert len(moments) == len(pictured) + sum(score >= 0.2 for _, score in spoken)
 
 

@@ -42,12 +42,14 @@ def results(film: Path, *, with_saliency: bool = False) -> list[tuple[str, Cutti
     )
     queries = (
         QueryMoments(
-            "a bird", (Moment(6.0, 7.5, 2.0, "said"), Moment(1.0, 2.0, 1.0)), scores, 0.9, said=scores[::-1]
+            "a bird", (Moment(6.0, 7.5, 2.0, "speech"), Moment(1.0, 2.0, 1.0)), scores, 0.9, said=scores[::-1]
         ),
         QueryMoments(EVIL, (Moment(3.0, 4.0, 1.5),), scores, None),
         QueryMoments(QUOTED, (), scores, 0.01),
     )
-    grounding = Grounding(queries, times, 0.5, 10.0, "similarity", "vse", evidence="both", **about)
+    grounding = Grounding(
+        queries, times, 0.5, 10.0, "similarity", "vse", evidence=("picture", "speech"), **about
+    )
     if not with_saliency:
         grounding = Grounding.from_dict(grounding.to_dict(with_saliency=False))
     highlights = Highlights(scores, times, 0.5, (Moment(4.0, 5.0, 0.5),), 10.0, "ridge", **about)

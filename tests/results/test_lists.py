@@ -25,14 +25,14 @@ MOMENTS = Grounding(
     queries=(
         QueryMoments("a\nbird & <b>", (Moment(8.0, 9.5, 1.25),), np.zeros(0, np.float32), 0.7),
         QueryMoments("fog", (), np.zeros(0, np.float32)),
-        QueryMoments("snow", (Moment(2.0, 9.0, 0.5, "said"),), np.zeros(0, np.float32)),
+        QueryMoments("snow", (Moment(2.0, 9.0, 0.5, "speech"),), np.zeros(0, np.float32)),
     ),
     timestamps=np.zeros(0),
     step_s=2.0,
     video_duration_s=10.0,
     model="similarity",
     space="vse",
-    evidence="both",
+    evidence=("picture", "speech"),
 )
 
 
@@ -50,7 +50,7 @@ def test_cuts_of() -> None:
     (best,) = cuts_of(Highlights(curve, times, 2.0, (Moment(1.0, 2.0, 0.3),), 9.0))
     assert (best.label, best.rank, best.score, best.evidence) == ("highlight 1", 1, 0.3, "")
     assert [cut.label for cut in cuts_of(MOMENTS)] == ["a bird & <b> (1)", "snow (1)"]
-    assert [cut.evidence for cut in cuts_of(replace(MOMENTS, evidence="seen"))] == ["", ""]
+    assert [cut.evidence for cut in cuts_of(replace(MOMENTS, evidence=("picture",)))] == ["", ""]
 
 
 def test_name_cuts() -> None:
@@ -73,7 +73,7 @@ def test_name_cuts() -> None:
 def test_to_csv() -> None:
     rows = list(csv.DictReader(io.StringIO(to_csv(cuts_of(MOMENTS)))))
     assert [row["query"] for row in rows] == ["a bird & <b>", "snow"]
-    assert [row["evidence"] for row in rows] == ["seen", "said"]
+    assert [row["evidence"] for row in rows] == ["picture", "speech"]
     assert list(rows[0])[:4] == ["Start", "End", "Name", "video"]  # the first three as LosslessCut has them
     assert [(float(row["Start"]), float(row["End"])) for row in rows] == [(8.0, 9.5), (2.0, 9.0)]
     assert [row["Name"] for row in rows] == ["a bird & <b> (1)", "snow (1)"]

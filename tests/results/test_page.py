@@ -99,7 +99,12 @@ def test_page_segments_and_frames(page: Path) -> None:
 def test_page_headlines_and_settings(page: Path) -> None:
     texts = parse(page.read_text()).texts
     lines = {"Summary: 0:03.00 of 0:10.00 in 2 segments", "3 moments of 3 queries", "1 highlight", "2 shots"}
-    lines |= {"by similarity (space vse)", "match 90 %", "1.5 s, score 2.00, said", "1.0 s, score 1.00, seen"}
+    lines |= {
+        "by similarity (space vse)",
+        "match 90 %",
+        "1.5 s, score 2.00, speech",
+        "1.0 s, score 1.00, picture",
+    }
     lines |= {"what is said", "No moments.", "summary › model", "'><b>x", "default"}
     assert lines <= set(texts)
     assert texts.count(EVIL) == 1 + 4  # a query, and a warning of each result
@@ -200,7 +205,7 @@ def test_make_chart() -> None:
     assert [band.x for band in drawing.shots] == [0]
     assert drawing.line == "M0.00 52.5H500.00L500.00 5H1000.00"
     assert make_chart("x", 10.0, []).area == ""
-    said = [replace(spans[0], evidence="said")]
+    said = [replace(spans[0], evidence="speech")]
     speech_chart = make_chart("x", 10.0, said, ([0.0, 5.0], [0.2, 0.4]), said=[0.5, 0.0])
     assert [band.is_said for band in speech_chart.chosen] == [True]
     assert speech_chart.said == "M0.00 5H500.00L500.00 100H1000.00"

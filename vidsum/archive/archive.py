@@ -35,7 +35,7 @@ from vidsum.archive.spaces import (
     require_weights,
 )
 from vidsum.archive.store import Database, connect, default_path, faults, require_copy
-from vidsum.archive.texts import list_text_kinds, search_texts
+from vidsum.archive.texts import TABLES, list_text_kinds, search_texts
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.match import embed_background
@@ -240,7 +240,7 @@ class Archive:
             search = self._build_search(name, text, options)
             videos = {*files} & list_videos(self._connection, spaces)
             hits = self._search_texts(text, search, videos)
-            if options.evidence not in ("said", "described"):
+            if options.includes("picture"):
                 likely = [hit for hit in hits if hit.is_quoted or hit.present >= UNLIKELY]
                 hits = [*likely, *search.run(spaces, videos)]
             make = partial(to_matches, files=files, options=options, has_presence=search.cohort is not None)
@@ -251,15 +251,16 @@ class Archive:
     def _search_texts(self, text: str | None, search: ArchiveSearch, videos: set[int]) -> list[Hit]:
         """Search transcripts and descriptions, if the options include them. Raises InputError: none exist."""
         options, kinds = search.options, list_text_kinds(self._connection)
-        if not text or options.evidence == "seen" or options.is_of_pictures:
+        searched = [kind for kind in TABLES if options.includes(kind)]
+        if not text or not searched or options.is_of_pictures:
             return []
-        if options.evidence not in ("auto", "both", *kinds) or (options.evidence == "both" and not kinds):
+        if options.evidence != "auto" and not {*searched} & {*kinds}:
             texts = "descriptions" if options.evidence == "described" else "a transcript"
             hint = f"vidsum index FOLDER{'' if options.evidence == 'described' else ' --transcribe'}"
             raise InputError(f"{self.name}: none of its videos has {texts}", hint=hint)
         hits = list[Hit]()
         for kind in kinds:
-            if options.evidence in ("auto", "both", kind):
+            if options.includes(kind):
                 hits += search_texts(self._connection, kind, text, videos, options.per_video)
         return hits
 

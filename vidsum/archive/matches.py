@@ -3,10 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from vidsum.archive.search import Hit
-from vidsum.archive.settings import SearchOptions
+from vidsum.archive.settings import ArchiveEvidence, SearchOptions
 from vidsum.types import Interval
 
 
@@ -22,7 +21,7 @@ class Match:
     """Probability that the moment matches; None for pictures (`like`)."""
     score: float
     """`present`, 1 more for quotations, or the similarity to a picture; the order of the moments."""
-    evidence: Literal["seen", "said", "described"] = "seen"
+    evidence: ArchiveEvidence = "picture"
     text: str = ""
     """The spoken or written text."""
     parts: tuple[Interval, ...] = ()
@@ -38,7 +37,7 @@ def to_matches(
 ) -> list[Match]:
     """Return a moment in the first of identical files with the others in `also`, or a moment in each."""
     paths, also = files[hit.video], [path for video in hit.also for path in files[video]]
-    is_probable = hit.evidence != "seen" or (has_presence and not options.like)
+    is_probable = hit.evidence != "picture" or (has_presence and not options.like)
     present = hit.present if is_probable else None
     score = hit.present + hit.is_quoted
     moment = (hit.start_s, hit.end_s, present, score, hit.evidence, hit.text, hit.parts)

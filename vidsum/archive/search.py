@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +22,7 @@ from vidsum.archive.packed import (
     unpack_clips,
     unpack_shares,
 )
-from vidsum.archive.settings import SearchOptions
+from vidsum.archive.settings import ArchiveEvidence, SearchOptions
 from vidsum.archive.spaces import StoredSpace
 from vidsum.archive.store import Database
 from vidsum.grounding.conse import SHARPNESS, log_likelihood
@@ -64,7 +63,7 @@ class Hit:
     end_s: float
     present: float  # probability that it matches
     row: FloatArray | None  # [D] of length 1, the mean of its clips; None for texts
-    evidence: Literal["seen", "said", "described"] = "seen"
+    evidence: ArchiveEvidence = "picture"
     text: str = ""  # the spoken or written text
     parts: tuple[Interval, ...] = ()  # the moments of the steps, if there are several
     also: tuple[int, ...] = ()  # videos with a near-identical moment

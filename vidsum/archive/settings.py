@@ -9,6 +9,7 @@ from typing import Any, Literal
 from vidsum.errors import UsageError
 from vidsum.io.urls import may_hold_secrets
 from vidsum.options import check, option
+from vidsum.results.settings import Evidence, list_evidence
 from vidsum.times import TIME
 
 
@@ -31,6 +32,12 @@ def is_server(archive: object) -> bool:
     return isinstance(archive, str) and archive.startswith(("postgresql://", "postgres://"))
 
 
+ArchiveEvidence = Literal[Evidence, "described"]
+"""Where a moment of an archive was found; `described`: in a description of `vidsum describe`."""
+EvidenceChoice = Literal["auto", "picture", "speech", "described", "both", "seen", "said"]
+"""Where archives are searched. The last two are older names."""
+
+
 @dataclass(frozen=True)
 class SearchOptions:
     """Options of a search."""
@@ -38,8 +45,9 @@ class SearchOptions:
     PANEL = "Search"
 
     top_k: int = option("Maximum number of moments.", 20, flags=("--top-k", "-k"), min=1)
-    evidence: Literal["auto", "seen", "said", "described", "both"] = option(
-        "Search pictures, speech or descriptions. both: all three; auto: all that the archive has.",
+    evidence: EvidenceChoice = option(
+        "Search pictures, speech or descriptions. auto: all that the archive has; both: all three. Older "
+        "names: seen, said.",
         "auto",
         flags=("--in",),
         shared=False,
@@ -73,14 +81,18 @@ class SearchOptions:
         check(self)
         if self.after is not None:
             self.after_s  # noqa: B018  # refuses what is no date
-        if self.evidence not in ("auto", "seen") and self.is_of_pictures:
+        if self.evidence not in ("auto", "picture", "seen") and self.is_of_pictures:
             fault = "--like, --and, --not and --then search the picture only"
-            raise UsageError(fault, hint="--in seen")
+            raise UsageError(fault, hint="--in picture")
         if self.like and self.min_present:
             raise UsageError("--like has no match probability", hint="leave out --min-present")
         for flag, texts in (("--and", self.also), ("--not", self.without), ("--then", self.then)):
             if not all(map(has_words, texts)):
                 raise UsageError(f"{flag}: holds no text", hint=f'{flag} "a dog"')
+
+    def includes(self, kind: ArchiveEvidence) -> bool:
+        """Return whether a kind of evidence is searched."""
+        return self.evidence in ("auto", "both", kind) or kind in list_evidence(self.evidence)
 
     def list_texts(self, text: str | None) -> list[str]:
         """Return the texts of a search, `text` and those of the options, in the order of their vectors."""

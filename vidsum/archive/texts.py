@@ -33,10 +33,10 @@ from vidsum.speech.settings import Transcription
 from vidsum.types import FloatArray, Progress
 from vidsum.video.probe import start_offset_s
 
-TextKind = Literal["said", "described"]
+TextKind = Literal["speech", "described"]
 
 TABLES: Final[dict[TextKind, tuple[str, str]]] = {
-    "said": ("sentences", "spoken"),
+    "speech": ("sentences", "spoken"),
     "described": ("descriptions", "described"),
 }  # the table of texts, and the column of `videos` with the records of their meanings
 _N_CANDIDATES = 100  # videos searched exactly: the likeliest by meaning, and as many by exact words
@@ -66,7 +66,7 @@ def read_speech(
         english = find_transcript(plan.provenance["video"], extraction, start_offset_s(info), english=True)
     if english is None:
         return None
-    return _embed_texts(split_sentences(english), "said", extraction)
+    return _embed_texts(split_sentences(english), "speech", extraction)
 
 
 def _embed_texts(
@@ -114,7 +114,7 @@ def parse_descriptions(
 
 def store_texts(connection: Database, video: int, texts: Texts) -> None:
     """Store a transcript or descriptions, replacing earlier ones."""
-    table, column = TABLES["described" if texts.source_sha256 else "said"]
+    table, column = TABLES["described" if texts.source_sha256 else "speech"]
     facts = {column: texts.rows, **({"described_by": texts.source_sha256} if texts.source_sha256 else {})}
     connection.execute(f"DELETE FROM {table} WHERE video = ?", (video,))
     columns = "text, video, start_s, end_s, certain"
@@ -151,7 +151,7 @@ def search_texts(
         sentences = [Passage(start_s, end_s, line, certain=sure) for start_s, end_s, line, sure in lines]
         passages = split_passages(sentences, kind)
         (evidence,) = score_passages(passages, [text], meanings=cosines[video][None])
-        quoted = text if kind == "said" else ""  # descriptions are not quoted
+        quoted = text if kind == "speech" else ""  # descriptions are not quoted
         for moment in speech_moments(quoted, passages, evidence, per_video):
             words = (
                 sentence
@@ -166,4 +166,4 @@ def search_texts(
 
 def split_passages(sentences: Sequence[Passage], kind: TextKind) -> list[Passage]:
     """Return the passages to compare with a query: runs of spoken sentences, or single descriptions."""
-    return [*iter_passages(sentences)] if kind == "said" else [*sentences]
+    return [*iter_passages(sentences)] if kind == "speech" else [*sentences]

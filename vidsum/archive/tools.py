@@ -42,7 +42,7 @@ Seconds = Annotated[float, Field(ge=0, description="Seconds from the first pictu
 Query = Annotated[str, Field(description="Short description in plain words, such as `a dog in snow`.")]
 Count = Annotated[int, Field(ge=1, le=100, description="Maximum number of moments.")]
 Evidence = Annotated[
-    Literal["auto", "seen", "said", "described", "both"],
+    Literal["auto", "picture", "speech", "described"],
     Field(description="Search pictures, speech or descriptions; auto: all that the archive has."),
 ]
 

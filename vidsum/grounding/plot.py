@@ -44,7 +44,7 @@ def moments_plot(grounding: Grounding, target: str | os.PathLike[str]) -> tuple[
         axes.set_yticks([0, 1], ["lowest", "highest"], fontsize=8)
         axes.set_title(_heading(query), loc="left", fontsize=10, parse_math=False)
     name = f"{video_title(grounding.video, 'Moments')}: saliency and moments, by {Path(grounding.model).name}"
-    if grounding.evidence in ("said", "both"):
+    if "speech" in grounding.evidence:
         name += " (orange: speech)"
     _label_time_axis(panels[-1], grounding.video_duration_s)
     draw_heading(figure, name)
@@ -76,7 +76,7 @@ def _draw_row(axes: Axes, saliency: FloatArray, edges_s: Sequence[float], moment
     for rank, moment in enumerate(moments, 1):
         length_s = moment.end_s - moment.start_s
         best, others = (
-            (_BEST_SPEECH_COLOUR, _OTHER_SPEECH_COLOUR) if moment.evidence == "said" else (BLUE, PALE_BLUE)
+            (_BEST_SPEECH_COLOUR, _OTHER_SPEECH_COLOUR) if moment.evidence == "speech" else (BLUE, PALE_BLUE)
         )
         colour = best if rank == 1 else others
         axes.barh(-0.6 * _BAR - rank * _BAR, length_s, 0.7 * _BAR, left=moment.start_s, color=colour)

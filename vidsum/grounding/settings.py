@@ -31,9 +31,9 @@ EmbeddingSpace = Literal["auto", "siglip2-b16-256", "mobileclip2-s2", "mobilecli
 `CLIP_FAMILY` that is installed, else `vse`."""
 CaptionSpace = Literal["text", "vse"]
 """Captions of frames as sentences, or as their counterparts in the picture space."""
-Evidence = Literal["auto", "seen", "said", "both", "sound"]
-"""Where moments are searched: the pictures, the speech, both, or the sounds. `auto`: both if the transcript
-is cached, else the pictures."""
+EvidenceChoice = Literal["auto", "picture", "speech", "sound", "seen", "said", "both"]
+"""Where moments are searched; `auto`: in the pictures, and in the speech if the transcript is cached. The
+last three are older names, see `list_evidence`."""
 WriterChoice = Literal["auto", "words", "retrieve", "write"]
 """Writers of descriptions."""
 
@@ -74,9 +74,9 @@ class Retrieval(Checked):
         default_text="none, or the file's",
         flag_on=(),
     )
-    evidence: Evidence = option(
-        "Search pictures, speech, both, or sounds. auto: both if the transcript is cached (vidsum "
-        "transcribe), else pictures.",
+    evidence: EvidenceChoice = option(
+        "Search pictures, speech, or sounds. auto: pictures, and speech if the transcript is cached (vidsum "
+        "transcribe). Older names: seen, said, both.",
         "auto",
         flags=("--in",),
     )
@@ -102,8 +102,8 @@ class Retrieval(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.without and self.evidence not in ("auto", "seen"):
-            raise UsageError("--not searches the picture only", hint="--in seen")
+        if self.without and self.evidence not in ("auto", "picture", "seen"):
+            raise UsageError("--not searches the picture only", hint="--in picture")
         if self.language not in ("auto", *LANGUAGES):
             fault = f"no text encoder reads the language {self.language!r}"
             raise UsageError(fault, hint="give a code such as en, de or ja", option="language")

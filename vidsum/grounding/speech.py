@@ -154,7 +154,7 @@ def speech_moments(query: str, passages: Sequence[Passage], evidence: FloatArray
 
 
 def _to_moment(start_s: float, end_s: float, present: float, *, is_quoted: bool = False) -> Moment:
-    return Moment(start_s, end_s, present + is_quoted, "said", present)
+    return Moment(start_s, end_s, present + is_quoted, "speech", present)
 
 
 def speech_curve(

@@ -70,7 +70,7 @@ class GroundOptions(ReadingOptions, total=False):
     snap: Literal["none", "kts", "transnetv2"]
     min_present: float
     mask: Literal["lam", "stamp", "static"] | None
-    evidence: Literal["auto", "seen", "said", "both", "sound"]
+    evidence: Literal["auto", "picture", "speech", "sound", "seen", "said", "both"]
     alone: bool
     language: str
     without: str | Sequence[str]
@@ -137,7 +137,7 @@ class SpeechOptions(TypedDict, total=False):
 class ArchiveSearchOptions(TypedDict, total=False):
     """Options of `vidsum.archive.settings.SearchOptions`."""
 
-    evidence: Literal["auto", "seen", "said", "described", "both"]
+    evidence: Literal["auto", "picture", "speech", "described", "both", "seen", "said"]
     like: str | Sequence[str]
     also: str | Sequence[str]
     without: str | Sequence[str]

@@ -43,6 +43,7 @@ from vidsum.pipelines.sources import Source, has_pictures
 from vidsum.pipelines.speech_evidence import merge_speech, plan_moment_speech, without_weak
 from vidsum.results.features import Features
 from vidsum.results.moments import Grounding, Moment, QueryMoments, quote_queries
+from vidsum.results.settings import Evidence, list_evidence
 from vidsum.results.transcript import Transcript
 from vidsum.types import FloatArray, Progress
 
@@ -227,13 +228,13 @@ def plan_moments(
         return plan_sound_moments(queries, retrieval, video_input, search.facts())
     embedding = plan_embedding(video_input, search.space, retrieval.snap)
     speech = plan_moment_speech(retrieval, video_input)
-    evidence = "seen" if speech is None else "said" if retrieval.evidence == "said" else "both"
+    evidence = list_evidence(retrieval.evidence) or ("picture", *(("speech",) if speech else ()))
     provenance: dict[str, Any] = {**embedding.provenance, "grounding": search.facts()}
     if speech:
-        provenance["grounding"]["evidence"] = evidence
+        provenance["grounding"]["evidence"] = [*evidence]
         sha256 = checkpoints.sha256_of(ENCODER)
         provenance["speech"] = {**speech.provenance["speech"], "text_weights_sha256": sha256}
-    if evidence == "said":
+    if "picture" not in evidence:
         del provenance["extractions"]
     return Plan(provenance, _Work(search, video_input, embedding, speech, evidence, provenance).run)
 
@@ -246,14 +247,14 @@ class _Work:
     video_input: Input
     embedding: Plan[EmbeddedVideo]
     speech: Plan[Transcript] | None
-    evidence: str
+    evidence: tuple[Evidence, ...]
     provenance: dict[str, Any]
 
     def run(self, progress: Progress | None) -> Grounding:
         if self.speech is None:
             return self.search_pictures(progress)
         transcript = self.speech.run(progress)
-        if self.evidence == "said":
+        if "picture" not in self.evidence:
             grounding = self.result(
                 queries=(),
                 timestamps=grid(transcript.duration_s, STEP_S),
@@ -296,7 +297,7 @@ class _Work:
 def _check_texts(retrieval: Retrieval) -> Retrieval:
     """Return the settings with checked texts; `without` restricts the search to pictures."""
     without = parse_queries(retrieval.without).texts if retrieval.without else ()
-    return replace(retrieval, evidence="seen", without=without) if without else retrieval
+    return replace(retrieval, evidence="picture", without=without) if without else retrieval
 
 
 def _search_in_video(queries: Queries, retrieval: Retrieval, extraction: Extraction) -> MomentSearch:

@@ -45,13 +45,13 @@ def plan_sound_moments(
     """
     if retrieval.min_present:
         raise UsageError(
-            "--min-present needs the picture: sounds have no match probability", hint="--in seen"
+            "--min-present needs the picture: sounds have no match probability", hint="--in picture"
         )
     plan = plan_sounds(video_input)
     sha256 = checkpoints.sha256_of(ENCODER)
     provenance = {
         **plan.provenance,
-        "grounding": {**facts, "evidence": "sound"},
+        "grounding": {**facts, "evidence": ["sound"]},
         "sounds": {**plan.provenance["sounds"], "text_weights_sha256": sha256},
     }
 
@@ -66,7 +66,7 @@ def plan_sound_moments(
             video_duration_s=sounds.duration_s,
             model=facts["model"],
             space=facts["space"],
-            evidence="sound",
+            evidence=("sound",),
             video=video_input.video,
             provenance=provenance,
             warnings=tuple(dict.fromkeys([*queries.warnings, *sounds.warnings, *notes])),

@@ -27,6 +27,7 @@ from vidsum.pipelines.queries import Queries
 from vidsum.pipelines.speech import find_transcript, plan_transcript, to_english
 from vidsum.results.clock import shift_times
 from vidsum.results.moments import Grounding, QueryMoments
+from vidsum.results.settings import Evidence, list_evidence
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Segment, Transcript, format_segments
 from vidsum.speech.settings import Transcription
@@ -42,14 +43,14 @@ def plan_moment_speech(retrieval: Retrieval, video_input: Input) -> Plan[Transcr
     Raises InputError: speech is requested, and the video has no sound. UsageError: it is requested of
     features, or alone with `min_present`.
     """
-    evidence, video, extraction = retrieval.evidence, video_input.video, video_input.extraction
-    if evidence == "said" and retrieval.min_present:
+    kinds, video, extraction = list_evidence(retrieval.evidence), video_input.video, video_input.extraction
+    if kinds == ("speech",) and retrieval.min_present:
         raise UsageError("--min-present needs the picture: speech has no match probability", hint="--in both")
-    if video is None and evidence in ("said", "both"):
-        raise UsageError("features have no speech", hint="give the video, or --in seen")
-    if video is None or evidence in ("seen", "sound"):
+    if video is None and "speech" in kinds:
+        raise UsageError("features have no speech", hint="give the video, or --in picture")
+    if video is None or (kinds and "speech" not in kinds):
         return None
-    if evidence == "auto":
+    if not kinds:  # auto
         cached = find_transcript(video_input.file, extraction, video.start_offset_s or 0.0, english=True)
         if cached is None or not cached.segments:
             return None
@@ -61,15 +62,15 @@ def merge_speech(
     grounding: Grounding,
     transcript: Transcript,
     queries: Queries,
-    evidence: str,
+    evidence: tuple[Evidence, ...],
     retrieval: Retrieval,
     device: str,
 ) -> Grounding:
-    """Add moments of speech; with the evidence `said`, return these alone."""
+    """Add moments of speech; where pictures are no evidence, return these alone."""
     top_k = retrieval.most_moments
     answers = _speech_answers(transcript, queries.texts, grounding.timestamps, top_k, device)
     answers = [without_weak(answer, retrieval) for answer in answers]
-    if evidence == "both":
+    if "picture" in evidence:
         answers = [fuse(*pair, retrieval.top_k) for pair in zip(grounding.queries, answers, strict=True)]
     return replace(
         grounding,

@@ -57,7 +57,7 @@ def make_chart(
         duration_s,
         tuple(Band(*_extent(shot, duration_s)) for shot in shots[1::2]),
         tuple(
-            Band(*_extent(cut, duration_s), is_ranked and cut is chosen[0], cut.evidence == "said")
+            Band(*_extent(cut, duration_s), is_ranked and cut is chosen[0], cut.evidence == "speech")
             for cut in chosen
         ),
         draw_line(*curve, duration_s),

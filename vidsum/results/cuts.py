@@ -25,7 +25,7 @@ class Cut:
     query: str = ""
     rank: int | None = None
     score: float | None = None
-    evidence: str = ""  # `seen` or `said`: the evidence for a moment, where the result has it
+    evidence: str = ""  # the evidence for a moment (`Evidence`), where the result has it
     present: float | None = None  # match probability of its query for the whole video, where it is known
     video: str = ""  # path of the video as the result has it; none for features
     is_kept: bool = False  # whether it is a part of a summary, which leaves the rest out
@@ -59,11 +59,9 @@ def length_of(result: Cutting) -> float:
 def groups_of(result: Cutting) -> list[list[Cut]]:
     """Return the cuts of each query; those of a result without queries are one group."""
     if isinstance(result, Grounding):
-        is_seen = result.evidence == "seen"
+        is_of_pictures = result.evidence == ("picture",)
         return [
-            _moments(
-                query.moments, query.query, query.present, has_evidence=query.said is not None or not is_seen
-            )
+            _moments(query.moments, query.query, query.present, has_evidence=not is_of_pictures)
             for query in result.queries
         ]
     if isinstance(result, Highlights):

@@ -222,11 +222,12 @@ def _wrong_segments(document: Mapping[str, Any]) -> Iterator[str]:
     latest_s = duration_s + max(_LATE_S, _LATE_FRACTION * duration_s)
     for where, segment in _segments(document):
         start_s, end_s = segment["start_s"], segment["end_s"]
-        if start_s < (-_LONGEST_S if segment.get("evidence") == "said" else 0.0):  # sound may begin earlier
+        is_said = segment.get("evidence") in ("speech", "said")  # sound may begin earlier, and last longer
+        if start_s < (-_LONGEST_S if is_said else 0.0):
             yield f"{where}: begins at {start_s:g} s, before the first picture"
         if end_s < start_s or (end_s == start_s and "moments" not in where):
             yield f"{where}: ends at {end_s:g} s, but begins at {start_s:g} s"
-        if end_s > (_LONGEST_S if segment.get("evidence") == "said" else latest_s):  # sound may last longer
+        if end_s > (_LONGEST_S if is_said else latest_s):
             yield f"{where}: ends at {end_s:g} s, but the video has {duration_s:g} s"
         if segment.get("last_frame", 0) < segment.get("first_frame", 0):
             yield f"{where}: last_frame is before first_frame"

@@ -20,6 +20,7 @@ from vidsum.results.result import (
     round_optional,
     video_prefix,
 )
+from vidsum.results.settings import Evidence, list_evidence
 from vidsum.types import FloatArray, Interval, TimeArray
 
 Verdict = Literal["yes", "unsure", "no"]
@@ -40,7 +41,7 @@ class Moment:
     end_s: float
     score: float
     """Higher is better; comparable among the moments of one query on one video only."""
-    evidence: Literal["seen", "said", "sound"] = "seen"
+    evidence: Evidence = "picture"
     """Whether the pictures, the speech or the sounds match."""
     present: float | None = None
     """How likely the query is true of this moment, by its evidence. None: not known."""
@@ -80,9 +81,9 @@ class QueryMoments(ContentEquality):
         """Return whether the query is in the video, by `present`."""
         return None if self.present is None else verdict_on(self.present)
 
-    def to_dict(self, *, with_saliency: bool) -> dict[str, Any]:
+    def to_dict(self, *, with_saliency: bool, with_evidence: bool) -> dict[str, Any]:
         moments = [moment.to_dict() for moment in self.moments]
-        if self.said is not None or any(moment.evidence == "sound" for moment in self.moments):
+        if with_evidence:
             moments = [
                 {**data, "evidence": moment.evidence}
                 for data, moment in zip(moments, self.moments, strict=True)
@@ -130,8 +131,8 @@ class Grounding(Result):
     """`similarity`, a model that ships, or a checkpoint."""
     space: str
     """The space in which text and video were compared."""
-    evidence: str = "seen"
-    """`seen`, `said`, `both` or `sound`: where the queries were searched."""
+    evidence: tuple[Evidence, ...] = ("picture",)
+    """Where the queries were searched."""
 
     @property
     def moments(self) -> tuple[Moment, ...]:
@@ -148,13 +149,17 @@ class Grounding(Result):
 
     def to_dict(self, *, with_saliency: bool = True) -> dict[str, Any]:
         """As JSON-ready data; the curves too unless they are not asked for."""
+        with_evidence = self.evidence != ("picture",)
         return self.document(
             {"timestamps_s": round_numbers(self.timestamps)} if with_saliency else {},
             duration_s=round_number(self.video_duration_s),
             model=self.model,
             space=self.space,
-            **({} if self.evidence == "seen" else {"evidence": self.evidence}),
-            queries=[query.to_dict(with_saliency=with_saliency) for query in self.queries],
+            **({"evidence": [*self.evidence]} if with_evidence else {}),
+            queries=[
+                query.to_dict(with_saliency=with_saliency, with_evidence=with_evidence)
+                for query in self.queries
+            ],
         )
 
     @classmethod
@@ -167,7 +172,7 @@ class Grounding(Result):
             video_duration_s=document["duration_s"],
             model=document["model"],
             space=document["space"],
-            evidence=document.get("evidence", "seen"),
+            evidence=_parse_evidence(document.get("evidence", "picture")),
             **common_fields(document),
         )
 
@@ -233,11 +238,17 @@ def _moments(moments: Sequence[Mapping[str, Any]]) -> tuple[Moment, ...]:
     return tuple(
         Moment(
             *(entry["start_s"], entry["end_s"], entry["score"]),
-            entry.get("evidence", "seen"),
+            _parse_evidence(entry.get("evidence", "picture"))[0],
             entry.get("present"),
         )
         for entry in moments
     )
+
+
+def _parse_evidence(stored: str | Sequence[str]) -> tuple[Evidence, ...]:
+    """Return the kinds of evidence in a document, in which older versions wrote older names."""
+    names = (stored,) if isinstance(stored, str) else stored
+    return tuple(kind for name in names for kind in list_evidence(name))
 
 
 def _ranked(moments: Sequence[Moment]) -> list[dict[str, Any]]:

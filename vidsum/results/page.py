@@ -122,7 +122,7 @@ class Section:
     @property
     def has_said(self) -> bool:
         """Whether its cards have evidence from speech."""
-        return any(card.evidence for group in self.groups for card in group.cards)
+        return any(card.evidence == "speech" for group in self.groups for card in group.cards)
 
 
 def render(films: Sequence[PageVideo], title: str = "") -> str:

@@ -1,6 +1,6 @@
-"""Names of the export formats, for options; `vidsum.results.formats` writes them."""
+"""Names that options share with results: export formats (`vidsum.results.formats`) and kinds of evidence."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 ExportFormat = Literal[
     "otio", "edl", "fcpxml", "xml", "kdenlive", "mlt", "markers", "scenes",
@@ -10,3 +10,16 @@ ExportFormat = Literal[
 ExportName = Literal[ExportFormat, "losslesscut", "premiere", "resolve", "davinci", "finalcut"]
 """Formats, and programs that read one of them: see `vidsum.results.formats.PROGRAMS`."""
 MediaPaths = Literal["absolute", "relative"]
+Evidence = Literal["picture", "speech", "sound"]
+"""Where a moment was found: in what is seen, what is said, and what is heard in addition to words."""
+_OLDER_NAMES: dict[str, tuple[Evidence, ...]] = {
+    "seen": ("picture",),
+    "said": ("speech",),
+    "both": ("picture", "speech"),
+}
+
+
+def list_evidence(choice: str) -> tuple[Evidence, ...]:
+    """Return the kinds of evidence that a name, or one of older versions, stands for; none for others."""
+    kinds: tuple[Evidence, ...] = get_args(Evidence)
+    return _OLDER_NAMES.get(choice) or tuple(kind for kind in kinds if kind == choice)

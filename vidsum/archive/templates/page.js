@@ -102,9 +102,9 @@ const scrubbed = (frame, id, shot, start, until, duration) => {
 
 const momentKey = moment => `${moment.id}:${moment.start_s}:${moment.end_s}`;
 const card = moment => {
-  const unsure = moment.present !== null && moment.present < archive.unlikely, said = moment.evidence !== "seen";
+  const unsure = moment.present !== null && moment.present < archive.unlikely, said = moment.evidence !== "picture";
   const score = moment.present === null ? moment.score.toFixed(2) : percent(moment.present);
-  const why = said ? moment.evidence : moment.parts.length ? `${moment.parts.length} steps` : "seen";
+  const why = said ? moment.evidence : moment.parts.length ? `${moment.parts.length} steps` : "picture";
   const range = times(moment.start_s, moment.end_s);
   const copies = moment.also.map(path => split(path)[1]);
   const frame = scrubbed(make("span", { class: "frame" }), moment.id, moment.shot, moment.start_s, moment.end_s, moment.duration_s);
@@ -232,7 +232,7 @@ const draw = () => {
   const limit = time => make("line", { class: "limit", x1: x(time), x2: x(time), y1: 0, y2: 100 });
   const others = hits.filter(moment => moment.id === current.id && moment.start_s !== current.start);
   lane.replaceChildren(...current.shots.filter((_, number) => number % 2).map(shot => band(shot.start_s, shot.end_s, "shot")),
-    ...others.map(moment => band(moment.start_s, moment.end_s, `chosen${moment.evidence === "seen" ? "" : " said"}`)),
+    ...others.map(moment => band(moment.start_s, moment.end_s, `chosen${moment.evidence === "picture" ? "" : " said"}`)),
     ...(current.until ? [band(current.start, current.until, "chosen best"), limit(current.start), limit(current.until)] : []),
     make("line", { class: "head", x1: 0, x2: 0, y1: 0, y2: 100 }));
 };
