@@ -20,12 +20,49 @@ OUTSIDE = """
 """Elements that stand out of the window; what scrolls by itself may."""
 
 
+RECORD = """
+    window.watched = { spans: [], last: null };
+    const begin = ({ target }) => {
+      watched.last = { from: target.currentTime, to: target.currentTime };
+      watched.spans.push(watched.last);
+    };
+    for (const name of ["emptied", "seeking"]) document.addEventListener(name, begin, true);
+    document.addEventListener("timeupdate", ({ target }) => {
+      if (!watched.last || target.paused || target.seeking) return;
+      watched.last.text ??= document.querySelector(".now").textContent;
+      Object.assign(watched.last, { before: watched.last.to, to: target.currentTime });
+    }, true);
+"""
+"""Records where the video went and how far it played from there: a busy machine looks too late."""
+
+
 @contextmanager
 def chromium() -> Iterator[Any]:
     with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = launch(started.chromium, "no-user-gesture-required")
         yield browser
         browser.close()
+
+
+def launch(program: Any, autoplay: str) -> Any:
+    """Start Chromium with a rule for autoplay; by its own one, scripts of tests count as a user's clicks."""
+    arguments = ["--no-sandbox", f"--autoplay-policy={autoplay}"]
+    return program.launch(executable_path=CHROMIUM, args=arguments)
+
+
+@contextmanager
+def closing(browser: Any) -> Iterator[Any]:
+    """Close all windows at the end: their videos would play on."""
+    yield browser
+    for context in browser.contexts:
+        context.close()
+
+
+def open_window(browser: Any, width: int, **options: Any) -> Any:
+    """Open an empty window that records what its video plays."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+    context.add_init_script(RECORD)
+    return context.new_page()
 
 
 def until(tab: Any, condition: str) -> None:
@@ -35,6 +72,20 @@ def until(tab: Any, condition: str) -> None:
             return
         tab.wait_for_timeout(100)
     pytest.fail(f"not in a minute: {condition}, but at {tab.evaluate(TIME)} s")
+
+
+def wait_played(tab: Any, start: float) -> str:
+    """Wait until the video has played from a start in seconds; return what the page said of it then."""
+    place = f"watched.spans.findIndex(span => Math.abs(span.from - {start}) < .2 && span.to > span.from)"
+    until(tab, f"{place} >= 0")
+    return str(tab.evaluate(f"watched.spans.splice(0, {place} + 1).at(-1).text"))
+
+
+def wait_stopped(tab: Any, end: float) -> None:
+    """Wait until the video has stopped; assert that it did as soon as the page could see the end."""
+    until(tab, "document.querySelector('video').paused")
+    last = tab.evaluate("watched.last")
+    assert last["before"] < end <= last["to"]
 
 
 TIME = "document.querySelector('video').currentTime"

@@ -8,7 +8,18 @@ from typing import Any
 import pytest
 
 from tests.archive.made import use_archive
-from tests.browsing import TIME, chromium, faults_of_looks, needs_chromium, until
+from tests.browsing import (
+    TIME,
+    chromium,
+    closing,
+    faults_of_looks,
+    launch,
+    needs_chromium,
+    open_window,
+    until,
+    wait_played,
+    wait_stopped,
+)
 from vidsum.archive.answers import render_page
 from vidsum.archive.archive import Archive
 from vidsum.archive.serve import Server
@@ -17,9 +28,15 @@ pytestmark = [pytest.mark.deep, needs_chromium]
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+def program() -> Iterator[Any]:
     with chromium() as started:
         yield started
+
+
+@pytest.fixture
+def browser(program: Any) -> Iterator[Any]:
+    with closing(program):
+        yield program
 
 
 def opened(browser: Any, server: Server, query: str = "", width: int = 1400, **options: Any) -> Any:
@@ -32,7 +49,7 @@ def opened(browser: Any, server: Server, query: str = "", width: int = 1400, **o
 
 def window(browser: Any, values: tuple[str, ...], width: int, **options: Any) -> Any:
     """A window. `faults`: failed scripts, complaints, and requests for addresses that are not `own`."""
-    tab = browser.new_context(viewport={"width": width, "height": 900}, **options).new_page()
+    tab = open_window(browser, width, **options)
     tab.faults = []
     tab.on("pageerror", lambda error: tab.faults.append(str(error)))
     tab.on("console", lambda message: tab.faults.append(message.text))
@@ -40,10 +57,11 @@ def window(browser: Any, values: tuple[str, ...], width: int, **options: Any) ->
     return tab
 
 
-def playing(tab: Any, name: str, start: float, end: float) -> None:
-    """Wait until a moment of a video plays."""
-    until(tab, f"{TIME} > {start} && {TIME} < {end}")
+def playing(tab: Any, name: str, start: float) -> str:
+    """Wait until a moment of a video plays; return what the page says of it."""
+    text = wait_played(tab, start)
     assert tab.locator("#name").inner_text() == name
+    return text
 
 
 def test_page_search_and_play(browser: Any, server: Server) -> None:
@@ -56,22 +74,20 @@ def test_page_search_and_play(browser: Any, server: Server) -> None:
     first = tab.get_by_role("region", name="film.mp4").locator(".cut").first
     assert first.locator(".time").inner_text() == "0:00.0 – 0:02.0"
     first.click()
-    playing(tab, "film.mp4", 0.2, 2.5)
+    assert playing(tab, "film.mp4", 0) == "Moment 0:00.0 – 0:02.0"
     assert tab.locator(".cut[aria-current]").count() == 1
-    assert tab.locator("#now").inner_text() == "Moment 0:00.0 – 0:02.0"
-    until(tab, "document.querySelector('video').paused")
-    assert 2 <= tab.evaluate(TIME) < 2.6
+    wait_stopped(tab, 2)
     tab.get_by_text("Play the moment").click()
-    playing(tab, "film.mp4", 0.1, 2)
+    playing(tab, "film.mp4", 0)
     box = tab.locator(".chart svg").bounding_box()
     tab.locator(".chart svg").click(position={"x": 0.7 * box["width"], "y": 10})
-    playing(tab, "film.mp4", 7, 8.5)
+    playing(tab, "film.mp4", 7)
     lane = tab.get_by_role("slider")
     lane.press("Home")
     lane.press("ArrowRight")
     assert (lane.get_attribute("aria-valuetext"), tab.locator(".tip img:visible").count()) == ("0:00", 1)
     lane.press("Enter")
-    playing(tab, "film.mp4", 0.5, 3)
+    playing(tab, "film.mp4", 0.5)
     assert tab.locator(".axis").inner_text().split()[:2] == ["0:00", "0:02"]
     assert tab.locator("#shots li").count() == len(tab.evaluate("current.shots"))
     assert tab.faults == []
@@ -82,7 +98,7 @@ def test_page_escapes_speech(browser: Any, server: Server) -> None:
     said = tab.locator(".cut.said").first
     assert said.locator("q").inner_text() == "Blue <b>blue</b>."
     said.click()
-    playing(tab, "the sea.mp4", 0, 3)
+    playing(tab, "the sea.mp4", 0)
     tab.get_by_text("Transcript").click()
     tab.locator("#said").get_by_text("Green yellow.").click()
     until(tab, f"{TIME} >= 5")
@@ -91,7 +107,7 @@ def test_page_escapes_speech(browser: Any, server: Server) -> None:
 
 def test_page_links(browser: Any, server: Server) -> None:
     tab = opened(browser, server, "q=green&path=*film*&v=1&t=4-6")
-    playing(tab, "film.mp4", 4, 6)
+    playing(tab, "film.mp4", 4)
     assert tab.get_by_label("What to look for").input_value() == "green"
     assert tab.get_by_label("Path matches").input_value() == "*film*"
     assert tab.title() == "green – vidsum"
@@ -99,9 +115,22 @@ def test_page_links(browser: Any, server: Server) -> None:
     until(tab, "document.querySelector('#player').hidden")
     assert "v=" not in tab.url
     tab.go_back()
-    playing(tab, "film.mp4", 4, 6)
+    playing(tab, "film.mp4", 4)
     tab.locator("h1 a").click()
     until(tab, "document.querySelectorAll('.latest .cut').length === 2")
+
+
+def test_link_without_autoplay(browser: Any, server: Server) -> None:
+    strict = launch(browser.browser_type, "document-user-activation-required")
+    tab = window(strict, (server.url, "data:"), 1400)
+    tab.add_init_script("addEventListener('seeked', () => console.log('seeked'), true)")
+    with tab.expect_console_message(lambda message: message.text == "seeked", timeout=60_000):
+        tab.goto(f"{server.url}#q=green&path=*film*&v=1&t=4-6")
+    until(tab, "document.querySelector('#now').textContent.includes('Press Space')")
+    tab.keyboard.press(" ")
+    assert playing(tab, "film.mp4", 4) == "Moment 0:04.0 – 0:06.0"
+    wait_stopped(tab, 6)
+    strict.close()
 
 
 def test_typed_address_and_doubtful_answers(browser: Any, server: Server) -> None:
@@ -132,6 +161,7 @@ def test_the_keyboard_does_it_all(browser: Any, server: Server) -> None:
     tab.keyboard.press("ArrowRight")
     focused = "document.querySelectorAll('.cut')[{}] === document.activeElement"
     assert tab.evaluate(focused.format(0))
+    tab.evaluate("document.querySelector('video').defaultPlaybackRate = .1")  # not over before the keys
     for key, place in (("ArrowRight", 1), ("ArrowLeft", 0)):
         tab.keyboard.press(key)
         assert tab.evaluate(focused.format(place))
@@ -260,10 +290,10 @@ def test_stored_page_plays(browser: Any, stored: Path) -> None:
     assert tab.title() == tab.locator("h1").inner_text() == "blue <b>"
     assert not tab.get_by_role("search").count()
     tab.get_by_role("region", name="film.mp4").locator(".cut").first.click()
-    playing(tab, "film.mp4", 4, 6)
+    playing(tab, "film.mp4", 4)
     assert tab.locator("#shots li").count() > 1
     tab.get_by_role("region", name="the sea.mp4").locator(".cut.said").first.click()
-    playing(tab, "the sea.mp4", 0, 2.5)
+    playing(tab, "the sea.mp4", 0)
     assert tab.get_by_text("</script><b>lost</b>").count() == 1
     assert tab.faults == []
 
@@ -281,12 +311,12 @@ def test_stored_page_layout(browser: Any, stored: Path, width: int, scheme: str)
 
 def test_page_plays_summary(browser: Any, server: Server) -> None:
     tab = opened(browser, server, "q=green&v=2&t=0-1")
-    playing(tab, "the sea.mp4", 0, 1.5)
+    playing(tab, "the sea.mp4", 0)
     assert tab.locator("#summary summary").inner_text() == "Summary: 0:02 in 2 segments"
     tab.get_by_role("button", name="Play the summary").click()
-    playing(tab, "the sea.mp4", 1, 2.4)
-    playing(tab, "the sea.mp4", 4, 5.4)
-    until(tab, "document.querySelector('video').paused")
+    assert playing(tab, "the sea.mp4", 1) == "Summary: 0:01.0 – 0:02.0"
+    assert playing(tab, "the sea.mp4", 4) == "Summary: 0:04.0 – 0:05.0"
+    wait_stopped(tab, 5)
     tab.locator("#summary li a").first.click()
-    playing(tab, "the sea.mp4", 1, 2.4)
+    playing(tab, "the sea.mp4", 1)
     assert tab.faults == []

@@ -6,7 +6,11 @@ const facts = new Map(), picked = new Map();
 // a page without a server holds its data
 const stored = JSON.parse(document.getElementById("stored")?.textContent || "null");
 let archive = { unlikely: 0, latest: [] }, hits = [], displayed = null, current = null, pending = null;
-const player = playerOf(video, () => { byId("now").textContent = "The moment is over. Space plays on."; });
+const player = playerOf(video, () => { byId("now").textContent = "The moment is over. Space plays on."; }, () => {
+  const text = byId("now").textContent; // a page that was opened by a link may not play by itself
+  byId("now").textContent = "The browser does not start a video by itself. Press Space to play.";
+  video.addEventListener("play", () => { byId("now").textContent = text; }, { once: true });
+});
 
 const make = (tag, attributes = {}, ...children) => {
   const svg = ["line", "rect"].includes(tag);

@@ -8,13 +8,13 @@ const clock = seconds => {
 };
 const lineAt = (lines, time) => lines.findLast(line => Number(line.dataset.start) <= time + .05);
 
-// plays parts [start, end) of a video one after the other; `over` is told how it ended
-const playerOf = (video, over) => {
+// plays parts [start, end) of a video one after the other, then calls `over`; `refused` where the browser wants a click or key first
+const playerOf = (video, over, refused = () => {}) => {
   let parts = [], end = Infinity, aim = null, begun = () => {};
   const go = time => {
     const seek = () => { aim = time; video.currentTime = time; };
     if (video.readyState) seek(); else video.addEventListener("loadedmetadata", seek, { once: true });
-    video.play().catch(() => {});
+    video.play().catch(error => { if (error.name === "NotAllowedError") refused(); });  // others: a newer start or pause
   };
   const next = () => {
     const part = parts.shift();
