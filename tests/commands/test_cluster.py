@@ -86,8 +86,10 @@ def test_lost_node(run: Run, film: Path, cluster: Any, monkeypatch: pytest.Monke
     many = run("shots", *films, *options, "--output-dir", "out", "--ray", cluster.address)
     assert len(cluster.worker_nodes) == 1
     assert [line for line in many.out.splitlines() if line[:1] != "{"] == []
-    for line, alone in zip(many.json_lines, item.json_lines, strict=True):
-        assert line == alone  # not "up to date": none was made before
+    lines = many.json_lines
+    # the node may have written a result that it could not report: the task's second run finds that one
+    assert sum(line["data"].pop("up_to_date", False) for line in lines) <= 1
+    assert lines == item.json_lines
     assert {path.name: path.read_bytes() for path in Path("out").iterdir()} == written
 
 
