@@ -149,6 +149,11 @@ class FullTransNetConfig:
             raise UsageError("ridge regression gives scores of frames", hint="--head frame --ridge")
 
     @property
+    def attention_window(self) -> int:
+        """Tokens that a token has in its window: itself alone where the pattern is global."""
+        return 1 if self.attention == "global" else self.window
+
+    @property
     def decodes(self) -> bool:
         """Whether the decoder can write a summary of its own."""
         return self.target == "next"

@@ -15,7 +15,7 @@ from torch.nn.functional import linear, scaled_dot_product_attention
 
 from vidsum.models.attention.heads import MultiHeadAttention, sinusoid
 from vidsum.models.attention.learned_mask import Mask, SoftMask, fused_attention, learned_masks, shared_mask
-from vidsum.models.attention.local_global import local_global_attention
+from vidsum.models.attention.local_global import SparsePattern, attend_sparsely
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.frame_scores import FrameScores
 
@@ -87,11 +87,19 @@ class FullTransNet(nn.Module):
             is_valid = torch.ones_like(is_global)
         embedded = self.embedding(features)
         x = self.dropout(embedded + positions(embedded.shape[1], embedded))
-        shared = shared_mask(self.encoder, x)
+        shared, sparse = shared_mask(self.encoder, x), self._sparse_pattern(is_global, is_valid)
         for layer in self.encoder:
-            x = layer(x, is_global, is_valid, shared)
+            x = layer(x, sparse, is_valid, shared)
         cross = tuple(cast(DecoderLayer, layer).cross.keys_values(x) for layer in self.decoder)
         return DecoderState(embedded, x, is_valid, cross)
+
+    def _sparse_pattern(self, is_global: Tensor, is_valid: Tensor) -> SparsePattern | None:
+        """Return the pattern of a variant of Table III; None for full attention."""
+        if self.config.attention == "full":
+            return None
+        if self.config.attention == "local":
+            is_global = torch.zeros_like(is_global)
+        return SparsePattern.of(is_global, is_valid, self.config.attention_window)
 
     def step(self, state: DecoderState, frame: Tensor | None) -> tuple[Tensor, DecoderState]:
         """One step of decoding.
@@ -130,33 +138,31 @@ class EncoderLayer(nn.Module):
     def __init__(self, config: FullTransNetConfig, mask: Mask | None = None) -> None:
         super().__init__()
         self.mask = mask
-        self.pattern = config.attention
-        self.window = 1 if config.attention == "global" else config.window
         self.attention = MultiHeadAttention(config.d, config.heads, config.d_k, config.d_v)
         self.feed_forward = feed_forward(config)
         self.norms = nn.ModuleList(nn.LayerNorm(config.d) for _ in range(2))
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
-        self, x: Tensor, is_global: Tensor, is_valid: Tensor, shared: SoftMask | None = None
+        self, x: Tensor, sparse: SparsePattern | None, is_valid: Tensor, shared: SoftMask | None = None
     ) -> Tensor:
-        """Return [B, T, d] to the same; `shared` is the mask of all layers, if they share one."""
+        """Return [B, T, d] to the same (Eq. 10).
+
+        Args:
+            x: [B, T, d]
+            sparse: which sample attends to which; None for full attention.
+            is_valid: [B, T] bool, False for padding.
+            shared: the mask of all layers, if they share one.
+        """
         q, (k, v) = self.attention.queries(x), self.attention.keys_values(x)
         mask = self.mask(x, x.shape[1]) if self.mask and not shared else shared
-        heads = self.attend(q, k, v, is_global, is_valid, mask)
+        if sparse is None:
+            heads = fused_attention(q, k, v, mask, is_valid)
+        else:
+            heads = attend_sparsely(q, k, v, sparse, mask)
         x = self.norms[0](x + self.dropout(self.attention.join(heads)))
         out: Tensor = self.norms[1](x + self.dropout(self.feed_forward(x)))
         return out
-
-    def attend(
-        self, q: Tensor, k: Tensor, v: Tensor, is_global: Tensor, is_valid: Tensor, mask: SoftMask | None
-    ) -> Tensor:
-        """Eq. 10 with the pattern of this layer; all [B, h, T, d_k]."""
-        if self.pattern == "full":
-            return fused_attention(q, k, v, mask, is_valid)
-        if self.pattern == "local":
-            is_global = torch.zeros_like(is_global)
-        return local_global_attention(q, k, v, is_global, is_valid, self.window, mask)
 
 
 class DecoderLayer(nn.Module):

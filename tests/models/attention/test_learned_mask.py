@@ -227,8 +227,6 @@ def test_a_static_mask_is_the_sigmoid_of_its_weights_for_every_video(fusion: Fus
     assert not grad.diagonal().any()
     assert not grad[7:].any()
     assert grad[:7, :7].abs().sum() > 0
-    part = mask.part(slice(2, 5), slice(1, 4)).dense()
-    assert torch.allclose(part[0], expected[2:5, 1:4])
     with pytest.raises(ValueError, match="10 keys are more than the mask's 9"):
         module(torch.zeros(1, 10, D), 10)
 
@@ -306,16 +304,6 @@ def test_more_keys_than_columns_are_refused() -> None:
         q, k = torch.zeros(1, HEADS, 2, 3), torch.zeros(1, HEADS, MOST_KEYS + 1, 3)
         with pytest.raises(ValueError, match="10 keys are more than the mask's 9"):
             module.of_attention(torch.zeros(1, 2, D), q, k)
-
-
-def test_a_part_of_the_mask_is_that_part_of_the_whole() -> None:
-    mask = case_of(lengths=(9, 8)).mask()
-    whole = mask.dense()
-    assert torch.allclose(mask.part(slice(2, 5), slice(1, 7)).dense(), whole[:, 2:5, 1:7])
-    index = torch.tensor([[0, 3], [8, 5]])
-    picked = mask.part(slice(4, 9), index).dense()
-    for video in range(2):
-        assert torch.allclose(picked[video], whole[video, 4:9, index[video]])
 
 
 @settings(deadline=None, max_examples=20)

@@ -154,8 +154,8 @@ def encoder_weights(
     """Return [T, T] the sparse weights of Eq. 9-10, with the learned mask where there is one."""
     encoder = cast(EncoderLayer, model.encoder[layer])
     is_valid = torch.ones_like(is_global)
-    everywhere = {"full": is_valid, "local": ~is_valid}.get(encoder.pattern, is_global)
-    attends = local_global_mask(everywhere[None], is_valid[None], encoder.window)[0]
+    everywhere = {"full": is_valid, "local": ~is_valid}.get(model.config.attention, is_global)
+    attends = local_global_mask(everywhere[None], is_valid[None], model.config.attention_window)[0]
     # without a mask of its own, a layer has that of the first one, if any
     learned = encoder.mask or cast(EncoderLayer, model.encoder[0]).mask
     return _weights(encoder.attention, recorded, head, attends, recorded.masks[learned] if learned else None)

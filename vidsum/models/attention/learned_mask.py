@@ -26,7 +26,7 @@ _HIDDEN_LOGIT = 10000.0  # subtracted from a logit where `hide` has M = 0, as in
 
 
 class SoftMask(NamedTuple):
-    """M [B, N, N_k] of a batch as factors, M = rows columns^T + bias, so that a part can be made alone.
+    """M [B, N, N_k] of a batch as factors, M = rows columns^T + bias, of which sparse attention takes a part.
 
     With a bound, M is the sigmoid of that.
     """
@@ -41,10 +41,6 @@ class SoftMask(NamedTuple):
         """Return [B, N, N_k] M itself."""
         mask = self.rows @ self.columns.mT + self.bias[..., None, :]
         return mask.sigmoid() if self.bound == "sigmoid" else mask
-
-    def part(self, queries: slice, keys: slice | Tensor) -> "SoftMask":
-        """Return the mask of some queries and keys (a slice, or an index [B, G] into each video's)."""
-        return self._replace(rows=self.rows[:, queries], columns=self.columns[keys], bias=self.bias[keys])
 
     def fuse(self, logits: Tensor) -> Tensor:
         """Return [B, h, N, N_k]: scaled logits with one mask for all heads, the diamond of STAMP Eq. 5."""

@@ -1,18 +1,52 @@
 """Local-global sparse attention (FullTransNet, Eq. 9-10) in O(T (w + G)) time and memory.
 
 A token attends to the tokens at most w // 2 away and to the G global tokens; a global token attends to all.
-The T x T matrix of scores is never made: queries go in blocks, each against its neighbourhood and the global
-tokens, and the few global queries against everything.
+The T x T matrix of scores is never made: the sequence is cut into blocks of queries, and one batched call
+compares each block with its neighbourhood and the global tokens. The few global queries read everything.
 """
 
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from vidsum.models.attention.learned_mask import SoftMask, fused_attention
 
-_BLOCK = 128  # queries at a time: fewer mean more calls, more mean distant neighbours
+_BLOCK = 64  # queries in a block: fewer copy more keys, more compare with distant neighbours
+
+
+@dataclass(frozen=True)
+class SparsePattern:
+    """Which token attends to which (Eq. 9), for sequences cut into n blocks of b queries.
+
+    A block of queries has K keys: b + 2 (w // 2) neighbours, then the G global tokens. The layers of an
+    encoder share one pattern, since it does not depend on features. Only making it waits for the device.
+    """
+
+    radius: int  # w // 2
+    index: Tensor  # [B, G] positions of the global tokens, in order
+    is_present: Tensor  # [B, G] bool, False where a video has fewer than G
+    is_valid: Tensor  # [B, T] bool
+    is_key: Tensor  # [B n, b, K] bool, the keys of each query
+
+    @classmethod
+    def of(cls, is_global: Tensor, is_valid: Tensor, window: int) -> "SparsePattern":
+        """Make the pattern of a batch; arguments as `local_global_attention`."""
+        radius, is_global = window // 2, is_global & is_valid
+        counts = is_global.sum(dim=1)
+        n_global = int(counts.max())
+        index = torch.argsort(is_global.int(), dim=1, descending=True, stable=True)[:, :n_global]
+        is_present = torch.arange(n_global, device=index.device) < counts[:, None]
+        # global tokens are left out of the neighbourhood: they count once, among the gathered ones
+        is_local = _neighbours(is_valid & ~is_global, radius)[:, None]
+        key, query = torch.arange(is_local.shape[2]) - radius, torch.arange(_BLOCK)
+        distance = (key - query[:, None]).abs().to(index.device)
+        # padding attends to itself, so that no softmax is over nothing
+        is_padding = ~_blocks(is_valid)[:, :, None]
+        near = (is_local & (distance <= radius)) | (is_padding & (distance == 0))
+        far = _each_block(is_present, len(near) // len(is_valid))[:, None].expand(-1, _BLOCK, -1)
+        return cls(radius, index, is_present, is_valid, torch.cat([near, far], dim=2))
 
 
 def local_global_attention(
@@ -35,17 +69,22 @@ def local_global_attention(
 
     Returns [B, h, T, d_k]; rows of padding mean nothing.
     """
-    tokens = _global_tokens(k, v, is_global & is_valid)
-    # global tokens are left out of the neighbourhood: they count once, among the gathered ones
-    out = _local_rows(q, k, v, is_valid & ~is_global, is_valid, tokens, window // 2, mask)
-    if tokens.index.shape[1] == 0:
+    return attend_sparsely(q, k, v, SparsePattern.of(is_global, is_valid, window), mask)
+
+
+def attend_sparsely(
+    q: Tensor, k: Tensor, v: Tensor, pattern: SparsePattern, mask: SoftMask | None = None
+) -> Tensor:
+    """Return `local_global_attention` by a pattern that was made before."""
+    out = _attend_in_blocks(q, k, v, pattern, mask)
+    index = pattern.index
+    if index.shape[1] == 0:
         return out
-    of_global = mask and mask._replace(rows=_pick(mask.rows[:, None], tokens.index)[:, 0])
-    to_all = fused_attention(_pick(q, tokens.index), k, v, of_global, is_valid)
-    batch, slot = tokens.is_present.nonzero(as_tuple=True)
-    by_token = out.transpose(1, 2).contiguous()
-    by_token[batch, tokens.index[batch, slot]] = to_all.transpose(1, 2)[batch, slot]
-    return by_token.transpose(1, 2)
+    of_global = mask and mask._replace(rows=_pick(mask.rows[:, None], index)[:, 0])
+    to_all = fused_attention(_pick(q, index), k, v, of_global, pattern.is_valid)
+    # a slot that a video lacks points at a local token, whose row stays
+    to_all = torch.where(pattern.is_present[:, None, :, None], to_all, _pick(out, index))
+    return out.scatter(2, index[:, None, :, None].expand_as(to_all), to_all)
 
 
 def local_global_mask(is_global: Tensor, is_valid: Tensor, window: int) -> Tensor:
@@ -56,59 +95,58 @@ def local_global_mask(is_global: Tensor, is_valid: Tensor, window: int) -> Tenso
     return attends & is_valid[:, :, None] & is_valid[:, None, :]
 
 
-@dataclass(frozen=True)
-class _GlobalTokens:
-    """The global tokens of each video side by side; where a video has fewer than another, some are absent."""
-
-    index: Tensor  # [B, G] their positions, in order
-    is_present: Tensor  # [B, G] bool
-    keys: Tensor  # [B, h, G, d_k], as the values
-    values: Tensor
-
-
-def _global_tokens(k: Tensor, v: Tensor, is_global: Tensor) -> _GlobalTokens:
-    counts = is_global.sum(dim=1)
-    most = int(counts.max())
-    index = torch.argsort(is_global.int(), dim=1, descending=True, stable=True)[:, :most]
-    is_present = torch.arange(most, device=is_global.device) < counts[:, None]
-    return _GlobalTokens(index, is_present, _pick(k, index), _pick(v, index))
-
-
-def _local_rows(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    is_local: Tensor,
-    is_valid: Tensor,
-    tokens: _GlobalTokens,
-    radius: int,
-    mask: SoftMask | None,
+def _attend_in_blocks(
+    q: Tensor, k: Tensor, v: Tensor, pattern: SparsePattern, mask: SoftMask | None
 ) -> Tensor:
-    """Return [B, h, T, d_k]: attention to neighbours, if `is_local`, and the global tokens."""
-    n_tokens = q.shape[2]
-    position = torch.arange(n_tokens, device=q.device)
-    rows = []
-    for start in range(0, n_tokens, _BLOCK):
-        stop = min(start + _BLOCK, n_tokens)
-        low, high = max(0, start - radius), min(n_tokens, stop + radius)
-        distance = (position[start:stop, None] - position[None, low:high]).abs()
-        near = (distance <= radius) & is_local[:, None, low:high]
-        # padding attends to itself, so that no softmax is over nothing
-        near = near | ((distance == 0) & ~is_valid[:, start:stop, None])
-        attends = torch.cat([near, tokens.is_present[:, None, :].expand(-1, stop - start, -1)], dim=2)
-        keys = torch.cat([k[:, :, low:high], tokens.keys], dim=2)
-        values = torch.cat([v[:, :, low:high], tokens.values], dim=2)
-        queries = slice(start, stop)
-        block = mask and _join(mask.part(queries, slice(low, high)), mask.part(queries, tokens.index))
-        rows.append(fused_attention(q[:, :, queries], keys, values, block, attends))
-    return torch.cat(rows, dim=2)
+    """Return [B, h, T, d_v]: attention of all tokens to their neighbours and the global tokens."""
+    (batch, _, n_tokens, _), radius, index = q.shape, pattern.radius, pattern.index
+    queries = _blocks(q.transpose(1, 2)).transpose(1, 2)
+    n_blocks = len(queries) // batch
+
+    def keys_of(x: Tensor) -> Tensor:
+        """Return [B n, h, K, d] of [B, h, T, d]."""
+        near = _neighbours(x.transpose(1, 2), radius).mT
+        return torch.cat([near, _each_block(_pick(x, index), n_blocks)], dim=2)
+
+    learned = mask and _mask_of_blocks(mask, pattern, n_blocks)
+    out = fused_attention(queries, keys_of(k), keys_of(v), learned, pattern.is_key)
+    tokens = out.transpose(1, 2).reshape(batch, n_blocks * _BLOCK, *out.shape[1::2])
+    return tokens[:, :n_tokens].transpose(1, 2)
 
 
-def _join(near: SoftMask, far: SoftMask) -> SoftMask:
-    """Return the mask of queries over keys at the same positions in all videos, then picked ones."""
-    columns = torch.cat([near.columns.expand(len(far.columns), -1, -1), far.columns], dim=1)
-    bias = torch.cat([near.bias.expand(len(far.bias), -1), far.bias], dim=1)
-    return near._replace(columns=columns, bias=bias)
+def _mask_of_blocks(mask: SoftMask, pattern: SparsePattern, n_blocks: int) -> SoftMask:
+    """Return the mask of each block of queries [B n, b, H] over its keys [B n, K, H]."""
+    batch = len(pattern.index)
+
+    def keys_of(x: Tensor) -> Tensor:
+        """Return [B n, K, H] of [T, H]."""
+        near = _neighbours(x[None], pattern.radius).mT.repeat(batch, 1, 1)
+        return torch.cat([near, _each_block(x[pattern.index], n_blocks)], dim=1)
+
+    rows = _blocks(mask.rows.expand(batch, -1, -1))
+    return mask._replace(rows=rows, columns=keys_of(mask.columns), bias=keys_of(mask.bias[:, None])[..., 0])
+
+
+def _blocks(x: Tensor) -> Tensor:
+    """Return [B n, b, ...]: the tokens of [B, T, ...] in blocks, the last one padded."""
+    missing = -x.shape[1] % _BLOCK
+    return _pad_tokens(x, 0, missing).reshape(-1, _BLOCK, *x.shape[2:])
+
+
+def _neighbours(x: Tensor, radius: int) -> Tensor:
+    """Return [B n, ..., b + 2 radius]: the tokens of [B, T, ...] within `radius` of each block."""
+    missing = -x.shape[1] % _BLOCK
+    padded = _pad_tokens(x, radius, missing + radius)
+    return padded.unfold(1, _BLOCK + 2 * radius, _BLOCK).flatten(0, 1)
+
+
+def _pad_tokens(x: Tensor, before: int, after: int) -> Tensor:
+    return pad(x, (0, 0) * (x.dim() - 2) + (before, after))
+
+
+def _each_block(x: Tensor, n_blocks: int) -> Tensor:
+    """Return [B n, ...]: what [B, ...] has of a video, for each of its blocks."""
+    return x[:, None].expand(-1, n_blocks, *x.shape[1:]).flatten(0, 1)
 
 
 def _pick(x: Tensor, index: Tensor) -> Tensor:
