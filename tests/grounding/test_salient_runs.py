@@ -1,5 +1,6 @@
 """Moments from a curve and shots, against slow computations and footage that is odd on purpose."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,12 +30,22 @@ def test_levels_are_those_of_a_fine_grid(curve: FloatArray, inner: list[float]) 
     pieces, shots = cut(curve, inner)
     middles = np.arange(2 * len(curve)) / 2 + 0.25  # half a second each: no edge crosses one
     fine = np.repeat(curve, 2)
-    for start, end, level in zip(pieces.edges_s[:-1], pieces.edges_s[1:], pieces.levels, strict=True):
+    levels = []
+    for start, end in pairwise(pieces.edges_s.tolist()):
         shot = np.searchsorted(shots, start, side="right") - 1
         in_shot = (middles > shots[shot]) & (middles < shots[shot + 1])
         own = fine[(middles > start) & (middles < end)].mean()
         weight = 0.75 * min(1, 8 / (shots[shot + 1] - shots[shot])) ** 2
-        assert level == pytest.approx(weight * fine[in_shot].mean() + (1 - weight) * own, abs=1e-6)
+        levels.append(weight * fine[in_shot].mean() + (1 - weight) * own)
+    expected = levels.copy()
+    for number in range(1, len(levels) - 1):
+        start, end = pieces.edges_s[number : number + 2].tolist()
+        if {start, end} <= {*shots.tolist()} and end - start == 0.5:
+            # half a clip: its clip's other half is of the shot on that side
+            before, after = levels[number - 1], levels[number + 1]
+            alone = 2 * curve[int(start)] - (before if start % 1 else after)
+            expected[number] = sorted([before, after, alone])[1]
+    assert pieces.levels == pytest.approx(expected, abs=1e-6)
 
 
 @given(CURVES, SHOTS)
@@ -157,6 +168,36 @@ def test_a_moment_ends_at_the_cut_that_is_near_it() -> None:
     shots = np.array([0.0, 9.75, 15.5, 30.0])
     (first, *_) = find_moments(curve, np.arange(30.0), 1.0, 30.0, 1, shots_s=shots)
     assert (first.start_s, first.end_s) == (9.75, 15.5)
+
+
+@pytest.mark.parametrize(("level", "end_s"), [(0.55, 14.5), (1.0, 15.0)])
+def test_a_shot_shorter_than_a_clip_is_in_a_moment_if_it_is_alike(level: float, end_s: float) -> None:
+    curve = np.full(60, 0.1, np.float32)
+    curve[10:14], curve[14] = 1.0, level  # half of the last clip is of the moment
+    shots = np.array([0.0, 10.0, 14.5, 15.0, 60.0])
+    (found,) = find_moments(curve, np.arange(60.0), 1.0, 60.0, 1, shots_s=shots)
+    assert (found.start_s, found.end_s) == (10, end_s)
+
+
+@pytest.mark.parametrize("cut_s", [14.1, 14.4, 15.6, 15.9])
+def test_a_moment_beside_a_long_shot_ends_at_the_cut(cut_s: float) -> None:
+    curve = np.random.default_rng(1).normal(0.1, 0.02, 90).astype(np.float32)
+    curve += 0.9 * np.clip(np.minimum(np.arange(1, 91) - 9.6, cut_s - np.arange(90)), 0, 1)
+    shots = np.array([0.0, 9.6, cut_s, 90.0])
+    (found,) = find_moments(curve, np.arange(90.0), 1.0, 90.0, 1, shots_s=shots)
+    assert (found.start_s, found.end_s) == (9.6, cut_s)
+
+
+@given(CURVES, SHOTS)
+def test_moments_do_not_overlap_and_end_at_cuts_that_are_near(curve: FloatArray, inner: list[float]) -> None:
+    _, shots = cut(curve, inner)
+    end_s = float(len(curve))
+    found = find_moments(curve, np.arange(end_s), 1.0, end_s, 5, shots_s=shots)
+    in_order = sorted((one.start_s, one.end_s) for one in found)
+    assert all(before[1] <= after[0] for before, after in pairwise(in_order))
+    for start, end in in_order:
+        if end - start > 2:
+            assert all(d == 0 or d > 1 for d in np.abs(shots - [[start], [end]]).min(axis=1))
 
 
 def test_an_edge_just_before_the_end_cuts_no_sliver_off() -> None:

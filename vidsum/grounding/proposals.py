@@ -76,7 +76,11 @@ def find_moments(
     if grouping == "shots":
         end_s = min(float(timestamps[-1]) + step_s, duration_s)
         pieces = split_curve(saliency, timestamps, step_s, end_s, shots_s)
-        return salient_runs(pieces, step_s, top_k) or [Moment(0.0, end_s, 0.0)]
+        moments = salient_runs(pieces, step_s, top_k) or [Moment(0.0, end_s, 0.0)]
+        # an edge of a clip beside a cut is there because the clip shows both shots
+        if shots_s is None:
+            return moments
+        return suppress(snap_moments(moments, np.minimum(shots_s, end_s), step_s), 0.0, top_k)
     # a flat curve has no run: take the whole video
     ranked = _rank_runs(saliency, grouping) or [(0.0, ClipRun(0, len(saliency) - 1))]
     if grouping == "hybrid":
@@ -116,15 +120,22 @@ def _check(max_iou: float, top_k: int) -> None:
         raise UsageError(f"top_k must be at least 1, not {top_k}")
 
 
-def snap_moments(moments: Sequence[Moment], edges_s: TimeArray) -> list[Moment]:
-    """Return moments, each edge at the nearest of the shots' edges [S + 1] within `REACH_S`, if not empty."""
+def snap_moments(moments: Sequence[Moment], edges_s: TimeArray, reach_s: float = REACH_S) -> list[Moment]:
+    """Return moments, each edge at the nearest of the shots' edges [S + 1] within `reach_s`.
+
+    A moment that would be less than half as long stays.
+    """
 
     def near(time_s: float) -> float:
         nearest = float(edges_s[np.abs(edges_s - time_s).argmin()])
-        return nearest if abs(nearest - time_s) <= REACH_S else time_s
+        return nearest if abs(nearest - time_s) <= reach_s else time_s
 
     moved = [replace(moment, start_s=near(moment.start_s), end_s=near(moment.end_s)) for moment in moments]
-    return [new if new.start_s < new.end_s else old for old, new in zip(moments, moved, strict=True)]
+    return [new if 2 * _length(new) >= _length(old) else old for old, new in zip(moments, moved, strict=True)]
+
+
+def _length(moment: Moment) -> float:
+    return moment.end_s - moment.start_s
 
 
 def _first_run(saliency: FloatArray) -> ClipRun:

@@ -68,7 +68,33 @@ def split_curve(
 
     shot_of = np.searchsorted(shots, edges[:-1], side="right") - 1
     weights = PARAMS.shot_weight * np.minimum(1, PARAMS.long_shot * step_s / np.diff(shots)) ** 2
-    return SplitCurve(edges, (weights * means(shots))[shot_of] + (1 - weights[shot_of]) * means(edges))
+    levels = (weights * means(shots))[shot_of] + (1 - weights[shot_of]) * means(edges)
+    return SplitCurve(edges, _unmix(levels, edges, shots, curve, timestamps, step_s))
+
+
+def _unmix(
+    levels: TimeArray,
+    edges: TimeArray,
+    shots: TimeArray,
+    curve: FloatArray,
+    timestamps: TimeArray,
+    step_s: float,
+) -> TimeArray:
+    """Return the levels [P], of shots inside a single clip what it has in addition to its other shots.
+
+    A clip's value is the mean of the levels of what it shows. The result is between the neighbours' levels.
+    """
+    clip = np.searchsorted(timestamps, (edges[:-1] + edges[1:]) / 2, side="right") - 1
+    before_s, after_s = edges[:-1] - timestamps[clip], timestamps[clip] + step_s - edges[1:]
+    is_inside = (np.minimum(before_s, after_s) >= 0) & np.isin(edges[:-1], shots) & np.isin(edges[1:], shots)
+    (short,) = np.nonzero(is_inside & (before_s + after_s > 0))
+    short = short[(short > 0) & (short < len(levels) - 1)]
+    before, after = levels[short - 1], levels[short + 1]
+    others = (before * before_s[short] + after * after_s[short]) / step_s
+    alone = (curve[clip[short]] - others) * step_s / np.diff(edges)[short]
+    unmixed = levels.copy()
+    unmixed[short] = np.clip(alone, np.minimum(before, after), np.maximum(before, after))
+    return unmixed
 
 
 def salient_runs(pieces: SplitCurve, step_s: float, top_k: int) -> list[Moment]:
