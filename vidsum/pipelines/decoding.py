@@ -6,19 +6,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from vidsum import checkpoints
 from vidsum.device import Precision, device_type, prefers_int8, trimming
 from vidsum.features import cache, can_be_int8, choose_backend, describe, get_extractor, weights_sha256
 from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor, Spec
+from vidsum.features.screen_text import LONG_SIDE, read_screen_text, sampling_for
 from vidsum.features.settings import Extraction
+from vidsum.features.text_reader import load_reader, reader_facts
 from vidsum.grounding import vse
 from vidsum.io import provenance
 from vidsum.io.provenance import digest_of
 from vidsum.options import without_defaults
 from vidsum.results.features import Features
+from vidsum.results.screen_text import ScreenText
 from vidsum.shots.cuts import changes_to_features
 from vidsum.types import Progress, VideoInfo
 from vidsum.version import __version__
@@ -37,17 +40,26 @@ _RECORDED_BY_EFFECT = (
 )  # options of which `_job_provenance` records the effect on the features, if any
 
 
+class Store(Protocol):
+    """A cache of results by their provenance."""
+
+    def get(self, provenance: Mapping[str, Any]) -> Any: ...
+
+    def put(self, result: Any) -> None: ...
+
+
 @dataclass(frozen=True)
 class Job:
-    """Features to make from the frames of a video."""
+    """Features, or text, to make from the frames of a video."""
 
     provenance: dict[str, Any]
     sampling: Sampling | None
-    consumer: Callable[[Progress | None], Consumer[Features]] | None
+    consumer: Callable[[Progress | None], Consumer[Any]] | None
     """Makes the function that goes through the frames; loads the weights.
 
     Without it and a sampling, the job is the changes of the pictures that are decoded for other jobs.
     """
+    store: Store = cache
 
 
 def resolve_spec(extraction: Extraction, video: VideoInfo | None = None) -> Spec:
@@ -108,6 +120,18 @@ def transitions_job(video: VideoInfo, extraction: Extraction) -> Job:
     return Job(provenance, transnetv2.SAMPLING, consumer)
 
 
+def screen_text_job(video: VideoInfo, extraction: Extraction, store: Store) -> Job:
+    """Return the job that reads text on the screen. Raises PackageError: RapidOCR is not installed."""
+
+    def consumer(progress: Progress | None) -> Consumer[ScreenText]:
+        return partial(read_screen_text, read=load_reader().read, video=video, progress=progress)
+
+    sampling, (package, sha256) = sampling_for(video), reader_facts()
+    parameters = {"package": package, "rate": sampling.fps, "long_side": LONG_SIDE}
+    provenance = _job_provenance(video, extraction, [sampling], ScreenText.kind, sha256, parameters)
+    return Job(provenance, sampling, consumer, store)
+
+
 def changes_job(video: VideoInfo, extraction: Extraction, jobs: Sequence[Job]) -> Job | None:
     """Return the job that measures changes of the pictures for other jobs; None if that is not possible."""
     if extraction.reader != "pyav" or any(job.provenance["extractor"] == _TRANSITIONS for job in jobs):
@@ -165,20 +189,20 @@ def run_jobs(
     extraction: Extraction,
     progress: Progress | None,
     memo: dict[str, Any] | None = None,
-) -> list[Features]:
-    """Return the features of each job: from `memo` or the cache, those not there in one decode pass.
+) -> list[Any]:
+    """Return the result of each job: from `memo` or the cache, those not there in one decode pass.
 
     With `fast`, no job may need more than key frames, or the others would get more than they say, too.
     """
     digests = [digest_of(job.provenance) for job in jobs]
-    results: list[Features | None] = [(memo or {}).get(digest) for digest in digests]
+    results: list[Any] = [(memo or {}).get(digest) for digest in digests]
     if extraction.cache:
-        results = [features or cache.get(job.provenance) for features, job in zip(results, jobs, strict=True)]
+        results = [made or job.store.get(job.provenance) for made, job in zip(results, jobs, strict=True)]
     missing = [number for number, features in enumerate(results) if features is None]
     for number, features in _decode(video, jobs, missing, extraction, progress).items():
         results[number] = features
         if extraction.cache and not features.warnings:  # of a damaged video the warning must come every time
-            cache.put(features)
+            jobs[number].store.put(features)
     notes = describe_used(video.path, "video", video.video_track)
     made = [
         replace(features, video=video, provenance=job.provenance, warnings=(*notes, *features.warnings))

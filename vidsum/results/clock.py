@@ -10,7 +10,14 @@ from vidsum.types import VideoInfo
 from vidsum.video.probe import start_offset_s
 
 _TIMES = {"start_s", "end_s", "edges_s", "timestamps", "video_duration_s", "gaps", "parts", "segments"}
-_TIMES |= {"words", "shots", "queries", "moments", "descriptions"}  # fields of times, or objects with times
+_TIMES |= {
+    "words",
+    "shots",
+    "queries",
+    "moments",
+    "descriptions",
+    "lines",
+}  # fields of times, or objects with times
 _DIGITS = 6
 
 

@@ -1,0 +1,273 @@
+"""Choose the frames on which to read text, and follow the lines from frame to frame.
+
+Reading takes half a second a frame, so that few frames are read: one per shot, and those in which new strokes
+have appeared and stand still. Strokes are pixels that are brighter or darker than what is around them. They
+also tell when a line appears and disappears between two readings. docs/algorithms/screen_text.md has the
+rules and how many frames they read.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.results.screen_text import ScreenLine, ScreenText
+from vidsum.types import Picture, Progress, VideoInfo
+from vidsum.video.frames import Frame, LongSide, Sampling
+
+Mask = npt.NDArray[np.uint8]  # [h, w] of 0 and 1
+ReadLines = Callable[[Picture], list[ScreenLine]]
+
+RATE: Final = 2.0  # frames a second to choose from
+LONG_SIDE: Final = 1280  # pixels: letters of 10 pixels in full HD can still be read
+
+
+@dataclass(frozen=True)
+class ChoiceRules:
+    """Numbers of the rules; docs/algorithms/screen_text.md."""
+
+    long_side: int = 640  # of the pictures in which strokes are found
+    stroke_width: int = 15  # pixels; wider ones are none
+    min_contrast: float = 30.0  # levels between a stroke and what is around it
+    cell: int = 16  # pixels
+    min_new: float = 0.06  # of a cell's pixels: strokes that are new, and were there half a second ago
+    min_stable: float = 0.8  # of a cell's strokes
+    min_cells: int = 2
+    cut: float = 25.0  # mean change in levels from one frame to the next that begins a shot
+    still: float = 4.0  # mean change in a picture that stands still
+    other: float = 12.0  # mean change since the last reading in another picture
+    shot_gap_s: float = 2.0  # least time between readings of shots
+    moving_s: float = 6.0  # time after which text that moves is read again
+    credit_s: float = 5.0  # each allows one reading of new strokes; up to `max_credits` are saved
+    max_credits: float = 10.0
+    min_kept: float = 0.5  # of a line's strokes, where it is still there
+    max_change: float = 10.0  # mean change in the box of a line that is still there
+    bridged_s: float = 6.0  # a line that moves may be lost this long between two readings
+
+
+RULES: Final = ChoiceRules()
+
+
+def sampling_for(video: VideoInfo) -> Sampling:
+    """Return the frames to choose from."""
+    side = min(LONG_SIDE, max(video.display_width, video.display_height))
+    return Sampling(RATE if video.is_vfr or video.n_frames < 2 else min(RATE, video.fps), LongSide(side))
+
+
+def read_screen_text(
+    frames: Iterable[Frame], read: ReadLines, video: VideoInfo, progress: Progress | None = None
+) -> ScreenText:
+    """Return the text in frames of `sampling_for`; `read` returns the lines of a picture."""
+    choice, lines, n_read, last_s = FrameChoice(), LineTracker(), 0, 0.0
+    for frame in frames:
+        sample = StrokePicture.of(frame)
+        if progress:
+            progress("reading the screen", frame.time_s, video.duration_s)
+        lines.follow(sample)
+        if choice.is_due(sample, has_lines=bool(lines.active)):
+            lines.add(sample, read(frame.image))
+            choice.mark_read(sample)
+            n_read += 1
+        last_s = frame.time_s
+    end_s = last_s + 1 / RATE
+    end_s = min(end_s, video.duration_s) if last_s < video.duration_s else end_s
+    return ScreenText(lines.finish(end_s), video.duration_s, n_read)
+
+
+@dataclass(frozen=True, eq=False)
+class StrokePicture:
+    """The grey levels of a frame, and its strokes."""
+
+    time_s: float
+    grey: Mask
+    strokes: Mask
+    near: Mask
+    """The strokes, and the pixels next to them."""
+
+    @classmethod
+    def of(cls, frame: Frame) -> "StrokePicture":
+        import cv2
+
+        height, width = frame.image.shape[:2]
+        scale = min(1.0, RULES.long_side / max(height, width))
+        size = max(1, round(scale * width)), max(1, round(scale * height))
+        small = cv2.resize(frame.image, size, interpolation=cv2.INTER_AREA)
+        grey = np.asarray(cv2.cvtColor(small, cv2.COLOR_RGB2GRAY), np.uint8)
+        kernel = np.ones((RULES.stroke_width, RULES.stroke_width), np.uint8)
+        bright = cv2.morphologyEx(grey, cv2.MORPH_TOPHAT, kernel)
+        dark = cv2.morphologyEx(grey, cv2.MORPH_BLACKHAT, kernel)
+        strokes = np.asarray(np.maximum(bright, dark) >= RULES.min_contrast, np.uint8)
+        return cls(frame.time_s, grey, strokes, np.asarray(cv2.dilate(strokes, np.ones((3, 3), np.uint8))))
+
+    def change(self, other: "StrokePicture") -> float:
+        """Return the mean difference of the levels."""
+        return float(np.abs(self.grey.astype(np.int16) - other.grey).mean())
+
+
+@dataclass(eq=False)
+class FrameChoice:
+    """Choice of the frames to read, one after another."""
+
+    last: StrokePicture | None = None
+    reading: StrokePicture | None = None  # the last one that was read
+    known: Mask | None = None  # strokes that have been there since then
+    owed: bool = True  # whether a new shot has not been read yet
+    credits: float = RULES.max_credits
+
+    def is_due(self, sample: StrokePicture, *, has_lines: bool) -> bool:
+        """Return whether to read the next frame; `has_lines` if the last reading found text that is there."""
+        last, reading = self.last, self.reading
+        self.last = sample
+        if last is None or reading is None or self.known is None:
+            return True
+        step_s, change = sample.time_s - last.time_s, sample.change(last)
+        self.credits = min(RULES.max_credits, self.credits + step_s / RULES.credit_s)
+        self.known &= sample.near | last.near
+        self.owed |= change >= RULES.cut
+        since_s = sample.time_s - reading.time_s
+        if self.owed:
+            return since_s >= RULES.shot_gap_s and change < RULES.cut
+        if self.credits < 1:
+            return False
+        if change < RULES.still and sample.change(reading) >= RULES.other:
+            return True
+        if _count_new_cells(sample, last, self.known) >= RULES.min_cells:
+            return True
+        return has_lines and since_s >= RULES.moving_s and change >= RULES.still
+
+    def mark_read(self, sample: StrokePicture) -> None:
+        """Note that the frame of the last call was read."""
+        if not self.owed:
+            self.credits -= 1
+        self.reading, self.known, self.owed = sample, sample.strokes.copy(), False
+
+
+def _count_new_cells(sample: StrokePicture, last: StrokePicture, known: Mask) -> int:
+    """Return the number of cells in which most strokes stand still and some are new."""
+    import cv2
+
+    stable = sample.strokes & last.near
+    new = stable & (1 - np.asarray(cv2.dilate(known, np.ones((3, 3), np.uint8)), np.uint8))
+    counts = [_sum_cells(mask) for mask in (sample.strokes, stable, new)]
+    is_new = (counts[2] >= RULES.min_new * RULES.cell**2) & (counts[1] >= RULES.min_stable * counts[0])
+    return int(is_new.sum())
+
+
+def _sum_cells(mask: Mask) -> npt.NDArray[np.int64]:
+    cell = RULES.cell
+    height, width = (max(1, -(-side // cell)) * cell for side in mask.shape)
+    padded = np.pad(mask, ((0, height - mask.shape[0]), (0, width - mask.shape[1])))
+    return np.asarray(padded.reshape(height // cell, cell, width // cell, cell).sum(axis=(1, 3)), np.int64)
+
+
+@dataclass(eq=False)
+class TrackedLine:
+    """A line with the picture in which it was read."""
+
+    line: ScreenLine
+    picture: StrokePicture
+    seen_s: float  # the last time at which it was there
+    missed: int = 0  # frames since then
+
+    def is_in(self, sample: StrokePicture) -> bool:
+        """Return whether the strokes of the line, or all levels of its box, are in a frame."""
+        height, width = sample.grey.shape
+        left, top, right, bottom = self.line.box
+        rows = slice(int(top * height), max(round(bottom * height), int(top * height) + 1))
+        columns = slice(int(left * width), max(round(right * width), int(left * width) + 1))
+        before = self.picture.grey[rows, columns].astype(np.int16)
+        if np.abs(before - sample.grey[rows, columns]).mean() <= RULES.max_change:
+            return True
+        strokes = self.picture.strokes[rows, columns]
+        kept = int((strokes & sample.near[rows, columns]).sum())
+        # by chance, as many pixels are strokes as there are in the box
+        chance = float(sample.near[rows, columns].mean())
+        return kept > 0 and kept / int(strokes.sum()) >= RULES.min_kept + (1 - RULES.min_kept) * chance
+
+
+_MAX_MISSED = 2  # frames without a line, after which it has gone
+_N_RECENT = 8  # frames that may be older than a reading and show the same line
+
+
+@dataclass(eq=False)
+class LineTracker:
+    """Lines followed from reading to reading."""
+
+    active: list[TrackedLine] = field(default_factory=list)
+    lost: list[TrackedLine] = field(default_factory=list)
+    done: list[ScreenLine] = field(default_factory=list)
+    recent: deque[StrokePicture] = field(default_factory=lambda: deque(maxlen=_N_RECENT))
+
+    def follow(self, sample: StrokePicture) -> None:
+        """Look which lines are still there in the next frame."""
+        for tracked in self.active:
+            if tracked.is_in(sample):
+                tracked.seen_s, tracked.missed = sample.time_s, 0
+            else:
+                tracked.missed += 1
+        self.lost += [tracked for tracked in self.active if tracked.missed >= _MAX_MISSED]
+        self.active = [tracked for tracked in self.active if tracked.missed < _MAX_MISSED]
+        self.recent.append(sample)
+
+    def add(self, sample: StrokePicture, lines: list[ScreenLine]) -> None:
+        """Take the lines that were read in the frame of the last call: known ones go on, others are new."""
+        before = [*self.active, *self.lost]
+        self.active = []
+        for line in lines:
+            tracked = TrackedLine(line, sample, sample.time_s)
+            known = next((other for other in before if _is_same(other, tracked)), None)
+            if known:
+                before.remove(known)
+                surer = max(known.line, line, key=lambda part: part.confidence)
+                tracked.line = replace(line, text=surer.text, confidence=surer.confidence, words=surer.words)
+                start_s = known.line.start_s
+            else:
+                start_s = self._find_start(tracked)
+            tracked.line = replace(tracked.line, start_s=start_s)
+            self.active.append(tracked)
+        self.done += [self._end(tracked) for tracked in before]
+        self.lost = []
+        self.recent.clear()
+        self.recent.append(sample)
+
+    def _find_start(self, tracked: TrackedLine) -> float:
+        start_s = tracked.picture.time_s
+        for sample in reversed(self.recent):
+            if not tracked.is_in(sample):
+                break
+            start_s = sample.time_s
+        return start_s
+
+    def _end(self, tracked: TrackedLine) -> ScreenLine:
+        return replace(tracked.line, end_s=tracked.seen_s + 1 / RATE)
+
+    def finish(self, end_s: float) -> tuple[ScreenLine, ...]:
+        """Return all lines; those that are still there end at `end_s`."""
+        lines = [*self.done, *map(self._end, self.lost)]
+        lines += [replace(tracked.line, end_s=end_s) for tracked in self.active]
+        lines = [replace(line, end_s=max(min(line.end_s, end_s), line.start_s + 0.04)) for line in lines]
+        return tuple(sorted(lines, key=lambda line: (line.start_s, line.box[1], line.box[0], line.text)))
+
+
+def _is_same(known: TrackedLine, tracked: TrackedLine) -> bool:
+    """Return whether a line of an earlier reading is that of another one."""
+    before, line = known.line, tracked.line
+    if tracked.picture.time_s - known.seen_s > RULES.bridged_s:
+        return False
+    if before.text == line.text:
+        return True
+    digits = [[letter for letter in part.text if letter.isdigit()] for part in (before, line)]
+    if digits[0] != digits[1] or known.missed or not _overlaps(before, line):
+        return False
+    return SequenceMatcher(None, before.text, line.text, autojunk=False).ratio() >= 0.8
+
+
+def _overlaps(line: ScreenLine, other: ScreenLine) -> bool:
+    pairs = list(zip(line.box, other.box, strict=True))
+    width, height = (min(pairs[n + 2]) - max(pairs[n]) for n in (0, 1))
+    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (line.box, other.box)]
+    return width > 0 and height > 0 and width * height >= 0.5 * min(areas)

@@ -1,0 +1,107 @@
+"""Text on the screen of a video: plan what it depends on, then read it, in the pass that makes features."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Unpack
+
+from vidsum.errors import UsageError
+from vidsum.features.settings import Extraction
+from vidsum.io import cache
+from vidsum.io.outputs import atomic_write
+from vidsum.options import from_keywords
+from vidsum.pipelines.decoding import changes_job, run_jobs, screen_text_job
+from vidsum.pipelines.keywords import SamplingOptions
+from vidsum.pipelines.plan import Input, Plan
+from vidsum.pipelines.sources import Video, VideoPath, memo_of, probe_video, source_path
+from vidsum.results.clock import to_player_time
+from vidsum.results.screen_text import ScreenText, format_screens, lines_data, parse_lines
+from vidsum.results.transcript import TextFormat
+from vidsum.types import Progress
+
+
+class _ScreenTexts:
+    """The texts in the cache; they are small, and stay until removed."""
+
+    folder = "screen_texts"
+
+    def get(self, provenance: Mapping[str, Any]) -> ScreenText | None:
+        content = cache.find_bytes(self.folder, provenance)
+        if content is None:
+            return None
+        stored = json.loads(content)
+        return ScreenText(**{**stored, "lines": parse_lines(stored["lines"])}, provenance=provenance)
+
+    def put(self, result: ScreenText) -> None:
+        stored = {"duration_s": result.duration_s, "n_frames_read": result.n_frames_read}
+        content = json.dumps({"lines": lines_data(result.lines), **stored})
+        cache.store_bytes(self.folder, result.provenance, content.encode())
+
+
+STORE = _ScreenTexts()
+
+
+def read_screen(
+    path: VideoPath, *, progress: Progress | None = None, **options: Unpack[SamplingOptions]
+) -> ScreenText:
+    """Read the text on the screen of a video.
+
+    Args:
+        path: a video file.
+        progress: called while it runs.
+        **options: fields of `vidsum.features.settings.Extraction` that choose the track and the reader.
+
+    Returns lines with their words, places and times; none if nothing can be read. Raises InputError: the file
+    cannot be read or holds no video. PackageError: the extra `ocr` is not installed.
+    """
+    return plan_screen_text(path, from_keywords(read_screen, Extraction, options)).run(progress)
+
+
+def plan_screen_text(source: VideoPath | Video, extraction: Extraction) -> Plan[ScreenText]:
+    """Plan the text of a video alone. Errors are those of `read_screen`."""
+    video = probe_video(source_path(source), extraction)
+    return plan_input_text(Input(extraction, video, memo=memo_of(source)))
+
+
+def plan_input_text(video_input: Input) -> Plan[ScreenText]:
+    """Plan the text of a video, which is read in the pass that makes the features of its jobs.
+
+    Raises UsageError: there are features alone. PackageError: the extra `ocr` is not installed.
+    """
+    video, extraction = video_input.video, video_input.extraction
+    if video is None:
+        raise UsageError("features have no text", hint="give the video, or --in picture")
+    job = screen_text_job(video, extraction, STORE)
+
+    def make(progress: Progress | None) -> ScreenText:
+        jobs = [*video_input.jobs]
+        # which pictures are decoded, and so their changes, must not depend on this job
+        rates = {other.sampling.fps for other in jobs if other.sampling}
+        if jobs and job.sampling and job.sampling.fps in rates:
+            measured = changes_job(video, extraction, jobs)
+            jobs += [measured] if measured else []
+        else:
+            jobs = []
+        is_known = extraction.cache and STORE.get(job.provenance)
+        made = run_jobs(video, [job] if is_known else [*jobs, job], extraction, progress, video_input.memo)
+        text: ScreenText = made[-1]
+        return text
+
+    return Plan(job.provenance, make)
+
+
+def find_screen_text(video_input: Input) -> ScreenText | None:
+    """Return the text of a video if it is in the cache, and the package is there that read it."""
+    from vidsum.io.packages import has_extra
+
+    video, extraction = video_input.video, video_input.extraction
+    if video is None or not extraction.cache or not has_extra("ocr"):
+        return None
+    return STORE.get(screen_text_job(video, extraction, STORE).provenance)
+
+
+def write_screen_text(text: ScreenText, path: str, form: TextFormat) -> None:
+    """Write the lines as subtitles of their file, or as plain text. Raises OutputError."""
+    with atomic_write(path) as part:
+        part.write_text(format_screens(to_player_time(text), form), encoding="utf-8")

@@ -1,0 +1,133 @@
+"""Text on the screen of a video: lines with words, places and times; as SubRip, WebVTT or plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any, ClassVar
+
+from vidsum.results.result import Result, common_fields, round_number, video_prefix
+from vidsum.results.transcript import TextFormat
+from vidsum.times import to_srt, to_vtt
+
+Box = tuple[float, float, float, float]
+"""Left, top, right and bottom, as fractions of the width and the height of the picture."""
+
+
+@dataclass(frozen=True)
+class ScreenWord:
+    """A word as it is written."""
+
+    text: str
+    confidence: float
+    """How sure the recognizer is of it, in [0, 1]."""
+    box: Box
+
+
+@dataclass(frozen=True)
+class ScreenLine:
+    """A line of text that is on screen in [start_s, end_s)."""
+
+    start_s: float
+    end_s: float
+    text: str
+    confidence: float
+    box: Box
+    words: tuple[ScreenWord, ...] = ()
+    """Single characters where words are not separated, as in Chinese."""
+
+
+@dataclass(frozen=True)
+class Screen:
+    """The lines that are on screen together in [start_s, end_s), in reading order."""
+
+    start_s: float
+    end_s: float
+    lines: tuple[ScreenLine, ...]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(line.text for line in self.lines)
+
+
+@dataclass(frozen=True, eq=False)
+class ScreenText(Result):
+    """Text on the screen of a video, as lines with times."""
+
+    kind: ClassVar = "screen_text"
+
+    lines: tuple[ScreenLine, ...]
+    """In order of time, then from top to bottom; none where nothing can be read."""
+    duration_s: float
+    n_frames_read: int
+    """Frames on which text was looked for."""
+
+    def __repr__(self) -> str:
+        return f"ScreenText({video_prefix(self.video)}{len(self.lines)} lines, {self.duration_s:g} s)"
+
+    def screens(self) -> list[Screen]:
+        """Return the times between which the same lines are on screen, with these; times without are left
+        out."""
+        edges_s = sorted({edge_s for line in self.lines for edge_s in (line.start_s, line.end_s)})
+        starts = sorted(self.lines, key=lambda line: line.start_s)
+        screens, shown, number = list[Screen](), list[ScreenLine](), 0
+        for start_s, end_s in pairwise(edges_s):
+            while number < len(starts) and starts[number].start_s <= start_s:
+                shown.append(starts[number])
+                number += 1
+            shown = [line for line in shown if line.end_s > start_s]
+            if shown:
+                lines = sorted(shown, key=lambda line: (line.box[1], line.box[0]))
+                screens.append(Screen(start_s, end_s, tuple(lines)))
+        return screens
+
+    def to_dict(self) -> dict[str, Any]:
+        return self.document(
+            duration_s=round_number(self.duration_s),
+            n_frames_read=self.n_frames_read,
+            lines=lines_data(self.lines),
+        )
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> ScreenText:
+        return cls(
+            lines=parse_lines(document["lines"]),
+            duration_s=document["duration_s"],
+            n_frames_read=document["n_frames_read"],
+            **common_fields(document),
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [{name: value for name, value in vars(line).items() if name != "words"} for line in self.lines]
+
+
+def lines_data(lines: Sequence[ScreenLine]) -> list[dict[str, Any]]:
+    """Return lines as JSON-ready data."""
+    rows = [asdict(line) for line in lines]
+    for row in rows:
+        row["box"], row["words"] = (
+            list(row["box"]),
+            [{**word, "box": list(word["box"])} for word in row["words"]],
+        )
+    return rows
+
+
+def parse_lines(data: Sequence[Mapping[str, Any]]) -> tuple[ScreenLine, ...]:
+    """Return the lines that `lines_data` made data of."""
+
+    def parse_word(word: Mapping[str, Any]) -> ScreenWord:
+        return ScreenWord(**{**word, "box": tuple(word["box"])})
+
+    return tuple(
+        ScreenLine(**{**row, "box": tuple(row["box"]), "words": tuple(map(parse_word, row["words"]))})
+        for row in data
+    )
+
+
+def format_screens(text: ScreenText, form: TextFormat) -> str:
+    """Return a cue for each screen as SubRip or WebVTT; as plain text, each line once."""
+    if form == "txt":
+        return "".join(f"{line.text}\n" for line in text.lines)
+    cues = ((screen.start_s, screen.end_s, screen.text) for screen in text.screens())
+    return to_srt(cues) if form == "srt" else to_vtt(cues)
