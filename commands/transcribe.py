@@ -1,4 +1,4 @@
-"""`vidsum transcribe`: speech in videos and audio files, as JSON, subtitles or text."""
+"""`vidsum transcribe`: speech in files, or text on the screen of videos, as JSON, subtitles or text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,10 +15,11 @@ from vidsum.commands.result import Columns, CommandResult, View, text_table
 from vidsum.features.settings import Extraction
 from vidsum.options import option
 from vidsum.pipelines.saving import Saving
-from vidsum.pipelines.tasks import Files, Task
+from vidsum.pipelines.tasks import Files, Task, Work
 from vidsum.speech.settings import Transcription
 
 if TYPE_CHECKING:
+    from vidsum.results.screen_text import ScreenText
     from vidsum.results.transcript import Transcript
     from vidsum.types import Progress
 
@@ -32,6 +33,10 @@ _COLUMNS: Columns = {
     "segments": lambda data: len(data["segments"]),
     "language": lambda data: data["language"],
 }
+_SCREEN_COLUMNS: Columns = {
+    "length_s": lambda data: data["duration_s"],
+    "lines": lambda data: len(data["lines"]),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +45,7 @@ class TranscriptOutputs:
 
     PANEL = "Output"
 
+    on_screen_text: bool = option("Read the text on the screen, not the speech.", False, shared=False)
     format: _Format = option(
         "Save subtitles or plain text too.",
         "json",
@@ -76,6 +82,8 @@ def transcribe(
     vidsum transcribe *.mp4 --output-dir transcripts --words
 
     vidsum transcribe rede.mp4 --language de --translate --format txt -o -
+
+    vidsum transcribe slides.mp4 --on-screen-text --format srt
     """
     sources = batch.inputs(sources)
     format = extra.format
@@ -85,13 +93,19 @@ def transcribe(
         outputs.require_one_text(sources)
     suffixes = (".json",) if format == "json" else (f".{format}", ".json")  # `--output` may name either
     targets = {}
-    for source, path in outputs.destinations(sources, "_transcript.json", suffixes).items():
+    ending = "_screen_text.json" if extra.on_screen_text else "_transcript.json"
+    for source, path in outputs.destinations(sources, ending, suffixes).items():
         texts: dict[str, Path] = {} if format == "json" else {format: path.with_suffix(f".{format}")}
         targets[source] = Files({"json": path.with_suffix(".json"), **texts})
     outputs.check(targets)
-    work = partial(transcribe_one, settings, extraction, outputs, format, with_words=extra.words)
+    work: Work[CommandResult] = partial(
+        transcribe_one, settings, extraction, outputs, format, with_words=extra.words
+    )
+    if extra.on_screen_text:
+        work = partial(read_one, extraction, outputs, format)
     device = "cpu" if extraction.device == "auto" else extraction.device
-    run_verb(Verb("transcribe", work, device, _COLUMNS), sources, view, batch, outputs, targets)
+    columns = _SCREEN_COLUMNS if extra.on_screen_text else _COLUMNS
+    run_verb(Verb("transcribe", work, device, columns), sources, view, batch, outputs, targets)
 
 
 def transcribe_one(
@@ -134,6 +148,44 @@ def transcribe_one(
     text = format_segments(to_player_time(transcript).segments, format, with_words=with_words)
     data = saving.document(transcript, ())
     return CommandResult(data=data, document=text, messages=transcript.warnings)
+
+
+def read_one(
+    extraction: Extraction, outputs: Outputs, format: _Format, task: Task, progress: "Progress | None"
+) -> CommandResult:
+    """Read the text on the screen of a video."""
+    from vidsum.pipelines.screen_text import plan_screen_text, write_screen_text
+    from vidsum.results.clock import to_player_time
+    from vidsum.results.screen_text import ScreenText, format_screens
+
+    plan = plan_screen_text(task.path, extraction)
+
+    def write(text: ScreenText, files: Files) -> Sequence[str]:
+        if format != "json":
+            write_screen_text(text, files.named[format], format)
+        return ()
+
+    saving = Saving(
+        plan.provenance,
+        partial(plan.run, progress),
+        ScreenText.from_dict,
+        write,
+        lambda text, _: text.to_dict(),
+    )
+    if not outputs.to_stdout or format == "json":
+        return Destination(outputs).deliver(task, saving, _screen_answer)
+    text = saving.run()
+    document = format_screens(to_player_time(text), format)
+    return CommandResult(data=saving.document(text, ()), document=document, messages=text.warnings)
+
+
+def _screen_answer(text: "ScreenText", names: str) -> CommandResult:
+    from vidsum.results.clock import to_player_time
+    from vidsum.results.result import count_text
+
+    rows = ((line.start_s, line.end_s, line.confidence, line.text) for line in to_player_time(text).lines)
+    counts = f"{count_text(len(text.lines), 'line')}, {count_text(text.n_frames_read, 'frame')} read"
+    return CommandResult(lines=(f"{names}: {counts}",), table=text_table(rows))
 
 
 def _answer(transcript: "Transcript", names: str) -> CommandResult:

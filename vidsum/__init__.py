@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from vidsum.pipelines.highlights import find_highlights as find_highlights
     from vidsum.pipelines.moments import ground as ground
     from vidsum.pipelines.plan import extract as extract
+    from vidsum.pipelines.screen_text import read_screen as read_screen
     from vidsum.pipelines.sessions import Grounder as Grounder
     from vidsum.pipelines.sessions import Summarizer as Summarizer
     from vidsum.pipelines.sessions import Transcriber as Transcriber
@@ -56,6 +57,8 @@ if TYPE_CHECKING:
     from vidsum.results.moments import QueryMoments as QueryMoments
     from vidsum.results.result import Result as Result
     from vidsum.results.result import write_json as write_json
+    from vidsum.results.screen_text import ScreenLine as ScreenLine
+    from vidsum.results.screen_text import ScreenText as ScreenText
     from vidsum.results.shots import Shots as Shots
     from vidsum.results.summary import Summary as Summary
     from vidsum.results.transcript import Transcript as Transcript
@@ -78,6 +81,7 @@ _NAMES = {
     "pipelines.moments": "ground",
     "pipelines.plan": "extract",
     "pipelines.bundle": "write_report",
+    "pipelines.screen_text": "read_screen",
     "pipelines.sessions": "Grounder Summarizer Transcriber iter_results",
     "pipelines.sources": "read_frames Video",
     "pipelines.speech": "transcribe",
@@ -90,6 +94,7 @@ _NAMES = {
     "results.load": "load",
     "results.moments": "Grounding Highlights Moment QueryMoments",
     "results.result": "write_json Result",
+    "results.screen_text": "ScreenLine ScreenText",
     "results.shots": "Shots",
     "results.summary": "Summary",
     "results.transcript": "Transcript",

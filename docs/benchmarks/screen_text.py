@@ -87,7 +87,7 @@ class Look:
 
 
 LOOKS = (
-    Look("large", 72, "DejaVuSans-Bold"),
+    Look("large", 52, "DejaVuSans-Bold"),
     Look("serif", 36, "DejaVuSerif", (20, 20, 20), (240, 236, 220)),
     Look("mono", 24, "DejaVuSansMono"),
     Look("italic", 32, "DejaVuSerif-Italic", (60, 20, 20), (250, 250, 250)),
@@ -99,7 +99,7 @@ LOOKS = (
     Look("ticker", 32, "DejaVuSans-Bold", motion="left"),
     Look("subtitle", 32, "DejaVuSans", motion="camera", outline=2),
     Look("sign", 40, "DejaVuSans-Bold", motion="sway"),
-    Look("condensed", 28, "DejaVuSansDisplay"),
+    Look("bold", 28, "STIXGeneralBol"),
     Look("oblique", 28, "DejaVuSans-Oblique", (250, 220, 90), (30, 30, 30)),
     Look("thin", 44, "STIXGeneral", (30, 30, 30), (215, 225, 235)),
 )

@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.results.screen_text import ScreenLine, ScreenText
-from vidsum.types import Picture, Progress, VideoInfo
+from vidsum.types import FloatArray, Picture, Progress, VideoInfo
 from vidsum.video.frames import Frame, LongSide, Sampling
 
 Mask = npt.NDArray[np.uint8]  # [h, w] of 0 and 1
+Cells = npt.NDArray[np.bool_]  # [rows, columns]
 ReadLines = Callable[[Picture], list[ScreenLine]]
 
 RATE: Final = 2.0  # frames a second to choose from
@@ -36,16 +37,19 @@ class ChoiceRules:
     cell: int = 16  # pixels
     min_new: float = 0.06  # of a cell's pixels: strokes that are new, and were there half a second ago
     min_stable: float = 0.8  # of a cell's strokes
-    min_cells: int = 2
     cut: float = 25.0  # mean change in levels from one frame to the next that begins a shot
     still: float = 4.0  # mean change in a picture that stands still
     other: float = 12.0  # mean change since the last reading in another picture
     shot_gap_s: float = 2.0  # least time between readings of shots
-    moving_s: float = 6.0  # time after which text that moves is read again
-    credit_s: float = 5.0  # each allows one reading of new strokes; up to `max_credits` are saved
+    moving_s: float = (
+        3.0  # least time between readings of strokes that move; it doubles where nothing is read
+    )
+    max_wait_s: float = 48.0
+    min_row: int = 3  # neighbouring cells with new strokes, as of a line; in a still picture, one is enough
+    credit_s: float = 6.0  # each allows one reading of new strokes; up to `max_credits` are saved
     max_credits: float = 10.0
-    min_kept: float = 0.5  # of a line's strokes, where it is still there
-    max_change: float = 10.0  # mean change in the box of a line that is still there
+    min_correlation: float = 0.5  # of the levels in the box of a line, where it is still there
+    min_deviation: float = 2.0  # of levels in a box that is not empty
     bridged_s: float = 6.0  # a line that moves may be lost this long between two readings
 
 
@@ -68,9 +72,9 @@ def read_screen_text(
         if progress:
             progress("reading the screen", frame.time_s, video.duration_s)
         lines.follow(sample)
-        if choice.is_due(sample, has_lines=bool(lines.active)):
+        if choice.is_due(sample):
             lines.add(sample, read(frame.image))
-            choice.mark_read(sample)
+            choice.mark_read(sample, has_lines=bool(lines.active))
             n_read += 1
         last_s = frame.time_s
     end_s = last_s + 1 / RATE
@@ -117,9 +121,10 @@ class FrameChoice:
     known: Mask | None = None  # strokes that have been there since then
     owed: bool = True  # whether a new shot has not been read yet
     credits: float = RULES.max_credits
+    wait_s: float = RULES.moving_s
 
-    def is_due(self, sample: StrokePicture, *, has_lines: bool) -> bool:
-        """Return whether to read the next frame; `has_lines` if the last reading found text that is there."""
+    def is_due(self, sample: StrokePicture) -> bool:
+        """Return whether to read the next frame."""
         last, reading = self.last, self.reading
         self.last = sample
         if last is None or reading is None or self.known is None:
@@ -135,26 +140,36 @@ class FrameChoice:
             return False
         if change < RULES.still and sample.change(reading) >= RULES.other:
             return True
-        if _count_new_cells(sample, last, self.known) >= RULES.min_cells:
+        still, new = _find_new_cells(sample, last, self.known)
+        if _has_row(still, 1 if change < RULES.still else RULES.min_row):
             return True
-        return has_lines and since_s >= RULES.moving_s and change >= RULES.still
+        return since_s >= self.wait_s and _has_row(new, RULES.min_row)
 
-    def mark_read(self, sample: StrokePicture) -> None:
-        """Note that the frame of the last call was read."""
+    def mark_read(self, sample: StrokePicture, *, has_lines: bool) -> None:
+        """Note that the frame of the last call was read; `has_lines` if it has text."""
         if not self.owed:
             self.credits -= 1
+        self.wait_s = RULES.moving_s if has_lines else min(2 * self.wait_s, RULES.max_wait_s)
         self.reading, self.known, self.owed = sample, sample.strokes.copy(), False
 
 
-def _count_new_cells(sample: StrokePicture, last: StrokePicture, known: Mask) -> int:
-    """Return the number of cells in which most strokes stand still and some are new."""
+def _find_new_cells(sample: StrokePicture, last: StrokePicture, known: Mask) -> tuple[Cells, Cells]:
+    """Return the cells in which strokes are new and most stand still, and all those with new strokes."""
     import cv2
 
+    fresh = 1 - np.asarray(cv2.dilate(known, np.ones((3, 3), np.uint8)), np.uint8)
     stable = sample.strokes & last.near
-    new = stable & (1 - np.asarray(cv2.dilate(known, np.ones((3, 3), np.uint8)), np.uint8))
-    counts = [_sum_cells(mask) for mask in (sample.strokes, stable, new)]
-    is_new = (counts[2] >= RULES.min_new * RULES.cell**2) & (counts[1] >= RULES.min_stable * counts[0])
-    return int(is_new.sum())
+    strokes, still, new = (_sum_cells(mask) for mask in (sample.strokes, stable, sample.strokes & fresh))
+    least = RULES.min_new * RULES.cell**2
+    is_still = (_sum_cells(stable & fresh) >= least) & (still >= RULES.min_stable * strokes)
+    return is_still, new >= least
+
+
+def _has_row(cells: Cells, length: int) -> bool:
+    """Return whether enough neighbours in a row are set."""
+    padded = np.pad(cells, ((0, 0), (1, 1))).astype(np.int8).ravel()
+    starts, ends = (np.flatnonzero(np.diff(padded) == step) for step in (1, -1))
+    return bool((ends - starts).max(initial=0) >= length)
 
 
 def _sum_cells(mask: Mask) -> npt.NDArray[np.int64]:
@@ -174,19 +189,23 @@ class TrackedLine:
     missed: int = 0  # frames since then
 
     def is_in(self, sample: StrokePicture) -> bool:
-        """Return whether the strokes of the line, or all levels of its box, are in a frame."""
-        height, width = sample.grey.shape
+        """Return whether the box of the line shows the same letters in a frame, by their correlation.
+
+        What all letters of a row have in common is left out: any other line would have it too.
+        """
+        (before, size), (now, other) = self._letters(self.picture), self._letters(sample)
+        return bool((before * now).sum() >= RULES.min_correlation * size * other > 0)
+
+    def _letters(self, picture: StrokePicture) -> tuple[FloatArray, float]:
+        height, width = picture.grey.shape
         left, top, right, bottom = self.line.box
         rows = slice(int(top * height), max(round(bottom * height), int(top * height) + 1))
         columns = slice(int(left * width), max(round(right * width), int(left * width) + 1))
-        before = self.picture.grey[rows, columns].astype(np.int16)
-        if np.abs(before - sample.grey[rows, columns]).mean() <= RULES.max_change:
-            return True
-        strokes = self.picture.strokes[rows, columns]
-        kept = int((strokes & sample.near[rows, columns]).sum())
-        # by chance, as many pixels are strokes as there are in the box
-        chance = float(sample.near[rows, columns].mean())
-        return kept > 0 and kept / int(strokes.sum()) >= RULES.min_kept + (1 - RULES.min_kept) * chance
+        levels = picture.grey[rows, columns].astype(np.float32)
+        if levels.std() < RULES.min_deviation:
+            return np.zeros_like(levels), 0.0
+        levels -= levels.mean(axis=1, keepdims=True)
+        return levels, float(np.sqrt((levels**2).sum()))
 
 
 _MAX_MISSED = 2  # frames without a line, after which it has gone

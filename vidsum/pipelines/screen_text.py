@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from typing import Any, Unpack
 
@@ -101,7 +102,7 @@ def find_screen_text(video_input: Input) -> ScreenText | None:
     return STORE.get(screen_text_job(video, extraction, STORE).provenance)
 
 
-def write_screen_text(text: ScreenText, path: str, form: TextFormat) -> None:
+def write_screen_text(text: ScreenText, path: str | os.PathLike[str], form: TextFormat) -> None:
     """Write the lines as subtitles of their file, or as plain text. Raises OutputError."""
     with atomic_write(path) as part:
         part.write_text(format_screens(to_player_time(text), form), encoding="utf-8")

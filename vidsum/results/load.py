@@ -19,6 +19,7 @@ from vidsum.results.descriptions import Descriptions
 from vidsum.results.feature_files import is_feature_file, read_features
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.result import Result, to_text, unsealed
+from vidsum.results.screen_text import ScreenText
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
@@ -50,6 +51,8 @@ def load(path: str | os.PathLike[str]) -> Result:
         return Transcript.from_dict(document)
     if kind == Descriptions.kind:
         return Descriptions.from_dict(document)
+    if kind == ScreenText.kind:
+        return ScreenText.from_dict(document)
     if kind not in _CUTTING:
         raise InputError(f"{os.fspath(path)}: holds {kind}, not the result of a video")
     return result_of(document)
@@ -152,7 +155,7 @@ def find_fault(document: Mapping[str, Any]) -> str | None:
     if kind is None:
         return "names no schema of vidsum"
     faults = [_absurd_values(document), _against_schema(document, kind)]
-    if kind in (*RESULTS, "descriptions"):
+    if kind in (*RESULTS, "descriptions", "screen_text"):
         faults += [_wrong_video(document), _wrong_segments(document), _wrong_curves(document)]
     return next(chain.from_iterable(faults), None)
 
@@ -240,7 +243,9 @@ def _wrong_segments(document: Mapping[str, Any]) -> Iterator[str]:
 def _segments(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the segments, shots and moments of a result, with their places."""
     lists = {
-        name: document[name] for name in ("segments", "shots", "moments", "descriptions") if name in document
+        name: document[name]
+        for name in ("segments", "shots", "moments", "descriptions", "lines")
+        if name in document
     }
     queries = enumerate(document.get("queries", ()))
     lists |= {f"queries[{number}].moments": query["moments"] for number, query in queries}

@@ -1,0 +1,151 @@
+"""Which frames are read for text, and from when to when their lines are there; a stub reads them."""
+
+from collections.abc import Callable
+
+import cv2
+import numpy as np
+import pytest
+
+from tests.media import Picture, video_info
+from vidsum.features.screen_text import RATE, read_screen_text, sampling_for
+from vidsum.results.screen_text import ScreenLine, ScreenText
+from vidsum.video.frames import Frame, LongSide
+
+WIDTH, HEIGHT = 640, 360
+Paint = Callable[[float], tuple[Picture, dict[int, str]]]
+
+
+def write(picture: Picture, text: str, row: int, left: int = 40) -> Picture:
+    cv2.putText(picture, text, (left, 40 + 50 * row), cv2.FONT_HERSHEY_SIMPLEX, 1, (230, 230, 230), 2)
+    return picture
+
+
+def read_film(paint: Paint, duration_s: float) -> tuple[ScreenText, list[float]]:
+    """The text of a film, and the times that were read: the stub knows what was painted."""
+    now, times = [0.0], list[float]()
+
+    def frames() -> list[Frame]:
+        count = round(duration_s * RATE)
+        return [Frame(n, n / RATE, n / RATE, paint(n / RATE)[0]) for n in range(count)]
+
+    def numbered(all_frames: list[Frame]) -> object:
+        for frame in all_frames:
+            now[0] = frame.time_s
+            yield frame
+
+    def read(picture: Picture) -> list[ScreenLine]:
+        times.append(now[0])
+        return [
+            ScreenLine(0, 0, text, 0.9, (0.05, (10 + 50 * row) / HEIGHT, 0.95, (50 + 50 * row) / HEIGHT))
+            for row, text in paint(now[0])[1].items()
+        ]
+
+    video = video_info(duration_s=duration_s, width=WIDTH, height=HEIGHT)
+    return read_screen_text(numbered(frames()), read, video), times
+
+
+def blank(level: int = 30) -> Picture:
+    return np.full((HEIGHT, WIDTH, 3), level, np.uint8)
+
+
+def noisy(time_s: float) -> Picture:
+    """Blocks that move too fast to stand still."""
+    rng = np.random.default_rng(round(time_s * 100))
+    blocks = rng.integers(0, 255, (HEIGHT // 20, WIDTH // 20, 3), dtype=np.uint8)
+    return cv2.resize(blocks, (WIDTH, HEIGHT), interpolation=cv2.INTER_CUBIC)
+
+
+def test_a_slide_is_read_once() -> None:
+    text, times = read_film(lambda _: (write(blank(), "Quarterly results", 0), {0: "Quarterly results"}), 60)
+    assert times == [0.0]
+    (line,) = text.lines
+    assert (line.start_s, line.end_s, text.n_frames_read) == (0.0, 60.0, 1)
+
+
+def test_a_text_that_appears_is_read_and_timed() -> None:
+    def paint(time_s: float) -> tuple[Picture, dict[int, str]]:
+        is_there = 10 <= time_s < 14
+        return (write(blank(), "Good morning", 3), {3: "Good morning"}) if is_there else (blank(), {})
+
+    text, times = read_film(paint, 30)
+    assert len(times) == 2
+    assert [(line.text, line.start_s, line.end_s) for line in text.lines] == [("Good morning", 10.0, 14.0)]
+
+
+def test_lines_that_are_added_leave_the_others() -> None:
+    rows = ["First point here", "Second point here", "Third point here"]
+
+    def paint(time_s: float) -> tuple[Picture, dict[int, str]]:
+        picture, texts = blank(), rows[: 1 + int(time_s // 10)]
+        for row, text in enumerate(texts):
+            write(picture, text, row)
+        return picture, dict(enumerate(texts))
+
+    text, times = read_film(paint, 30)
+    assert len(times) == 3
+    assert [(line.text, line.start_s, line.end_s) for line in text.lines] == [
+        (row, 10.0 * number, 30.0) for number, row in enumerate(rows)
+    ]
+    assert [screen.text.count("\n") for screen in text.screens()] == [0, 1, 2]
+
+
+def test_a_changed_digit_is_another_line() -> None:
+    def paint(time_s: float) -> tuple[Picture, dict[int, str]]:
+        text = f"Page {1 + int(time_s // 10)} of the annual report"
+        return write(blank(), text, 2), {2: text}
+
+    text, _ = read_film(paint, 20)
+    assert [line.text[:6] for line in text.lines] == ["Page 1", "Page 2"]
+
+
+def test_the_same_text_later_is_another_line() -> None:
+    def paint(time_s: float) -> tuple[Picture, dict[int, str]]:
+        return (write(blank(), "Yes.", 3), {3: "Yes."}) if time_s % 20 < 3 else (blank(), {})
+
+    text, _ = read_film(paint, 60)
+    assert [(line.start_s, line.end_s) for line in text.lines] == [(0.0, 3.0), (20.0, 23.0), (40.0, 43.0)]
+
+
+def test_subtitles_on_moving_pictures_are_read() -> None:
+    def paint(time_s: float) -> tuple[Picture, dict[int, str]]:
+        picture = blank() + (noisy(time_s) // 4)
+        return (
+            (write(picture, "Where are you going", 5), {5: "Where are you going"})
+            if 10 <= time_s < 15
+            else (picture, {})
+        )
+
+    text, _ = read_film(paint, 40)
+    (line,) = text.lines
+    assert line.start_s == pytest.approx(10, abs=1)
+    assert line.end_s == pytest.approx(15, abs=1.5)
+
+
+def test_moving_pictures_cost_few_readings() -> None:
+    text, _ = read_film(lambda time_s: (noisy(time_s), {}), 300)
+    assert text.n_frames_read <= 10 + 300 / 6
+    slow, _ = read_film(lambda time_s: (np.roll(noisy(0), round(8 * time_s), axis=1), {}), 300)
+    assert slow.n_frames_read <= 10 + 300 / 6
+
+
+def test_a_line_that_moves_stays_one_line() -> None:
+    def paint(time_s: float) -> tuple[Picture, dict[int, str]]:
+        return write(blank(), "Breaking news from the coast", 4, round(300 - 20 * time_s)), {
+            4: "Breaking news"
+        }
+
+    text, times = read_film(paint, 15)
+    assert len(times) > 1
+    assert len(text.lines) == 1
+    assert text.lines[0].end_s >= 13
+
+
+def test_an_empty_film_has_no_text() -> None:
+    text, times = read_film(lambda _: (blank(0), {}), 5)
+    assert (text.lines, text.screens(), times) == ((), [], [0.0])
+
+
+def test_frames_are_chosen_by_the_rate_and_size_of_the_video() -> None:
+    sampling = sampling_for(video_info(width=3840, height=2160))
+    assert (sampling.fps, sampling.size) == (2.0, LongSide(1280))
+    assert sampling_for(video_info(fps=0.5)).fps == 0.5
