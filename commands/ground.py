@@ -245,6 +245,9 @@ def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterato
             yield f"'{shorten(query.query)}': probably not said in this video"
         if grounding.evidence == ("sound",) and not query.moments:
             yield f"'{shorten(query.query)}': no such sound in this video"
+        if grounding.evidence == ("text",) and (query.present or 0) < UNLIKELY:
+            yield f"'{shorten(query.query)}': probably not written in this video"
+            continue
         if query.present is None or (query.moments and query.moments[0].evidence == "speech"):
             continue
         match = f"{_percent(query.present)}{'' if query.moments else ', below --min-present: no moments'}"

@@ -70,7 +70,7 @@ class GroundOptions(ReadingOptions, total=False):
     snap: Literal["none", "kts", "transnetv2"]
     min_present: float
     mask: Literal["lam", "stamp", "static"] | None
-    evidence: Literal["auto", "picture", "speech", "sound", "seen", "said", "both"]
+    evidence: Literal["auto", "picture", "speech", "text", "sound", "seen", "said", "both"]
     alone: bool
     language: str
     without: str | Sequence[str]

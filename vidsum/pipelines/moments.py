@@ -41,6 +41,7 @@ from vidsum.pipelines.queries import Queries, parse_queries, query_facts, query_
 from vidsum.pipelines.sounds import plan_sound_moments
 from vidsum.pipelines.sources import Source, has_pictures
 from vidsum.pipelines.speech_evidence import merge_speech, plan_moment_speech, without_weak
+from vidsum.pipelines.text_evidence import plan_text_moments
 from vidsum.results.features import Features
 from vidsum.results.moments import Grounding, Moment, QueryMoments, quote_queries
 from vidsum.results.settings import Evidence, list_evidence
@@ -226,6 +227,8 @@ def plan_moments(
         video_input = open_in_space(search.space, source, extraction, retrieval)
     if retrieval.evidence == "sound":
         return plan_sound_moments(queries, retrieval, video_input, search.facts())
+    if retrieval.evidence == "text":
+        return plan_text_moments(queries, retrieval, video_input, search.facts())
     embedding = plan_embedding(video_input, search.space, retrieval.snap)
     speech = plan_moment_speech(retrieval, video_input)
     evidence = list_evidence(retrieval.evidence) or ("picture", *(("speech",) if speech else ()))

@@ -10,8 +10,8 @@ ExportFormat = Literal[
 ExportName = Literal[ExportFormat, "losslesscut", "premiere", "resolve", "davinci", "finalcut"]
 """Formats, and programs that read one of them: see `vidsum.results.formats.PROGRAMS`."""
 MediaPaths = Literal["absolute", "relative"]
-Evidence = Literal["picture", "speech", "sound"]
-"""Where a moment was found: in what is seen, what is said, and what is heard in addition to words."""
+Evidence = Literal["picture", "speech", "text", "sound"]
+"""Where a moment was found: in what is seen, said, written on screen, and heard in addition to words."""
 _OLDER_NAMES: dict[str, tuple[Evidence, ...]] = {
     "seen": ("picture",),
     "said": ("speech",),

@@ -1,0 +1,111 @@
+"""Text on the screen: `transcribe --on-screen-text` and `ground --in text`. A stub reads the frames."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tests.grounding.colours import use_colours
+from tests.program import Run, check_schema
+from vidsum.errors import UsageError
+from vidsum.features.settings import Extraction
+from vidsum.pipelines.plan import Input
+from vidsum.pipelines.screen_text import plan_input_text
+from vidsum.results.load import load
+from vidsum.results.moments import Grounding
+from vidsum.results.screen_text import ScreenLine, ScreenText, ScreenWord
+
+BOX = (0.1, 0.1, 0.9, 0.2)
+LINES = [
+    ScreenLine(0, 0, "Annual report 2024", 0.95, BOX, (ScreenWord("Annual", 0.9, BOX),)),
+    ScreenLine(0, 0, "<b>Revenue & costs</b>", 0.9, (0.1, 0.3, 0.9, 0.4)),
+]
+
+
+@pytest.fixture(autouse=True)
+def reads(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Read two lines in each chosen frame; return the sizes of the frames."""
+    use_colours(monkeypatch)
+    sizes = list[int]()
+
+    def read(picture: np.ndarray) -> list[ScreenLine]:
+        sizes.append(picture.size)
+        return LINES
+
+    monkeypatch.setattr("vidsum.pipelines.decoding.reader_facts", lambda: ("rapidocr 3", "0" * 64))
+    monkeypatch.setattr("vidsum.pipelines.decoding.load_reader", lambda: SimpleNamespace(read=read))
+    encoder = SimpleNamespace(encode=lambda texts: np.eye(64, dtype=np.float32)[: len(texts)] * 0.0)
+    monkeypatch.setattr("vidsum.grounding.speech.load_text_encoder", lambda *_: encoder)
+    return sizes
+
+
+def test_text_is_written_as_json_and_subtitles(run: Run, film: Path, reads: list[int]) -> None:
+    ran = run("transcribe", film, "--on-screen-text", "--format", "srt")
+    document = json.loads(Path("film_screen_text.json").read_text())
+    check_schema(document, "screen_text")
+    assert {line["text"] for line in document["lines"]} == {line.text for line in LINES}
+    assert document["n_frames_read"] == len(reads)
+    assert "Annual report 2024" in ran.out
+    subtitles = Path("film_screen_text.srt").read_text()
+    assert subtitles.startswith("1\n00:00:00,000 --> ")
+    assert "Annual report 2024\n<b>Revenue & costs</b>\n" in subtitles
+    again = load("film_screen_text.json")
+    assert isinstance(again, ScreenText)
+    assert again.to_dict()["lines"] == document["lines"]
+    assert again.to_pandas()["text"].tolist()[0] == document["lines"][0]["text"]
+    assert "unchanged" in run("transcribe", film, "--on-screen-text", "--format", "srt").out
+
+
+@pytest.mark.parametrize(("form", "start"), [("vtt", "WEBVTT\n"), ("txt", "Annual report 2024\n")])
+def test_text_is_printed(run: Run, film: Path, form: str, start: str) -> None:
+    ran = run("transcribe", film, "--on-screen-text", "--format", form, "-o", "-")
+    assert ran.out.startswith(start)
+    assert ("&lt;b&gt;Revenue &amp; costs" in ran.out) == (form == "vtt")
+
+
+def test_text_is_cached(run: Run, film: Path, reads: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    first = run("transcribe", film, "--on-screen-text", "-o", "-").json
+    count = len(reads)
+    monkeypatch.setattr("vidsum.pipelines.decoding.read_frames", None)
+    assert run("transcribe", film, "--on-screen-text", "-o", "-").json == first
+    assert len(reads) == count
+    run("transcribe", film, "--on-screen-text", "--no-cache", "-o", "-", code=1, error="fault")
+
+
+def test_a_recording_has_no_screen(run: Run, tmp_path: Path) -> None:
+    from tests.media import make_sound
+
+    sound = make_sound(tmp_path / "sound.wav")
+    run("transcribe", sound, "--on-screen-text", code=3, error="no video")
+
+
+def test_ground_finds_what_is_written(run: Run, film: Path) -> None:
+    asked = ("--query", "annual report", "--query", "anual reports", "--query", "a green field")
+    ran = run("ground", film, "--in", "text", *asked, "--saliency")
+    document = json.loads(Path("film_moments.json").read_text())
+    check_schema(document, "moments")
+    assert document["evidence"] == ["text"]
+    exact, near, absent = document["queries"]
+    assert exact["query"] == "annual report"
+    assert exact["moments"][0]["evidence"] == "text"
+    assert exact["present"] == exact["moments"][0]["present"] == pytest.approx(0.98 * 0.95, abs=1e-3)
+    assert exact["moments"][0]["score"] == pytest.approx(1 + 0.98 * 0.95, abs=1e-3)
+    assert 0.5 < near["present"] < exact["present"]
+    assert absent["verdict"] == "no"
+    assert "'a green field': probably not written in this video" in ran.out
+    grounding = load("film_moments.json")
+    assert isinstance(grounding, Grounding)
+    assert grounding.evidence == ("text",)
+
+
+def test_min_present_filters_text(run: Run, film: Path) -> None:
+    asked = ("--in", "text", "--query", "a green field", "--min-present", "0.5", "-o", "-")
+    (query,) = run("ground", film, *asked).json["queries"]
+    assert query["moments"] == []
+
+
+def test_features_have_no_text() -> None:
+    with pytest.raises(UsageError, match="features have no text"):
+        plan_input_text(Input(Extraction()))

@@ -1,0 +1,93 @@
+"""Where a query is written, by exact words, near ones, and by the meaning of lines."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from vidsum.grounding.screen_text import find_written, split_words, text_moments, to_passages
+from vidsum.results.screen_text import ScreenLine, ScreenText
+
+
+def made(*lines: tuple[float, float, str]) -> ScreenText:
+    """Lines below each other, all sure."""
+    boxes = [(0.1, 0.1 * row, 0.9, 0.1 * row + 0.08) for row in range(len(lines))]
+    return ScreenText(
+        tuple(ScreenLine(*line, 1.0, box) for line, box in zip(lines, boxes, strict=True)), 100.0, 1
+    )
+
+
+SLIDES = made(
+    (0, 20, "Quarterly results"),
+    (0, 100, "ACME Corp."),
+    (20, 40, "Revenue grew by 12 %"),
+    (25, 40, "in the third quarter"),
+    (40, 60, "Überblick: Größe der Märkte"),
+    (60, 80, "季度业绩报告"),
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "spans"),
+    [
+        ("quarterly results", [(0, 20)]),
+        ("results, quarterly", [(0, 20)]),
+        ("Acme", [(0, 100)]),
+        ("revenue third quarter", [(25, 40)]),  # in two lines, while both are there
+        ("grosse der markte", [(40, 60)]),
+        ("quartely resutls", [(0, 20)]),
+        ("revenue grew by 13", []),  # numbers are exact
+        ("业绩", [(60, 80)]),
+        ("result", [(0, 20)]),
+        ("cat", []),
+        ("...", []),
+    ],
+)
+def test_words_are_found(query: str, spans: list[tuple[float, float]]) -> None:
+    assert [(part.start_s, part.end_s) for part in find_written(query, SLIDES)] == spans
+
+
+def test_exact_words_are_likelier_than_others() -> None:
+    phrase, words, near = (
+        find_written(query, SLIDES)[0].present
+        for query in ("quarterly results", "results quarterly", "quartely results")
+    )
+    assert 1 > phrase > words > near > 0.6
+
+
+def test_unsure_lines_are_less_likely() -> None:
+    line = ScreenLine(0, 5, "Exit 12", 0.7, (0, 0, 1, 1))
+    assert find_written("exit 12", ScreenText((line,), 5.0, 1))[0].present == pytest.approx(0.98 * 0.7)
+
+
+def test_words_have_no_accents_and_wide_letters_stand_alone() -> None:
+    assert split_words("Größe: ÉTÉ 12,5") == ["grosse", "ete", "12", "5"]
+    assert split_words("报告 v2") == ["报", "告", "v2"]
+
+
+def test_passages_are_lines_and_screens() -> None:
+    texts = [
+        passage.text for passage in to_passages(made((0, 9, "Results"), (3, 9, "of 2024"), (3, 5, "42")))
+    ]
+    assert texts == ["Results", "Results of 2024 42", "Results of 2024"]
+
+
+def test_written_words_come_before_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The meaning of a query is that of "Revenue ..." by a stub of the encoder."""
+
+    def encode(texts: list[str]) -> np.ndarray:
+        return np.array([["Revenue" in text or text == "acme", True] for text in texts]) / np.sqrt(2)
+
+    monkeypatch.setattr(
+        "vidsum.grounding.speech.load_text_encoder", lambda *_: SimpleNamespace(encode=encode)
+    )
+    (moments,) = text_moments(["acme"], SLIDES, 5)
+    assert (moments[0].start_s, moments[0].end_s, moments[0].score > 1) == (0, 100, True)
+    assert (moments[1].start_s, moments[1].end_s, moments[1].score < 1) == (20, 40, True)
+    assert {moment.evidence for moment in moments} == {"text"}
+    scores = [moment.score for moment in moments]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_no_text_has_no_moments() -> None:
+    assert text_moments(["a", "b"], made(), 5) == [[], []]

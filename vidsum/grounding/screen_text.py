@@ -1,0 +1,166 @@
+"""Text on the screen as evidence: where the words of a query are written, or what is meant by them.
+
+Exact words come first, then words with small differences, as from a misread letter, then lines whose meaning
+is near. docs/algorithms/screen_text.md explains the rules.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import lru_cache
+from itertools import chain
+from typing import Final
+
+import numpy as np
+
+from vidsum.grounding.proposals import MAX_IOU, suppress
+from vidsum.grounding.speech import PARAMS as SPEECH
+from vidsum.grounding.speech import Passage, score_passages
+from vidsum.models.scaling import logistic
+from vidsum.results.moments import Moment
+from vidsum.results.screen_text import Screen, ScreenLine, ScreenText
+from vidsum.types import FloatArray
+
+_WORD = re.compile(r"[^\W_]+")
+_WIDE = re.compile(
+    "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+)  # scripts in which blanks do not separate words
+
+
+@dataclass(frozen=True)
+class ScreenParams:
+    """Numbers of the rules; set by hand, not tuned."""
+
+    phrase: float = 0.98  # probability of a query whose words are on the screen in their order
+    words: float = 0.9  # of one whose words are there in another order, or in several lines
+    near: float = 0.8  # of one whose words are nearly there, times their likeness
+    min_likeness: float = 0.8  # of two words, from 0 to 1; words of up to three letters must be equal
+    min_letters: int = 4  # a text with fewer has no meaning of its own
+
+
+PARAMS: Final = ScreenParams()
+
+
+@dataclass(frozen=True)
+class Written:
+    """A query that is written in some lines."""
+
+    start_s: float
+    end_s: float
+    present: float
+    text: str
+
+
+def find_written(query: str, text: ScreenText) -> list[Written]:
+    """Return where the words of a query are written, likeliest first, and then in order of time."""
+    wanted = split_words(query)
+    if not wanted:
+        return []
+    spans = dict[tuple[float, float], Written]()
+    for screen in text.screens():
+        if written := _match(wanted, screen):
+            span = written.start_s, written.end_s
+            spans[span] = max(spans.get(span, written), written, key=lambda part: part.present)
+    return sorted(spans.values(), key=lambda part: (-part.present, part.start_s))
+
+
+def split_words(text: str) -> list[str]:
+    """Return the words in lower case without accents; single letters of scripts without blanks."""
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
+    return _WORD.findall(_WIDE.sub(r" \g<0> ", plain))
+
+
+def _match(wanted: Sequence[str], screen: Screen) -> Written | None:
+    """Return the lines of a screen that hold the words: one line, or as many as are needed."""
+    words = [split_words(line.text) for line in screen.lines]
+    best: Written | None = None
+    for line, own in zip(screen.lines, words, strict=True):
+        likeness = _likeness(wanted, own)
+        present = _probability(likeness, is_phrase=_holds(own, wanted))
+        if present and (best is None or present > best.present):
+            best = _written([line], present)
+    if best:
+        return best
+    present = _probability(_likeness(wanted, list(chain(*words))), is_phrase=False)
+    used = [
+        line
+        for line, own in zip(screen.lines, words, strict=True)
+        if any(_word_likeness(word, other) for word in wanted for other in own)
+    ]
+    return _written(used, present) if present else None
+
+
+def _written(lines: Sequence[ScreenLine], present: float) -> Written:
+    start_s, end_s = max(line.start_s for line in lines), min(line.end_s for line in lines)
+    sure = min(line.confidence for line in lines)
+    return Written(start_s, end_s, round(present * sure, 4), "\n".join(line.text for line in lines))
+
+
+def _probability(likeness: float, *, is_phrase: bool) -> float:
+    if likeness < 1:
+        return PARAMS.near * likeness
+    return PARAMS.phrase if is_phrase else PARAMS.words
+
+
+def _holds(words: Sequence[str], wanted: Sequence[str]) -> bool:
+    return f" {' '.join(wanted)} " in f" {' '.join(words)} "
+
+
+def _likeness(wanted: Sequence[str], words: Sequence[str]) -> float:
+    """Return the mean likeness of wanted words to the nearest ones; 0 where one has none."""
+    nearest = [max((_word_likeness(word, other) for other in words), default=0.0) for word in wanted]
+    return float(np.mean(nearest)) if all(nearest) else 0.0
+
+
+@lru_cache(maxsize=100_000)
+def _word_likeness(word: str, other: str) -> float:
+    if word == other:
+        return 1.0
+    if min(len(word), len(other)) <= 3 or any(map(str.isdigit, word + other)):
+        return 0.0
+    likeness = SequenceMatcher(None, word, other, autojunk=False).ratio()
+    return likeness if likeness >= PARAMS.min_likeness else 0.0
+
+
+def to_passages(text: ScreenText) -> list[Passage]:
+    """Return the texts that have a meaning: lines, and screens of several."""
+
+    def parts() -> Iterator[Passage]:
+        for line in text.lines:
+            yield Passage(line.start_s, line.end_s, line.text, certain=line.confidence)
+        for screen in text.screens():
+            if len(screen.lines) > 1:
+                yield Passage(screen.start_s, screen.end_s, screen.text.replace("\n", " "))
+
+    return [part for part in parts() if sum(map(str.isalpha, part.text)) >= PARAMS.min_letters]
+
+
+def text_moments(
+    queries: Sequence[str], text: ScreenText, top_k: int, device: str = "auto"
+) -> list[list[Moment]]:
+    """Return the moments of each query: where its words are written, then where its meaning is.
+
+    The score is the probability, `present`, and 1 more where the words are written, so that nothing else
+    comes before them. Raises WeightsError where the text encoder's weights are unavailable.
+    """
+    passages = to_passages(text)
+    rows = score_passages(passages, queries, device) if passages else np.zeros((len(queries), 0), np.float32)
+    return [
+        suppress(chain(_quoted(query, text), _meant(passages, row)), MAX_IOU, top_k)
+        for query, row in zip(queries, rows, strict=True)
+    ]
+
+
+def _quoted(query: str, text: ScreenText) -> Iterator[Moment]:
+    for part in find_written(query, text):
+        yield Moment(part.start_s, part.end_s, 1 + part.present, "text", part.present)
+
+
+def _meant(passages: Sequence[Passage], evidence: FloatArray) -> Iterator[Moment]:
+    probable = logistic(SPEECH.slope * (evidence - SPEECH.match_evidence)).tolist()
+    for number in np.argsort(-evidence, kind="stable").tolist():
+        passage = passages[number]
+        yield Moment(passage.start_s, passage.end_s, probable[number], "text", probable[number])
