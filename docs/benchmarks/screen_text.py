@@ -15,6 +15,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -216,16 +217,16 @@ def paint_deck(deck: int, slides: Sequence[Sequence[str]], time_s: float) -> Ima
 def make_decks(folder: Path, n_slides: int = 10) -> Iterator[tuple[str, Path, list[Shown]]]:
     """Five decks of ten slides."""
     for deck, kind in enumerate(DECKS):
-        slides, shown = [slide_lines(deck, slide) for slide in range(n_slides)], list[Shown]()
-        for number, lines in enumerate(slides):
-            for row, text in enumerate(lines):
+        slides, truth = [slide_lines(deck, slide) for slide in range(n_slides)], list[Shown]()
+        for number, slide in enumerate(slides):
+            for row, text in enumerate(slide):
                 start_s = number * SLIDE_S + (2 * row if kind == "builds" else 0)
-                shown.append(Shown(start_s, (number + 1) * SLIDE_S, text))
+                truth.append(Shown(start_s, (number + 1) * SLIDE_S, text))
         path = folder / f"deck_{kind}.mp4"
         if not path.exists():
             size = (640, 360) if kind == "small" else (WIDTH, HEIGHT)
             write_film(path, partial(paint_deck, deck, slides), SLIDE_S * n_slides, size)
-        yield kind, path, shown
+        yield kind, path, truth
 
 
 def read_film(path: Path) -> ScreenText:
@@ -238,11 +239,11 @@ def read_film(path: Path) -> ScreenText:
 def read_middles(path: Path) -> ScreenText:
     """The baseline: the middle frame of each shot, whose text is taken to be there all the time."""
     info, lines = probe(path), list[ScreenLine]()
-    shots = vidsum.find_shots(path).shots
-    frames = read_frames_at(info, [(shot.start_s + shot.end_s) / 2 for shot in shots])
+    shots = list(pairwise(vidsum.find_shots(path).edges_s.tolist()))
+    frames = read_frames_at(info, [sum(shot) / 2 for shot in shots])
     for shot, frame in zip(shots, frames, strict=True):
         for line in load_reader().read(frame.image):
-            lines.append(ScreenLine(shot.start_s, shot.end_s, line.text, line.confidence, line.box))
+            lines.append(ScreenLine(*shot, line.text, line.confidence, line.box))
     return ScreenText(tuple(lines), info.duration_s, len(shots))
 
 
@@ -254,28 +255,28 @@ class Score(NamedTuple):
     start_s: float
 
 
-def score(text: ScreenText, shown: Sequence[Shown]) -> Score:
-    """Compare what was read with what is shown."""
-    found, total, edits, starts = 0, 0, list[float](), list[float]()
-    for line in shown:
+def score(text: ScreenText, lines: Sequence[Shown]) -> Score:
+    """Compare what was read with the lines that are there."""
+    n_read, n_words, edits, starts = 0, 0, list[float](), list[float]()
+    for line in lines:
         near = [part for part in text.lines if overlap(part, line) > 0]
         for word in line.text.split():
             spans = [(part.start_s, part.end_s) for part in near if word in part.text.split()]
             covered = sum(any(a <= t < b for a, b in spans) for t in np.arange(line.start_s, line.end_s, 0.1))
-            found += 0.1 * covered >= 0.5 * (line.end_s - line.start_s)
-            total += 1
+            n_read += 0.1 * covered >= 0.5 * (line.end_s - line.start_s)
+            n_words += 1
         best = min(near, key=lambda part: distance(part.text, line.text), default=None)
         edits.append(min(1.0, distance(best.text, line.text) / len(line.text)) if best else 1.0)
         if best and edits[-1] < 0.5:
             starts.append(abs(best.start_s - line.start_s))
     read = [(word, part) for part in text.lines for word in part.text.split()]
     wrong = sum(
-        not any(overlap(part, line) > 0 and word in line.text.split() for line in shown)
+        not any(overlap(part, line) > 0 and word in line.text.split() for line in lines)
         for word, part in read
     )
     minutes = text.duration_s / 60
     return Score(
-        found / total,
+        n_read / n_words,
         wrong / max(len(read), 1),
         float(np.mean(edits)),
         text.n_frames_read / minutes,
@@ -301,8 +302,8 @@ def report(name: str, films: Sequence[tuple[str, Path, list[Shown]]]) -> None:
     print(f"{name:22}  words  false  errors  read/min  start_s")
     for label, read in (("chosen frames", read_film), ("middle of each shot", read_middles)):
         rows = []
-        for film, path, shown in films:
-            rows.append(score(read(path), shown))
+        for film, path, lines in films:
+            rows.append(score(read(path), lines))
             print(f"  {film:20}  {_numbers(rows[-1])}  {label}", flush=True)
         print(f"{label:22}  {_numbers(Score(*np.nanmean(np.array(rows), axis=0).tolist()))}", flush=True)
 

@@ -82,8 +82,8 @@ def test_a_recording_has_no_screen(run: Run, tmp_path: Path) -> None:
 
 
 def test_ground_finds_what_is_written(run: Run, film: Path) -> None:
-    asked = ("--query", "annual report", "--query", "anual reports", "--query", "a green field")
-    ran = run("ground", film, "--in", "text", *asked, "--saliency")
+    words = ("--query", "annual report", "--query", "anual reports", "--query", "a green field")
+    ran = run("ground", film, "--in", "text", *words, "--saliency")
     document = json.loads(Path("film_moments.json").read_text())
     check_schema(document, "moments")
     assert document["evidence"] == ["text"]
@@ -101,8 +101,8 @@ def test_ground_finds_what_is_written(run: Run, film: Path) -> None:
 
 
 def test_min_present_filters_text(run: Run, film: Path) -> None:
-    asked = ("--in", "text", "--query", "a green field", "--min-present", "0.5", "-o", "-")
-    (query,) = run("ground", film, *asked).json["queries"]
+    words = ("--in", "text", "--query", "a green field", "--min-present", "0.5", "-o", "-")
+    (query,) = run("ground", film, *words).json["queries"]
     assert query["moments"] == []
 
 

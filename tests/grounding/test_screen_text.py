@@ -73,20 +73,22 @@ def test_passages_are_lines_and_screens() -> None:
 
 
 def test_written_words_come_before_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The meaning of a query is that of "Revenue ..." by a stub of the encoder."""
+    """By a stub of the encoder, "takings" means what lines with "Revenue" do."""
 
     def encode(texts: list[str]) -> np.ndarray:
-        return np.array([["Revenue" in text or text == "acme", True] for text in texts]) / np.sqrt(2)
+        return np.array([["Revenue" in text or text == "takings", True] for text in texts]) / np.sqrt(2)
 
     monkeypatch.setattr(
         "vidsum.grounding.speech.load_text_encoder", lambda *_: SimpleNamespace(encode=encode)
     )
-    (moments,) = text_moments(["acme"], SLIDES, 5)
-    assert (moments[0].start_s, moments[0].end_s, moments[0].score > 1) == (0, 100, True)
-    assert (moments[1].start_s, moments[1].end_s, moments[1].score < 1) == (20, 40, True)
-    assert {moment.evidence for moment in moments} == {"text"}
-    scores = [moment.score for moment in moments]
-    assert scores == sorted(scores, reverse=True)
+    meant, written = text_moments(["takings", "acme"], SLIDES, 5)
+    assert (meant[0].start_s, meant[0].end_s, meant[0].score < 1) == (20, 40, True)
+    assert (written[0].start_s, written[0].end_s, written[0].score > 1) == (0, 100, True)
+    assert all(moment.score < 1 for moment in written[1:])
+    for moments in (meant, written):
+        assert {moment.evidence for moment in moments} == {"text"}
+        scores = [moment.score for moment in moments]
+        assert scores == sorted(scores, reverse=True)
 
 
 def test_no_text_has_no_moments() -> None:

@@ -45,6 +45,7 @@ class ChoiceRules:
         3.0  # least time between readings of strokes that move; it doubles where nothing is read
     )
     max_wait_s: float = 48.0
+    min_moving_s: float = 1.5  # strokes that move for less belong to a fade
     min_row: int = 3  # neighbouring cells with new strokes, as of a line; in a still picture, one is enough
     credit_s: float = 6.0  # each allows one reading of new strokes; up to `max_credits` are saved
     max_credits: float = 10.0
@@ -122,6 +123,9 @@ class FrameChoice:
     owed: bool = True  # whether a new shot has not been read yet
     credits: float = RULES.max_credits
     wait_s: float = RULES.moving_s
+    change: float = 0.0  # of the last frame from the one before
+    moving_s: float = 0.0  # how long new strokes have been moving
+    has_moved: bool = False  # whether the last reading was of a picture that moved, as in a fade
 
     def is_due(self, sample: StrokePicture) -> bool:
         """Return whether to read the next frame."""
@@ -130,20 +134,24 @@ class FrameChoice:
         if last is None or reading is None or self.known is None:
             return True
         step_s, change = sample.time_s - last.time_s, sample.change(last)
+        self.change = change
         self.credits = min(RULES.max_credits, self.credits + step_s / RULES.credit_s)
         self.known &= sample.near | last.near
         self.owed |= change >= RULES.cut
         since_s = sample.time_s - reading.time_s
         if self.owed:
             return since_s >= RULES.shot_gap_s and change < RULES.cut
+        still, new = _find_new_cells(sample, last, self.known)
+        self.moving_s = self.moving_s + step_s if _has_row(new, RULES.min_row) else 0.0
         if self.credits < 1:
             return False
-        if change < RULES.still and sample.change(reading) >= RULES.other:
+        if change < RULES.still:
+            least = RULES.still if self.has_moved else RULES.other
+            if sample.change(reading) >= least or _has_row(still, 1):
+                return True
+        elif _has_row(still, RULES.min_row):
             return True
-        still, new = _find_new_cells(sample, last, self.known)
-        if _has_row(still, 1 if change < RULES.still else RULES.min_row):
-            return True
-        return since_s >= self.wait_s and _has_row(new, RULES.min_row)
+        return self.moving_s >= RULES.min_moving_s and since_s >= self.wait_s
 
     def mark_read(self, sample: StrokePicture, *, has_lines: bool) -> None:
         """Note that the frame of the last call was read; `has_lines` if it has text."""
@@ -151,6 +159,7 @@ class FrameChoice:
             self.credits -= 1
         self.wait_s = RULES.moving_s if has_lines else min(2 * self.wait_s, RULES.max_wait_s)
         self.reading, self.known, self.owed = sample, sample.strokes.copy(), False
+        self.has_moved, self.moving_s = self.change >= RULES.still, 0.0
 
 
 def _find_new_cells(sample: StrokePicture, last: StrokePicture, known: Mask) -> tuple[Cells, Cells]:

@@ -77,9 +77,9 @@ def _match(wanted: Sequence[str], screen: Screen) -> Written | None:
     """Return the lines of a screen that hold the words: one line, or as many as are needed."""
     words = [split_words(line.text) for line in screen.lines]
     best: Written | None = None
-    for line, own in zip(screen.lines, words, strict=True):
-        likeness = _likeness(wanted, own)
-        present = _probability(likeness, is_phrase=_holds(own, wanted))
+    for line, line_words in zip(screen.lines, words, strict=True):
+        likeness = _likeness(wanted, line_words)
+        present = _probability(likeness, is_phrase=_holds(line_words, wanted))
         if present and (best is None or present > best.present):
             best = _written([line], present)
     if best:
@@ -87,8 +87,8 @@ def _match(wanted: Sequence[str], screen: Screen) -> Written | None:
     present = _probability(_likeness(wanted, list(chain(*words))), is_phrase=False)
     used = [
         line
-        for line, own in zip(screen.lines, words, strict=True)
-        if any(_word_likeness(word, other) for word in wanted for other in own)
+        for line, line_words in zip(screen.lines, words, strict=True)
+        if any(_word_likeness(word, other) for word in wanted for other in line_words)
     ]
     return _written(used, present) if present else None
 

@@ -13,7 +13,7 @@ from vidsum.io import cache
 from vidsum.io.outputs import atomic_write
 from vidsum.options import from_keywords
 from vidsum.pipelines.decoding import changes_job, run_jobs, screen_text_job
-from vidsum.pipelines.keywords import SamplingOptions
+from vidsum.pipelines.keywords import ReadingOptions
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import Video, VideoPath, memo_of, probe_video, source_path
 from vidsum.results.clock import to_player_time
@@ -44,7 +44,7 @@ STORE = _ScreenTexts()
 
 
 def read_screen(
-    path: VideoPath, *, progress: Progress | None = None, **options: Unpack[SamplingOptions]
+    path: VideoPath, *, progress: Progress | None = None, **options: Unpack[ReadingOptions]
 ) -> ScreenText:
     """Read the text on the screen of a video.
 

@@ -67,8 +67,8 @@ def text_answers(
         queries, text_moments(queries, text, retrieval.most_moments, device), strict=True
     ):
         present = max((moment.present or 0.0 for moment in moments), default=0.0)
-        kept = tuple(moments) if present >= retrieval.min_present else ()
-        answer = QueryMoments(query, kept, _curve(moments, times), present)
+        listed = tuple(moments) if present >= retrieval.min_present else ()
+        answer = QueryMoments(query, listed, _curve(moments, times), present)
         answers.append(without_weak(answer, retrieval))
     return answers
 

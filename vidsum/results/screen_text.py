@@ -71,14 +71,14 @@ class ScreenText(Result):
         out."""
         edges_s = sorted({edge_s for line in self.lines for edge_s in (line.start_s, line.end_s)})
         starts = sorted(self.lines, key=lambda line: line.start_s)
-        screens, shown, number = list[Screen](), list[ScreenLine](), 0
+        screens, on_screen, number = list[Screen](), list[ScreenLine](), 0
         for start_s, end_s in pairwise(edges_s):
             while number < len(starts) and starts[number].start_s <= start_s:
-                shown.append(starts[number])
+                on_screen.append(starts[number])
                 number += 1
-            shown = [line for line in shown if line.end_s > start_s]
-            if shown:
-                lines = sorted(shown, key=lambda line: (line.box[1], line.box[0]))
+            on_screen = [line for line in on_screen if line.end_s > start_s]
+            if on_screen:
+                lines = sorted(on_screen, key=lambda line: (line.box[1], line.box[0]))
                 screens.append(Screen(start_s, end_s, tuple(lines)))
         return screens
 
