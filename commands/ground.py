@@ -168,6 +168,9 @@ def ground_one(
     if destination.outputs.output is None:
         saving = replace(saving, select=queries.select, merge=merge_groundings, shared=without_queries)
     result = destination.deliver(task, saving, partial(_answer, has_clips=has_clips))
+    if task.number == 0 and retrieval.evidence == "auto" and not retrieval.without:  # once is enough
+        missing = _missing_evidence(Grounding.from_dict(result.data))
+        result = replace(result, messages=(*result.messages, *missing))
     if destination.table:
         answer = _answer(Grounding.from_dict(result.data), task.path, has_clips=False)
         return replace(result, lines=answer.lines, table=answer.table)
@@ -185,6 +188,17 @@ def _answer(grounding: "Grounding", names: str, *, has_clips: bool) -> CommandRe
     line = f"{names} (model: {grounding.model}, space: {grounding.space})"
     notes = _low_confidence_notes(grounding, has_clips=has_clips)
     return CommandResult(lines=(*notes, line), table=_table(grounding))
+
+
+def _missing_evidence(grounding: "Grounding") -> Iterator[str]:
+    """Yield what `--in auto` did not search, and the command that makes it available."""
+    if grounding.video:
+        ways = {"text": "--in text"}
+        if grounding.video.has_audio:
+            ways = {"speech": "vidsum transcribe", **ways, "sound": "--in sound"}
+        missing = {kind: way for kind, way in ways.items() if kind not in grounding.evidence}
+        if missing:
+            yield f"not searched: {', '.join(missing)} (run {', '.join(missing.values())} once)"
 
 
 def _suggest_clip_family(retrieval: Retrieval, view: View) -> None:
@@ -222,7 +236,11 @@ def _table(grounding: "Grounding") -> Table:
     from vidsum.results.clock import to_player_time
     from vidsum.results.moments import shorten
 
-    is_known = any(query.present is not None for query in grounding.queries)
+    is_known = any(
+        present is not None
+        for query in grounding.queries
+        for present in (query.present, *(moment.present for moment in query.moments))
+    )
     has_evidence = grounding.evidence != ("picture",)
     rows = []
     for query in to_player_time(grounding).queries:
@@ -237,7 +255,7 @@ def _table(grounding: "Grounding") -> Table:
 
 
 def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterator[str]:
-    """Yield a note on each query that has no moments, or is probably neither seen nor heard in the video."""
+    """Yield a note on each query that has no moments, or is probably not in the video."""
     from vidsum.results.moments import NO_BELOW, shorten
 
     for query in grounding.queries:
@@ -248,7 +266,7 @@ def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterato
         if grounding.evidence == ("text",) and (query.present or 0) < UNLIKELY:
             yield f"'{shorten(query.query)}': probably not written in this video"
             continue
-        if query.present is None or (query.moments and query.moments[0].evidence == "speech"):
+        if query.present is None or (query.moments and query.moments[0].evidence != "picture"):
             continue
         match = f"{_percent(query.present)}{'' if query.moments else ', below --min-present: no moments'}"
         if query.verdict == "no":

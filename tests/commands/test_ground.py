@@ -64,7 +64,7 @@ def test_ground_batch_note(run: Run, film: Path, tmp_path: Path) -> None:
     other.write_bytes(film.read_bytes())
     lines = run("ground", film, other, *ASK, "--json").json_lines
     assert ["do not rank videos" in " ".join(line["messages"]) for line in lines] == [True, False]
-    assert run("ground", film, *ASK, "--json", "--overwrite").json["messages"] == []
+    assert run("ground", film, *ASK, "--json", "--overwrite", "--in", "picture").json["messages"] == []
 
 
 @pytest.fixture

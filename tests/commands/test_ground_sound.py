@@ -60,6 +60,26 @@ def test_sounds_are_cached(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
     assert second == first
 
 
+def test_auto_searches_what_is_cached(run: Run, film: Path) -> None:
+    asked = ("ground", film, "--device", "cpu", "--query", "sine wave", "--query", "green")
+    alone = run(*asked)
+    assert (
+        "not searched: speech, text, sound (run vidsum transcribe, --in text, --in sound once)" in alone.err
+    )
+    assert "evidence" not in json.loads(Path("film_moments.json").read_text())
+    run("ground", film, *IN_SOUND, "--query", "applause", "-o", "-")
+    ran = run(*asked)
+    assert "not searched: speech, text (run vidsum transcribe, --in text once)" in ran.err
+    document = json.loads(Path("film_moments.json").read_text())
+    check_schema(document, "moments")
+    assert document["evidence"] == ["picture", "sound"]
+    tone, colour = (query["moments"] for query in document["queries"])
+    (sound,) = [moment for moment in tone if moment["evidence"] == "sound"]
+    assert 0.5 < sound["present"] < 1
+    assert {moment["evidence"] for moment in colour} == {"picture"}
+    assert "not searched" not in run(*asked, "--in", "picture").err
+
+
 def test_a_plot_and_clips_of_sounds(run: Run, film: Path) -> None:
     run("ground", film, *IN_SOUND, "--query", "sine wave", "--plot", "--clips", "--report")
     assert Path("film_moments.png").exists()

@@ -100,6 +100,17 @@ def test_ground_finds_what_is_written(run: Run, film: Path) -> None:
     assert grounding.evidence == ("text",)
 
 
+def test_auto_searches_cached_text(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vidsum.io.packages.has_extra", lambda name: True)
+    asked = ("ground", film, "--query", "annual report", "-o", "-")
+    assert "evidence" not in run(*asked).json
+    run("transcribe", film, "--on-screen-text")
+    document = run(*asked).json
+    check_schema(document, "moments")
+    assert document["evidence"] == ["picture", "text"]
+    assert document["queries"][0]["moments"][0]["evidence"] == "text"
+
+
 def test_min_present_filters_text(run: Run, film: Path) -> None:
     words = ("--in", "text", "--query", "a green field", "--min-present", "0.5", "-o", "-")
     (query,) = run("ground", film, *words).json["queries"]

@@ -144,27 +144,27 @@ def order(answer: QueryMoments) -> list[float]:
 def test_the_best_of_each_kind_come_before_others_by_their_own_probability() -> None:
     seen = QueryMoments("q", (Moment(0, 1, 1.6, present=0.6), Moment(5, 6, 0.9, present=0.7)), FLAT, 0.7)
     said = said_at((2, 3, 0.4), (7, 8, 0.3), (8, 9, 0.1))
-    answer = fuse(seen, said, 5)
+    answer = fuse(seen, [said], 5)
     assert order(answer) == [0, 2, 5, 7]
     assert [moment.present for moment in answer.moments] == [0.6, 0.4, 0.7, 0.3]
     assert [moment.score for moment in answer.moments] == [0.6, 0.4, 0.4, 0.3]
     assert answer.present == 0.7
     assert answer.said is FLAT
-    assert order(fuse(seen, said_at((2, 3, 0.9)), 1)) == [2]
-    assert order(fuse(seen_at(0.3), said_at((2, 3, 0.9)), 5)) == [2]
+    assert order(fuse(seen, [said_at((2, 3, 0.9))], 1)) == [2]
+    assert order(fuse(seen_at(0.3), [said_at((2, 3, 0.9))], 5)) == [2]
 
 
 def test_quotations_precede_what_is_surely_seen() -> None:
     seen = QueryMoments("q", (Moment(0, 1, 1.6, present=0.99),), FLAT, 0.99)
     quoted = QueryMoments("q", (Moment(2, 3, 1.8, "speech", 0.8), Moment(4, 5, 0.9, "speech", 0.9)), FLAT)
-    answer = fuse(seen, quoted, 5)
+    answer = fuse(seen, [quoted], 5)
     assert order(answer) == [2, 0, 4]
     assert answer.moments[0].present == 0.8
 
 
 @pytest.mark.parametrize(("certain", "first"), [(0.3, 0), (0.4, 2)])
 def test_where_present_is_unknown_it_is_a_third(certain: float, first: float) -> None:
-    answer = fuse(seen_at(None, (0, 1, 1.7)), said_at((2, 3, certain)), 5)
+    answer = fuse(seen_at(None, (0, 1, 1.7)), [said_at((2, 3, certain))], 5)
     assert (answer.moments[0].start_s, answer.present) == (first, None)
 
 
@@ -178,7 +178,7 @@ def test_scores_of_both_are_probabilities_and_fall(
 ) -> None:
     pictures = seen_at(present, *((at, at + 1.0, score) for at, score in pictured))
     said = said_at(*((at, at + 1.0, p) for at, p in sorted(spoken, key=lambda row: -row[1])))
-    moments = fuse(pictures, said, 10).moments
+    moments = fuse(pictures, [said], 10).moments
     scores = [moment.score for moment in moments]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)

@@ -32,8 +32,8 @@ EmbeddingSpace = Literal["auto", "siglip2-b16-256", "mobileclip2-s2", "mobilecli
 CaptionSpace = Literal["text", "vse"]
 """Captions of frames as sentences, or as their counterparts in the picture space."""
 EvidenceChoice = Literal["auto", "picture", "speech", "text", "sound", "seen", "said", "both"]
-"""Where moments are searched; `auto`: in the pictures, and in the speech if the transcript is cached. The
-last three are older names, see `list_evidence`."""
+"""Where moments are searched; `auto`: in the pictures, and in what is cached of the others. The last three
+are older names, see `list_evidence`."""
 WriterChoice = Literal["auto", "words", "retrieve", "write"]
 """Writers of descriptions."""
 
@@ -75,8 +75,8 @@ class Retrieval(Checked):
         flag_on=(),
     )
     evidence: EvidenceChoice = option(
-        "Search pictures, speech, text on the screen, or sounds. auto: pictures, and speech if the "
-        "transcript is cached (vidsum transcribe). Older names: seen, said, both.",
+        "Search pictures, speech, text on the screen, or sounds. auto: pictures, and what is cached of the "
+        "others (vidsum transcribe). Older names: seen, said, both.",
         "auto",
         flags=("--in",),
     )

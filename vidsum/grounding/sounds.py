@@ -4,6 +4,7 @@ The cosine of a query with a class is that of MiniLM's vectors with the nearest 
 (`sounds.txt`). docs/algorithms/sounds.md explains the rules.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,13 +27,16 @@ ENCODER: Final = "minilm"
 
 @dataclass(frozen=True)
 class SoundParams:
-    """Numbers of the rules; set by hand, not tuned."""
+    """Numbers of the rules, set by hand; the last two are fitted (docs/algorithms/sounds.md)."""
 
     min_cosine: float = 0.6  # a class with no nearer name is not what a query means
     margin: float = 0.1  # classes that are nearly as near as the nearest are meant too
     min_score: float = 0.3  # windows with less do not belong to a moment
     min_best: float = 0.5  # score of the best window of a moment
     max_gap: int = 1  # windows below `min_score` that do not end a moment
+    slope: float = 0.5  # of the logistic curve from the logit of a moment's score to its probability
+    offset: float = 0.1
+    max_score: float = 0.999  # scores of 1 say no more than this
 
 
 PARAMS: Final = SoundParams()
@@ -68,13 +72,20 @@ def _nearest(cosines: FloatArray) -> npt.NDArray[np.intp]:
     return order[cosines[order] >= least]
 
 
+def _probability(score: float) -> float:
+    """Return how likely a sound is there, by the score of the best window."""
+    score = min(score, PARAMS.max_score)
+    odds = math.exp(PARAMS.offset + PARAMS.slope * math.log(score / (1 - score)))
+    return odds / (1 + odds)
+
+
 def sound_moments(curve: FloatArray, duration_s: float) -> list[Moment]:
     """Return the moments of a curve [T] of scores of windows, `STEP_S` apart, best first."""
     loud = np.flatnonzero(curve >= PARAMS.min_score)
     runs = np.split(loud, np.flatnonzero(np.diff(loud) > PARAMS.max_gap + 1) + 1) if len(loud) else []
     spans = [(int(run[0]) * STEP_S, int(run[-1] + 1) * STEP_S, float(curve[run].max())) for run in runs]
     moments = [
-        Moment(start_s, min(end_s, duration_s), score, "sound")
+        Moment(start_s, min(end_s, duration_s), score, "sound", _probability(score))
         for start_s, end_s, score in spans
         if score >= PARAMS.min_best and start_s < duration_s
     ]

@@ -168,26 +168,28 @@ def speech_curve(
     return curve
 
 
-def fuse(seen: QueryMoments, said: QueryMoments, top_k: int | None = None) -> QueryMoments:
-    """Merge moments of pictures and of speech: quotations, the best of each kind, then the others.
+def fuse(seen: QueryMoments, others: Sequence[QueryMoments], top_k: int | None = None) -> QueryMoments:
+    """Merge moments of pictures with others: quotations (score 1 or more), the best of each kind, the rest.
 
     Each keeps its own probability, which orders them, and the order among its kind. The score is that of the
-    place: no larger than the one before. Sentences that are probably not what the query means are left out.
+    place: no larger than the one before. Others that are probably not what the query means are left out.
     """
     usual = PARAMS.unknown_match if seen.present is None else seen.present
-    spoken = [moment for moment in said.moments if moment.score >= UNLIKELY]
-    quoted = [moment for moment in spoken if moment.score >= 1]
-    firsts, others = list[Moment](), list[Moment]()
-    for ranked in (seen.moments, spoken[len(quoted) :]):
+    likely = [[moment for moment in other.moments if moment.score >= UNLIKELY] for other in others]
+    quoted = [moment for moments in likely for moment in moments if moment.score >= 1]
+    ranks = [[moment for moment in moments if moment.score < 1] for moments in likely]
+    firsts, rest = list[Moment](), list[Moment]()
+    for ranked in (seen.moments, *ranks):
         probable = [usual if moment.present is None else moment.present for moment in ranked]
         levels = np.minimum.accumulate(probable).tolist()
         scored = [replace(moment, score=level) for moment, level in zip(ranked, levels, strict=True)]
         firsts += scored[:1]
-        others += scored[1:]
-    moments = [*quoted, *_by_score(firsts), *_by_score(others)][:top_k]
+        rest += scored[1:]
+    moments = [*quoted, *_by_score(firsts), *_by_score(rest)][:top_k]
     scores = np.minimum.accumulate([moment.score for moment in moments]).tolist()
     ordered = tuple(replace(moment, score=score) for moment, score in zip(moments, scores, strict=True))
-    return replace(seen, moments=ordered, said=said.said)
+    curves = [other.said for other in others if other.said is not None]
+    return replace(seen, moments=ordered, said=curves[0] if curves else None)
 
 
 def _by_score(moments: Sequence[Moment]) -> list[Moment]:

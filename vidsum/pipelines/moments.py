@@ -29,23 +29,19 @@ from vidsum.grounding.spaces import (
     find_space_of_features,
     text_encoder_name,
 )
-from vidsum.grounding.speech import ENCODER
 from vidsum.grounding.text import load_text_encoder
-from vidsum.grounding.windows import grid
 from vidsum.models.scaling import unit_rows
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
+from vidsum.pipelines.evidence import PlannedEvidence, plan_evidence
 from vidsum.pipelines.keywords import GroundOptions
 from vidsum.pipelines.plan import Input, Plan, embed_in_batches, open_input, report_step
 from vidsum.pipelines.queries import Queries, parse_queries, query_facts, query_warnings, unreadable_queries
-from vidsum.pipelines.sounds import plan_sound_moments
 from vidsum.pipelines.sources import Source, has_pictures
-from vidsum.pipelines.speech_evidence import merge_speech, plan_moment_speech, without_weak
+from vidsum.pipelines.speech_evidence import without_weak
 from vidsum.pipelines.text_evidence import plan_text_moments
 from vidsum.results.features import Features
 from vidsum.results.moments import Grounding, Moment, QueryMoments, quote_queries
-from vidsum.results.settings import Evidence, list_evidence
-from vidsum.results.transcript import Transcript
 from vidsum.types import FloatArray, Progress
 
 EncodeText = Callable[[Sequence[str]], npt.ArrayLike]  # texts to vectors [M, D]
@@ -225,21 +221,16 @@ def plan_moments(
     else:
         search = _search_in_video(queries, retrieval, extraction)
         video_input = open_in_space(search.space, source, extraction, retrieval)
-    if retrieval.evidence == "sound":
-        return plan_sound_moments(queries, retrieval, video_input, search.facts())
     if retrieval.evidence == "text":
         return plan_text_moments(queries, retrieval, video_input, search.facts())
     embedding = plan_embedding(video_input, search.space, retrieval.snap)
-    speech = plan_moment_speech(retrieval, video_input)
-    evidence = list_evidence(retrieval.evidence) or ("picture", *(("speech",) if speech else ()))
-    provenance: dict[str, Any] = {**embedding.provenance, "grounding": search.facts()}
-    if speech:
-        provenance["grounding"]["evidence"] = [*evidence]
-        sha256 = checkpoints.sha256_of(ENCODER)
-        provenance["speech"] = {**speech.provenance["speech"], "text_weights_sha256": sha256}
-    if "picture" not in evidence:
+    evidence = plan_evidence(retrieval, video_input)
+    provenance: dict[str, Any] = {**embedding.provenance, "grounding": search.facts(), **evidence.facts()}
+    if evidence.kinds != ("picture",):
+        provenance["grounding"]["evidence"] = [*evidence.kinds]
+    if not evidence.has_pictures:
         del provenance["extractions"]
-    return Plan(provenance, _Work(search, video_input, embedding, speech, evidence, provenance).run)
+    return Plan(provenance, _Work(search, video_input, embedding, evidence, provenance).run)
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,26 +240,17 @@ class _Work:
     search: MomentSearch
     video_input: Input
     embedding: Plan[EmbeddedVideo]
-    speech: Plan[Transcript] | None
-    evidence: tuple[Evidence, ...]
+    evidence: PlannedEvidence
     provenance: dict[str, Any]
 
     def run(self, progress: Progress | None) -> Grounding:
-        if self.speech is None:
-            return self.search_pictures(progress)
-        transcript = self.speech.run(progress)
-        if "picture" not in self.evidence:
-            grounding = self.result(
-                queries=(),
-                timestamps=grid(transcript.duration_s, STEP_S),
-                video_duration_s=transcript.duration_s,
-                video=self.video_input.video,
-                warnings=self.search.queries.warnings,
-            )
-        else:
+        others, search = self.evidence.run(progress), self.search
+        if self.evidence.has_pictures:
             grounding = self.search_pictures(progress)
-        retrieval, device = self.search.retrieval, self.search.extraction.device
-        return merge_speech(grounding, transcript, self.search.queries, self.evidence, retrieval, device)
+        else:
+            facts: dict[str, Any] = {"video": self.video_input.video, "warnings": search.queries.warnings}
+            grounding = self.result(queries=(), **facts, **others.scope())
+        return others.add_to(grounding, search.queries, search.retrieval, search.extraction.device)
 
     def search_pictures(self, progress: Progress | None) -> Grounding:
         search, video_input = self.search, self.video_input

@@ -1,8 +1,7 @@
 """Sounds of a video: plan (what their scores depend on), then listen; and the moments of queries in them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -10,13 +9,13 @@ from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.features.sounds import N_CLASSES, NAME, RATE, STEP_S, score_sounds
 from vidsum.grounding.settings import Retrieval
-from vidsum.grounding.sounds import ENCODER, match_classes, sound_moments
+from vidsum.grounding.sounds import match_classes, sound_moments
 from vidsum.grounding.windows import grid
 from vidsum.io import cache
 from vidsum.pipelines.plan import Input, Plan
-from vidsum.pipelines.queries import Queries
 from vidsum.pipelines.speech_evidence import without_weak
-from vidsum.results.moments import Grounding, QueryMoments, quote_queries
+from vidsum.results.moments import QueryMoments, quote_queries
+from vidsum.results.settings import list_evidence
 from vidsum.types import FloatArray, Progress
 from vidsum.version import __version__
 from vidsum.video.damage import CANCELLED, DecodeLog
@@ -36,57 +35,42 @@ class SoundScores:
     warnings: tuple[str, ...] = ()
 
 
-def plan_sound_moments(
-    queries: Queries, retrieval: Retrieval, video_input: Input, facts: Mapping[str, Any]
-) -> Plan[Grounding]:
-    """Plan the moments of queries by sounds alone; `facts` are those of the search for moments.
+def plan_moment_sounds(retrieval: Retrieval, video_input: Input) -> Plan[SoundScores] | None:
+    """Plan the sounds to search: where requested, or by default where their scores are cached.
 
-    Raises InputError: the video has no sound. UsageError: they are of features, or with `min_present`.
+    Raises InputError: they are requested, and the video has no sound. UsageError: they are requested of
+    features, or alone with `min_present`.
     """
-    if retrieval.min_present:
+    kinds, video = list_evidence(retrieval.evidence), video_input.video
+    if kinds == ("sound",) and retrieval.min_present:
         raise UsageError(
-            "--min-present needs the picture: sounds have no match probability", hint="--in picture"
+            "--min-present needs the picture: sounds have no match probability of a whole video", "--in both"
         )
+    if "sound" in kinds:
+        return plan_sounds(video_input)
+    if kinds or video is None or not video.has_audio or not video_input.extraction.cache:
+        return None
     plan = plan_sounds(video_input)
-    sha256 = checkpoints.sha256_of(ENCODER)
-    provenance = {
-        **plan.provenance,
-        "grounding": {**facts, "evidence": ["sound"]},
-        "sounds": {**plan.provenance["sounds"], "text_weights_sha256": sha256},
-    }
-
-    def make(progress: Progress | None) -> Grounding:
-        sounds = plan.run(progress)
-        answers, unknown = _answers(sounds, queries, retrieval, video_input.extraction.device)
-        notes = [f"{quote_queries(unknown)}: no kind of sound that the network knows"] if unknown else []
-        return Grounding(
-            queries=queries.attach_spoken(answers),
-            timestamps=grid(sounds.duration_s, STEP_S),
-            step_s=STEP_S,
-            video_duration_s=sounds.duration_s,
-            model=facts["model"],
-            space=facts["space"],
-            evidence=("sound",),
-            video=video_input.video,
-            provenance=provenance,
-            warnings=tuple(dict.fromkeys([*queries.warnings, *sounds.warnings, *notes])),
-        )
-
-    return Plan(provenance, make)
+    return plan if cache.find_bytes(_FOLDER, plan.provenance) else None
 
 
-def _answers(
-    sounds: SoundScores, queries: Queries, retrieval: Retrieval, device: str
-) -> tuple[list[QueryMoments], list[str]]:
-    """Return the answers, and the queries that no class fits."""
-    matches = match_classes(queries.texts, retrieval.language, device)
+def search_sounds(
+    sounds: SoundScores, texts: Sequence[str], retrieval: Retrieval, device: str
+) -> list[QueryMoments]:
+    """Return the answers by sounds alone, with a curve per window."""
     answers = []
-    for text, classes in zip(queries.texts, matches, strict=True):
+    for text, classes in zip(texts, match_classes(texts, retrieval.language, device), strict=True):
         curve = sounds.scores[:, classes].max(axis=1, initial=0.0)
         moments = tuple(sound_moments(curve, sounds.duration_s)[: retrieval.most_moments])
         answers.append(without_weak(QueryMoments(text, moments, curve), retrieval))
-    unknown = [text for text, classes in zip(queries.texts, matches, strict=True) if not len(classes)]
-    return answers, unknown
+    return answers
+
+
+def warn_of_unknown(texts: Sequence[str], retrieval: Retrieval, device: str) -> tuple[str, ...]:
+    """Return a warning of the queries that name no kind of sound."""
+    matches = match_classes(texts, retrieval.language, device)
+    unknown = [text for text, classes in zip(texts, matches, strict=True) if not len(classes)]
+    return (f"{quote_queries(unknown)}: no kind of sound that the network knows",) if unknown else ()
 
 
 def plan_sounds(video_input: Input) -> Plan[SoundScores]:

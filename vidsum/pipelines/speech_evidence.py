@@ -14,7 +14,6 @@ from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import STEP_S
 from vidsum.grounding.speech import (
     PARAMS,
-    fuse,
     iter_passages,
     score_passages,
     speech_curve,
@@ -23,11 +22,10 @@ from vidsum.grounding.speech import (
 )
 from vidsum.io.outputs import atomic_write
 from vidsum.pipelines.plan import Input, Plan
-from vidsum.pipelines.queries import Queries
 from vidsum.pipelines.speech import find_transcript, plan_transcript, to_english
 from vidsum.results.clock import shift_times
-from vidsum.results.moments import Grounding, QueryMoments
-from vidsum.results.settings import Evidence, list_evidence
+from vidsum.results.moments import QueryMoments
+from vidsum.results.settings import list_evidence
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Segment, Transcript, format_segments
 from vidsum.speech.settings import Transcription
@@ -58,30 +56,8 @@ def plan_moment_speech(retrieval: Retrieval, video_input: Input) -> Plan[Transcr
     return replace(plan, make=lambda progress: to_english(plan.run(progress), path, extraction, progress))
 
 
-def merge_speech(
-    grounding: Grounding,
-    transcript: Transcript,
-    queries: Queries,
-    evidence: tuple[Evidence, ...],
-    retrieval: Retrieval,
-    device: str,
-) -> Grounding:
-    """Add moments of speech; where pictures are no evidence, return these alone."""
-    top_k = retrieval.most_moments
-    answers = _speech_answers(transcript, queries.texts, grounding.timestamps, top_k, device)
-    answers = [without_weak(answer, retrieval) for answer in answers]
-    if "picture" in evidence:
-        answers = [fuse(*pair, retrieval.top_k) for pair in zip(grounding.queries, answers, strict=True)]
-    return replace(
-        grounding,
-        queries=queries.attach_spoken(answers),
-        evidence=evidence,
-        warnings=tuple(dict.fromkeys([*grounding.warnings, *transcript.warnings])),
-    )
-
-
-def _speech_answers(
-    transcript: Transcript, texts: Sequence[str], times: TimeArray, top_k: int, device: str
+def search_speech(
+    transcript: Transcript, texts: Sequence[str], times: TimeArray, retrieval: Retrieval, device: str
 ) -> list[QueryMoments]:
     """Return the answers by speech alone, with a curve at `times`."""
     passages = list(iter_passages(split_sentences(transcript)))
@@ -91,8 +67,8 @@ def _speech_answers(
     answers = []
     for text, row in zip(texts, score_passages(passages, texts, device), strict=True):
         curve = speech_curve(passages, row, times, STEP_S)
-        moments = tuple(speech_moments(text, passages, row, top_k))
-        answers.append(QueryMoments(text, moments, curve, said=curve))
+        moments = tuple(speech_moments(text, passages, row, retrieval.most_moments))
+        answers.append(without_weak(QueryMoments(text, moments, curve, said=curve), retrieval))
     return answers
 
 
