@@ -45,6 +45,7 @@ class IndexOptions:
     PANEL = "Archive"
 
     transcribe: bool = option("Transcribe videos without a transcript.", False)
+    on_screen_text: bool = option("Read the text on the screen of videos.", False, shared=False)
     prune: bool = option("Remove videos that no longer exist from the archive.", False)
     watch: bool = option("Keep running, and add new files.", False, shared=False)
     space: EmbeddingSpace | None = option(
@@ -90,7 +91,7 @@ def index(
     with Archive(where.archive) as archive:
         verb = Verb(
             "index",
-            partial(index_one, where.archive, extraction, settings.transcribe, settings.space),
+            partial(index_one, where.archive, extraction, settings),
             extraction.device,
             _COLUMNS,
             retry=archive.wait_for,
@@ -122,19 +123,19 @@ def _list_inputs(named: Sequence[str], batch: Batch, archive: "Archive", space: 
 
 
 def index_one(
-    name: str | None,
-    extraction: Extraction,
-    transcribe: bool,
-    space: str | None,
-    task: Task,
-    progress: "Progress | None",
+    name: str | None, extraction: Extraction, settings: IndexOptions, task: Task, progress: "Progress | None"
 ) -> CommandResult:
     """Add a video to an archive."""
     from vidsum.archive.archive import Archive
 
     with Archive(name) as archive:
         added = archive.add_video(
-            task.path, extraction, transcribe=transcribe, space=space, progress=progress
+            task.path,
+            extraction,
+            transcribe=settings.transcribe,
+            on_screen_text=settings.on_screen_text,
+            space=settings.space,
+            progress=progress,
         )
         name = archive.name
     is_left, is_unchanged = added.state == "claimed", added.state == "unchanged"

@@ -105,7 +105,7 @@ def spoken(*texts: str) -> Texts:
     """Sentences, five seconds apart."""
     sentences = [Passage(5.0 * place, 5.0 * place + 2, text) for place, text in enumerate(texts)]
     passages = [passage.text for passage in iter_passages(sentences)]
-    return Texts(sentences, pack_rows(ENCODER.encode(passages)).tobytes())
+    return Texts("speech", sentences, pack_rows(ENCODER.encode(passages)).tobytes())
 
 
 def unit(rng: np.random.Generator, count: int, dim: int) -> FloatArray:

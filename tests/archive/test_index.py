@@ -6,6 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +18,9 @@ from vidsum.archive.archive import Archive
 from vidsum.archive.store import connect
 from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
+from vidsum.pipelines import decoding
 from vidsum.results.descriptions import Description, Descriptions
+from vidsum.results.screen_text import ScreenLine
 
 
 @pytest.fixture
@@ -264,6 +267,48 @@ def test_add_in_two_processes(archive: Archive, videos: Path, monkeypatch: pytes
 def _index(path: Path, videos: Path) -> None:
     with Archive(path) as archive:
         archive.add(videos)
+
+
+def test_add_text_on_the_screen(
+    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A stub reads two lines in each frame that is chosen."""
+    lines = [
+        ScreenLine(0, 0, text, 1.0, (0.1, top, 0.9, top + 0.1))
+        for text, top in (("a green exit", 0.1), ("Gate 12", 0.5))
+    ]
+    reader = SimpleNamespace(read=lambda picture: lines)
+    monkeypatch.setattr("vidsum.pipelines.decoding.reader_facts", lambda: ("rapidocr 3", "0" * 64))
+    monkeypatch.setattr("vidsum.pipelines.screen_text.has_extra", lambda _: True)
+    monkeypatch.setattr("vidsum.pipelines.decoding.load_reader", lambda: reader)
+    archive.add(videos)
+    with pytest.raises(InputError, match="has text on the screen"):
+        archive.search("gate", evidence="text")
+    decoded = list[str]()
+    read = decoding.read_frames
+    monkeypatch.setattr(
+        decoding,
+        "read_frames",
+        lambda info, *_, **options: decoded.append(info.path) or read(info, *_, **options),
+    )
+    (added,) = archive.add(videos / "a.mp4", on_screen_text=True)
+    assert (added.state, len(decoded)) == ("changed", 1)
+    assert archive.add(videos / "a.mp4", on_screen_text=True)[0].state == "unchanged"
+    n_lines = count(archive, "screen_lines")
+    assert n_lines >= 2
+    best, *_ = archive.search("gate 12", evidence="text")
+    assert (best.evidence, best.text, best.score > 1) == ("text", "Gate 12", True)
+    assert archive.search("gate 12")[0] == best
+    near, *_ = archive.search("gren exits", evidence="text")
+    assert (near.text, 0.5 < (near.present or 0) < (best.present or 0)) == ("a green exit", True)
+    with Archive(tmp_path / "new.vidsum") as other:  # one pass makes features and text
+        monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "empty"))
+        decoded.clear()
+        other.add(videos, on_screen_text=True)
+        assert sorted(decoded) == [str(videos / name) for name in ("a.mp4", "b.mp4")]
+        assert count(other, "screen_lines") >= n_lines
+        other.remove(videos / "a.mp4", videos / "b.mp4")
+        assert count(other, "screen_lines") == 0
 
 
 def describe(video: Path, *texts: str, of: Path | None = None) -> Path:

@@ -15,13 +15,13 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 from stat import S_ISREG
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
 from vidsum.archive.archive import Archive
 from vidsum.archive.matches import Match
 from vidsum.archive.settings import SearchOptions
 from vidsum.archive.store import require_copy
-from vidsum.archive.texts import TABLES
+from vidsum.archive.texts import TABLES, TextKind
 from vidsum.errors import ForeignFileError, InputError, MissingError, UsageError, quote
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.io.outputs import as_utf8
@@ -42,6 +42,7 @@ _CSV_COLUMNS = ("rank", "video", "start_s", "end_s", "present", "score", "eviden
 _MAX_PAGE_SHOTS = 16  # shots per video on a page without a server, in addition to those of its moments
 _N_LATEST = 24  # videos on the page before a search
 _MAX_SAVED = 200  # maximum number of moments to save at once
+_LISTED: Final[tuple[TextKind, ...]] = ("speech", "described")  # the texts beside the player
 _SPAN = ("start_s", "end_s")
 _FROM_PRESENT = "FROM videos JOIN files ON video = videos.id WHERE gone_s IS NULL"
 
@@ -199,7 +200,7 @@ def video(archive: Archive, number: int) -> dict[str, Any]:
     of_shots = "SELECT id, start_s, end_s FROM shots WHERE id >= ? AND id < ?"
     shots = archive.rows(of_shots, source.first_shot, source.first_shot + source.n_shots)
     texts = "SELECT start_s, end_s, text FROM {} WHERE video = ? ORDER BY start_s"
-    said, described = (archive.rows(texts.format(table), number) for table, _ in TABLES.values())
+    said, described = (archive.rows(texts.format(TABLES[kind][0]), number) for kind in _LISTED)
     offset_s = source.start_offset_s
     return {
         "id": number,

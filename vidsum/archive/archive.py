@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from vidsum.archive.like import embed_example
 from vidsum.archive.matches import Match, select_best, to_matches
 from vidsum.archive.postgres import public_name
-from vidsum.archive.search import ArchiveSearch, Hit, SearchStep
+from vidsum.archive.search import ArchiveSearch, SearchStep
 from vidsum.archive.settings import SearchOptions, has_words, is_server
 from vidsum.archive.spaces import (
     Change,
@@ -35,7 +35,7 @@ from vidsum.archive.spaces import (
     require_weights,
 )
 from vidsum.archive.store import Database, connect, default_path, faults, require_copy
-from vidsum.archive.texts import TABLES, list_text_kinds, search_texts
+from vidsum.archive.texts import search_all_texts
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.match import embed_background
@@ -111,6 +111,7 @@ class Archive:
         *,
         recursive: bool = False,
         transcribe: bool = False,
+        on_screen_text: bool = False,
         space: str | None = None,
         progress: Progress | None = None,
         **options: Unpack[ReadingOptions],
@@ -121,6 +122,7 @@ class Archive:
             videos: files and folders.
             recursive: include subfolders.
             transcribe: transcribe speech if no transcript is in the cache.
+            on_screen_text: read the text on the screen if it is not in the cache.
             space: change the archive to this space, by new vectors of all its videos that are there; the old
                 ones answer until all are made.
             progress: called while it runs.
@@ -136,7 +138,12 @@ class Archive:
         if space:
             paths = [*dict.fromkeys([*self.begin_change(space), *paths])]
         add = partial(
-            self.add_video, extraction=extraction, transcribe=transcribe, space=space, progress=progress
+            self.add_video,
+            extraction=extraction,
+            transcribe=transcribe,
+            on_screen_text=on_screen_text,
+            space=space,
+            progress=progress,
         )
         added = {path: add(path) for path in paths}
         left = [path for path, video in added.items() if video.state == "claimed"]
@@ -151,6 +158,7 @@ class Archive:
         extraction: Extraction,
         *,
         transcribe: bool = False,
+        on_screen_text: bool = False,
         space: str | None = None,
         progress: Progress | None = None,
     ) -> IndexedVideo:
@@ -163,7 +171,10 @@ class Archive:
                 index.plan_video(space or resolve_space("auto"), path, extraction)
             try:
                 return index.add(
-                    *(self._connection, path, extraction, space), transcribe=transcribe, progress=progress
+                    *(self._connection, path, extraction, space),
+                    transcribe=transcribe,
+                    on_screen_text=on_screen_text,
+                    progress=progress,
                 )
             except InputError:
                 index.mark_failed(self._connection, path)
@@ -218,7 +229,7 @@ class Archive:
 
         Args:
             text: the query; None with `like`.
-            top_k: maximum number of moments.
+            top_k: maximum number.
             **options: other fields of `vidsum.archive.settings.SearchOptions`, such as `per_video=1`.
 
         Raises UsageError: there is no query, or a value is out of range. InputError: a picture or video of
@@ -239,7 +250,7 @@ class Archive:
             require_weights(self.name, name)
             search = self._build_search(name, text, options)
             videos = {*files} & list_videos(self._connection, spaces)
-            hits = self._search_texts(text, search, videos)
+            hits = search_all_texts(self._connection, self.name, text, options, videos)
             if options.includes("picture"):
                 likely = [hit for hit in hits if hit.is_quoted or hit.present >= UNLIKELY]
                 hits = [*likely, *search.run(spaces, videos)]
@@ -247,22 +258,6 @@ class Archive:
             best = select_best([match for hit in hits for match in make(hit)], options)
         best = [replace(match, present=None) for match in best] if _unknown_words(text, options) else best
         return [replace(match, start_offset_s=self.start_offset_s(match.video)) for match in best]
-
-    def _search_texts(self, text: str | None, search: ArchiveSearch, videos: set[int]) -> list[Hit]:
-        """Search transcripts and descriptions, if the options include them. Raises InputError: none exist."""
-        options, kinds = search.options, list_text_kinds(self._connection)
-        searched = [kind for kind in TABLES if options.includes(kind)]
-        if not text or not searched or options.is_of_pictures:
-            return []
-        if options.evidence != "auto" and not {*searched} & {*kinds}:
-            texts = "descriptions" if options.evidence == "described" else "a transcript"
-            hint = f"vidsum index FOLDER{'' if options.evidence == 'described' else ' --transcribe'}"
-            raise InputError(f"{self.name}: none of its videos has {texts}", hint=hint)
-        hits = list[Hit]()
-        for kind in kinds:
-            if options.includes(kind):
-                hits += search_texts(self._connection, kind, text, videos, options.per_video)
-        return hits
 
     def start_offset_s(self, video: str | os.PathLike[str]) -> float:
         """Return the time from the start of a file to its first picture."""

@@ -16,7 +16,7 @@ from vidsum.archive.claims import claim_file, wait_for_claims
 from vidsum.archive.packed import pack_clips, pack_pieces
 from vidsum.archive.spaces import Target, drop_orphans, drop_shots, find_target, insert_space
 from vidsum.archive.store import Database
-from vidsum.archive.texts import parse_descriptions, read_descriptions, read_speech, store_texts
+from vidsum.archive.texts import parse_descriptions, read_descriptions, read_screen, read_speech, store_texts
 from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval
@@ -69,12 +69,15 @@ class _StoredVideo(NamedTuple):
     shots: int
     duration_s: float
     is_silent: bool  # whether it lacks a transcript
+    is_unread: bool  # whether its text on the screen is missing
     described_by: str | None
     start_offset_s: float | None
     sha256: str
 
 
-_STORED_COLUMNS = "videos.id, n_shots, duration_s, spoken IS NULL, described_by, start_offset_s, sha256"
+_STORED_COLUMNS = (
+    "videos.id, n_shots, duration_s, spoken IS NULL, written IS NULL, described_by, start_offset_s, sha256"
+)
 
 
 def add(
@@ -84,6 +87,7 @@ def add(
     space: str | None = None,
     *,
     transcribe: bool = False,
+    on_screen_text: bool = False,
     progress: Progress | None = None,
 ) -> IndexedVideo:
     """Add a video to the archive, unless it is there or another process is adding it.
@@ -118,9 +122,10 @@ def add(
             source["audio_track"] = audio_track
         offset_s = file_offset_s(path, facts[0]) if known.start_offset_s is None else known.start_offset_s
         lacks_speech = known.is_silent and (transcribe or find_transcript(source, extraction, offset_s))
+        lacks_text = known.is_unread and on_screen_text
         made = _find_stored(connection, known.sha256, target.versions, tracks, fast=extraction.fast)
         is_made = made and (made.id == known.id or target.is_pending)
-        if is_made and not lacks_speech and described_by in (None, known.described_by):
+        if is_made and not (lacks_speech or lacks_text) and described_by in (None, known.described_by):
             with connection.transaction():
                 renewed = "UPDATE videos SET tracks = ?, start_offset_s = ? WHERE id = ?"
                 connection.execute(renewed, (tracks, offset_s, known.id))
@@ -129,7 +134,8 @@ def add(
     with claim_file(connection, key) as is_ours:
         if not is_ours:
             return IndexedVideo(video, "claimed", 0.0, 0)
-        return _renew(connection, path, facts, known, extraction, target, transcribe, content, progress)
+        wanted = (transcribe, on_screen_text)
+        return _renew(connection, path, facts, known, extraction, target, wanted, content, progress)
 
 
 def _renew(
@@ -139,18 +145,20 @@ def _renew(
     before: _StoredVideo | None,
     extraction: Extraction,
     target: Target,
-    transcribe: bool,
+    wanted: tuple[bool, bool],  # whether to transcribe, and to read the screen
     descriptions: bytes,
     progress: Progress | None,
 ) -> IndexedVideo:
     key, digest, tracks = _key(path), identify_file(Path(path))["sha256"], _find_tracks(path, extraction)
     find = partial(_find_stored, connection, digest, tracks=tracks)
     known = find(target.versions, fast=extraction.fast)
-    embedded = _embed_video(target.name, path, extraction, progress) if known is None else None
     holder = find(target.answering, fast=True) or known  # what has the texts
-    spoken = None
+    spoken = written = None
+    if holder is None or holder.is_unread:  # first, as one pass makes the features too
+        written = read_screen(target.name, path, extraction, progress, read=wanted[1])
+    embedded = _embed_video(target.name, path, extraction, progress) if known is None else None
     if holder is None or holder.is_silent:
-        spoken = read_speech(path, extraction, progress, transcribe=transcribe)
+        spoken = read_speech(path, extraction, progress, transcribe=wanted[0])
     described_by = holder.described_by if holder else None
     described, warnings = parse_descriptions((path, digest), descriptions, described_by, extraction)
     with connection.transaction():
@@ -163,6 +171,8 @@ def _renew(
         holder = find(target.answering, fast=True) or known  # during a change, files keep the old vectors
         if spoken and holder.is_silent:
             store_texts(connection, holder.id, spoken)
+        if written and holder.is_unread:
+            store_texts(connection, holder.id, written)
         if described:
             store_texts(connection, holder.id, described)
         moved_from = None if before else _forget_moved(connection, digest)
@@ -173,7 +183,8 @@ def _renew(
         )
         drop_orphans(connection)
     state: State = "changed" if before else "moved" if moved_from else "added"
-    if before and before.id == holder.id and not (embedded or described or (spoken and spoken.sentences)):
+    has_new = embedded or described or any(texts and texts.sentences for texts in (spoken, written))
+    if before and before.id == holder.id and not has_new:
         state = "unchanged"
     about_track = describe_used(path, "audio", int(tracks.split(",")[1]) or None) if spoken else ()
     warnings = (*(embedded.warnings if embedded else ()), *about_track, *warnings)
@@ -288,7 +299,8 @@ def _insert(
     others = f"sha256 = ? AND space = ? AND coalesce(tracks, '{_ONLY_TRACKS}') != ?"
     for statement in (
         f"DELETE FROM sentences WHERE video IN (SELECT id FROM videos WHERE {others})",
-        f"UPDATE videos SET spoken = NULL WHERE {others}",
+        f"DELETE FROM screen_lines WHERE video IN (SELECT id FROM videos WHERE {others})",
+        f"UPDATE videos SET spoken = NULL, written = NULL WHERE {others}",
     ):
         connection.execute(statement, (digest, space, tracks))
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM shots").fetchone()

@@ -34,7 +34,7 @@ def is_server(archive: object) -> bool:
 
 ArchiveEvidence = Literal[Evidence, "described"]
 """Where a moment of an archive was found; `described`: in a description of `vidsum describe`."""
-EvidenceChoice = Literal["auto", "picture", "speech", "described", "both", "seen", "said"]
+EvidenceChoice = Literal["auto", "picture", "speech", "text", "described", "both", "seen", "said"]
 """Where archives are searched. The last two are older names."""
 
 
@@ -46,8 +46,8 @@ class SearchOptions:
 
     top_k: int = option("Maximum number of moments.", 20, flags=("--top-k", "-k"), min=1)
     evidence: EvidenceChoice = option(
-        "Search pictures, speech or descriptions. auto: all that the archive has; both: all three. Older "
-        "names: seen, said.",
+        "Search pictures, speech, text on the screen or descriptions. auto: all that the archive has; both: "
+        "the same. Older names: seen, said.",
         "auto",
         flags=("--in",),
         shared=False,

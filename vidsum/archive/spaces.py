@@ -174,12 +174,12 @@ def _switch(connection: Database, space: int) -> None:
     """Let files point to the vectors of a space, which take the texts of the old ones."""
     made = _MADE.replace("?", str(space))
     of_files = f"{made} WHERE old.space != made.space AND old.id IN (SELECT video FROM files)"
-    texts = ("spoken", "described", "described_by")
+    texts = ("spoken", "described", "described_by", "written")
     taken = (
         f"{name} = coalesce({name}, (SELECT old.{name} {of_files} AND made.id = videos.id))" for name in texts
     )
     connection.execute(f"UPDATE videos SET {', '.join(taken)} WHERE space = {space}")
-    for table in ("sentences", "descriptions", "files"):
+    for table in ("sentences", "descriptions", "screen_lines", "files"):
         new = f"(SELECT made.id {of_files} AND old.id = {table}.video)"
         connection.execute(f"UPDATE {table} SET video = {new} WHERE video IN (SELECT old.id {of_files})")
     connection.execute("UPDATE spaces SET since_s = ? WHERE id = ?", (connection.clock(), space))
@@ -194,8 +194,9 @@ def drop_orphans(connection: Database) -> None:
     )
     for video, first, count in connection.execute(orphans).fetchall():
         drop_shots(connection, first, count)
-        for table, name in (("sentences", "video"), ("descriptions", "video"), ("videos", "id")):
-            connection.execute(f"DELETE FROM {table} WHERE {name} = ?", (video,))
+        for table in ("sentences", "descriptions", "screen_lines"):
+            connection.execute(f"DELETE FROM {table} WHERE video = ?", (video,))
+        connection.execute("DELETE FROM videos WHERE id = ?", (video,))
 
 
 def drop_shots(connection: Database, first: int, count: int) -> None:

@@ -86,6 +86,13 @@ _MIGRATIONS = (
     -- seconds since 1970 from which its vectors answer; NULL: `index --space` is making them
     ALTER TABLE spaces ADD COLUMN since_s REAL DEFAULT 0
     """,
+    """
+    -- [P] a record per line of text on the screen; NULL: not read
+    ALTER TABLE videos ADD COLUMN written BLOB;
+    CREATE VIRTUAL TABLE screen_lines USING fts5(
+        text, video UNINDEXED, start_s UNINDEXED, end_s UNINDEXED, certain UNINDEXED
+    )
+    """,
 )  # from each version of the schema to the next; `PRAGMA user_version` counts them
 
 

@@ -1,18 +1,21 @@
-"""Transcripts (cached or made) and descriptions (of files) of an archive's videos, and their search."""
+"""Transcripts, text on the screen and descriptions of an archive's videos, and their search."""
 
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal
 
 from vidsum.archive.packed import pack_rows, read_records, row_type, unpack_rows
 from vidsum.archive.search import Hit
+from vidsum.archive.settings import SearchOptions
 from vidsum.archive.store import Database
 from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
+from vidsum.grounding.screen_text import find_written
+from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.speech import (
     ENCODER,
     Passage,
@@ -24,30 +27,40 @@ from vidsum.grounding.speech import (
 from vidsum.grounding.text import load_text_encoder
 from vidsum.io.outputs import stems_of
 from vidsum.io.text import parse_json, read_bytes
+from vidsum.pipelines.embedding import open_in_space
+from vidsum.pipelines.screen_text import find_screen_text, plan_input_text
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.speech import find_transcript, plan_transcript, to_english
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.load import find_fault, kind_of
+from vidsum.results.screen_text import ScreenLine, ScreenText
 from vidsum.results.transcript import Transcript
 from vidsum.speech.settings import Transcription
 from vidsum.types import FloatArray, Progress
 from vidsum.video.probe import start_offset_s
 
-TextKind = Literal["speech", "described"]
+TextKind = Literal["speech", "described", "text"]
 
 TABLES: Final[dict[TextKind, tuple[str, str]]] = {
     "speech": ("sentences", "spoken"),
     "described": ("descriptions", "described"),
+    "text": ("screen_lines", "written"),
 }  # the table of texts, and the column of `videos` with the records of their meanings
+_ABSENT: Final[dict[TextKind, tuple[str, str]]] = {
+    "speech": ("a transcript", " --transcribe"),
+    "described": ("descriptions", ""),
+    "text": ("text on the screen", " --on-screen-text"),
+}  # what no video has, and the flag of `index` that makes it
 _N_CANDIDATES = 100  # videos searched exactly: the likeliest by meaning, and as many by exact words
 
 
 @dataclass(frozen=True)
 class Texts:
-    """The transcript or the descriptions of a video."""
+    """The transcript, the descriptions, or the text on the screen of a video."""
 
+    kind: TextKind
     sentences: Sequence[Passage]
-    rows: bytes  # records of the passages of a transcript, or of the sentences of descriptions
+    rows: bytes  # records of the passages of a transcript, or of single descriptions or lines
     source_sha256: str = ""  # SHA-256 of the file of descriptions
 
 
@@ -59,7 +72,7 @@ def read_speech(
         info = probe_video(video, extraction)
         plan = plan_transcript(video, Transcription(), extraction, info)
     except InputError:  # no sound
-        return Texts((), b"") if transcribe else None
+        return Texts("speech", (), b"") if transcribe else None
     if transcribe:
         english: Transcript | None = to_english(plan.run(progress), video, extraction, progress)
     else:
@@ -69,12 +82,27 @@ def read_speech(
     return _embed_texts(split_sentences(english), "speech", extraction)
 
 
+def read_screen(
+    space: str, video: str, extraction: Extraction, progress: Progress | None, *, read: bool
+) -> Texts | None:
+    """Return the text on the screen; None if it is not in the cache and `read` is off.
+
+    It is read in the pass that makes the features of the space. Raises PackageError: no RapidOCR.
+    """
+    video_input = open_in_space(space, video, extraction, Retrieval())
+    text = plan_input_text(video_input).run(progress) if read else find_screen_text(video_input)
+    if text is None:
+        return None
+    lines = [Passage(line.start_s, line.end_s, line.text, certain=line.confidence) for line in text.lines]
+    return _embed_texts(lines, "text", extraction)
+
+
 def _embed_texts(
     sentences: Sequence[Passage], kind: TextKind, extraction: Extraction, source_sha256: str = ""
 ) -> Texts:
     texts = [passage.text for passage in split_passages(sentences, kind)]
     rows = pack_rows(load_text_encoder(ENCODER, extraction.device).encode(texts)) if texts else None
-    return Texts(sentences, b"" if rows is None else rows.tobytes(), source_sha256)
+    return Texts(kind, sentences, b"" if rows is None else rows.tobytes(), source_sha256)
 
 
 def read_descriptions(video: str) -> bytes:
@@ -114,7 +142,7 @@ def parse_descriptions(
 
 def store_texts(connection: Database, video: int, texts: Texts) -> None:
     """Store a transcript or descriptions, replacing earlier ones."""
-    table, column = TABLES["described" if texts.source_sha256 else "speech"]
+    table, column = TABLES[texts.kind]
     facts = {column: texts.rows, **({"described_by": texts.source_sha256} if texts.source_sha256 else {})}
     connection.execute(f"DELETE FROM {table} WHERE video = ?", (video,))
     columns = "text, video, start_s, end_s, certain"
@@ -131,10 +159,28 @@ def list_text_kinds(connection: Database) -> list[TextKind]:
     return [kind for kind in TABLES if connection.execute(query.format(TABLES[kind][1])).fetchone()]
 
 
+def search_all_texts(
+    connection: Database, archive: str, text: str | None, options: SearchOptions, videos: set[int]
+) -> list[Hit]:
+    """Return the moments in the kinds of texts of the options. Raises InputError: no video has any."""
+    searched = [kind for kind in TABLES if options.includes(kind)]
+    if not text or not searched or options.is_of_pictures:
+        return []
+    kinds = list_text_kinds(connection)
+    if options.evidence != "auto" and not {*searched} & {*kinds}:
+        texts, flag = _ABSENT[searched[0]]
+        raise InputError(f"{archive}: none of its videos has {texts}", hint=f"vidsum index FOLDER{flag}")
+    hits = list[Hit]()
+    for kind in kinds:
+        if kind in searched:
+            hits += search_texts(connection, kind, text, videos, options.per_video)
+    return hits
+
+
 def search_texts(
     connection: Database, kind: TextKind, text: str, videos: set[int], per_video: int
 ) -> list[Hit]:
-    """Return the moments in which a text is said or described, surest first."""
+    """Return the moments in which a text is said, described or written, surest first."""
     (vector,), (table, column) = load_text_encoder(ENCODER).encode([text]), TABLES[kind]
     cosines = dict[int, FloatArray]()
     rows = f"SELECT id, {column} FROM videos WHERE length({column}) > 0 ORDER BY id"
@@ -151,6 +197,8 @@ def search_texts(
         sentences = [Passage(start_s, end_s, line, certain=sure) for start_s, end_s, line, sure in lines]
         passages = split_passages(sentences, kind)
         (evidence,) = score_passages(passages, [text], meanings=cosines[video][None])
+        if kind == "text":
+            hits += (replace(hit, video=video) for hit in _find_written(text, sentences, per_video))
         quoted = text if kind == "speech" else ""  # descriptions are not quoted
         for moment in speech_moments(quoted, passages, evidence, per_video):
             words = (
@@ -164,6 +212,17 @@ def search_texts(
     return sorted(hits, key=lambda hit: -hit.present)
 
 
+def _find_written(text: str, lines: Sequence[Passage], per_video: int) -> list[Hit]:
+    """Return the moments in which a text is written, exactly or nearly so."""
+    box = (0.0, 0.0, 1.0, 1.0)
+    parts = [ScreenLine(line.start_s, line.end_s, line.text, line.certain, box) for line in lines]
+    end_s = max((line.end_s for line in lines), default=0.0)
+    return [
+        Hit(0, part.start_s, part.end_s, part.present, None, "text", part.text, is_quoted=True)
+        for part in find_written(text, ScreenText(tuple(parts), end_s, 0))[:per_video]
+    ]
+
+
 def split_passages(sentences: Sequence[Passage], kind: TextKind) -> list[Passage]:
-    """Return the passages to compare with a query: runs of spoken sentences, or single descriptions."""
+    """Return the passages to compare with a query: runs of spoken sentences, or single texts."""
     return [*iter_passages(sentences)] if kind == "speech" else [*sentences]

@@ -42,8 +42,8 @@ Seconds = Annotated[float, Field(ge=0, description="Seconds from the first pictu
 Query = Annotated[str, Field(description="Short description in plain words, such as `a dog in snow`.")]
 Count = Annotated[int, Field(ge=1, le=100, description="Maximum number of moments.")]
 Evidence = Annotated[
-    Literal["auto", "picture", "speech", "described"],
-    Field(description="Search pictures, speech or descriptions; auto: all that the archive has."),
+    Literal["auto", "picture", "speech", "text", "described"],
+    Field(description="Search pictures, speech, text on the screen or descriptions; auto: all of these."),
 ]
 
 

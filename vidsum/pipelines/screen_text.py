@@ -11,6 +11,7 @@ from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.io import cache
 from vidsum.io.outputs import atomic_write
+from vidsum.io.packages import has_extra
 from vidsum.options import from_keywords
 from vidsum.pipelines.decoding import changes_job, run_jobs, screen_text_job
 from vidsum.pipelines.keywords import ReadingOptions
@@ -94,8 +95,6 @@ def plan_input_text(video_input: Input) -> Plan[ScreenText]:
 
 def find_screen_text(video_input: Input) -> ScreenText | None:
     """Return the text of a video if it is in the cache, and the package is there that read it."""
-    from vidsum.io.packages import has_extra
-
     video, extraction = video_input.video, video_input.extraction
     if video is None or not extraction.cache or not has_extra("ocr"):
         return None
