@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 import typer
 
@@ -74,6 +75,8 @@ def describe(
     vidsum describe film.mp4 --sentences captions.csv --speak espeak-ng
 
     vidsum describe film.mp4 --texts corrected.srt --speak espeak-ng
+
+    vidsum describe film.mp4 --writer http://localhost:11434/v1 --vlm qwen2.5vl:3b
     """
     sources = batch.inputs(sources)
     if settings.texts is not None:
@@ -164,8 +167,13 @@ def _line(names: str, result: "Descriptions") -> str:
     """Name the files, and summarize their contents."""
     count, n_unsure = len(result.descriptions), result.n_unsure
     line = f"{names}: {count} description{'s' * (count != 1)} by {result.writer}"
+    if result.n_sent is not None:
+        host = urlsplit(result.provenance["descriptions"]["server"]).netloc
+        line += f"; {result.n_sent} frame{'s' * (result.n_sent != 1)} sent to {host}"
     if not n_unsure:
         return line
-    hint = "--min-sure 0 shows them" if count else "lower --min-sure, or give --sentences"
     left_out = "1 segment" if n_unsure == 1 else f"{n_unsure} segments"
+    if result.is_by_vlm:
+        return f"{line}; {left_out} left out: the model gave no sentence"
+    hint = "--min-sure 0 shows them" if count else "lower --min-sure, or give --sentences"
     return f"{line}; {left_out} left out: no guess was good enough ({hint})"

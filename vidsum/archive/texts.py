@@ -134,7 +134,12 @@ def parse_descriptions(
         return None, (f"{source[0]}: its descriptions are not used ({fault})",)
     descriptions = Descriptions.from_dict(document).descriptions
     sentences = [
-        Passage(description.start_s, description.end_s, description.text, certain=description.confidence)
+        Passage(
+            description.start_s,
+            description.end_s,
+            description.text,
+            certain=1.0 if description.confidence is None else description.confidence,
+        )
         for description in descriptions
     ]
     return _embed_texts(sentences, "described", extraction, digest), ()

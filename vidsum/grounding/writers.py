@@ -46,10 +46,14 @@ class Sentence:
     """A sentence written for a segment."""
 
     text: str
-    confidence: float
+    confidence: float | None
     """Probability in [0, 1]. Of a sentence: that it is as near to what people wrote of the picture as four
     fifths of their own sentences are to each other, fitted on photographs of Flickr8k. Of everyday
-    words: that people mention the surest one."""
+    words: that people mention the surest one. None: of a vision-language model."""
+
+    def is_sure(self, min_sure: float) -> bool:
+        """Return whether its confidence is enough; without one, whether there is a text."""
+        return bool(self.text) if self.confidence is None else self.confidence >= min_sure
 
 
 Writer = Callable[[SegmentFeatures], list[Sentence]]
@@ -143,7 +147,7 @@ def tidy(text: str) -> str:
     text = re.sub(r"\s+([.,;:!?])", r"\1", " ".join(text.split())).rstrip(" .,;")
     if not any(letter.isalpha() for letter in text) or text.lower() == "nan":
         return ""
-    return f"{text[0].upper()}{text[1:]}{'' if text[-1] in '!?' else '.'}"
+    return f"{text[0].upper()}{text[1:]}{'' if text[-1] in '!?。！？' else '.'}"
 
 
 CAPTIONER: Final = "captioner"  # in the registry

@@ -16,6 +16,7 @@ import requests
 from requests.adapters import HTTPAdapter
 from urllib3.util.retry import Retry
 
+from vidsum.io.urls import is_loopback, split_server
 from vidsum.io.urls import is_offline as is_offline
 
 T = TypeVar("T")
@@ -38,10 +39,17 @@ OnBytes = Callable[[int, int], None]  # on_bytes(bytes so far, bytes in all, or 
 
 
 class Session(requests.Session):
-    """A session with the environment's proxies and certificates; offline it reaches nothing."""
+    """A session with the environment's proxies and certificates; offline it reaches nothing.
 
-    def __init__(self) -> None:
+    With `server`, an address such as `http://localhost:11434/v1`, it reaches nothing else. A server on this
+    machine is reached offline too, and never through a proxy.
+    """
+
+    def __init__(self, server: str = "") -> None:
         super().__init__()
+        root, host = split_server(server) if server else ("", "")
+        is_local = is_loopback(host)
+        self.trust_env = not is_local
         self._thread: Thread | None = None  # the only one that may connect: an abandoned one must not
         self._sockets: list[socket.socket] = []  # of all transfers: connections are used again
         self.headers["User-Agent"] = "vidsum"
@@ -50,8 +58,8 @@ class Session(requests.Session):
         # requests knows REQUESTS_CA_BUNDLE, and prefers it
         self.verify = os.environ.get("PIP_CERT") or os.environ.get("SSL_CERT_FILE") or True
         self.adapters.clear()
-        for scheme in () if is_offline() else ("http://", "https://"):
-            self.mount(scheme, _Adapter(self))
+        for start in () if is_offline() and not is_local else (root,) if root else ("http://", "https://"):
+            self.mount(start, _Adapter(self))
 
     def within(self, seconds: float, transfer: Callable[[], T]) -> T:
         """Run `transfer`, which uses this session; shut the sockets if it takes longer than `seconds`.
@@ -64,13 +72,18 @@ class Session(requests.Session):
         try:
             return outcome.result(min(seconds, TIMEOUT_MAX))
         finally:
-            self._thread = None
             if not outcome.done():
-                for connected in self._sockets:
-                    with suppress(OSError):  # closed meanwhile
-                        connected.shutdown(socket.SHUT_RDWR)
-                self._sockets.clear()
+                self.abort()
                 thread.join(_END_S)
+            self._thread = None
+
+    def abort(self) -> None:
+        """Shut the sockets, from any thread: the transfer that runs fails."""
+        self._thread = None
+        for connected in self._sockets:
+            with suppress(OSError):  # closed meanwhile
+                connected.shutdown(socket.SHUT_RDWR)
+        self._sockets.clear()
 
     def note(self, connection: Any) -> None:
         """Note the socket of a new connection. Raises ConnectionError: its transfer has ended."""

@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 from urllib.request import url2pathname
 
-from vidsum.errors import URL_START, redact, split_url
+from vidsum.errors import URL_START, UsageError, redact, split_url
 
 _OLDER_COPY = re.compile(r"[/\\]videos[/\\]+([0-9a-f]{8})[0-9a-f]{8}[/\\]+([^/\\\"]*_[^/\\\"]*)[.]mp4")
 """A copy of a URL, which an older vidsum named after the query too if the path had no suffix."""
@@ -67,6 +67,21 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or ip_address(host.strip("[]")).is_loopback
     except ValueError:  # a name
         return False
+
+
+def split_server(address: str) -> tuple[str, str]:
+    """Return the root of a server's address, `http://localhost:11434/`, and its host.
+
+    Raises UsageError: it is not of HTTP, or holds more than a host and a path, such as a password or a query.
+    """
+    match = re.fullmatch(
+        r"(?i)(https?)://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?(/[^\s?#;@\\]*)?", address
+    )
+    if match is None:
+        fault = "the address of a server is http:// or https://, a host and a path, without password or query"
+        raise UsageError(fault, hint="such as http://localhost:11434/v1")
+    scheme, host, port, _ = match.groups(default="")
+    return f"{scheme}://{host}{port}/", host.lower().strip("[]")
 
 
 def may_hold_secrets(text: str) -> bool:

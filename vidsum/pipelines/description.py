@@ -39,6 +39,7 @@ from vidsum.pipelines.keywords import DescribeOptions
 from vidsum.pipelines.plan import Input, Plan, open_video_input
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
 from vidsum.pipelines.speech import read_blocks
+from vidsum.pipelines.vlm import ask_model, model_facts
 from vidsum.results.clock import shift_times, to_player_time
 from vidsum.results.descriptions import Description, Descriptions
 from vidsum.results.features import Features
@@ -133,17 +134,24 @@ class _Work:
 
     def write(self, progress: Progress | None) -> Descriptions:
         settings = self.settings
-        write = _choose_writer(settings, self.facts, progress)  # first: what is missing shows before decoding
+        # first: what is missing shows before decoding
+        write = None if settings.is_by_vlm else _choose_writer(settings, self.facts, progress)
         (features,), pictures = self.video_input.read(progress)
         every_s, warnings, gaps = settings.every_s, list(features.warnings), None
         if every_s:
             segments: Sequence[Interval] = _split_evenly(every_s, features.duration_s)
         else:
             segments = find(features, _SHOTS, pictures).intervals
-        min_sure, space = self.facts["min_sure"], self.facts["space"]
-        sentences = write(segment_features(features, segments, space))
+        min_sure, n_sent = self.facts.get("min_sure", 0.0), None
+        if write is None:
+            film, use_cache = self.video_input.video, self.video_input.extraction.cache
+            assert film is not None
+            sentences, n_sent, messages = ask_model(settings, film, segments, progress, use_cache=use_cache)
+            warnings += messages
+        else:
+            sentences = write(segment_features(features, segments, self.facts["space"]))
         descriptions = join_descriptions(segments, sentences, min_sure)
-        n_unsure = sum(sentence.confidence < min_sure for sentence in sentences)
+        n_unsure = sum(not sentence.is_sure(min_sure) for sentence in sentences)
         if settings.in_gaps:
             gaps, device = self.gaps(features.duration_s, progress), self.video_input.extraction.device
             importance = best_score(self.models, features, None, Selection(), 1.0, device).importance
@@ -158,6 +166,7 @@ class _Work:
             video=features.video,
             provenance=self.provenance,
             warnings=tuple(dict.fromkeys(warnings)),
+            n_sent=n_sent,
         )
 
 
@@ -199,17 +208,19 @@ def _overlap_warnings(
 
 def _facts(settings: Describing) -> dict[str, Any]:
     """Return what the sentences depend on. Raises UsageError, InputError: a writer lacks its sentences."""
-    writer: str = settings.writer
+    writer, facts = settings.writer, dict[str, Any]()
     if settings.texts is not None:
         if (writer, settings.every_s, settings.sentences) != ("auto", None, None):
             fault = "--texts has the descriptions, which nothing writes"
             raise UsageError(fault, hint="leave out --writer, --every and --sentences")
         return {"writer": "people", "texts_sha256": identify_file(Path(settings.texts))["sha256"]}
+    if settings.is_by_vlm:
+        return model_facts(settings)
     if writer == "auto":
         writer = "words" if settings.sentences is None else "retrieve"
     space = describe_space(resolve_space(settings.space) if writer == "words" else MAP)
     usual = (MIN_SURE_IN_GAPS if settings.in_gaps else MIN_SURE)[writer]
-    facts: dict[str, Any] = {
+    facts = {
         "writer": writer,
         "every_s": settings.every_s,
         "min_sure": usual if settings.min_sure is None else settings.min_sure,
@@ -328,10 +339,11 @@ def join_descriptions(
     """Return the sure sentences of segments in a row; equal neighbours are one, of mean confidence."""
     descriptions = []
     rows = zip(segments, said, strict=True)
-    for (text, is_sure), group in groupby(rows, lambda row: (row[1].text, row[1].confidence >= min_sure)):
+    for (text, is_sure), group in groupby(rows, lambda row: (row[1].text, row[1].is_sure(min_sure))):
         if is_sure:
             times, sentences = zip(*group, strict=True)
-            confidence = float(np.mean([sentence.confidence for sentence in sentences]))
+            known = [sentence.confidence for sentence in sentences if sentence.confidence is not None]
+            confidence = float(np.mean(known)) if known else None
             descriptions.append(Description(times[0][0], times[-1][1], text, confidence))
     return descriptions
 

@@ -104,7 +104,11 @@ class DescribeOptions(ReadingOptions, total=False):
     """Options of `vidsum.grounding.settings.Describing`."""
 
     every_s: float | None
-    writer: Literal["auto", "words", "retrieve", "write"]
+    writer: str
+    vlm: str | None
+    allow_remote: bool
+    vlm_prompt: str
+    vlm_timeout_s: float
     sentences: str | None
     min_sure: float | None
     space: Literal["auto", "siglip2-b16-256", "mobileclip2-s2", "mobileclip2-s0", "clip", "vse"]

@@ -10,6 +10,8 @@ from vidsum.results.result import Result, common_fields, round_number, video_pre
 from vidsum.times import to_srt, to_vtt
 from vidsum.types import Interval
 
+VLM = "vlm:"
+"""Begins the writer of descriptions by a vision-language model; the model's name follows."""
 _HEAD = "WEBVTT\nKind: descriptions\nLanguage: en\n"
 """Players take the kind from the page; these lines tell people and editors."""
 
@@ -21,12 +23,13 @@ class Description:
     start_s: float
     end_s: float
     text: str
-    confidence: float
+    confidence: float | None
     """Probability that people accept it of the picture; see `vidsum.grounding.writers.Sentence`."""
 
     def to_dict(self) -> dict[str, Any]:
         times = {"start_s": round_number(self.start_s), "end_s": round_number(self.end_s)}
-        return {**times, "text": self.text, "confidence": round_number(self.confidence)}
+        confidence = None if self.confidence is None else round_number(self.confidence)
+        return {**times, "text": self.text, "confidence": confidence}
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +41,19 @@ class Descriptions(Result):
     descriptions: tuple[Description, ...]
     """In time order, none overlaps another; none where nothing is sure enough."""
     writer: str
-    """Their source: `words`, `retrieve`, `write` or `people`."""
+    """Their source: `words`, `retrieve`, `write`, `people`, or `vlm:` and the name of a model."""
     video_duration_s: float
     n_unsure: int = 0
     """Segments without a sentence that is sure enough."""
     gaps: tuple[Interval, ...] | None = None
     """The pauses of speech, where descriptions were fitted into them; else None."""
+    n_sent: int | None = None
+    """Frames that this run sent to the model of a server, which files do not record; else None."""
+
+    @property
+    def is_by_vlm(self) -> bool:
+        """Whether a vision-language model wrote them."""
+        return self.writer.startswith(VLM)
 
     def __repr__(self) -> str:
         summary = f"{len(self.descriptions)} descriptions, {self.video_duration_s:g} s"

@@ -1,0 +1,67 @@
+"""Descriptions by a vision-language model of the user's choice: key frames of segments to its server."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from PIL import Image
+
+from vidsum.errors import UsageError
+from vidsum.grounding.settings import Describing
+from vidsum.grounding.vlm import VisionModel, describe_frames
+from vidsum.grounding.writers import Sentence
+from vidsum.io.urls import is_loopback, is_offline, split_server
+from vidsum.results.descriptions import VLM
+from vidsum.types import Interval, Progress, VideoInfo
+from vidsum.video.frames import LongSide
+from vidsum.video.read import read_frames_at
+
+_SIDE, _JPEG_QUALITY = 768, 85  # longest side in pixels and quality of the frames that a model gets
+_FRAMES_PER_BLOCK = 32  # decoded at a time: a long film has thousands
+
+
+def model_facts(settings: Describing) -> dict[str, Any]:
+    """Return what the sentences of a model depend on. Raises UsageError: offline, and it is elsewhere."""
+    _, host = split_server(settings.writer)
+    if is_offline() and not is_loopback(host):
+        fault = f"VIDSUM_OFFLINE forbids sending frames to {host}"
+        raise UsageError(fault, hint="a server on this machine, or unset VIDSUM_OFFLINE")
+    facts = {"server": settings.writer, "prompt": settings.vlm_prompt}
+    return {"writer": f"{VLM}{settings.vlm}", "every_s": settings.every_s, **facts}
+
+
+def ask_model(
+    settings: Describing,
+    film: VideoInfo,
+    segments: Sequence[Interval],
+    progress: Progress | None,
+    *,
+    use_cache: bool,
+) -> tuple[list[Sentence], int, list[str]]:
+    """Return a sentence per segment, of its middle frame; how many frames were sent; and warnings.
+
+    A segment without a sentence has an empty one. Raises VidsumError: see `describe_frames`.
+    """
+    model = VisionModel(
+        settings.writer, str(settings.vlm), settings.vlm_prompt, settings.vlm_timeout_s, use_cache
+    )
+    frames = _read_key_frames(film, [(start_s + end_s) / 2 for start_s, end_s in segments])
+    replies = describe_frames(model, frames, len(segments), progress)
+    sentences = [Sentence(text, None) for text in replies.sentences]
+    if not replies.faults:
+        return sentences, replies.n_sent, []
+    lost = f"{len(replies.faults)} of {len(segments)} frames have no sentence"
+    return sentences, replies.n_sent, [f"{lost}: {model.host} {replies.faults[0]}"]
+
+
+def _read_key_frames(film: VideoInfo, times_s: Sequence[float]) -> Iterator[list[bytes]]:
+    """Yield JPEGs of the frames at some times, in blocks."""
+    size = LongSide(min(_SIDE, max(film.display_width, film.display_height)))
+    for start in range(0, len(times_s), _FRAMES_PER_BLOCK):
+        block = []
+        for frame in read_frames_at(film, times_s[start : start + _FRAMES_PER_BLOCK], size):
+            Image.fromarray(frame.image).save(content := io.BytesIO(), "JPEG", quality=_JPEG_QUALITY)
+            block.append(content.getvalue())
+        yield block
