@@ -16,7 +16,6 @@ from vidsum.errors import UsageError
 from vidsum.lab.training.presets import DETRChoice, MRNetChoice
 from vidsum.lab.training.settings import DataSettings, DETRSettings, MRNetSettings
 from vidsum.lab.training.summary_settings import (
-    CaptionerSettings,
     FullTransNetSettings,
     RidgeSettings,
     SplitOptions,
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from vidsum.lab.training.annotated import MomentData
     from vidsum.lab.training.loop import FitResult
     from vidsum.lab.training.run import TrainingRun
-    from vidsum.lab.training.vse import PictureResult
     from vidsum.types import Progress
 
 S = TypeVar("S", bound=FullTransNetSettings | RidgeSettings)
@@ -213,58 +211,22 @@ def vse(
     vidsum train vse --captions dataset_flickr8k.json --pictures images -e mobilenet_v2 --out runs/mobile
     """
 
-    def fit(out: Path, progress: "Progress | None") -> "tuple[PictureResult, str]":
+    def step(task: Task, progress: "Progress | None") -> CommandResult:
         from vidsum.lab.training.vse import train_vse
 
-        trained = train_vse(data, settings, out, overwrite=run.overwrite, progress=progress)
-        words = ", ".join(f"R@{name[1:]} {100 * share:.1f}" for name, share in trained.validation.items())
-        return trained, f"text to image among {trained.n_validation} validation pictures {words}"
-
-    _train_on_pictures("train vse", run, view, fit)
-
-
-@command(app)
-def captioner(
-    data: VSEData,
-    run: RunFolder,
-    settings: Annotated[CaptionerSettings, Without(("dim_in",)), Flags(("epochs", "lr", "device"))],
-    view: View,
-) -> None:
-    """Train a captioner, which writes sentences about what a video shows.
-
-    vidsum train captioner --captions captions.csv --pictures images --out runs/captioner
-    """
-
-    def fit(out: Path, progress: "Progress | None") -> "tuple[PictureResult, str]":
-        from vidsum.lab.training.captioner import train_captioner
-
-        trained = train_captioner(data, settings, out, overwrite=run.overwrite, progress=progress)
-        cider = trained.validation["cider"]
-        return trained, f"CIDEr {cider:.3f} on {trained.n_validation} validation pictures"
-
-    _train_on_pictures("train captioner", run, view, fit)
-
-
-def _train_on_pictures(
-    command: str,
-    run: RunFolder,
-    view: View,
-    fit: "Callable[[Path, Progress | None], tuple[PictureResult, str]]",
-) -> None:
-    """Train on pictures; `fit` returns what was trained, and its measures of validation in words."""
-
-    def step(task: Task, progress: "Progress | None") -> CommandResult:
-        trained, words = fit(Path(task.path), progress)
+        trained = train_vse(data, settings, Path(task.path), overwrite=run.overwrite, progress=progress)
         facts = {
             "up_to_date": trained.up_to_date,
             "checkpoint": str(trained.checkpoint),
             "n_validation": trained.n_validation,
             "validation": dict(trained.validation),
         }
-        line = f"{task.path}: {words}{' (up to date)' if trained.up_to_date else ''}"
+        words = ", ".join(f"R@{name[1:]} {100 * share:.1f}" for name, share in trained.validation.items())
+        line = f"{task.path}: text to image among {trained.n_validation} validation pictures {words}"
+        line += " (up to date)" if trained.up_to_date else ""
         return CommandResult(data=facts, lines=(line,), messages=trained.warnings)
 
-    run_verb(Verb(command, step), [str(run.out)], view)
+    run_verb(Verb("train vse", step), [str(run.out)], view)
 
 
 def _train_splits(

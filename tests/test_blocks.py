@@ -10,11 +10,8 @@ import numpy as np
 import pytest
 
 from tests.grounding.test_windows import features as clips_at
-from tests.models.test_captioner import features as pictures
-from tests.models.test_captioner import pair
 from vidsum.grounding import find, windows, writers
 from vidsum.grounding.spaces import ClipEmbeddings
-from vidsum.models import captioner
 from vidsum.models.scaling import unit_rows
 from vidsum.summary import liveness
 
@@ -33,14 +30,10 @@ def curves(count: int) -> Any:
     return np.stack(find._curves(VIDEO, find.EncodedQueries(("",) * count, unit_rows(ROWS[:count]))))
 
 
-def written(count: int) -> Any:
-    return [[result.text for result in values] for values in pair()[1].write(pictures(count), 2)]
-
-
 def retrieved(count: int) -> Any:
     rows = unit_rows(ROWS[:count])
     bank = writers.Bank(tuple(map(str, range(90))), TEXTS)
-    return [sentence.text for sentence in writers.retrieve(writers.SegmentFeatures(rows, rows), bank)]
+    return [sentence.text for sentence in writers.retrieve(rows, bank)]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +42,6 @@ def retrieved(count: int) -> Any:
         (windows, "_BLOCK", 512, on_grid),
         (liveness, "_BLOCK", 1024, lambda count: liveness.measures(ROWS[:count], [1, 4])),
         (find, "_QUERIES_PER_BATCH", 256, curves),
-        (captioner, "_BLOCK_PICTURES", 32, written),
         (writers, "_SEGMENTS_PER_BATCH", 64, retrieved),
     ],
 )

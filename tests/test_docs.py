@@ -32,7 +32,7 @@ OPTIONS = {words: facts_of(command) for words, command in options.commands()}
 """The options of every command."""
 
 PAGE_OF = {
-    **{f"train {name}": f"train_{name}" for name in ("ridge", "mrnet", "detr", "vse", "captioner")},
+    **{f"train {name}": f"train_{name}" for name in ("ridge", "mrnet", "detr", "vse")},
     **{f"evaluate {name}": f"evaluate_{name}" for name in ("moments", "highlights", "vse", "captions")},
     **{"help": "cli", "index": "archive", "search": "archive"},
 }

@@ -34,7 +34,7 @@ from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR, load_map
 from vidsum.grounding.words import choose_words, log_shares, read_words, standard_scores, word_probabilities
 from vidsum.grounding.writers import write_words
-from vidsum.pipelines.description import MIN_SURE, MIN_SURE_IN_GAPS, segment_features
+from vidsum.pipelines.description import MIN_SURE, MIN_SURE_IN_GAPS, segment_rows
 from vidsum.pipelines.plan import open_video_input
 from vidsum.types import FloatArray, TimeArray
 
@@ -173,7 +173,7 @@ def describe_clips() -> None:
     clips, texts = known_clips(), []
     for clip in clips:
         (features,), _ = open_video_input(clip["file"], extractions_for("vse", Extraction())[-1]).read()
-        seen = segment_features(features, [(0.0, features.duration_s)])
+        seen = segment_rows(features, [(0.0, features.duration_s)])
         (sentence,) = write_words(seen, "vse", MIN_SURE["words"])
         texts.append(sentence.text)
         print(f"{Path(clip['file']).stem},{sentence.confidence:.2f},{sentence.text}")

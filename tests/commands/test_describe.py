@@ -13,11 +13,9 @@ import pytest
 import vidsum
 from tests import media
 from tests.program import Run, check_schema
-from vidsum import checkpoints
 from vidsum.commands.result import print_table, text_table
 from vidsum.grounding import writers
 from vidsum.grounding.words import read_words
-from vidsum.grounding.writers import SegmentFeatures, Sentence
 from vidsum.models.scaling import unit_rows
 from vidsum.pipelines import description
 from vidsum.results.descriptions import Descriptions
@@ -118,23 +116,6 @@ def test_describe_up_to_date(run: Run, film: Path) -> None:
     Path("bank.txt").write_text(TEXTS[0])
     run("describe", film, *HOW)
     assert {text for _, _, text in said()} == {TEXTS[0]}
-
-
-def test_the_captioner_writes(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shots: list[int] = []
-
-    def write(seen: SegmentFeatures) -> list[Sentence]:
-        shots.append(len(seen.features))
-        return [Sentence(f"Shot {number}.", 0.9) for number in range(len(seen.features))]
-
-    monkeypatch.setattr(description, "written", write)
-    data = run("describe", film, "--writer", "write", "--device", "cpu", "-o", "-").json
-    assert data["writer"] == "write"
-    assert [item["text"] for item in data["descriptions"]] == [
-        f"Shot {number}." for number in range(shots[0])
-    ]
-    settings = data["provenance"]["descriptions"]
-    assert settings["writer_sha256"] == checkpoints.sha256_of("captioner")
 
 
 def test_describe_in_gaps(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""`vidsum train vse`, `evaluate vse` and `train captioner`, on made pictures."""
+"""`vidsum train vse` and `evaluate vse`, on made pictures."""
 
 import json
 from dataclasses import replace
@@ -114,14 +114,3 @@ def test_evaluate_vse_without_test_pictures(run: Run) -> None:
     train(run, "--epochs", 1)
     Path("captions.csv").write_text("image,caption,split\n001.png,a,train\n")
     evaluate(run, code=2, error="has no pictures of the split test")
-
-
-def test_train_captioner(run: Run) -> None:
-    sizes = ("--d", 16, "--heads", 2, "--layers", 1, "--d-ff", 16, "--epochs", 1)
-    command = ("train", "captioner", *DATA, "-e", EXTRACTOR, "--out", "run", *sizes)
-    ran = run(*command, "--json")
-    assert ran.err == ""
-    assert (ran.json["data"]["n_validation"], ran.json["data"]["validation"].keys()) == (6, {"cider"})
-    ran = run(*command)
-    assert ran.out.startswith("run: CIDEr 0.")
-    assert ran.out.endswith(" on 6 validation pictures (up to date)\n")

@@ -195,8 +195,8 @@ def test_every_model_is_here(vidsum: Run) -> None:
     files = {path.stem for path in (Path(__file__).parents[2] / "weights").glob("*.safetensors")}
     stored = json.loads(STORED.read_text(encoding="utf-8"))
     models = {f"{name}-vse" for name in (*SUMMARIZERS, *MOMENT_MODELS)}
-    # the map, which the others read; the captioner and the matrix from E5 (tests/grounding)
-    assert files == models | {"vse-efficientnet_lite0", "captioner-efficientnet_lite0", "e5-minilm"}
+    # the map, which the others read; the matrix from E5 (tests/grounding)
+    assert files == models | {"vse-efficientnet_lite0", "e5-minilm"}
     refused = vidsum("weights", "add", __file__, "--as", "nonsense", "--format", "mrnet-official", code=2)
     assert all(name in refused.err for name in published_mrnet.CONFIGS)
     published = {f"{name} ({kind})" for name in published_mrnet.CONFIGS for kind in ("shared", "one each")}

@@ -1,4 +1,4 @@
-"""Writers of descriptions with made-up vectors: everyday words, sentences of people, a captioner."""
+"""Writers of descriptions with made-up vectors: everyday words, sentences of people."""
 
 import gzip
 from collections.abc import Sequence
@@ -8,9 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.models.test_captioner import CONFIG, pair
-from vidsum.checkpoints.trained import Trained, save_trained
-from vidsum.errors import InputError, WeightsError
+from vidsum.errors import InputError
 from vidsum.grounding import writers
 from vidsum.grounding.words import read_words, word_probabilities
 from vidsum.grounding.writers import (
@@ -18,15 +16,12 @@ from vidsum.grounding.writers import (
     SHORT_LIST_CONFIDENCE,
     TEMPERATURE,
     Bank,
-    SegmentFeatures,
     read_bank,
     retrieve,
     tidy,
     write_words,
 )
-from vidsum.models.captioner import ScoredSentence
 from vidsum.models.scaling import unit_rows
-from vidsum.models.vse import pack
 from vidsum.types import FloatArray
 
 DIM = 6
@@ -47,10 +42,6 @@ def encoder(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writers.checkpoints, "sha256_of", lambda name: "0" * 64)
 
 
-def seen(embeddings: FloatArray) -> SegmentFeatures:
-    return SegmentFeatures(np.zeros((len(embeddings), 3), np.float32), embeddings)
-
-
 @pytest.mark.parametrize("is_short", [False, True])
 def test_the_sentence_that_its_neighbours_resemble_is_retrieved(
     monkeypatch: pytest.MonkeyPatch, is_short: bool
@@ -59,7 +50,7 @@ def test_the_sentence_that_its_neighbours_resemble_is_retrieved(
     monkeypatch.setattr(writers, "MAX_SHORT_LIST", 40 if is_short else 39)
     bank = Bank(tuple(f"sentence {number}" for number in range(40)), vectors(3, 40))
     pictures = vectors(4, 70)
-    for picture, sentence in zip(pictures, retrieve(seen(pictures), bank), strict=True):
+    for picture, sentence in zip(pictures, retrieve(pictures, bank), strict=True):
         cosines = [float(picture @ vector) for vector in bank.vectors]
         nearest = sorted(range(40), key=lambda number: -cosines[number])[:5]
         weight = {one: np.exp(cosines[one] / TEMPERATURE) for one in nearest}
@@ -89,13 +80,11 @@ def test_a_short_list_gives_the_sentence_that_nothing_else_is_like() -> None:
     picture = vectors(1, 1)
     others = np.repeat(vectors(2, 1), 4, axis=0)
     bank = Bank(("right", *"abcd"), np.concatenate([picture, others]))
-    assert [one.text for one in retrieve(seen(picture), bank)] == ["right"]
+    assert [one.text for one in retrieve(picture, bank)] == ["right"]
 
 
 def test_a_bank_of_one_sentence_gives_that() -> None:
-    assert [one.text for one in retrieve(seen(vectors(1, 2)), Bank(("A dog.",), vectors(2, 1)))] == [
-        "A dog."
-    ] * 2
+    assert [one.text for one in retrieve(vectors(1, 2), Bank(("A dog.",), vectors(2, 1)))] == ["A dog."] * 2
 
 
 def test_the_surest_word_gives_the_confidence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +92,7 @@ def test_the_surest_word_gives_the_confidence(monkeypatch: pytest.MonkeyPatch) -
     scores = np.full((2, len(numbers)), -20, np.float32)
     scores[0, [numbers["a dog"], numbers["in the snow"]]] = 9, 6
     monkeypatch.setattr(writers, "standard_scores", lambda space, rows, device: scores)
-    first, second = write_words(seen(vectors(1, 2)), "vse", 0.6)
+    first, second = write_words(vectors(1, 2), "vse", 0.6)
     assert first.text == "A dog, in the snow."
     assert first.confidence == pytest.approx(float(word_probabilities(scores)[0, numbers["a dog"]]))
     assert (second.text, second.confidence) == ("", 0.0)
@@ -161,53 +150,3 @@ def test_a_bad_bank_is_refused_in_one_line(tmp_path: Path, name: str, content: b
 )
 def test_sentences_are_tidied(text: str, expected: str) -> None:
     assert tidy(text) == expected
-
-
-# --- the captioner ---
-
-VECTORS = {"A dog.": (1.0, 0.0), "A cat.": (0.0, 1.0), "Cats.": (0.6, 0.8)}
-
-
-def embed(texts: Sequence[str]) -> FloatArray:
-    return np.array([VECTORS[text] for text in texts], np.float32)
-
-
-def test_the_map_chooses_among_likely_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writers, "load_text_encoder", lambda name: SimpleNamespace(encode=embed))
-    near = 0.5 * writers.COSINE_WEIGHT  # what a cosine that is larger by .5 outweighs
-    likely = [
-        ScoredSentence("A dog.", -1.0),
-        ScoredSentence("A cat.", -1.0 - near),
-        ScoredSentence("Cats.", -1.0 - 3 * near),
-    ]
-    writer = SimpleNamespace(write=lambda features, width: [likely] * len(features))
-    monkeypatch.setattr(writers, "load_captioner", lambda: writer)
-    pictures = np.array([[1, 0], [0, 1], [0.6, 0.8]], np.float32)
-    said = writers.write(SegmentFeatures(np.zeros((3, 4), np.float32), pictures))
-    assert [one.text for one in said] == ["A dog.", "A cat.", "A dog."]
-    odds = [
-        writers.CAPTION_CONFIDENCE @ np.array(each) for each in ((-1, 1, 1), (-1 - near, 1, 1), (-1, 0.6, 1))
-    ]
-    assert np.allclose([one.confidence for one in said], 1 / (1 + np.exp(-np.array(odds))), atol=1e-6)
-
-
-@pytest.fixture
-def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    path = tmp_path / "captioner.safetensors"
-    monkeypatch.setattr(writers.checkpoints, "path_of", lambda name: path)
-    monkeypatch.setattr(writers.checkpoints, "sha256_of", lambda name: str(path))
-    return path
-
-
-def test_the_captioner_of_a_file(stored: Path) -> None:
-    _, one = pair()
-    save_trained(stored, Trained("captioner", {**vars(CONFIG)}, {}, {}, pack(one.tensors)))
-    features = np.random.default_rng(0).random((2, CONFIG.dim_in), np.float32)
-    assert writers.load_captioner().config == CONFIG
-    assert len(writers.load_captioner().write(features, 2)) == 2
-
-
-def test_weights_of_something_else_are_refused(stored: Path) -> None:
-    save_trained(stored, Trained("captioner", {"d": 7}, {}, {}, {"x": np.zeros(3, np.float32)}))
-    with pytest.raises(WeightsError, match="captioner are not those"):
-        writers.load_captioner()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Model = TypeVar("Model", bound="nn.Module")
 
 SCHEMA = "vidsum.checkpoint/1"
-NUMPY_MODELS = ("captioner", "ridge", "vse")  # models that run without torch, which takes seconds to import
+NUMPY_MODELS = ("ridge", "vse")  # models that run without torch, which takes seconds to import
 _KEY = "vidsum"
 
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from vidsum.errors import UsageError
+from vidsum.errors import UsageError, did_you_mean
 from vidsum.io.urls import is_loopback, is_url, split_server
 from vidsum.models.mask_kinds import MaskKind
 from vidsum.options import Checked, option
@@ -35,7 +35,7 @@ CaptionSpace = Literal["text", "vse"]
 EvidenceChoice = Literal["auto", "picture", "speech", "text", "sound", "seen", "said", "both"]
 """Where moments are searched; `auto`: in the pictures, and in what is cached of the others. The last three
 are older names, see `list_evidence`."""
-WRITERS = ("auto", "words", "retrieve", "write")
+WRITERS = ("auto", "words", "retrieve")
 """Writers of descriptions; the address of a server is another."""
 VLM_PROMPT = (
     "Describe this frame of a film in one plain English sentence of at most 20 words, in the present tense. "

@@ -1,4 +1,4 @@
-"""Sentences for N segments of a video: everyday words, the nearest of a list, or a captioner's."""
+"""Sentences for N segments of a video: everyday words, or the nearest of a list."""
 
 import csv
 import io
@@ -11,14 +11,10 @@ from typing import Final
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.checkpoints.trained import read_trained
-from vidsum.device import cached_model
-from vidsum.errors import InputError, WeightsError
+from vidsum.errors import InputError
 from vidsum.grounding.text import embed_cached, load_text_encoder
 from vidsum.grounding.words import choose_words, read_words, standard_scores, word_probabilities
 from vidsum.io.text import read_packed_text
-from vidsum.models.captioner import Captioner, build_captioner
-from vidsum.models.configs import CaptionerConfig
 from vidsum.models.scaling import logistic, softmax
 from vidsum.types import FloatArray, Progress
 
@@ -31,14 +27,6 @@ SHORT_LIST_CONFIDENCE: Final = (14.8, 2.2, -7.5)
 sentence's share of the votes, and the offset."""
 _SEGMENTS_PER_BATCH = 64  # segments that are compared with a bank together: this bounds the memory
 _COLUMNS = ("caption", "sentence", "text")
-
-
-@dataclass(frozen=True, eq=False)
-class SegmentFeatures:
-    """Features of N segments."""
-
-    features: FloatArray  # [N, 1280] mean of each segment's features, of EfficientNet-Lite0 in `vse`
-    embeddings: FloatArray  # [N, D] mean of each segment's rows in the space, of length 1
 
 
 @dataclass(frozen=True)
@@ -56,7 +44,8 @@ class Sentence:
         return bool(self.text) if self.confidence is None else self.confidence >= min_sure
 
 
-Writer = Callable[[SegmentFeatures], list[Sentence]]
+Writer = Callable[[FloatArray], list[Sentence]]
+"""Takes [N, D], the mean of each segment's rows in the space, of length 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,20 +56,20 @@ class Bank:
     vectors: FloatArray  # [B, 384] by MiniLM, of length 1
 
 
-def write_words(seen: SegmentFeatures, space: str, min_sure: float, device: str = "auto") -> list[Sentence]:
+def write_words(rows: FloatArray, space: str, min_sure: float, device: str = "auto") -> list[Sentence]:
     """Name what is sure enough, "A woman, singing, on a stage."; the surest word gives the confidence.
 
     Raises WeightsError: the text encoder of the space is unavailable.
     """
     words, sentences = read_words(), []
-    for chances in word_probabilities(standard_scores(space, seen.embeddings, device)):
+    for chances in word_probabilities(standard_scores(space, rows, device)):
         chosen = choose_words(chances, min_sure)
         text = tidy(", ".join(words[number].text for number in chosen))
         sentences.append(Sentence(text, float(chances[chosen].max(initial=0))))
     return sentences
 
 
-def retrieve(seen: SegmentFeatures, bank: Bank) -> list[Sentence]:
+def retrieve(rows: FloatArray, bank: Bank) -> list[Sentence]:
     """Choose the nearest sentence that the others resemble most: a consensus, as in Devlin et al.,
     "Exploring Nearest Neighbor Approaches for Image Captioning" (2015), weighted by nearness.
 
@@ -89,8 +78,8 @@ def retrieve(seen: SegmentFeatures, bank: Bank) -> list[Sentence]:
     """
     curve = CONFIDENCE if len(bank.texts) > MAX_SHORT_LIST else SHORT_LIST_CONFIDENCE
     said: list[Sentence] = []
-    for start in range(0, len(seen.embeddings), _SEGMENTS_PER_BATCH):
-        cosines = seen.embeddings[start : start + _SEGMENTS_PER_BATCH] @ bank.vectors.T
+    for start in range(0, len(rows), _SEGMENTS_PER_BATCH):
+        cosines = rows[start : start + _SEGMENTS_PER_BATCH] @ bank.vectors.T
         k = min(NEAREST, cosines.shape[1])
         for row, nearest in zip(cosines, np.argpartition(-cosines, k - 1, axis=1)[:, :k], strict=True):
             weights = softmax(row[nearest] / np.float32(TEMPERATURE))
@@ -148,40 +137,3 @@ def tidy(text: str) -> str:
     if not any(letter.isalpha() for letter in text) or text.lower() == "nan":
         return ""
     return f"{text[0].upper()}{text[1:]}{'' if text[-1] in '!?。！？' else '.'}"
-
-
-CAPTIONER: Final = "captioner"  # in the registry
-BEAMS: Final = 5  # width of the beam search
-COSINE_WEIGHT: Final = 4.0  # weight of the cosine, relative to the mean log-probability
-CAPTION_CONFIDENCE: Final = (3.1, 17.5, -5.4)  # weights of log-probability and cosine, offset, in the logit
-
-
-def load_captioner() -> Captioner:
-    """Return the captioner, kept for the next video. Raises WeightsError where it is damaged."""
-    return _load_captioner(checkpoints.sha256_of(CAPTIONER))
-
-
-@cached_model(maxsize=1)
-def _load_captioner(sha256: str) -> Captioner:
-    trained = read_trained(checkpoints.path_of(CAPTIONER))
-    try:
-        return build_captioner(CaptionerConfig(**trained.config), trained.tensors)
-    except (TypeError, ValueError) as error:
-        raise WeightsError(f"the weights {CAPTIONER} are not those of a captioner ({error})") from error
-
-
-def write(seen: SegmentFeatures) -> list[Sentence]:
-    """Write the sentence of the beam search that is likely and close to the segment in the space."""
-    encode, beams = load_text_encoder("minilm").encode, load_captioner().write(seen.features, BEAMS)
-    said = []
-    for beam, embedding in zip(beams, seen.embeddings, strict=True):
-        chances = np.array([sentence.log_probability for sentence in beam])
-        cosines = encode([sentence.text for sentence in beam]) @ embedding
-        best = int(np.argmax(chances + COSINE_WEIGHT * cosines))
-        sure = (
-            CAPTION_CONFIDENCE[0] * chances[best]
-            + CAPTION_CONFIDENCE[1] * cosines[best]
-            + CAPTION_CONFIDENCE[2]
-        )
-        said.append(Sentence(beam[best].text, float(logistic(sure))))
-    return said

@@ -79,7 +79,7 @@ def split_server(address: str) -> tuple[str, str]:
     )
     if match is None:
         fault = "the address of a server is http:// or https://, a host and a path, without password or query"
-        raise UsageError(fault, hint="such as http://localhost:11434/v1")
+        raise UsageError(fault, hint="--writer http://localhost:11434/v1")
     scheme, host, port, _ = match.groups(default="")
     return f"{scheme}://{host}{port}/", host.lower().strip("[]")
 

@@ -194,28 +194,6 @@ class VSEConfig(Checked):
     dim_out: Dimension = 384
 
 
-@dataclass(frozen=True, kw_only=True)
-class CaptionerConfig:
-    """A captioner: a transformer decoder with features in front of the words."""
-
-    PANEL = "Model"
-
-    words: tuple[str, ...] = ()  # the vocabulary, after the names of the tokens that are not words
-    dim_in: Dimension = 1280
-    d: int = option("Model dimension (d).", 192, min=1)
-    layers: int = option("Decoder layers.", 2, min=1)
-    heads: Heads = 4
-    d_ff: FeedForward = 384
-    prefix: int = option("Tokens that the features become, in front of the words.", 4, min=1)
-    longest: int = option("Maximum number of words in a sentence.", 20, min=1)
-
-    def __post_init__(self) -> None:
-        """Refuse with a UsageError what makes no model; words from JSON become a tuple."""
-        object.__setattr__(self, "words", tuple(self.words))
-        check(self)
-        _require(self.d % self.heads == 0, "d must be a multiple of heads", self)
-
-
 CAUSAL: Mapping[str, Any] = MappingProxyType(
     {"decay": "forward", "nonlinearity": "gate", "sparse": False, "cross_modal": False}
 )  # the switches of MRNet with which no clip depends on a later one

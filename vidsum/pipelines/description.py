@@ -18,17 +18,7 @@ from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Describing
 from vidsum.grounding.spaces import describe_space, extractions_for, resolve_space
 from vidsum.grounding.vse import NAME as MAP
-from vidsum.grounding.writers import (
-    CAPTIONER,
-    Bank,
-    SegmentFeatures,
-    Sentence,
-    Writer,
-    read_bank,
-    retrieve,
-    write_words,
-)
-from vidsum.grounding.writers import write as written
+from vidsum.grounding.writers import Bank, Sentence, Writer, read_bank, retrieve, write_words
 from vidsum.io.cache import cached_rows
 from vidsum.io.outputs import atomic_write
 from vidsum.io.provenance import identify_file
@@ -58,9 +48,9 @@ from vidsum.video.listen import probe_sound
 from vidsum.video.probe import start_offset_s
 
 _SHOTS = ShotSettings(max_shot_s=10.0)  # longer shots are split: more happens in them than one sentence says
-MIN_SURE = {"words": 0.65, "retrieve": 0.3, "write": 0.3}
-MIN_SURE_IN_GAPS = {"words": 0.85, "retrieve": 0.8, "write": 1.0}
-"""Confidence from which four of five are right (docs/algorithms/describe.md), which `write` never reaches."""
+MIN_SURE = {"words": 0.65, "retrieve": 0.3}
+MIN_SURE_IN_GAPS = {"words": 0.85, "retrieve": 0.8}
+"""Confidence from which four of five are right (docs/algorithms/describe.md)."""
 
 
 def describe(
@@ -149,7 +139,7 @@ class _Work:
             sentences, n_sent, messages = ask_model(settings, film, segments, progress, use_cache=use_cache)
             warnings += messages
         else:
-            sentences = write(segment_features(features, segments, self.facts["space"]))
+            sentences = write(segment_rows(features, segments, self.facts["space"]))
         descriptions = join_descriptions(segments, sentences, min_sure)
         n_unsure = sum(not sentence.is_sure(min_sure) for sentence in sentences)
         if settings.in_gaps:
@@ -229,12 +219,10 @@ def _facts(settings: Describing) -> dict[str, Any]:
     }
     if space.is_mapped:
         facts["map_sha256"] = checkpoints.sha256_of(MAP)
-    if writer == "write":
-        facts["writer_sha256"] = checkpoints.sha256_of(CAPTIONER)
     if writer == "retrieve":
         if settings.sentences is None:
             fault = "the writer retrieve chooses from sentences of yours"
-            raise UsageError(fault, hint="--sentences captions.csv, or --writer write")
+            raise UsageError(fault, hint="--sentences captions.csv")
         facts["sentences_sha256"] = identify_file(Path(settings.sentences))["sha256"]
     return facts
 
@@ -242,8 +230,6 @@ def _facts(settings: Describing) -> dict[str, Any]:
 def _choose_writer(settings: Describing, facts: Mapping[str, Any], progress: Progress | None) -> Writer:
     if facts["writer"] == "words":
         return partial(write_words, space=facts["space"], min_sure=facts["min_sure"])
-    if facts["writer"] == "write":
-        return written
     path = Path(str(settings.sentences))
     return partial(retrieve, bank=_bank(_SentenceFile(path, facts["sentences_sha256"], progress)))
 
@@ -316,10 +302,9 @@ def _bank(file: _SentenceFile) -> Bank:
     return read_bank(file.path, file.progress)
 
 
-def segment_features(features: Features, segments: Sequence[Interval], space: str = MAP) -> SegmentFeatures:
-    """Return the features of segments, from those that a space needs."""
-    rows = unit_rows(_segment_means(describe_space(space).rows_of(features), features, segments))
-    return SegmentFeatures(_segment_means(features.array, features, segments), rows)
+def segment_rows(features: Features, segments: Sequence[Interval], space: str = MAP) -> FloatArray:
+    """Return [N, D] the rows of segments in a space, of length 1, from the features that it needs."""
+    return unit_rows(_segment_means(describe_space(space).rows_of(features), features, segments))
 
 
 def _segment_means(rows: FloatArray, features: Features, segments: Sequence[Interval]) -> FloatArray:

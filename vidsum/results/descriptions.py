@@ -41,7 +41,7 @@ class Descriptions(Result):
     descriptions: tuple[Description, ...]
     """In time order, none overlaps another; none where nothing is sure enough."""
     writer: str
-    """Their source: `words`, `retrieve`, `write`, `people`, or `vlm:` and the name of a model."""
+    """Their source: `words`, `retrieve`, `people`, or `vlm:` and the name of a model."""
     video_duration_s: float
     n_unsure: int = 0
     """Segments without a sentence that is sure enough."""

@@ -10,7 +10,7 @@ from vidsum.features.settings import DEFAULT_EXTRACTOR
 from vidsum.grounding.settings import CaptionSpace
 from vidsum.lab.evaluation.settings import Captions, Pictures
 from vidsum.lab.training.settings import LoopSettings, plain_fields
-from vidsum.models.configs import CaptionerConfig, FullTransNetConfig, RidgeConfig, VSEConfig
+from vidsum.models.configs import FullTransNetConfig, RidgeConfig, VSEConfig
 from vidsum.options import Checked, option
 
 
@@ -168,23 +168,4 @@ class VSESettings(Checked):
     lr: float = option("Largest learning rate of AdamW.", 1e-3, above=0)
     weight_decay: float = option("Weight decay of AdamW.", 0.01, min=0)
     batch_size: int = option("Pictures per step.", 512, min=2)
-    device: Device = "auto"
-
-
-@dataclass(frozen=True, kw_only=True)
-class CaptionerSettings(Checked):
-    """Training a captioner."""
-
-    PANEL = "Training"
-
-    model: CaptionerConfig = field(default_factory=CaptionerConfig)
-    """The vocabulary and the dimension of the features come from the data."""
-    loop: LoopSettings = field(default_factory=lambda: LoopSettings(epochs=4, precision="bf16"))
-    least: int = option("Times that a word must occur to be in the vocabulary.", 5, min=1)
-    views: int = option("Views of each picture: whole, mirrored, then random crops, some degraded.", 1, min=1)
-    input_dropout: float = option("Dropout of the features.", 0.1, min=0, below=1)
-    dropout: float = option("Dropout within the decoder.", 0.1, min=0, below=1)
-    lr: float = option("Largest learning rate of AdamW.", 2e-3, above=0)
-    weight_decay: float = option("Weight decay of AdamW.", 0.05, min=0)
-    batch_size: int = option("Sentences per step.", 64, min=2)
     device: Device = "auto"

@@ -40,7 +40,7 @@ from vidsum.lab.training.loop import Recipe, first_weights, fit, half_cosine
 from vidsum.lab.training.sentences import shorten
 from vidsum.lab.training.settings import plain_fields
 from vidsum.lab.training.state import BEST, clear, make_folder, refuse_foreign
-from vidsum.lab.training.summary_settings import CaptionerSettings, VSEData, VSESettings
+from vidsum.lab.training.summary_settings import VSEData, VSESettings
 from vidsum.lab.training.vse_measured import FOLDS, cohort_classes, measure_map
 from vidsum.models.configs import VSEConfig
 from vidsum.models.vse import CLASSES, VisualSemanticMap, pack, signed_root, unpack
@@ -68,11 +68,11 @@ class PairBatch(NamedTuple):
 
 @dataclass(frozen=True)
 class PictureResult:
-    """A map or a captioner, trained on pictures."""
+    """A map, trained on pictures."""
 
     checkpoint: Path
     validation: Mapping[str, float]
-    """Measures on the validation pictures by name: R@1, R@5, R@10 from text to image, or CIDEr-D."""
+    """Measures on the validation pictures by name: R@1, R@5, R@10 from text to image."""
     n_validation: int
     up_to_date: bool
     """Whether there was nothing left to train."""
@@ -193,7 +193,7 @@ def read_splits(
 def describe_training(
     name: str,
     data: VSEData,
-    settings: VSESettings | CaptionerSettings,
+    settings: VSESettings,
     n_pictures: Sequence[int],
     content: Iterable[bytes | memoryview],
     **facts: Any,
