@@ -195,10 +195,13 @@ def _missing_evidence(grounding: "Grounding") -> Iterator[str]:
     if grounding.video:
         ways = {"text": "--in text"}
         if grounding.video.has_audio:
-            ways = {"speech": "vidsum transcribe", **ways, "sound": "--in sound"}
+            ways = {"speech": "vidsum transcribe", **ways, "sound": "vidsum transcribe --events"}
         missing = {kind: way for kind, way in ways.items() if kind not in grounding.evidence}
         if missing:
-            yield f"not searched: {', '.join(missing)} (run {', '.join(missing.values())} once)"
+            if {"speech", "sound"} <= {*missing}:
+                missing["speech"] = missing["sound"]  # makes both
+            commands = ", ".join(dict.fromkeys(missing.values()))
+            yield f"not searched: {', '.join(missing)} (run {commands} once)"
 
 
 def _suggest_clip_family(retrieval: Retrieval, view: View) -> None:

@@ -52,6 +52,9 @@ class TranscriptOutputs:
         shared=False,
         default_text="by the suffix of --output, else json",
     )
+    events: bool = option(
+        "Add [applause], [cheering], [laughter] and [music] to speech.", False, shared=False
+    )
     words: bool = option("Include the times of words in JSON and WebVTT.", False, shared=False)
 
 
@@ -83,6 +86,8 @@ def transcribe(
 
     vidsum transcribe rede.mp4 --language de --translate --format txt -o -
 
+    vidsum transcribe show.mp4 --events --format srt
+
     vidsum transcribe slides.mp4 --on-screen-text --format srt
     """
     sources = batch.inputs(sources)
@@ -98,9 +103,7 @@ def transcribe(
         texts: dict[str, Path] = {} if format == "json" else {format: path.with_suffix(f".{format}")}
         targets[source] = Files({"json": path.with_suffix(".json"), **texts})
     outputs.check(targets)
-    work: Work[CommandResult] = partial(
-        transcribe_one, settings, extraction, outputs, format, with_words=extra.words
-    )
+    work: Work[CommandResult] = partial(transcribe_one, settings, extraction, outputs, format, extra)
     if extra.on_screen_text:
         work = partial(read_one, extraction, outputs, format)
     device = "cpu" if extraction.device == "auto" else extraction.device
@@ -113,17 +116,19 @@ def transcribe_one(
     extraction: Extraction,
     outputs: Outputs,
     format: _Format,
+    extra: TranscriptOutputs,
     task: Task,
     progress: "Progress | None",
-    *,
-    with_words: bool,
 ) -> CommandResult:
     """Transcribe the speech of a video or audio file."""
+    from vidsum.pipelines.sounds import with_events
     from vidsum.pipelines.speech import format_segments, plan_transcript, write_text
     from vidsum.results.clock import to_player_time
     from vidsum.results.transcript import Transcript
 
-    plan = plan_transcript(task.path, settings, extraction)
+    plan, with_words = plan_transcript(task.path, settings, extraction), extra.words
+    if extra.events:
+        plan = with_events(plan, task.path, extraction)
 
     def has_requested(transcript: Transcript) -> Transcript | None:
         has_words = all(segment.words for segment in transcript.segments)
@@ -145,7 +150,8 @@ def transcribe_one(
     if not outputs.to_stdout or format == "json":
         return Destination(outputs).deliver(task, saving, _answer)
     transcript = saving.run()
-    text = format_segments(to_player_time(transcript).segments, format, with_words=with_words)
+    played = to_player_time(transcript)
+    text = format_segments(played.segments, format, with_words=with_words, events=played.events or ())
     data = saving.document(transcript, ())
     return CommandResult(data=data, document=text, messages=transcript.warnings)
 
@@ -190,9 +196,11 @@ def _screen_answer(text: "ScreenText", names: str) -> CommandResult:
 
 def _answer(transcript: "Transcript", names: str) -> CommandResult:
     from vidsum.results.clock import to_player_time
+    from vidsum.results.transcript import list_lines
 
-    segments = to_player_time(transcript).segments
-    rows = ((part.start_s, part.end_s, part.probability, part.displayed) for part in segments)
+    played = to_player_time(transcript)
+    lines = list_lines(played.segments, played.events or ())
+    rows = ((line.start_s, line.end_s, line.probability, line.displayed) for line in lines)
     return CommandResult(lines=(_line(names, transcript),), table=text_table(rows))
 
 

@@ -63,9 +63,7 @@ def test_sounds_are_cached(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
 def test_auto_searches_what_is_cached(run: Run, film: Path) -> None:
     asked = ("ground", film, "--device", "cpu", "--query", "sine wave", "--query", "green")
     alone = run(*asked)
-    assert (
-        "not searched: speech, text, sound (run vidsum transcribe, --in text, --in sound once)" in alone.err
-    )
+    assert "not searched: speech, text, sound (run vidsum transcribe --events, --in text once)" in alone.err
     assert "evidence" not in json.loads(Path("film_moments.json").read_text())
     run("ground", film, *IN_SOUND, "--query", "applause", "-o", "-")
     ran = run(*asked)

@@ -63,6 +63,35 @@ def test_subtitles_and_text(run: Run, film: Path, model: stub.StubModel, form: s
     run("transcribe", film, "--format", form, "-o", "mine.mp4", code=2, error=f".{form} or .json")
 
 
+def test_events(run: Run, film: Path, model: stub.StubModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("transcribe", film)
+    none = run("transcribe", film, "--events", "-o", "-").json
+    check_schema(none, "transcript")
+    assert none["events"] == []
+    monkeypatch.setattr("vidsum.grounding.sounds.EVENTS", {"music": ("sine wave",)})  # of the film
+    ran = run("transcribe", film, "--events", "--format", "txt")
+    document = json.loads(Path("film_transcript.json").read_text())
+    check_schema(document, "transcript")
+    (event,) = document["events"]
+    assert (event["sound"], event["end_s"] > 9, 0.5 < event["probability"] < 1) == ("music", True, True)
+    assert "[music]\n" in Path("film_transcript.txt").read_text()
+    assert "[music]" in ran.out
+    assert "unchanged" in run("transcribe", film, "--events").out
+    assert "events" not in run("transcribe", film, "-o", "-").json
+    assert len(model.tasks) == 1
+
+
+@pytest.mark.shared
+def test_real_events(
+    run: Run, shared_videos: Path, model: stub.StubModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vidsum.pipelines.speech.find_speech", lambda blocks: iter(()))
+    ran = run(
+        "transcribe", shared_videos / "wide" / "stage_hat.mp4", "--events", "--format", "srt", "-o", "-"
+    )
+    assert "[applause]" in ran.out
+
+
 def test_uncertain_speech(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stub.install(monkeypatch, probability=0.4)
     ran = run("transcribe", film, "--format", "srt", error="uncertain speech in 1 of 1 segments")

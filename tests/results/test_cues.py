@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vidsum.results.cues import RULES, CueWord, Subtitle, display_width, join_words, make_cues
+from vidsum.results.cues import RULES, CueWord, Subtitle, add_notes, display_width, join_words, make_cues
 from vidsum.results.transcript import Segment, Word, format_segments, to_cue_words
 
 TEXTS = st.one_of(
@@ -123,3 +123,15 @@ def test_format_segments_with_words() -> None:
         "We <00:00:00.500>&lt;go&gt; <00:00:01.000>now.",
     ]
     assert "<0" not in format_segments([segment], "vtt")
+
+
+def test_notes_stand_in_gaps() -> None:
+    cues = make_cues([CueWord(2.0, 4.0, "hello"), CueWord(4.5, 5.0, " there")])
+    (spoken,) = cues
+    noted = add_notes(cues, [(0.5, 1.2, "[a]"), (0.0, 9.0, "[b]"), (3.0, 4.0, "[c]"), (0.0, 20.0, "[d]")])
+    assert [cue.text for cue in noted] == ["[b]", spoken.text, "[d]"]
+    first, _, last = noted
+    assert (first.start_s, first.end_s) == (0.0, 2.0 - RULES.gap_s)
+    assert last.start_s >= spoken.end_s + RULES.gap_s
+    assert last.end_s - last.start_s == 3.0
+    assert add_notes([], []) == []

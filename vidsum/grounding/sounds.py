@@ -40,6 +40,13 @@ class SoundParams:
 
 
 PARAMS: Final = SoundParams()
+EVENTS: Final = {
+    "applause": ("applause", "clapping"),
+    "cheering": ("cheering",),
+    "laughter": ("laughter",),
+    "music": ("music",),
+}
+"""Sounds that subtitles name, by the first names of their classes."""
 
 
 @lru_cache(maxsize=1)
@@ -70,6 +77,17 @@ def _nearest(cosines: FloatArray) -> npt.NDArray[np.intp]:
     order = np.argsort(-cosines, kind="stable")
     least = max(PARAMS.min_cosine, float(cosines[order[0]]) - PARAMS.margin)
     return order[cosines[order] >= least]
+
+
+def find_events(scores: FloatArray, duration_s: float) -> list[tuple[str, Moment]]:
+    """Return the `EVENTS` in scores [T, N_CLASSES], in time order."""
+    numbers = {entry[0]: number for number, entry in enumerate(read_names())}
+    events = [
+        (sound, moment)
+        for sound, names in EVENTS.items()
+        for moment in sound_moments(scores[:, [numbers[name] for name in names]].max(axis=1), duration_s)
+    ]
+    return sorted(events, key=lambda event: (event[1].start_s, event[0]))
 
 
 def _probability(score: float) -> float:

@@ -1,21 +1,26 @@
 """Sounds of a video: plan (what their scores depend on), then listen; and the moments of queries in them."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from vidsum import checkpoints
 from vidsum.errors import UsageError
+from vidsum.features.settings import Extraction
 from vidsum.features.sounds import N_CLASSES, NAME, RATE, STEP_S, score_sounds
 from vidsum.grounding.settings import Retrieval
-from vidsum.grounding.sounds import match_classes, sound_moments
+from vidsum.grounding.sounds import find_events, match_classes, sound_moments
 from vidsum.grounding.windows import grid
 from vidsum.io import cache
 from vidsum.pipelines.plan import Input, Plan
+from vidsum.pipelines.sources import source_path
 from vidsum.pipelines.speech_evidence import without_weak
 from vidsum.results.moments import QueryMoments, quote_queries
 from vidsum.results.settings import list_evidence
+from vidsum.results.transcript import SoundEvent, Transcript
 from vidsum.types import FloatArray, Progress
 from vidsum.version import __version__
 from vidsum.video.damage import CANCELLED, DecodeLog
@@ -78,9 +83,32 @@ def plan_sounds(video_input: Input) -> Plan[SoundScores]:
     video, extraction = video_input.video, video_input.extraction
     if video is None:
         raise UsageError("features have no sound", hint="give the video, or --in seen")
-    sound = probe_sound(video.path, video)
+    return _plan_scores(probe_sound(video.path, video), video_input.file, extraction)
+
+
+def with_events(
+    plan: Plan[Transcript], path: str | os.PathLike[str], extraction: Extraction
+) -> Plan[Transcript]:
+    """Return the plan of a transcript of a file with applause, cheering, laughter and music in its events."""
+    sound = probe_sound(source_path(path), None, extraction.audio_track)
+    sounds = _plan_scores(sound, plan.provenance["video"], extraction)
+    provenance = {**plan.provenance, "sounds": sounds.provenance["sounds"]}
+
+    def make(progress: Progress | None) -> Transcript:
+        transcript, scored = plan.run(progress), sounds.run(progress)
+        events = tuple(
+            SoundEvent(moment.start_s, moment.end_s, name, moment.present or 0.0)
+            for name, moment in find_events(scored.scores, scored.duration_s)
+        )
+        warnings = tuple(dict.fromkeys([*transcript.warnings, *scored.warnings]))
+        return replace(transcript, events=events, provenance=provenance, warnings=warnings)
+
+    return Plan(provenance, make)
+
+
+def _plan_scores(sound: SoundInfo, source: Mapping[str, Any], extraction: Extraction) -> Plan[SoundScores]:
     facts = {"model": NAME, "weights_sha256": checkpoints.sha256_of(NAME)}
-    provenance = {"vidsum": __version__, "video": video_input.file, "sounds": facts}
+    provenance = {"vidsum": __version__, "video": source, "sounds": facts}
 
     def make(progress: Progress | None) -> SoundScores:
         content = cache.find_bytes(_FOLDER, provenance) if extraction.cache else None

@@ -224,7 +224,8 @@ def write_text(
 ) -> None:
     """Write a transcript as subtitles of its file or plain text. Raises OutputError."""
     with atomic_write(path) as part:
-        text = format_segments(to_player_time(transcript).segments, form, with_words=with_words)
+        played = to_player_time(transcript)
+        text = format_segments(played.segments, form, with_words=with_words, events=played.events or ())
         part.write_text(text, encoding="utf-8")
 
 

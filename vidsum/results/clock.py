@@ -17,6 +17,7 @@ _TIMES |= {
     "moments",
     "descriptions",
     "lines",
+    "events",
 }  # fields of times, or objects with times
 _DIGITS = 6
 

@@ -6,7 +6,7 @@ phrases end.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise, starmap
 from math import inf
@@ -52,6 +52,7 @@ class CueRules:
 
 
 RULES = CueRules()
+_NOTE_S = 3.0  # longest time on screen of a note on a sound
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,30 @@ class Subtitle:
                 words.append(piece.text[: -len(piece.text.lstrip())] + word)
             lines.append("".join(words).strip())
         return "\n".join(lines)
+
+
+def add_notes(cues: Sequence[Subtitle], notes: Sequence[tuple[float, float, str]]) -> list[Subtitle]:
+    """Return cues with notes (start_s, end_s, text), each in the first gap that is long enough."""
+    noted = [*cues]
+    for start_s, end_s, text in notes:
+        for free_s, until_s in _gaps(noted, start_s, end_s):
+            if until_s - free_s >= RULES.min_s:
+                word = CueWord(free_s, min(until_s, free_s + _NOTE_S), text)
+                noted = sorted(
+                    [*noted, Subtitle(word.start_s, word.end_s, ((word,),))], key=lambda cue: cue.start_s
+                )
+                break
+    return noted
+
+
+def _gaps(cues: Sequence[Subtitle], start_s: float, end_s: float) -> Iterator[tuple[float, float]]:
+    """Yield the parts of [start_s, end_s) in which no cue is shown, without the time between two cues."""
+    for cue in cues:
+        if start_s < min(cue.start_s - RULES.gap_s, end_s):
+            yield start_s, min(cue.start_s - RULES.gap_s, end_s)
+        start_s = max(start_s, cue.end_s + RULES.gap_s)
+    if start_s < end_s:
+        yield start_s, end_s
 
 
 def make_cues(pieces: Sequence[CueWord], letters: int = RULES.line_letters) -> list[Subtitle]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from vidsum.results.cues import CueWord, join_words, make_cues
+from vidsum.results.cues import CueWord, add_notes, join_words, make_cues
 from vidsum.results.result import Result, common_fields, round_number, round_optional, video_prefix
 from vidsum.times import to_srt, to_vtt
 
@@ -54,6 +54,22 @@ class Segment:
         return f"{self.text} {UNCERTAIN}" if self.uncertain else self.text
 
 
+@dataclass(frozen=True)
+class SoundEvent:
+    """A sound in [start_s, end_s) that is no speech, such as applause."""
+
+    start_s: float
+    end_s: float
+    sound: str
+    """Its kind in a word."""
+    probability: float
+
+    @property
+    def displayed(self) -> str:
+        """Its name as subtitles show it."""
+        return f"[{self.sound}]"
+
+
 @dataclass(frozen=True, eq=False)
 class Transcript(Result):
     """Speech of a video or audio file, as segments of text with times."""
@@ -70,6 +86,8 @@ class Transcript(Result):
     duration_s: float
     translated: bool = False
     """Whether the text is a translation to English."""
+    events: tuple[SoundEvent, ...] | None = None
+    """Sounds that are no speech, in time order; None where they were not searched."""
 
     def __repr__(self) -> str:
         said = f"{len(self.segments)} segments, language {self.language}"
@@ -115,7 +133,9 @@ class Transcript(Result):
         if not with_words:
             for segment in segments:
                 del segment["words"]
+        events = {} if self.events is None else {"events": [_event_data(event) for event in self.events]}
         return self.document(
+            events,
             duration_s=round_number(self.duration_s),
             language=self.language,
             language_probability=round_optional(self.language_probability),
@@ -131,6 +151,7 @@ class Transcript(Result):
             language_probability=document["language_probability"],
             duration_s=document["duration_s"],
             translated=document["translated"],
+            events=tuple(SoundEvent(**row) for row in document["events"]) if "events" in document else None,
             **common_fields(document),
         )
 
@@ -168,11 +189,29 @@ def parse_segments(data: Sequence[Mapping[str, Any]]) -> tuple[Segment, ...]:
     return tuple(Segment(**{**row, "words": tuple(Word(**word) for word in row["words"])}) for row in data)
 
 
-def format_segments(segments: Sequence[Segment], form: TextFormat, *, with_words: bool = False) -> str:
+def _event_data(event: SoundEvent) -> dict[str, Any]:
+    span = {"start_s": round_number(event.start_s), "end_s": round_number(event.end_s)}
+    return {**span, "sound": event.sound, "probability": round_number(event.probability)}
+
+
+def list_lines(segments: Sequence[Segment], events: Sequence[SoundEvent]) -> list[Segment | SoundEvent]:
+    """Return segments and events in time order."""
+    return sorted([*segments, *events], key=lambda line: line.start_s)
+
+
+def format_segments(
+    segments: Sequence[Segment],
+    form: TextFormat,
+    *,
+    with_words: bool = False,
+    events: Sequence[SoundEvent] = (),
+) -> str:
     """Return segments as SubRip or WebVTT to norm (see `make_cues`), with the times of words, or lines."""
     if form == "txt":
-        return "".join(f"{segment.displayed}\n" for segment in segments)
-    subtitles = make_cues(to_cue_words(segments))
+        return "".join(f"{line.displayed}\n" for line in list_lines(segments, events))
+    subtitles = add_notes(
+        make_cues(to_cue_words(segments)), [(event.start_s, event.end_s, event.displayed) for event in events]
+    )
     if form == "srt":
         return to_srt((cue.start_s, cue.end_s, cue.text) for cue in subtitles)
     marked = ((cue.start_s, cue.end_s, cue.to_vtt(with_times=with_words)) for cue in subtitles)
