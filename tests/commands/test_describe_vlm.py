@@ -76,6 +76,8 @@ def test_a_model_describes_shots(run: Run, film: Path, server: VLMServer) -> Non
     loaded = vidsum.load("film_descriptions.json")
     assert isinstance(loaded, Descriptions)
     assert loaded.is_by_vlm
+    run("shots", film, "--device", "cpu", "--report")
+    assert "Descriptions by vlm:tiny:3b" in Path("film_shots.html").read_text()
     ran = run("describe", film, *model)
     assert "unchanged" in ran.out
     ran = run("describe", film, *model, "--every", "2.5s", "--no-cache")

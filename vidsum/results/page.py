@@ -67,7 +67,10 @@ class PageVideo:
             yield Panel("Transcript", "captions", self.said.language or "und", lines, text)
         if self.descriptions and self.descriptions.descriptions:
             lines = [(entry.start_s, entry.text) for entry in self.descriptions.descriptions]
-            yield Panel("Descriptions", "subtitles", "en", lines, self.descriptions.as_text("vtt"))
+            title = "Descriptions"
+            if self.descriptions.is_by_vlm:
+                title += f" by {self.descriptions.writer}"
+            yield Panel(title, "subtitles", "en", lines, self.descriptions.as_text("vtt"))
 
     @property
     def poster(self) -> str | None:
