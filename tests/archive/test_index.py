@@ -311,15 +311,16 @@ def test_add_text_on_the_screen(
         assert count(other, "screen_lines") == 0
 
 
-def describe(video: Path, *texts: str, of: Path | None = None) -> Path:
+def describe(video: Path, *texts: str, of: Path | None = None, by: str = "tags") -> Path:
     """Write descriptions next to a video, as `vidsum describe` does."""
-    parts = [Description(2.0 * place, 2.0 * place + 2, text, 0.8) for place, text in enumerate(texts)]
-    writer = {"writer": "tags", "every_s": None, "min_sure": 0.5}
+    sure = 0.8 if by == "tags" else None
+    parts = [Description(2.0 * place, 2.0 * place + 2, text, sure) for place, text in enumerate(texts)]
+    writer = {"writer": by, "every_s": None, "min_sure": 0.5}
     writer |= {"map_sha256": "0" * 64, "text_weights_sha256": "0" * 64}
     source = index.identify_file(of or video)
     made_from = {"vidsum": "0", "extractor": "x", "descriptions": writer, "video": source}
     path = video.with_name(f"{video.stem}_descriptions.json")
-    Descriptions(tuple(parts), "tags", 10.0, provenance=made_from).save(path)
+    Descriptions(tuple(parts), by, 10.0, provenance=made_from).save(path)
     return path
 
 
@@ -339,6 +340,16 @@ def test_add_descriptions(archive: Archive, videos: Path) -> None:
     assert count(archive, "descriptions") == 0
     with pytest.raises(InputError, match="none of its videos has descriptions"):
         archive.search("blue", evidence="described")
+
+
+def test_descriptions_name_their_model(archive: Archive, videos: Path) -> None:
+    describe(videos / "a.mp4", "a red wall", "the sky is blue", by="vlm:tiny:3b")
+    archive.add(videos)
+    (match,) = archive.search("blue", 1, evidence="described")
+    assert match.text == "the sky is blue (vlm:tiny:3b)"
+    describe(videos / "a.mp4", "the sky is blue")
+    archive.add(videos)
+    assert archive.search("blue", 1, evidence="described")[0].text == "the sky is blue"
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,8 @@ _MIGRATIONS = (
         text, video UNINDEXED, start_s UNINDEXED, end_s UNINDEXED, certain UNINDEXED
     )
     """,
+    # the vision-language model that wrote its descriptions; NULL: none did
+    "ALTER TABLE videos ADD COLUMN described_with TEXT",
 )  # from each version of the schema to the next; `PRAGMA user_version` counts them
 
 

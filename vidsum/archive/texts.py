@@ -62,6 +62,7 @@ class Texts:
     sentences: Sequence[Passage]
     rows: bytes  # records of the passages of a transcript, or of single descriptions or lines
     source_sha256: str = ""  # SHA-256 of the file of descriptions
+    model: str | None = None  # the vision-language model that wrote them
 
 
 def read_speech(
@@ -132,7 +133,7 @@ def parse_descriptions(
         fault = " ".join(str(error).split())
     if fault is not None:
         return None, (f"{source[0]}: its descriptions are not used ({fault})",)
-    descriptions = Descriptions.from_dict(document).descriptions
+    described = Descriptions.from_dict(document)
     sentences = [
         Passage(
             description.start_s,
@@ -140,15 +141,17 @@ def parse_descriptions(
             description.text,
             certain=1.0 if description.confidence is None else description.confidence,
         )
-        for description in descriptions
+        for description in described.descriptions
     ]
-    return _embed_texts(sentences, "described", extraction, digest), ()
+    texts = _embed_texts(sentences, "described", extraction, digest)
+    return replace(texts, model=described.writer if described.is_by_vlm else None), ()
 
 
 def store_texts(connection: Database, video: int, texts: Texts) -> None:
     """Store a transcript or descriptions, replacing earlier ones."""
     table, column = TABLES[texts.kind]
-    facts = {column: texts.rows, **({"described_by": texts.source_sha256} if texts.source_sha256 else {})}
+    source = {"described_by": texts.source_sha256, "described_with": texts.model}
+    facts = {column: texts.rows, **(source if texts.source_sha256 else {})}
     connection.execute(f"DELETE FROM {table} WHERE video = ?", (video,))
     columns = "text, video, start_s, end_s, certain"
     for sentence in texts.sentences:
@@ -195,7 +198,9 @@ def search_texts(
     by_meaning = sorted(cosines, key=lambda video: -float(cosines[video].max()))[:_N_CANDIDATES]
     find_words = dict.fromkeys(video for (video,) in connection.find_words(table, re.findall(r"\w+", text)))
     by_words = [video for video in find_words if video in cosines][:_N_CANDIDATES]
-    hits = list[Hit]()
+    hits, models = list[Hit](), dict[int, str]()
+    if kind == "described":
+        models = dict(connection.execute("SELECT id, described_with FROM videos WHERE described_with != ''"))
     of_video = f"SELECT start_s, end_s, text, certain FROM {table} WHERE video = ? ORDER BY start_s, end_s"
     for video in dict.fromkeys([*by_meaning, *by_words]):
         lines = connection.execute(of_video, (video,))
@@ -212,6 +217,7 @@ def search_texts(
                 if Passage(moment.start_s, moment.end_s, "").holds(sentence)
             )
             content = " ".join(sentence.text for sentence in words)
+            content += f" ({models[video]})" if video in models else ""
             span, is_quoted = (moment.start_s, moment.end_s), moment.score >= 1
             hits.append(Hit(video, *span, moment.present or 0.0, None, kind, content, is_quoted=is_quoted))
     return sorted(hits, key=lambda hit: -hit.present)
