@@ -90,6 +90,16 @@ def test_ground_uses_cached_transcripts(run: Run, film: Path, model: stub.StubMo
     assert len(model.tasks) == 1
 
 
+def test_cached_silence_counts_as_searched(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vidsum.pipelines.speech.find_speech", lambda blocks: iter(()))
+    run("transcribe", film)
+    ran = run("ground", film, *ASK, "--query", "green")
+    assert "not searched: text, sound" in ran.err
+    document = json.loads(Path("film_moments.json").read_text())
+    assert document["evidence"] == ["picture", "speech"]
+    assert {moment["evidence"] for moment in document["queries"][0]["moments"]} == {"picture"}
+
+
 def test_ground_after_transcribe(run: Run, film: Path) -> None:
     options = (*ASK, "--query", "green")
     run("ground", film, *options)

@@ -50,7 +50,7 @@ def plan_moment_speech(retrieval: Retrieval, video_input: Input) -> Plan[Transcr
         return None
     if not kinds:  # auto
         cached = find_transcript(video_input.file, extraction, video.start_offset_s or 0.0, english=True)
-        if cached is None or not cached.segments:
+        if cached is None:
             return None
     path, plan = video.path, plan_transcript(video.path, Transcription(), extraction, video)
     return replace(plan, make=lambda progress: to_english(plan.run(progress), path, extraction, progress))
