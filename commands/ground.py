@@ -152,6 +152,7 @@ def ground_one(
     is_batch: bool,
 ) -> CommandResult:
     """Find the moments of a video that match the queries."""
+    from vidsum.pipelines.clips import is_of_another
     from vidsum.pipelines.moments import plan_moments
     from vidsum.pipelines.queries import merge_groundings, without_queries
     from vidsum.results.moments import Grounding
@@ -167,6 +168,7 @@ def ground_one(
     )
     if destination.outputs.output is None:
         saving = replace(saving, select=queries.select, merge=merge_groundings, shared=without_queries)
+        saving = replace(saving, is_apart=is_of_another)
     result = destination.deliver(task, saving, partial(_answer, has_clips=has_clips))
     if task.number == 0 and retrieval.evidence == "auto" and not retrieval.without:  # once is enough
         missing = _missing_evidence(Grounding.from_dict(result.data))

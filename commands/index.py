@@ -88,7 +88,8 @@ def index(
     _reserve_archive(where)
     from vidsum.archive.archive import Archive
 
-    with Archive(where.archive) as archive:
+    may_begin = settings.space is None or bool(named or batch.from_file)
+    with Archive(where.archive, create=may_begin) as archive:
         verb = Verb(
             "index",
             partial(index_one, where.archive, extraction, settings),

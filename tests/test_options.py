@@ -293,3 +293,9 @@ def test_min_and_max_segment() -> None:
     with pytest.raises(UsageError, match="--max-segment 5 s is less than --min-segment 6 s"):
         Selection(min_segment_s=6.0)
     Selection(min_segment_s=6.0, max_segment_s=None)
+
+
+@pytest.mark.parametrize(("text", "value"), [("90%", 0.9), (" 5 %", 0.05), ("0.25", 0.25)])
+def test_numbers_may_be_percentages(text: str, value: float) -> None:
+    (leaf,) = [leaf for leaf in leaves(Retrieval) if leaf.name == "min_present"]
+    assert leaf.read(text) == pytest.approx(value)

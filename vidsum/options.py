@@ -160,6 +160,12 @@ class Checked:
         check(self)
 
 
+def _read_number(text: str) -> float:
+    """Return a number, or a percentage (`90%`) as a fraction. Raises ValueError: it is neither."""
+    number = text.strip().removesuffix("%")
+    return float(number) / (1 if number == text.strip() else 100)
+
+
 _BOOLS = {
     **dict.fromkeys(("true", "t", "yes", "y", "on", "1"), True),
     **dict.fromkeys(("false", "f", "no", "n", "off", "0"), False),
@@ -167,7 +173,7 @@ _BOOLS = {
 _TYPES: Mapping[Any, tuple[Any, str, Callable[[str], Any]]] = {
     bool: (bool, "true or false", lambda text: _BOOLS.get(text.strip().lower(), text)),
     int: (Integral, "a whole number", int),
-    float: (Real, "a number", float),
+    float: (Real, "a number", _read_number),
     str: (str, "a text", str),
     Path: (Path, "a path", Path),
 }

@@ -59,7 +59,7 @@ def use_live(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.pipelines.watch.name_embeddings", lambda extractor, device: NAMES)
     monkeypatch.setattr("vidsum.pipelines.watch.load_extractor", namer_of_colours)
     monkeypatch.setattr(
-        "vidsum.pipelines.watch.embed_queries", lambda space, texts, device: ENCODER.encode(texts)
+        "vidsum.pipelines.watch.embed_queries", lambda space, texts, *_: ENCODER.encode(texts)
     )
 
 
@@ -68,7 +68,7 @@ def namer_of_colours(options: Extraction) -> Extractor:
     return replace(extractor_of_colours(options), classify=lambda rows: 10 * unit_rows(rows) @ NAMES.T)
 
 
-def embed_queries(space: str, texts: Sequence[str]) -> FloatArray:
+def embed_queries(space: str, texts: Sequence[str], **_: str) -> FloatArray:
     """Colours that the texts name; in the space `clip`, their axes are in another order."""
     rows = ENCODER.encode(texts)
     return rows if space == "vse" else np.roll(rows, 1, axis=1)

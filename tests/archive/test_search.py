@@ -136,6 +136,8 @@ def test_both_must_be_seen(archive: Archive, videos: Path) -> None:
     assert alone.present is not None
     assert both.present is not None
     assert both.present < alone.present
+    # what is seen anyway makes nothing less likely
+    assert archive.search("red", 1, also=["red"])[0].present == pytest.approx(alone.present)
 
 
 def test_filters(archive: Archive, videos: Path) -> None:

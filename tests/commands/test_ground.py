@@ -333,3 +333,16 @@ def test_ground_sheet(run: Run, film: Path) -> None:
     is_inside = np.any([(m["start_s"] <= times_s) & (times_s < m["end_s"]) for m in moments], axis=0)
     assert (is_moment == is_inside).mean() > 0.95
     assert "unchanged" in run(*ask).out
+
+
+def test_clips_of_earlier_queries_stay(run: Run, film: Path) -> None:
+    run("ground", film, *ASK, "-k", "1", "--clips-dir", "clips")
+    ran = run("ground", film, "--device", "cpu", "--query", "red", "-k", "2", "--clips-dir", "clips")
+    assert "of other settings" in ran.out
+    assert [path.name.partition("_")[0] for path in sorted(Path("clips").iterdir())] == [
+        "green",
+        "red",
+        "red",
+    ]
+    ran = run("ground", film, "--device", "cpu", "--query", "red", "-k", "1", "--clips-dir", "clips")
+    assert [path.name.partition("_")[0] for path in sorted(Path("clips").iterdir())] == ["green", "red"]

@@ -276,3 +276,8 @@ def test_watch_retries_left_videos(run: Run, videos: Path, monkeypatch: pytest.M
 
         monkeypatch.setattr(claims.time, "sleep", sleep)
         assert "film.mp4: added" in run("index", videos, "--watch", "--device", "cpu", code=130).out
+
+
+def test_a_change_of_space_makes_no_archive(run: Run) -> None:
+    assert "no such archive" in run("index", "--space", "vse", "--archive", "none.vidsum", code=3).err
+    assert not Path("none.vidsum").exists()

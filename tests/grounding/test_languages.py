@@ -27,6 +27,10 @@ CAPTIONS = json.loads(Path(__file__).with_name("captions_in_languages.json").rea
         "un chien court dans la neige",
         "een hond in de sneeuw",
         "un perro",
+        "ein Vogel",
+        "ein Bär",
+        "ein Mann mit Hund",
+        "une dame",
         "Menschen auf der Straße",
     ],
 )

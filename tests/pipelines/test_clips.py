@@ -171,3 +171,8 @@ def test_previews_of_large_pictures(turn_deg: int, shape: tuple[int, int, int], 
 def test_features_have_no_pictures() -> None:
     with pytest.raises(UsageError, match="features only"):
         list(iter_previews(summary_of(None), "gif"))
+
+
+def test_several_queries_have_no_list_of_moments(result: Grounding) -> None:
+    assert not hasattr(result, "moments")
+    assert hasattr(replace(result, queries=result.queries[:1]), "moments")

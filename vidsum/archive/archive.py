@@ -273,7 +273,8 @@ class Archive:
         """Return warnings about texts that are not well understood."""
         if not (texts := options.list_texts(text)):
             return ()
-        return (*read_queries(texts).warnings, *query_warnings(texts, _unknown_words(text, options)))
+        unknown = _unknown_words(text, options)
+        return (*read_queries(texts).warnings, *query_warnings(texts, unknown, options.language))
 
     def picture(self, match: Match) -> bytes:
         """Return a small JPEG of the shot in the middle of a moment; empty where the archive has none."""
@@ -323,7 +324,7 @@ class Archive:
     def _build_search(self, space: str, text: str | None, options: SearchOptions) -> ArchiveSearch:
         vectors = [embed_example(self._connection, space, like) for like in options.like]
         if texts := options.list_texts(text):
-            vectors.append(embed_queries(space, read_queries(texts).texts))
+            vectors.append(embed_queries(space, read_queries(texts).texts, language=options.language))
         rows, names = np.concatenate(vectors), embed_class_names(space)
         after = len(rows) - len(options.then)
         first = after - len(options.without)
@@ -338,4 +339,5 @@ class Archive:
 
 
 def _unknown_words(text: str | None, options: SearchOptions) -> list[str]:
-    return unreadable_queries(options.list_texts(text), load_text_encoder("minilm").split)
+    split = load_text_encoder("minilm").split
+    return unreadable_queries(options.list_texts(text), split, options.language)

@@ -175,11 +175,15 @@ class ArchiveSearch:
         return np.asarray(np.log(np.stack(named)), np.float32)
 
     def _log_present(self, z: FloatArray) -> FloatArray:
-        """Return [steps, T] log-probability of each step, of z [M, T]: all wanted, nothing unwanted."""
+        """Return [steps, T] log-probability of each step, of z [M, T]: all wanted, nothing unwanted.
+
+        What is seen together is as likely as the least likely part: parts are not independent.
+        """
         logits = SLOPE * z + OFFSET
         steps = []
         for step in self.steps:
-            signed = [*(-logits[row] for row in step.wanted), *(logits[row] for row in step.unwanted)]
+            least = np.min([logits[row] for row in step.wanted], axis=0)
+            signed = [-least, *(logits[row] for row in step.unwanted)]
             steps.append(-np.sum([np.log1p(np.exp(np.minimum(row, 80))) for row in signed], axis=0))
         return np.asarray(np.stack(steps), np.float32)
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from vidsum.errors import UsageError
+from vidsum.grounding.settings import LANGUAGE_HELP, require_language
 from vidsum.io.urls import may_hold_secrets
 from vidsum.options import check, option
 from vidsum.results.settings import Evidence, list_evidence
@@ -64,6 +65,7 @@ class SearchOptions:
         "Leave out moments that show this. Can be repeated.", (), flags=("--not",), metavar="TEXT"
     )
     then: tuple[str, ...] = option("Require this later in the video. Can be repeated.", (), metavar="TEXT")
+    language: str = option(LANGUAGE_HELP, "auto", metavar="CODE", shared=False, flag_on=("search",))
     path: tuple[str, ...] = option(
         "Only videos at this path, such as '2024/*.mp4'. Can be repeated.", (), metavar="GLOB", shared=False
     )
@@ -79,6 +81,7 @@ class SearchOptions:
 
     def __post_init__(self) -> None:
         check(self)
+        require_language(self.language)
         if self.after is not None:
             self.after_s  # noqa: B018  # refuses what is no date
         if self.evidence not in ("auto", "picture", "seen") and self.is_of_pictures:

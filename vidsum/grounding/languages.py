@@ -50,16 +50,23 @@ _FUNCTION_WORDS = frozenset(
 """Short words of German, Spanish, French, Portuguese, Italian and Dutch, which English has in names alone."""
 
 
+_ARTICLES = frozenset(["ein", "eine", "einen", "einem", "einer", "un", "una", "une", "een"])
+"""Indefinite articles, with which short queries begin; English words follow them in no name in lower case."""
+
+
 def is_english(text: str) -> bool:
     """Return whether a text is to be read as English: it is, unless the rule finds another language.
 
-    Another language has mostly letters that are not Latin; or more than half of its words are outside the
-    list of English words, four at least, or two where one is a function word or not written in ASCII.
+    Another language has mostly letters that are not Latin; or begins with an indefinite article; or more than
+    half of its words are outside the list of English words, four at least, or two where one is a function
+    word or not written in ASCII.
     """
     letters = [letter for letter in text if letter.isalpha()]
     if 2 * sum("LATIN" in unicodedata.name(letter, "") for letter in letters) < len(letters):
         return False
     words = _WORDS.findall(text)
+    if len(words) > 1 and words[0] in _ARTICLES:
+        return False
     outside = [word for word in words if word in _FUNCTION_WORDS or not _is_known(word)]
     is_marked = any(word in _FUNCTION_WORDS or not word.isascii() for word in outside)
     return 2 * len(outside) <= len(words) or len(outside) < (2 if is_marked else 4)

@@ -25,6 +25,18 @@ LANGUAGES = frozenset(
 )
 """Codes of the languages that multilingual E5 was trained on."""
 
+LANGUAGE_HELP = (
+    "Language of the queries (de, ja). auto: English, unless most words are of another (space vse)."
+)
+
+
+def require_language(code: str) -> None:
+    """Raise a UsageError where a code is neither of `LANGUAGES` nor `auto`."""
+    if code not in ("auto", *LANGUAGES):
+        fault = f"no text encoder reads the language {code!r}"
+        raise UsageError(fault, hint="give a code such as en, de or ja", option="language")
+
+
 Snap = Literal["none", "kts", "transnetv2"]
 """Method of the shot edges that nearby edges of moments move to."""
 EmbeddingSpace = Literal["auto", "siglip2-b16-256", "mobileclip2-s2", "mobileclip2-s0", "clip", "vse"]
@@ -86,13 +98,7 @@ class Retrieval(Checked):
         flags=("--in",),
     )
     alone: bool = option("Use only the trained model.", False, flag_on=())
-    language: str = option(
-        "Language of the queries (de, ja). auto: English, unless most words are of another (space vse).",
-        "auto",
-        metavar="CODE",
-        shared=False,
-        flag_on=("ground",),
-    )
+    language: str = option(LANGUAGE_HELP, "auto", metavar="CODE", shared=False, flag_on=("ground",))
     without: tuple[str, ...] = option(
         "Leave out moments that show this. Only with similarity. Can be repeated.",
         (),
@@ -109,9 +115,7 @@ class Retrieval(Checked):
         super().__post_init__()
         if self.without and self.evidence not in ("auto", "picture", "seen"):
             raise UsageError("--not searches the picture only", hint="--in picture")
-        if self.language not in ("auto", *LANGUAGES):
-            fault = f"no text encoder reads the language {self.language!r}"
-            raise UsageError(fault, hint="give a code such as en, de or ja", option="language")
+        require_language(self.language)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,6 +166,7 @@ class Watching(Checked):
         default_text="5s",
         **TIME,
     )
+    language: str = option(LANGUAGE_HELP, "auto", metavar="CODE", shared=False, flag_on=("watch",))
     follow: bool = option("Follow a file that is still being recorded.", False, shared=False)
     idle_s: float | None = option(
         "Stop after this long without new pictures.",
@@ -171,6 +176,10 @@ class Watching(Checked):
         default_text="10s for folders and --follow; else never",
         **TIME,
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_language(self.language)
 
 
 @dataclass(frozen=True, kw_only=True)

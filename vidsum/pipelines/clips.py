@@ -164,6 +164,12 @@ def _slug(text: str) -> str:
     return words[:_MAX_LETTERS].rstrip("-") or "query"
 
 
+def is_of_another(result: Grounding, name: str) -> bool:
+    """Return whether a file is a clip of another query than those of a result."""
+    words, is_clip = Path(name).name.partition("_")[0], video_stem(Path(name).stem) is not None
+    return is_clip and name.endswith(".mp4") and words not in {_slug(query.query) for query in result.queries}
+
+
 _CLIP = re.compile(r"[^_]+_(.*)_(?:\d+h)?\d+m\d\ds(?:-\d+)?|(.*)-Scene-\d{3,}", re.DOTALL)
 
 

@@ -96,6 +96,7 @@ class WatchOptions(TypedDict, total=False):
     min_present: float
     for_s: float
     pre_roll_s: float
+    language: str
     follow: bool
     idle_s: float | None
 
@@ -146,6 +147,7 @@ class ArchiveSearchOptions(TypedDict, total=False):
     also: str | Sequence[str]
     without: str | Sequence[str]
     then: str | Sequence[str]
+    language: str
     path: str | Sequence[str]
     after: str | None
     min_length_s: float

@@ -51,6 +51,8 @@ class Saving(Generic[R]):
     """Adds a new result to an earlier one that was made in the same way."""
     shared: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda provenance: provenance
     """Returns the part of a provenance that results to be merged share."""
+    is_apart: Callable[[R, str], bool] = lambda result, name: False
+    """Returns whether a file of an earlier result is about something else than the new one: it stays."""
     encoding_tag: str = ""
     """See `vidsum.video.settings.Encoding.tag`."""
 
@@ -102,7 +104,8 @@ def save_result(files: Files, saving: Saving[R], *, overwrite: bool) -> Saved[R]
         has_changed = document != earlier.document or any(map(staging.differs, produced, produced.values()))
         is_new = overwrite or has_changed
         carried = _carry(earlier, saving, document) if is_same else {}
-        n_removed = _publish(files, document, produced, earlier, carried) if is_new else 0
+        outdated = [name for name in earlier.removable(files) if not saving.is_apart(result, name)]
+        n_removed = _publish(files, document, produced, earlier, carried, outdated) if is_new else 0
     names = _names(files, clips) + (f"; removed {n_removed} of the earlier result" if n_removed else "")
     messages = list(dict.fromkeys([*part["warnings"], *messages]))  # reader and writer may warn of the same
     return Saved(result, part, names + note, clips, tuple(messages), is_new)
@@ -142,7 +145,7 @@ def _unchanged(files: Files, saving: Saving[R], earlier: Earlier) -> Saved[R] | 
     if not (is_fresh and shows_all and set(earlier.keys) >= set(document)):
         return None
     if earlier.is_legacy:
-        _publish(files, earlier.document, {}, earlier, earlier.current())
+        _publish(files, earlier.document, {}, earlier, earlier.current(), earlier.removable(files))
     messages = tuple(earlier.document["warnings"])
     return Saved(part, document, _names(files, clips), clips, messages, is_new=False)
 
@@ -177,17 +180,19 @@ def _publish(
     produced: Mapping[Path, Path],
     earlier: Earlier,
     carried: Mapping[str, str],
+    outdated: Sequence[str],
 ) -> int:
     """Write the record, rename the files, and return how many files of the earlier result were removed.
 
-    `carried` are the hashes of files of the earlier result that belong to the new one too.
+    `carried` are the hashes of files of the earlier result that belong to the new one too; `outdated` are
+    those to remove if they do not.
     """
     from vidsum.results.result import write_document
 
     record, folder = files.record, files.record.parent
     hashes = {name_in(path, record): hash_of(shadow) for path, shadow in produced.items()}
     outputs = {**carried, **hashes}
-    outdated = [name for name in earlier.removable(files) if name not in outputs]
+    outdated = [name for name in outdated if name not in outputs]
     replaced = earlier.current().items() - outputs.items()
     add_to_folder(folder, {name: sha256 for name, sha256 in replaced if name not in outdated})
     for name in outdated:

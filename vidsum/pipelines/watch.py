@@ -99,7 +99,7 @@ def watch(
     if queries:
         checked = read_queries(queries)
         texts, reader = checked.texts, "multilingual E5" if space.is_mapped else None
-        language = "en" if space.is_multilingual else "auto"
+        language = "en" if space.is_multilingual else settings.language
         notes = query_warnings(texts, (), language, reader, is_probable=True)
         for message in (*checked.warnings, *notes):
             warn(message)
@@ -107,9 +107,9 @@ def watch(
         raise UsageError("nothing to watch for", hint='--query "a person falls", or --like PICTURE')
     stream = replace(_open_stream(source, settings), video_track=video_track, audio_track=audio_track)
     extraction = Extraction(device=device)
-    rows = [embed_queries(name, texts, device)] if texts else []
+    rows = [embed_queries(name, texts, device, settings.language)] if texts else []
     rows += [space.encode_images(settings.like, device)] if settings.like else []
-    are_other = [space.is_mapped and is_other(text, "auto") for text in texts]
+    are_other = [space.is_mapped and is_other(text, settings.language) for text in texts]
     are_other += [False] * len(settings.like)
     evidence = LiveEvidence(name, np.concatenate(rows), are_other, device, model)
     extractor = load_extractor(space.extractions(extraction)[-1])

@@ -114,6 +114,10 @@ class QueryMoments(ContentEquality):
         )
 
 
+class SeveralQueriesError(UsageError, AttributeError):
+    """Moments of several queries are asked for as one list: to `hasattr`, there is none."""
+
+
 @dataclass(frozen=True, eq=False)
 class Grounding(Result):
     """The moments of one video that match its queries."""
@@ -136,10 +140,10 @@ class Grounding(Result):
 
     @property
     def moments(self) -> tuple[Moment, ...]:
-        """Moments of the only query. Raises UsageError: there are several queries."""
+        """Moments of the only query. Raises SeveralQueriesError: there are more."""
         if len(self.queries) != 1:
             hint = "use .queries[0].moments, .queries[1].moments, ..."
-            raise UsageError(f"these are the moments of {len(self.queries)} queries", hint=hint)
+            raise SeveralQueriesError(f"these are the moments of {len(self.queries)} queries", hint=hint)
         return self.queries[0].moments
 
     def __repr__(self) -> str:
