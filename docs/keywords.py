@@ -17,7 +17,7 @@ from vidsum.options import item_of, leaves, required
 from vidsum.pipelines import keywords
 from vidsum.pipelines.option_help import describe_option, option_type, options_of_type
 from vidsum.shots.settings import ShotSettings
-from vidsum.speech.settings import Transcription
+from vidsum.speech.settings import Transcription, Trimming
 from vidsum.summary.settings import Selection
 from vidsum.video.settings import Clips, Shorts
 
@@ -40,6 +40,7 @@ _TYPES: dict[str, tuple[str, type[Any], tuple[str, ...]]] = {
     "DescribeOptions": ("ReadingOptions", Describing, ()),
     "ClipOptions": ("TypedDict", Shorts, ()),
     "MomentClipOptions": ("ClipOptions", Clips, ("pad_s", "least_s")),
+    "TrimOptions": ("ReadingOptions", Trimming, ()),
     "SpeechOptions": ("TypedDict", Transcription, ()),
     "ArchiveSearchOptions": ("TypedDict", SearchOptions, ()),
 }

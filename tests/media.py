@@ -145,6 +145,7 @@ def make_video(
     b_frames: int | None = None,
     sound: bool = False,
     sound_s: float | None = None,
+    samples: npt.NDArray[np.float32] | None = None,
     paint: Paint = number_picture,
     container_options: dict[str, str] | None = None,
     codec_options: dict[str, str] | None = None,
@@ -160,6 +161,7 @@ def make_video(
         rotation_deg: clockwise turn that shows the picture upright, stored as a display matrix (.mp4, .mov).
             `width` and `height` are the stored size, and `paint` gets the upright one.
         sound: add a 440 Hz tone as long as the video; `sound_s` makes it as long as that.
+        samples: [N] mono samples at SAMPLE_RATE, in place of the tone.
         colorspace: FFmpeg's number of the YUV matrix to convert with and to tag (1: BT.709, 5: BT.601).
     """
     step_s = float(1 / Fraction(fps))
@@ -184,7 +186,7 @@ def make_video(
             context.colorspace = colorspace
         if rotation_deg:
             stream.set_display_rotation(-rotation_deg)
-        tone = _add_sound(container, path) if sound else None
+        tone = _add_sound(container, path) if sound or samples is not None else None
         upright = (width, height) if rotation_deg % 180 == 0 else (height, width)
         packets: Packets = []
         for number, time_s in enumerate(times):
@@ -192,7 +194,8 @@ def make_video(
             packets += _encode(stream, picture, made.start_s + time_s, time_base, colorspace)
         packets += stream.encode(None)
         if tone is not None:
-            packets += _sound_packets(tone, _tone(sound_s or late_s + made.duration_s), start_s)
+            sounding = _tone(sound_s or late_s + made.duration_s) if samples is None else samples
+            packets += _sound_packets(tone, sounding, start_s)
         _mux_in_time_order(container, packets)
     return made
 

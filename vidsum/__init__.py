@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from vidsum.pipelines.summary import find_shots as find_shots
     from vidsum.pipelines.summary import summarize as summarize
     from vidsum.pipelines.timelines import write_timeline as write_timeline
+    from vidsum.pipelines.trim import trim as trim
     from vidsum.pipelines.watch import Alert as Alert
     from vidsum.pipelines.watch import watch as watch
     from vidsum.results.descriptions import Description as Description
@@ -62,6 +63,8 @@ if TYPE_CHECKING:
     from vidsum.results.shots import Shots as Shots
     from vidsum.results.summary import Summary as Summary
     from vidsum.results.transcript import Transcript as Transcript
+    from vidsum.results.trim import Removal as Removal
+    from vidsum.results.trim import Trim as Trim
     from vidsum.types import VideoInfo as VideoInfo
     from vidsum.video.probe import probe as probe
 
@@ -88,6 +91,7 @@ _NAMES = {
     "pipelines.audio_description": "write_audio_description",
     "pipelines.summary": "find_shots summarize",
     "pipelines.timelines": "write_timeline",
+    "pipelines.trim": "trim",
     "results.descriptions": "Description Descriptions",
     "results.feature_files": "read_features write_features",
     "results.features": "Features",
@@ -98,6 +102,7 @@ _NAMES = {
     "results.shots": "Shots",
     "results.summary": "Summary",
     "results.transcript": "Transcript",
+    "results.trim": "Removal Trim",
     "types": "VideoInfo",
     "video.probe": "probe",
 }

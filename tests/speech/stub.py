@@ -61,7 +61,7 @@ def install(monkeypatch: pytest.MonkeyPatch, **options: Any) -> StubModel:
     model = StubModel(**options)
     monkeypatch.setattr("vidsum.pipelines.speech.load_recognizer", lambda device, progress=None: model)
 
-    def loud(samples: np.ndarray) -> list[tuple[int, int]]:
+    def loud(samples: np.ndarray, *limits: float) -> list[tuple[int, int]]:
         at = np.flatnonzero(np.abs(samples) > 0.01)
         return [(int(at[0]), min(int(at[-1]) + 1, int(at[0]) + 28 * RATE))] if len(at) else []
 

@@ -26,6 +26,7 @@ from vidsum.results.load import load_text_for
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
+from vidsum.results.trim import Trim
 from vidsum.times import format_time
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.encoders import encode_preview
@@ -39,7 +40,7 @@ PathLike = str | os.PathLike[str]
 
 
 def write_video(
-    summary: Summary,
+    summary: Summary | Trim,
     path: PathLike,
     *,
     copy: bool = False,
@@ -50,7 +51,7 @@ def write_video(
     progress: Progress | None = None,
     **options: Unpack[ClipOptions],
 ) -> tuple[str, ...]:
-    """Write a summary's segments as one MP4 and return warnings.
+    """Write the segments of a summary or trim as one MP4 and return warnings.
 
     A summary that leaves nothing out is copied, if no encoding is chosen and the video is already what would
     be encoded (see `has_default_streams`).
@@ -70,7 +71,7 @@ def write_video(
     copied into MP4, a copy is to be changed, or the encoder does not know the quality or preset. InputError:
     the video is not there any more. OutputError: a file is in the way, or cannot be written.
     """
-    require_type(summary, Summary)
+    require_type(summary, Summary, Trim)
     from vidsum.video.copy import copy_segments, has_default_streams
     from vidsum.video.write import write_segments
 

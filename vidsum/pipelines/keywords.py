@@ -133,10 +133,24 @@ class MomentClipOptions(ClipOptions, total=False):
     least_s: float
 
 
+class TrimOptions(ReadingOptions, total=False):
+    """Options of `vidsum.speech.settings.Trimming`."""
+
+    by: Literal["loudness", "voice"]
+    threshold_db: float | None
+    min_pause_s: float
+    min_sound_s: float
+    margin_before_s: float
+    margin_after_s: float
+    fillers: bool
+    filler: str | Sequence[str]
+
+
 class SpeechOptions(TypedDict, total=False):
     """Options of `vidsum.speech.settings.Transcription`."""
 
     translate: bool
+    verbatim: bool
 
 
 class ArchiveSearchOptions(TypedDict, total=False):
@@ -170,6 +184,7 @@ SETTINGS = {
     "DescribeOptions": "grounding.Describing features.Extraction",
     "ClipOptions": "video.Shorts",
     "MomentClipOptions": "video.Clips video.Shorts",
+    "TrimOptions": "speech.Trimming features.Extraction",
     "SpeechOptions": "speech.Transcription",
     "ArchiveSearchOptions": "archive.SearchOptions",
 }

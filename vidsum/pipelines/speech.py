@@ -153,7 +153,9 @@ def _recognize(
         windows = trimming(
             pack_windows(find_speech(read_blocks(sound, log, progress, -sound.ahead_s))), every_s=0.0
         )
-        recognized = transcribe_windows(model, windows, settings.language, translate=settings.translate)
+        recognized = transcribe_windows(
+            model, windows, settings.language, translate=settings.translate, verbatim=settings.verbatim
+        )
     language, probability, segments = recognized
     segments = shift_times(segments, -sound.ahead_s, -inf)
     transcript = Transcript(
@@ -168,12 +170,16 @@ def _recognize(
 
 
 def read_blocks(
-    sound: SoundInfo, log: DecodeLog, progress: Progress | None, from_s: float = 0.0
+    sound: SoundInfo,
+    log: DecodeLog,
+    progress: Progress | None,
+    from_s: float = 0.0,
+    step: str = "transcribing",
 ) -> Iterator[FloatArray]:
     """Yield [N] samples for a recognizer, block by block; the log counts damage."""
     for number, block in enumerate(read_sound(sound, RATE, _BLOCK_S, log, from_s)):
         if progress:
-            progress("transcribing", number * _BLOCK_S, sound.duration_s)
+            progress(step, number * _BLOCK_S, sound.duration_s)
         yield block
 
 

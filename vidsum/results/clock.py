@@ -18,6 +18,7 @@ _TIMES |= {
     "descriptions",
     "lines",
     "events",
+    "removed",
 }  # fields of times, or objects with times
 _DIGITS = 6
 

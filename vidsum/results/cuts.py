@@ -10,9 +10,10 @@ from vidsum.results.result import round_number, round_optional
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
+from vidsum.results.trim import Trim
 from vidsum.types import Interval
 
-Cutting = Summary | Shots | Grounding | Highlights  # a result that cuts its video
+Cutting = Summary | Trim | Shots | Grounding | Highlights  # a result that cuts its video
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Cut:
     evidence: str = ""  # the evidence for a moment (`Evidence`), where the result has it
     present: float | None = None  # match probability of its query for the whole video, where it is known
     video: str = ""  # path of the video as the result has it; none for features
-    is_kept: bool = False  # whether it is a part of a summary, which leaves the rest out
+    is_kept: bool = False  # whether it is a part of a summary or trim, which leaves the rest out
 
 
 def cuts_of(result: Cutting) -> list[Cut]:

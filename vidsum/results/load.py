@@ -23,10 +23,13 @@ from vidsum.results.screen_text import ScreenText
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
+from vidsum.results.trim import Trim
 from vidsum.types import VideoInfo
 from vidsum.video.probe import holds_video
 
-_CUTTING: dict[str, type[Cutting]] = {kind.kind: kind for kind in (Summary, Shots, Grounding, Highlights)}
+_CUTTING: dict[str, type[Cutting]] = {
+    kind.kind: kind for kind in (Summary, Trim, Shots, Grounding, Highlights)
+}
 
 Texts = Descriptions | Transcript
 Text = TypeVar("Text", Descriptions, Transcript)
@@ -69,7 +72,7 @@ def load_text_for(path: Path, video: VideoInfo, kind: type[Text]) -> Text | None
 
 
 def result_of(document: Mapping[str, Any]) -> Cutting:
-    """Return the result that a valid document of summarize, shots, ground or highlights describes."""
+    """Return the result that a valid document of summarize, trim, shots, ground or highlights describes."""
     return _CUTTING[str(kind_of(document))].from_dict(document)
 
 
@@ -123,14 +126,14 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def read_result(path: str | os.PathLike[str]) -> Cutting:
-    """Return the result in a document of summarize, shots, ground or highlights, as written or edited since.
+    """Return the result in a document with cuts, such as a summary, as written or edited since.
 
     Raises InputError: it cannot be read, is a document of another kind, or see `find_fault`.
     """
     document = read_document(path)
     if kind_of(document) not in RESULTS:
         raise InputError(
-            f"{os.fspath(path)}: not a result of summarize, shots, ground or highlights",
+            f"{os.fspath(path)}: not a result of summarize, trim, shots, ground or highlights",
             hint="give the JSON file that one of these wrote",
         )
     if fault := find_fault(document):
@@ -138,7 +141,7 @@ def read_result(path: str | os.PathLike[str]) -> Cutting:
     return result_of(document)
 
 
-RESULTS = ("summary", "shots", "moments", "highlights")  # documents with segments and curves
+RESULTS = ("summary", "trim", "shots", "moments", "highlights")  # documents with segments and curves
 
 _LONGEST_S = 1e9  # a time or length in seconds: 31 years
 _HIGHEST_RATE = 1e6  # frames per second
@@ -244,7 +247,7 @@ def _segments(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, A
     """Yield the segments, shots and moments of a result, with their places."""
     lists = {
         name: document[name]
-        for name in ("segments", "shots", "moments", "descriptions", "lines")
+        for name in ("segments", "removed", "shots", "moments", "descriptions", "lines")
         if name in document
     }
     queries = enumerate(document.get("queries", ()))

@@ -21,6 +21,7 @@ from vidsum.results.result import count_text
 from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot, Summary
 from vidsum.results.transcript import Transcript, format_segments
+from vidsum.results.trim import Trim
 from vidsum.times import format_short_time, format_time
 from vidsum.types import VideoInfo
 from vidsum.version import __version__
@@ -182,7 +183,7 @@ def data_url(content: bytes, kind: str = "image/jpeg") -> str:
 
 def _curves_of(result: Cutting) -> list[Curve]:
     """Return the curve of each group of cuts; empty where the result has none."""
-    if isinstance(result, Shots):
+    if isinstance(result, Shots | Trim):
         return [NO_CURVE]
     times = result.timestamps.tolist()
     if isinstance(result, Grounding):
@@ -246,7 +247,7 @@ def _chart_of(
 ) -> Chart:
     of_query = f" of “{query.query}”" if query else ""
     shots: Sequence[Cut | ScoredShot] = ()
-    if not isinstance(result, Grounding | Highlights):
+    if isinstance(result, Summary | Shots):
         shots = result.shots if isinstance(result, Summary) else cuts
     return make_chart(
         f"{_CURVES[result.kind]}{of_query} over {format_time(film.duration_s)}",
@@ -259,9 +260,18 @@ def _chart_of(
     )
 
 
-_CURVES = {"summary": "Importance", "highlights": "Saliency", "moments": "Saliency", "shots": "Shots"}
-_NOUNS = {"summary": "segments", "highlights": "highlights", "moments": "moments", "shots": "shots"}
+_CURVES = {
+    "summary": "Importance",
+    "trim": "Kept parts",
+    "highlights": "Saliency",
+    "moments": "Saliency",
+    "shots": "Shots",
+}
+_NOUNS = {"summary": "segments", "trim": "segments"} | {
+    kind: kind for kind in ("highlights", "moments", "shots")
+}
 _CHOSEN = {
+    "trim": "kept",
     "summary": "in the summary",
     "highlights": "highlights",
     "moments": "moments, the best one strongest",
@@ -270,9 +280,11 @@ _CHOSEN = {
 
 
 def _headline(result: Cutting) -> str:
-    if isinstance(result, Summary):
+    if isinstance(result, Summary | Trim):
         used, whole = format_time(result.duration_s), format_time(result.video_duration_s)
-        return f"Summary: {used} of {whole} in {count_text(len(result.segments), 'segment')}"
+        return (
+            f"{result.kind.capitalize()}: {used} of {whole} in {count_text(len(result.segments), 'segment')}"
+        )
     if isinstance(result, Grounding):
         moments = [moment for query in result.queries for moment in query.moments]
         return (
@@ -289,6 +301,9 @@ def _reason(result: Cutting) -> str:
     """Return the deciding model or method, in one line."""
     if isinstance(result, Shots):
         return f"by {result.method}"
+    if isinstance(result, Trim):
+        below = "" if result.threshold_db is None else f", silence below {result.threshold_db:g} dB"
+        return f"by {result.by}{below}"
     if not result.model:  # highlights of an older version
         return ""
     return f"by {result.model}" + (f" (space {result.space})" if isinstance(result, Grounding) else "")

@@ -13,6 +13,7 @@ from vidsum import checkpoints
 from vidsum.device import cached_model
 from vidsum.errors import UsageError
 from vidsum.results.transcript import Segment, Transcript, Word
+from vidsum.speech.fillers import prompt_for
 from vidsum.speech.voice import Window
 from vidsum.types import FloatArray, Progress
 
@@ -186,7 +187,12 @@ def split_by_language(model: "WhisperModel", window: Window) -> Iterator[tuple[W
 
 
 def transcribe_windows(
-    model: "WhisperModel", windows: Iterable[Window], language: str | None, *, translate: bool
+    model: "WhisperModel",
+    windows: Iterable[Window],
+    language: str | None,
+    *,
+    translate: bool,
+    verbatim: bool = False,
 ) -> tuple[str | None, float | None, tuple[Segment, ...]]:
     """Transcribe windows in a language, or each in its own; return language, its probability and segments."""
     before, transcripts = None, list[WindowTranscript]()
@@ -195,7 +201,9 @@ def transcribe_windows(
             spoken = language or choose_language(probabilities, before)
             to_english = translate and spoken != "en"
             likelihood = max(probabilities.values())
-            if segments := list(recognize(model, part, spoken, likelihood, translate=to_english)):
+            if segments := list(
+                recognize(model, part, spoken, likelihood, translate=to_english, verbatim=verbatim)
+            ):
                 probability = 1.0 if language else probabilities[spoken]
                 transcripts.append(WindowTranscript(spoken, probability, segments))
                 before = spoken
@@ -203,7 +211,13 @@ def transcribe_windows(
 
 
 def recognize(
-    model: "WhisperModel", window: Window, language: str, likelihood: float, *, translate: bool = False
+    model: "WhisperModel",
+    window: Window,
+    language: str,
+    likelihood: float,
+    *,
+    translate: bool = False,
+    verbatim: bool = False,
 ) -> Iterator[Segment]:
     """Yield the segments of a window, with words unless they are translated; none if it holds no words.
 
@@ -211,9 +225,10 @@ def recognize(
     at random. `language` is spoken; `likelihood` is the probability of the most likely language, see
     `MAX_NO_WORDS_PROBABILITY`.
     """
-    segments = _decode(model, window, language, translate)
+    prompt = prompt_for(language) if verbatim and not translate else None
+    segments = _decode(model, window, language, translate, prompt)
     if any(_is_repetitive(segment.text) for segment in segments):
-        segments = _decode(model, window, language, translate, no_repeat=NO_REPEAT_TOKENS)
+        segments = _decode(model, window, language, translate, prompt, no_repeat=NO_REPEAT_TOKENS)
     is_loop = _is_repetitive("".join(segment.text for segment in segments))
     for segment in segments:
         text = segment.text.strip()
@@ -222,7 +237,12 @@ def recognize(
 
 
 def _decode(
-    model: "WhisperModel", window: Window, language: str, translate: bool, no_repeat: int = 0
+    model: "WhisperModel",
+    window: Window,
+    language: str,
+    translate: bool,
+    prompt: str | None,
+    no_repeat: int = 0,
 ) -> list[Any]:
     segments, _ = model.transcribe(
         window.samples,
@@ -234,6 +254,7 @@ def _decode(
         no_speech_threshold=NO_SPEECH,
         log_prob_threshold=NO_SPEECH_LOG_PROBABILITY,
         condition_on_previous_text=False,
+        hotwords=prompt,  # unlike an initial prompt, it holds for all of the window
         word_timestamps=not translate,
     )
     return list(segments)

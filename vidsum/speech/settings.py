@@ -1,8 +1,11 @@
-"""Settings of a transcript, whose fields are the options of the command line; see `vidsum.options`."""
+"""Settings of transcripts and of trimming, which are options of the command line; see `vidsum.options`."""
 
 from dataclasses import dataclass
+from typing import Literal
 
-from vidsum.options import Checked, option
+from vidsum.errors import UsageError
+from vidsum.options import ADVANCED, Checked, check, option
+from vidsum.times import parse_time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,3 +18,79 @@ class Transcription(Checked):
         "Spoken language code (en, de, fr).", None, default_text="detect", metavar="CODE"
     )
     translate: bool = option("Translate to English.", False)
+    verbatim: bool = option("Write filler words (um, uh) too.", False, flag_on=("transcribe",))
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.verbatim and self.translate:
+            raise UsageError("--verbatim and --translate exclude each other: a translation has no fillers")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trimming(Checked):
+    """Settings of the silence and the words that are removed."""
+
+    PANEL = "Trimming"
+
+    by: Literal["loudness", "voice"] = option(
+        "Keep what is louder than a threshold, or where somebody speaks (requires vidsum[speech]).",
+        "loudness",
+        shared=False,
+    )
+    threshold_db: float | None = option(
+        "Sound below this level is silence, in dB of full scale, such as -40.",
+        None,
+        default_text="from the film",
+        flags=("--threshold",),
+        metavar="DB",
+        min=-100,
+        max=0,
+        shared=False,
+    )
+    min_pause_s: float = option(
+        "Leave shorter pauses alone.", 0.5, above=0, flags=("--min-pause",), metavar="TIME", parse=parse_time
+    )
+    min_sound_s: float = option(
+        "Remove shorter sounds between pauses, such as clicks.",
+        0.1,
+        min=0,
+        flags=("--min-sound",),
+        metavar="TIME",
+        parse=parse_time,
+        panel=ADVANCED,
+    )
+    margin_before_s: float = option(
+        "Silence to keep before sound.",
+        0.2,
+        min=0,
+        flags=("--margin-before",),
+        metavar="TIME",
+        parse=parse_time,
+    )
+    margin_after_s: float = option(
+        "Silence to keep after sound.",
+        0.2,
+        min=0,
+        flags=("--margin-after",),
+        metavar="TIME",
+        parse=parse_time,
+    )
+    fillers: bool = option(
+        "Remove filler words (um, uh) and false starts too (requires vidsum[speech]).", False, shared=False
+    )
+    filler: tuple[str, ...] = option(
+        'Remove this word or phrase too, such as "you know"; implies --fillers. Can be repeated.',
+        (),
+        metavar="WORDS",
+        shared=False,
+    )
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.by == "voice" and self.threshold_db is not None:
+            raise UsageError("--threshold is of loudness: leave it out, or --by voice")
+
+    @property
+    def needs_words(self) -> bool:
+        """Whether the words of the speech decide."""
+        return self.fillers or bool(self.filler)

@@ -27,23 +27,30 @@ class SpeechPiece:
         return len(self.samples) / RATE
 
 
-def find_speech(blocks: Iterable[FloatArray]) -> Iterator[SpeechPiece]:
-    """Yield the pieces of speech of sound in blocks [N] at RATE, in time order, across blocks."""
+def find_speech(
+    blocks: Iterable[FloatArray], min_pause_s: float = _MIN_PAUSE_S, pad_s: float = _PAD_S
+) -> Iterator[SpeechPiece]:
+    """Yield the pieces of speech of sound in blocks [N] at RATE, in time order, across blocks.
+
+    A shorter pause than `min_pause_s` does not end a piece; `pad_s` of sound are kept on either side.
+    """
     rest, at = np.zeros(0, np.float32), 0
     for block in blocks:
         samples = np.concatenate([rest, block])
-        spans = _detect(samples)
+        spans = _detect(samples, min_pause_s, pad_s)
         end = len(samples)
-        if spans and end - spans[-1][1] < _MIN_PAUSE_S * RATE and (end - spans[-1][0]) < _MAX_PIECE_S * RATE:
+        if spans and end - spans[-1][1] < min_pause_s * RATE and (end - spans[-1][0]) < _MAX_PIECE_S * RATE:
             end = spans.pop()[0]
         else:  # the start of a word may lie here
             end = max(end - round(_PAD_S * RATE), spans[-1][1] if spans else 0)
         yield from (SpeechPiece((at + low) / RATE, samples[low:high]) for low, high in spans)
         rest, at = samples[end:].copy(), at + end
-    yield from (SpeechPiece((at + low) / RATE, rest[low:high]) for low, high in _detect(rest))
+    yield from (
+        SpeechPiece((at + low) / RATE, rest[low:high]) for low, high in _detect(rest, min_pause_s, pad_s)
+    )
 
 
-def _detect(samples: FloatArray) -> list[tuple[int, int]]:
+def _detect(samples: FloatArray, min_pause_s: float, pad_s: float) -> list[tuple[int, int]]:
     """Return [low, high) of each piece of speech in samples [N]."""
     if not samples.any():  # hours of it may lie between two recordings
         return []
@@ -52,8 +59,8 @@ def _detect(samples: FloatArray) -> list[tuple[int, int]]:
 
     options = VadOptions(
         max_speech_duration_s=_MAX_PIECE_S,
-        min_silence_duration_ms=round(_MIN_PAUSE_S * 1000),
-        speech_pad_ms=round(_PAD_S * 1000),
+        min_silence_duration_ms=round(min_pause_s * 1000),
+        speech_pad_ms=round(pad_s * 1000),
     )
     return [(span["start"], span["end"]) for span in get_speech_timestamps(samples, options)]
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import chain
 
 import av
+import numpy as np
 
 from vidsum.types import Interval, VideoInfo
 from vidsum.video.changes import ChangeMeter, Changes
@@ -14,11 +15,12 @@ from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import DecodedFrame, can_seek, decode_frames
 from vidsum.video.jumps import Jumps
 from vidsum.video.open import open_video, video_stream
-from vidsum.video.timing import read_jumps
+from vidsum.video.timing import read_frame_times, read_jumps
 
 _SEEK_GAP_S = 3.0  # a shorter gap is decoded and dropped: a seek would gain little
 
 _STAYS_S = Fraction(1, 3)  # a frame from before a segment that stays in it for less is left out
+_EARLY_S = 5e-4  # a frame up to this long after an edge is at it: files round times to ms
 _FINE_BASE = Fraction(1, 90_000)
 _RATE_ERROR = 0.1  # between declared and average rate, which a long last frame lowers
 
@@ -92,6 +94,24 @@ def _in_segment(
     stays = end_tick == end or end_tick - start >= _STAYS_S / time_base
     if begins_within or (tick < start < end_tick and stays):
         yield SegmentFrame(number, max(tick, start), end_tick, decoded)
+
+
+def snap_to_frames(video: VideoInfo, segments: Sequence[Interval]) -> list[Interval]:
+    """Return segments whose edges `segment_frames` keeps: longer, by less than a frame or `_STAYS_S`.
+
+    They begin with the frame on screen, or so early that it stays there long enough to be shown.
+    """
+    times, stays_s = read_frame_times(video), float(_STAYS_S)
+    snapped = list[Interval]()
+    for start_s, end_s in segments:
+        place = int(np.searchsorted(times, start_s + _EARLY_S, side="right"))
+        on_screen_s = float(times[max(place - 1, 0)])
+        next_s = float(times[place]) if place < len(times) else video.duration_s
+        place = int(np.searchsorted(times, end_s - _EARLY_S))
+        off_s = float(times[place]) if place < len(times) else video.duration_s
+        last_s = off_s if off_s - end_s < stays_s else end_s
+        snapped.append((max(on_screen_s, min(start_s, next_s - stays_s)), last_s))
+    return snapped
 
 
 def clip_time_base(info: VideoInfo, stream: av.VideoStream, first: SegmentFrame) -> Fraction:

@@ -1,0 +1,195 @@
+"""`vidsum trim`: what is kept, and that pictures and sound stay together."""
+
+import json
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+from tests import media
+from tests.commands.conftest import files_here
+from tests.program import Run, check_schema
+from tests.speech import stub
+
+Spans = list[tuple[float, float]]
+
+
+def talk(path: Path, spans: Spans, duration_s: float = 8.0, **options: object) -> media.MadeVideo:
+    """A film with tones of rising pitch in some spans, and a hiss of -70 dB."""
+    rate = media.SAMPLE_RATE
+    sound = np.random.default_rng(0).normal(0, 10 ** (-70 / 20), round(duration_s * rate)).astype(np.float32)
+    times = np.arange(len(sound)) / rate
+    for number, (start_s, end_s) in enumerate(spans):
+        inside = (times >= start_s) & (times < end_s)
+        sound[inside] += 0.3 * np.sin(2 * np.pi * (300 + 200 * number) * times[inside])
+    about: dict[str, object] = {"n_frames": round(duration_s * 25)} | options
+    return media.make_video(path, samples=sound, **about)  # type: ignore[arg-type]
+
+
+def lengths_of(path: Path) -> tuple[float, float]:
+    """The lengths of the picture track and of the sound track."""
+    with av.open(str(path)) as container:
+        tracks = (container.streams.video[0], container.streams.audio[0])
+        video, audio = (float((track.duration or 0) * (track.time_base or 0)) for track in tracks)
+        return video, audio
+
+
+def sound_of(path: Path) -> np.ndarray:
+    with av.open(str(path)) as container:
+        return np.concatenate([frame.to_ndarray()[0] for frame in container.decode(audio=0)])
+
+
+def numbers_of(path: Path) -> list[int]:
+    with av.open(str(path)) as container:
+        return [media.read_number(frame.to_ndarray(format="rgb24")) for frame in container.decode(video=0)]
+
+
+def pitches_of(sound: np.ndarray) -> list[int]:
+    """The pitch of each stretch of tone, to 100 Hz, in order."""
+    rate, loud = media.SAMPLE_RATE, np.abs(sound) > 0.05
+    at = np.flatnonzero(loud)
+    parts = np.split(at, np.flatnonzero(np.diff(at) > rate // 20) + 1)
+    found = []
+    for part in parts:
+        spectrum = np.abs(np.fft.rfft(sound[part[0] : part[-1]]))
+        found.append(round(int(spectrum.argmax()) * rate / (part[-1] - part[0]), -2))
+    return [int(pitch) for pitch in found]
+
+
+def test_trim(run: Run, tmp_path: Path) -> None:
+    talk(tmp_path / "talk.mp4", [(1, 2), (2.3, 3), (5, 6.5)])
+    ran = run("trim", tmp_path / "talk.mp4")
+    assert files_here() == ["talk_trim.json", "talk_trim.mp4"]
+    document = json.loads(Path("talk_trim.json").read_text())
+    check_schema(document, "trim")
+    edges = [(part["start_s"], part["end_s"]) for part in document["segments"]]
+    assert edges == [(0.8, 3.2), (4.8, 6.72)]
+    assert [part["reason"] for part in document["removed"]] == ["silence"] * 3
+    assert "0:04.32 of 0:08.00 in 2 segments" in ran.out
+    video_s, audio_s = lengths_of(Path("talk_trim.mp4"))
+    assert video_s == pytest.approx(4.32, abs=1e-3)
+    assert audio_s == pytest.approx(video_s, abs=1e-3)
+    assert numbers_of(Path("talk_trim.mp4")) == [*range(20, 80), *range(120, 168)]
+    assert pitches_of(sound_of(Path("talk_trim.mp4"))) == [300, 500, 700]
+    assert "(unchanged)" in run("trim", tmp_path / "talk.mp4").out
+
+
+def test_options(run: Run, tmp_path: Path) -> None:
+    film = talk(tmp_path / "talk.mp4", [(1, 2), (2.3, 3), (5, 5.05), (6, 7)]).path
+
+    def kept(*options: object) -> Spans:
+        ran = run("trim", film, "-o", "-", *options)
+        return [(part["start_s"], part["end_s"]) for part in ran.json["segments"]]
+
+    assert kept() == [(0.8, 3.2), (5.8, 7.2)]
+    assert kept("--min-sound", "0") == [(0.8, 3.2), (4.8, 5.28), (5.8, 7.2)]
+    assert kept("--min-pause", "0.25", "--margin-before", "0", "--margin-after", "0.04") == [
+        (1.0, 2.04),
+        (2.28, 3.04),
+        (6.0, 7.04),
+    ]
+    assert kept("--min-pause", "3s") == [(0.0, 8.0)]
+    assert files_here() == []
+    assert "removed" in run("trim", film, "--dry-run").out
+    assert files_here() == []
+
+
+def test_nothing_to_remove(run: Run, film: Path) -> None:
+    ran = run("trim", film)
+    assert "nothing to remove: no pause below" in ran.out
+    assert "0:00.50" in ran.out
+    assert lengths_of(Path("film_trim.mp4"))[0] == pytest.approx(10, abs=0.01)
+    assert json.loads(Path("film_trim.json").read_text())["removed"] == []
+
+
+def test_no_sound_and_silence(run: Run, tmp_path: Path) -> None:
+    mute = media.make_video(tmp_path / "mute.mp4").path
+    silent = talk(tmp_path / "silent.mp4", []).path
+    run("trim", mute, code=3, error="mute.mp4: has no sound")
+    run("trim", silent, code=3, error="silent.mp4: is silent: nothing in it is louder than -60 dB")
+    quiet = talk(tmp_path / "quiet.mp4", [(1, 2)]).path
+    ran = run("trim", quiet, "--threshold", "-3", code=3, error="nothing in it is as loud as -3 dB")
+    assert "--threshold -3" in ran.err
+    click = talk(tmp_path / "click.mp4", [(1, 1.02)]).path
+    run("trim", click, code=3, error=("no sound lasts 0.1 s", "--min-sound"))
+    run("trim", quiet, "--by", "voice", "--threshold", "-30", code=2)
+    run("trim", media.make_sound(tmp_path / "song.mp3"), code=3, error="song.mp3: has sound but no video")
+    assert files_here() == []
+
+
+def test_pictures_and_sound_apart(run: Run, tmp_path: Path) -> None:
+    """Sound that begins a second ahead of the pictures, or goes on after them."""
+    late = talk(tmp_path / "late.mkv", [(2, 3), (5, 6)], late_s=1.0, n_frames=175).path
+    run("trim", late)
+    document = json.loads(Path("late_trim.json").read_text())
+    edges = [(part["start_s"], part["end_s"]) for part in document["segments"]]
+    assert edges == [(0.8, 2.2), (3.8, 5.2)]
+    assert numbers_of(Path("late_trim.mp4")) == [*range(20, 55), *range(95, 130)]
+    sound = sound_of(Path("late_trim.mp4"))
+    at = np.flatnonzero(np.abs(sound) > 0.05) / media.SAMPLE_RATE
+    assert (at[0], at[-1]) == pytest.approx((0.2, 2.6), abs=0.06)
+    assert pitches_of(sound) == [300, 500]
+    assert "0:01.80" in run("trim", late, "--overwrite").out  # as a player counts
+
+
+def test_variable_frame_rate(run: Run, tmp_path: Path) -> None:
+    """Pictures that stay for seconds, as in a recording of a screen: no sound is lost with them."""
+    times = [0.0, 0.5, 0.54, 2.9, 3.5, 6.0, 6.3, 7.96]
+    film = talk(tmp_path / "screen.mp4", [(0.7, 1.5), (3.2, 4.2), (6.4, 7.2)], times_s=times)
+    run("trim", film.path)
+    segments = json.loads(Path("screen_trim.json").read_text())["segments"]
+    assert all(
+        start["start_s"] <= sound - 0.19 for start, sound in zip(segments, (0.7, 3.2, 6.4), strict=True)
+    )
+    sound = sound_of(Path("screen_trim.mp4"))
+    assert pitches_of(sound) == [300, 500, 700]
+    assert np.sum(np.abs(sound) > 0.05) > 0.8 * 2.6 * media.SAMPLE_RATE
+    video_s, audio_s = lengths_of(Path("screen_trim.mp4"))
+    assert audio_s == pytest.approx(video_s, abs=0.01)
+    assert audio_s == pytest.approx(sum(part["end_s"] - part["start_s"] for part in segments), abs=0.05)
+
+
+def test_exports_and_report(run: Run, tmp_path: Path) -> None:
+    film = talk(tmp_path / "talk.mp4", [(1, 3), (5, 6.5)]).path
+    run("trim", film, "-o", "cuts.json", "--export", "otio", "--export", "csv", "--report")
+    assert files_here() == [".vidsum.json", "cuts.csv", "cuts.html", "cuts.json", "cuts.otio"]
+    clips = json.loads(Path("cuts.otio").read_text())["tracks"]["children"][0]["children"]
+    assert [clip["source_range"]["start_time"]["value"] for clip in clips] == [20, 120]
+    assert [clip["source_range"]["duration"]["value"] for clip in clips] == [60, 48]
+    run("export", "cuts.json", "-o", "cuts.edl")
+    assert "00:00:04:20 00:00:06:18" in Path("cuts.edl").read_text()
+    run("report", "cuts.json", "-o", "page.html")
+    page = Path("page.html").read_text()
+    assert "Trim: 0:04.32 of 0:08.00 in 2 segments" in page
+    assert "by loudness, silence below" in page
+
+
+def test_fillers(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stub says a word a second; the second goes."""
+    model = stub.install(monkeypatch, language=("en", 0.9))
+    film = talk(tmp_path / "talk.mp4", [(1, 1.6), (2, 2.5), (3, 3.6), (4, 7)]).path
+    ran = run("trim", film, "--filler", "word1", "-o", "-")
+    (filler,) = (part for part in ran.json["removed"] if part["reason"] == "filler")
+    assert filler["text"] == "word1"
+    assert (filler["start_s"], filler["end_s"]) == pytest.approx((1.72, 2.88))
+    check_schema(ran.json, "trim")
+    assert ran.json["provenance"]["speech"]["verbatim"] is True
+    assert len(model.tasks) == 1
+
+
+def test_unknown_fillers(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stub.install(monkeypatch, language=("ja", 0.9))
+    film = talk(tmp_path / "talk.mp4", [(1, 3), (4, 7)]).path
+    assert "the filler words of ja are not known" in run("trim", film, "--fillers").err
+
+
+def test_voice(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stub.install(monkeypatch)
+    film = talk(tmp_path / "talk.mp4", [(1, 6)]).path
+    ran = run("trim", film, "--by", "voice", "-o", "-")
+    assert ran.json["threshold_db"] is None
+    assert ran.json["segments"] == [{"start_s": 0.8, "end_s": 6.2}]
+    mute = talk(tmp_path / "hum.mp4", [(1, 3)], duration_s=4.0).path
+    monkeypatch.setattr("vidsum.speech.voice._detect", lambda *_: [])
+    run("trim", mute, "--by", "voice", code=3, error=("no speech found", "--by loudness"))

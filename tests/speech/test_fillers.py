@@ -1,0 +1,76 @@
+"""Filler words and false starts in the words of a transcript."""
+
+import pytest
+
+from vidsum.results.transcript import Word
+from vidsum.speech.fillers import find_hesitations, prompt_for
+
+
+def words_of(text: str) -> list[Word]:
+    """One word every half second; an underscore is a second of silence."""
+    at, words = 0.0, list[Word]()
+    for part in text.split():
+        if part != "_":
+            words.append(Word(at, at + 0.4, part, 0.9))
+        at += 1.0 if part == "_" else 0.5
+    return words
+
+
+def cleaned(text: str, language: str = "en", *more: str) -> str:
+    words = words_of(text)
+    gone = {n for part in find_hesitations(words, language, more) for n in range(part.first, part.end)}
+    return " ".join(word.text for number, word in enumerate(words) if number not in gone)
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("Um, so this is, uh, it.", "so this is, it."),
+        ("It is, uh, it is important.", "it is important."),
+        ("We should, we should, um, begin.", "we should, begin."),
+        ("I, I, I think so.", "I think so."),
+        ("Open the th- the door.", "Open the door."),
+        ("and then we, and then we, and then we left", "and then we left"),
+        ("I want I want to go", "I want to go"),
+    ],
+)
+def test_hesitations(said: str, meant: str) -> None:
+    assert cleaned(said) == meant
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "It was very, very good.",
+        "No, no, no, no.",
+        "again and again and again and again",
+        "That is all it is. It is late.",
+        "He had had enough of it.",
+        "Who are you? You know.",
+        "we go _ _ we go",
+        "summer is here",
+        "ask what you can do for your country",
+        "a well-known co-worker",
+    ],
+)
+def test_what_is_meant_stays(said: str) -> None:
+    assert cleaned(said) == said.replace("_ ", "")
+
+
+def test_reasons() -> None:
+    (filler, start) = find_hesitations(words_of("Well, um, er, this it is, uh, it is"), "en")
+    assert (filler.reason, start.reason) == ("filler", "false start")
+    assert (start.first, start.end) == (4, 7)
+
+
+def test_own_words_and_languages() -> None:
+    assert cleaned("It is, you know, like, new.", "en", "you know", "Like") == "It is, new."
+    assert cleaned("Das ist, äh, gut.", "de") == "Das ist, gut."
+    assert cleaned("Um elf.", "de") == "Um elf."
+    assert cleaned("Um, so.", "xx") == "Um, so."
+    assert prompt_for("xx") is None
+    assert "um" in (prompt_for("en") or "").lower()
+
+
+def test_nothing_said() -> None:
+    assert find_hesitations([], "en", ["", "you know"]) == []

@@ -1,0 +1,184 @@
+"""Trim a film: plan what to keep of it, by its sound and the words of its speech, then find it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+from vidsum.errors import InputError
+from vidsum.features.settings import Extraction
+from vidsum.io.provenance import identify_file
+from vidsum.options import all_from_keywords, without_defaults
+from vidsum.pipelines.keywords import TrimOptions
+from vidsum.pipelines.plan import Plan, report_step
+from vidsum.pipelines.sources import probe_video, source_path
+from vidsum.pipelines.speech import plan_transcript, read_blocks
+from vidsum.results.transcript import Transcript, Word
+from vidsum.results.trim import Reason, Removal, Trim
+from vidsum.speech.fillers import FILLERS, Hesitation, find_hesitations
+from vidsum.speech.settings import Transcription, Trimming
+from vidsum.speech.silence import (
+    MIN_CUT_S,
+    SILENT_DB,
+    LevelMeter,
+    Levels,
+    choose_threshold,
+    gaps_of,
+    join_near,
+    keep_sound,
+    loud_spans,
+    subtract,
+    voice_spans,
+)
+from vidsum.types import Interval, Progress, VideoInfo
+from vidsum.version import __version__
+from vidsum.video.damage import DecodeLog
+from vidsum.video.listen import SoundInfo, describe_used, probe_sound
+from vidsum.video.segments import snap_to_frames
+
+_EARLY_S, _INTO_S = 0.15, 0.05  # how far from the time of a word its quietest edge may lie
+_BREATH_S = 0.12  # silence that stays on either side of a word that goes
+
+
+def trim(
+    path: str | os.PathLike[str],
+    language: str | None = None,
+    *,
+    progress: Progress | None = None,
+    **options: Unpack[TrimOptions],
+) -> Trim:
+    """Find what to keep of a video without its silence; `vidsum.write_video` writes it.
+
+    Args:
+        path: a video with sound, or a `Video`.
+        language: of the speech, for fillers; by default it is detected.
+        progress: called while it runs.
+        **options: fields of `vidsum.speech.settings.Trimming`, such as `fillers=True` or `min_pause_s=1`, and
+            those of `vidsum.features.settings.Extraction` that choose device, cache and tracks.
+
+    Raises InputError: the file cannot be read, has no sound, or is silent throughout. WeightsError,
+    PackageError: what finds voices or words is missing.
+    """
+    settings, extraction = all_from_keywords(trim, (Trimming, Extraction), options)
+    return plan_trim(path, settings, extraction, language).run(progress)
+
+
+def plan_trim(
+    path: str | os.PathLike[str], settings: Trimming, extraction: Extraction, language: str | None = None
+) -> Plan[Trim]:
+    """Plan what to keep of a video. Raises InputError: it has no sound; or see `trim`."""
+    video = probe_video(source_path(path), extraction)
+    sound = probe_sound(video.path, video)
+    source = identify_file(sound.path)
+    if sound.track:
+        source["audio_track"] = sound.track
+    provenance: dict[str, Any] = {"vidsum": __version__, "video": source, "trim": without_defaults(settings)}
+    speech = None
+    if settings.needs_words:
+        transcription = Transcription(language=language, verbatim=True)
+        speech = plan_transcript(path, transcription, extraction, video)
+        provenance["speech"] = speech.provenance["speech"]
+    return Plan(provenance, _Work(video, sound, settings, speech, provenance).run)
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """A film to trim."""
+
+    video: VideoInfo
+    sound: SoundInfo
+    settings: Trimming
+    speech: Plan[Transcript] | None
+    provenance: dict[str, Any]
+
+    def run(self, progress: Progress | None) -> Trim:
+        settings, duration_s, log = self.settings, self.video.duration_s, DecodeLog()
+        transcript = self.speech.run(progress) if self.speech else None
+        levels, sounds, threshold_db = self._listen(log, progress)
+        margins_s = settings.margin_before_s, settings.margin_after_s
+        parts = keep_sound(sounds, duration_s, settings.min_pause_s, settings.min_sound_s, margins_s)
+        if not parts:
+            raise InputError(
+                f"{self.video.path}: no sound lasts {settings.min_sound_s:g} s", hint="lower --min-sound"
+            )
+        cuts, warnings = list[tuple[Interval, Removal]](), self._warnings(transcript, log)
+        if transcript:
+            words, language = transcript.words, transcript.language or ""
+            for hesitation in find_hesitations(words, language, settings.filler):
+                cuts.append(_cut_word(words, hesitation, levels, threshold_db, duration_s))
+            spans = join_near(sorted(span for span, _ in cuts), 0.0)
+            parts = subtract(parts, spans, MIN_CUT_S)
+        report_step(progress, "finding frames")
+        segments = tuple(join_near(snap_to_frames(self.video, parts), 1e-3))
+        return Trim(
+            segments=segments,
+            removed=_removals(segments, duration_s, [removal for _, removal in cuts]),
+            by=settings.by,
+            threshold_db=threshold_db if settings.by == "loudness" else None,
+            video_duration_s=duration_s,
+            video=self.video,
+            provenance=self.provenance,
+            warnings=warnings,
+        )
+
+    def _listen(self, log: DecodeLog, progress: Progress | None) -> tuple[Levels, list[Interval], float]:
+        """Return levels, sounds and threshold. Raises InputError: there is no sound to keep."""
+        settings, meter, path = self.settings, LevelMeter(), self.video.path
+        blocks = meter.measure(read_blocks(self.sound, log, progress, step="listening"))
+        voices = list(voice_spans(blocks, settings.min_pause_s)) if settings.by == "voice" else None
+        for _ in blocks:
+            pass
+        levels = meter.levels
+        threshold_db = settings.threshold_db
+        if threshold_db is None and (threshold_db := choose_threshold(levels)) is None:
+            raise InputError(f"{path}: is silent: nothing in it is louder than {SILENT_DB:g} dB")
+        if voices is not None and not voices:
+            raise InputError(f"{path}: no speech found", hint="--by loudness keeps any sound")
+        sounds = voices or loud_spans(levels, threshold_db)
+        if not sounds:
+            fault = f"{path}: nothing in it is as loud as {threshold_db:g} dB"
+            raise InputError(fault, hint=f"--threshold {float(levels.db.max()) - 20:.0f}")
+        return levels, sounds, threshold_db
+
+    def _warnings(self, transcript: Transcript | None, log: DecodeLog) -> tuple[str, ...]:
+        path = self.video.path
+        warnings = [*describe_used(path, "audio", self.sound.track)]
+        if log.errors:
+            warnings.append(f"{path}: {log.errors} packets of its sound are damaged, and count as silence")
+        if transcript and transcript.language not in (None, *FILLERS):
+            warnings.append(f"the filler words of {transcript.language} are not known: name them by --filler")
+        return tuple(warnings)
+
+
+def _cut_word(
+    words: Sequence[Word], hesitation: Hesitation, levels: Levels, threshold_db: float, duration_s: float
+) -> tuple[Interval, Removal]:
+    """Return the span to cut for words that go, and the same as a removal.
+
+    Whisper's times err by a tenth of a second: edges move to the quietest point nearby and on into the
+    silence around it, of which a breath stays.
+    """
+    spoken = words[hesitation.first : hesitation.end]
+    before_s = words[hesitation.first - 1].end_s if hesitation.first else 0.0
+    after_s = words[hesitation.end].start_s if hesitation.end < len(words) else duration_s
+    start_s, end_s = spoken[0].start_s, spoken[-1].end_s
+    low_s = levels.quietest(max(start_s - _EARLY_S, min(before_s, start_s)), start_s + _INTO_S)
+    high_s = levels.quietest(end_s - _INTO_S, min(end_s + _EARLY_S, max(after_s, end_s)))
+    high_s = max(high_s, low_s)
+    first_s, last_s = levels.silence_around((low_s, high_s), threshold_db)
+    span = min(first_s + _BREATH_S, low_s), max(last_s - _BREATH_S, high_s)
+    return span, Removal(*span, hesitation.reason, " ".join(word.text for word in spoken))
+
+
+def _removals(
+    segments: Sequence[Interval], duration_s: float, words: Sequence[Removal]
+) -> tuple[Removal, ...]:
+    """Return what lies between segments, with the words that go there."""
+    removals = list[Removal]()
+    for start_s, end_s in gaps_of(segments, duration_s):
+        here = [word for word in words if start_s <= (word.start_s + word.end_s) / 2 < end_s]
+        reason: Reason = next((word.reason for word in here), "silence")
+        removals.append(Removal(start_s, end_s, reason, " ".join(word.text for word in here)))
+    return tuple(removals)
