@@ -58,7 +58,7 @@ def test_steady_sound_and_silence() -> None:
 
 def test_keep_sound() -> None:
     sounds = [(2.0, 3.0), (3.4, 4.0), (5.0, 5.05), (6.0, 7.0)]
-    assert keep_sound(sounds, 10.0, 0.5, 0.1, (0.1, 0.3)) == pytest.approx([(1.9, 4.3), (5.9, 7.3)])
+    assert np.allclose(keep_sound(sounds, 10.0, 0.5, 0.1, (0.1, 0.3)), [(1.9, 4.3), (5.9, 7.3)])
     assert keep_sound(sounds, 10.0, 0.5, 0.0, (0.1, 0.3))[1] == pytest.approx((4.9, 5.35))
     assert keep_sound(sounds, 10.0, 0.5, 0.1, (2.0, 2.0)) == [(0.0, 9.0)]
     assert keep_sound(sounds, 10.0, 20.0, 0.1, (0.1, 0.1)) == [(0.0, 10.0)]

@@ -28,6 +28,7 @@ _REPEATED: Mapping[str, frozenset[str]] = {
     }.items()
 }
 """Words that nobody says twice in a row on purpose, by language."""
+_JOINERS = frozenset(["and", "or", "by", "to", "und", "oder", "zu"])  # again and again and again
 _MAX_REPEAT = 4  # words of a phrase that is said again
 _MAX_RESTART_S = 1.5  # between a false start and the new start
 _Reason = Literal["filler", "false start"]
@@ -66,11 +67,13 @@ def find_hesitations(words: Sequence[Word], language: str, more: Sequence[str] =
     spoken = [number for number, reason in enumerate(reasons) if reason is None and texts[number]]
     at = 0
     while at < len(spoken):
-        count = _restart(words, texts, spoken[at:], language, texts[spoken[at - 1]] if at else "")
-        if count:
+        if count := _restart(words, texts, spoken[at:], language, texts[spoken[at - 1]] if at else ""):
             first, end = spoken[at], spoken[at + count - 1] + 1
             reasons[first:end] = ["false start"] * (end - first)
-        at += count or 1
+            del spoken[at : at + count]
+            at = max(at - _MAX_REPEAT, 0)  # what is left may be a false start, too
+        else:
+            at += 1
     return _runs(reasons)
 
 
@@ -85,7 +88,9 @@ def _restart(
             continue
         if count == 1 and _breaks_off(words[old[0]].text, texts[new[0]]):
             return 1
-        is_phrase = count > 1 and len({*said}) > 1 and before != said[-1]  # not "again and again and again"
+        after = texts[spoken[2 * count]] if len(spoken) > 2 * count else ""
+        is_chain = bool(_JOINERS.intersection(said)) and (before == said[-1] or after == said[0])
+        is_phrase = count > 1 and len({*said}) > 1 and not (count == 2 and is_chain)
         is_repeated = is_phrase or (count == 1 and said[0] in _REPEATED.get(language, ()))
         if said == [texts[number] for number in new] and is_repeated:
             return count
