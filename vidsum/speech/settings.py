@@ -88,7 +88,7 @@ class Trimming(Checked):
     def __post_init__(self) -> None:
         check(self)
         if self.by == "voice" and self.threshold_db is not None:
-            raise UsageError("--threshold is of loudness: leave it out, or --by voice")
+            raise UsageError("--threshold is of loudness, not of --by voice: leave out one of them")
 
     @property
     def needs_words(self) -> bool:
