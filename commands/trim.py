@@ -41,7 +41,7 @@ class TrimOutputs(Checked):
     PANEL = "Output"
 
     encoding: Encoding = field(default_factory=Encoding)
-    dry_run: bool = option("Print what would be removed, write nothing.", False)
+    dry_run: bool = option("Print what would be removed, write nothing.", False, shared=False)
 
 
 @command(app)

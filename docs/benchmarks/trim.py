@@ -155,7 +155,7 @@ def main() -> None:
             clipped = [edge for edge in edges if not stays[round(edge[0] * 100) : round(edge[1] * 100)].all()]
             gaps = [part for part in _runs(stays & ~mask_of(spans, len(stays))) if part >= 100 * _LONG_S]
             row = {
-                "stays_s": stays.sum() / 100,
+                "stays_s": float(stays.sum() / 100),
                 "speech": f"{(stays & speech).sum() / speech.sum():.2%}",
                 "edges clipped": f"{len(clipped)} of {len(edges)}",
                 "words clipped": lost_words(said.words, stays),

@@ -190,7 +190,7 @@ def test_voice(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     film = talk(tmp_path / "talk.mp4", [(1, 6)]).path
     ran = run("trim", film, "--by", "voice", "-o", "-")
     assert ran.json["threshold_db"] is None
-    assert ran.json["segments"] == [{"start_s": 0.8, "end_s": 6.2}]
+    assert ran.json["segments"] == [{"start_s": 0.68, "end_s": 6.32}]
     mute = talk(tmp_path / "hum.mp4", [(1, 3)], duration_s=4.0).path
     monkeypatch.setattr("vidsum.speech.voice._detect", lambda *_: [])
     run("trim", mute, "--by", "voice", code=3, error=("no speech found", "--by loudness"))

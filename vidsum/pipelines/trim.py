@@ -22,6 +22,7 @@ from vidsum.speech.settings import Transcription, Trimming
 from vidsum.speech.silence import (
     MIN_CUT_S,
     SILENT_DB,
+    VOICE_LATE_S,
     LevelMeter,
     Levels,
     choose_threshold,
@@ -98,7 +99,8 @@ class _Work:
         transcript = self.speech.run(progress) if self.speech else None
         levels, sounds, threshold_db = self._listen(log, progress)
         margins_s = settings.margin_before_s, settings.margin_after_s
-        parts = keep_sound(sounds, duration_s, settings.min_pause_s, settings.min_sound_s, margins_s)
+        least_s = settings.min_pause_s - (2 * VOICE_LATE_S if settings.by == "voice" else 0.0)
+        parts = keep_sound(sounds, duration_s, least_s, settings.min_sound_s, margins_s)
         if not parts:
             raise InputError(
                 f"{self.video.path}: no sound lasts {settings.min_sound_s:g} s", hint="lower --min-sound"

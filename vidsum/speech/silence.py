@@ -11,6 +11,7 @@ from vidsum.types import FloatArray, Interval
 
 HOP_S = 0.01  # of the levels
 MIN_CUT_S = 0.1  # a shorter cut would be a jump in the picture for nothing
+VOICE_LATE_S = 0.1  # by which the detector misses the edges of voices
 SILENT_DB = -60.0  # a film in which nothing is louder is silent
 _LOWEST_DB = -120.0
 _LOUD, _QUIET = 95, 5  # percentiles of the levels that stand for the voice and for its pauses
@@ -85,7 +86,7 @@ def loud_spans(levels: Levels, threshold_db: float) -> list[Interval]:
 def voice_spans(blocks: Iterable[FloatArray], min_pause_s: float) -> Iterator[Interval]:
     """Yield the parts in which somebody speaks, by Silero's detector, across pauses of less than a length."""
     for piece in find_speech(blocks, min_pause_s, pad_s=0.0):
-        yield piece.start_s, piece.start_s + piece.length_s
+        yield max(piece.start_s - VOICE_LATE_S, 0.0), piece.start_s + piece.length_s + VOICE_LATE_S
 
 
 def keep_sound(
