@@ -5,6 +5,7 @@ from base64 import b64decode
 from dataclasses import replace
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 
@@ -13,7 +14,7 @@ from tests.results.made import results, texts
 from tests.results.test_page import parse
 from vidsum.errors import OutputError, UsageError
 from vidsum.pipelines.bundle import write_bundle, write_report
-from vidsum.pipelines.report import MAX_EMBEDDED_S, is_playable, report_text
+from vidsum.pipelines.report import MAX_SOUND_S, is_playable, report_text
 from vidsum.types import Picture
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
@@ -112,9 +113,29 @@ def test_a_page_holds_small_videos(film: Path, odd: Path, tmp_path: Path) -> Non
 def test_embed_long_videos(film: Path, tmp_path: Path) -> None:
     name, summary = results(film)[0]
     assert summary.video is not None
-    long = replace(summary, video=replace(summary.video, duration_s=MAX_EMBEDDED_S + 30))
-    with pytest.raises(UsageError, match=r"20:30 of video is too long .* 20:00 in 24 MB"):
-        report_text([(name, long)], tmp_path / "page.html", embed=True)
+    longest = replace(summary.video, duration_s=MAX_SOUND_S + 30)
+    silent = replace(summary.video, duration_s=1230, audio_codec=None)
+    for video, length in ((longest, "1:35:30"), (silent, "20:30")):
+        with pytest.raises(UsageError, match=rf"{length} of video is too long .* 20:00 in 24 MB, or 1:35:00"):
+            report_text([(name, replace(summary, video=video))], tmp_path / "page.html", embed=True)
+
+
+def test_embed_sound(film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vidsum.pipelines.report._MAX_EMBEDDED_S", 9.0)
+    text, (warning,) = report_text(results(film), tmp_path / "page.html", embed=True)
+    assert "plays the sound with still pictures" in warning
+    (video,) = parse(text).all("video")
+    small = tmp_path / "small.mp4"
+    small.write_bytes(b64decode((video["src"] or "").removeprefix("data:audio/mp4;base64,")))
+    with av.open(str(small)) as container:
+        (stream,) = container.streams
+        assert (stream.type, stream.codec_context.name, stream.codec_context.layout.name) == (
+            "audio",
+            "aac",
+            "mono",
+        )
+        assert container.duration / av.time_base == pytest.approx(10, abs=0.1)
+    assert small.stat().st_size < 10 * 48_000 / 8 * 1.3
 
 
 def test_report_unplayable_video(odd: Path, tmp_path: Path) -> None:

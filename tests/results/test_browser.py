@@ -58,6 +58,9 @@ def open_page(browser: Any, page: Path, width: int = 1400, **options: Any) -> An
     return tab
 
 
+VIDEO = "document.querySelector('video')"
+
+
 def is_local(url: str) -> bool:
     return url.startswith(("file:", "data:"))
 
@@ -158,6 +161,47 @@ def test_transcript_follows_and_seeks(browser: Any, full: Path) -> None:
     until(tab, "document.querySelector('.words a').hasAttribute('aria-current')")
     tab.evaluate("document.querySelector('video').textTracks[0].mode = 'showing'")
     until(tab, "document.querySelector('video').textTracks[0].cues?.length === 2")
+    assert tab.faults == []
+
+
+def test_document_is_searched_and_plays(browser: Any, full: Path) -> None:
+    tab = open_page(browser, full)
+    passages = tab.locator(".passage")
+    search = tab.get_by_label("Search the text")
+    for words, count, n_marks in (("hélLo", 1, 1), ("SNOW script", 1, 3), ("0:06", 0, 0), ("", 2, 0)):
+        search.fill(words)
+        assert passages.locator("visible=true").count() == count, words
+        assert tab.evaluate("CSS.highlights.get('match').size") == n_marks, words
+    assert tab.locator("article output").inner_text() == ""
+    passages.nth(1).get_by_text("snow").click()
+    wait_played(tab, 6)
+    until(tab, "document.querySelector('.texts [aria-current]')?.dataset.start === '6.0'")
+    passages.nth(0).locator("a").click()
+    wait_played(tab, 0)
+    assert tab.evaluate("window.hacked") is None
+    assert tab.faults == []
+
+
+def test_document_is_printed(browser: Any, full: Path) -> None:
+    tab = open_page(browser, full, color_scheme="dark")
+    tab.emulate_media(media="print")
+    assert tab.locator(".passage:visible").count() == 2
+    assert tab.locator("video:visible, input:visible, button:visible, summary:visible").count() == 0
+    colours = "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
+    assert tab.evaluate(colours) == ["rgb(255, 255, 255)", "rgb(27, 30, 35)"]
+    assert tab.evaluate("getComputedStyle(document.querySelector('.passage')).breakInside") == "avoid"
+
+
+def test_pictures_follow_the_sound(browser: Any, film: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("vidsum.pipelines.report._MAX_EMBEDDED_S", 9.0)
+    target = tmp_path / "page.html"
+    write_report([results(film)[3][1], texts(film)[0]], target, embed=True)
+    tab = open_page(browser, target)
+    for number, start in ((1, 3), (0, 0)):
+        picture = tab.locator(".passage a").nth(number)
+        picture.click()
+        wait_played(tab, start)
+        until(tab, f"{VIDEO}.poster === document.querySelectorAll('.passage img')[{number}].src")
     assert tab.faults == []
 
 

@@ -171,7 +171,11 @@ def test_page_of_a_transcript(film: Path, tmp_path: Path) -> None:
     assert write_report(texts(film)[0], page, title="A <talk>") == ()
     content = parse(page.read_text())
     assert content.texts.count("A <talk>") == 2
-    assert (len(content.all("track")), content.all("a", "cut"), len(content.all("img"))) == (1, [], 10)
+    assert (len(content.all("track")), content.all("a", "cut"), len(content.all("img"))) == (
+        1,
+        [],
+        11,
+    )  # and one of the text
     write_report(replace(texts(film)[0], video=None), page, overwrite=True)
     assert parse(page.read_text()).all("video") == []
 

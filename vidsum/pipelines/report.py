@@ -23,6 +23,7 @@ from vidsum.results.load import Text, Texts, load_text_for
 from vidsum.results.media import url_of
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.page import PageVideo, data_url, picture_times, render
+from vidsum.results.reading import Passage, make_passages
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
@@ -32,14 +33,19 @@ from vidsum.video.frames import LongSide
 from vidsum.video.open import open_video, video_stream
 from vidsum.video.probe import start_offset_s
 from vidsum.video.read import read_frames_at
+from vidsum.video.sound import write_sound
 from vidsum.video.write import write_segments
 
 PathLike = str | os.PathLike[str]
 
 _PICTURE_SIDE, _VIEW_SIDE = 320, 160
 _MAX_VIEWS = 120  # pictures of shots: about a megabyte
+_MAX_FRAMES = 600  # pictures of a document: about ten megabytes
+_MAX_IN_ROW = 8  # pictures of shots in a row without text
 _EMBEDDED_BYTES, _MAX_BITS_PER_S = 24_000_000, 600_000  # 32 MB as text, the most that browsers read
-MAX_EMBEDDED_S = 1200.0  # at 150 kbit/s, people can still tell what happens
+_MAX_EMBEDDED_S = 1200.0  # at 150 kbit/s, people can still tell what happens
+_SOUND_BITS_PER_S = 48_000
+MAX_SOUND_S = 5700.0  # at 32 kbit/s, speech is still clear
 _JPEG_QUALITY = 72
 
 
@@ -53,8 +59,9 @@ def report_text(
     results: Sequence[tuple[str, PageResult]], target: Path, title: str = "", *, embed: bool = False
 ) -> tuple[str, tuple[str, ...]]:
     """Return the text of a page at `target`, where paths of videos start, and warnings."""
-    place = _embed_videos(results) if embed else partial(_link, target)
+    place, notes = _embed_videos(results) if embed else (partial(_link, target), ())
     films, warnings = report_videos(results, place, lambda _: not embed)
+    warnings += notes
     if not embed:
         unplayable = (
             film.video for film in films if film.video and film.source and not is_playable(film.video)
@@ -93,25 +100,35 @@ def _link(target: Path, file: VideoInfo | Path) -> str:
     return url_of(relative_path(file.path if isinstance(file, VideoInfo) else file, target))
 
 
-def _embed_videos(results: Sequence[tuple[str, PageResult]]) -> MediaLink:
-    """Return a function that embeds small videos in the page. Raises UsageError: they are too long for it."""
-    lengths = {result.video.path: result.video.duration_s for _, result in results if result.video}
-    total_s = sum(lengths.values())
-    if total_s > MAX_EMBEDDED_S:
-        most = f"--embed holds {format_short_time(MAX_EMBEDDED_S)} in {_EMBEDDED_BYTES // 10**6} MB"
+def _embed_videos(results: Sequence[tuple[str, PageResult]]) -> tuple[MediaLink, tuple[str, ...]]:
+    """Return a function that embeds small videos, or the sound of long ones, in the page; and warnings.
+
+    Raises UsageError: they are too long even for that, or one has no sound.
+    """
+    videos = {result.video.path: result.video for _, result in results if result.video}
+    total_s = sum(video.duration_s for video in videos.values())
+    is_long, warnings = total_s > _MAX_EMBEDDED_S, tuple[str, ...]()
+    if is_long:
+        most = f"--embed holds {format_short_time(_MAX_EMBEDDED_S)} in {_EMBEDDED_BYTES // 10**6} MB"
         fault = f"{format_short_time(total_s)} of video is too long for one page: {most}"
-        raise UsageError(fault, hint="--bundle page.zip")
-    bits = min(_MAX_BITS_PER_S, int(0.95 * 8 * _EMBEDDED_BYTES / max(total_s, 1)))
+        if total_s > MAX_SOUND_S or not all(video.has_audio for video in videos.values()):
+            most = f"or {format_short_time(MAX_SOUND_S)} of sound with still pictures"
+            raise UsageError(f"{fault}, {most}", hint="--bundle page.zip")
+        warnings = (f"{fault}; it plays the sound with still pictures (--bundle page.zip has the video)",)
+    bits = int(0.95 * 8 * _EMBEDDED_BYTES / max(total_s, 1))
 
     def place(file: VideoInfo | Path) -> str | None:
         if not isinstance(file, VideoInfo):
             return None
         with TemporaryDirectory() as folder:
             small = Path(folder, "small.mp4")
-            write_segments(file, [(0, file.duration_s)], small, bits_per_s=bits)
-            return data_url(small.read_bytes(), "video/mp4")
+            if is_long:
+                write_sound(file, small, min(_SOUND_BITS_PER_S, bits))
+            else:
+                write_segments(file, [(0, file.duration_s)], small, bits_per_s=min(_MAX_BITS_PER_S, bits))
+            return data_url(small.read_bytes(), "audio/mp4" if is_long else "video/mp4")
 
-    return place
+    return place, warnings
 
 
 def _by_video(results: Sequence[tuple[str, PageResult]]) -> list[list[tuple[str, PageResult]]]:
@@ -143,22 +160,25 @@ def _report_video(
         said=_find_text(group, Transcript),
     )
     if video is None:
-        return film
+        return replace(film, passages=_passages(film, 0.0))
     try:
         info = reopen_video(video)
     except InputError as error:
         warnings.append(f"{error.message}: the page has no pictures of it")
-        return _shift_times(film, start_offset_s(video))
+        film = _shift_times(film, start_offset_s(video))
+        return replace(film, passages=_passages(film, start_offset_s(video)))
     clips = {name: _clips(Path(name), result, place) for name, result in film.results}
     offset_s = start_offset_s(info) if is_copied(info) else 0.0
     film = _shift_times(film, offset_s)
-    times = {time for _, result in film.results for times in picture_times(result) for time in times}
+    film = replace(film, passages=_passages(film, offset_s))
+    times = {time for result in film.carded for times in picture_times(result) for time in times}
     starts, has_shots = _shot_starts(film, offset_s)
     return replace(
         film,
         source=place(info),
         pictures=_pictures(info, sorted(times), _PICTURE_SIDE, offset_s),
         clips=clips,
+        frames=_frames(info, film.passages, offset_s),
         views=_views(info, starts, offset_s),
         has_shots=has_shots,
     )
@@ -193,6 +213,24 @@ def _shot_starts(film: PageVideo, begin_s: float) -> tuple[list[float], bool]:
     length_s = film.duration_s - begin_s
     count = min(_MAX_VIEWS, max(1, round(length_s)))
     return [begin_s + length_s * number / count for number in range(count)], False
+
+
+def _passages(film: PageVideo, begin_s: float) -> tuple[Passage, ...]:
+    """Return the passages of a video's text, by its shots where these are known."""
+    said = [(part.start_s, part.end_s, part.displayed) for part in film.said.segments] if film.said else []
+    results = [(name, result) for name, result in film.results if isinstance(result, Shots | Summary)]
+    results.sort(key=lambda named: not isinstance(named[1], Shots))  # these are finer, and have no cards
+    starts = _shot_starts(replace(film, results=tuple(results)), begin_s)[0] if results else [begin_s]
+    return tuple(make_passages(starts, film.duration_s, said))
+
+
+def _frames(info: VideoInfo, passages: Sequence[Passage], offset_s: float) -> dict[float, str]:
+    """Return pictures of the shots of passages, from their middles, by their starts; of many, of some."""
+    spans = [span for passage in passages for span in passage.shots[:: 1 + len(passage.shots) // _MAX_IN_ROW]]
+    spans = spans[:: 1 + len(spans) // (_MAX_FRAMES + 1)]
+    middles = {start: (start + end) / 2 for start, end in spans}
+    pictures = _pictures(info, sorted({*middles.values()}), _PICTURE_SIDE, offset_s)
+    return {start: pictures[middle] for start, middle in middles.items()}
 
 
 def _views(info: VideoInfo, starts_s: list[float], offset_s: float) -> tuple[tuple[float, str], ...]:

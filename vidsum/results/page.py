@@ -17,6 +17,7 @@ from vidsum.results.chart import NO_CURVE, Chart, Curve, draw_line, make_chart
 from vidsum.results.cuts import Cut, Cutting, best_time, groups_of
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.moments import Grounding, Highlights, QueryMoments
+from vidsum.results.reading import Passage
 from vidsum.results.result import count_text
 from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot, Summary
@@ -59,6 +60,21 @@ class PageVideo:
     said: Transcript | None = None  # its transcript
     views: tuple[tuple[float, str], ...] = ()  # when each shot begins, and a JPEG as a `data:` URL
     has_shots: bool = False  # whether they are of shots, and not evenly spaced
+    passages: tuple[Passage, ...] = ()  # its text, by shots
+    frames: Mapping[float, str] = field(default_factory=dict)  # their pictures by the start of the shot
+
+    @property
+    def carded(self) -> Iterator[Cutting]:
+        """The results whose segments have cards: not shots where passages show them."""
+        return (result for _, result in self.results if not (isinstance(result, Shots) and self.passages))
+
+    @property
+    def has_written(self) -> bool:
+        return any(passage.written for passage in self.passages)
+
+    @property
+    def n_words(self) -> int:
+        return sum(len(text.split()) for passage in self.passages for *_, text in passage.said)
 
     @property
     def panels(self) -> Iterator[Panel]:
@@ -75,9 +91,10 @@ class PageVideo:
 
     @property
     def poster(self) -> str | None:
-        """The picture to show before the video plays: of the first segment that has one."""
-        times = (time for _, result in self.results for group in picture_times(result) for time in group)
-        return next((self.pictures[time] for time in times if time in self.pictures), None)
+        """The picture to show before the video plays: of the first segment or shot that has one."""
+        times = (time for result in self.carded for group in picture_times(result) for time in group)
+        pictures = (self.pictures[time] for time in times if time in self.pictures)
+        return next(pictures, None) or next(iter(self.frames.values()), None)
 
 
 @dataclass(frozen=True)

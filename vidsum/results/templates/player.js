@@ -40,15 +40,60 @@ const playerOf = (video, over, refused = () => {}) => {
   };
 };
 
-// marks the line of a panel that is due, and keeps it in sight unless somebody reads there
-const follow = (panel, time) => {
-  const lines = [...panel.querySelectorAll("[data-start]")], now = lineAt(lines, time);
-  if (now && now.hasAttribute("aria-current")) return;
+// marks the line that is due; returns it if it is another than before
+const mark = (lines, time) => {
+  const now = lineAt(lines, time);
+  if (now?.hasAttribute("aria-current")) return null;
   for (const line of lines) line.removeAttribute("aria-current");
   now?.setAttribute("aria-current", "true");
+  return now;
+};
+
+// the same in a panel, which keeps the line in sight unless somebody reads there
+const follow = (panel, time) => {
+  const now = mark([...panel.querySelectorAll("[data-start]")], time);
   if (!now || panel.matches(":hover, :focus-within")) return;
   const list = now.closest(".scroll"), box = now.getBoundingClientRect(), frame = list.getBoundingClientRect();
   list.scrollBy(box.left + box.width / 2 - frame.left - frame.width / 2, box.top + box.height / 2 - frame.top - frame.height / 2);
+};
+
+// letters without case and accents, each in its place
+const fold = text => text.replace(/[\u00c0-\u024f]/g, letter => letter.normalize("NFD")[0]).toLowerCase();
+const matches = new Map(); // by document, the places of the words that are looked for
+
+// a document that goes where one clicks, and hides the passages without all words of its search
+const readable = (reading, input, output, go) => {
+  const passages = [...reading.querySelectorAll(".passage")];
+  reading.addEventListener("click", event => {
+    const place = event.target.closest("[data-start]");
+    if (!place || event.ctrlKey || event.metaKey || event.shiftKey || String(getSelection())) return;
+    event.preventDefault();
+    go(Number(place.dataset.start));
+  });
+  const search = () => {
+    const words = fold(input.value).split(/\s+/).filter(Boolean), places = [];
+    for (const passage of passages) {
+      const texts = passage.querySelector(".texts"), all = fold(texts?.textContent || "");
+      passage.hidden = !words.every(word => all.includes(word));
+      if (passage.hidden || !words.length) continue;
+      const walker = document.createTreeWalker(texts, NodeFilter.SHOW_TEXT);
+      while (walker.nextNode()) {
+        const text = fold(walker.currentNode.data);
+        for (const word of words) for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
+          const range = new Range();
+          range.setStart(walker.currentNode, at);
+          range.setEnd(walker.currentNode, Math.min(at + word.length, walker.currentNode.length));
+          places.push(range);
+        }
+      }
+    }
+    const count = passages.filter(passage => !passage.hidden).length;
+    output.textContent = words.length ? `${count} of ${passages.length} passages` : "";
+    matches.set(input, places);
+    CSS.highlights?.set("match", new Highlight(...[...matches.values()].flat().slice(0, 5000)));
+  };
+  input.addEventListener("input", search);
+  return [...reading.querySelectorAll(".texts [data-start]")];
 };
 
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 43200, 86400];

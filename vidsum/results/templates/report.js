@@ -22,9 +22,13 @@ for (const film of films) {
       duration: () => duration,
       now: () => video ? video.currentTime : 0,
       picture: time => (lineAt(views, time) || views[0])?.querySelector("img").src,
-      go: time => { if (player) { now.textContent = ""; player.seek(time); } },
+      go: time => seek(time),
     });
   }
+  const seek = time => { if (player) { now.textContent = ""; player.seek(time); } };
+  const reading = film.querySelector(".reading"), filter = reading?.parentElement.querySelector(".filter");
+  const said = reading ? readable(reading, filter.querySelector("input"), filter.querySelector("output"), seek) : [];
+  const frames = reading ? [...reading.querySelectorAll("a[data-start]")] : [];
   if (!video) continue;
 
   film.choose = step => {
@@ -49,14 +53,16 @@ for (const film of films) {
   for (const line of film.querySelectorAll(".panel a")) {
     line.addEventListener("click", event => {
       event.preventDefault();
-      now.textContent = "";
-      player.seek(Number(line.dataset.start));
+      seek(Number(line.dataset.start));
     });
   }
   video.addEventListener("error", () => { now.textContent = "This browser cannot play the video."; });
   video.addEventListener("timeupdate", () => {
     for (const svg of film.querySelectorAll(".chart svg")) headAt(svg, video.currentTime, Number(svg.dataset.duration));
     for (const panel of panels) follow(panel, video.currentTime);
+    mark(said, video.currentTime);
+    const picture = video.videoWidth ? null : lineAt(frames, video.currentTime)?.querySelector("img")?.src; // of mere sound
+    if (picture && picture !== video.poster) video.poster = picture;
   });
 }
 
@@ -67,7 +73,7 @@ document.addEventListener("keydown", event => {
   if (step && film && film.choose) film.choose(step);
 });
 
-const filter = document.querySelector(".filter");
+const filter = document.querySelector("header .filter");
 if (filter) {
   const input = filter.querySelector("input"), count = filter.querySelector("output");
   const queries = [...document.querySelectorAll(".query")];
