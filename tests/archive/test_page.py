@@ -105,6 +105,34 @@ def test_page_escapes_speech(browser: Any, server: Server) -> None:
     assert tab.faults == []
 
 
+def test_page_document(browser: Any, server: Server) -> None:
+    tab = opened(browser, server, "q=blue&in=said")
+    assert not tab.locator("#read").is_visible()
+    tab.locator(".cut.said").first.click()
+    playing(tab, "the sea.mp4", 0)
+    tab.get_by_role("button", name="Read the text").click()
+    document = tab.get_by_role("region", name="the sea.mp4")
+    assert document.locator(".texts p").all_inner_texts() == ["Blue <b>blue</b>.", "Green yellow."]
+    assert not tab.locator("#results").is_visible()
+    document.get_by_text("Green").click()
+    playing(tab, "the sea.mp4", 5)
+    until(tab, "document.querySelector('.texts [aria-current]')?.textContent === 'Green yellow.'")
+    document.get_by_label("Search the text").fill("yellow")
+    assert (document.locator(".texts:visible").count(), tab.evaluate("CSS.highlights.get('match').size")) == (
+        1,
+        1,
+    )
+    document.get_by_label("Search the text").fill("")
+    document.locator(".frames a").first.click()
+    playing(tab, "the sea.mp4", 0)
+    tab.emulate_media(media="print")
+    assert tab.locator("video:visible, input:visible, button:visible, h1:visible").count() == 0
+    tab.emulate_media(media="screen")
+    tab.get_by_role("button", name="Read the text").click()
+    assert tab.locator("#results").is_visible()
+    assert tab.faults == []
+
+
 def test_page_links(browser: Any, server: Server) -> None:
     tab = opened(browser, server, "q=green&path=*film*&v=1&t=4-6")
     playing(tab, "film.mp4", 4)
@@ -259,6 +287,9 @@ def test_page_layout_and_accessibility(browser: Any, server: Server, width: int,
     until(tab, f"{TIME} > 0.1")
     tab.locator(".moment input").first.check()
     tab.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    assert faults_of_looks(tab, width) == []
+    tab.goto(f"{server.url}#v=2")
+    tab.get_by_role("button", name="Read the text").click()
     assert faults_of_looks(tab, width) == []
     backs = {"light": "rgb(247, 247, 245)", "dark": "rgb(20, 22, 26)"}
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == backs[scheme]

@@ -92,6 +92,13 @@ def test_video_facts(server: Server) -> None:
     assert about["duration_s"] == pytest.approx(6)
     assert about["shots"][0]["start_s"] == 0
     assert [item["text"] for item in about["said"]] == ["Blue <b>blue</b>.", "Green yellow."]
+    passages = about["passages"]
+    assert [[item["text"] for item in passage["said"]] for passage in passages if passage["said"]] == [
+        ["Blue <b>blue</b>."],
+        ["Green yellow."],
+    ]
+    starts = [start_s for passage in passages for start_s in passage["starts_s"]]
+    assert starts == [shot["start_s"] for shot in about["shots"]]
     assert about["summary"] == [{"start_s": 1, "end_s": 2}, {"start_s": 4, "end_s": 5}]
     assert ask(server, "/api/video/1").json["summary"] == []
     seen = ask(server, "/api/archive").json

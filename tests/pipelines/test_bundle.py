@@ -129,11 +129,7 @@ def test_embed_sound(film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     small.write_bytes(b64decode((video["src"] or "").removeprefix("data:audio/mp4;base64,")))
     with av.open(str(small)) as container:
         (stream,) = container.streams
-        assert (stream.type, stream.codec_context.name, stream.codec_context.layout.name) == (
-            "audio",
-            "aac",
-            "mono",
-        )
+        assert (stream.type, stream.codec_context.name) == ("audio", "aac")
         assert container.duration / av.time_base == pytest.approx(10, abs=0.1)
     assert small.stat().st_size < 10 * 48_000 / 8 * 1.3
 

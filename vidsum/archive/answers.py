@@ -33,6 +33,7 @@ from vidsum.results.load import read_result
 from vidsum.results.media import url_of
 from vidsum.results.moments import YES_FROM
 from vidsum.results.page import data_url, policy_of
+from vidsum.results.reading import make_passages
 from vidsum.results.summary import Summary
 from vidsum.types import Interval
 from vidsum.version import __version__
@@ -202,6 +203,8 @@ def video(archive: Archive, number: int) -> dict[str, Any]:
     texts = "SELECT start_s, end_s, text FROM {} WHERE video = ? ORDER BY start_s"
     said, described = (archive.rows(texts.format(TABLES[kind][0]), number) for kind in _LISTED)
     offset_s = source.start_offset_s
+    starts = [start_s + offset_s for _, start_s, _ in shots]
+    passages = make_passages(starts, source.duration_s + offset_s, shift_times(said, offset_s))
     return {
         "id": number,
         "video": source.path,
@@ -211,6 +214,13 @@ def video(archive: Archive, number: int) -> dict[str, Any]:
         ),
         "said": _to_dicts(shift_times(said, offset_s), *_SPAN, "text"),
         "described": _to_dicts(shift_times(described, offset_s), *_SPAN, "text"),
+        "passages": [
+            {
+                "starts_s": [start_s for start_s, _ in passage.shots],
+                "said": _to_dicts(passage.said, *_SPAN, "text"),
+            }
+            for passage in passages
+        ],
         "summary": _to_dicts(shift_times(_read_summary(source), offset_s), *_SPAN),
     }
 

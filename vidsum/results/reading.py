@@ -36,18 +36,18 @@ def make_passages(
         return []
     starts = list(_split(starts_s or [0.0], end_s, sorted(start for start, _, _ in said)))
     spoken: list[list[TimedText]] = [[] for _ in starts]
-    shown: list[list[str]] = [[] for _ in starts]
+    lines: list[list[str]] = [[] for _ in starts]
     for text in sorted(said):
         spoken[_place(starts, (text[0] + text[1]) / 2)].append(text)
     for start, end, line in sorted(written):
         place = _place(starts, start + min(1.0, (end - start) / 2))  # where it appears, not the shot before
-        if line not in shown[place]:
-            shown[place].append(line)
+        if line not in lines[place]:
+            lines[place].append(line)
     spans = [*pairwise([*starts, max(end_s, starts[-1])])]
     passages = []
-    for number, group in groupby(range(len(starts)), lambda at: at if spoken[at] or shown[at] else -1):
+    for number, group in groupby(range(len(starts)), lambda at: at if spoken[at] or lines[at] else -1):
         places = list(group)
-        texts = (tuple(spoken[number]), tuple(shown[number])) if number >= 0 else ((), ())
+        texts = (tuple(spoken[number]), tuple(lines[number])) if number >= 0 else ((), ())
         passages.append(Passage(tuple(spans[place] for place in places), *texts))
     return passages
 

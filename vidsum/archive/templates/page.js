@@ -204,7 +204,7 @@ const play = async (id, range) => {
   const chosen = [...document.querySelectorAll(".cut")].find(cut => cut.hash === location.hash);
   chosen?.setAttribute("aria-current", "true");
   if (byId("player").hidden) requestAnimationFrame(() => chosen?.scrollIntoView({ block: "nearest" }));
-  byId("columns").className = "columns";
+  byId("columns").classList.add("columns");
   byId("player").hidden = false;
   const [folder, name] = split(known.video);
   const texts = { name, where: folder, now: until ? `Moment ${times(start, until)}` : "" };
@@ -217,6 +217,7 @@ const play = async (id, range) => {
     video.dataset.id = known.id;
     if (!stored || known.source) video.src = stored ? known.source : `/video/${known.id}`;
     describe();
+    read(false);
   }
   if (stored && !known.source) { video.removeAttribute("src"); byId("now").textContent = "The video is missing."; }
   if (until) player.play([{ start, end: until }]); else player.seek(start || 0);
@@ -228,6 +229,7 @@ const close = () => {
   video.load();
   current = null;
   byId("player").hidden = true;
+  read(false);
   byId("columns").className = "";
 };
 const draw = () => {
@@ -250,6 +252,25 @@ const describe = () => {
   head("summary", `Summary: ${clock(current.summary.reduce((sum, part) => sum + part.end_s - part.start_s, 0))} in ${count(current.summary.length, "segment")}`);
   fill("summary", current.summary.map(part => view(shotAt(current, (part.start_s + part.end_s) / 2), part.start_s, part.end_s)));
   for (const id of ["said", "described"]) fill(id, current[id].map(text => make("li", {}, link(text.start_s, null, make("span", {}, clock(text.start_s)), text.text))));
+};
+// the text of the video as a document, in place of the moments
+const read = isOpen => {
+  const passages = current?.passages || [], picture = time => {
+    const shot = current.shots.findLast(shot => shot.start_s <= time + .01), source = shot && thumb(shot.id);
+    return source ? make("img", { src: source, alt: "", loading: "lazy" }) : "";
+  };
+  const frame = time => make("a", { href: linkTo(current.id, time), "data-start": time }, picture(time), clock(time));
+  const said = texts => make("div", { class: "texts" }, make("p", {}, ...texts.flatMap(text => [make("span", { "data-start": text.start_s }, text.text), " "])));
+  byId("read").hidden = !passages.length;
+  byId("read").setAttribute("aria-pressed", String(isOpen));
+  byId("document").hidden = !isOpen;
+  byId("columns").classList.toggle("reads", isOpen);
+  byId("text").textContent = byId("name").textContent;
+  byId("reading").replaceChildren(...(isOpen ? passages : []).map(passage => make("li", { class: passage.said.length ? "passage" : "passage silent" },
+    make("div", { class: "frames" }, ...passage.starts_s.filter((_, number, all) => number % Math.ceil(all.length / 8) === 0).map(frame)),
+    passage.said.length ? said(passage.said) : "")));
+  byId("words").value = "";
+  byId("words").dispatchEvent(new Event("input"));
 };
 const replay = event => {
   if (event.currentTarget.hash === location.hash && !event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); show(); }
@@ -283,6 +304,8 @@ byId("filter").addEventListener("click", () => unfold(byId("filters").hidden));
 byId("filters").addEventListener("change", () => { if (currentQuery().has("q") || currentQuery().has("like")) ask(() => {}); });
 byId("more").addEventListener("click", () => ask(query => query.set("k", 3 * Number(currentQuery().get("k") || 20))));
 byId("close").addEventListener("click", () => leave());
+readable(byId("reading"), byId("words"), document.querySelector("#document output"), time => player.seek(time));
+byId("read").addEventListener("click", () => read(byId("document").hidden));
 byId("again").addEventListener("click", () => player.play([{ start: current.start, end: current.until }]));
 byId("reel").addEventListener("click", () => player.play(current.summary.map(part => ({ start: part.start_s, end: part.end_s })),
   part => { byId("now").textContent = `Summary: ${times(part.start, part.end)}`; }));
@@ -313,6 +336,7 @@ video.addEventListener("timeupdate", () => {
   if (!current) return;
   headAt(lane, video.currentTime, current.duration_s);
   for (const panel of ["summary", "said", "described", "shots"].map(byId)) follow(panel, video.currentTime);
+  mark([...document.querySelectorAll(".texts [data-start]")], video.currentTime);
 });
 const leave = () => {
   const chosen = document.querySelector(".cut[aria-current]");

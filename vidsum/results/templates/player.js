@@ -63,7 +63,6 @@ const matches = new Map(); // by document, the places of the words that are look
 
 // a document that goes where one clicks, and hides the passages without all words of its search
 const readable = (reading, input, output, go) => {
-  const passages = [...reading.querySelectorAll(".passage")];
   reading.addEventListener("click", event => {
     const place = event.target.closest("[data-start]");
     if (!place || event.ctrlKey || event.metaKey || event.shiftKey || String(getSelection())) return;
@@ -72,6 +71,7 @@ const readable = (reading, input, output, go) => {
   });
   const search = () => {
     const words = fold(input.value).split(/\s+/).filter(Boolean), places = [];
+    const passages = [...reading.querySelectorAll(".passage")];
     for (const passage of passages) {
       const texts = passage.querySelector(".texts"), all = fold(texts?.textContent || "");
       passage.hidden = !words.every(word => all.includes(word));
@@ -93,7 +93,6 @@ const readable = (reading, input, output, go) => {
     CSS.highlights?.set("match", new Highlight(...[...matches.values()].flat().slice(0, 5000)));
   };
   input.addEventListener("input", search);
-  return [...reading.querySelectorAll(".texts [data-start]")];
 };
 
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 43200, 86400];

@@ -27,7 +27,8 @@ for (const film of films) {
   }
   const seek = time => { if (player) { now.textContent = ""; player.seek(time); } };
   const reading = film.querySelector(".reading"), filter = reading?.parentElement.querySelector(".filter");
-  const said = reading ? readable(reading, filter.querySelector("input"), filter.querySelector("output"), seek) : [];
+  if (reading) readable(reading, filter.querySelector("input"), filter.querySelector("output"), seek);
+  const said = [...film.querySelectorAll(".texts [data-start]")];
   const frames = reading ? [...reading.querySelectorAll("a[data-start]")] : [];
   if (!video) continue;
 
