@@ -2,8 +2,8 @@
 
     python -m docs.benchmarks.reading [--minutes 60]
 
-The talk is synthetic: 400 slides at random times and 900 sentences of random words an hour, 5 pictures a second,
-with a tone. It needs the packages of the tests and Chromium.
+The talk is synthetic: 400 slides at random times and 900 sentences of random words an hour, 5 pictures a
+second, with a tone. It needs the packages of the tests and Chromium.
 """
 
 import time

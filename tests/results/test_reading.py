@@ -11,7 +11,9 @@ from tests.results.made import EVIL, results, texts
 from tests.results.test_page import parse
 from vidsum.pipelines.report import report_text
 from vidsum.results.reading import Passage, make_passages
+from vidsum.results.screen_text import ScreenLine, ScreenText
 from vidsum.results.transcript import Segment, Transcript
+from vidsum.video.probe import probe
 
 TIMES = st.floats(0, 400, width=16)
 TEXTS = st.lists(st.tuples(TIMES, TIMES, st.sampled_from("abc")).map(lambda text: (min(text[:2]), *text[1:])))
@@ -66,6 +68,18 @@ def test_page_has_a_document(film: Path, tmp_path: Path) -> None:
     assert len([image for image in content.all("img") if image.get("loading") == "lazy"]) == 2
     assert content.texts.count("<b> hello") == content.texts.count(EVIL) - 1 == 2
     assert {"What is said, shot by shot", "The text, shot by shot"} <= set(content.texts)
+
+
+def test_document_of_slides(film: Path, tmp_path: Path) -> None:
+    lines = (
+        ScreenLine(3.1, 9.0, EVIL, 0.9, (0, 0.1, 1, 0.2)),
+        ScreenLine(3.1, 9.0, "Two", 0.9, (0, 0.3, 1, 0.4)),
+    )
+    written = ScreenText(lines, 10.0, 4, video=probe(film), provenance={"vidsum": "0"})
+    content = parse(report_text([results(film)[3], ("text.json", written)], tmp_path / "page.html")[0])
+    assert f"{EVIL} · Two" in content.texts
+    assert {"What is written, shot by shot", "5 words beside 2 pictures."} <= set(content.texts)
+    assert (len(content.all("p", "written")), len(content.all("li", "silent"))) == (1, 1)
 
 
 def test_document_without_pictures(film: Path, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from vidsum.results.media import url_of
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.page import PageVideo, data_url, picture_times, render
 from vidsum.results.reading import Passage, make_passages
+from vidsum.results.screen_text import ScreenText
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
@@ -158,6 +159,7 @@ def _report_video(
         results=tuple((name, result) for name, result in group if isinstance(result, Cutting)),
         descriptions=_find_text(group, Descriptions),
         said=_find_text(group, Transcript),
+        written=_find_text(group, ScreenText),
     )
     if video is None:
         return replace(film, passages=_passages(film, 0.0))
@@ -186,7 +188,7 @@ def _report_video(
 
 def _shift_times(film: PageVideo, offset_s: float) -> PageVideo:
     """Return the video with all times later, as a player with sound ahead of it counts."""
-    names = ("results", "descriptions", "said")
+    names = ("results", "descriptions", "said", "written")
     texts = {name: shift_times(getattr(film, name), offset_s) for name in names}
     return replace(film, duration_s=film.duration_s + offset_s, **texts)
 
@@ -194,7 +196,7 @@ def _shift_times(film: PageVideo, offset_s: float) -> PageVideo:
 def _duration_s(result: PageResult) -> float:
     if isinstance(result, Shots):
         return result.video.duration_s if result.video else float(result.edges_s[-1])
-    return result.duration_s if isinstance(result, Transcript) else result.video_duration_s
+    return result.duration_s if isinstance(result, Transcript | ScreenText) else result.video_duration_s
 
 
 def _find_text(group: Sequence[tuple[str, PageResult]], kind: type[Text]) -> Text | None:
@@ -221,7 +223,8 @@ def _passages(film: PageVideo, begin_s: float) -> tuple[Passage, ...]:
     results = [(name, result) for name, result in film.results if isinstance(result, Shots | Summary)]
     results.sort(key=lambda named: not isinstance(named[1], Shots))  # these are finer, and have no cards
     starts = _shot_starts(replace(film, results=tuple(results)), begin_s)[0] if results else [begin_s]
-    return tuple(make_passages(starts, film.duration_s, said))
+    written = [(line.start_s, line.end_s, line.text) for line in film.written.lines] if film.written else []
+    return tuple(make_passages(starts, film.duration_s, said, written))
 
 
 def _frames(info: VideoInfo, passages: Sequence[Passage], offset_s: float) -> dict[float, str]:

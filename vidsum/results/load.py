@@ -31,8 +31,8 @@ _CUTTING: dict[str, type[Cutting]] = {
     kind.kind: kind for kind in (Summary, Trim, Shots, Grounding, Highlights)
 }
 
-Texts = Descriptions | Transcript
-Text = TypeVar("Text", Descriptions, Transcript)
+Texts = Descriptions | Transcript | ScreenText
+Text = TypeVar("Text", Descriptions, Transcript, ScreenText)
 
 
 def load(path: str | os.PathLike[str]) -> Result:
@@ -79,7 +79,7 @@ def result_of(document: Mapping[str, Any]) -> Cutting:
 def read_displayable(path: str | os.PathLike[str]) -> Cutting | Texts:
     """Return the result of `read_result`, or an unedited transcript or descriptions; errors as of `load`."""
     kind = kind_of(read_document(path)) if Path(path).is_file() else None
-    is_text = kind in (Transcript.kind, Descriptions.kind)
+    is_text = kind in (Transcript.kind, Descriptions.kind, ScreenText.kind)
     result = (load if is_text else read_result)(path)
     assert isinstance(result, Cutting | Texts)
     return result

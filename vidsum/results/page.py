@@ -7,6 +7,7 @@ from base64 import b64encode
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -19,6 +20,7 @@ from vidsum.results.descriptions import Descriptions
 from vidsum.results.moments import Grounding, Highlights, QueryMoments
 from vidsum.results.reading import Passage
 from vidsum.results.result import count_text
+from vidsum.results.screen_text import ScreenText
 from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot, Summary
 from vidsum.results.transcript import Transcript, format_segments
@@ -58,6 +60,7 @@ class PageVideo:
     """By result file, the URL of the MP4 of each moment in order; None where it does not exist."""
     descriptions: Descriptions | None = None  # sentences about its pictures
     said: Transcript | None = None  # its transcript
+    written: ScreenText | None = None  # the text on its screen
     views: tuple[tuple[float, str], ...] = ()  # when each shot begins, and a JPEG as a `data:` URL
     has_shots: bool = False  # whether they are of shots, and not evenly spaced
     passages: tuple[Passage, ...] = ()  # its text, by shots
@@ -69,12 +72,18 @@ class PageVideo:
         return (result for _, result in self.results if not (isinstance(result, Shots) and self.passages))
 
     @property
-    def has_written(self) -> bool:
-        return any(passage.written for passage in self.passages)
+    def reading(self) -> str:
+        """The headline of its passages."""
+        texts = {
+            "said": any(passage.said for passage in self.passages),
+            "written": any(passage.written for passage in self.passages),
+        }
+        return f"What is {' and '.join(name for name, is_there in texts.items() if is_there)}, shot by shot"
 
     @property
     def n_words(self) -> int:
-        return sum(len(text.split()) for passage in self.passages for *_, text in passage.said)
+        texts = ((*(text for *_, text in passage.said), *passage.written) for passage in self.passages)
+        return sum(len(text.split()) for text in chain.from_iterable(texts))
 
     @property
     def panels(self) -> Iterator[Panel]:
