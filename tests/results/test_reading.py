@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.results.made import EVIL, results, texts
 from tests.results.test_page import parse
 from vidsum.pipelines.report import report_text
-from vidsum.results.reading import Passage, make_passages
+from vidsum.results.reading import ShotTexts, make_passages
 from vidsum.results.screen_text import ScreenLine, ScreenText
 from vidsum.results.transcript import Segment, Transcript
 from vidsum.video.probe import probe
@@ -23,9 +23,9 @@ def test_passages_of_shots() -> None:
     said = [(0.5, 3.0, "one"), (3.0, 4.5, "two"), (9.5, 12.5, "four"), (3.9, 9.0, "three")]
     written = [(3.9, 8.0, "Slide"), (4.0, 8.0, "Slide"), (9.9, 9.91, "END")]
     first, silent, last = make_passages([0, 4, 5, 5.5, 9], 12, [said[0], said[2]])
-    assert first == Passage(((0, 4),), (said[0],))
-    assert silent == Passage(((4, 5), (5, 5.5), (5.5, 9)))
-    assert last == Passage(((9, 12),), (said[2],))
+    assert first == ShotTexts(((0, 4),), (said[0],))
+    assert silent == ShotTexts(((4, 5), (5, 5.5), (5.5, 9)))
+    assert last == ShotTexts(((9, 12),), (said[2],))
     several = make_passages([0, 4, 9], 12, said, written)
     assert [passage.written for passage in several] == [(), ("Slide",), ("END",)]
     assert [[text for *_, text in passage.said] for passage in several] == [

@@ -23,7 +23,7 @@ from vidsum.results.load import Text, Texts, load_text_for
 from vidsum.results.media import url_of
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.page import PageVideo, data_url, picture_times, render
-from vidsum.results.reading import Passage, make_passages
+from vidsum.results.reading import ShotTexts, make_passages
 from vidsum.results.screen_text import ScreenText
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
@@ -217,7 +217,7 @@ def _shot_starts(film: PageVideo, begin_s: float) -> tuple[list[float], bool]:
     return [begin_s + length_s * number / count for number in range(count)], False
 
 
-def _passages(film: PageVideo, begin_s: float) -> tuple[Passage, ...]:
+def _passages(film: PageVideo, begin_s: float) -> tuple[ShotTexts, ...]:
     """Return the passages of a video's text, by its shots where these are known."""
     said = [(part.start_s, part.end_s, part.displayed) for part in film.said.segments] if film.said else []
     results = [(name, result) for name, result in film.results if isinstance(result, Shots | Summary)]
@@ -227,7 +227,7 @@ def _passages(film: PageVideo, begin_s: float) -> tuple[Passage, ...]:
     return tuple(make_passages(starts, film.duration_s, said, written))
 
 
-def _frames(info: VideoInfo, passages: Sequence[Passage], offset_s: float) -> dict[float, str]:
+def _frames(info: VideoInfo, passages: Sequence[ShotTexts], offset_s: float) -> dict[float, str]:
     """Return pictures of the shots of passages, from their middles, by their starts; of many, of some."""
     spans = [span for passage in passages for span in passage.shots[:: 1 + len(passage.shots) // _MAX_IN_ROW]]
     spans = spans[:: 1 + len(spans) // (_MAX_FRAMES + 1)]

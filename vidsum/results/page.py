@@ -18,7 +18,7 @@ from vidsum.results.chart import NO_CURVE, Chart, Curve, draw_line, make_chart
 from vidsum.results.cuts import Cut, Cutting, best_time, groups_of
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.moments import Grounding, Highlights, QueryMoments
-from vidsum.results.reading import Passage
+from vidsum.results.reading import ShotTexts
 from vidsum.results.result import count_text
 from vidsum.results.screen_text import ScreenText
 from vidsum.results.shots import Shots
@@ -63,7 +63,7 @@ class PageVideo:
     written: ScreenText | None = None  # the text on its screen
     views: tuple[tuple[float, str], ...] = ()  # when each shot begins, and a JPEG as a `data:` URL
     has_shots: bool = False  # whether they are of shots, and not evenly spaced
-    passages: tuple[Passage, ...] = ()  # its text, by shots
+    passages: tuple[ShotTexts, ...] = ()  # its text, by shots
     frames: Mapping[float, str] = field(default_factory=dict)  # their pictures by the start of the shot
 
     @property

@@ -16,7 +16,7 @@ TimedText = tuple[float, float, str]  # start and end in seconds, and the text
 
 
 @dataclass(frozen=True)
-class Passage:
+class ShotTexts:
     """A shot, or a part of one, with its texts; or several shots in a row without any."""
 
     shots: tuple[Interval, ...]
@@ -26,7 +26,7 @@ class Passage:
 
 def make_passages(
     starts_s: Sequence[float], end_s: float, said: Sequence[TimedText], written: Sequence[TimedText] = ()
-) -> list[Passage]:
+) -> list[ShotTexts]:
     """Return the passages of a video whose shots begin at `starts_s`, in order; none without any text.
 
     A text belongs to the shot of its middle, one on screen to that where it appears. Shots of more than half
@@ -48,7 +48,7 @@ def make_passages(
     for number, group in groupby(range(len(starts)), lambda at: at if spoken[at] or lines[at] else -1):
         places = list(group)
         texts = (tuple(spoken[number]), tuple(lines[number])) if number >= 0 else ((), ())
-        passages.append(Passage(tuple(spans[place] for place in places), *texts))
+        passages.append(ShotTexts(tuple(spans[place] for place in places), *texts))
     return passages
 
 
