@@ -29,6 +29,7 @@ PANELS = {
         "trim": "Remove silence and filler words from videos.",
         "transcribe": "Turn speech into text.",
         "describe": "Describe videos in words.",
+        "chapters": "Cut videos into titled chapters.",
         "extract": "Extract features from videos.",
         "watch": "Watch a camera or stream, and alert when something is seen.",
     },

@@ -16,7 +16,7 @@ from vidsum.grounding.settings import Describing, HighlightSettings, Retrieval, 
 from vidsum.options import item_of, leaves, required
 from vidsum.pipelines import keywords
 from vidsum.pipelines.option_help import describe_option, option_type, options_of_type
-from vidsum.shots.settings import ShotSettings
+from vidsum.shots.settings import ChapterSettings, ShotSettings
 from vidsum.speech.settings import Transcription, Trimming
 from vidsum.summary.settings import Selection
 from vidsum.video.settings import Clips, Shorts
@@ -38,6 +38,7 @@ _TYPES: dict[str, tuple[str, type[Any], tuple[str, ...]]] = {
     "HighlightOptions": ("ExtractionOptions", HighlightSettings, ()),
     "WatchOptions": ("TypedDict", Watching, ()),
     "DescribeOptions": ("ReadingOptions", Describing, ()),
+    "ChapterOptions": ("ReadingOptions", ChapterSettings, ()),
     "ClipOptions": ("TypedDict", Shorts, ()),
     "MomentClipOptions": ("ClipOptions", Clips, ("pad_s", "least_s")),
     "TrimOptions": ("ReadingOptions", Trimming, ()),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from vidsum.features.extractor import OwnExtractor as OwnExtractor
     from vidsum.features.extractor import register_extractor as register_extractor
     from vidsum.pipelines.audio_description import write_audio_description as write_audio_description
+    from vidsum.pipelines.chapters import find_chapters as find_chapters
     from vidsum.pipelines.clips import write_clips as write_clips
     from vidsum.pipelines.description import describe as describe
     from vidsum.pipelines.download import download as download
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from vidsum.pipelines.trim import trim as trim
     from vidsum.pipelines.watch import Alert as Alert
     from vidsum.pipelines.watch import watch as watch
+    from vidsum.results.chapters import Chapter as Chapter
+    from vidsum.results.chapters import Chapters as Chapters
     from vidsum.results.descriptions import Description as Description
     from vidsum.results.descriptions import Descriptions as Descriptions
     from vidsum.results.feature_files import read_features as read_features
@@ -76,6 +79,7 @@ _NAMES = {
     "errors": "VidsumError",
     "features.extractor": "CustomExtractor OwnExtractor register_extractor",
     "device": "unload",
+    "pipelines.chapters": "find_chapters",
     "pipelines.description": "describe",
     "pipelines.download": "download",
     "pipelines.clips": "write_clips",
@@ -92,6 +96,7 @@ _NAMES = {
     "pipelines.summary": "find_shots summarize",
     "pipelines.timelines": "write_timeline",
     "pipelines.trim": "trim",
+    "results.chapters": "Chapter Chapters",
     "results.descriptions": "Description Descriptions",
     "results.feature_files": "read_features write_features",
     "results.features": "Features",
@@ -111,6 +116,7 @@ _HOMES = {name: f"vidsum.{module}" for module, names in _NAMES.items() for name 
 _RENAMED = {"each": "iter_results", "write_spoken": "write_audio_description"}
 """Old names that still work in this release."""
 _COMMANDS = {
+    "chapters": "find_chapters",
     "highlights": "find_highlights",
     "info": "probe",
     "report": "write_report",

@@ -266,7 +266,7 @@ def _fit_into_gaps(
         return [], [f"the speech has no pause of {MIN_PAUSE_S:g} s: nothing can be said in between"]
     if not descriptions:
         return [], []
-    means = _segment_means(
+    means = segment_means(
         importance[:, None],
         features,
         [(description.start_s, description.end_s) for description in descriptions],
@@ -304,10 +304,10 @@ def _bank(file: _SentenceFile) -> Bank:
 
 def segment_rows(features: Features, segments: Sequence[Interval], space: str = MAP) -> FloatArray:
     """Return [N, D] the rows of segments in a space, of length 1, from the features that it needs."""
-    return unit_rows(_segment_means(describe_space(space).rows_of(features), features, segments))
+    return unit_rows(segment_means(describe_space(space).rows_of(features), features, segments))
 
 
-def _segment_means(rows: FloatArray, features: Features, segments: Sequence[Interval]) -> FloatArray:
+def segment_means(rows: FloatArray, features: Features, segments: Sequence[Interval]) -> FloatArray:
     """Return [N, D] the mean of the rows [T, D] whose middle lies in each segment, or of the nearest one."""
     middles = features.timestamps + features.covers_s / 2
     means = []

@@ -117,6 +117,13 @@ class DescribeOptions(ReadingOptions, total=False):
     texts: str | None
 
 
+class ChapterOptions(ReadingOptions, total=False):
+    """Options of `vidsum.shots.settings.ChapterSettings`."""
+
+    evidence: Literal["auto", "speech", "picture"]
+    count: int | None
+
+
 class ClipOptions(TypedDict, total=False):
     """Options of `vidsum.video.settings.Shorts`."""
 
@@ -182,6 +189,7 @@ SETTINGS = {
     "HighlightOptions": "grounding.HighlightSettings features.Extraction",
     "WatchOptions": "grounding.Watching",
     "DescribeOptions": "grounding.Describing features.Extraction",
+    "ChapterOptions": "shots.ChapterSettings features.Extraction",
     "ClipOptions": "video.Shorts",
     "MomentClipOptions": "video.Clips video.Shorts",
     "TrimOptions": "speech.Trimming features.Extraction",

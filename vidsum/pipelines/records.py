@@ -24,7 +24,7 @@ from vidsum.pipelines.tasks import Files
 HINT = "--overwrite, or -o FILE"
 FOLDER_RECORD = ".vidsum.json"
 _SCHEMA = "vidsum.outputs/1"
-_KINDS = re.compile("_(summary|descriptions|transcript|moments|highlights|shots|screen_text)$")
+_KINDS = re.compile("_(summary|descriptions|transcript|moments|highlights|shots|screen_text|chapters)$")
 
 
 @dataclass(frozen=True)

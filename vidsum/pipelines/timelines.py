@@ -13,6 +13,7 @@ from vidsum.io.outputs import atomic_write
 from vidsum.io.provenance import label_of
 from vidsum.pipelines.replacing import require_replaceable
 from vidsum.pipelines.sources import probe_video
+from vidsum.results.chapters import Chapters
 from vidsum.results.clock import to_player_time
 from vidsum.results.cuts import Cut, Cutting, cuts_of, length_of, name_cuts
 from vidsum.results.descriptions import Descriptions
@@ -110,7 +111,7 @@ def timeline_text(
 
 def _named_cuts(result: Cutting, played: Cutting, record: Path) -> list[Cut]:
     """Return the cuts of a result in players' times, named by the texts in the folder of its file."""
-    if result.video is None:
+    if result.video is None or isinstance(result, Chapters):
         return cuts_of(played)
     speech = load_text_for(record, result.video, Transcript)
     names = name_cuts(cuts_of(result), speech, load_text_for(record, result.video, Descriptions))
@@ -139,6 +140,14 @@ def write_chaptered(
     if os.path.realpath(path) == os.path.realpath(source.path):
         raise UsageError(f"{os.fspath(path)}: would be written over the video", hint="-o FILE")
     copy_with_chapters(source, path, chapters, chapters_label(result, video, record or Path(path)))
+
+
+def copy_suffix(video: PathLike) -> str:
+    """Return how a copy with chapters ends: as the video, or as .mkv where that holds no chapters."""
+    from vidsum.video.chapters import CONTAINERS
+
+    suffix = Path(video).suffix.lower()
+    return suffix if suffix in CONTAINERS else ".mkv"
 
 
 def chapters_label(result: Cutting, video: PathLike | None, record: Path) -> str:

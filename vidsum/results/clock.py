@@ -19,6 +19,7 @@ _TIMES |= {
     "lines",
     "events",
     "removed",
+    "chapters",
 }  # fields of times, or objects with times
 _DIGITS = 6
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from vidsum.io.outputs import as_utf8
+from vidsum.results.chapters import Chapters
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.moments import Grounding, Highlights, Moment, shorten
 from vidsum.results.result import round_number, round_optional
@@ -13,7 +14,7 @@ from vidsum.results.transcript import Transcript
 from vidsum.results.trim import Trim
 from vidsum.types import Interval
 
-Cutting = Summary | Trim | Shots | Grounding | Highlights  # a result that cuts its video
+Cutting = Summary | Trim | Shots | Chapters | Grounding | Highlights  # a result that cuts its video
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,13 @@ def groups_of(result: Cutting) -> list[list[Cut]]:
         return [_moments(result.moments)]
     if isinstance(result, Shots):
         return [_spans(result.intervals, "shot")]
+    if isinstance(result, Chapters):
+        return [
+            [
+                Cut(round_number(part.start_s), round_number(part.end_s), as_utf8(part.title))
+                for part in result.chapters
+            ]
+        ]
     return [[replace(cut, is_kept=True) for cut in _spans(result.segments, "segment")]]
 
 

@@ -14,6 +14,7 @@ from vidsum.errors import InputError, quote, require_type, safe_name
 from vidsum.io.outputs import stems_of
 from vidsum.io.provenance import digest_of
 from vidsum.io.text import read_json
+from vidsum.results.chapters import Chapters
 from vidsum.results.cuts import Cutting
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.feature_files import is_feature_file, read_features
@@ -28,7 +29,7 @@ from vidsum.types import VideoInfo
 from vidsum.video.probe import holds_video
 
 _CUTTING: dict[str, type[Cutting]] = {
-    kind.kind: kind for kind in (Summary, Trim, Shots, Grounding, Highlights)
+    kind.kind: kind for kind in (Summary, Trim, Shots, Chapters, Grounding, Highlights)
 }
 
 Texts = Descriptions | Transcript | ScreenText
@@ -141,7 +142,8 @@ def read_result(path: str | os.PathLike[str]) -> Cutting:
     return result_of(document)
 
 
-RESULTS = ("summary", "trim", "shots", "moments", "highlights")  # documents with segments and curves
+RESULTS = ("summary", "trim", "shots", "chapters", "moments", "highlights")
+"""Documents with segments and curves."""
 
 _LONGEST_S = 1e9  # a time or length in seconds: 31 years
 _HIGHEST_RATE = 1e6  # frames per second
@@ -237,17 +239,17 @@ def _wrong_segments(document: Mapping[str, Any]) -> Iterator[str]:
             yield f"{where}: ends at {end_s:g} s, but the video has {duration_s:g} s"
         if segment.get("last_frame", 0) < segment.get("first_frame", 0):
             yield f"{where}: last_frame is before first_frame"
-    if kind_of(document) == "shots":
-        for number, (before, after) in enumerate(pairwise(document["shots"]), 1):
+    for kind in {"shots", "chapters"} & {kind_of(document)}:
+        for number, (before, after) in enumerate(pairwise(document[kind]), 1):
             if before["end_s"] != after["start_s"]:
-                yield f"shots[{number}]: does not begin where the shot before it ends"
+                yield f"{kind}[{number}]: does not begin where the {kind[:-1]} before it ends"
 
 
 def _segments(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the segments, shots and moments of a result, with their places."""
     lists = {
         name: document[name]
-        for name in ("segments", "removed", "shots", "moments", "descriptions", "lines")
+        for name in ("segments", "removed", "shots", "chapters", "moments", "descriptions", "lines")
         if name in document
     }
     queries = enumerate(document.get("queries", ()))

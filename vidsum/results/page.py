@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from vidsum.io.outputs import as_utf8
 from vidsum.io.provenance import flat
+from vidsum.results.chapters import Chapters
 from vidsum.results.chart import NO_CURVE, Chart, Curve, draw_line, make_chart
 from vidsum.results.cuts import Cut, Cutting, best_time, groups_of
 from vidsum.results.descriptions import Descriptions
@@ -209,7 +210,7 @@ def data_url(content: bytes, kind: str = "image/jpeg") -> str:
 
 def _curves_of(result: Cutting) -> list[Curve]:
     """Return the curve of each group of cuts; empty where the result has none."""
-    if isinstance(result, Shots | Trim):
+    if isinstance(result, Shots | Trim | Chapters):
         return [NO_CURVE]
     times = result.timestamps.tolist()
     if isinstance(result, Grounding):
@@ -221,11 +222,12 @@ def _section(film: PageVideo, name: str, result: Cutting) -> Section:
     queries = result.queries if isinstance(result, Grounding) else (None,)
     clips = iter(film.clips.get(name, ()))
     settings = ((" › ".join(path), _value(value)) for path, value in flat(result.provenance))
+    curve, noun, chosen = _WORDS[result.kind]
     return Section(
         kind=result.kind,
-        curve=_CURVES[result.kind],
-        chosen=_CHOSEN[result.kind],
-        noun=_NOUNS[result.kind],
+        curve=curve,
+        chosen=chosen,
+        noun=noun,
         source=name,
         headline=_headline(result),
         reason=_reason(result),
@@ -238,7 +240,7 @@ def _section(film: PageVideo, name: str, result: Cutting) -> Section:
                         cut.end_s,
                         film.pictures.get(time),
                         next(clips, None),
-                        film.descriptions.at(time) if film.descriptions else None,
+                        _text_of(film, result, cut, time),
                         cut.score,
                         cut.evidence or None,
                     )
@@ -255,6 +257,13 @@ def _section(film: PageVideo, name: str, result: Cutting) -> Section:
         settings=tuple(settings),
         joint=_joint(result, film.duration_s),
     )
+
+
+def _text_of(film: PageVideo, result: Cutting, cut: Cut, time_s: float) -> str | None:
+    """Return the text of a card: the title of a chapter, or a description of its picture."""
+    if isinstance(result, Chapters):
+        return cut.label
+    return film.descriptions.at(time_s) if film.descriptions else None
 
 
 _MAX_CURVES = 6  # queries that one axis can show: as many as there are colours
@@ -276,7 +285,7 @@ def _chart_of(
     if isinstance(result, Summary | Shots):
         shots = result.shots if isinstance(result, Summary) else cuts
     return make_chart(
-        f"{_CURVES[result.kind]}{of_query} over {format_time(film.duration_s)}",
+        f"{_WORDS[result.kind][0]}{of_query} over {format_time(film.duration_s)}",
         film.duration_s,
         cuts,
         curve,
@@ -286,23 +295,14 @@ def _chart_of(
     )
 
 
-_CURVES = {
-    "summary": "Importance",
-    "trim": "Kept parts",
-    "highlights": "Saliency",
-    "moments": "Saliency",
-    "shots": "Shots",
-}
-_NOUNS = {"summary": "segments", "trim": "segments"} | {
-    kind: kind for kind in ("highlights", "moments", "shots")
-}
-_CHOSEN = {
-    "trim": "kept",
-    "summary": "in the summary",
-    "highlights": "highlights",
-    "moments": "moments, the best one strongest",
-    "shots": "",
-}
+_WORDS = {
+    "summary": ("Importance", "segments", "in the summary"),
+    "trim": ("Kept parts", "segments", "kept"),
+    "highlights": ("Saliency", "highlights", "highlights"),
+    "moments": ("Saliency", "moments", "moments, the best one strongest"),
+    "shots": ("Shots", "shots", ""),
+    "chapters": ("Chapters", "chapters", ""),
+}  # by kind: the name of the curve, of the segments, and of those that are marked in it
 
 
 def _headline(result: Cutting) -> str:
@@ -316,6 +316,8 @@ def _headline(result: Cutting) -> str:
         return (
             f"{count_text(len(moments), 'moment')} of {count_text(len(result.queries), 'query', 'queries')}"
         )
+    if isinstance(result, Chapters):
+        return count_text(len(result.chapters), "chapter")
     return (
         count_text(len(result.intervals), "shot")
         if isinstance(result, Shots)
@@ -330,6 +332,8 @@ def _reason(result: Cutting) -> str:
     if isinstance(result, Trim):
         below = "" if result.threshold_db is None else f", silence below {result.threshold_db:g} dB"
         return f"by {result.by}{below}"
+    if isinstance(result, Chapters):
+        return f"by {result.evidence}"
     if not result.model:  # highlights of an older version
         return ""
     return f"by {result.model}" + (f" (space {result.space})" if isinstance(result, Grounding) else "")

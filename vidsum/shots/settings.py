@@ -37,3 +37,19 @@ class ShotSettings(Checked):
         **TIME,
         flag_on=("shots",),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChapterSettings(Checked):
+    """Settings of the chapters."""
+
+    PANEL = "Chapters"
+
+    evidence: Literal["auto", "speech", "picture"] = option(
+        "What the chapters are made from. auto: speech, or the picture where little is said.",
+        "auto",
+        flags=("--by",),
+    )
+    count: int | None = option(
+        "Number of chapters.", None, min=3, flags=("--chapters", "-n"), default_text="chosen by topic"
+    )

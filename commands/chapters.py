@@ -1,0 +1,118 @@
+"""`vidsum chapters`: titled chapters of a video, by what is said or seen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vidsum.commands.batch import Batch, Verb, Videos, run_verb
+from vidsum.commands.options import Only, command
+from vidsum.commands.outputs import Destination, Exports, Outputs
+from vidsum.commands.result import Columns, CommandResult, Table, View
+from vidsum.errors import UsageError
+from vidsum.features.settings import Extraction
+from vidsum.options import option
+from vidsum.pipelines.saving import Saving
+from vidsum.pipelines.tasks import Files, Task
+from vidsum.shots.settings import ChapterSettings
+from vidsum.times import format_short_time
+
+if TYPE_CHECKING:
+    from vidsum.results.chapters import Chapters
+    from vidsum.types import Progress
+
+app = typer.Typer(add_completion=False)
+
+_COLUMNS: Columns = {
+    "length_s": lambda data: data["duration_s"],
+    "chapters": lambda data: len(data["chapters"]),
+    "evidence": lambda data: data["evidence"],
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChapterOutputs:
+    """Outputs in addition to the JSON."""
+
+    PANEL = "Output"
+
+    copy: bool = option("Save a copy of the video with the chapters, not encoded again.", False, shared=False)
+
+
+@command(app)
+def chapters(
+    sources: Videos,
+    batch: Batch,
+    settings: ChapterSettings,
+    outputs: Outputs,
+    extra: ChapterOutputs,
+    exports: Exports,
+    extraction: Annotated[Extraction, Only(("device", "cache", "audio_track", "reader"))],
+    view: View,
+) -> None:
+    """Cut videos into titled chapters.
+
+    Writes {video}_chapters.json into the current folder and prints the chapters. They are made from the
+    speech, which is transcribed once, or from the picture where little is said.
+
+    vidsum chapters talk.mp4
+
+    vidsum chapters talk.mp4 --copy
+
+    vidsum chapters talk.mp4 --chapters 8 --export chapters --export ffmetadata --report
+    """
+    sources = batch.inputs(sources)
+    if extra.copy and outputs.to_stdout:
+        raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --copy")
+    targets = exports.with_exports(_targets(sources, outputs, with_copy=extra.copy), outputs)
+    work = partial(find_chapters, settings, extraction, Destination(outputs, exports))
+    run_verb(Verb("chapters", work, extraction.device, _COLUMNS), sources, view, batch, outputs, targets)
+
+
+def find_chapters(
+    settings: ChapterSettings,
+    extraction: Extraction,
+    destination: Destination,
+    task: Task,
+    progress: "Progress | None",
+) -> CommandResult:
+    """Cut a video into chapters."""
+    from vidsum.pipelines.chapters import plan_chapters
+    from vidsum.results.chapters import Chapters
+
+    plan = plan_chapters(task.path, settings, extraction)
+    saving = Saving(plan.provenance, partial(plan.run, progress), Chapters.from_dict, _write)
+    return destination.deliver(task, saving, _answer)
+
+
+def _write(chapters: "Chapters", files: Files) -> Sequence[str]:
+    from vidsum.pipelines.timelines import write_chaptered
+
+    if "copy" in files.named:
+        write_chaptered(chapters, files.named["copy"])
+    return ()
+
+
+def _answer(chapters: "Chapters", names: str) -> CommandResult:
+    from vidsum.results.clock import to_player_time
+
+    parts = to_player_time(chapters).chapters  # as YouTube wants them: in whole seconds, from 0
+    line = f"{names}: {len(parts)} chapters by {chapters.evidence}"
+    rows = tuple(
+        (format_short_time(float(int(n and part.start_s))), part.title) for n, part in enumerate(parts)
+    )
+    return CommandResult(lines=(line,), table=Table(("start", "title"), rows))
+
+
+def _targets(sources: list[str], outputs: Outputs, *, with_copy: bool) -> dict[str, Files]:
+    """Return the files of each source, checked before any work; the copy keeps its container, or is .mkv."""
+    from vidsum.pipelines.timelines import copy_suffix
+
+    targets = {}
+    for source, json in outputs.destinations(sources, "_chapters.json", (".json",)).items():
+        copies = {"copy": json.with_suffix(copy_suffix(source))} if with_copy else {}
+        targets[source] = Files({"json": json, **copies})
+    outputs.check(targets)
+    return targets

@@ -1,0 +1,133 @@
+"""`vidsum chapters`, with what is said made up and the meaning of a sentence its first word's."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+import av
+import numpy as np
+import pytest
+
+import vidsum
+from tests import media
+from tests.commands.conftest import use_mean_colours
+from tests.program import Run, check_schema
+from vidsum.pipelines import chapters
+from vidsum.pipelines.plan import Plan
+from vidsum.results.chapters import Chapters
+from vidsum.results.transcript import Segment, Transcript
+from vidsum.types import FloatArray, Picture
+
+TOPICS = ("Volcanoes", "Accordions", "Beekeeping", "Glaciers")
+SHOT_S = 15
+
+
+@pytest.fixture(autouse=True)
+def colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is fetched: pictures are their colours, and sentences the topic that they name."""
+    use_mean_colours(monkeypatch)
+
+    def encode(texts: Sequence[str]) -> FloatArray:
+        return np.array(
+            [[float(topic[:6].lower() in text.lower()) for topic in TOPICS] for text in texts], np.float32
+        )
+
+    encoder = SimpleNamespace(encode=encode)
+    monkeypatch.setattr(chapters, "load_text_encoder", lambda name, device: encoder)
+    monkeypatch.setattr(chapters, "extractions_for", lambda space, options: (options,))  # no class scores
+    monkeypatch.setattr(chapters, "segment_rows", lambda features, spans, space: np.zeros((len(spans), 3)))
+    monkeypatch.setattr("vidsum.checkpoints.sha256_of", lambda name: "0" * 64)
+
+
+def say(monkeypatch: pytest.MonkeyPatch, *sentences: tuple[float, float, str], language: str = "en") -> None:
+    """Let these sentences be heard."""
+    spoken = tuple(Segment(start, end, text, 0.9, 0.01) for start, end, text in sentences)
+    transcript = Transcript(spoken, language, 0.9, 60.0)
+    plan = Plan({"speech": {"model": "made up"}}, lambda progress: transcript)
+    monkeypatch.setattr(chapters, "plan_transcript", lambda *about: plan)
+
+
+def make_talk(path: Path, n_shots: int = 4, shot_s: float = SHOT_S, *, sound: bool = True) -> Path:
+    """A film of shots in different colours, at five frames a second."""
+    shades = np.random.default_rng(3).integers(0, 255, (n_shots, 3)).astype(np.uint8)
+
+    def paint(number: int, width: int, height: int) -> Picture:
+        shade = shades[min(int(number / (5 * shot_s)), n_shots - 1)]
+        return np.broadcast_to(shade, (height, width, 3)).copy()
+
+    return media.make_video(path, n_frames=round(n_shots * shot_s * 5), fps=5, paint=paint, sound=sound).path
+
+
+def topical(first_s: float = 0.4) -> list[tuple[float, float, str]]:
+    """Five sentences of each topic; a shot begins in the pause before each but the first."""
+    said = []
+    for number, topic in enumerate(TOPICS):
+        for place in range(5):
+            start_s = number * SHOT_S + first_s + 2.8 * place
+            said.append(
+                (start_s, start_s + 2.5, f"We talk about the {topic.lower()} {'again' if place else 'here'}.")
+            )
+    return said
+
+
+def titles(path: str = "talk_chapters.json") -> list[tuple[float, str]]:
+    document = json.loads(Path(path).read_text())
+    check_schema(document, "chapters")
+    return [(chapter["start_s"], chapter["title"]) for chapter in document["chapters"]]
+
+
+def test_chapters_of_a_talk(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_talk(Path("talk.mp4"))
+    say(monkeypatch, *topical())
+    ran = run("chapters", "talk.mp4", "--copy", "--report", "--export", "chapters", "--export", "ffmetadata")
+    starts = [0.0, 15.0, 30.0, 45.0]  # of shots, which begin in the pauses
+    assert titles() == list(zip(starts, TOPICS, strict=True))
+    assert "0:15  Accordions" in ran.out
+    assert Path("talk_chapters.chapters.txt").read_text().splitlines()[1] == "0:15 Accordions"
+    assert "title=Beekeeping" in Path("talk_chapters.ffmetadata").read_text()
+    assert "Glaciers" in Path("talk_chapters.html").read_text()
+    with av.open("talk_chapters.mp4") as copy:
+        marks = [
+            (float(mark["start"] * mark["time_base"]), mark["metadata"]["title"]) for mark in copy.chapters()
+        ]
+        assert marks == list(zip(starts, TOPICS, strict=True))
+    loaded = vidsum.load("talk_chapters.json")
+    assert isinstance(loaded, Chapters)
+    assert len(loaded.to_dict()["chapters"]) == 4
+    again = run("chapters", "talk.mp4", "--copy")
+    assert "unchanged" in again.out
+
+
+def test_chosen_number(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_talk(Path("talk.mp4"))
+    say(monkeypatch, *topical())
+    run("chapters", "talk.mp4", "--chapters", "3")
+    assert len(titles()) == 3
+
+
+def test_without_speech(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the shots; colours have no words."""
+    monkeypatch.setattr(
+        chapters, "write_words", lambda seen, space, sure: [SimpleNamespace(text="")] * len(seen)
+    )
+    make_talk(Path("talk.mp4"), sound=False)
+    run("chapters", "talk.mp4", "--chapters", "4")
+    assert titles() == [(0.0, "Part 1"), (15.0, "Part 2"), (30.0, "Part 3"), (45.0, "Part 4")]
+    make_talk(Path("music.mp4"))
+    say(monkeypatch, (3.0, 5.0, "Ah."))  # too little of a minute
+    run("chapters", "music.mp4")
+    assert json.loads(Path("music_chapters.json").read_text())["evidence"] == "picture"
+
+
+def test_what_has_no_chapters(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_talk(Path("short.mp4"), n_shots=2, shot_s=10)
+    ran = run("chapters", "short.mp4", code=3)
+    assert "20 s long, too short for chapters: 3 of 10 s need 30 s" in ran.err
+    make_talk(Path("still.mp4"), n_shots=1, shot_s=40, sound=False)
+    assert "too few shots for 3 chapters" in run("chapters", "still.mp4", code=3).err
+    assert "no sound" in run("chapters", "still.mp4", "--by", "speech", code=3).err
+    make_talk(Path("quiet.mp4"))
+    say(monkeypatch, (3.0, 5.0, "Ah."))
+    ran = run("chapters", "quiet.mp4", "--by", "speech", code=3)
+    assert "too little is said for 3 chapters of 10 s" in ran.err

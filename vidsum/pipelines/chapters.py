@@ -1,0 +1,215 @@
+"""Cut a video into titled chapters: plan, then run."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any, Unpack
+
+import numpy as np
+
+from vidsum import checkpoints
+from vidsum.errors import InputError, UsageError
+from vidsum.features.settings import Extraction
+from vidsum.grounding.languages import encode_in
+from vidsum.grounding.spaces import extractions_for
+from vidsum.grounding.speech import ENCODER, Passage, split_sentences
+from vidsum.grounding.text import load_text_encoder
+from vidsum.grounding.titles import title_passages
+from vidsum.grounding.vse import NAME as MAP
+from vidsum.grounding.writers import write_words
+from vidsum.models.scaling import unit_rows
+from vidsum.options import all_from_keywords, without_defaults
+from vidsum.pipelines.description import MIN_SURE, segment_means, segment_rows
+from vidsum.pipelines.keywords import ChapterOptions
+from vidsum.pipelines.plan import Input, Plan, open_video_input, report_step
+from vidsum.pipelines.screen_text import find_screen_text
+from vidsum.pipelines.sources import Video, VideoPath, has_pictures
+from vidsum.pipelines.speech import plan_transcript
+from vidsum.results.chapters import MIN_CHAPTER_S, MIN_CHAPTERS, Chapter, Chapters
+from vidsum.results.features import Features
+from vidsum.results.screen_text import ScreenText
+from vidsum.results.transcript import Transcript
+from vidsum.shots.find import find
+from vidsum.shots.settings import ChapterSettings
+from vidsum.shots.topics import cut_topics
+from vidsum.speech.settings import Transcription
+from vidsum.types import FloatArray, Progress, TimeArray
+
+PRICES = {"speech": 0.24, "picture": 0.2}
+"""Price of a chapter over the root of the number of rows: docs/benchmarks.md says what it was chosen on."""
+_MIN_SPOKEN = 0.2  # fraction of a video with speech from which its chapters are made of it
+_MIN_READ = 0.8  # confidence of a line on the screen that may become a title
+_ROW_S = 10.0  # seconds of a shot that count as one row
+
+
+def find_chapters(
+    path: VideoPath | Video, *, progress: Progress | None = None, **options: Unpack[ChapterOptions]
+) -> Chapters:
+    """Cut a video into titled chapters, by what is said or seen.
+
+    Args:
+        path: a video file, of any length.
+        progress: called while it runs.
+        **options: fields of `vidsum.shots.settings.ChapterSettings`, such as `count=8`, and of
+            `vidsum.features.settings.Extraction`.
+
+    Returns chapters as YouTube accepts them: from 0, three at least, of 10 s at least. Raises InputError: the
+    video cannot be read, is too short, or nothing in it changes. WeightsError: weights are missing and cannot
+    be fetched. UsageError: a setting is out of range.
+    """
+    settings, extraction = all_from_keywords(find_chapters, (ChapterSettings, Extraction), options)
+    return plan_chapters(path, settings, extraction).run(progress)
+
+
+def plan_chapters(
+    source: VideoPath | Video, settings: ChapterSettings, extraction: Extraction
+) -> Plan[Chapters]:
+    """Plan `find_chapters`: the video is probed and hashed, not decoded. Errors are the same."""
+    if isinstance(source, Features) or not has_pictures(source):
+        raise UsageError("chapters are of a video, not of features", hint="give the video")
+    video_input = open_video_input(source, extractions_for(MAP, extraction)[-1])
+    video = video_input.video
+    assert video is not None
+    least_s = (settings.count or MIN_CHAPTERS) * MIN_CHAPTER_S
+    if video.duration_s < least_s:
+        fault = f"{video.path}: is {video.duration_s:.0f} s long, too short for chapters"
+        raise InputError(
+            f"{fault}: {settings.count or MIN_CHAPTERS} of {MIN_CHAPTER_S:g} s need {least_s:g} s"
+        )
+    facts = {**without_defaults(settings), "prices": PRICES, "map_sha256": checkpoints.sha256_of(MAP)}
+    provenance = {**video_input.provenance, "chapters": facts}
+    on_screen = find_screen_text(video_input)
+    if on_screen is not None and on_screen.lines:
+        facts["screen_text"] = True
+    speech = None
+    if settings.evidence != "picture" and (video.audio_codec or settings.evidence == "speech"):
+        speech = plan_transcript(video.path, Transcription(), extraction, video)
+        facts["text_weights_sha256"] = checkpoints.sha256_of(ENCODER)
+        provenance["speech"] = speech.provenance["speech"]
+    return Plan(provenance, _Work(settings, video_input, speech, on_screen, provenance).make)
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """Chapters to make."""
+
+    settings: ChapterSettings
+    video_input: Input
+    speech: Plan[Transcript] | None
+    on_screen: ScreenText | None
+    provenance: dict[str, Any]
+
+    def make(self, progress: Progress | None) -> Chapters:
+        transcript = self.speech.run(progress) if self.speech else None
+        (features,), pictures = self.video_input.read(progress)
+        edges_s = find(features, pictures=pictures).edges_s
+        report_step(progress, "finding chapters")
+        evidence, titled = "speech", self.by_speech(transcript, features, edges_s) if transcript else None
+        if titled is None and self.settings.evidence != "speech":
+            evidence, titled = "picture", self.by_picture(features, edges_s)
+        if titled is None:
+            raise InputError(f"{self.name}: {self.fault(evidence)}")
+        starts_s, titles = titled
+        chapters = [
+            Chapter(*span, title)
+            for span, title in zip(
+                pairwise([*starts_s, features.duration_s]), _number_alike(titles), strict=True
+            )
+        ]
+        spoken = transcript.warnings if transcript and evidence == "speech" else ()
+        return Chapters(
+            tuple(chapters),
+            evidence,
+            features.duration_s,
+            video=features.video,
+            provenance=self.provenance,
+            warnings=tuple(dict.fromkeys([*features.warnings, *spoken])),
+        )
+
+    @property
+    def name(self) -> str:
+        assert self.video_input.video is not None
+        return self.video_input.video.path
+
+    def fault(self, evidence: str) -> str:
+        """Return why there are no chapters."""
+        wanted = f"{self.settings.count or MIN_CHAPTERS} chapters of {MIN_CHAPTER_S:g} s"
+        if evidence == "speech":
+            return f"too little is said for {wanted}"
+        return f"has too few shots for {wanted}" + (", and little is said" if self.speech else "")
+
+    def cut(
+        self, rows: FloatArray, starts_s: TimeArray, end_s: float, evidence: str, weights: TimeArray
+    ) -> list[int] | None:
+        """Return the first row of each chapter; a longer video has more chapters, and longer ones."""
+        count, price = self.settings.count, PRICES[evidence] * math.sqrt(weights.sum())
+        least, or_more = count or MIN_CHAPTERS, count is None
+        return cut_topics(
+            rows, starts_s, end_s, price, weights=weights, min_s=MIN_CHAPTER_S, count=least, or_more=or_more
+        )
+
+    def by_speech(
+        self, transcript: Transcript, features: Features, edges_s: TimeArray
+    ) -> tuple[list[float], list[str]] | None:
+        """Return the starts and titles of chapters by what is said; None where too little is."""
+        end_s = features.duration_s
+        sentences = [part for part in split_sentences(transcript) if 0 <= part.start_s < end_s]
+        spoken_s = sum(min(part.end_s, end_s) - part.start_s for part in sentences)
+        if not sentences or (self.settings.evidence == "auto" and spoken_s < _MIN_SPOKEN * end_s):
+            return None
+        encode = load_text_encoder(ENCODER, self.video_input.extraction.device).encode
+        embed = partial(encode_in, language=transcript.language or "en", encode_english=encode)
+        starts_s = snap_to_cuts(sentences, edges_s)
+        rows = embed([part.text for part in sentences])
+        first = self.cut(rows, starts_s, end_s, "speech", np.ones(len(rows)))
+        if first is None:
+            return None
+        chapters_s = [0.0, *starts_s[first[1:]].tolist()]
+        passages = [
+            [*(part.text for part in sentences[low:high]), *self.written(*span)]
+            for (low, high), span in zip(
+                pairwise([*first, len(sentences)]), pairwise([*chapters_s, end_s]), strict=True
+            )
+        ]
+        return chapters_s, title_passages(passages, embed)
+
+    def written(self, start_s: float, end_s: float) -> list[str]:
+        """Return the lines that are read on the screen and appear in [start_s, end_s), each once."""
+        lines = self.on_screen.lines if self.on_screen else ()
+        sure = (line for line in lines if line.confidence >= _MIN_READ and start_s <= line.start_s < end_s)
+        return list(dict.fromkeys(line.text for line in sure))
+
+    def by_picture(self, features: Features, edges_s: TimeArray) -> tuple[list[float], list[str]] | None:
+        """Return the starts and titles of chapters by what is seen; None where there are too few shots."""
+        shots = list(pairwise(edges_s.tolist()))
+        rows, lengths = unit_rows(segment_means(features.array, features, shots)), np.diff(edges_s) / _ROW_S
+        first = self.cut(rows, edges_s[:-1], features.duration_s, "picture", lengths)
+        if first is None:
+            return None
+        spans = [(shots[low][0], shots[high - 1][1]) for low, high in pairwise([*first, len(shots)])]
+        sentences = write_words(segment_rows(features, spans, MAP), MAP, MIN_SURE["words"])
+        titles = [sentence.text.rstrip(".") or f"Part {n}" for n, sentence in enumerate(sentences, 1)]
+        return [0.0, *(start_s for start_s, _ in spans[1:])], titles
+
+
+def snap_to_cuts(sentences: Sequence[Passage], edges_s: TimeArray) -> TimeArray:
+    """Return [n] where a chapter that begins with a sentence does: at the last cut in the pause before it."""
+    starts_s = np.array([sentence.start_s for sentence in sentences])
+    pauses_s = np.append(0.0, [sentence.end_s for sentence in sentences[:-1]])
+    at = np.searchsorted(edges_s, starts_s, side="right") - 1
+    cuts_s = edges_s[np.maximum(at, 0)]
+    return np.where((at >= 0) & (cuts_s >= pauses_s), cuts_s, starts_s)
+
+
+def _number_alike(titles: Sequence[str]) -> list[str]:
+    """Return titles of which no two are the same."""
+    total, seen, numbered = Counter(titles), Counter[str](), []
+    for title in titles:
+        seen[title] += 1
+        numbered.append(title if total[title] == 1 else f"{title} ({seen[title]})")
+    return numbered
