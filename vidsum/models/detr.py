@@ -97,7 +97,8 @@ class DETR(nn.Module):
             if rows.shape[1] > most:
                 raise ValueError(f"{rows.shape[1]} {name} are more than the model's {most}")
         clips, texts = self.inputs["video"](video), self.inputs["words"](words)
-        return self._encode(clips, clip_positions(is_clip, self.config.d), is_clip, texts, is_word)
+        positions = clip_positions(is_clip, self.config.d).to(video.dtype)
+        return self._encode(clips, positions, is_clip, texts, is_word)
 
     def _encode(
         self, clips: Tensor, positions: Tensor, is_clip: Tensor, words: Tensor, is_word: Tensor

@@ -127,8 +127,9 @@ class FullTransNet(nn.Module):
             s, after = layer(s, state.cross[number], state.is_valid, before)
             past.append(after)
         logits = self.head(s, state.memory).masked_fill(~state.is_valid[:, None, :], -math.inf)
-        # in float32: under autocast the probabilities would not sum to 1
-        log_probabilities = torch.cat([logits, self.end(s)], dim=2).float().log_softmax(dim=2)
+        scores = torch.cat([logits, self.end(s)], dim=2)
+        # float32 at least: under autocast the probabilities would not sum to 1
+        log_probabilities = scores.to(torch.promote_types(scores.dtype, torch.float32)).log_softmax(dim=2)
         return log_probabilities, replace(state, past=tuple(past), n_steps=n_steps)
 
 

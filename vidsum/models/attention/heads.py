@@ -21,7 +21,7 @@ def sinusoid(position: Tensor, rates: Tensor) -> Tensor:
 def sines(fraction: Tensor, d: int) -> Tensor:
     """Return [..., d] sinusoidal positions of fractions [...] of a video, at d / 2 rates to 1 / 10,000."""
     pair = torch.arange(0, d, 2, device=fraction.device, dtype=torch.float32) / d
-    return sinusoid(fraction * (2 * math.pi), 10000.0**-pair)
+    return sinusoid(fraction * (2 * math.pi), 10000.0**-pair).to(fraction.dtype)
 
 
 class MultiHeadAttention(nn.Module):
