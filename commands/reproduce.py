@@ -185,7 +185,8 @@ def _figures(
         report.parent.mkdir(parents=True, exist_ok=True)
         _run("evaluate", [*evaluate, "--output", str(report)], place, out, quiet=True)
     document = read_json(report)
-    return {head: figure(document, path) for head, path in (row.paths or {}).items()}
+    paths = {head: path.replace("{run}", run.name) for head, path in (row.paths or {}).items()}
+    return {head: figure(document, path) for head, path in paths.items()}
 
 
 def _run(verb: str, words: Sequence[str], place: Mapping[str, str], out: Path, *, quiet: bool) -> None:

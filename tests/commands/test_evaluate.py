@@ -138,7 +138,26 @@ def test_overlapping_test_splits(run: Run, data: Path) -> None:
 def test_unfinished_split(run: Run, data: Path, trained: Path) -> None:
     (trained / "split_0" / "best.safetensors").unlink()
     ran = run("evaluate", "summary", "--data", data, "--run", trained, code=3)
-    assert "mine/split_0: this split is not trained yet" in ran.err
+    assert "mine: none of its 1 splits is trained yet" in ran.err
+
+
+def test_a_single_split_of_a_run(run: Run, data: Path, trained: Path) -> None:
+    splits = [json.loads(Path("made_splits.json").read_text())[0]]
+    splits.append({"train_keys": ["video_2", "video_3"], "test_keys": ["video_1"]})
+    Path("two_splits.json").write_text(json.dumps(splits))
+    sizes = ("--d", 8, "--d-ff", 8, "--layers", 1, "--heads", 2, "--epochs", 1, "--validation", 0)
+    train = ("train", "fulltransnet", "--data", data, "--splits", "two_splits.json", "--out", "two", *sizes)
+    evaluate = ("evaluate", "summary", "--data", data, "--seeds", 2, "--json", "--run")
+    run(*train, "--split", 0)
+    one, whole = (run(*evaluate, path).json["data"] for path in ("two", trained))
+    assert one["n_videos"] == whole["n_videos"] == 1
+    rows = [next(row for row in item["rows"] if row["name"][:3] in ("two", "min")) for item in (one, whole)]
+    assert [row.pop("name") for row in rows] == ["two (1 of 2 splits)", "mine"]
+    assert rows[0] == rows[1]
+    run(*train)
+    both = run(*evaluate, "two").json["data"]
+    assert both["n_videos"] == 2
+    assert "two" in [row["name"] for row in both["rows"]]
 
 
 def test_evaluate_finished_summaries(run: Run, data: Path) -> None:

@@ -134,10 +134,15 @@ def test_toy_tables(run: Run, paper: str, number: str) -> None:
 
 
 @pytest.mark.deep
-def test_toy_attention_patterns(run: Run) -> None:
-    toy(run, "fulltransnet", "III")
+def test_figures_are_those_of_the_run_and_differ_by_pattern(run: Run) -> None:
+    made = toy(run, "fulltransnet", "III")
+    for name in ("SumMe", "TVSum"):
+        assert len({row["F"] for key, row in made.items() if key.startswith(name)}) == 4
     files = [*Path("runs").rglob("best.safetensors")]
     assert len({b"".join(array.tobytes() for array in load_file(file).values()) for file in files}) == 8
+    reports = [json.loads(path.read_text()) for path in Path("runs/reports").iterdir()]
+    human = {document["rows"][0]["key_shots"][0][f] for document in reports for f in ("f_max", "f_avg")}
+    assert human.isdisjoint(row["F"] / 100 for row in made.values())
 
 
 @pytest.mark.deep

@@ -46,10 +46,11 @@ def test_summarize_beams(run: Run, film: Path, model: Path) -> None:
     assert "beams has no effect" not in ran.err
 
 
-def test_summarize_beams_warning(run: Run, film: Path) -> None:
-    for model in ("fulltransnet", "contrastive"):
-        ran = run("summarize", film, "--model", model, "--beams", 3, "-o", "-")
-        assert f"beams has no effect on {model}" in ran.err
+def test_beams_of_a_model_that_does_not_decode(run: Run, film: Path, loads: list[str]) -> None:
+    for model in ("ridge", "contrastive", "auto"):
+        ran = run("summarize", film, "--model", model, "--beams", 3, "-o", "-", code=2)
+        assert f"beams has no effect on {'ridge' if model == 'auto' else model}, which" in ran.err
+    assert loads == []
 
 
 def test_checkpoint_in_provenance(run: Run, film: Path, model: Path) -> None:

@@ -31,7 +31,7 @@ from vidsum.lab.evaluation.submissions import TestedVideos
 from vidsum.lab.evaluation.summaries import Scores, evaluate_summaries
 from vidsum.lab.evaluation.vse import evaluate_vse
 from vidsum.lab.sources import Finished, checkpoints_of, read_finished, refuse_equal_names
-from vidsum.summary.score import score
+from vidsum.summary.score import require_beams, score
 from vidsum.summary.settings import Selection
 from vidsum.types import Progress
 
@@ -81,6 +81,7 @@ def _summary(request: SummaryRequest, progress: Progress | None) -> Report[Measu
             f"{request.source}: the rows of --scores, --summaries and --run have no video in common"
         )
     for model in request.models:  # as `vidsum summarize --model` computes it
+        require_beams([model], request.beams, request.device)
         selection = Selection(model=model, beams=request.beams)
         rows[model] = {
             name: score(video.features, shots_of(video), selection, BUDGET, request.device)

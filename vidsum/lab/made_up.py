@@ -12,10 +12,10 @@ import numpy as np
 from vidsum.io.outputs import atomic_write
 
 _VIDEOS, _QUERIES, _CLIPS, _CLIP_S, _DIM = 10, 2, 12, 2, 8
-_SAMPLES, _SHOT, _STRIDE = 48, 6, 15
+_SAMPLES, _SHOT, _STRIDE = 96, 6, 15
 """Samples of a video and of a shot; frames between samples. Every pattern of attention is exercised."""
 OPTIONS: Final[Mapping[str, str]] = {
-    "fulltransnet": "--splits {data}/splits.json --epochs 1 --layers 1 --d 16 --d-ff 16",
+    "fulltransnet": "--splits {data}/splits.json --epochs 2 --lr 0.01 --layers 1 --d 16 --d-ff 16",
     "mrnet": "--epochs 1 --head light --clips 8 --layers 1 --d 16 --d-ff 16 --heads 2",
     "detr": "--epochs 1 --size light --layers 1 --decoder-layers 1 --d 16 --d-ff 16 --heads 2",
 }
@@ -98,7 +98,7 @@ def _words(names: list[str], draw: np.random.Generator) -> Arrays:
     return {f"qid{number}": {"last_hidden_state": row} for number, row in enumerate(rows)}
 
 
-_SPLITS = [{"train_keys": [f"video_{n}" for n in range(1, 5)], "test_keys": ["video_5", "video_6"]}]
+_SPLITS = [{"train_keys": [f"video_{n}" for n in range(1, 5)], "test_keys": [f"video_{n}" for n in range(5, 11)]}]
 """A single split in place of five."""
 
 

@@ -35,6 +35,7 @@ from vidsum.summary.score import (
     ScoredVideo,
     best_score,
     candidate_models,
+    require_beams,
     installed_scorer,
     resolve_scorer,
     weights_sha256,
@@ -146,6 +147,7 @@ def plan_summary(
     scorer = scorer or installed_scorer(selection.model)
     device = video_input.extraction.device
     models = (scorer.name,) if scorer else candidate_models(selection.model, *video_input.kind, device)
+    require_beams(models, selection.beams, device)
     facts = _facts(selection, models, scorer, speech)
     if guide:
         facts["guide"] = {"space": space, "extractions": guide.provenance["extractions"]}

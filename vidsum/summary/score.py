@@ -100,28 +100,6 @@ def best_score(
     If all are flat, or the picture stands still, `auto` gives `uniform` and a warning. A named model gives
     its flat curve and a warning, except `uniform`, which is meant to be flat.
     """
-    scored = _first_that_varies(models, features, shots, selection, fraction, device)
-    if selection.beams == 1 or _decodes(scored.model, device):
-        return scored
-    warning = f"beams has no effect on {scored.model}, which writes no summary step by step"
-    return replace(scored, warnings=(*scored.warnings, warning))
-
-
-def _decodes(model: str, device: str) -> bool:
-    if model in SCORERS:
-        return False
-    config = getattr(load_importance_checkpoint(model, device).model, "config", None)
-    return getattr(config, "head", "frame") != "frame"
-
-
-def _first_that_varies(
-    models: Sequence[str],
-    features: Features,
-    shots: Shots | None,
-    selection: Selection,
-    fraction: float,
-    device: str,
-) -> ScoredVideo:
     flat, moves = list[str](), motion(features)
     if selection.model == "auto" and len(features) > 1 and moves.max() <= _FLAT_RANGE:
         warning = f"{_STILL}: segments do not depend on its content"
@@ -143,6 +121,20 @@ def _first_that_varies(
         f"auto: {_describe_flatness(flat)}",
         (_flatness_warning(flat),),
     )
+
+
+def require_beams(models: Sequence[str], beams: int, device: str = "auto") -> None:
+    """Raise UsageError where none of the models decodes, so that more than one beam would do nothing."""
+    if beams > 1 and not any(_decodes(model, device) for model in models):
+        fault = f"beams has no effect on {models[0]}, which writes no summary step by step"
+        raise UsageError(fault, hint="leave beams out, or give a FullTransNet of --head linear or pointer")
+
+
+def _decodes(model: str, device: str) -> bool:
+    if model in SCORERS or not (model in SHIPPED_MODELS or os.path.exists(model)):
+        return False
+    config = getattr(load_importance_checkpoint(model, device).model, "config", None)
+    return getattr(config, "head", "frame") != "frame"
 
 
 def check_flatness(model: str, importance: FloatArray) -> ScoredVideo:

@@ -42,18 +42,20 @@ def predict_run(
     device: str = "auto",
     progress: Progress | None = None,
 ) -> TestedVideos:
-    """Score the test videos of every split of the run in a folder.
+    """Score the test videos of the run in a folder, of those splits that are trained; the row says so.
 
     `auto` decodes with no labels; `paper` feeds the decoder with the test video's own key frames, as the
-    paper's figures were made. Raises InputError: no whole run. UsageError: a test video is missing, or its
+    paper's figures were made. Raises InputError: no split is trained. UsageError: a test video is missing, or its
     features differ.
     """
-    splits = read_run(out)["splits"]
-    _checkpoints(out, splits)
+    every = read_run(out)["splits"]
+    splits = _trained(out, every)
     tests = [(split["name"], split["folder"], name) for split in splits for name in split["test"]]
     times = Counter(name for _, _, name in tests)
+    notes = [f"{len(splits)} of {len(every)} splits"] if len(splits) < len(every) else []
+    notes += [LEAK] if protocol == "paper" else []
     row = out.resolve().name
-    tested = TestedVideos(row if protocol == "auto" else f"{row} ({LEAK})", {}, {})
+    tested = TestedVideos(f"{row} ({', '.join(notes)})" if notes else row, {}, {})
     summarizers: dict[str, ImportanceModel] = {}
     for done, (split, folder, name) in enumerate(tests, 1):
         if name not in videos:
@@ -70,21 +72,17 @@ def predict_run(
 
 
 def run_files(out: Path) -> list[Path]:
-    """Return the files that a run is scored from. Raises InputError: no run, or a split without any."""
-    return [out / RUN, *_checkpoints(out, read_run(out)["splits"])]
+    """Return the files that a run is scored from. Raises InputError: no run, or no split is trained."""
+    return [out / RUN, *(out / split["folder"] / BEST for split in _trained(out, read_run(out)["splits"]))]
 
 
-def _checkpoints(out: Path, splits: Sequence[Mapping[str, Any]]) -> list[Path]:
-    """Return the checkpoint of each split; all must be there before any is used."""
-    files = [out / split["folder"] / BEST for split in splits]
-    for file in files:
-        if not file.is_file():
-            raise InputError(
-                f"{file.parent}: this split is not trained yet; a run is evaluated as a whole",
-                hint="the `vidsum train` command of this run, without --split, trains the others; for one "
-                "alone, train into another folder with a --splits file that holds only that split",
-            )
-    return files
+def _trained(out: Path, splits: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the splits that have a checkpoint. Raises InputError: none has."""
+    trained = [split for split in splits if (out / split["folder"] / BEST).is_file()]
+    if not trained:
+        fault = f"{out}: none of its {len(splits)} splits is trained yet"
+        raise InputError(fault, hint="the `vidsum train` command of this run goes on with it")
+    return trained
 
 
 def _scores(summarizer: ImportanceModel, video: AnnotatedVideo, protocol: Protocol, beams: int) -> FloatArray:
