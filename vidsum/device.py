@@ -26,6 +26,7 @@ from vidsum.options import Option
 if TYPE_CHECKING:
     from functools import _lru_cache_wrapper
 
+    import numpy.typing as npt
     import torch
 
 Device = Annotated[str, Option("Device: auto, cpu, cuda, cuda:N or mps.", metavar="DEVICE")]
@@ -133,6 +134,14 @@ def choose_device(name: str = "auto") -> "torch.device":
     if device.type == "mps" and not torch.backends.mps.is_available():
         raise UsageError("no MPS device on this machine", hint="--device auto takes the best available")
     return device
+
+
+def move(array: "npt.NDArray[Any]", device: "torch.device") -> "torch.Tensor":
+    """Return an array as a tensor on a device; to a GPU it goes from pinned memory, without waiting."""
+    import torch
+
+    tensor = torch.from_numpy(array)
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
 
 
 def dtype_of(precision: Precision) -> "torch.dtype":

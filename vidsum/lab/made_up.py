@@ -98,7 +98,8 @@ def _words(names: list[str], draw: np.random.Generator) -> Arrays:
     return {f"qid{number}": {"last_hidden_state": row} for number, row in enumerate(rows)}
 
 
-_SPLITS = [{"train_keys": [f"video_{n}" for n in range(1, 5)], "test_keys": [f"video_{n}" for n in range(5, 11)]}]
+_KEYS = [f"video_{number}" for number in range(1, _VIDEOS + 1)]
+_SPLITS = [{"train_keys": _KEYS[:4], "test_keys": _KEYS[4:]}]
 """A single split in place of five."""
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from vidsum.device import move
 from vidsum.models.attention.heads import MultiHeadAttention, input_projection, sines
 from vidsum.models.attention.learned_mask import FusedAttention, Mask, SoftMask
 from vidsum.models.configs import DETRConfig
@@ -55,7 +56,7 @@ def pad_rows(rows: Sequence[FloatArray], device: torch.device) -> tuple[Tensor, 
     is_row = np.arange(lengths.max()) < lengths[:, None]
     filled = np.zeros((*is_row.shape, rows[0].shape[1]), np.float32)
     filled[is_row] = np.concatenate(rows)
-    return torch.from_numpy(filled).to(device), torch.from_numpy(is_row).to(device)
+    return move(filled, device), move(is_row, device)
 
 
 class DETR(nn.Module):

@@ -35,8 +35,8 @@ from vidsum.summary.score import (
     ScoredVideo,
     best_score,
     candidate_models,
-    require_beams,
     installed_scorer,
+    require_beams,
     resolve_scorer,
     weights_sha256,
 )

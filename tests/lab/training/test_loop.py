@@ -4,6 +4,7 @@ import csv
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -12,11 +13,12 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.lab.training.small import EPOCHS, SETTINGS, small_recipe
 from vidsum.checkpoints.trained import read_tensors, read_trained
 from vidsum.errors import InputError, OutputError, UsageError, VidsumError
-from vidsum.lab.training.loop import FitResult, fit
+from vidsum.lab.training.loop import FitResult, fit, prefetch, quick_products
 from vidsum.lab.training.settings import LoopSettings
 from vidsum.lab.training.state import SCHEMA
 
@@ -325,3 +327,85 @@ def test_progress_counts_epochs(tmp_path: Path) -> None:
     assert calls[0] == ("run", 0.25, EPOCHS)
     assert calls[-1] == ("run", EPOCHS, EPOCHS)
     assert [done for _, done, _ in calls] == sorted(done for _, done, _ in calls)
+
+
+def test_a_thread_makes_the_next_example_and_its_faults_are_raised() -> None:
+    threads: list[str] = []
+
+    class Lazy(dict[str, int]):
+        def __getitem__(self, name: str) -> int:
+            threads.append(threading.current_thread().name)
+            if name == "damaged":
+                raise InputError("damaged: cannot be read")
+            return super().__getitem__(name)
+
+    examples = Lazy(a=1, b=2, damaged=3, c=4)
+    made = prefetch(examples, ["b", "a", "damaged", "c"])
+    assert [next(made), next(made)] == [("b", 2), ("a", 1)]
+    with pytest.raises(InputError, match="damaged"):
+        next(made)
+    assert set(threads).isdisjoint({threading.main_thread().name})
+    assert list(prefetch({}, [])) == []
+
+
+def test_no_step_reads_a_number_from_the_device(tmp_path: Path) -> None:
+    """A read waits for the device. SGD, since Adam reads its counters, which are always on the CPU."""
+    reads = []
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if func is torch.ops.aten._local_scalar_dense.default:
+                reads.append(func)
+            return func(*args, **(kwargs or {}))
+
+    recipe = small_recipe()
+    optimizer = torch.optim.SGD(recipe.model.parameters(), lr=0.01)
+    in_steps: list[int] = []
+
+    def loss(model: nn.Module, example: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
+        in_steps.append(len(reads))
+        return recipe.loss(model, example)  # type: ignore[arg-type]
+
+    with Watch():
+        fit(
+            replace(recipe, loss=loss, optimizer=optimizer, max_norm=1.0),
+            replace(SETTINGS, epochs=1),
+            tmp_path,
+        )
+    assert len(set(in_steps)) == 1
+    assert len(in_steps) == 4
+
+
+def test_fp16_scales_the_loss_and_leaves_out_steps_that_overflow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the CPU, where it is refused for its slowness."""
+    with pytest.raises(UsageError, match="fp16 is for GPUs"):
+        _fit(tmp_path / "refused", replace(SETTINGS, precision="fp16"))
+    assert not (tmp_path / "refused").exists()
+    monkeypatch.setattr("vidsum.lab.training.loop.require_precision", lambda device, precision: None)
+    fitted = _fit(tmp_path / "half", LoopSettings(epochs=40, precision="fp16"))
+    assert fitted.history[-1].loss < fitted.history[0].loss / 5
+    for tensor in read_trained(fitted.checkpoint).tensors.values():
+        assert tensor.dtype == torch.float32
+    again = _fit(tmp_path / "again", LoopSettings(epochs=40, precision="fp16"))
+    _same_files(tmp_path / "half", tmp_path / "again")
+    assert again.history[-1].loss == fitted.history[-1].loss
+
+    recipe = small_recipe()
+    before = {name: tensor.clone() for name, tensor in recipe.model.state_dict().items()}
+    # finite, but its scaled gradient is not
+    fit(
+        replace(recipe, loss=lambda model, example: recipe.loss(model, example) * 1e38),
+        replace(SETTINGS, epochs=1, precision="fp16"),
+        tmp_path / "overflow",
+    )
+    assert all(torch.equal(tensor, before[name]) for name, tensor in recipe.model.state_dict().items())
+
+
+def test_matrices_are_multiplied_as_tf32_only_while_training_on_cuda() -> None:
+    before = torch.get_float32_matmul_precision()
+    for kind, expected in (("cpu", before), ("cuda", "high")):
+        with quick_products(torch.device(kind)):
+            assert torch.get_float32_matmul_precision() == expected
+        assert torch.get_float32_matmul_precision() == before

@@ -12,6 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 from torch.nn.functional import cross_entropy, softplus
 
+from vidsum.device import move
 from vidsum.errors import UsageError, unknown_name_error
 from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample, Pair
 from vidsum.lab.evaluation.highlight_metrics import WindowMeasures, measure_moments
@@ -67,7 +68,7 @@ def collate_pairs(examples: Sequence[HighlightExample], device: torch.device) ->
         is_window=is_window,
         saliency=saliency[..., 0],
         negative=_inputs(negative, device),
-        has_negative=torch.tensor(has_negative, device=device),
+        has_negative=move(np.array(has_negative), device),
     )
 
 
@@ -197,14 +198,15 @@ def match(
     overlap = generalized_iou(start_end(spans), gt_windows)
     cost = weights.span * distance - weights.giou * overlap
     cost -= weights.label * logits.softmax(-1)[..., :1]
-    costs = cost.nan_to_num().cpu().numpy()  # of a model that diverged: its loss tells, not its assignment
+    cost = cost.nan_to_num()  # of a model that diverged: its loss tells, not its assignment
+    # the only wait for the device in a step: all costs at once, infinite for windows that are padding
+    costs = cost.masked_fill(~is_window[:, None], torch.inf).cpu().numpy()
     triples = []
-    for sample, is_there in enumerate(is_window.cpu().numpy()):
-        moments, chosen = linear_sum_assignment(costs[sample][:, is_there])
-        windows = np.flatnonzero(is_there)[chosen]
-        triples.append(np.stack([np.full_like(moments, sample), moments, windows]))
-    sample, moment, window = torch.from_numpy(np.concatenate(triples, axis=1)).to(spans.device)
-    return Matched(sample, moment, window)
+    for sample, of_sample in enumerate(costs):
+        there = np.flatnonzero(np.isfinite(of_sample[0]))
+        moments, chosen = linear_sum_assignment(of_sample[:, there])
+        triples.append(np.stack([np.full_like(moments, sample), moments, there[chosen]]))
+    return Matched(*move(np.concatenate(triples, axis=1), spans.device))
 
 
 def detection_loss(

@@ -7,6 +7,7 @@ the dropout of an epoch depend on the seed and its number alone.
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -15,9 +16,11 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.amp import GradScaler
 from torch.optim import Optimizer
 
 from vidsum.checkpoints.trained import Trained, save_trained
+from vidsum.device import require_precision
 from vidsum.errors import UsageError, VidsumError
 from vidsum.lab.training import state
 from vidsum.lab.training.settings import LoopSettings
@@ -39,7 +42,7 @@ class Recipe(Generic[Model, Example]):
     examples: Mapping[str, Example] | Callable[[int], Mapping[str, Example]]
     """One step each, by the name of the video or batch; or those of an epoch, made from its number."""
     loss: Callable[[Model, Example], Tensor]
-    """A scalar; called in training mode."""
+    """A scalar; called in training mode, under autocast. It should not wait for the device."""
     validate: Callable[[Model], float] | None
     """Higher is better; called in evaluation mode without gradients. None: the last epoch is the best."""
     about: Trained
@@ -80,6 +83,7 @@ def fit(
     """
     if recipe.validate is None and settings.patience is not None:
         raise UsageError("patience needs a validation part", hint="choose one, or leave patience out")
+    require_precision(str(next(recipe.model.parameters()).device), settings.precision)
     state.make_folder(folder)
     state.clear_parts(folder)
     if overwrite:
@@ -146,37 +150,77 @@ def _run_epoch(
     """Go once over the examples and validate."""
     started = time.perf_counter()
     device = next(recipe.model.parameters()).device
-    losses = []
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+    losses = dict[str, Tensor]()  # they stay on the device: reading one waits for all that was asked of it
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []), quick_products(device):
         torch.manual_seed(seed_of(settings.seed, number))
         examples = recipe.examples(number) if callable(recipe.examples) else recipe.examples
         names = list(examples)
+        order = [names[place] for place in torch.randperm(len(names)).tolist()]
+        scaler = GradScaler(device.type, enabled=settings.precision == "fp16")
         recipe.model.train()
-        for place in torch.randperm(len(names)).tolist():
-            with torch.autocast(device.type, torch.bfloat16, enabled=settings.precision == "bf16"):
-                loss = recipe.loss(recipe.model, examples[names[place]])
-            losses.append(_finite(loss.item(), "the loss", f"epoch {number}, {names[place]}", folder))
-            done = number - 1 + len(losses) / len(names)
-            recipe.optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            if recipe.max_norm is not None:
-                nn.utils.clip_grad_norm_(recipe.model.parameters(), recipe.max_norm)
+        for name, example in prefetch(examples, order):
+            done = number - 1 + (len(losses) + 1) / len(names)
             if recipe.lr_share is not None:
                 for group in recipe.optimizer.param_groups:
                     group["lr"] = group.setdefault("initial_lr", group["lr"]) * recipe.lr_share(done)
-            recipe.optimizer.step()
+            losses[name] = _step(recipe, example, settings.precision, scaler)
             if progress:
                 progress(folder.name, done, settings.epochs)
+    values = torch.stack([*losses.values()]).tolist()
+    for name, value in zip(losses, values, strict=True):
+        _finite(value, "the loss", f"epoch {number}, {name}", folder)
     # a gradient may overflow where the loss does not; in the last step no other loss would show it
-    total = sum(float(weights.detach().abs().sum()) for weights in recipe.model.parameters())
-    _finite(total, "the sum of the weights", f"epoch {number}", folder)
+    sums = [weights.detach().abs().sum(dtype=torch.float32) for weights in recipe.model.parameters()]
+    _finite(float(torch.stack(sums).sum()), "the sum of the weights", f"epoch {number}", folder)
     validation = None
     if recipe.validate is not None:
         recipe.model.eval()
         with torch.inference_mode():
             score = float(recipe.validate(recipe.model))
         validation = _finite(score, "the validation", f"epoch {number}", folder)
-    return Epoch(number, math.fsum(losses) / len(losses), validation, round(time.perf_counter() - started, 3))
+    return Epoch(number, math.fsum(values) / len(values), validation, round(time.perf_counter() - started, 3))
+
+
+def _step(recipe: Recipe[Model, Example], example: Example, precision: str, scaler: GradScaler) -> Tensor:
+    """Train on one example; return its loss, a scalar on the device."""
+    device = next(recipe.model.parameters()).device.type
+    dtype = torch.float16 if precision == "fp16" else torch.bfloat16
+    with torch.autocast(device, dtype, enabled=precision != "fp32"):
+        loss = recipe.loss(recipe.model, example)
+    recipe.optimizer.zero_grad()
+    scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+    if recipe.max_norm is not None:
+        scaler.unscale_(recipe.optimizer)
+        nn.utils.clip_grad_norm_(recipe.model.parameters(), recipe.max_norm)
+    scaler.step(recipe.optimizer)
+    scaler.update()
+    return loss.detach()
+
+
+def prefetch(examples: Mapping[str, Example], order: Sequence[str]) -> Iterator[tuple[str, Example]]:
+    """Yield name and example in an order; a thread makes the next one while this one is in use.
+
+    Making an example must draw no random numbers: those of training would differ from run to run.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        upcoming = thread.submit(examples.__getitem__, order[0]) if order else None
+        for name, following in zip(order, [*order[1:], None], strict=True):
+            assert upcoming is not None
+            example = upcoming.result()
+            upcoming = thread.submit(examples.__getitem__, following) if following is not None else None
+            yield name, example
+
+
+@contextmanager
+def quick_products(device: torch.device) -> Iterator[None]:
+    """Let float32 matrices be multiplied as TF32 on CUDA: at 10 bits of mantissa, and several times faster."""
+    before = torch.get_float32_matmul_precision()
+    if device.type == "cuda":
+        torch.set_float32_matmul_precision("high")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 def _finite(value: float, what: str, where: str, folder: Path) -> float:

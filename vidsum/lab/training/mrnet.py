@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
+from vidsum.device import move
 from vidsum.errors import UsageError
 from vidsum.lab.datasets.examples import MomentExample
 from vidsum.lab.evaluation.moments import measure
@@ -75,7 +76,7 @@ def collate_groups(groups: Sequence[Group], device: torch.device) -> MomentBatch
         gt_windows[row, : len(chosen), : windows[row].shape[1]] = windows[row]
         is_query[row, : len(chosen)] = True
     arrays = (np.stack([example.video for example, _ in groups]), queries, is_query, gt_windows)
-    return MomentBatch(*(torch.from_numpy(array).to(device) for array in arrays))
+    return MomentBatch(*(move(array, device) for array in arrays))
 
 
 def train_mrnet(
