@@ -187,6 +187,8 @@ def detr(
         from vidsum.lab.training.examples import highlight_data, preset_of
 
         preset = DETRSettings.published(choice.preset or preset_of(data, "qvhighlights"), choice.size)
+        if chosen.get("mask") == "static":  # it has no layers
+            preset.pop("mask_init", None)
         settings = build(DETRSettings, chosen, preset)
         examples = highlight_data(data, settings, progress)
         fitted = train_detr(

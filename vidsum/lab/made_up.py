@@ -15,7 +15,8 @@ _VIDEOS, _QUERIES, _CLIPS, _CLIP_S, _DIM = 10, 2, 12, 2, 8
 _SAMPLES, _SHOT, _STRIDE = 96, 6, 15
 """Samples of a video and of a shot; frames between samples. Every pattern of attention is exercised."""
 OPTIONS: Final[Mapping[str, str]] = {
-    "fulltransnet": "--splits {data}/splits.json --epochs 2 --lr 0.01 --layers 1 --d 16 --d-ff 16",
+    "fulltransnet": "--splits {data}/splits.json --epochs 2 --lr 0.01 --layers 1 --d 16 --d-ff 16 "
+    "--head pointer",
     "mrnet": "--epochs 1 --head light --clips 8 --layers 1 --d 16 --d-ff 16 --heads 2",
     "detr": "--epochs 1 --size light --layers 1 --decoder-layers 1 --d 16 --d-ff 16 --heads 2",
 }
@@ -98,6 +99,7 @@ def _words(names: list[str], draw: np.random.Generator) -> Arrays:
     return {f"qid{number}": {"last_hidden_state": row} for number, row in enumerate(rows)}
 
 
+_KEYS = [f"video_{number}" for number in range(1, _VIDEOS + 1)]
 _KEYS = [f"video_{number}" for number in range(1, _VIDEOS + 1)]
 _SPLITS = [{"train_keys": _KEYS[:4], "test_keys": _KEYS[4:]}]
 """A single split in place of five."""

@@ -74,7 +74,9 @@ class MaskConfig:
         default_text="mask-plain",
     )
     """True lets a trained model be extended. The papers do not say how their layers start."""
-    init: MaskInit = option("Initial weights of the mask.", "default", default_text="PyTorch's")
+    init: MaskInit = option(
+        "Initial weights of the mask.", "default", default_text="PyTorch's; with `detr`, he on QVHighlights"
+    )
     bound: Bound = option("sigmoid: keep the mask within 0 and 1.", "none", default_text="none")
 
     def __post_init__(self) -> None:

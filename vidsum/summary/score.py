@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -131,7 +132,7 @@ def require_beams(models: Sequence[str], beams: int, device: str = "auto") -> No
 
 
 def _decodes(model: str, device: str) -> bool:
-    if model in SCORERS or not (model in SHIPPED_MODELS or os.path.exists(model)):
+    if model in SCORERS or not (model in SHIPPED_MODELS or Path(model).exists()):
         return False
     config = getattr(load_importance_checkpoint(model, device).model, "config", None)
     return getattr(config, "head", "frame") != "frame"

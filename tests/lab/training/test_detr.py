@@ -46,6 +46,21 @@ def _model(name: str = "qd-detr", **choices: object) -> DETRModel:
     return build_model(name, DETRConfig(**sizes))
 
 
+def test_the_optimizer_of_lams_and_stamps_papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Adam adds the decay to the gradient; AdamW, QD-DETR's, takes it off the weights."""
+    optimizers: dict[str, torch.optim.Optimizer] = {}
+    for name in ("adam", "adamw"):
+        monkeypatch.setattr(
+            "vidsum.lab.training.moments.fit",
+            lambda recipe, *rest, name=name, **more: optimizers.update({name: recipe.optimizer}),
+        )
+        train_detr(_fixed(draw_highlights(HOW, 1)), "qd-detr", _settings(1, optimizer=name), tmp_path)
+    assert type(optimizers["adam"]) is torch.optim.Adam
+    assert type(optimizers["adamw"]) is torch.optim.AdamW
+    (group,) = optimizers["adam"].param_groups
+    assert (group["weight_decay"], group["decoupled_weight_decay"]) == (1e-4, False)
+
+
 @pytest.mark.parametrize(
     "name", ["qd-detr", *(pytest.param(name, marks=pytest.mark.deep) for name in MODELS if name != "qd-detr")]
 )

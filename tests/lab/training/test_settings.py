@@ -5,10 +5,12 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
+import torch
 
 from vidsum.errors import UsageError
 from vidsum.lab.training.settings import DETRSettings, LossSettings, MRNetSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings
+from vidsum.models.attention.learned_mask import learned_masks
 from vidsum.models.configs import MaskConfig
 from vidsum.options import build
 
@@ -65,6 +67,32 @@ def test_the_published_detr_settings() -> None:
     assert (model.d, model.d_ff, model.heads, model.layers, model.decoder_layers) == (256, 1024, 8, 2, 2)
     assert (model.clips, model.words, model.dropout, model.dropout_in) == (75, 32, 0.1, 0.5)
     assert [settings.lr_share(epochs) for epochs in (0.0, 100.0, 199.9)] == [1, 1, 1]
+
+
+def test_masks_of_qvhighlights_are_stamps() -> None:
+    """STAMP, A.1: "depth of 32 layers", "the Adam optimizer with a weight decay of 1e-4"."""
+    choices = DETRSettings.published("qvhighlights")
+    settings = build(DETRSettings, {"mask": "stamp", "optimizer": "adam"}, choices)
+    mask = settings.model.mask
+    assert mask is not None
+    assert (settings.model.d, mask.depth, mask.init, settings.optimizer) == (256, 32, "he", "adam")
+    assert (settings.weight_decay, settings.lr) == (1e-4, 1e-4)
+    assert (settings.loop.epochs, settings.batch_size) == (200, 32)
+    assert build(DETRSettings, {}, choices).model.mask is None
+    assert build(DETRSettings, {}, choices).optimizer == "adamw"
+
+
+def test_the_start_of_stamps_masks_lets_every_layer_learn() -> None:
+    """At depth 32 PyTorch's start leaves nothing of a token in its mask."""
+    tokens = torch.randn(1, 75, 256, generator=torch.Generator().manual_seed(0))
+    spread = {}
+    for init in ("default", "he"):
+        torch.manual_seed(0)
+        (mask,) = learned_masks(MaskConfig(kind="stamp", depth=32, init=init), 256, 75, 1)
+        assert mask is not None
+        spread[init] = float(mask(tokens, 75).dense().detach().std(dim=1).mean())
+    assert spread["he"] > 0.1
+    assert spread["default"] < 1e-6
 
 
 def test_defaults_are_those_of_a_preset() -> None:

@@ -11,6 +11,7 @@ import torch
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 from torch.nn.functional import cross_entropy, softplus
+from torch.optim import Adam, AdamW
 
 from vidsum.device import move
 from vidsum.errors import UsageError, unknown_name_error
@@ -102,6 +103,7 @@ def train_detr(
         loss=partial(detr_loss, settings=settings.loss, with_negatives=name not in WITHOUT_NEGATIVES),
         score=partial(_mean_precision, batch_size=settings.batch_size),
         monitor="mAP",
+        optimizer=Adam if settings.optimizer == "adam" else AdamW,
     )
     return train_moments(data, recipe, settings, out, overwrite=overwrite, progress=progress)
 

@@ -203,17 +203,16 @@ def prefetch(examples: Mapping[str, Example], order: Sequence[str]) -> Iterator[
     Making an example must draw no random numbers: those of training would differ from run to run.
     """
     with ThreadPoolExecutor(1) as thread:
-        upcoming = thread.submit(examples.__getitem__, order[0]) if order else None
-        for name, following in zip(order, [*order[1:], None], strict=True):
-            assert upcoming is not None
-            example = upcoming.result()
-            upcoming = thread.submit(examples.__getitem__, following) if following is not None else None
+        upcoming = [thread.submit(examples.__getitem__, name) for name in order[:1]]
+        for place, name in enumerate(order):
+            example = upcoming.pop().result()
+            upcoming += [thread.submit(examples.__getitem__, after) for after in order[place + 1 : place + 2]]
             yield name, example
 
 
 @contextmanager
 def quick_products(device: torch.device) -> Iterator[None]:
-    """Let float32 matrices be multiplied as TF32 on CUDA: at 10 bits of mantissa, and several times faster."""
+    """Multiply float32 matrices as TF32 on CUDA: several times faster, with 10 bits of mantissa."""
     before = torch.get_float32_matmul_precision()
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")

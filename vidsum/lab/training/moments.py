@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.optim import Adam, AdamW
 
 from vidsum.checkpoints.named import checkpoint_digest, checkpoint_file
 from vidsum.checkpoints.trained import Trained, read_trained
@@ -73,6 +74,7 @@ class MomentRecipe(Generic[Model, Example, Batch]):
     monitor: str
     """Its name in checkpoints."""
     betas: tuple[float, float] = (0.9, 0.999)
+    optimizer: type[Adam] = AdamW
 
 
 def train_moments(
@@ -94,7 +96,7 @@ def train_moments(
         _start(model, recipe.name, settings.start)
     of_loop = Recipe(
         model=model,
-        optimizer=torch.optim.AdamW(
+        optimizer=recipe.optimizer(
             model.parameters(), lr=settings.lr, betas=recipe.betas, weight_decay=settings.weight_decay
         ),
         examples=lambda epoch: recipe.batches(data.examples(epoch), device),

@@ -45,8 +45,8 @@ def predict_run(
     """Score the test videos of the run in a folder, of those splits that are trained; the row says so.
 
     `auto` decodes with no labels; `paper` feeds the decoder with the test video's own key frames, as the
-    paper's figures were made. Raises InputError: no split is trained. UsageError: a test video is missing, or its
-    features differ.
+    paper's figures were made. Raises InputError: no split is trained. UsageError: a test video is missing,
+    or its features differ.
     """
     every = read_run(out)["splits"]
     splits = _trained(out, every)

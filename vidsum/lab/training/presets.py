@@ -36,7 +36,7 @@ MRNET_PAPER_HEADS: Mapping[str, Mapping[str, int]] = MappingProxyType(
 
 DETR: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
-        "qvhighlights": {"clips": 75, "mask_depth": 32},
+        "qvhighlights": {"clips": 75, "mask_depth": 32, "mask_init": "he"},
         "captions": {
             **{"epochs": 14, "lr": 4e-4, "warmup": 0.3, "decay_at": (10, 13), "batch_size": 8},
             "dropout_in": 0.0,
@@ -44,7 +44,8 @@ DETR: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "toy": {"clips": 16, "epochs": 30, "lr": 1e-3, "warmup": 1.0, "decay_at": (25,), "dropout_in": 0.0},
     }
 )
-"""`qvhighlights`: published for Moment-DETR and QD-DETR, with STAMP's mask depth. The others are ours."""
+"""`qvhighlights`: published for Moment-DETR and QD-DETR, with STAMP's mask depth and a
+start that leaves masks of this depth a gradient (docs/algorithms/learned-masks.md). The others are ours."""
 
 
 @dataclass(frozen=True, kw_only=True)

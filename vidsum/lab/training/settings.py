@@ -184,6 +184,10 @@ class DETRSettings(MomentSettings):
     loss: DETRLossSettings = field(default_factory=DETRLossSettings)
     loop: LoopSettings = field(default_factory=lambda: LoopSettings(epochs=200))
     max_norm: float = option("Gradient clipping norm.", 0.1, above=0)
+    optimizer: Literal["adamw", "adam"] = option(
+        "Optimizer. adamw: QD-DETR's; adam: LAM's and STAMP's, whose weight decay is part of the gradient.",
+        "adamw",
+    )
 
     @property
     def recorded_choices(self) -> dict[str, Any]:
