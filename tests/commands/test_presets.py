@@ -73,6 +73,7 @@ MODELS: Mapping[str, Mapping[str, Values]] = {
         "decoder_layers": Values(3, 4),
         "n_moments": Values(5, 6),
         "max_norm": Values(0.5, 0.7),
+        "optimizer": Values("adam", "adamw"),
     },
 }
 KINDS = {
@@ -194,6 +195,15 @@ def test_preset_masks(run: Run, trained: list[Settings], preset: Any) -> None:
     run("train", "mrnet", *RUN, code=2)
     run("train", "mrnet", *RUN, "--mask", "stamp", code=2)
     assert [(item.model.mask.kind, item.model.mask.depth) for item in trained] == [("lam", 3), ("stamp", 2)]
+
+
+def test_preset_start_of_masks_is_for_those_with_layers(run: Run, trained: list[Settings]) -> None:
+    for kind in ("stamp", "static"):
+        run("train", "detr", *RUN, "--preset", "qvhighlights", "--mask", kind, code=2)
+    assert [(item.model.mask.kind, item.model.mask.init) for item in trained] == [
+        ("stamp", "he"),
+        ("static", "default"),
+    ]
 
 
 def test_preset_decay_epochs(run: Run, trained: list[Settings], preset: Any) -> None:

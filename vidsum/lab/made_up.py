@@ -12,7 +12,7 @@ import numpy as np
 from vidsum.io.outputs import atomic_write
 
 _VIDEOS, _QUERIES, _CLIPS, _CLIP_S, _DIM = 10, 2, 12, 2, 8
-_SAMPLES, _SHOT, _STRIDE = 96, 6, 15
+_SAMPLES, _SHOT, _STRIDE = 160, 8, 15
 """Samples of a video and of a shot; frames between samples. Every pattern of attention is exercised."""
 OPTIONS: Final[Mapping[str, str]] = {
     "fulltransnet": "--splits {data}/splits.json --epochs 2 --lr 0.01 --layers 1 --d 16 --d-ff 16 "

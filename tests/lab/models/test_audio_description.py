@@ -53,7 +53,7 @@ def test_linear_layers_stand_at_the_end_of_each_transformer_layer() -> None:
     visual, audio, _ = inputs()
     model(visual, audio)
     assert len(model.linear) == len(model.layers) == 2
-    first, second = (module for module in model.linear[0] if isinstance(module, torch.nn.Linear))
+    first, second = (module for module in model.linear[0].children() if isinstance(module, torch.nn.Linear))
     expected = outputs[0] + second(first(outputs[0]).relu())
     assert torch.allclose(inputs_of[1], expected, atol=1e-6)
 

@@ -100,7 +100,7 @@ def test_defaults_are_those_of_a_preset() -> None:
     published = DETRSettings.published("qvhighlights")
     assert build(DETRSettings, {}, published) == DETRSettings()
     masked = build(DETRSettings, {"mask": "stamp"}, published).model.mask
-    assert masked == MaskConfig(kind="stamp", depth=32)
+    assert masked == MaskConfig(kind="stamp", depth=32, init="he")
 
 
 @pytest.mark.parametrize(("kind", "preset"), PRESETS)
@@ -153,7 +153,7 @@ def test_choices_reach_their_part_and_are_recorded() -> None:
 
 
 EVERY = [{"lr": 0}, {"lr": float("nan")}, {"weight_decay": -1}, {"epochs": 0}, {"learning_rate": 1}]
-EVERY += [{"epochs": 1.5}, {"seed": -1}, {"patience": 0}, {"precision": "fp16"}, {"device": "cpu", "d": 0}]
+EVERY += [{"epochs": 1.5}, {"seed": -1}, {"patience": 0}, {"precision": "int8"}, {"device": "cpu", "d": 0}]
 MOMENTS = [*EVERY, {"max_norm": 0}, {"warmup": -1}, {"batch_size": 0}, {"decay_at": [0]}]
 WRONG: dict[type[Any], list[dict[str, Any]]] = {
     FullTransNetSettings: [
