@@ -2,7 +2,7 @@
 
 import statistics
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +101,20 @@ def test_the_saliency_of_other_models_is_the_similarity_curve(tmp_path: Path) ->
         np.testing.assert_array_equal(one.saliency, other.saliency)
         assert one.moments == tuple(find_moments(one.saliency, video().timestamps, 1.0, 30.0, 3))
         assert one.moments != other.moments
+
+
+def test_unwanted_text_counts_only_where_it_stands_out() -> None:
+    """Clips 0-9 show both, 10-19 the query alone, 20-29 neither, and less of the unwanted text than usual."""
+    wanted, unwanted = np.eye(4, dtype=np.float32)[:2]
+    both, neither = [0.6, 0.7, 0.1, 0.0], [0.1, -0.7, 0.0, 0.6]
+    rows = np.repeat(np.array([both, [0.6, 0.0, 0.7, 0.0], neither], np.float32), 10, axis=0)
+    clips = ClipEmbeddings(rows, np.arange(30.0), 1.0, 30.0)
+    request = EncodedQueries(["a dog"], wanted[None], unwanted[None])
+    (answer,) = find.locate("similarity", clips, request, 1, "cpu")
+    assert (answer.moments[0].start_s, answer.moments[0].end_s) == (10.0, 20.0)
+    alone = find.locate("similarity", clips, replace(request, without=None), 1, "cpu")
+    assert answer.saliency[20:].max() < answer.saliency[10:20].min()
+    assert alone[0].moments[0].start_s == 0.0
 
 
 @pytest.mark.parametrize("name", ["mrnet", "qd-detr", "moment-detr"])

@@ -87,7 +87,7 @@ def encode_tokens(grounder: "MomentModel", request: EncodedQueries, device: str)
 
 
 def _curves(video: ClipEmbeddings, request: EncodedQueries) -> list[FloatArray]:
-    """Return the similarity [T] of each query, less that of what must not be seen."""
+    """Return the similarity [T] of each query, less that of what must not be seen where this stands out."""
     vectors, without = request.vectors, request.without
     batches = (
         vectors[start : start + _QUERIES_PER_BATCH] for start in range(0, len(vectors), _QUERIES_PER_BATCH)
@@ -95,5 +95,7 @@ def _curves(video: ClipEmbeddings, request: EncodedQueries) -> list[FloatArray]:
     curves = [curve for batch in batches for curve in similarity(video, batch)]
     if without is None or not len(without):
         return curves
-    unwanted = similarity(video, without).sum(axis=0)
-    return [curve - unwanted for curve in curves]
+    unwanted = similarity(video, without)
+    # below its mean it is absent everywhere: less of it there would favour scenes that show neither
+    excess = np.maximum(0, unwanted - unwanted.mean(axis=1, keepdims=True)).sum(axis=0)
+    return [curve - excess for curve in curves]
