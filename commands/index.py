@@ -4,7 +4,7 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -90,19 +90,16 @@ def index(
 
     may_begin = settings.space is None or bool(named or batch.from_file)
     with Archive(where.archive, create=may_begin) as archive:
-        verb = Verb(
-            "index",
-            partial(index_one, where.archive, extraction, settings),
-            extraction.device,
-            _COLUMNS,
-            retry=archive.wait_for,
-        )
+        work = partial(index_one, where.archive, extraction, settings)
+        verb = Verb("index", work, extraction.device, _COLUMNS, retry=archive.wait_for)
         listed = partial(_list_inputs, named, batch, archive, settings.space)
         for inputs in _iter_stable(named, batch, archive) if settings.watch else [listed()]:
             # failed videos are tried again when they change
             with contextlib.suppress(*([Exit] if settings.watch else [])):
                 try:
-                    if inputs:
+                    if len(inputs) == 1:  # a batch counts unchanged videos at its end
+                        run_verb(replace(verb, work=partial(work, list_unchanged=True)), inputs, view, batch)
+                    elif inputs:
                         run_verb(verb, inputs, view, batch)
                 finally:  # moved videos are known by now
                     if archive.is_there:
@@ -124,7 +121,13 @@ def _list_inputs(named: Sequence[str], batch: Batch, archive: "Archive", space: 
 
 
 def index_one(
-    name: str | None, extraction: Extraction, settings: IndexOptions, task: Task, progress: "Progress | None"
+    name: str | None,
+    extraction: Extraction,
+    settings: IndexOptions,
+    task: Task,
+    progress: "Progress | None",
+    *,
+    list_unchanged: bool = False,
 ) -> CommandResult:
     """Add a video to an archive."""
     from vidsum.archive.archive import Archive
@@ -152,7 +155,8 @@ def index_one(
     }
     origin = f" from {added.moved_from}" if added.moved_from else ""
     length = format_short_time(added.duration_s)
-    lines = () if is_left or is_unchanged else (f"{task.path}: {added.state}{origin}, {length}",)
+    is_listed = not is_left and (list_unchanged or not is_unchanged)
+    lines = (f"{task.path}: {added.state}{origin}, {length}",) if is_listed else ()
     messages = ("left to another process, which is adding it",) if is_left else added.warnings
     return CommandResult("index", task.path, data, lines, messages=messages)
 

@@ -299,6 +299,9 @@ def test_add_text_on_the_screen(
     best, *_ = archive.search("gate 12", evidence="text")
     assert (best.evidence, best.text, best.score > 1) == ("text", "Gate 12", True)
     assert archive.search("gate 12")[0] == best
+    written = archive.search("gate 12", evidence="text")
+    spans = [(moment.start_s, moment.end_s) for moment in written if moment.video == best.video]
+    assert len(spans) == len(set(spans))  # the words and their meaning are one moment
     near, *_ = archive.search("gren exits", evidence="text")
     assert (near.text, 0.5 < (near.present or 0) < (best.present or 0)) == ("a green exit", True)
     with Archive(tmp_path / "new.vidsum") as other:  # one pass makes features and text

@@ -49,6 +49,12 @@ def test_index_and_search(run: Run, videos: Path) -> None:
     assert again.out.split() == ["2", "inputs:", "2", "up", "to", "date"]
 
 
+def test_index_lists_a_single_unchanged_video(run: Run, videos: Path) -> None:
+    film = str(videos / "film.mp4")
+    assert run("index", film, "--device", "cpu").out.startswith(f"{film}: added")
+    assert run("index", film, "--device", "cpu").out.startswith(f"{film}: unchanged")
+
+
 def test_json_is_one_object(run: Run, videos: Path) -> None:
     lines = run("index", videos, "-r", "--device", "cpu", "--json").json_lines
     assert [line["data"]["change"] for line in lines] == ["added", "added"]

@@ -207,10 +207,12 @@ def search_texts(
         sentences = [Passage(start_s, end_s, line, certain=sure) for start_s, end_s, line, sure in lines]
         passages = split_passages(sentences, kind)
         (evidence,) = score_passages(passages, [text], meanings=cosines[video][None])
-        if kind == "text":
-            hits += (replace(hit, video=video) for hit in _find_written(text, sentences, per_video))
+        written = _find_written(text, sentences, per_video) if kind == "text" else []
+        hits += (replace(hit, video=video) for hit in written)
         quoted = text if kind == "speech" else ""  # descriptions are not quoted
         for moment in speech_moments(quoted, passages, evidence, per_video):
+            if any(hit.start_s < moment.end_s and moment.start_s < hit.end_s for hit in written):
+                continue  # its words are there: it need not be listed for its meaning again
             words = (
                 sentence
                 for sentence in sentences
