@@ -46,7 +46,7 @@ class ChapterSettings(Checked):
     PANEL = "Chapters"
 
     evidence: Literal["auto", "speech", "picture"] = option(
-        "What the chapters are made from. auto: speech, or the picture where little is said.",
+        "Make chapters from speech or picture. auto: speech, or the picture where little is said.",
         "auto",
         flags=("--by",),
     )

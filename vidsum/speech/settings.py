@@ -33,7 +33,7 @@ class Trimming(Checked):
     PANEL = "Trimming"
 
     by: Literal["loudness", "voice"] = option(
-        "Keep what is louder than a threshold, or where somebody speaks (requires vidsum[speech]).",
+        "Keep what is loud (loudness), or where somebody speaks (voice; requires vidsum[speech]).",
         "loudness",
         shared=False,
     )
