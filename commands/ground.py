@@ -172,7 +172,7 @@ def ground_one(
     result = destination.deliver(task, saving, partial(_answer, has_clips=has_clips))
     if task.number == 0 and retrieval.evidence == "auto" and not retrieval.without:  # once is enough
         missing = _missing_evidence(Grounding.from_dict(result.data))
-        result = replace(result, messages=(*result.messages, *missing))
+        result = replace(result, lines=(*missing, *result.lines))
     if destination.table:
         answer = _answer(Grounding.from_dict(result.data), task.path, has_clips=False)
         return replace(result, lines=answer.lines, table=answer.table)
@@ -193,17 +193,15 @@ def _answer(grounding: "Grounding", names: str, *, has_clips: bool) -> CommandRe
 
 
 def _missing_evidence(grounding: "Grounding") -> Iterator[str]:
-    """Yield what `--in auto` did not search, and the command that makes it available."""
-    if grounding.video:
-        ways = {"text": "--in text"}
-        if grounding.video.has_audio:
-            ways = {"speech": "vidsum transcribe", **ways, "sound": "vidsum transcribe --events"}
-        missing = {kind: way for kind, way in ways.items() if kind not in grounding.evidence}
-        if missing:
-            if {"speech", "sound"} <= {*missing}:
-                missing["speech"] = missing["sound"]  # makes both
-            commands = ", ".join(dict.fromkeys(missing.values()))
-            yield f"not searched: {', '.join(missing)} (run {commands} once)"
+    """Yield what `--in auto` did not search, each kind with the command that makes it available."""
+    if grounding.video is None:
+        return
+    ways = {"text": "--in text"}
+    if grounding.video.has_audio:
+        ways = {"speech": "vidsum transcribe", "sound": "--in sound", **ways}
+    missing = [f"{kind} ({way})" for kind, way in ways.items() if kind not in grounding.evidence]
+    if missing:
+        yield f"not searched: {', '.join(missing)}"
 
 
 def _suggest_clip_family(retrieval: Retrieval, view: View) -> None:

@@ -86,7 +86,7 @@ def likely(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
 
 def test_ground_match_probability(run: Run, film: Path, likely: dict[str, float]) -> None:
     ran = run("ground", film, *ASK, "--query", "red", "-k", "1")
-    head, green, red, doubt, _ = ran.out.splitlines()
+    head, green, red, _, doubt, _ = ran.out.splitlines()
     assert head.split() == ["query", "match", "rank", "start", "end", "seconds", "score"]
     assert green.split()[:5] == ["green", "no", "4", "%", "1"]
     assert red.split()[:5] == ["red", "yes", "90", "%", "1"]

@@ -63,11 +63,11 @@ def test_sounds_are_cached(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
 def test_auto_searches_what_is_cached(run: Run, film: Path) -> None:
     asked = ("ground", film, "--device", "cpu", "--query", "sine wave", "--query", "green")
     alone = run(*asked)
-    assert "not searched: speech, text, sound (run vidsum transcribe --events, --in text once)" in alone.err
+    assert "not searched: speech (vidsum transcribe), sound (--in sound), text (--in text)\n" in alone.out
     assert "evidence" not in json.loads(Path("film_moments.json").read_text())
     run("ground", film, *IN_SOUND, "--query", "applause", "-o", "-")
     ran = run(*asked)
-    assert "not searched: speech, text (run vidsum transcribe, --in text once)" in ran.err
+    assert "not searched: speech (vidsum transcribe), text (--in text)\n" in ran.out
     document = json.loads(Path("film_moments.json").read_text())
     check_schema(document, "moments")
     assert document["evidence"] == ["picture", "sound"]
@@ -75,7 +75,7 @@ def test_auto_searches_what_is_cached(run: Run, film: Path) -> None:
     (sound,) = [moment for moment in tone if moment["evidence"] == "sound"]
     assert 0.5 < sound["present"] < 1
     assert {moment["evidence"] for moment in colour} == {"picture"}
-    assert "not searched" not in run(*asked, "--in", "picture").err
+    assert "not searched" not in run(*asked, "--in", "picture").out
 
 
 def test_a_plot_and_clips_of_sounds(run: Run, film: Path) -> None:
