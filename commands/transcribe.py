@@ -12,8 +12,9 @@ from vidsum.commands.batch import Batch, Verb, run_verb
 from vidsum.commands.options import Only, command
 from vidsum.commands.outputs import Destination, Outputs
 from vidsum.commands.result import Columns, CommandResult, View, text_table
+from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
-from vidsum.options import option
+from vidsum.options import option, without_defaults
 from vidsum.pipelines.saving import Saving
 from vidsum.pipelines.tasks import Files, Task, Work
 from vidsum.speech.settings import Transcription
@@ -105,6 +106,8 @@ def transcribe(
     outputs.check(targets)
     work: Work[CommandResult] = partial(transcribe_one, settings, extraction, outputs, format, extra)
     if extra.on_screen_text:
+        if extra.events or extra.words or without_defaults(settings):
+            raise UsageError("--on-screen-text reads no speech: leave out the options of speech")
         work = partial(read_one, extraction, outputs, format)
     device = "cpu" if extraction.device == "auto" else extraction.device
     columns = _SCREEN_COLUMNS if extra.on_screen_text else _COLUMNS

@@ -328,6 +328,7 @@ def test_exit_codes() -> None:
     assert below(VidsumError) == {
         "VidsumError": 1,
         "UsageError": 2,
+        "SeveralQueriesError": 2,
         "InputError": 3,
         "EmptyResultError": 3,
         "DamagedError": 3,
@@ -347,7 +348,7 @@ def test_exit_codes() -> None:
         ("extract a.mp4 --extractor i3", {"i3d", "i3d_128"}),
         ("summarize a.mp4 --shots k", {"kts"}),
         ("summarize a.mp4 --stor", {"--storyboard"}),
-        ("help tr", {"train", "transcribe"}),
+        ("help tr", {"train", "transcribe", "trim"}),
         ("help train m", {"mrnet"}),
         ("help nonsense ", set()),
         ("weights pull mi", {"minilm"}),

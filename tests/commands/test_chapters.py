@@ -16,7 +16,9 @@ from tests.program import Run, check_schema
 from vidsum.pipelines import chapters
 from vidsum.pipelines.plan import Plan
 from vidsum.results.chapters import Chapters
+from vidsum.results.screen_text import ScreenLine, ScreenText
 from vidsum.results.transcript import Segment, Transcript
+from vidsum.shots.settings import ChapterSettings
 from vidsum.types import FloatArray, Picture
 
 TOPICS = ("Volcanoes", "Accordions", "Beekeeping", "Glaciers")
@@ -131,3 +133,18 @@ def test_what_has_no_chapters(run: Run, monkeypatch: pytest.MonkeyPatch) -> None
     say(monkeypatch, (3.0, 5.0, "Ah."))
     ran = run("chapters", "quiet.mp4", "--by", "speech", code=3)
     assert "too little is said for 3 chapters of 10 s" in ran.err
+
+
+def test_headings_are_tall_sure_and_steady() -> None:
+    lines = [
+        ScreenLine(0, 20, "Acme Corporation", 0.99, (0, 0.9, 1, 0.94)),
+        ScreenLine(2, 18, "Results of the year", 0.95, (0, 0.1, 1, 0.2)),
+        ScreenLine(3, 18, "Reslts 0f", 0.6, (0, 0.1, 1, 0.3)),  # unsure
+        ScreenLine(4, 8, "a subtitle", 0.99, (0, 0.7, 1, 0.9)),  # short
+        ScreenLine(0, 20, "2026", 0.99, (0, 0.2, 1, 0.5)),  # no letters
+    ]
+    text = ScreenText(tuple(lines), 40.0, 1)
+    work = chapters._Work(ChapterSettings(), SimpleNamespace(video=None), None, text, {})  # type: ignore[arg-type]
+    assert work.heading(0, 20) == "Results of the year"
+    assert work.heading(14, 30) == "Acme Corporation"
+    assert work.heading(20, 40) == ""

@@ -34,7 +34,7 @@ def test_info_missing_extras(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.device.may_have_gpu", lambda: False)
     ran = run("info")
     (line,) = (line for line in ran.out.splitlines() if line.startswith("extras"))
-    assert "speech; not installed: torch, h5" in line
+    assert "speech; not installed: torch, ocr, h5" in line
     assert "vidsum[torch]" in line
     assert ran.err == ""
 

@@ -101,7 +101,7 @@ def test_ground_finds_what_is_written(run: Run, film: Path) -> None:
 
 
 def test_auto_searches_cached_text(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vidsum.io.packages.has_extra", lambda name: True)
+    monkeypatch.setattr("vidsum.pipelines.screen_text.has_extra", lambda name: True)
     asked = ("ground", film, "--query", "annual report", "-o", "-")
     assert "evidence" not in run(*asked).json
     run("transcribe", film, "--on-screen-text")
@@ -120,3 +120,9 @@ def test_min_present_filters_text(run: Run, film: Path) -> None:
 def test_features_have_no_text() -> None:
     with pytest.raises(UsageError, match="features have no text"):
         plan_input_text(Input(Extraction()))
+
+
+@pytest.mark.parametrize("option", [["--events"], ["--words"], ["--language", "de"], ["--translate"]])
+def test_options_of_speech_are_refused(run: Run, film: Path, option: list[str]) -> None:
+    ran = run("transcribe", film, "--on-screen-text", *option, code=2)
+    assert "--on-screen-text reads no speech" in ran.err

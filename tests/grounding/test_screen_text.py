@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from vidsum.grounding.screen_text import find_written, split_words, text_moments, to_passages
+from vidsum.grounding import screen_text
+from vidsum.grounding.screen_text import PARAMS, find_written, split_words, text_moments, to_passages
 from vidsum.results.screen_text import ScreenLine, ScreenText
 
 
@@ -63,6 +64,7 @@ def test_unsure_lines_are_less_likely() -> None:
 def test_words_have_no_accents_and_wide_letters_stand_alone() -> None:
     assert split_words("Größe: ÉTÉ 12,5") == ["grosse", "ete", "12", "5"]
     assert split_words("报告 v2") == ["报", "告", "v2"]
+    assert split_words("$1,250,000 in 2.500 parts, 1,25") == ["1250000", "in", "2500", "parts", "1", "25"]
 
 
 def test_passages_are_lines_and_screens() -> None:
@@ -70,6 +72,14 @@ def test_passages_are_lines_and_screens() -> None:
         passage.text for passage in to_passages(made((0, 9, "Results"), (3, 9, "of 2024"), (3, 5, "42")))
     ]
     assert texts == ["Results", "Results of 2024 42", "Results of 2024"]
+
+
+def test_another_number_is_not_likely(monkeypatch: pytest.MonkeyPatch) -> None:
+    rooms = made((0, 9, "Room 204"), (10, 19, "Rooms of the house"))
+    monkeypatch.setattr(screen_text, "score_passages", lambda *_: np.array([[0.9, 0.7]], np.float32))
+    other, house = text_moments(["room 205"], rooms, 3)[0]
+    assert (other.present, house.present) == pytest.approx((PARAMS.other_number, PARAMS.other_number))
+    assert (text_moments(["room 204"], rooms, 3)[0][0].present or 0) > 0.9
 
 
 def test_written_words_come_before_meaning(monkeypatch: pytest.MonkeyPatch) -> None:

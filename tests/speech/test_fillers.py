@@ -32,6 +32,7 @@ def cleaned(text: str, language: str = "en", *more: str) -> str:
         ("Open the th- the door.", "Open the door."),
         ("and then we, and then we, and then we left", "and then we left"),
         ("I want I want to go", "I want to go"),
+        ("went to the to the store", "went to the store"),
     ],
 )
 def test_hesitations(said: str, meant: str) -> None:
@@ -44,6 +45,9 @@ def test_hesitations(said: str, meant: str) -> None:
         "It was very, very good.",
         "No, no, no, no.",
         "again and again and again and again",
+        "went from door to door to sell them",
+        "leaning from side to side to reach it",
+        "day after day after day",
         "That is all it is. It is late.",
         "He had had enough of it.",
         "Who are you? You know.",

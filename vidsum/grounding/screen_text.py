@@ -24,6 +24,7 @@ from vidsum.results.screen_text import Screen, ScreenLine, ScreenText
 from vidsum.types import FloatArray
 
 _WORD = re.compile(r"[^\W_]+")
+_THOUSANDS = re.compile(r"(?<=\d)[,.'’](?=\d{3}(?!\d))")
 _WIDE = re.compile(
     "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 )  # scripts in which blanks do not separate words
@@ -38,6 +39,7 @@ class ScreenParams:
     near: float = 0.8  # of one whose words are nearly there, times their likeness
     min_likeness: float = 0.8  # of two words, from 0 to 1; words of up to three letters must be equal
     min_letters: int = 4  # a text with fewer has no meaning of its own
+    other_number: float = 0.4  # at most, of lines that are near in meaning but lack a number of the query
 
 
 PARAMS: Final = ScreenParams()
@@ -67,10 +69,13 @@ def find_written(query: str, text: ScreenText) -> list[Written]:
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words in lower case without accents; single letters of scripts without blanks."""
+    """Return the words in lower case without accents; single letters of scripts without blanks.
+
+    Numbers are without separators: "$1,250,000" is "1250000".
+    """
     plain = unicodedata.normalize("NFKD", text.casefold())
     plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
-    return _WORD.findall(_WIDE.sub(r" \g<0> ", plain))
+    return _WORD.findall(_WIDE.sub(r" \g<0> ", _THOUSANDS.sub("", plain)))
 
 
 def _match(wanted: Sequence[str], screen: Screen) -> Written | None:
@@ -149,7 +154,7 @@ def text_moments(
     passages = to_passages(text)
     rows = score_passages(passages, queries, device) if passages else np.zeros((len(queries), 0), np.float32)
     return [
-        suppress(chain(_quoted(query, text), _meant(passages, row)), MAX_IOU, top_k)
+        suppress(chain(_quoted(query, text), _meant(query, passages, row)), MAX_IOU, top_k)
         for query, row in zip(queries, rows, strict=True)
     ]
 
@@ -159,8 +164,12 @@ def _quoted(query: str, text: ScreenText) -> Iterator[Moment]:
         yield Moment(part.start_s, part.end_s, 1 + part.present, "text", part.present)
 
 
-def _meant(passages: Sequence[Passage], evidence: FloatArray) -> Iterator[Moment]:
-    probable = logistic(SPEECH.slope * (evidence - SPEECH.match_evidence)).tolist()
-    for number in np.argsort(-evidence, kind="stable").tolist():
-        passage = passages[number]
-        yield Moment(passage.start_s, passage.end_s, probable[number], "text", probable[number])
+def _meant(query: str, passages: Sequence[Passage], evidence: FloatArray) -> Iterator[Moment]:
+    probable = logistic(SPEECH.slope * (evidence - SPEECH.match_evidence))
+    numbers = {word for word in split_words(query) if any(map(str.isdigit, word))}
+    if numbers:  # "room 204" is no answer to "room 205", near as the sentences are
+        lacks = [not numbers.issubset(split_words(passage.text)) for passage in passages]
+        probable = np.where(lacks, np.minimum(probable, PARAMS.other_number), probable)
+    for number in np.lexsort((-evidence, -probable)).tolist():
+        passage, present = passages[number], float(probable[number])
+        yield Moment(passage.start_s, passage.end_s, present, "text", present)

@@ -43,7 +43,8 @@ from vidsum.types import FloatArray, Progress, TimeArray
 PRICES = {"speech": 0.24, "picture": 0.2}
 """Price of a chapter over the root of the number of rows: docs/benchmarks.md says what it was chosen on."""
 _MIN_SPOKEN = 0.2  # fraction of a video with speech from which its chapters are made of it
-_MIN_READ = 0.8  # confidence of a line on the screen that may become a title
+_MIN_READ, _MIN_LETTERS, _MIN_STEADY_S = 0.9, 4, 5.0
+"""Confidence, letters and time on the screen of a line that may become a title: subtitles stay for less."""
 _ROW_S = 10.0  # seconds of a shot that count as one row
 
 
@@ -171,18 +172,21 @@ class _Work:
             return None
         chapters_s = [0.0, *starts_s[first[1:]].tolist()]
         passages = [
-            [*(part.text for part in sentences[low:high]), *self.written(*span)]
-            for (low, high), span in zip(
-                pairwise([*first, len(sentences)]), pairwise([*chapters_s, end_s]), strict=True
-            )
+            [part.text for part in sentences[low:high]] for low, high in pairwise([*first, len(sentences)])
         ]
         return chapters_s, title_passages(passages, embed)
 
-    def written(self, start_s: float, end_s: float) -> list[str]:
-        """Return the lines that are read on the screen and appear in [start_s, end_s), each once."""
+    def heading(self, start_s: float, end_s: float) -> str:
+        """Return the tallest line that stays on the screen in [start_s, end_s); empty without one."""
         lines = self.on_screen.lines if self.on_screen else ()
-        sure = (line for line in lines if line.confidence >= _MIN_READ and start_s <= line.start_s < end_s)
-        return list(dict.fromkeys(line.text for line in sure))
+        steady = [
+            line
+            for line in lines
+            if line.confidence >= _MIN_READ
+            and sum(map(str.isalpha, line.text)) >= _MIN_LETTERS
+            and min(line.end_s, end_s) - max(line.start_s, start_s) >= _MIN_STEADY_S
+        ]
+        return max(steady, key=lambda line: line.box[3] - line.box[1]).text if steady else ""
 
     def by_picture(self, features: Features, edges_s: TimeArray) -> tuple[list[float], list[str]] | None:
         """Return the starts and titles of chapters by what is seen; None where there are too few shots."""
@@ -193,7 +197,10 @@ class _Work:
             return None
         spans = [(shots[low][0], shots[high - 1][1]) for low, high in pairwise([*first, len(shots)])]
         sentences = write_words(segment_rows(features, spans, MAP), MAP, MIN_SURE["words"])
-        titles = [sentence.text.rstrip(".") or f"Part {n}" for n, sentence in enumerate(sentences, 1)]
+        titles = [
+            self.heading(*span) or sentence.text.rstrip(".") or f"Part {n}"
+            for n, (span, sentence) in enumerate(zip(spans, sentences, strict=True), 1)
+        ]
         return [0.0, *(start_s for start_s, _ in spans[1:])], titles
 
 

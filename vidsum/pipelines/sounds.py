@@ -49,7 +49,7 @@ def plan_moment_sounds(retrieval: Retrieval, video_input: Input) -> Plan[SoundSc
     kinds, video = list_evidence(retrieval.evidence), video_input.video
     if kinds == ("sound",) and retrieval.min_present:
         raise UsageError(
-            "--min-present needs the picture: sounds have no match probability of a whole video", "--in both"
+            "--min-present needs the picture: sounds have no match probability of a whole video", "--in auto"
         )
     if "sound" in kinds:
         return plan_sounds(video_input)

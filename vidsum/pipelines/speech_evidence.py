@@ -43,7 +43,7 @@ def plan_moment_speech(retrieval: Retrieval, video_input: Input) -> Plan[Transcr
     """
     kinds, video, extraction = list_evidence(retrieval.evidence), video_input.video, video_input.extraction
     if kinds == ("speech",) and retrieval.min_present:
-        raise UsageError("--min-present needs the picture: speech has no match probability", hint="--in both")
+        raise UsageError("--min-present needs the picture: speech has no match probability", hint="--in auto")
     if video is None and "speech" in kinds:
         raise UsageError("features have no speech", hint="give the video, or --in picture")
     if video is None or (kinds and "speech" not in kinds):

@@ -77,6 +77,12 @@ class QueryMoments(ContentEquality):
         return f"QueryMoments({self.query!r}, {count_text(len(self.moments), 'moment')}{present})"
 
     @property
+    def best_present(self) -> float | None:
+        """Return the probability of the likeliest evidence, of which the picture need not be."""
+        known = [self.present, *(moment.present for moment in self.moments)]
+        return max((present for present in known if present is not None), default=None)
+
+    @property
     def verdict(self) -> Verdict | None:
         """Return whether the query is in the video, by `present`."""
         return None if self.present is None else verdict_on(self.present)

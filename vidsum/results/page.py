@@ -247,7 +247,7 @@ def _section(film: PageVideo, name: str, result: Cutting) -> Section:
                     for cut, time in zip(cuts, times, strict=True)
                 ),
                 query.query if query else None,
-                query.present if query else None,
+                query.best_present if query else None,
             )
             for cuts, curve, times, query in zip(
                 groups_of(result), _curves_of(result), picture_times(result), queries, strict=True

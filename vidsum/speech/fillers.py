@@ -28,7 +28,10 @@ _REPEATED: Mapping[str, frozenset[str]] = {
     }.items()
 }
 """Words that nobody says twice in a row on purpose, by language."""
-_JOINERS = frozenset(["and", "or", "by", "to", "und", "oder", "zu"])  # again and again and again
+_JOINERS = frozenset(
+    ["after", "and", "by", "for", "on", "or", "to", "upon", "für", "nach", "oder", "um", "und", "zu"]
+)
+"""Words that join a word to itself: again and again and again."""
 _MAX_REPEAT = 4  # words of a phrase that is said again
 _MAX_RESTART_S = 1.5  # between a false start and the new start
 _Reason = Literal["filler", "false start"]
@@ -67,7 +70,7 @@ def find_hesitations(words: Sequence[Word], language: str, more: Sequence[str] =
     spoken = [number for number, reason in enumerate(reasons) if reason is None and texts[number]]
     at = 0
     while at < len(spoken):
-        if count := _restart(words, texts, spoken[at:], language, texts[spoken[at - 1]] if at else ""):
+        if count := _restart(words, texts, spoken[at:], language):
             first, end = spoken[at], spoken[at + count - 1] + 1
             reasons[first:end] = ["false start"] * (end - first)
             del spoken[at : at + count]
@@ -77,9 +80,7 @@ def find_hesitations(words: Sequence[Word], language: str, more: Sequence[str] =
     return _runs(reasons)
 
 
-def _restart(
-    words: Sequence[Word], texts: Sequence[str], spoken: Sequence[int], language: str, before: str
-) -> int:
+def _restart(words: Sequence[Word], texts: Sequence[str], spoken: Sequence[int], language: str) -> int:
     """Return how many of the first words are said again at once; 0 for none."""
     for count in range(min(_MAX_REPEAT, len(spoken) // 2), 0, -1):
         old, new = spoken[:count], spoken[count : 2 * count]
@@ -88,9 +89,10 @@ def _restart(
             continue
         if count == 1 and _breaks_off(words[old[0]].text, texts[new[0]]):
             return 1
-        after = texts[spoken[2 * count]] if len(spoken) > 2 * count else ""
-        is_chain = bool(_JOINERS.intersection(said)) and (before == said[-1] or after == said[0])
-        is_phrase = count > 1 and len({*said}) > 1 and not (count == 2 and is_chain)
+        # "from door to door to sell" is said on purpose, "to the, to the" is not
+        others = [text for text in said if text not in _JOINERS]
+        is_chain = count == 2 and len(others) == 1 and others[0] not in _REPEATED.get(language, ())
+        is_phrase = count > 1 and len({*said}) > 1 and not is_chain
         is_repeated = is_phrase or (count == 1 and said[0] in _REPEATED.get(language, ()))
         if said == [texts[number] for number in new] and is_repeated:
             return count

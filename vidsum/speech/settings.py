@@ -89,6 +89,8 @@ class Trimming(Checked):
         check(self)
         if self.by == "voice" and self.threshold_db is not None:
             raise UsageError("--threshold is of loudness, not of --by voice: leave out one of them")
+        if not all(map(str.strip, self.filler)):
+            raise UsageError("--filler: holds no word", hint='--filler "you know"')
 
     @property
     def needs_words(self) -> bool:
