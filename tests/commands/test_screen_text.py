@@ -54,7 +54,7 @@ def test_text_is_written_as_json_and_subtitles(run: Run, film: Path, reads: list
     again = load("film_screen_text.json")
     assert isinstance(again, ScreenText)
     assert again.to_dict()["lines"] == document["lines"]
-    assert again.to_pandas()["text"].tolist()[0] == document["lines"][0]["text"]
+    assert again.rows()[0]["text"] == document["lines"][0]["text"]
     assert "unchanged" in run("transcribe", film, "--on-screen-text", "--format", "srt").out
 
 
