@@ -74,6 +74,7 @@ def test_info_lists_the_tracks(run: Run, obs: Path) -> None:
 def test_transcribe_audio_track(run: Run, obs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stub.install(monkeypatch)
     run("transcribe", obs, error="audio track 1 is silent, 2 is not")
+    assert "try: --audio-track 2" in run("trim", obs, code=3, error="is silent").err
     other = run("transcribe", obs, "--audio-track", "2")
     assert "unchanged" not in other.out
     document = json.loads(Path("obs_transcript.json").read_text())

@@ -36,7 +36,7 @@ from vidsum.speech.silence import (
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.damage import DecodeLog
-from vidsum.video.listen import SoundInfo, describe_used, probe_sound
+from vidsum.video.listen import SoundInfo, describe_used, find_loud_track, probe_sound
 from vidsum.video.segments import snap_to_frames
 
 _EARLY_S, _INTO_S = 0.15, 0.05  # how far from the time of a word its quietest edge may lie
@@ -135,7 +135,9 @@ class _Work:
         levels = meter.levels
         threshold_db = settings.threshold_db
         if threshold_db is None and (threshold_db := choose_threshold(levels)) is None:
-            raise InputError(f"{path}: is silent: nothing in it is louder than {SILENT_DB:g} dB")
+            loud = find_loud_track(path, self.sound.track) if self.sound.track else None
+            fault = f"{path}: is silent: nothing in it is louder than {SILENT_DB:g} dB"
+            raise InputError(fault, hint=f"--audio-track {loud}" if loud else None)
         if voices is not None and not voices:
             raise InputError(f"{path}: no speech found", hint="--by loudness keeps any sound")
         sounds = voices or loud_spans(levels, threshold_db)

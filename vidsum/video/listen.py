@@ -89,16 +89,22 @@ def describe_used(path: str | os.PathLike[str], kind: TrackKind, number: int | N
         return ()
     with open_media(path) as container:
         message = describe_choice(container, path, kind, number)
-        others = [other for other in range(1, len(list_tracks(container, kind)) + 1) if other != number]
-    status = Path(path).stat()
-    state = (status.st_size, status.st_mtime_ns)
-    if kind == "audio" and _is_silent(os.fspath(path), number, state):
-        loud = next((other for other in others if not _is_silent(os.fspath(path), other, state)), None)
-        if loud is not None:
-            return (
-                f"{path}: audio track {number} is silent, {loud} is not: choose it with --audio-track {loud}",
-            )
+    if kind == "audio" and (loud := find_loud_track(path, number)):
+        return (
+            f"{path}: audio track {number} is silent, {loud} is not: choose it with --audio-track {loud}",
+        )
     return (message,)
+
+
+def find_loud_track(path: str | os.PathLike[str], number: int) -> int | None:
+    """Return an audio track that is not silent, where track `number` is; None where it is not, or all are."""
+    with open_media(path) as container:
+        others = [other for other in range(1, len(list_tracks(container, "audio")) + 1) if other != number]
+    status, name = Path(path).stat(), os.fspath(path)
+    state = (status.st_size, status.st_mtime_ns)
+    if not _is_silent(name, number, state):
+        return None
+    return next((other for other in others if not _is_silent(name, other, state)), None)
 
 
 @lru_cache(maxsize=64)
