@@ -198,7 +198,7 @@ def _missing_evidence(grounding: "Grounding") -> Iterator[str]:
         return
     ways = {"text": "--in text"}
     if grounding.video.has_audio:
-        ways = {"speech": "vidsum transcribe", "sound": "--in sound", **ways}
+        ways |= {"sound": "--in sound", "speech": "vidsum transcribe"}
     missing = [f"{kind} ({way})" for kind, way in ways.items() if kind not in grounding.evidence]
     if missing:
         yield f"not searched: {', '.join(missing)}"

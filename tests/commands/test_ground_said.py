@@ -94,7 +94,7 @@ def test_cached_silence_counts_as_searched(run: Run, film: Path, monkeypatch: py
     monkeypatch.setattr("vidsum.pipelines.speech.find_speech", lambda blocks: iter(()))
     run("transcribe", film)
     ran = run("ground", film, *ASK, "--query", "green")
-    assert "not searched: sound (--in sound), text (--in text)" in ran.out
+    assert "not searched: text (--in text), sound (--in sound)" in ran.out
     document = json.loads(Path("film_moments.json").read_text())
     assert document["evidence"] == ["picture", "speech"]
     assert {moment["evidence"] for moment in document["queries"][0]["moments"]} == {"picture"}

@@ -63,11 +63,11 @@ def test_sounds_are_cached(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
 def test_auto_searches_what_is_cached(run: Run, film: Path) -> None:
     asked = ("ground", film, "--device", "cpu", "--query", "sine wave", "--query", "green")
     alone = run(*asked)
-    assert "not searched: speech (vidsum transcribe), sound (--in sound), text (--in text)\n" in alone.out
+    assert "not searched: text (--in text), sound (--in sound), speech (vidsum transcribe)\n" in alone.out
     assert "evidence" not in json.loads(Path("film_moments.json").read_text())
     run("ground", film, *IN_SOUND, "--query", "applause", "-o", "-")
     ran = run(*asked)
-    assert "not searched: speech (vidsum transcribe), text (--in text)\n" in ran.out
+    assert "not searched: text (--in text), speech (vidsum transcribe)\n" in ran.out
     document = json.loads(Path("film_moments.json").read_text())
     check_schema(document, "moments")
     assert document["evidence"] == ["picture", "sound"]
