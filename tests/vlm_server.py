@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Reply:
-    """What the server sends; `hangs` until the test is over."""
+    """An answer of the server, which never comes if it `hangs`."""
 
     status: int = 200
     body: bytes = b""

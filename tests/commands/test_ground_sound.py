@@ -32,8 +32,8 @@ def encoder(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_sounds_without_pictures(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.pipelines.decoding.read_frames", None)
-    asked = ("--query", "sine wave", "--query", "applause", "--query", "a green field")
-    ran = run("ground", film, *IN_SOUND, *asked, "--saliency")
+    arguments = ("--query", "sine wave", "--query", "applause", "--query", "a green field")
+    ran = run("ground", film, *IN_SOUND, *arguments, "--saliency")
     document = json.loads(Path("film_moments.json").read_text())
     check_schema(document, "moments")
     assert (document["evidence"], document["provenance"]["sounds"]["model"]) == (["sound"], "yamnet")
@@ -50,7 +50,7 @@ def test_sounds_without_pictures(run: Run, film: Path, monkeypatch: pytest.Monke
     assert isinstance(again, Grounding)
     assert (again.queries[0].moments[0].evidence, again.evidence) == ("sound", ("sound",))
     assert again.to_dict()["queries"] == document["queries"]
-    assert "unchanged" in run("ground", film, *IN_SOUND, *asked, "--saliency").out
+    assert "unchanged" in run("ground", film, *IN_SOUND, *arguments, "--saliency").out
 
 
 def test_sounds_are_cached(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,12 +61,12 @@ def test_sounds_are_cached(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_auto_searches_what_is_cached(run: Run, film: Path) -> None:
-    asked = ("ground", film, "--device", "cpu", "--query", "sine wave", "--query", "green")
-    alone = run(*asked)
+    arguments = ("ground", film, "--device", "cpu", "--query", "sine wave", "--query", "green")
+    alone = run(*arguments)
     assert "not searched: text (--in text), sound (--in sound), speech (vidsum transcribe)\n" in alone.out
     assert "evidence" not in json.loads(Path("film_moments.json").read_text())
     run("ground", film, *IN_SOUND, "--query", "applause", "-o", "-")
-    ran = run(*asked)
+    ran = run(*arguments)
     assert "not searched: text (--in text), speech (vidsum transcribe)\n" in ran.out
     document = json.loads(Path("film_moments.json").read_text())
     check_schema(document, "moments")
@@ -75,7 +75,7 @@ def test_auto_searches_what_is_cached(run: Run, film: Path) -> None:
     (sound,) = [moment for moment in tone if moment["evidence"] == "sound"]
     assert 0.5 < sound["present"] < 1
     assert {moment["evidence"] for moment in colour} == {"picture"}
-    assert "not searched" not in run(*asked, "--in", "picture").out
+    assert "not searched" not in run(*arguments, "--in", "picture").out
 
 
 def test_a_plot_and_clips_of_sounds(run: Run, film: Path) -> None:
@@ -100,7 +100,9 @@ def test_what_has_no_sounds(run: Run, film: Path, tmp_path: Path) -> None:
 def test_real_applause(run: Run, shared_videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     real_weights("minilm")
-    asked = ("--query", "the audience is clapping", "--query", "a dog barks", "--no-cache", "-o", "-")
-    applause, dog = run("ground", shared_videos / "wide" / "stage_hat.mp4", *IN_SOUND, *asked).json["queries"]
+    arguments = ("--query", "the audience is clapping", "--query", "a dog barks", "--no-cache", "-o", "-")
+    applause, dog = run("ground", shared_videos / "wide" / "stage_hat.mp4", *IN_SOUND, *arguments).json[
+        "queries"
+    ]
     assert applause["moments"][0]["score"] > 0.9
     assert dog["moments"] == []

@@ -102,10 +102,10 @@ def test_ground_finds_what_is_written(run: Run, film: Path) -> None:
 
 def test_auto_searches_cached_text(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.pipelines.screen_text.has_extra", lambda name: True)
-    asked = ("ground", film, "--query", "annual report", "-o", "-")
-    assert "evidence" not in run(*asked).json
+    arguments = ("ground", film, "--query", "annual report", "-o", "-")
+    assert "evidence" not in run(*arguments).json
     run("transcribe", film, "--on-screen-text")
-    document = run(*asked).json
+    document = run(*arguments).json
     check_schema(document, "moments")
     assert document["evidence"] == ["picture", "text"]
     assert document["queries"][0]["moments"][0]["evidence"] == "text"
