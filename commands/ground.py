@@ -170,14 +170,17 @@ def ground_one(
         saving = replace(saving, select=queries.select, merge=merge_groundings, shared=without_queries)
         saving = replace(saving, is_apart=is_of_another)
     result = destination.deliver(task, saving, partial(_answer, has_clips=has_clips))
-    if task.number == 0 and retrieval.evidence == "auto" and not retrieval.without:  # once is enough
-        missing = _missing_evidence(Grounding.from_dict(result.data))
-        result = replace(result, lines=(*missing, *result.lines))
     if destination.table:
         answer = _answer(Grounding.from_dict(result.data), task.path, has_clips=False)
-        return replace(result, lines=answer.lines, table=answer.table)
+        result = replace(result, lines=answer.lines, table=answer.table)
+    if task.number == 0 and retrieval.evidence == "auto" and not retrieval.without:  # once is enough
+        result = replace(result, lines=(*_missing_evidence(result.data), *result.lines))
     is_ranked = all(query.get("present") is not None for query in result.data["queries"])
-    if is_batch and task.number == 0 and not (is_ranked or destination.outputs.to_stdout):  # once is enough
+    if (
+        is_batch
+        and task.number == 0
+        and not (destination.table or is_ranked or destination.outputs.to_stdout)
+    ):
         return replace(result, messages=(*result.messages, _SCORES_NOTE))
     return result
 
@@ -192,14 +195,14 @@ def _answer(grounding: "Grounding", names: str, *, has_clips: bool) -> CommandRe
     return CommandResult(lines=(*notes, line), table=_table(grounding))
 
 
-def _missing_evidence(grounding: "Grounding") -> Iterator[str]:
+def _missing_evidence(document: Mapping[str, Any]) -> Iterator[str]:
     """Yield what `--in auto` did not search, each kind with the command that makes it available."""
-    if grounding.video is None:
+    if document["video"] is None:
         return
     ways = {"text": "--in text"}
-    if grounding.video.has_audio:
+    if document["video"]["audio_codec"]:
         ways |= {"sound": "--in sound", "speech": "vidsum transcribe"}
-    missing = [f"{kind} ({way})" for kind, way in ways.items() if kind not in grounding.evidence]
+    missing = [f"{kind} ({way})" for kind, way in ways.items() if kind not in document.get("evidence", ())]
     if missing:
         yield f"not searched: {', '.join(missing)}"
 

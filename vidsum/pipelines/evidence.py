@@ -12,10 +12,9 @@ from vidsum.grounding.speech import ENCODER, fuse
 from vidsum.grounding.windows import grid
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.queries import Queries
-from vidsum.pipelines.screen_text import find_screen_text
 from vidsum.pipelines.sounds import SoundScores, plan_moment_sounds, search_sounds, warn_of_unknown
 from vidsum.pipelines.speech_evidence import plan_moment_speech, search_speech
-from vidsum.pipelines.text_evidence import text_answers
+from vidsum.pipelines.text_evidence import plan_moment_text, text_answers
 from vidsum.results.moments import Grounding, QueryMoments
 from vidsum.results.screen_text import ScreenText
 from vidsum.results.settings import Evidence, list_evidence
@@ -30,7 +29,7 @@ class PlannedEvidence:
     kinds: tuple[Evidence, ...]
     speech: Plan[Transcript] | None
     sounds: Plan[SoundScores] | None
-    text: ScreenText | None = None
+    text: Plan[ScreenText] | None
 
     @property
     def has_pictures(self) -> bool:
@@ -51,16 +50,18 @@ class PlannedEvidence:
         """Return the speech, the text and the sounds, made or from the cache."""
         transcript = self.speech.run(progress) if self.speech else None
         sounds = self.sounds.run(progress) if self.sounds else None
-        return OtherEvidence(self.kinds, transcript, sounds, self.text)
+        text = self.text.run(progress) if self.text else None
+        return OtherEvidence(self.kinds, transcript, sounds, text)
 
 
 def plan_evidence(retrieval: Retrieval, video_input: Input) -> PlannedEvidence:
     """Plan what is searched: as requested, or by default the pictures and all that is cached.
 
     Raises InputError: sound is requested, and the video has none. UsageError: it is requested of features.
+    PackageError: text is requested, and the extra `ocr` is not installed.
     """
     speech, sounds = plan_moment_speech(retrieval, video_input), plan_moment_sounds(retrieval, video_input)
-    text = find_screen_text(video_input) if retrieval.evidence == "auto" else None
+    text = plan_moment_text(retrieval, video_input)
     others: dict[Evidence, object] = {"speech": speech, "text": text, "sound": sounds}
     cached = (kind for kind, source in others.items() if source is not None)
     return PlannedEvidence(list_evidence(retrieval.evidence) or ("picture", *cached), speech, sounds, text)
@@ -77,11 +78,9 @@ class OtherEvidence:
 
     def scope(self) -> dict[str, Any]:
         """Return the times of the curves, and the length, of a result in which no pictures are searched."""
-        if self.transcript:
-            duration_s, step_s = self.transcript.duration_s, STEP_S
-        else:
-            assert self.sounds
-            duration_s, step_s = self.sounds.duration_s, SOUND_STEP_S
+        made = self.transcript or self.text or self.sounds
+        assert made
+        duration_s, step_s = made.duration_s, SOUND_STEP_S if made is self.sounds else STEP_S
         return {"timestamps": grid(duration_s, step_s), "step_s": step_s, "video_duration_s": duration_s}
 
     def add_to(self, grounding: Grounding, queries: Queries, retrieval: Retrieval, device: str) -> Grounding:

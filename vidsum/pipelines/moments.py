@@ -39,7 +39,6 @@ from vidsum.pipelines.plan import Input, Plan, embed_in_batches, open_input, rep
 from vidsum.pipelines.queries import Queries, parse_queries, query_facts, query_warnings, unreadable_queries
 from vidsum.pipelines.sources import Source, has_pictures
 from vidsum.pipelines.speech_evidence import without_weak
-from vidsum.pipelines.text_evidence import plan_text_moments
 from vidsum.results.features import Features
 from vidsum.results.moments import Grounding, Moment, QueryMoments, quote_queries
 from vidsum.types import FloatArray, Progress
@@ -221,8 +220,6 @@ def plan_moments(
     else:
         search = _search_in_video(queries, retrieval, extraction)
         video_input = open_in_space(search.space, source, extraction, retrieval)
-    if retrieval.evidence == "text":
-        return plan_text_moments(queries, retrieval, video_input, search.facts())
     embedding = plan_embedding(video_input, search.space, retrieval.snap)
     evidence = plan_evidence(retrieval, video_input)
     provenance: dict[str, Any] = {**embedding.provenance, "grounding": search.facts(), **evidence.facts()}

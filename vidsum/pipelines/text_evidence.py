@@ -1,61 +1,32 @@
 """Text on the screen as evidence: the moments in which a query is written."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from vidsum import checkpoints
 from vidsum.grounding.screen_text import text_moments
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import STEP_S
-from vidsum.grounding.speech import ENCODER
-from vidsum.grounding.windows import grid
 from vidsum.pipelines.plan import Input, Plan
-from vidsum.pipelines.queries import Queries
-from vidsum.pipelines.screen_text import plan_input_text
+from vidsum.pipelines.screen_text import find_screen_text, plan_input_text
 from vidsum.pipelines.speech_evidence import without_weak
-from vidsum.results.moments import Grounding, Moment, QueryMoments
+from vidsum.results.moments import Moment, QueryMoments
 from vidsum.results.screen_text import ScreenText
-from vidsum.types import FloatArray, Progress, TimeArray
+from vidsum.results.settings import list_evidence
+from vidsum.types import FloatArray, TimeArray
 
 
-def plan_text_moments(
-    queries: Queries, retrieval: Retrieval, video_input: Input, facts: Mapping[str, Any]
-) -> Plan[Grounding]:
-    """Plan the moments of queries by text alone; `facts` are those of the search for moments.
+def plan_moment_text(retrieval: Retrieval, video_input: Input) -> Plan[ScreenText] | None:
+    """Plan the text to search: where requested, or by default where it is cached.
 
-    Raises UsageError: they are of features. PackageError: the extra `ocr` is not installed.
+    Raises UsageError: it is requested of features. PackageError: the extra `ocr` is not installed.
     """
-    plan = plan_input_text(replace(video_input, jobs=()))
-    about = {name: plan.provenance[name] for name in ("weights_sha256", "parameters")}
-    provenance = {
-        "vidsum": plan.provenance["vidsum"],
-        "video": plan.provenance["video"],
-        "grounding": {**facts, "evidence": ["text"]},
-        "screen_text": {**about, "text_weights_sha256": checkpoints.sha256_of(ENCODER)},
-    }
-
-    def make(progress: Progress | None) -> Grounding:
-        text = plan.run(progress)
-        times = grid(text.duration_s, STEP_S)
-        return Grounding(
-            queries=queries.attach_spoken(
-                text_answers(text, queries.texts, times, retrieval, video_input.extraction.device)
-            ),
-            timestamps=times,
-            step_s=STEP_S,
-            video_duration_s=text.duration_s,
-            model=facts["model"],
-            space=facts["space"],
-            evidence=("text",),
-            video=text.video,
-            provenance=provenance,
-            warnings=tuple(dict.fromkeys([*queries.warnings, *text.warnings])),
-        )
-
-    return Plan(provenance, make)
+    kinds = list_evidence(retrieval.evidence)
+    if kinds == ("text",):
+        return plan_input_text(replace(video_input, jobs=()))
+    text = None if kinds else find_screen_text(video_input)
+    return None if text is None else Plan(dict(text.provenance), lambda _: text)
 
 
 def text_answers(
