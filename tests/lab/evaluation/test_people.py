@@ -154,7 +154,7 @@ def test_answers_are_collected_over_lines_and_files(folder: Path) -> None:
         ("", "no column video_id"),
         ("video_id,description,start\na,b,1\n", "no column end"),
         (HEAD, "holds no answer"),
-        (HEAD + "h,a,b,1\n", "line 2: start and end are not numbers"),
+        (HEAD + "h,a,b,1\n", "line 2: does not have 5 fields"),
         (HEAD + "h,a,b,1,2\nh,a,b,one,2\n", "line 3: start and end are not numbers: .*one"),
         (HEAD + "h,,b,1,2\n", "line 2: has no video_id"),
         (HEAD + "h,a, ,1,2\n", "line 2: has no video_id or no description"),
@@ -164,7 +164,7 @@ def test_answers_are_collected_over_lines_and_files(folder: Path) -> None:
         (HEAD + "h,a,b,1,101\n", "line 2: 1 to 101 is not"),
         (HEAD + "h,a,b,nan,5\n", "line 2: nan to 5 is not"),
         (HEAD + "h,a,b,1,inf\n", "line 2: 1 to inf is not"),
-        (HEAD + 'h,a,"b,1,2\n', "cannot be read as CSV after line 1"),
+        (HEAD + 'h,a,"b,1,2\n', "line 1: cannot be read as CSV"),
     ],
 )
 def test_a_fault_names_file_and_line(folder: Path, text: str, reason: str) -> None:

@@ -14,8 +14,6 @@ The content tells the layouts apart, not the name of the file:
 `read_highlights` is strict, as the official evaluation of QVHighlights.
 """
 
-import csv
-import io
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -27,7 +25,7 @@ import numpy as np
 
 from vidsum.errors import InputError, quote, safe_name
 from vidsum.io.text import is_json_lines, number_lines, parse_json, read_text
-from vidsum.lab.datasets.entries import DataEntry, entry_of, parse_lines
+from vidsum.lab.datasets.entries import DataEntry, entry_of, parse_lines, table_of
 from vidsum.types import FloatArray, Interval
 
 CLIP_S = 2.0
@@ -319,9 +317,9 @@ def _charades_lengths(path: Path) -> dict[str, float]:
         )
     lengths: dict[str, float] = {}
     for table in tables:
-        rows = csv.DictReader(io.StringIO(read_text(table), newline=""))
         try:
-            lengths |= {row["id"]: float(row["length"]) for row in rows}
-        except (KeyError, TypeError, ValueError, csv.Error) as error:
+            rows = table_of(table, read_text(table))[1]
+            lengths |= {row.values["id"]: float(row.values["length"]) for row in rows}
+        except (KeyError, ValueError) as error:
             raise InputError(f"{table}: has no columns id and length in seconds") from error
     return lengths

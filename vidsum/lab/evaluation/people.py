@@ -4,8 +4,6 @@ The answers are CSV files in a folder, as in github.com/mayu-ot/hidden-challenge
 2020): columns video_id, description, start, end; times are per cent of the video.
 """
 
-import csv
-import io
 import os
 import re
 import unicodedata
@@ -18,8 +16,9 @@ import numpy as np
 
 from vidsum.errors import InputError, quote, safe_name
 from vidsum.io.text import read_text
+from vidsum.lab.datasets.entries import table_of
 from vidsum.lab.datasets.moments import MomentVideo
-from vidsum.lab.evaluation.moments import CURVE, THRESHOLDS, TOP, MomentMeasures, measure
+from vidsum.lab.evaluation.moments import MomentMeasures, measure
 from vidsum.lab.evaluation.report import Report, Row, per_cent
 from vidsum.lab.evaluation.settings import Comparison
 from vidsum.types import Interval, TimeArray, iou
@@ -74,28 +73,22 @@ def people_files(folder: Path) -> list[Path]:
 
 def _answers(file: Path) -> Iterator[tuple[str, str, Interval]]:
     """Video, text and window of each line."""
-    rows = csv.DictReader(io.StringIO(read_text(file), newline=""), strict=True)
-    has_rows = False
-    try:
-        if missing := [column for column in _COLUMNS if column not in (rows.fieldnames or ())]:
-            raise InputError(f"{file}: has no column {missing[0]}")
-        for row in rows:
-            has_rows = True
-            where = f"{file}: line {rows.line_num}"
-            video, text, *times = (row[column] or "" for column in _COLUMNS)
-            if not video.strip() or not text.strip():
-                raise InputError(f"{where}: has no video_id or no description")
-            try:
-                start, end = map(float, times)
-            except ValueError as error:
-                raise InputError(f"{where}: start and end are not numbers: {quote(times)}") from error
-            if not 0 <= start < end <= 100:
-                raise InputError(f"{where}: {start:g} to {end:g} is not a part of the video in per cent")
-            yield video.strip(), text, (start, end)
-    except csv.Error as error:
-        raise InputError(f"{file}: cannot be read as CSV after line {rows.line_num} ({error})") from error
-    if not has_rows:
+    columns, rows = table_of(file, read_text(file))
+    if missing := [column for column in _COLUMNS if column not in columns]:
+        raise InputError(f"{file}: has no column {missing[0]}")
+    if not rows:
         raise InputError(f"{file}: holds no answer")
+    for row in rows:
+        video, text, *times = (row.values[column] for column in _COLUMNS)
+        if not video.strip() or not text.strip():
+            raise row.fault("has no video_id or no description")
+        try:
+            start, end = map(float, times)
+        except ValueError as error:
+            raise row.fault(f"start and end are not numbers: {quote(times)}") from error
+        if not 0 <= start < end <= 100:
+            raise row.fault(f"{start:g} to {end:g} is not a part of the video in per cent")
+        yield video.strip(), text, (start, end)
 
 
 PAIRWISE, ANNOTATED = "people (pairwise)", "people (annotations)"
@@ -119,9 +112,7 @@ def with_people(
     if not known:
         example = f"{quote(people[0].text)} of {safe_name(people[0].video)}" if people else "there is none"
         raise InputError(f"no query that people answered is in the data: {example}")
-    ious = [
-        iou(answers.windows, answers.windows)[np.triu_indices(len(answers.windows), 1)] for answers in people
-    ]
+    ious = [iou(of.windows, of.windows)[np.triu_indices(len(of.windows), 1)] for of in people]
     rows = [
         _measure_people(PAIRWISE, people, ious, comparison),
         _measure_people(
@@ -172,16 +163,11 @@ def _measure_people(
 
 
 def _mean(measures: Sequence[MomentMeasures]) -> MomentMeasures:
+    recalls = [list(of_query.recall.values()) for of_query in measures]
     return MomentMeasures(
-        recall={
-            (top, at): float(np.mean([by_query.recall[top, at] for by_query in measures]))
-            for top in TOP
-            for at in THRESHOLDS
-        },
-        miou=float(np.mean([by_query.miou for by_query in measures])),
-        curve=tuple(
-            float(np.mean([by_query.curve[at] for by_query in measures])) for at in range(len(CURVE))
-        ),
+        recall=dict(zip(measures[0].recall, np.mean(recalls, axis=0).tolist(), strict=True)),
+        miou=float(np.mean([of_query.miou for of_query in measures])),
+        curve=tuple(np.mean([of_query.curve for of_query in measures], axis=0).tolist()),
     )
 
 
