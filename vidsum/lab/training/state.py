@@ -4,7 +4,8 @@ The log is written before the state: after a kill between the two it has a line 
 """
 
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ from torch.optim import Optimizer
 from vidsum.checkpoints.named import BEST as BEST
 from vidsum.checkpoints.trained import read_tensors, read_trained, write_tensors
 from vidsum.errors import InputError, OutputError
+from vidsum.io import outputs
 from vidsum.io.outputs import atomic_write
+from vidsum.io.provenance import flat
 
 SCHEMA = "vidsum.training_state/1"
 LAST, LOG, CURVES = "last.safetensors", "log.csv", "curves.png"
@@ -82,10 +85,7 @@ def make_folder(folder: Path) -> None:
     """Make the folder of a run unless it is there. Raises OutputError where it cannot be made."""
     if folder.is_file():
         raise OutputError(f"{folder}: is a file, not a folder", hint="choose another --out")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be made ({error.strerror})") from error
+    outputs.make_folder(folder)
 
 
 def clear(folder: Path) -> None:
@@ -137,7 +137,8 @@ def clear_parts(folder: Path) -> None:
 
 def require_same(before: Mapping[str, Any], now: Mapping[str, Any], place: Path) -> None:
     """Raise OutputError, which names the differences, unless the run recorded at a place has these facts."""
-    old, new = dict(_leaves(before, "")), dict(_leaves(now, ""))
+    as_read = json.loads(json.dumps(now))  # lists in place of tuples
+    old, new = ({".".join(path): value for path, value in flat(facts)} for facts in (before, as_read))
     changed = [key for key in {**old, **new} if old.get(key) != new.get(key)]
     if changed:
         named = [f"{key} was {_shorten(old.get(key))}, is {_shorten(new.get(key))}" for key in changed[:3]]
@@ -191,18 +192,6 @@ def _epoch(row: Mapping[str, str]) -> Epoch:
 
 def _with_prefix(prefix: str, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     return {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
-
-
-def _leaves(value: Any, key: str) -> Iterator[tuple[str, Any]]:
-    """(dotted key, plain value) of all that JSON-ready data holds."""
-    if isinstance(value, Mapping) and value:
-        for name, item in value.items():
-            yield from _leaves(item, f"{key}.{name}" if key else str(name))
-    elif isinstance(value, list | tuple) and value:
-        for number, item in enumerate(value):
-            yield from _leaves(item, f"{key}.{number}")
-    else:
-        yield key, list(value) if isinstance(value, tuple) else value
 
 
 def _shorten(value: object) -> str:
