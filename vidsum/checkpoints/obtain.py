@@ -87,8 +87,9 @@ def add_file(
     with lock_entry(entry.name) as staging:
         raw = copy_file(path, staging)
         sha256 = hash_file(raw)
-        fits = (file for file in entry.files if file.has_hash(sha256) and _may_be(file, path))
-        file = next(fits, None)
+        fits = [file for file in entry.files if file.has_hash(sha256)]
+        # one whose SHA-256 nobody knows is known by its kind
+        file = next((file for file in fits if file.sha256 or path.suffix == Path(file.name).suffix), None)
         if file is None:
             expected = " or ".join(f"{file.sha256 or 'of any'} ({file.name})" for file in entry.files)
             fault = f"{path}: is not {entry.name}: its SHA-256 is {sha256}, not {expected}"
@@ -96,11 +97,6 @@ def add_file(
             raise WeightsError(fault, hint=hint if entry.name in networks else None)
         store(entry, file, raw, "added by hand", None if file.sha256 else check)
     return status_of(entry, hashed=False)
-
-
-def _may_be(file: EntryFile, path: Path) -> bool:
-    """Return whether a file whose SHA-256 nobody knows may be the user's, by its kind."""
-    return bool(file.sha256) or path.suffix == Path(file.name).suffix
 
 
 def copy_file(path: Path, staging: Path) -> Path:
@@ -271,7 +267,9 @@ def add_user_weights(path: Path, name: str, network: str, check: Callable[[Path]
         entry = make_user_entry(name, network, sha256, n_bytes)
         if user_entry(name) not in (None, entry):
             raise UsageError(f"{name} has other weights already", hint=f"vidsum weights remove {name}")
-        store(entry, replace(entry.files[0], format=_format_of(raw)), raw, "added by hand", check)
+        with raw.open("rb") as stream:
+            format: Format = "safetensors" if stream.read(9)[8:] == b"{" else "torch"
+        store(entry, replace(entry.files[0], format=format), raw, "added by hand", check)
         facts = {"network": network, "sha256": sha256, "bytes": n_bytes}
         (weights_folder() / name / USER_FILE).write_text(json.dumps(facts) + "\n")
     return status_of(entry, hashed=False)
@@ -284,8 +282,3 @@ def remove_user_weights(name: str) -> Path:
     with lock_entry(name):
         shutil.rmtree(weights_folder() / name)
     return weights_folder() / name
-
-
-def _format_of(path: Path) -> Format:
-    with path.open("rb") as file:
-        return "safetensors" if file.read(9)[8:] == b"{" else "torch"

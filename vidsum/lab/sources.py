@@ -104,7 +104,11 @@ def _summary_provenance(request: SummaryRequest) -> dict[str, Any]:
     annotations = [request.annotations] if request.data and request.annotations else []
     captions = [request.captions] if request.captions else []
     finished = [file for path in request.summaries for file in summary_files(path)]
-    files = [_file(str(file), file) for run in request.runs for file in _run_files(run)]
+    files = []
+    if request.runs:
+        from vidsum.lab.training.predict import run_files  # with PyTorch, which the rest can do without
+
+        files = [_file(str(file), file) for run in request.runs for file in run_files(run)]
     return {
         "files": _files(
             *annotated_files(request.source), *captions, *annotations, *request.scores, *finished
@@ -116,12 +120,6 @@ def _summary_provenance(request: SummaryRequest) -> dict[str, Any]:
         **({"space": request.space} if captions else {}),
         **({} if request.plot_of == "scores" else {"plot_of": request.plot_of}),
     }
-
-
-def _run_files(run: Path) -> list[Path]:
-    from vidsum.lab.training.predict import run_files  # with PyTorch, which the rest can do without
-
-    return run_files(run)
 
 
 def _folder_size(source: Path) -> dict[str, Any]:

@@ -25,15 +25,11 @@ def distances_between(rows: FloatArray) -> TimeArray:
     return distances
 
 
-def normalise_rows(rows: FloatArray) -> FloatArray:
-    """Return rows [N, D], each normalised (LayerNorm without weights)."""
-    centred = rows - rows.mean(axis=1, keepdims=True)
-    return np.asarray(centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5), np.float32)
-
-
 def mean_of_normalised(rows: FloatArray) -> FloatArray:
-    """Return [D] the mean of rows [N, D], each normalised."""
-    return np.asarray(normalise_rows(rows).mean(axis=0), np.float32)
+    """Return [D] the mean of rows [N, D], each normalised (LayerNorm without weights)."""
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    scale = np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5)
+    return np.asarray((centred / scale).mean(axis=0), np.float32)
 
 
 def softmax(scores: FloatArray) -> FloatArray:

@@ -9,18 +9,9 @@ import numpy as np
 from vidsum.types import VideoInfo
 from vidsum.video.probe import start_offset_s
 
-_TIMES = {"start_s", "end_s", "edges_s", "timestamps", "video_duration_s", "gaps", "parts", "segments"}
-_TIMES |= {
-    "words",
-    "shots",
-    "queries",
-    "moments",
-    "descriptions",
-    "lines",
-    "events",
-    "removed",
-    "chapters",
-}  # fields of times, or objects with times
+_NAMES = """start_s end_s edges_s timestamps video_duration_s gaps parts segments words shots queries moments
+descriptions lines events removed chapters"""
+_TIMES = frozenset(_NAMES.split())  # fields of times, or objects with times
 _DIGITS = 6
 
 

@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
-from vidsum.results.result import Result, common_fields, round_number, video_prefix
+from vidsum.results.result import (
+    Result,
+    common_fields,
+    interval_data,
+    round_number,
+    round_optional,
+    video_prefix,
+)
 from vidsum.times import to_srt, to_vtt
 from vidsum.types import Interval
 
@@ -27,9 +34,8 @@ class Description:
     """Probability that people accept it of the picture; see `vidsum.grounding.writers.Sentence`."""
 
     def to_dict(self) -> dict[str, Any]:
-        times = {"start_s": round_number(self.start_s), "end_s": round_number(self.end_s)}
-        confidence = None if self.confidence is None else round_number(self.confidence)
-        return {**times, "text": self.text, "confidence": confidence}
+        span = interval_data((self.start_s, self.end_s))
+        return {**span, "text": self.text, "confidence": round_optional(self.confidence)}
 
 
 @dataclass(frozen=True, eq=False)

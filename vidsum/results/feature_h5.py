@@ -95,11 +95,6 @@ def group_names(path: str | os.PathLike[str]) -> list[str]:
         return names
 
 
-def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
-    """`read_group` for each of `group_names`."""
-    return {name: read_group(path, name) for name in group_names(path)}
-
-
 def read_group(path: str | os.PathLike[str], name: str) -> dict[str, Any]:
     """Return the datasets of one group, and as `metadata` the attribute that `write_groups` wrote."""
     with open_h5(Path(path)) as file:
@@ -130,13 +125,10 @@ def group_features(arrays: Mapping[str, Any], video_fps: float = PUBLISHED_FPS) 
 def open_h5(path: Path, kind: str = "feature file") -> Iterator[h5py.File]:
     """Open an HDF5 file for reading. Raises InputError: not a `kind`, or a link leads to another file."""
     with convert_errors(require_file(path), kind), h5py.File(path, "r") as file:
-        if link := file.visititems_links(_name_external):
+        external = h5py.ExternalLink
+        if link := file.visititems_links(lambda name, entry: name if isinstance(entry, external) else None):
             raise _elsewhere(file, f"links {link} to another file")
         yield file
-
-
-def _name_external(name: str, link: object) -> str | None:
-    return name if isinstance(link, h5py.ExternalLink) else None
 
 
 def member(group: h5py.Group, name: str) -> h5py.Group | h5py.Dataset | None:

@@ -22,7 +22,7 @@ from vidsum.video.open import open_video, video_stream
 from vidsum.video.probe import start_offset_s
 from vidsum.video.segments import in_ticks
 from vidsum.video.timing import read_jumps
-from vidsum.video.tracks import choose_track
+from vidsum.video.tracks import choose_track, codec_name
 from vidsum.video.write import (
     WrittenVideo,
     add_chapters,
@@ -271,7 +271,7 @@ def _complete_dts(packets: list[Any]) -> list[Any]:
 
 def add_copied_stream(source: object, stream: Any, output: Any) -> Any:
     """Add a stream to a clip for packets of `stream`. Raises UsageError: MP4 cannot hold its codec."""
-    name = stream.codec_context.codec.canonical_name if stream.codec_context is not None else "unknown"
+    name = codec_name(stream)
     try:
         if stream.codec_context is None:
             raise ValueError

@@ -15,7 +15,7 @@ from vidsum.video.decode import DecodedFrame, decode_frames, first_pts_s
 from vidsum.video.frames import has_odd_pixels
 from vidsum.video.open import is_text, open_options, open_video, video_stream
 from vidsum.video.timing import Timing, read_timing
-from vidsum.video.tracks import choose_track, track_number
+from vidsum.video.tracks import choose_track, codec_name, track_number
 
 _ENDINGS = frozenset(
     {".3gp", ".avi", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts", ".mxf", ".ogv"}
@@ -105,15 +105,11 @@ def probe(
             rotation_deg=first.turn_deg,
             sample_aspect_ratio=aspect,
             start_s=start_s,
-            audio_codec=_codec_name(sound) if sound else None,
+            audio_codec=codec_name(sound) if sound else None,
             start_offset_s=container_offset_s(container, start_s),
             video_track=tracks[0],
             audio_track=tracks[1],
         )
-
-
-def _codec_name(sound: av.AudioStream) -> str:
-    return sound.codec_context.codec.canonical_name if sound.codec_context is not None else "unknown"
 
 
 def display_size(first: DecodedFrame, aspect: float) -> tuple[int, int]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from vidsum.errors import DamagedError, InputError, UsageError, unknown_name_error
 from vidsum.io.packages import install_extra_command
-from vidsum.types import Picture, VideoInfo
+from vidsum.types import VideoInfo
 from vidsum.video.changes import ChangeMeter
 from vidsum.video.damage import CannotReadError, DecodeLog, describe_damage, pictures_end_s
 from vidsum.video.decode import DecodedFrame, can_seek, decode_frames, decode_onward, first_pts_s
@@ -141,12 +141,8 @@ def _read_samples(
         skipper = None if is_whole else FrameSkipper(stream, samplings, first_pts_s(stream), log, fast=fast)
         decoded = decode_onward(container, stream, jumps, log, skipper)
         decoded = decoded if meter is None else _measure(decoded, meter)
-        timed = ((frame.time_s, frame) for frame in decoded)
-        yield from sample_stream(timed, samplings, info, log, _make_picture)
-
-
-def _make_picture(maker: PictureMaker, decoded: DecodedFrame) -> Picture:
-    return maker.from_frame(decoded.frame, decoded.turn_deg)
+        timed = ((frame.time_s, (frame.frame, frame.turn_deg)) for frame in decoded)
+        yield from sample_stream(timed, samplings, info, log, lambda maker, frame: maker.from_frame(*frame))
 
 
 def _measure(decoded: Iterable[DecodedFrame], meter: ChangeMeter) -> Iterator[DecodedFrame]:

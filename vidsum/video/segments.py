@@ -1,7 +1,7 @@
 """The frames of segments of a video, and when each is shown in a clip that joins the segments."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
@@ -175,7 +175,7 @@ def measure_changes(video: VideoInfo, segments: Sequence[Interval]) -> Changes:
     meter, segment, last_s = ChangeMeter(), -1, float("-inf")
     with open_video(video.path) as container:
         stream = video_stream(container, video)
-        ticks = in_ticks(_merge(segments), stream.time_base or Fraction(1))
+        ticks = in_ticks(join_segments(segments), stream.time_base or Fraction(1))
         for frame in segment_frames(container, stream, ticks, read_jumps(video), DecodeLog()):
             if frame.segment != segment:
                 meter.reset()
@@ -186,8 +186,8 @@ def measure_changes(video: VideoInfo, segments: Sequence[Interval]) -> Changes:
     return meter.result(video.path)
 
 
-def _merge(segments: Sequence[Interval]) -> list[Interval]:
-    """Return the same in order, those that overlap or touch as one; none begins before 0."""
+def join_segments(segments: Iterable[Interval]) -> list[Interval]:
+    """Return segments in order of time, those that overlap or touch as one; none begins before 0."""
     joined: list[Interval] = []
     for start, end in sorted(segments):
         if joined and start <= joined[-1][1]:

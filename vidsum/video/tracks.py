@@ -65,6 +65,11 @@ def track_number(container: av.container.InputContainer, track: Stream | None) -
     return tracks.index(track) + 1 if track and len(tracks) > 1 else None
 
 
+def codec_name(track: Any) -> str:
+    """Return FFmpeg's name of a track's codec."""
+    return str(track.codec_context.codec.canonical_name) if track.codec_context else "unknown"
+
+
 def describe_choice(
     container: av.container.InputContainer, name: object, kind: TrackKind, number: int
 ) -> str:
@@ -95,7 +100,7 @@ def describe_tracks(container: av.container.InputContainer, used: Sequence[Strea
                     "kind": kind,
                     "number": number,
                     "chosen": track in used,
-                    "codec": codec.codec.canonical_name if codec else "unknown",
+                    "codec": codec_name(track),
                     **{name: getattr(codec, name, None) for name in sizes},
                     "language": track.language,
                     "title": track.metadata.get("title"),

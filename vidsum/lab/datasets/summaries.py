@@ -12,7 +12,7 @@ from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.lab.datasets import group as fields
 from vidsum.lab.datasets.group import H5Group, IntArray, by_number
 from vidsum.lab.datasets.labels import Labels, labels_of, read_labels
-from vidsum.results.feature_h5 import PUBLISHED_STRIDE, read_groups
+from vidsum.results.feature_h5 import PUBLISHED_STRIDE, group_names, read_group
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.shots.find import find
@@ -109,7 +109,7 @@ def annotated_files(path: Path) -> list[Path]:
 
 def _groups_in(path: Path) -> Iterator[H5Group]:
     for file in annotated_files(path):
-        yield from (H5Group(file, name, arrays) for name, arrays in read_groups(file).items())
+        yield from (H5Group(file, name, read_group(file, name)) for name in group_names(file))
 
 
 def _join_labels(group: H5Group, name: str, label: Labels) -> AnnotatedVideo:

@@ -12,6 +12,7 @@ from vidsum.lab.datasets.captioned import shots_of_captions
 from vidsum.lab.datasets.moments import CLIP_S
 from vidsum.lab.training.sentences import Captions, content_words
 from vidsum.types import FloatArray, Interval
+from vidsum.video.segments import join_segments
 
 NOTHING = -1
 """Number of the text of an outlier: a segment that looks unlike everything, as a title card or black does."""
@@ -161,7 +162,7 @@ def draw_query(script: Script, captions: Captions, sentence: int, rng: np.random
         moments += [segment.window for segment in script.segments if segment.sentence in fit]
     elif form < _SHORT + _REPHRASED and sentence in captions.same_event:
         query = int(rng.choice(captions.same_event[sentence]))
-    return ScriptQuery(sentence, query, tuple(_merge(moments)))
+    return ScriptQuery(sentence, query, tuple(join_segments(moments)))
 
 
 def _event(
@@ -223,17 +224,6 @@ def _fill(captions: Captions, start_s: float, stop_s: float, rng: np.random.Gene
         segments.append(ScriptSegment(int(rng.integers(captions.n_sentences)), start_s, end_s))
         start_s = end_s
     return segments
-
-
-def _merge(intervals: Iterable[Interval]) -> list[Interval]:
-    """Intervals in order, those that touch or overlap as one."""
-    united: list[Interval] = []
-    for start_s, end_s in sorted(intervals):
-        if united and start_s <= united[-1][1]:
-            first_s, last_s = united.pop()
-            start_s, end_s = first_s, max(end_s, last_s)
-        united.append((start_s, end_s))
-    return united
 
 
 def _draw_length(rng: np.random.Generator, low: float, high: float) -> float:
