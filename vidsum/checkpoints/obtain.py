@@ -100,7 +100,6 @@ def add_file(
 
 
 def copy_file(path: Path, staging: Path) -> Path:
-    """Copy a file of the user into a staging folder."""
     raw = staging / path.name  # which messages name
     try:
         source = path.open("rb")

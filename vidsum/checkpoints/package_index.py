@@ -151,8 +151,6 @@ def fetch_archive(session: Session, source: PackageSource, folder: Path, on_byte
 
 
 class _File(NamedTuple):
-    """A file that an index lists."""
-
     name: str
     url: str
     sha256: str | None

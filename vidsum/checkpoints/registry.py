@@ -92,8 +92,6 @@ FileSource: TypeAlias = UrlSource | HubSource | PackageSource | JoinedSource | S
 
 @dataclass(frozen=True)
 class EntryFile:
-    """One file of a checkpoint."""
-
     name: str  # its name in the cache
     format: Format
     sha256: str

@@ -27,7 +27,6 @@ class CacheState:
 
 
 def folder() -> Path:
-    """Return the folder of the entries."""
     return home() / "features"
 
 
@@ -71,7 +70,6 @@ def put(features: Features) -> None:
 
 
 def state() -> CacheState:
-    """Return the state of the cache."""
     sizes = [size for _, _, size in _entries()]
     return CacheState(folder(), len(sizes), sum(sizes), limit_bytes())
 

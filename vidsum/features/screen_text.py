@@ -58,7 +58,6 @@ RULES: Final = ChoiceRules()
 
 
 def sampling_for(video: VideoInfo) -> Sampling:
-    """Return the frames to choose from."""
     side = min(LONG_SIDE, max(video.display_width, video.display_height))
     return Sampling(RATE if video.is_vfr or video.n_frames < 2 else min(RATE, video.fps), LongSide(side))
 
@@ -128,7 +127,6 @@ class FrameChoice:
     has_moved: bool = False  # whether the last reading was of a picture that moved, as in a fade
 
     def is_due(self, sample: StrokePicture) -> bool:
-        """Return whether to read the next frame."""
         last, reading = self.last, self.reading
         self.last = sample
         if last is None or reading is None or self.known is None:

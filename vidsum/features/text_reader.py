@@ -27,8 +27,6 @@ _MIN_SINGLE_CONFIDENCE: Final = 0.95  # of a line of one character, most of whic
 
 @dataclass(frozen=True, eq=False)
 class TextReader:
-    """Reader of the lines in a picture."""
-
     engine: Any
 
     def read(self, picture: Picture) -> list[ScreenLine]:
@@ -50,7 +48,6 @@ class TextReader:
 
 
 def is_legible(line: ScreenLine) -> bool:
-    """Return whether a line is surely text."""
     letters = sum(map(str.isalnum, line.text))
     return letters > 0 and line.confidence >= (_MIN_CONFIDENCE if letters > 1 else _MIN_SINGLE_CONFIDENCE)
 

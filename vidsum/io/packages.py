@@ -58,7 +58,6 @@ def require_extra(extra: str, user: str) -> None:
 
 
 def install_extra_command(extra: str) -> str:
-    """Return the command that installs an extra."""
     return pip_install_command(f"vidsum[{extra}]")
 
 

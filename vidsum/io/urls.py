@@ -43,7 +43,6 @@ class Url(str):
 
 
 def is_url(name: str | os.PathLike[str]) -> bool:
-    """Return whether an input is a URL of any protocol."""
     return re.match(rf"\s*{URL_START}(?<=//)", os.fspath(name)) is not None
 
 

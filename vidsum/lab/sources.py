@@ -31,7 +31,6 @@ from vidsum.version import __version__
 
 
 def checkpoints_of(runs: Sequence[Path]) -> dict[str, Path]:
-    """Return the checkpoint of each run by the name of its row."""
     pairs = [checkpoint_of(run) for run in runs]
     refuse_equal_names([row for row, _ in pairs])
     return dict(pairs)

@@ -154,8 +154,6 @@ def match_scores(scores: Scores) -> Tensor:
 
 
 class MRNet(nn.Module):
-    """The whole model."""
-
     def __init__(self, config: MRNetConfig) -> None:
         super().__init__()
         self.config = config

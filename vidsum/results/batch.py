@@ -22,8 +22,6 @@ _FIRST_COLUMNS, _LAST_COLUMNS = ("input", "state", "exit_code"), ("output", "war
 
 @dataclass(frozen=True)
 class Outcome:
-    """The status of one input."""
-
     input: str
     state: str = "not run"
     exit_code: int | None = None

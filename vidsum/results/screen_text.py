@@ -103,7 +103,6 @@ class ScreenText(Result):
 
 
 def lines_data(lines: Sequence[ScreenLine]) -> list[dict[str, Any]]:
-    """Return lines as JSON-ready data."""
     rows = [asdict(line) for line in lines]
     for row in rows:
         row["box"], row["words"] = (

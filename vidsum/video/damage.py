@@ -14,8 +14,6 @@ class CannotReadError(Exception):
 
 @dataclass
 class DecodeLog:
-    """A decoder's counts."""
-
     packets: int = 0  # packets that hold a frame to be shown; 0 where the reader does not say
     frames: int = 0  # frames decoded, damaged ones too
     damaged: int = 0  # frames that the decoder patched up because a part of their data was missing

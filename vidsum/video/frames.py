@@ -31,8 +31,6 @@ def has_odd_pixels(aspect: float) -> bool:
 
 @dataclass(frozen=True)
 class PictureMaker:
-    """Maker of pictures of one size, with its FFmpeg scaler."""
-
     width: int
     height: int  # size of the upright picture
     _scaler: VideoReformatter = field(default_factory=VideoReformatter)

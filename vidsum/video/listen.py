@@ -25,8 +25,6 @@ _SILENCE_PEAK = 1e-3  # peaks of silence, -60 dB: a recorder's track without inp
 
 @dataclass(frozen=True)
 class SoundInfo:
-    """A file that has sound."""
-
     path: Path
     duration_s: float  # by its header, which may be wrong; 0 where it does not say
     video: VideoInfo | None  # that the sound belongs to, if any: its first picture is time 0

@@ -49,8 +49,6 @@ _CAMERAS = {"linux": ("v4l2", "/dev/video{}"), "darwin": ("avfoundation", "{}"),
 
 @dataclass(frozen=True)
 class LiveSource:
-    """Source of a live video."""
-
     name: str
     kind: SourceKind
     idle_s: float | None  # seconds without anything new after which the source ends; None: never
@@ -83,8 +81,6 @@ class PacketTap(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LiveFrame:
-    """One picture of a source."""
-
     time_s: float  # k / fps; after an interruption, on from where pictures come again
     image: Picture
     arrived_s: float  # by `time.monotonic`, when the last picture needed for it had arrived

@@ -45,8 +45,6 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class CropPath:
-    """Positions of the crop in a shot."""
-
     start_s: float  # when the shot's first frame goes on screen in the video
     times_s: TimeArray  # [T]
     positions: FloatArray | None  # [T] of the crop's way, from 0 to 1; None: the whole picture

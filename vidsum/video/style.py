@@ -36,8 +36,6 @@ def missing_letters(cues: Sequence[Cue]) -> str:
 
 
 class CaptionPainter:
-    """Painter of captions into pictures of one size."""
-
     def __init__(self, cues: Sequence[Cue], size: tuple[int, int]) -> None:
         self._cues, self._size = cues, size
         self._starts_s = [start_s for start_s, _, _ in cues]

@@ -68,7 +68,6 @@ def read_timing(
 
 
 def read_jumps(info: VideoInfo) -> Jumps:
-    """Return the jumps of a video's time stamps."""
     return read_timing(info.path, (info.video_track, info.audio_track)).jumps
 
 

@@ -66,7 +66,6 @@ def track_number(container: av.container.InputContainer, track: Stream | None) -
 
 
 def codec_name(track: Any) -> str:
-    """Return FFmpeg's name of a track's codec."""
     return str(track.codec_context.codec.canonical_name) if track.codec_context else "unknown"
 
 

@@ -46,8 +46,6 @@ class CaptionedPicture:
 
 
 class SentenceRow(NamedTuple):
-    """A sentence of a file of captions."""
-
     where: str
     file: str
     sentence: str
@@ -114,7 +112,6 @@ def split_pictures(named: Mapping[str, str | None]) -> dict[str, PictureSplit]:
 
 
 def sentence_rows(captions: Path, folder: Path) -> Iterator[SentenceRow]:
-    """Return the sentences of captions in any layout."""
     if captions.is_dir():
         return _of_folder(captions, folder)
     name = captions.name.lower().removesuffix(".gz")

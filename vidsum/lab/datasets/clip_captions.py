@@ -83,7 +83,6 @@ _last: dict[tuple[str, int, int], Mapping[str, FloatArray]] = {}
 
 
 def is_captions(source: Path) -> bool:
-    """Return whether a source of features is a file of captions, by its name."""
     return source.name.endswith(_SUFFIXES)
 
 

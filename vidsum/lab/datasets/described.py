@@ -44,8 +44,6 @@ class Described:
 
 
 class _Said(NamedTuple):
-    """A sentence of a file."""
-
     where: str
     name: str
     """Name of the item, or of its video if there is a window."""
@@ -126,7 +124,6 @@ def _by_time(said: Iterable[_Said], items: Mapping[str, Described]) -> dict[str,
 
 
 def _people(path: Path) -> Iterator[_Said]:
-    """Return the sentences of people, in any layout."""
     text = read_packed_text(path)
     suffix = path.name.lower().removesuffix(".gz").rpartition(".")[2]
     if suffix == "csv" and (table := _table(path, text)) and _names(table[0], *TIMED):
@@ -147,7 +144,6 @@ def _people(path: Path) -> Iterator[_Said]:
 
 
 def _captions(path: Path) -> Iterator[_Said]:
-    """Return the captions of a file, in any layout."""
     text = read_packed_text(path)
     if path.name.lower().removesuffix(".gz").endswith(".csv"):
         return map(_of_row, _table(path, text))

@@ -79,7 +79,6 @@ class DataEntry:
         return value
 
     def entries(self, key: str) -> Iterator["DataEntry"]:
-        """Return the objects in the list of a key."""
         return (entry_of(f"{self.where}: {key}", value) for value in self.list(key))
 
     def number_or_text(self, key: str) -> str:

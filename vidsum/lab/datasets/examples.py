@@ -41,8 +41,6 @@ class MomentExample:
 
 
 class Pair(NamedTuple):
-    """A video and a query."""
-
     video: FloatArray
     """[T, Dv] clips, the last two numbers of each its endpoints."""
     words: FloatArray

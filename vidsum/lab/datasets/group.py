@@ -63,7 +63,6 @@ class H5Group:
         return value
 
     def needed(self, key: str) -> npt.NDArray[Any]:
-        """Return a dataset that must be there."""
         value = self.numbers(key)
         if value is None:
             fault = self.fault(f"{key} is missing")

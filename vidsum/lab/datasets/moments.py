@@ -64,8 +64,6 @@ class Query:
 
 @dataclass(frozen=True)
 class MomentVideo:
-    """A video and its queries."""
-
     name: str
     duration_s: float
     queries: tuple[Query, ...]

@@ -79,7 +79,6 @@ def evaluate_captions(
 def _warnings(
     request: CaptionsRequest, items: Items, described: Items, captions: Mapping[str, Sequence[str]]
 ) -> tuple[str, ...]:
-    """Return warnings of items without captions, and of captions without words."""
     warnings = []
     if missing := [name for name in items if name not in described]:
         lost = f"{len(missing)} of {len(items)} items have no caption and are left out"
@@ -95,7 +94,6 @@ def _warnings(
 def measure(
     request: CaptionsRequest, captions: Sequence[str], items: Items, progress: Progress | None
 ) -> dict[str, Measured]:
-    """Return the measures of the captions of all items, in their order."""
     tokens = [tokenize(caption) for caption in captions]
     references = [[tokenize(sentence) for sentence in item.sentences] for item in items.values()]
     measures: dict[str, Measure] = {}

@@ -63,8 +63,6 @@ class ClipMeasures:
 
 @dataclass(frozen=True)
 class HighlightMeasures:
-    """The measures of one row."""
-
     moments: Mapping[str, WindowMeasures | None] | None
     """From `measure_moments`; None where there are no moments to measure."""
     clips: Mapping[str, ClipMeasures] | None

@@ -92,8 +92,6 @@ def highlights_by(
 
 @dataclass(frozen=True, eq=False)
 class _Model:
-    """A model that is ready to answer."""
-
     run: ModelRun
     trained: Trained
     grounder: MomentModel

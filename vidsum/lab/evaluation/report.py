@@ -59,8 +59,6 @@ class Row(Generic[M_co]):
 
 @dataclass(frozen=True)
 class Report(Generic[M_co]):
-    """The result of an evaluation."""
-
     task: Task
     rows: tuple[Row[M_co], ...]
     """The predictions, and the baselines that every report has."""

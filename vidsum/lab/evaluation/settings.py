@@ -103,7 +103,6 @@ class SummaryRequest:
 
     @property
     def source(self) -> Path:
-        """The file that is evaluated on."""
         return self.data or self.annotations or Path()
 
     @property

@@ -33,8 +33,6 @@ _MOMENT = ("start_s", "end_s", "score")
 
 @dataclass(frozen=True)
 class QueryPrediction:
-    """The answer to one query."""
-
     qid: str
     query: str
     video: str

@@ -66,8 +66,6 @@ class VideoMeasures:
 
 @dataclass(frozen=True)
 class SummaryMeasures:
-    """A row's measures."""
-
     videos: Mapping[str, VideoMeasures]
 
     @cached_property

@@ -169,7 +169,6 @@ class PictureSentences(NamedTuple):
 
 
 def sentences_of(pictures: Sequence[CaptionedPicture]) -> PictureSentences:
-    """Return all sentences of pictures, in their order."""
     texts = [text for picture in pictures for text in picture.sentences]
     return PictureSentences(
         texts, np.repeat(np.arange(len(pictures)), [len(picture.sentences) for picture in pictures])
@@ -269,7 +268,6 @@ def _ranks(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -> tu
 
 
 def _measure_chance(picture_of: Ranks, words: Ranks, n_seeds: int) -> RetrievalMeasures:
-    """Measure vectors drawn at random."""
     draws = []
     for seed in range(n_seeds):
         rng = np.random.default_rng(seed)

@@ -87,7 +87,6 @@ def simulated_highlights(
 
 
 def space_of(source: DataSettings) -> str:
-    """Return the space to simulate."""
     return "vse" if source.space == "features" else source.space
 
 

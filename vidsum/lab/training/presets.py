@@ -50,8 +50,6 @@ start that leaves masks of this depth a gradient (docs/algorithms/learned-masks.
 
 @dataclass(frozen=True, kw_only=True)
 class MRNetChoice:
-    """Which MRNet to begin with."""
-
     head: Literal["paper", "light", "live"] = option(
         "Head of the model. paper: the paper's map of proposals; light: one for a CPU; live: a "
         "score per clip from earlier clips, for `vidsum watch`.",
@@ -68,8 +66,6 @@ class MRNetChoice:
 
 @dataclass(frozen=True, kw_only=True)
 class DETRChoice:
-    """Which DETR model to begin with."""
-
     model: Literal["moment-detr", "qd-detr", "mrnet-detr"] = option(
         "Model to train. mrnet-detr is MRNet's encoder with the decoder of QD-DETR.", "qd-detr", panel="Model"
     )

@@ -33,8 +33,6 @@ _END_SCALE = 3.0
 
 @dataclass(frozen=True)
 class RidgeResult:
-    """A fitted split."""
-
     split: Split
     checkpoint: Path
     penalty: float
@@ -60,8 +58,6 @@ def fit_split(run: TrainingRun[RidgeSettings], number: int, progress: Progress |
 
 
 class Fitted(NamedTuple):
-    """A regression."""
-
     model: RidgeScorer
     penalty: float
     validation: float | None

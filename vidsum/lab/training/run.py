@@ -55,7 +55,6 @@ class TrainingRun(Generic[S]):
         return self.draw(video, *seed) if self.draw else video
 
     def folder(self, number: int) -> Path:
-        """Return where the model of a split is."""
         return self.out / f"split_{number}"
 
 

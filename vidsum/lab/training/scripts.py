@@ -66,8 +66,6 @@ class Script(NamedTuple):
 
 @dataclass(frozen=True)
 class ScriptQuery:
-    """A query of a script."""
-
     sentence: int
     """Number of the sentence that it asks for."""
     query: int
@@ -94,7 +92,6 @@ def annotated_script(captions: Captions, rng: np.random.Generator) -> Script:
 
 
 def script_of(captions: Captions, number: int) -> Script:
-    """Return a video as it is annotated, by its number."""
     video, first = captions.videos[number], int(captions.first[number])
     moments = tuple(
         ScriptSegment(first + number, *window)
@@ -139,7 +136,6 @@ def joined_script(captions: Captions, longest_s: float, rng: np.random.Generator
 
 
 def fill_gaps(script: Script, captions: Captions, rng: np.random.Generator) -> Script:
-    """Fill the gaps of a script with segments of any sentences."""
     others: list[ScriptSegment] = []
     end_s = 0.0
     for start, end in sorted([*(s.window for s in script.segments), (script.duration_s, script.duration_s)]):

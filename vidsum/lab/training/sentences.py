@@ -125,7 +125,6 @@ def captions_of(
     sentences: Mapping[str, EmbeddedSentences],
     clips: Mapping[str, ClipCaptions] = MappingProxyType({}),
 ) -> Captions:
-    """Return the videos that have sentences, with captions of their clips where these exist."""
     used = {name: video for name, video in videos.items() if name in sentences}
     embedded = [sentences[name] for name in used]
     texts = [query.text for video in used.values() for query in video.queries]

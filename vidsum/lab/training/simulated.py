@@ -162,7 +162,6 @@ def _try_draft(settings: SimulationSettings, rng: np.random.Generator) -> _Draft
 
 
 def simulate_video(script: Script, settings: SimulationSettings, rng: np.random.Generator) -> ClipEmbeddings:
-    """Return the embeddings of a video of the script."""
     times = grid(script.duration_s, STEP_S)
     vectors = settings.captions.vectors[[segment.sentence for segment in script.segments]]
     vectors[[segment.sentence == NOTHING for segment in script.segments]] = 0

@@ -98,7 +98,6 @@ def clear(folder: Path) -> None:
 
 
 def epoch_file(epoch: int | str) -> str:
-    """Return the file of an epoch that is kept."""
     return f"epoch_{epoch}.safetensors"
 
 

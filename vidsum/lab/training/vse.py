@@ -68,8 +68,6 @@ class PairBatch(NamedTuple):
 
 @dataclass(frozen=True)
 class PictureResult:
-    """A map, trained on pictures."""
-
     checkpoint: Path
     validation: Mapping[str, float]
     """Measures on the validation pictures by name: R@1, R@5, R@10 from text to image."""
@@ -81,8 +79,6 @@ class PictureResult:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """The pictures of training or validation."""
-
     features: FloatArray
     """[V, N, D]"""
     sentences: PictureSentences
