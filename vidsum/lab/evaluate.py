@@ -28,14 +28,13 @@ from vidsum.lab.evaluation.settings import (
     checkpoint_of,
 )
 from vidsum.lab.evaluation.submissions import TestedVideos
-from vidsum.lab.evaluation.summaries import Scores, evaluate_summaries
+from vidsum.lab.evaluation.summaries import Scores, Videos, evaluate_summaries
 from vidsum.lab.evaluation.vse import evaluate_vse
 from vidsum.lab.sources import Finished, checkpoints_of, read_finished, refuse_equal_names
 from vidsum.summary.score import require_beams, score
 from vidsum.summary.settings import Selection
 from vidsum.types import Progress
 
-Videos = Mapping[str, AnnotatedVideo] | Mapping[str, Labels]
 Row = TypeVar("Row")
 
 

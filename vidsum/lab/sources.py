@@ -23,6 +23,7 @@ from vidsum.lab.evaluation.settings import (
     VSERequest,
     checkpoint_of,
 )
+from vidsum.lab.evaluation.summaries import Videos
 from vidsum.results.load import kind_of, read_document, read_result
 from vidsum.results.summary import Summary
 from vidsum.summary.score import checkpoint_sha256
@@ -131,7 +132,6 @@ def _folder_size(source: Path) -> dict[str, Any]:
     return {"name": as_utf8(source.name), "files": len(files), "bytes": size}
 
 
-Videos = Mapping[str, AnnotatedVideo] | Mapping[str, Labels]
 _ODD_SHARE = 0.01
 
 

@@ -71,12 +71,6 @@ def splits_of(chosen: str, available: Collection[str], target: str) -> list[Spli
     return read_splits(chosen, available)
 
 
-def tested_files(splits: Iterable[Split], files: Iterable[Path]) -> list[Path]:
-    """Return the files of the datasets that splits test on: a run is evaluated on them."""
-    tested = by_dataset(name for split in splits for name in split.test)
-    return [path for path in files if dataset_name(path) in tested]
-
-
 def _entries(source: Path) -> list[dict[str, list[str]]]:
     try:
         content = read_json(source) if source.suffix == ".json" else read_yaml(source)

@@ -26,6 +26,7 @@ from vidsum.lab.evaluation.reference import (
 )
 from vidsum.lab.evaluation.report import Report
 from vidsum.lab.evaluation.submissions import MomentPredictions
+from vidsum.lab.evaluation.summaries import Videos
 from vidsum.models.scaling import unit_range
 from vidsum.results import figures
 from vidsum.types import FloatArray, TimeArray, iou
@@ -113,7 +114,7 @@ def plot_recall(report: Report[MomentMeasures], title: str, target: Path, label:
 
 
 def plot_segments(
-    videos: Mapping[str, AnnotatedVideo] | Mapping[str, Labels],
+    videos: Videos,
     predictions: Mapping[str, Mapping[str, FloatArray]],
     selections: Mapping[str, Mapping[str, BoolArray]],
     target: Path,

@@ -30,12 +30,13 @@ from vidsum.lab.evaluation.summary_metrics import (
 )
 from vidsum.types import FloatArray, Progress
 
+Videos = Mapping[str, AnnotatedVideo] | Mapping[str, Labels]
 Scores = Mapping[str, FloatArray]
 """Name of a video -> [T] importance scores at its picks."""
 
 
 def evaluate_summaries(
-    videos: Mapping[str, AnnotatedVideo] | Mapping[str, Labels],
+    videos: Videos,
     predictions: Mapping[str, Scores],
     *,
     segmentations: Sequence[str] = (CHANGE_POINTS,),
@@ -135,7 +136,7 @@ def _check_predictions(references: Sequence[Reference], predictions: Mapping[str
                 raise UsageError(f"{where} hold NaN or infinite values")
 
 
-def _repairs(videos: Mapping[str, AnnotatedVideo] | Mapping[str, Labels]) -> tuple[str, ...]:
+def _repairs(videos: Videos) -> tuple[str, ...]:
     """Return the repairs of the reader: each kind once, with its videos."""
     concerned: dict[str, list[str]] = {}
     for name, video in videos.items():

@@ -16,8 +16,8 @@ from vidsum.io.provenance import identify_file
 from vidsum.io.text import read_json
 from vidsum.lab.datasets.captioned import Draw, FeatureSimulator
 from vidsum.lab.datasets.labels import DATASETS
-from vidsum.lab.datasets.splits import Split, by_dataset, tested_files
-from vidsum.lab.datasets.summaries import AnnotatedVideo
+from vidsum.lab.datasets.splits import Split, by_dataset
+from vidsum.lab.datasets.summaries import AnnotatedVideo, dataset_name
 from vidsum.lab.training.settings import plain_fields
 from vidsum.lab.training.state import BEST, CURVES, LAST, clear, make_folder, require_same
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings, SplitOptions
@@ -25,8 +25,6 @@ from vidsum.summary.importance_model import SENTENCES, FeatureTransform
 
 SCHEMA: Final = "vidsum.training_run/1"
 NAME: Final = "run.json"
-_WEIGHTS: Final = "weights"
-"""Key of the networks that simulated features come from; older runs lack it."""
 
 S = TypeVar("S", bound=FullTransNetSettings | RidgeSettings)
 
@@ -91,7 +89,8 @@ def start_run(
     sized: Any = replace(settings.model, dim_in=features["dim"] + inputs.n_added)
     settings = replace(settings, model=sized)
     data = [{"name": path.name, **identify_file(path)} for path in sources]
-    weights = {_WEIGHTS: draw.weights} if isinstance(draw, FeatureSimulator) else {}
+    # the networks that simulated features come from
+    weights = {"weights": draw.weights} if isinstance(draw, FeatureSimulator) else {}
     # checkpoints have the model's and the loop's in fields of their own, but those of ridge regression
     choices = settings.flat if isinstance(settings, RidgeSettings) else plain_fields(settings)
     recorded = {"data": data, **weights, **choices, **facts}
@@ -133,9 +132,7 @@ def claim_run(out: Path, facts: Mapping[str, Any], *, overwrite: bool) -> None:
     document = {"schema": SCHEMA, **facts}
     make_folder(out)
     if (out / NAME).exists() and not overwrite:
-        before = read_run(out)
-        known = {key: value for key, value in document.items() if key in before or key != _WEIGHTS}
-        require_same(before, known, out)
+        require_same(read_run(out), document, out)
         return
     if (out / NAME).exists() and not _is_same(out, document):
         for folder in {file.parent for name in (LAST, BEST) for file in out.glob(f"*/{name}")}:
@@ -181,10 +178,11 @@ def evaluation_command(
     data: SplitOptions, splits: Sequence[Split], pairs: Mapping[Path, Path | None], out: Path
 ) -> str:
     """Return the command that evaluates a run on the videos that its splits test."""
-    files = []
-    for path in tested_files(splits, data.data):
-        files += [("--data", path), *([("--annotations", pairs[path])] if pairs[path] else [])]
     tested = by_dataset(name for split in splits for name in split.test)
+    files = []
+    for path in data.data:
+        if dataset_name(path) in tested:
+            files += [("--data", path), *([("--annotations", pairs[path])] if pairs[path] else [])]
     for captions, of_people in zip(data.captions, data.annotations, strict=False):
         if DATASETS[of_people.suffix] in tested:
             files += [("--captions", captions), ("--annotations", of_people)]
