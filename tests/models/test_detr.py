@@ -156,6 +156,28 @@ def test_masks_act_on_the_logits_of_both_attentions() -> None:
         assert torch.allclose(found, expected, atol=1e-5)
 
 
+def test_linear_layers_stand_at_the_end_of_each_encoder_layer() -> None:
+    """STAMP Sec. 4.3, "adding additional linear layers at the end of each transformer stage": by hooks."""
+    model, plain = (
+        small(name, **more) for name, more in (("qd-detr", {"linear_layers": 2}), ("qd-detr", {}))
+    )
+    layers = [*model.cross, *model.encoder]
+    found = dict[str, list[Tensor]](outputs=[], inputs=[])
+    for layer in layers:
+        layer.norms[1].register_forward_hook(lambda module, arguments, out: found["outputs"].append(out))
+        layer.register_forward_pre_hook(lambda module, arguments: found["inputs"].append(arguments[0]))
+    saliency = model.saliency(*batch([6], [3]))
+    assert not torch.allclose(saliency, plain.saliency(*batch([6], [3])), atol=1e-3)
+    for number in (0, 2):  # the first layers of both encoders: behind them comes the second
+        first, second = (module for module in layers[number].linear if isinstance(module, nn.Linear))
+        end = found["outputs"][number]
+        assert torch.allclose(found["inputs"][number + 1], end + second(first(end).relu()), atol=1e-6)
+    weights = sum(one.numel() for one in model.parameters()) - sum(one.numel() for one in plain.parameters())
+    assert weights == 4 * 2 * (16 * 16 + 16)
+    with pytest.raises(UsageError, match="no added linear layers"):
+        small("mrnet-detr", linear_layers=1)
+
+
 def test_mrnet_detr_encodes_by_equations_7_to_9() -> None:
     """The blocks once more, one head at a time, for one video and query without padding."""
     model = small("mrnet-detr")

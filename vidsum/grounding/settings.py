@@ -69,7 +69,8 @@ class Retrieval(Checked):
         default_text="5, without those far below the first",
     )
     model: str = option(
-        "Model that finds moments. similarity (auto), mrnet, qd-detr, or a checkpoint of `vidsum train`.",
+        "Model that finds moments. similarity (auto); mrnet or qd-detr, level with similarity; or a "
+        "checkpoint of `vidsum train`.",
         DEFAULT_MODEL,
         flags=("--model", "-m"),
         metavar="NAME|FILE",

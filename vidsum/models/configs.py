@@ -304,6 +304,13 @@ class DETRConfig:
     n_moments: int = option("Moments per answer.", 10, min=1)
     dropout: Dropout = 0.1
     dropout_in: InputDropout = 0.5
+    linear_layers: int = option(
+        "Linear layers at the end of each encoder layer: what STAMP compares a mask with.",
+        0,
+        min=0,
+        flag_on=(),
+    )
+    """Not in mrnet-detr."""
     mask: MaskConfig | None = None
     gamma: Annotated[float, Limits(above=0, max=1)] = 0.98
     """This and the fields below are for mrnet-detr only; see `MRNetConfig`."""

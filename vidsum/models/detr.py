@@ -117,7 +117,7 @@ class DETREncoderLayer(nn.Module):
         self.mask, self.attend = mask, FusedAttention()
         self.feed_forward = feed_forward(config, activation)
         self.norms = nn.ModuleList(nn.LayerNorm(config.d) for _ in range(2))
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout, self.linear = nn.Dropout(config.dropout), added_layers(config)
 
     def forward(
         self, x: Tensor, positions: Tensor, is_token: Tensor, shared: SoftMask | None = None
@@ -135,7 +135,7 @@ class DETREncoderLayer(nn.Module):
         heads = self.attend(q, k, v, mask, is_token, dropout_rate(self.dropout))
         x = self.norms[0](x + self.dropout(self.attention.join(heads)))
         out: Tensor = self.norms[1](x + self.dropout(self.feed_forward(x)))
-        return out
+        return out if self.linear is None else out + self.linear(out)
 
 
 def clip_positions(is_clip: Tensor, d: int) -> Tensor:
@@ -155,6 +155,11 @@ def mlp(d_in: int, d: int, d_out: int, layers: int) -> nn.Sequential:
     widths = [d_in, *[d] * (layers - 1), d_out]
     modules = [module for pair in pairwise(widths) for module in (nn.Linear(*pair), nn.ReLU())]
     return nn.Sequential(*modules[:-1])
+
+
+def added_layers(config: DETRConfig) -> nn.Sequential | None:
+    """Return the linear layers at the end of an encoder layer: "+ Linear Layers" of STAMP's Table 3."""
+    return mlp(config.d, config.d, config.d, config.linear_layers) if config.linear_layers else None
 
 
 def dropout_rate(dropout: nn.Dropout) -> float:

@@ -20,7 +20,16 @@ from vidsum.models.attention.learned_mask import (
     shared_mask,
 )
 from vidsum.models.configs import DETRConfig
-from vidsum.models.detr import DETR, DETREncoderLayer, Encoded, dropout_rate, feed_forward, initialise, mlp
+from vidsum.models.detr import (
+    DETR,
+    DETREncoderLayer,
+    Encoded,
+    added_layers,
+    dropout_rate,
+    feed_forward,
+    initialise,
+    mlp,
+)
 
 
 class QDDETR(DETR):
@@ -65,7 +74,7 @@ class CrossLayer(nn.Module):
         self.mask, self.attend = mask, FusedAttention()
         self.feed_forward = feed_forward(config, nn.PReLU())
         self.norms = nn.ModuleList(nn.LayerNorm(config.d) for _ in range(2))
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout, self.linear = nn.Dropout(config.dropout), added_layers(config)
 
     def forward(
         self, clips: Tensor, positions: Tensor, words: Tensor, is_word: Tensor, shared: SoftMask | None = None
@@ -77,7 +86,7 @@ class CrossLayer(nn.Module):
         x = clips + self.dropout(self.attention.join(heads))
         x = x + self.dropout(self.feed_forward(self.norms[0](x)))
         out: Tensor = self.norms[1](x)
-        return out
+        return out if self.linear is None else out + self.linear(out)
 
     def shared_mask(
         self, clips: Tensor, positions: Tensor, words: Tensor, is_word: Tensor

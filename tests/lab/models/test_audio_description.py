@@ -48,12 +48,12 @@ def test_linear_layers_stand_at_the_end_of_each_transformer_layer() -> None:
     model = model_of(replace(TINY, linear_layers=2)).encoder
     outputs, inputs_of = list[Tensor](), list[Tensor]()
     for layer in model.layers:
-        layer.register_forward_hook(lambda module, arguments, output: outputs.append(output))
+        layer.norms[1].register_forward_hook(lambda module, arguments, output: outputs.append(output))
         layer.register_forward_pre_hook(lambda module, arguments: inputs_of.append(arguments[0]))
     visual, audio, _ = inputs()
     model(visual, audio)
-    assert len(model.linear) == len(model.layers) == 2
-    first, second = (module for module in model.linear[0].children() if isinstance(module, torch.nn.Linear))
+    assert len(model.layers) == 2
+    first, second = (each for each in model.layers[0].linear.children() if isinstance(each, torch.nn.Linear))
     expected = outputs[0] + second(first(outputs[0]).relu())
     assert torch.allclose(inputs_of[1], expected, atol=1e-6)
 

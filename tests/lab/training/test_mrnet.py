@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,11 +19,13 @@ from vidsum.errors import UsageError
 from vidsum.lab.datasets.examples import MomentExample, Toy, draw_moments
 from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.mrnet import (
+    MomentBatch,
     best_ious,
     collate_groups,
     contrastive_loss,
     covered_share,
     iou_loss,
+    live_loss,
     mrnet_loss,
     proposal_ious,
     train_mrnet,
@@ -31,7 +34,7 @@ from vidsum.lab.training.mrnet import (
 from vidsum.lab.training.settings import LossSettings, MRNetSettings
 from vidsum.models.configs import HEADS, MRNetConfig
 from vidsum.models.mrnet import MRNet
-from vidsum.models.mrnet_live import NAME
+from vidsum.models.mrnet_live import NAME, LiveMRNet
 from vidsum.options import build
 from vidsum.types import iou
 
@@ -248,3 +251,14 @@ def test_a_lone_query_with_no_negatives_costs_nothing_and_has_a_gradient() -> No
     loss.backward()
     assert loss.item() == 0
     assert proposals.grad.isfinite().all()
+
+
+def test_losses_pick_nothing_by_its_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the meta device, which has no values, as a GPU would have to wait for them."""
+    monkeypatch.setattr(torch, "autocast", lambda *arguments, **more: nullcontext())  # there is none on meta
+    sizes = {"clips": T, "dim_video": 6, "dim_query": 5, "d": 16, "heads": 2, "d_ff": 16}
+    with torch.device("meta"):
+        model, live = MRNet(MRNetConfig(**sizes)), LiveMRNet(MRNetConfig(**{**HEADS["live"], **sizes}))
+        windows, is_query = torch.zeros(2, 3, 1, 2), torch.ones(2, 3, dtype=torch.bool)
+        batch = MomentBatch(torch.zeros(2, T, 6), torch.zeros(2, 3, 5), is_query, windows)
+        assert mrnet_loss(model, batch, LossSettings()).shape == live_loss(live, batch).shape == ()

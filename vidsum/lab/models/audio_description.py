@@ -21,7 +21,7 @@ from vidsum.lab.models.vit import ViTBlock
 from vidsum.models.attention.heads import join_heads, sines, split_heads
 from vidsum.models.attention.learned_mask import learned_masks, shared_mask
 from vidsum.models.configs import DETRConfig, MaskConfig
-from vidsum.models.detr import DETREncoderLayer, mlp
+from vidsum.models.detr import DETREncoderLayer
 
 Phase = Literal["language", "align", "tune"]
 
@@ -94,13 +94,10 @@ class AudiovisualEncoder(nn.Module):
         self.visual = nn.Linear(config.dim_visual, config.d)
         self.audio = nn.Linear(config.dim_audio, config.d)
         self.kinds = nn.Parameter(torch.zeros(2, 1, config.d))
-        sizes = DETRConfig(d=config.d, heads=config.heads, d_ff=config.d_ff, dropout=config.dropout)
+        names = "d", "heads", "d_ff", "dropout", "linear_layers"
+        sizes = DETRConfig(**{name: getattr(config, name) for name in names})
         masks = learned_masks(config.mask, config.d, 2 * config.n_tokens, config.layers)
         self.layers = nn.ModuleList(DETREncoderLayer(sizes, mask, nn.ReLU()) for mask in masks)
-        self.linear = nn.ModuleList(
-            mlp(config.d, config.d, config.d, config.linear_layers)
-            for _ in range(config.layers if config.linear_layers else 0)
-        )
         self.out = nn.Linear(config.d, config.d_adapter)
 
     def forward(self, visual: Tensor, audio: Tensor) -> Tensor:
@@ -111,9 +108,8 @@ class AudiovisualEncoder(nn.Module):
         positions = sines(steps, x.shape[2]).to(x.dtype).expand_as(x)
         is_token = x.new_ones(x.shape[:2], dtype=torch.bool)
         shared = shared_mask(self.layers, x)
-        for number, layer in enumerate(self.layers):
+        for layer in self.layers:
             x = layer(x, positions, is_token, shared)
-            x = x + self.linear[number](x) if self.linear else x
         out: Tensor = self.out(x)
         return out
 

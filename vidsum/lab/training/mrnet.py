@@ -141,8 +141,9 @@ def mrnet_loss(model: MRNet, batch: MomentBatch, settings: LossSettings) -> Tens
     with torch.autocast(batch.video.device.type, enabled=False):  # cosines over .1 need their digits
         ious = proposal_ious(batch.gt_windows, model.config.clips)
         loss = iou_loss(scores.iou, ious, valid, is_query, settings.iou_low, settings.iou_high)
+        of_valid = ious.flatten(2).index_select(2, model.map.cells)
         contrast = contrastive_loss(
-            scores.proposals, scores.queries, ious[:, :, valid], batch.gt_windows, is_query, settings
+            scores.proposals, scores.queries, of_valid, batch.gt_windows, is_query, settings
         )
         total: Tensor = loss + settings.lambda_c * contrast + settings.lambda_s * model.sparsity_loss()
     return total
@@ -189,8 +190,13 @@ def iou_loss(
     Of logits and IoU [B, M, T, T], where proposals are valid [T, T] and queries [B, M] are not padding.
     """
     targets = ((ious - low) / (high - low)).clamp(0, 1)
-    chosen = is_query[:, :, None, None] & valid
-    return torch.nn.functional.binary_cross_entropy_with_logits(logits.float()[chosen], targets[chosen])
+    return _mean_cross_entropy(logits.float(), targets, is_query[:, :, None, None] & valid)
+
+
+def _mean_cross_entropy(logits: Tensor, targets: Tensor, chosen: Tensor) -> Tensor:
+    """Return the mean where chosen; to pick these by an index would wait for the device."""
+    losses = binary_cross_entropy_with_logits(logits, targets, reduction="none")
+    return losses.masked_fill(~chosen, 0.0).sum() / chosen.expand_as(losses).sum()
 
 
 def contrastive_loss(
@@ -208,25 +214,26 @@ def contrastive_loss(
     proposals [B, P, D] and queries [B, M, D] of length 1, their IoU [B, M, P], windows [B, M, W, 2], and
     which queries [B, M] are not padding: the sum of the mean of each direction; 0 where there are no moments.
     """
-    owner, _ = is_query.nonzero(as_tuple=True)  # [N] video of each query
-    texts = queries.float()[is_query]
-    ious = ious[is_query]
+    n_videos, n_queries = is_query.shape
+    owner = torch.arange(n_videos, device=queries.device).repeat_interleave(n_queries)  # [N] of each query
+    # padding stays, and counts nowhere: to leave it out would wait for the device
+    texts, ious, windows = queries.float().flatten(0, 1), ious.flatten(0, 1), gt_windows.flatten(0, 1)
+    is_text = is_query.flatten()
     best = ious.topk(settings.positives, dim=1).indices  # [N, K]
     positives = proposals.float()[owner[:, None], best]  # [N, K, D]
     positive = ((positives * texts[:, None]).sum(-1) - settings.margin) / settings.temperature  # [N, K]
 
     itself = torch.eye(len(texts), dtype=torch.bool, device=texts.device)
     cosines = torch.einsum("nkd,md->nkm", positives, texts) / settings.temperature
-    windows = gt_windows[is_query]
     overlaps = window_iou(windows[:, None, :, None], windows[None, :, None, :]).amax((2, 3))
-    others = ~itself & ((owner[:, None] != owner) | (overlaps < settings.negative_iou))
+    others = is_text & ~itself & ((owner[:, None] != owner) | (overlaps < settings.negative_iou))
     query_of_moment = _log_fraction(positive, cosines, others[:, None])
 
     cosines = torch.einsum("nd,bpd->nbp", texts, proposals.float()) / settings.temperature
     same_video = owner[:, None] == torch.arange(len(proposals), device=owner.device)
     others = ~same_video[..., None] | (ious < settings.negative_iou)[:, None]
     moment_of_query = _log_fraction(positive, cosines.flatten(1)[:, None], others.flatten(1)[:, None])
-    is_somewhere = (ious.amax(1) > 0).float()[:, None]
+    is_somewhere = (is_text & (ious.amax(1) > 0)).float()[:, None]
     total = -((query_of_moment + moment_of_query) * is_somewhere).sum()
     return total / (is_somewhere.sum() * settings.positives).clamp(min=1)
 
@@ -241,7 +248,7 @@ def live_loss(model: LiveMRNet, batch: MomentBatch) -> Tensor:
     """Return the mean cross-entropy of the clips with the fraction of each in which a query is true."""
     logits = model(batch.video, batch.queries).float()
     targets = covered_share(batch.gt_windows, logits.shape[2])
-    return binary_cross_entropy_with_logits(logits[batch.is_query], targets[batch.is_query])
+    return _mean_cross_entropy(logits, targets, batch.is_query[:, :, None])
 
 
 def covered_share(gt_windows: Tensor, n_clips: int) -> Tensor:

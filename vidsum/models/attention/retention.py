@@ -26,7 +26,7 @@ def xpos(x: Tensor, *, inverse: bool = False, base: int = SCALE_BASE) -> Tensor:
     Args:
         x: [..., T, d], d even.
         inverse: of the scale, for keys.
-        base: that of `turn_of`, whatever the length: recurrent forms do not know the length.
+        base: that of `xpos_turn`, whatever the length: recurrent forms do not know the length.
     """
     length, d = x.shape[-2:]
     # later positions need more than float32, or angles are off by .0005; not all devices have float64
@@ -87,7 +87,7 @@ def recurrent_retention(
         q, k: [..., T, d], without positions; d even.
         v: [..., T, d_v]
         gamma: retention from one clip to the next.
-        turn: see `turn_of`; ones for no positions.
+        turn: see `xpos_turn`; ones for no positions.
         state: [..., d / 2, d_v] complex, of the clips before; None for none.
 
     Returns [..., T, d_v] and the state after the last clip.
