@@ -1,18 +1,23 @@
 """`vidsum report`: results as one page for a browser."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from vidsum.commands.export import Results
 from vidsum.commands.options import command
 from vidsum.commands.result import CommandResult, View
-from vidsum.errors import UsageError
+from vidsum.errors import InputError, Problem, UsageError
 from vidsum.io.text import STDIN
 from vidsum.options import option
 from vidsum.pipelines.names import check_outputs, require_suffix
 from vidsum.pipelines.staging import save_text
+
+if TYPE_CHECKING:
+    from vidsum.pipelines.report import PageResult
 
 app = typer.Typer(add_completion=False)
 
@@ -57,8 +62,6 @@ def report(results: Results, page: Page, view: View) -> CommandResult:
 
     vidsum report *_summary.json -o all.html
     """
-    from vidsum.pipelines.bundle import write_bundle
-    from vidsum.pipelines.report import report_text
     from vidsum.results.load import read_displayable
 
     target = Path(page.output)
@@ -69,7 +72,24 @@ def report(results: Results, page: Page, view: View) -> CommandResult:
         if page.bundle is None:
             require_suffix(target, (".html",))
         check_outputs(results[0], [page.bundle or target])
-    made = [("stdin" if path == STDIN else path, read_displayable(path)) for path in dict.fromkeys(results)]
+    made: list[tuple[str, PageResult]] = []
+    failed = list[InputError]()
+    for path in dict.fromkeys(results):
+        try:
+            made.append(("stdin" if path == STDIN else path, read_displayable(path)))
+        except InputError as error:
+            failed.append(error)
+    if not made and len(failed) == 1:
+        raise failed[0]
+    result = _write(made, page, target) if made else CommandResult()
+    return replace(result, errors=tuple(map(Problem.of, failed)), exit_code=1 if failed else 0)
+
+
+def _write(made: "Sequence[tuple[str, PageResult]]", page: Page, target: Path) -> CommandResult:
+    """Write the page of results."""
+    from vidsum.pipelines.bundle import write_bundle
+    from vidsum.pipelines.report import report_text
+
     if page.bundle is not None:
         is_new, warnings = write_bundle(made, page.bundle, page.title, overwrite=page.overwrite)
         line = f"{page.bundle}{'' if is_new else ' (unchanged)'}"

@@ -81,6 +81,22 @@ def test_report_foreign_clip(run: Run, film: Path) -> None:
     assert "highlight_film_0m00s.mp4" not in Path("report.html").read_text()
 
 
+def test_report_without_strays(run: Run, film: Path) -> None:
+    """Each is named, and the page shows the others."""
+    run("shots", film, *CPU)
+    Path("note.json").write_text("hello")
+    ran = run("report", "film_shots.json", "note.json", "lost.json", film, "--json", code=1)
+    assert ran.json["data"] == {"output": "report.html"}
+    faults = [fault["message"] for fault in ran.json["errors"]]
+    assert faults[0].startswith("note.json: cannot be read as JSON")
+    assert faults[1:] == ["lost.json: no such file", f"{film}: is a video, not a result"]
+    assert "<h1>film.mp4</h1>" in Path("report.html").read_text()
+    Path("report.html").unlink()
+    assert run("report", "lost.json", "gone.json", code=1).err.count("no such file") == 2
+    assert not Path("report.html").exists()
+    run("report", "lost.json", code=3, error="lost.json: no such file")
+
+
 def test_report_with_missing_scores_or_video(run: Run, film: Path) -> None:
     run("highlights", film, *CPU)
     document = json.loads(Path("film_highlights.json").read_text())

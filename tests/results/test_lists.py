@@ -70,6 +70,19 @@ def test_name_cuts() -> None:
     assert name_cuts(cuts, None, None) == cuts
 
 
+def test_names_begin_with_sentences() -> None:
+    """Of a text without the times of words, no first words are left to the cut before."""
+    cuts = [Cut(start, end, "shot") for start, end in ((0.0, 4.5), (4.5, 7.5), (7.5, 14.0), (14.0, 20.0))]
+    said = (
+        (0.0, 4.0, "And so it was."),
+        (4.0, 8.0, "The earliest book."),
+        (8.0, 20.0, "a b c d e f g h i j"),
+    )
+    speech = Transcript(tuple(Segment(*part, 0.9, 0.0) for part in said), "en", 1.0, 20.0)
+    names = [cut.label for cut in name_cuts(cuts, speech, None)]
+    assert names == ["And so it was.", "The earliest book.", "a b c d e", "f g h i j"]
+
+
 def test_to_csv() -> None:
     rows = list(csv.DictReader(io.StringIO(to_csv(cuts_of(MOMENTS)))))
     assert [row["query"] for row in rows] == ["a bird & <b>", "snow"]

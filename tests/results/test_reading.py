@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tests.results.made import EVIL, results, texts
 from tests.results.test_page import parse
 from vidsum.pipelines.report import report_text
-from vidsum.results.reading import ShotTexts, make_passages
+from vidsum.results.moments import Grounding, Moment
+from vidsum.results.reading import ShotTexts, find_screens, make_passages
 from vidsum.results.screen_text import ScreenLine, ScreenText
 from vidsum.results.transcript import Segment, Transcript
 from vidsum.video.probe import probe
@@ -41,6 +42,19 @@ def test_passages_of_a_long_shot() -> None:
     passages = make_passages([0.0], 100, said)
     assert [passage.shots for passage in passages] == [((0, 30),), ((30, 60),), ((60, 100),)]
     assert [len(passage.said) for passage in passages] == [3, 3, 4]
+
+
+def test_screens_where_no_shots_are_known() -> None:
+    slides = [(0.5, 9, "Title"), (0.5, 9, "a"), (6, 9, "b"), (9.2, 30, "New"), (9.2, 30, "An older word")]
+    subtitles = [(30 + 2.0 * number, 31.5 + 2.0 * number, str(number)) for number in range(5)]
+    assert find_screens([*slides, *subtitles]) == [0.5, 9.2, 30, 36]
+    assert find_screens([]) == []
+    (passage, *_) = make_passages([0.0, 9.2], 30, [], slides)
+    assert passage.written == ("Title", "a", "b")
+    assert make_passages([0.0, 9.2], 30, [], slides)[1].written == (
+        "New",
+        "An older word",
+    )  # as they are read
 
 
 @given(starts=st.lists(TIMES, unique=True), end=TIMES, said=TEXTS, written=TEXTS)
@@ -80,6 +94,20 @@ def test_document_of_slides(film: Path, tmp_path: Path) -> None:
     assert f"{EVIL} · Two" in content.texts
     assert {"What is written, shot by shot", "5 words beside 2 pictures."} <= set(content.texts)
     assert (len(content.all("p", "written")), len(content.all("li", "silent"))) == (1, 1)
+
+
+def test_moments_without_shots(film: Path, tmp_path: Path) -> None:
+    """A passage follows each slide, and the card of a moment has the words that match."""
+    slides = ((0.0, 6.0, "One"), (6.0, 9.5, "Two"))
+    lines = tuple(ScreenLine(*slide, 0.9, (0, 0.1, 1, 0.2)) for slide in slides)
+    written = ScreenText(lines, 10.0, 4, video=probe(film), provenance={"vidsum": "0"})
+    (name, found) = results(film)[1]
+    assert isinstance(found, Grounding)
+    moments = tuple(Moment(*span, 2.0, "text") for span in ((6.0, 9.5), (1.0, 2.0)))
+    found = replace(found, queries=(replace(found.queries[0], moments=moments),))
+    content = parse(report_text([(name, found), ("text.json", written)], tmp_path / "page.html")[0])
+    assert [passage["class"] for passage in content.all("li", "passage")] == ["passage"] * 2
+    assert [content.texts.count(text) for text in ("One", "Two")] == [2, 2]
 
 
 def test_document_without_pictures(film: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from vidsum.results.load import Text, Texts, load_text_for
 from vidsum.results.media import url_of
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.page import PageVideo, data_url, picture_times, render
-from vidsum.results.reading import ShotTexts, make_passages
+from vidsum.results.reading import ShotTexts, find_screens, make_passages
 from vidsum.results.screen_text import ScreenText
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
@@ -222,8 +222,10 @@ def _passages(film: PageVideo, begin_s: float) -> tuple[ShotTexts, ...]:
     said = [(part.start_s, part.end_s, part.displayed) for part in film.said.segments] if film.said else []
     results = [(name, result) for name, result in film.results if isinstance(result, Shots | Summary)]
     results.sort(key=lambda named: not isinstance(named[1], Shots))  # these are finer, and have no cards
-    starts = _shot_starts(replace(film, results=tuple(results)), begin_s)[0] if results else [begin_s]
     written = [(line.start_s, line.end_s, line.text) for line in film.written.lines] if film.written else []
+    starts = [begin_s, *(start for start in find_screens(written) if start > begin_s)]
+    if results:
+        starts = _shot_starts(replace(film, results=tuple(results)), begin_s)[0]
     return tuple(make_passages(starts, film.duration_s, said, written))
 
 

@@ -18,7 +18,7 @@ from vidsum.results.chapters import Chapters
 from vidsum.results.chart import NO_CURVE, Chart, Curve, draw_line, make_chart
 from vidsum.results.cuts import Cut, Cutting, best_time, groups_of
 from vidsum.results.descriptions import Descriptions
-from vidsum.results.moments import Grounding, Highlights, QueryMoments
+from vidsum.results.moments import Grounding, Highlights, QueryMoments, shorten
 from vidsum.results.reading import ShotTexts
 from vidsum.results.result import count_text
 from vidsum.results.screen_text import ScreenText
@@ -260,12 +260,18 @@ def _section(film: PageVideo, name: str, result: Cutting) -> Section:
 
 
 def _text_of(film: PageVideo, result: Cutting, cut: Cut, time_s: float) -> str | None:
-    """Return the text of a card: the title of a chapter, or a description of its picture."""
+    """Return the text of a card: the title of a chapter, the words that match, or a description."""
     if isinstance(result, Chapters):
         return cut.label
+    if cut.evidence == "speech" and film.said:
+        return shorten(film.said.text_between(cut.start_s, cut.end_s), _MAX_QUOTED)
+    if cut.evidence == "text" and film.written:
+        lines = (line for line in film.written.lines if line.start_s < cut.end_s and cut.start_s < line.end_s)
+        return shorten(" · ".join(dict.fromkeys(line.text for line in lines)), _MAX_QUOTED)
     return film.descriptions.at(time_s) if film.descriptions else None
 
 
+_MAX_QUOTED = 160  # letters of speech or text in a card
 _MAX_CURVES = 6  # queries that one axis can show: as many as there are colours
 
 

@@ -11,6 +11,7 @@ from vidsum.types import Interval
 
 _LONGEST_S = 30.0  # then text and picture have about the same height
 _SHORTEST_S = 10.0  # of the rest of a shot
+_LEAST_S = 5.0  # of a screen: subtitles in the picture change more often
 
 TimedText = tuple[float, float, str]  # start and end in seconds, and the text
 
@@ -39,7 +40,7 @@ def make_passages(
     lines: list[list[str]] = [[] for _ in starts]
     for text in sorted(said):
         spoken[_place(starts, (text[0] + text[1]) / 2)].append(text)
-    for start, end, line in sorted(written):
+    for start, end, line in sorted(written, key=lambda line: line[0]):  # of one time as they are: downwards
         place = _place(starts, start + min(1.0, (end - start) / 2))  # where it appears, not the shot before
         if line not in lines[place]:
             lines[place].append(line)
@@ -50,6 +51,18 @@ def make_passages(
         texts = (tuple(spoken[number]), tuple(lines[number])) if number >= 0 else ((), ())
         passages.append(ShotTexts(tuple(spans[place] for place in places), *texts))
     return passages
+
+
+def find_screens(written: Sequence[TimedText]) -> list[float]:
+    """Return when most of the text on the screen is new, 5 s apart at least: about the shots of slides."""
+    starts, ends = list[float](), sorted(end for _, end, _ in written)
+    n_begun = 0
+    for start, group in groupby(sorted(start for start, _, _ in written)):
+        n_begun += (n_new := len([*group]))
+        is_later = start >= max(starts, default=start - _LEAST_S) + _LEAST_S
+        if is_later and 2 * n_new > n_begun - bisect_right(ends, start):
+            starts.append(start)
+    return starts
 
 
 def _split(starts_s: Sequence[float], end_s: float, texts_s: Sequence[float]) -> Iterator[float]:

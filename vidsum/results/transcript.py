@@ -99,9 +99,13 @@ class Transcript(Result):
         return " ".join(segment.text for segment in self.segments)
 
     def text_between(self, start_s: float, end_s: float) -> str:
-        """Return the words in [start_s, end_s), in one line."""
-        pieces = chain.from_iterable(map(_pieces_of, self.segments))
-        return join_words(word for word in pieces if start_s <= (word.start_s + word.end_s) / 2 < end_s)
+        """Return the words in [start_s, end_s), in one line; see `_clear_of` for a text without words."""
+        said = list[CueWord]()
+        for segment in self.segments:
+            first_s, last_s = _clear_of(segment, start_s), _clear_of(segment, end_s)
+            pieces = _pieces_of(segment)
+            said += [word for word in pieces if first_s <= (word.start_s + word.end_s) / 2 < last_s]
+        return join_words(said)
 
     @property
     def words(self) -> list[Word]:
@@ -233,6 +237,16 @@ def _pieces_of(segment: Segment) -> list[CueWord]:
         at = max(at, end)
     mark = f" {UNCERTAIN}" if segment.uncertain else ""
     return [*pieces[:-1], *(replace(last, text=last.text + mark, ends=True) for last in pieces[-1:])]
+
+
+def _clear_of(segment: Segment, edge_s: float) -> float:
+    """Return an edge in the first or last third of a segment moved to that end, unless its words have times:
+    those of letters are too rough to split off a few words."""
+    third_s = 0.0 if segment.words else (segment.end_s - segment.start_s) / 3
+    for end_s in (segment.start_s, segment.end_s):
+        if segment.start_s < edge_s < segment.end_s and abs(edge_s - end_s) < third_s:
+            return end_s
+    return edge_s
 
 
 def _by_letters(segment: Segment) -> tuple[Word, ...]:
