@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.results.features import Features
+from vidsum.shots.slides import find_slide_changes, find_slides
 from vidsum.types import Interval, TimeArray, VideoInfo
 from vidsum.video.changes import AGO_S, NAME, Changes
 from vidsum.video.frames import TOLERANCE_S
@@ -29,6 +30,7 @@ _MIN_SLIDE_CHANGE, _SLIDE_RATIO, _SLIDE_CONTEXT_S, _MIN_SLIDE_DISTANCE = 0.3, 5.
 _MIN_GRADUAL_CHANGE, _MIN_STRAIGHTNESS = 12.0, 0.6
 """Gradual changes: the change over half a second, and its fraction of the sum of the changes on the way:
 motion and pans go to and fro."""
+_SAME_S = 0.6  # a cut this near the change of a slide is that change
 _MERGE_WITHIN_S = 1.0  # a change point that is no clear cut gives way to a cut this near
 
 
@@ -54,7 +56,7 @@ class _Start(NamedTuple):
 
 
 def changes_to_features(changes: Changes, video: VideoInfo) -> Features:
-    """Convert changes of pictures to features [N, 8] of their video, for the cache."""
+    """Convert changes of pictures to features [N, 11] of their video, for the cache."""
     return Features(
         changes.array,
         changes.timestamps,
@@ -97,7 +99,26 @@ def add_cuts(
         remaining = [start for start in remaining if start.is_cut or _may_be_gradual(changes, start.time_s)]
     known = {start.time_s for start in remaining}
     remaining += [start for start in cut_starts if start.time_s not in known]
-    return np.unique(_resolve(remaining, features, pictures))
+    return np.unique(_resolve(_between_slides(remaining, changes), features, pictures))
+
+
+def _between_slides(starts: Sequence[_Start], changes: Features) -> list[_Start]:
+    """Return starts that are not inside a slide, one for each slide that follows another."""
+    slides, changed = find_slides(changes), find_slide_changes(changes)
+    outside = [
+        start
+        for start in starts
+        if not any(first + _SAME_S < start.time_s < last - _SAME_S for first, last in slides)
+    ]
+    placed = list[_Start]()
+    for time_s in changed.tolist():
+        cuts = [start for start in outside if start.is_cut and abs(start.time_s - time_s) < _SAME_S]
+        nearest = np.argsort(np.abs(_start_times(cuts) - time_s), kind="stable")[:1].tolist()
+        placed += [cuts[number] for number in nearest] or [_Start(time_s, time_s, True)]
+    gaps = [np.abs(changed - start.time_s).min(initial=np.inf) for start in outside]
+    widths = [_SAME_S if start.is_cut else _MERGE_WITHIN_S for start in outside]
+    others = [start for start, gap, width in zip(outside, gaps, widths, strict=True) if gap >= width]
+    return placed + others
 
 
 def place_starts(

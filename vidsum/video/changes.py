@@ -1,4 +1,4 @@
-"""Measures of each picture, of 0 to 255 levels: how it differs from earlier ones, contrast and sharpness."""
+"""Measures of each picture, of 0 to 255 levels: how it differs from others, contrast, sharpness, slides."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -11,8 +11,9 @@ from av.video.reformatter import Interpolation, VideoReformatter
 from vidsum.errors import InputError
 from vidsum.types import FloatArray, Picture, TimeArray
 from vidsum.video.frames import TOLERANCE_S
+from vidsum.video.slides import HEIGHT, TICK_S, WIDTH, SlideMeter
 
-NAME = "picture_changes_3"
+NAME = "picture_changes_4"
 AGO_S = 0.5
 _TICK_S = 0.1  # minimum time between the pictures that are searched for dissolves
 _WINDOWS = (6, 8, 10, 12, 16, 20, 24)  # lengths of windows, in ticks: dissolves of 0.5 to 2 s
@@ -20,8 +21,7 @@ _MARGIN = 4  # ticks before and after a window, in which the picture changes les
 # of dissolves; chosen on films of every second clip (docs/benchmarks.md)
 _MIN_BLEND, _MAX_OFF_LINE, _MAX_OUTSIDE, _MIN_CONTRAST, _MAX_SIMILARITY = 25.0, 0.52, 0.65, 16.0, 0.8
 _WIDTH, _HEIGHT = 32, 18  # size of a tiny picture, as stored: it is not turned upright
-_SHARP_SIZE, _SHARP_TICK_S = (160, 90), 0.25  # size for the sharpness, and time between two measurements
-_OTHER = 12.0  # change after which it is measured anew
+_OTHER = 12.0  # change after which the sharpness is measured anew, not only at every tick of slides
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +29,10 @@ class Changes:
     """Differences of the pictures of a video from earlier ones."""
 
     array: FloatArray
-    """[N, 8] change of each picture, 1 where it is known to follow the one before, else 0, how much it
+    """[N, 11] change of each picture, 1 where it is known to follow the one before, else 0, how much it
     differs from the first of the last `AGO_S` seconds; how surely a dissolve was seen before it, 0 where none
-    was, and how many seconds before it was half done; mean and deviation of its levels; its `sharpness`."""
+    was, and how many seconds before it was half done; mean and deviation of its levels; its `sharpness`;
+    and of slides, what `SlideMeter.add` returns."""
     timestamps: TimeArray  # [N] seconds
 
 
@@ -43,7 +44,8 @@ class ChangeMeter:
         self._last = deque[tuple[float, Picture]]()  # the pictures of the last `AGO_S` seconds, at least one
         self._times: list[float] = []
         self._rows: list[tuple[float, ...]] = []
-        self._sharpness, self._sharp_s = 0.0, -_SHARP_TICK_S
+        self._sharpness, self._sharp_s = 0.0, -TICK_S
+        self._slides, self._slide, self._slide_s = SlideMeter(), (0.0, 0.0, 0.0), -TICK_S
         self._ticks = deque[tuple[float, FloatArray]](maxlen=_WINDOWS[-1] + 2 * _MARGIN + 1)
 
     def add(self, time_s: float, frame: av.VideoFrame, *, is_next: bool = True) -> float:
@@ -58,11 +60,16 @@ class ChangeMeter:
             self._last.popleft()
         self._times.append(time_s)
         blend = self._tick(time_s, picture)
-        if time_s - self._sharp_s > _SHARP_TICK_S - TOLERANCE_S or not is_next or change > _OTHER:
-            grey = self._sharp_scaler.reformat(frame, *_SHARP_SIZE, "gray")
-            self._sharpness, self._sharp_s = sharpness(grey.to_ndarray().astype(np.uint8, copy=False)), time_s
+        slide = (self._slide[0], 0.0, 0.0)
+        if time_s - self._sharp_s > TICK_S - TOLERANCE_S or not is_next or change > _OTHER:
+            small = self._sharp_scaler.reformat(frame, WIDTH, HEIGHT, "gray")
+            grey: Picture = small.to_ndarray().astype(np.uint8, copy=False)
+            self._sharpness, self._sharp_s = sharpness(grey), time_s
+            if time_s - self._slide_s > TICK_S - TOLERANCE_S:
+                self._slide, self._slide_s = self._slides.add(time_s, grey), time_s
+                slide = self._slide
         lights = float(picture.mean()), float(picture.std()), self._sharpness
-        self._rows.append((change, is_next, _difference(picture, self._last[0][1]), *blend, *lights))
+        self._rows.append((change, is_next, _difference(picture, self._last[0][1]), *blend, *lights, *slide))
         return change
 
     def _tick(self, time_s: float, picture: Picture) -> tuple[float, float]:
@@ -77,6 +84,7 @@ class ChangeMeter:
     def reset(self) -> None:
         self._last.clear()
         self._ticks.clear()
+        self._slides.reset()
 
     def result(self, path: str) -> Changes:
         """Return the changes of all pictures. Raises InputError where the video at `path` had none."""
