@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.archive.made import film, spoken, use_archive
+from tests.archive.made import film, spoken, use_archive, written
 from tests.archive.serving import new_database, serving, started
 from vidsum.archive import index
 from vidsum.archive.archive import Archive
@@ -58,13 +58,14 @@ def save_summary(video: Path, *segments: tuple[float, float]) -> None:
 
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[Server]:
-    """Serves `film` (1) and `the sea` (2), in which something is said."""
+    """Serves `film` (1) and `the sea` (2), in which something is said and written."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("VIDSUM_HOME", str(folder / "home"))
         use_archive(patch)
         with Archive(folder / "a.vidsum") as archive:
             archive.add(film(folder / "videos" / "film.mp4"))
             patch.setattr(index, "read_speech", lambda *_, **__: spoken("Blue <b>blue</b>.", "Green yellow."))
+            patch.setattr(index, "read_screen", lambda *_, **__: written("EXIT 7", "Lost <i>property"))
             archive.add(sea := film(folder / "videos" / "the sea.mp4", ("blue", "blue", "green"), seed=2))
             save_summary(sea, (1, 2), (4, 5))
         with serving(folder / "a.vidsum") as started:

@@ -108,6 +108,12 @@ def spoken(*texts: str) -> Texts:
     return Texts("speech", sentences, pack_rows(ENCODER.encode(passages)).tobytes())
 
 
+def written(*texts: str) -> Texts:
+    """Lines on the screen, two seconds each, five seconds apart."""
+    lines = [Passage(5.0 * place, 5.0 * place + 2, text, certain=0.9) for place, text in enumerate(texts)]
+    return Texts("text", lines, pack_rows(ENCODER.encode(texts)).tobytes())
+
+
 def unit(rng: np.random.Generator, count: int, dim: int) -> FloatArray:
     """Random rows of length 1."""
     return unit_rows(rng.normal(size=(count, dim)).astype(np.float32))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.archive.made import use_archive
+from tests.archive.serving import ask
 from tests.browsing import (
     TIME,
     chromium,
@@ -66,7 +67,9 @@ def playing(tab: Any, name: str, start: float) -> str:
 
 def test_page_search_and_play(browser: Any, server: Server) -> None:
     tab = opened(browser, server)
-    assert tab.locator("#about").inner_text() == "2 videos, 0:16 in all, 1 with speech"
+    assert tab.locator("#about").inner_text() == (
+        "2 videos, 0:16 in all, 1 with speech, 1 with text on screen"
+    )
     assert tab.locator(".latest .cut").all_inner_texts() == ["0:06\nthe sea.mp4", "0:10\nfilm.mp4"]
     tab.get_by_label("What to look for").fill("red")
     tab.keyboard.press("Enter")
@@ -112,7 +115,9 @@ def test_page_document(browser: Any, server: Server) -> None:
     playing(tab, "the sea.mp4", 0)
     tab.get_by_role("button", name="Read the text").click()
     document = tab.get_by_role("region", name="the sea.mp4")
-    assert document.locator(".texts p").all_inner_texts() == ["Blue <b>blue</b>.", "Green yellow."]
+    assert document.locator(".texts p").all_inner_texts() == [
+        *("Blue <b>blue</b>.", "On screen:\nEXIT 7", "Green yellow.", "On screen:\nLost <i>property")
+    ]
     assert not tab.locator("#results").is_visible()
     document.get_by_text("Green").click()
     playing(tab, "the sea.mp4", 5)
@@ -130,6 +135,48 @@ def test_page_document(browser: Any, server: Server) -> None:
     tab.emulate_media(media="screen")
     tab.get_by_role("button", name="Read the text").click()
     assert tab.locator("#results").is_visible()
+    assert tab.faults == []
+
+
+def test_kinds_of_evidence(browser: Any, server: Server) -> None:
+    """The filters are what the archive has; what it lacks is named with the command that adds it."""
+    tab = opened(browser, server, "q=exit+7")
+    tab.get_by_role("button", name="Filters").click()
+    kinds = tab.get_by_role("group", name="Search in")
+    assert kinds.get_by_label("all").is_checked()
+    kinds.get_by_label("text on screen").check()
+    until(tab, "location.hash === '#q=exit+7&in=text' && document.querySelector('.cut.said') !== null")
+    assert tab.locator(".cut.said .text").first.inner_text().endswith("text on screen\nEXIT 7")
+    tab.locator(".cut.said").first.click()
+    playing(tab, "the sea.mp4", 0)
+    tab.locator("#written summary").click()
+    assert tab.locator("#written li").all_inner_texts() == ["0:00\nEXIT 7", "0:05\nLost <i>property"]
+    tab.go_back()
+    until(tab, "document.querySelector('#player').hidden")
+    tab.go_back()
+    until(tab, "document.querySelector('[name=in][value=\"\"]').checked")
+    assert tab.faults == []
+
+
+def test_kinds_without_evidence(browser: Any, server: Server) -> None:
+    flags = {"picture": "", "speech": "--transcribe", "text": "--on-screen-text", "sound": "--sounds"}
+    counts = {"picture": 2, "speech": 0, "text": 1, "sound": 0}
+    rows = [{"kind": kind, "videos": counts[kind], "flag": flag} for kind, flag in flags.items()]
+    facts = ask(server, "/api/archive").json | {"evidence": rows}
+    tab = window(browser, (server.url, "data:"), 400)
+    tab.route("**/api/archive", lambda route: route.fulfill(json=facts))
+    tab.goto(server.url)
+    until(tab, "document.querySelectorAll('.cut').length > 0")
+    tab.get_by_role("button", name="Filters").click()
+    kinds = tab.get_by_role("group", name="Search in")
+    assert kinds.locator("label").all_inner_texts() == ["all", "picture", "speech", "text on screen", "sound"]
+    assert kinds.locator(":disabled").evaluate_all("all => all.map(each => each.value)") == [
+        "speech",
+        "sound",
+    ]
+    lacking = f"Not in this archive: speech, sound. To add: {facts['index']} --transcribe --sounds"
+    assert tab.locator("#absent").inner_text() == lacking
+    assert faults_of_looks(tab, 400) == []
     assert tab.faults == []
 
 

@@ -97,12 +97,17 @@ def test_video_facts(server: Server) -> None:
         ["Blue <b>blue</b>."],
         ["Green yellow."],
     ]
-    starts = [start_s for passage in passages for start_s in passage["starts_s"]]
+    assert [item["text"] for item in about["written"]] == ["EXIT 7", "Lost <i>property"]
+    assert [text for passage in passages for text in passage["written"]] == ["EXIT 7", "Lost <i>property"]
+    starts = [start_s for passage in passages for start_s, _ in passage["shots"]]
     assert starts == [shot["start_s"] for shot in about["shots"]]
     assert about["summary"] == [{"start_s": 1, "end_s": 2}, {"start_s": 4, "end_s": 5}]
     assert ask(server, "/api/video/1").json["summary"] == []
     seen = ask(server, "/api/archive").json
-    assert (seen["videos"], seen["spoken"]) == (2, 1)
+    counts = {row["kind"]: row["videos"] for row in seen["evidence"]}
+    assert seen["videos"] == 2
+    assert counts.items() >= {"picture": 2, "speech": 1, "text": 1, "described": 0}.items()
+    assert seen["index"] == f"vidsum index FOLDER --archive {seen['archive']}"
     assert [entry["id"] for entry in seen["latest"]] == [2, 1]
 
 

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shlex
 import shutil
 import tempfile
 import zipfile
@@ -15,13 +16,13 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 from stat import S_ISREG
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO
 
 from vidsum.archive.archive import Archive
 from vidsum.archive.matches import Match
 from vidsum.archive.settings import SearchOptions
-from vidsum.archive.store import require_copy
-from vidsum.archive.texts import TABLES, TextKind
+from vidsum.archive.store import EVIDENCE, default_path, require_copy
+from vidsum.archive.texts import TABLES
 from vidsum.errors import ForeignFileError, InputError, MissingError, UsageError, quote
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.io.outputs import as_utf8
@@ -43,7 +44,6 @@ _CSV_COLUMNS = ("rank", "video", "start_s", "end_s", "present", "score", "eviden
 _MAX_PAGE_SHOTS = 16  # shots per video on a page without a server, in addition to those of its moments
 _N_LATEST = 24  # videos on the page before a search
 _MAX_SAVED = 200  # maximum number of moments to save at once
-_LISTED: Final[tuple[TextKind, ...]] = ("speech", "described")  # the texts beside the player
 _SPAN = ("start_s", "end_s")
 _FROM_PRESENT = "FROM videos JOIN files ON video = videos.id WHERE gone_s IS NULL"
 
@@ -181,9 +181,13 @@ def describe_archive(archive: Archive) -> dict[str, Any]:
         f"SELECT videos.id, path, duration_s, first_shot {_FROM_PRESENT} ORDER BY 1 DESC, path DESC LIMIT ?"
     )
     videos = {row[0]: (row[0], os.fsdecode(row[1]), *row[2:]) for row in archive.rows(latest, _N_LATEST)}
-    spoken = "sum(CASE WHEN length(spoken) > 0 THEN 1 ELSE 0 END)"
-    sums = f"count(*), coalesce(sum(duration_s), 0), coalesce({spoken}, 0)"
-    (totals,) = archive.rows(f"SELECT {sums} FROM videos WHERE id IN (SELECT videos.id {_FROM_PRESENT})")
+    filled = (f"coalesce(sum(CASE WHEN length({column}) > 0 THEN 1 END), 0)" for _, column, _ in EVIDENCE)
+    sums = f"count(*), coalesce(sum(duration_s), 0), {', '.join(filled)}"
+    ((videos_there, seconds, *counts),) = archive.rows(
+        f"SELECT {sums} FROM videos WHERE id IN (SELECT videos.id {_FROM_PRESENT})"
+    )
+    options = "" if archive.path == default_path() else f" --archive {shlex.quote(archive.name)}"
+    evidence = [(kind, n, flag) for (kind, _, flag), n in zip(EVIDENCE, counts, strict=True)]
     return {
         "version": __version__,
         "archive": archive.name,
@@ -191,7 +195,10 @@ def describe_archive(archive: Archive) -> dict[str, Any]:
         "unlikely": UNLIKELY,
         "sure": YES_FROM,
         "latest": _to_dicts([*videos.values()], "id", "video", "duration_s", "shot"),
-        **dict(zip(("videos", "seconds", "spoken"), totals, strict=True)),
+        "videos": videos_there,
+        "seconds": seconds,
+        "evidence": _to_dicts(evidence, "kind", "videos", "flag"),
+        "index": f"vidsum index FOLDER{options}",
     }
 
 
@@ -201,10 +208,12 @@ def video(archive: Archive, number: int) -> dict[str, Any]:
     of_shots = "SELECT id, start_s, end_s FROM shots WHERE id >= ? AND id < ?"
     shots = archive.rows(of_shots, source.first_shot, source.first_shot + source.n_shots)
     texts = "SELECT start_s, end_s, text FROM {} WHERE video = ? ORDER BY start_s"
-    said, described = (archive.rows(texts.format(TABLES[kind][0]), number) for kind in _LISTED)
     offset_s = source.start_offset_s
+    said, described, written = (
+        shift_times(archive.rows(texts.format(table), number), offset_s) for table, _ in TABLES.values()
+    )
     starts = [start_s + offset_s for _, start_s, _ in shots]
-    passages = make_passages(starts, source.duration_s + offset_s, shift_times(said, offset_s))
+    passages = make_passages(starts, source.duration_s + offset_s, said, written)
     return {
         "id": number,
         "video": source.path,
@@ -212,14 +221,11 @@ def video(archive: Archive, number: int) -> dict[str, Any]:
         "shots": _to_dicts(
             [(shot, *shift_times(tuple(span), offset_s)) for shot, *span in shots], "id", *_SPAN
         ),
-        "said": _to_dicts(shift_times(said, offset_s), *_SPAN, "text"),
-        "described": _to_dicts(shift_times(described, offset_s), *_SPAN, "text"),
+        "said": _to_dicts(said, *_SPAN, "text"),
+        "written": _to_dicts(written, *_SPAN, "text"),
+        "described": _to_dicts(described, *_SPAN, "text"),
         "passages": [
-            {
-                "starts_s": [start_s for start_s, _ in passage.shots],
-                "said": _to_dicts(passage.said, *_SPAN, "text"),
-            }
-            for passage in passages
+            {**asdict(passage), "said": _to_dicts(passage.said, *_SPAN, "text")} for passage in passages
         ],
         "summary": _to_dicts(shift_times(_read_summary(source), offset_s), *_SPAN),
     }

@@ -2,6 +2,7 @@
 const byId = id => document.getElementById(id);
 const form = document.querySelector("form"), video = document.querySelector("video"), lane = document.querySelector(".chart svg");
 const SEVERAL = ["and", "not", "then", "path"];
+const KINDS = { picture: "picture", speech: "speech", text: "text on screen", sound: "sound", described: "descriptions" };
 const facts = new Map(), picked = new Map();
 // a page without a server holds its data
 const stored = JSON.parse(document.getElementById("stored")?.textContent || "null");
@@ -65,7 +66,7 @@ const linkTo = (id, start = null, until = null) => {
 const ask = change => {
   const query = new URLSearchParams();
   for (const field of form.elements) {
-    if (!field.name) continue;
+    if (!field.name || field.type === "radio" && !field.checked) continue;
     const texts = SEVERAL.includes(field.name) ? field.value.split(";") : [field.value];
     for (const text of texts) if (text.trim()) query.append(field.name, text.trim());
   }
@@ -108,7 +109,7 @@ const momentKey = moment => `${moment.id}:${moment.start_s}:${moment.end_s}`;
 const card = moment => {
   const unsure = moment.present !== null && moment.present < archive.unlikely, said = moment.evidence !== "picture";
   const score = moment.present === null ? moment.score.toFixed(2) : percent(moment.present);
-  const why = said ? moment.evidence : moment.parts.length ? `${moment.parts.length} steps` : "picture";
+  const why = said ? KINDS[moment.evidence] : moment.parts.length ? `${moment.parts.length} steps` : "picture";
   const range = times(moment.start_s, moment.end_s);
   const copies = moment.also.map(path => split(path)[1]);
   const frame = scrubbed(make("span", { class: "frame" }), moment.id, moment.shot, moment.start_s, moment.end_s, moment.duration_s);
@@ -177,7 +178,10 @@ const show = async () => {
   const query = currentQuery(), text = String(query), at = params();
   if (text !== displayed) {
     displayed = text;
-    for (const field of form.elements) if (field.name) field.value = query.getAll(field.name).join("; ");
+    for (const field of form.elements) {
+      const text = query.getAll(field.name).join("; ");
+      if (field.type === "radio") field.checked = field.value === text; else if (field.name) field.value = text;
+    }
     const open = [...query.keys()].some(name => !["q", "like", "k"].includes(name)) || !byId("filters").hidden;
     unfold(open);
     byId("like").hidden = !query.has("like");
@@ -251,7 +255,7 @@ const describe = () => {
   fill("shots", pictured(current).map(shot => view(shot, shot.start_s)));
   head("summary", `Summary: ${clock(current.summary.reduce((sum, part) => sum + part.end_s - part.start_s, 0))} in ${count(current.summary.length, "segment")}`);
   fill("summary", current.summary.map(part => view(shotAt(current, (part.start_s + part.end_s) / 2), part.start_s, part.end_s)));
-  for (const id of ["said", "described"]) fill(id, current[id].map(text => make("li", {}, link(text.start_s, null, make("span", {}, clock(text.start_s)), text.text))));
+  for (const id of ["said", "written", "described"]) fill(id, current[id].map(text => make("li", {}, link(text.start_s, null, make("span", {}, clock(text.start_s)), text.text))));
 };
 // the text of the video as a document, in place of the moments
 const read = isOpen => {
@@ -260,15 +264,18 @@ const read = isOpen => {
     return source ? make("img", { src: source, alt: "", loading: "lazy" }) : "";
   };
   const frame = time => make("a", { href: linkTo(current.id, time), "data-start": time }, picture(time), clock(time));
-  const said = texts => make("div", { class: "texts" }, make("p", {}, ...texts.flatMap(text => [make("span", { "data-start": text.start_s }, text.text), " "])));
+  const texts = ({ said, written }) => make("div", { class: "texts" },
+    said.length ? make("p", {}, ...said.flatMap(text => [make("span", { "data-start": text.start_s }, text.text), " "])) : "",
+    written.length ? make("p", { class: "written" }, make("span", { class: "unseen" }, "On screen: "), written.join(" · ")) : "");
+  const isSilent = passage => !passage.said.length && !passage.written.length;
   byId("read").hidden = !passages.length;
   byId("read").setAttribute("aria-pressed", String(isOpen));
   byId("document").hidden = !isOpen;
   byId("columns").classList.toggle("reads", isOpen);
   byId("text").textContent = byId("name").textContent;
-  byId("reading").replaceChildren(...(isOpen ? passages : []).map(passage => make("li", { class: passage.said.length ? "passage" : "passage silent" },
-    make("div", { class: "frames" }, ...passage.starts_s.filter((_, number, all) => number % Math.ceil(all.length / 8) === 0).map(frame)),
-    passage.said.length ? said(passage.said) : "")));
+  byId("reading").replaceChildren(...(isOpen ? passages : []).map(passage => make("li", { class: isSilent(passage) ? "passage silent" : "passage" },
+    make("div", { class: "frames" }, ...passage.shots.filter((_, number, all) => number % Math.ceil(all.length / 8) === 0).map(([start]) => frame(start))),
+    isSilent(passage) ? "" : texts(passage))));
   byId("words").value = "";
   byId("words").dispatchEvent(new Event("input"));
 };
@@ -335,7 +342,7 @@ video.addEventListener("error", () => {
 video.addEventListener("timeupdate", () => {
   if (!current) return;
   headAt(lane, video.currentTime, current.duration_s);
-  for (const panel of ["summary", "said", "described", "shots"].map(byId)) follow(panel, video.currentTime);
+  for (const panel of ["summary", "said", "written", "described", "shots"].map(byId)) follow(panel, video.currentTime);
   mark([...document.querySelectorAll(".texts [data-start]")], video.currentTime);
 });
 const leave = () => {
@@ -371,6 +378,17 @@ document.addEventListener("keydown", event => {
   event.preventDefault();
 });
 
+// a filter for each kind of evidence; what the archive lacks cannot be chosen, and is named with the command that adds it
+const offer = known => {
+  const kinds = known.evidence.filter(({ kind, videos, flag }) => kind === "picture" || videos || flag);
+  const absent = kinds.filter(({ videos, flag }) => !videos && flag);
+  byId("kinds").append(...[{ kind: "" }, ...kinds].map(each => make("label", {},
+    make("input", { type: "radio", name: "in", value: each.kind, disabled: absent.includes(each) }), KINDS[each.kind] || "all")));
+  byId("absent").hidden = !absent.length;
+  byId("absent").append(`Not in this archive: ${absent.map(({ kind }) => KINDS[kind]).join(", ")}. To add: `,
+    make("code", {}, [known.index, ...absent.map(({ flag }) => flag)].join(" ")));
+};
+
 addEventListener("hashchange", show);
 if (stored) {
   archive = stored;
@@ -380,10 +398,10 @@ if (stored) {
   show();
 } else json("/api/archive").then(known => {
   archive = known;
-  byId("about").textContent = `${count(known.videos, "video")}, ${clock(known.seconds)} in all${known.spoken ? `, ${known.spoken} with speech` : ""}`;
+  byId("about").textContent = `${count(known.videos, "video")}, ${clock(known.seconds)} in all${known.evidence.map(({ kind, videos }) => videos && kind !== "picture" ? `, ${videos} with ${KINDS[kind]}` : "").join("")}`;
   byId("about").title = known.archive;
   byId("made").textContent = `Made by vidsum ${known.version}.${known.outdated ? ` ${count(known.outdated, "video")} must be indexed again: vidsum index` : ""}`;
-  if (!known.spoken) form.elements.in.closest("label").hidden = true;
+  offer(known);
   if (location.search) history.replaceState(null, "", `/#${location.search.slice(1)}`); // a query that was typed as /?q=
   show();
 }).catch(error => say(error.message, true));
