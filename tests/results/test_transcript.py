@@ -52,6 +52,13 @@ def test_parse_segments() -> None:
         parse_segments([{"text": "x", "words": [{"nonsense": 1}]}])
 
 
+def test_text_between_turns() -> None:
+    words = (Word(0.0, 0.4, "Who", 1.0), Word(0.5, 0.9, "is it?", 1.0), Word(1.2, 1.5, "Me.", 1.0))
+    transcript = Transcript((Segment(0.0, 1.5, "Who is it? Me.", 1.0, 0.0, words),), "en", 1.0, 2.0)
+    turns = ((0.0, 1.0), (1.0, 2.0), (2.0, 3.0))
+    assert [transcript.text_between(*turn) for turn in turns] == ["Who is it?", "Me.", ""]
+
+
 def test_transcript_confidence() -> None:
     halves = (segment(0, 3, "a", 0.9), segment(3, 4, "b", 0.4))
     transcript = Transcript(halves, "en", 1.0, 4.0)
