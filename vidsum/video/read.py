@@ -92,23 +92,18 @@ def read_frames(
     """
     if not samplings:
         raise UsageError("no sampling given")
-    read_samples = _choose_reader(reader, hardware=hardware, strict=strict, fast=fast, meter=meter)
+    read_samples: _ReadSamples
+    if reader == "pyav":
+        read_samples = partial(_read_samples, hardware=hardware, strict=strict, fast=fast, meter=meter)
+    elif hardware or fast:
+        option = "--hwaccel" if hardware else "--fast"
+        raise UsageError(f"{option} is of the reader pyav, not {reader}", hint="--reader pyav")
+    else:
+        read_samples = _import_reader(reader)
     return FrameReader(info, samplings, read_samples, strict)
 
 
-def _choose_reader(
-    reader: str,
-    *,
-    hardware: str | None = None,
-    strict: bool = False,
-    fast: bool = False,
-    meter: ChangeMeter | None = None,
-) -> _ReadSamples:
-    if reader == "pyav":
-        return partial(_read_samples, hardware=hardware, strict=strict, fast=fast, meter=meter)
-    if hardware or fast:
-        option = "--hwaccel" if hardware else "--fast"
-        raise UsageError(f"{option} is of the reader pyav, not {reader}", hint="--reader pyav")
+def _import_reader(reader: str) -> _ReadSamples:
     if reader == "opencv":
         from vidsum.video.opencv_reader import read_samples
     elif reader == "decord":
@@ -173,7 +168,7 @@ def _read(
     except CannotReadError as reason:
         outcome.warnings.append(f"{info.path}: read with PyAV instead, {reason}")
         log = DecodeLog()
-        for i, frame in _choose_reader("pyav", strict=strict)(info, samplings, jumps, log):
+        for i, frame in _read_samples(info, samplings, jumps, log, strict=strict):
             if frame.index >= n_given[i]:
                 yield i, frame
     if not log.frames:
