@@ -135,8 +135,8 @@ class Reference:
     """[T] mean importance of the annotators at the picks."""
     user_scores: FloatArray | None
     """[U, T] importance scores of each annotator at the picks."""
-    frame_scores: Callable[[], FloatArray] | None
-    """Gives the annotators' scores at every frame, [U, n_frames]."""
+    frame_scores: FloatArray | None
+    """[U, n_frames] those at every frame; None where only those at the picks are known."""
     user_summary: BoolArray | None
     """[U, n_frames] key-shot summary of each annotator, made with `change_points`."""
     change_points: IntArray | None
@@ -161,13 +161,15 @@ class Reference:
 
     def scores_of_frames(self, segmentation: str) -> FloatArray:
         """Return [U, n_frames] scores of each annotator. Raises UsageError: neither summaries nor scores."""
-        if self.frame_scores is None:
+        if self.frame_scores is not None:
+            return self.frame_scores
+        if self.user_scores is None:
             what = "no user_summary" if segmentation == CHANGE_POINTS else "no scores of each annotator"
             raise UsageError(
                 f"{self.name}: the data has {what}: nothing to compare summaries with",
                 hint="for TVSum: --annotations ydata-tvsum50.mat",
             )
-        return self.frame_scores()
+        return at_every_frame(self.user_scores, self.picks, self.n_frames)
 
 
 def reference_of(name: str, video: AnnotatedVideo | Labels, *, scored: bool = True) -> Reference:
@@ -176,26 +178,20 @@ def reference_of(name: str, video: AnnotatedVideo | Labels, *, scored: bool = Tr
     `name` differs by split; `scored` is whether to use the annotators' scores, and not their mean alone.
     """
     summary = video.user_summary
+    of_frames = None
     if isinstance(video, Labels):
         mean, scores = video.scores_at(video.picks)
+        of_frames = video.user_scores
     else:
         mean, scores = video.gtscore, video.user_scores
     user_scores = scores if scored else None
-
-    def frame_scores() -> FloatArray:
-        if isinstance(video, Labels):
-            assert video.user_scores is not None
-            return video.user_scores
-        assert user_scores is not None
-        return at_every_frame(user_scores, video.picks, video.n_frames)
-
     return Reference(
         name,
         video.picks,
         video.n_frames,
         mean_scores=mean if user_scores is None else user_scores.mean(axis=0),
         user_scores=user_scores,
-        frame_scores=None if user_scores is None else frame_scores,
+        frame_scores=of_frames if scored else None,
         user_summary=None if summary is None else summary > 0,
         change_points=video.change_points,
     )

@@ -18,6 +18,7 @@ from vidsum.grounding.text import embed_cached, load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR
 from vidsum.io.provenance import identify_file
 from vidsum.lab.datasets.captioned_pictures import CaptionedPicture, read_captioned_pictures
+from vidsum.lab.datasets.clip_captions import ENCODER
 from vidsum.lab.evaluation.report import Measured, Report, Row, check_rows
 from vidsum.lab.evaluation.settings import VSERequest, checkpoint_of
 from vidsum.models.configs import VSEConfig
@@ -153,8 +154,6 @@ def recall_at(ranks: Ranks, tops: Sequence[int] = TOP) -> list[float]:
     return [float((ranks <= top).mean()) for top in tops]
 
 
-ENCODER = "minilm"
-"""Whose sentences a map is trained on."""
 _BLOCK = 1024
 """Sentences whose embeddings are one file of the cache."""
 CONSE, RANDOM = BASELINES = "conse", "random"

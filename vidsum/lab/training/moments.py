@@ -14,7 +14,7 @@ from vidsum.checkpoints.trained import Trained, read_trained
 from vidsum.device import choose_device
 from vidsum.errors import UsageError
 from vidsum.lab.datasets.examples import HighlightExample, MomentExample
-from vidsum.lab.training.annotated import MomentData
+from vidsum.lab.training.annotated import Example, MomentData
 from vidsum.lab.training.loop import FitResult, Recipe, first_weights, fit
 from vidsum.lab.training.settings import DETRSettings, MRNetSettings
 from vidsum.types import Progress
@@ -53,7 +53,6 @@ def shuffle(items: Sequence[Item]) -> list[Item]:
 
 
 Model = TypeVar("Model", bound=nn.Module)
-Example = TypeVar("Example", MomentExample, HighlightExample)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,10 @@ of a view x of each picture and a sentence y, sometimes shortened. The mean of t
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -26,8 +26,8 @@ from vidsum.features import describe, weights_sha256
 from vidsum.features.pictures import encode_views
 from vidsum.io.provenance import identify_file
 from vidsum.lab.datasets.captioned_pictures import CaptionedPicture, read_captioned_pictures
+from vidsum.lab.datasets.clip_captions import ENCODER
 from vidsum.lab.evaluation.vse import (
-    ENCODER,
     PictureSentences,
     Ranks,
     drop_unreadable,
@@ -126,16 +126,7 @@ def train_vse(
         parts.append(_Part(features, sentences, vectors))
     train, validation = parts
     config = replace(settings.model, dim_in=train.features.shape[2], dim_out=train.vectors.shape[2])
-    arrays = [array for part in parts for array in (part.features, part.vectors, part.sentences.picture_of)]
-    about = describe_training(
-        "vse-map",
-        data,
-        replace(settings, model=config),
-        [part.features.shape[1] for part in parts],
-        (np.ascontiguousarray(array).data for array in arrays),
-        encoder={"name": ENCODER, "sha256": checkpoints.sha256_of(ENCODER)},
-        validated_by="mean of R@1, R@5 and R@10 from text to image",
-    )
+    about = _describe(data, replace(settings, model=config), parts)
     standard = feature_standard(train.features)
     views, held_out = (standardise(rows, standard) for rows in (train.features, validation.features.copy()))
     standardised = replace(train, features=views), replace(validation, features=held_out)
@@ -186,30 +177,26 @@ def read_splits(
     return parts, warnings
 
 
-def describe_training(
-    name: str,
-    data: VSEData,
-    settings: VSESettings,
-    n_pictures: Sequence[int],
-    content: Iterable[bytes | memoryview],
-    **facts: Any,
-) -> Trained:
-    """Return the facts that checkpoints of a model `name` record; a run with other facts is not resumed."""
+def _describe(data: VSEData, settings: VSESettings, parts: Sequence[_Part]) -> Trained:
+    """Return the facts that checkpoints of a map record; a run with other facts is not resumed."""
     digest = hashlib.sha256()
-    for part in content:
-        digest.update(part)
+    for part in parts:
+        for array in (part.features, part.vectors, part.sentences.picture_of):
+            digest.update(np.ascontiguousarray(array).data)
+    n_pictures = [part.features.shape[1] for part in parts]
     is_file = data.captions.is_file()
     training = {
         "data": [{"name": data.captions.name, **identify_file(data.captions)}] if is_file else [],
         "pictures": dict(zip(("train", "val"), n_pictures, strict=True)),
         "content_sha256": digest.hexdigest(),
-        **facts,
+        "encoder": {"name": ENCODER, "sha256": checkpoints.sha256_of(ENCODER)},
+        "validated_by": "mean of R@1, R@5 and R@10 from text to image",
         **plain_fields(settings),
         "device": choose_device(settings.device).type,
     }
     spec = describe(data.extractor)
     features = {"extractor": spec.name, "dim": settings.model.dim_in, "weights_sha256": weights_sha256(spec)}
-    return Trained(name, asdict(settings.model), features, training, {})
+    return Trained("vse-map", asdict(settings.model), features, training, {})
 
 
 def _recipe(
