@@ -110,14 +110,12 @@ def parse_json(text: str, where: str) -> Any:
     """
     try:
         return _JSON.decode(text)
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, _DuplicateKeyError) as error:
         reason = str(error)
     except RecursionError:
         reason = "nested too deep"
     except MemoryError:
         reason = "too large for the memory of this machine"
-    except _DuplicateKeyError as error:
-        reason = str(error)
     except ValueError:  # what is left is Python's limit for the digits of whole numbers
         reason = "a number of thousands of digits"
     raise InputError(f"{where}: cannot be read as JSON ({reason})")

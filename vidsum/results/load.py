@@ -33,6 +33,7 @@ _CUTTING: dict[str, type[Cutting]] = {
 }
 
 Texts = Descriptions | Transcript | ScreenText
+_TEXTS: dict[str, type[Texts]] = {kind.kind: kind for kind in (Descriptions, Transcript, ScreenText)}
 Text = TypeVar("Text", Descriptions, Transcript, ScreenText)
 
 
@@ -51,12 +52,8 @@ def load(path: str | os.PathLike[str]) -> Result:
     except InputError as error:
         raise InputError(f"{os.fspath(path)}: {error.message}") from error
     kind = str(kind_of(document))
-    if kind == Transcript.kind:
-        return Transcript.from_dict(document)
-    if kind == Descriptions.kind:
-        return Descriptions.from_dict(document)
-    if kind == ScreenText.kind:
-        return ScreenText.from_dict(document)
+    if kind in _TEXTS:
+        return _TEXTS[kind].from_dict(document)
     if kind not in _CUTTING:
         raise InputError(f"{os.fspath(path)}: holds {kind}, not the result of a video")
     return result_of(document)
@@ -80,8 +77,7 @@ def result_of(document: Mapping[str, Any]) -> Cutting:
 def read_displayable(path: str | os.PathLike[str]) -> Cutting | Texts:
     """Return the result of `read_result`, or an unedited transcript or descriptions; errors as of `load`."""
     kind = kind_of(read_document(path)) if Path(path).is_file() else None
-    is_text = kind in (Transcript.kind, Descriptions.kind, ScreenText.kind)
-    result = (load if is_text else read_result)(path)
+    result = (load if kind in _TEXTS else read_result)(path)
     assert isinstance(result, Cutting | Texts)
     return result
 
