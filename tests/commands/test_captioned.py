@@ -16,7 +16,7 @@ from vidsum.checkpoints.trained import read_trained
 
 REGISTRY = Path(vidsum.__file__).parent / "weights" / "registry.yaml"
 PAIR = ("--captions", "captions.json", "--annotations", "ydata.mat")
-SIZES = ("--head", "frame", "--d", 8, "--d-ff", 16, "--layers", 1, "--heads", 2, "--epochs", 2)
+SIZES = ("--head", "pointer", "--d", 8, "--d-ff", 16, "--layers", 1, "--heads", 2, "--epochs", 2)
 
 
 @pytest.fixture(autouse=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from vidsum import checkpoints
 from vidsum.checkpoints.named import checkpoint_file
@@ -14,6 +15,7 @@ from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import DEFAULT_EXTRACTOR, Extraction
 from vidsum.grounding.settings import HighlightSettings
 from vidsum.grounding.vse import load_map
+from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.models.ridge import RidgeScorer
 from vidsum.pipelines.highlights import find_highlights, plan_highlights
@@ -112,13 +114,30 @@ def test_its_scores_are_those_of_its_weights_and_of_novelty() -> None:
     np.testing.assert_allclose(found, 1 / (1 + np.exp(-scores)), atol=1e-4)
 
 
-def test_fulltransnet_starts_from_the_regression_that_ships() -> None:
-    """On the same videos, of the same draws but fewer: the weights are nearly those of `ridge`."""
-    model, regression = (load_importance_model(name, "cpu").model for name in SHIPPED_MODELS[::-1])
+def test_fulltransnet_is_the_published_form_and_its_decoder_decides() -> None:
+    """Six layers each of the published sizes; with noise in the decoder the curve is another."""
+    summarizer, made = load_importance_model("fulltransnet", "cpu"), features()
+    model, shots = summarizer.model, Shots(np.array([0, 3, 8, 14, 20, 24.0]), "made up")
     assert isinstance(model, FullTransNet)
-    assert isinstance(regression, RidgeScorer)
-    assert model.scores is not None
-    assert np.corrcoef(model.scores.ridge, regression.weights)[0, 1] > 0.9
+    assert model.config == FullTransNetConfig(dim_in=386, dropout=model.config.dropout)
+    curve = importance(summarizer, made, shots)
+    assert not is_flat(curve)
+    assert np.ptp(curve - importance(summarizer, made, shots, width=3)) > 0
+    with torch.no_grad(), torch.random.fork_rng():
+        torch.manual_seed(0)
+        for weights in model.decoder.parameters():
+            weights.normal_()
+    assert np.corrcoef(curve, importance(summarizer, made, shots))[0, 1] < 0.9
+
+
+def test_a_checkpoint_of_an_older_version_is_read_or_refused_by_name(tmp_path: Path) -> None:
+    trained = read_trained(checkpoint_file("fulltransnet"))
+    older = tmp_path / "older.safetensors"
+    save_trained(older, replace(trained, config={**trained.config, "ridge": False}))
+    assert isinstance(load_importance_model(str(older), "cpu").model, FullTransNet)
+    save_trained(older, replace(trained, config={**trained.config, "ridge": True, "head": "frame"}))
+    with pytest.raises(InputError, match=r"older\.safetensors: has the head frame, which is no longer"):
+        load_importance_model(str(older), "cpu")
 
 
 def test_fulltransnet_scores_footage_as_live_as_ridge_does() -> None:

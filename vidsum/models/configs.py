@@ -17,7 +17,7 @@ MaskInit = Literal["default", "xavier", "he"]
 Bound = Literal["none", "sigmoid"]
 Pattern = Literal["full", "local", "global", "local-global"]
 """The attention pattern of an encoder: the rows of FullTransNet's Table III."""
-Head = Literal["linear", "pointer", "frame"]
+Head = Literal["linear", "pointer"]
 Target = Literal["next", "same-step"]
 """Prediction of a step of FullTransNet's decoder: the key frame after its inputs, or the last input."""
 Decay = Literal["bidirectional", "forward", "none"]
@@ -125,11 +125,10 @@ class FullTransNetConfig:
     """1: the first sample; 2: the middle one too; 3: the last one too."""
     head: Head = option(
         "Head of the model. linear: the paper's, for up to 1536 samples; pointer: for any length, "
-        "if there is no mask; frame: pointer, and a score for each frame, which is the importance.",
+        "if there is no mask.",
         "linear",
     )
-    """`linear` has t_max outputs, `pointer` compares with the encoder's, `frame` adds `FrameScores`."""
-    ridge: bool = option("Start --head frame from ridge regression.", False, flags=("--ridge/--no-ridge",))
+    """`linear` has t_max outputs, `pointer` compares with the encoder's."""
     target: Target = option(
         "Key frame that a step of the decoder predicts: the next one, or (same-step) the one that it was "
         "just given, as in the public code. Such a decoder cannot summarize without labels.",
@@ -147,8 +146,6 @@ class FullTransNetConfig:
         is_split = self.d % self.heads == 0 or None not in (self.d_k, self.d_v)
         _require(is_split and self.d % 2 == 0, "d must be even and a multiple of heads", self)
         _require(self.window % 2 == 1, "window must be odd", self)
-        if self.ridge and self.head != "frame":
-            raise UsageError("ridge regression gives scores of frames", hint="--head frame --ridge")
 
     @property
     def attention_window(self) -> int:

@@ -11,13 +11,12 @@ from typing import cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear, scaled_dot_product_attention
+from torch.nn.functional import linear, pad, scaled_dot_product_attention
 
 from vidsum.models.attention.heads import MultiHeadAttention, sinusoid
 from vidsum.models.attention.learned_mask import Mask, SoftMask, fused_attention, learned_masks, shared_mask
 from vidsum.models.attention.local_global import SparsePattern, attend_sparsely
 from vidsum.models.configs import FullTransNetConfig
-from vidsum.models.frame_scores import FrameScores
 
 Cached = tuple[Tensor, Tensor]  # keys and values [B, h, *, d_k] that a layer attends to
 
@@ -54,7 +53,6 @@ class FullTransNet(nn.Module):
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.layers))
         self.head = LinearHead(config) if config.head == "linear" else PointerHead(config)
         self.end = nn.Linear(config.d, 1)
-        self.scores = FrameScores(config) if config.head == "frame" else None
         self.dropout = nn.Dropout(config.dropout)
         self.apply(initialise)
         nn.init.normal_(self.start, std=config.d**-0.5)
@@ -230,12 +228,14 @@ class PointerHead(nn.Module):
         return scores / math.sqrt(s.shape[2])
 
 
-def fulltransnet_loss(log_probabilities: Tensor, key_frames: Tensor) -> Tensor:
+def fulltransnet_loss(log_probabilities: Tensor, key_frames: Tensor, likes: Tensor | None = None) -> Tensor:
     """Eq. 13: binary cross-entropy of every step's distribution, summed over steps and samples, over T.
 
     Args:
         log_probabilities: [B, L + 1, T + 1] from the model; no padding, which would count in T.
         key_frames: [B, L] int64, the right ones; after the last comes the end, if there is a row for it.
+        likes: [B, T] above 0, how much people like each sample. With them, each sample that is not chosen
+            yet is right at a step, in their proportion.
 
     Returns the mean over the batch, a scalar.
     """
@@ -244,8 +244,25 @@ def fulltransnet_loss(log_probabilities: Tensor, key_frames: Tensor) -> Tensor:
     targets = torch.cat([key_frames, end], dim=1)[:, : log_probabilities.shape[1], None]
     # log(1 - p) loses all digits in float32 where p is near 1: the floor bounds the cost of one false step
     rest = torch.log1p(-log_probabilities.exp().clamp(max=1 - 1e-6))
-    chosen = log_probabilities.gather(2, targets) - rest.gather(2, targets)
-    return -(chosen.sum(dim=(1, 2)) + rest.sum(dim=(1, 2))).mean() / n_samples
+    gains = log_probabilities - rest
+    if likes is None:
+        chosen = gains.gather(2, targets).sum(dim=(1, 2))
+    else:
+        chosen = (gains * _shares(key_frames, likes)).sum(dim=(1, 2))
+    return -(chosen + rest.sum(dim=(1, 2))).mean() / n_samples
+
+
+def _shares(key_frames: Tensor, likes: Tensor) -> Tensor:
+    """Return [B, L + 1, T + 1] targets that sum to 1: `likes` without the frames chosen, at last the end."""
+    n_steps = key_frames.shape[1]
+    order = torch.full(likes.shape, n_steps, device=likes.device).scatter(
+        1, key_frames, torch.arange(n_steps, device=likes.device).expand_as(key_frames)
+    )
+    is_left = order[:, None, :] >= torch.arange(n_steps, device=likes.device)[:, None]
+    left = likes[:, None, :] * is_left
+    shares = pad(left / left.sum(dim=2, keepdim=True), (0, 1, 0, 1))
+    shares[:, -1, -1] = 1
+    return shares
 
 
 def positions(length: int, like: Tensor) -> Tensor:
@@ -272,12 +289,28 @@ def global_tokens(shot_of_sample: Tensor, per_shot: int) -> Tensor:
     return is_global
 
 
+@torch.no_grad()
+def start_at_positions(model: FullTransNet) -> None:
+    """Let a linear head begin by pointing to where the last layer's cross attention looks; drawn by PyTorch.
+
+    The values that it passes on, and the rows of W, start as the positions of the samples, both turned by one
+    random rotation so that the step's own position, which is in the residual, points nowhere. From Xavier's
+    start, nothing relates the position of a frame to its row of W.
+    """
+    d, cross = model.config.d, cast(DecoderLayer, model.decoder[-1]).cross
+    if not isinstance(model.head, LinearHead) or cross.v.out_features != d:
+        return
+    rotation = torch.linalg.qr(torch.randn(d, d))[0].to(model.start)
+    cross.v.weight.copy_(torch.eye(d))
+    cross.out.weight.copy_(rotation.T)
+    weight = model.head.scores.weight
+    weight.copy_(positions(len(weight), weight) @ rotation * (2 / math.sqrt(d / 2)))
+
+
 def initialise(module: nn.Module) -> None:
     """Xavier for every matrix, zero for every bias (Algorithm 1); what is ours starts in its own way."""
     if isinstance(module, Mask) and module.config.traits.has_layers:
         module.reset_parameters()
-    if isinstance(module, FrameScores):
-        module.start_as_ridge()
     if isinstance(module, nn.Linear):
         nn.init.xavier_uniform_(module.weight)
         if module.bias is not None:

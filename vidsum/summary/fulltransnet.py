@@ -1,4 +1,4 @@
-"""Importance by FullTransNet: from the decoder's steps, or its head's scores, to a curve over a video."""
+"""Importance by FullTransNet: from the decoder's steps to a curve over a video."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -12,7 +12,6 @@ from torch import Tensor
 
 from vidsum.errors import UsageError
 from vidsum.models.fulltransnet import DecoderState, FullTransNet, global_tokens
-from vidsum.models.scaling import logistic
 from vidsum.types import FloatArray
 
 
@@ -134,19 +133,16 @@ def importance_curve(
 ) -> FloatArray:
     """Return [T] in [0, 1]: the probability that the decoder chooses a shot's samples at its steps.
 
-    With the head `frame`, its scores of the samples less their mean, by the logistic function. The arguments
-    are those of `importance`, with the input [T, D] of the model and the shot [T] of each sample.
+    The arguments are those of `importance`, with the input [T, D] of the model and the shot [T] of each
+    sample.
     """
 
     def curve(window: slice) -> FloatArray:
-        rows, shots_here = array[window], shot_of_sample[window]
-        if model.scores is not None:
-            return score_samples(model, rows, shots_here)
-        return shot_curve(decode_samples(model, rows, shots_here, fraction, width), shots_here)
+        shots_here = shot_of_sample[window]
+        return shot_curve(decode_samples(model, array[window], shots_here, fraction, width), shots_here)
 
     # a pointer head could read any length at once, but time and memory of its steps grow with T squared
-    whole = average_windows(windows(shot_of_sample, model.config.t_max), len(array), curve)
-    return whole if model.scores is None else logistic(whole - whole.mean())
+    return average_windows(windows(shot_of_sample, model.config.t_max), len(array), curve)
 
 
 def decode_samples(
@@ -157,18 +153,6 @@ def decode_samples(
     n_key_frames = min(len(array), max(1, int(fraction * len(array))))
     is_global = global_tokens(torch.from_numpy(shot_of_sample), model.config.global_tokens)
     return decode(model, torch.tensor(array, device=device), is_global.to(device), n_key_frames, width)
-
-
-@torch.inference_mode()
-def score_samples(model: FullTransNet, array: FloatArray, shot_of_sample: IntArray) -> FloatArray:
-    """Return [T] scores of [T, D] samples that go through the encoder at once, by the head `frame`."""
-    assert model.scores is not None
-    device = next(model.parameters()).device
-    is_global = global_tokens(torch.from_numpy(shot_of_sample), model.config.global_tokens)
-    features = torch.tensor(array, device=device)[None]
-    scores = model.scores(features, model.encode(features, is_global[None].to(device)).memory)
-    curve: FloatArray = scores[0].float().cpu().numpy()
-    return curve
 
 
 def shot_curve(decoded: Decoded, shot_of_sample: IntArray) -> FloatArray:

@@ -138,7 +138,11 @@ def _network(trained: Trained, name: str, device: str) -> "FullTransNet":
     from vidsum.models.fulltransnet import FullTransNet
 
     def make(config: Any) -> "FullTransNet":
-        return FullTransNet(FullTransNetConfig(**config))
+        if config.get("head") == "frame":
+            fault = f"{name}: has the head frame, which is no longer supported"
+            raise InputError(fault, hint="train it again with --head pointer or linear")
+        # older ones say that they do not start from ridge regression
+        return FullTransNet(FullTransNetConfig(**{key: config[key] for key in config if key != "ridge"}))
 
     return build_trained(trained, "fulltransnet", make, name).to(choose_device(device))
 

@@ -37,7 +37,7 @@ MODELS = ("auto", *SCORERS, *SHIPPED_MODELS)  # named ones; a checkpoint goes by
 
 AUTO_ORDER = (SHIPPED_MODEL, "highlights", "contrastive")
 """Models in the order in which `auto` tries them: first the one that was fitted to people's scores
-(FullTransNet is level with ridge, and needs torch: docs/results.md), then by the live footage in summaries
+(FullTransNet agrees less with them, and needs torch: its model card), then by the live footage in summaries
 of films of which half was made dull (docs/benchmarks.md). `random` beat `cluster` there."""
 
 _REQUESTED = "it was asked for"
@@ -128,14 +128,13 @@ def require_beams(models: Sequence[str], beams: int, device: str = "auto") -> No
     """Raise UsageError where none of the models decodes, so that more than one beam would do nothing."""
     if beams > 1 and not any(_decodes(model, device) for model in models):
         fault = f"beams has no effect on {models[0]}, which writes no summary step by step"
-        raise UsageError(fault, hint="leave beams out, or give a FullTransNet of --head linear or pointer")
+        raise UsageError(fault, hint="leave beams out, or --model fulltransnet")
 
 
 def _decodes(model: str, device: str) -> bool:
     if model in SCORERS or not (model in SHIPPED_MODELS or Path(model).exists()):
         return False
-    config = getattr(load_importance_checkpoint(model, device).model, "config", None)
-    return getattr(config, "head", "frame") != "frame"
+    return hasattr(load_importance_checkpoint(model, device).model.config, "decodes")
 
 
 def check_flatness(model: str, importance: FloatArray) -> ScoredVideo:

@@ -35,7 +35,8 @@ class Selection:
     )
     """A fraction of the video (`15%`, 0.15) or a time (`45s`, `1:30`, 45)."""
     model: str = option(
-        f"Importance model. {', '.join(SUMMARIZERS)}, or a trained checkpoint.",
+        f"Importance model. {', '.join(SUMMARIZERS)}, or a trained checkpoint. "
+        "ridge agrees better with people than fulltransnet.",
         DEFAULT_MODEL,
         flags=("--model", "--scorer", "-m"),
         metavar="MODEL",

@@ -19,6 +19,7 @@ from vidsum.lab.training.fulltransnet import (
     loss_of,
     random_part,
 )
+from vidsum.lab.training.summary_settings import FullTransNetSettings
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss
 from vidsum.results.features import Features
@@ -54,7 +55,7 @@ def test_without_crop_and_noise_it_is_the_loss_of_the_paper(
 ) -> None:
     whole = example.whole
     wanted = fulltransnet_loss(model(whole.features, whole.is_global, whole.key_frames), whole.key_frames)
-    assert torch.equal(loss_of(model, example, crop=1, noise=0), wanted)
+    assert torch.equal(loss_of(model, example, FullTransNetSettings()), wanted)
 
 
 @pytest.mark.parametrize(("crop", "noise"), [(0.3, 0), (1, 1), (0.3, 1)])
@@ -64,7 +65,7 @@ def test_with_crop_or_noise_steps_differ_but_not_those_of_one_seed(
     losses = []
     for seed in (0, 0, 1):
         torch.manual_seed(seed)
-        losses.append(loss_of(model, example, crop, noise).item())
+        losses.append(loss_of(model, example, FullTransNetSettings(crop=crop, noise=noise)).item())
     assert losses[0] == losses[1] != losses[2]
 
 

@@ -23,17 +23,15 @@ from vidsum.lab.datasets.summaries import AnnotatedVideo, shot_of_sample, shots_
 from vidsum.lab.evaluation.reference import BUDGET, at_every_frame
 from vidsum.lab.evaluation.summary_metrics import kendall_tau_b
 from vidsum.lab.training.loop import FitResult, Recipe, first_weights, fit, half_cosine
-from vidsum.lab.training.ridge import fit_ridge
 from vidsum.lab.training.run import TrainingRun, split_facts, start_run
-from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings
-from vidsum.models.configs import RidgeConfig
-from vidsum.models.frame_scores import frame_loss
-from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss, global_tokens
+from vidsum.lab.training.summary_settings import FullTransNetSettings
+from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss, global_tokens, start_at_positions
 from vidsum.summary.importance_model import FeatureTransform, ImportanceModel, importance
 from vidsum.summary.knapsack import knapsack, values_of
-from vidsum.types import Progress
+from vidsum.types import FloatArray, Progress
 
 _VALIDATION_SEED, _TRAINING_SEED = 0, 1
+_SHARPNESS = 2.0  # of what people like: a frame of one deviation more is seven times as likely to be chosen
 
 _Run = TrainingRun[FullTransNetSettings]
 
@@ -57,8 +55,8 @@ class Example:
     """[1, T] bool"""
     key_frames: Tensor
     """[1, L] int64"""
-    target: Tensor
-    """[1, T] people's scores, see `target_of`."""
+    likes: Tensor
+    """[1, T] see `likes_of`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +84,11 @@ def prepare_run(
 
     Raises UsageError too where videos do not go with the model.
     """
-    if settings.validation and not (settings.model.decodes or settings.model.head == "frame"):
+    if settings.validation and not settings.model.decodes:
         fault = "the epoch is chosen by summaries without labels, which --target same-step cannot write"
         raise UsageError(fault, hint="--validation 0 takes the last epoch")
+    if settings.order == "any" and not settings.model.decodes:
+        raise UsageError("--target same-step repeats its inputs, which have an order", hint="--order time")
     if settings.validation:
         splits = [with_validation(split, settings.validation) for split in splits]
     else:
@@ -124,19 +124,15 @@ def train_split(
     examples, warnings = _examples(run, split)
     with first_weights(settings.loop.seed):
         model = FullTransNet(settings.model).to(choose_device(run.settings.device))
-    if model.scores and settings.model.ridge:
-        # as `vidsum train ridge` fits the weights to the training videos
-        basis = RidgeConfig(dim_in=settings.model.dim_in)
-        ridge = RidgeSettings(model=basis, ends=settings.ends, seed=settings.loop.seed)
-        fitted_ridge = fit_ridge(TrainingRun(**{**vars(run), "settings": ridge}), split.train)
-        model.scores.ridge.copy_(torch.from_numpy(fitted_ridge.model.weights))
+        if settings.order == "any":
+            start_at_positions(model)
     facts = {**run.facts, "split": split_facts(split), "validated_by": "kendall tau-b with gtscore"}
     recipe = Recipe(
         model=model,
         # betas (0.9, 0.999): the paper's "momentum of 0.9"
         optimizer=torch.optim.Adam(model.parameters(), lr=settings.lr, weight_decay=settings.weight_decay),
         examples=examples,
-        loss=partial(loss_of, crop=settings.crop, noise=settings.noise),
+        loss=partial(loss_of, settings=settings),
         validate=_validator(run, split) if split.validation else None,
         about=Trained("fulltransnet", asdict(settings.model), run.features, facts, {}),
         lr_share=(lambda done: half_cosine(done / settings.loop.epochs)) if settings.anneal else None,
@@ -155,11 +151,10 @@ def train_split(
 def _examples(run: _Run, split: Split) -> tuple[Examples | Callable[[int], Examples], tuple[str, ...]]:
     """Return the training videos that have key frames, per epoch if drawn; warnings of the others."""
     model, device = run.settings.model, choose_device(run.settings.device)
-    make = teaching_example if model.head == "frame" else example_of  # the head does without key frames
     taught: dict[str, VideoExample] = {}
     for name in split.train:
         video = with_inputs(run.drawn(name, _TRAINING_SEED), run.inputs)
-        if whole := make(video, model.global_tokens, device):
+        if whole := example_of(video, model.global_tokens, device):
             taught[name] = VideoExample(video, whole)
     fault = "none of its shots makes a summary of 15 %"
     warnings = tuple(f"{name}: not trained on, as {fault}" for name in split.train if name not in taught)
@@ -220,6 +215,12 @@ def key_frames(video: AnnotatedVideo) -> npt.NDArray[np.int64]:
     return np.flatnonzero(in_summary[video.picks])
 
 
+def likes_of(video: AnnotatedVideo) -> FloatArray:
+    """Return [T] probabilities that a sample is chosen first: the softmax of twice `target_of`."""
+    likes = np.exp(_SHARPNESS * target_of(video).astype(np.float64))
+    return np.asarray(likes / likes.sum(), np.float32)
+
+
 def example_of(video: AnnotatedVideo, per_shot: int, device: torch.device) -> Example | None:
     """Return a video as the model reads it, with global tokens `per_shot`; None without key frames."""
     example = teaching_example(video, per_shot, device)
@@ -229,28 +230,31 @@ def example_of(video: AnnotatedVideo, per_shot: int, device: torch.device) -> Ex
 def teaching_example(video: AnnotatedVideo, per_shot: int, device: torch.device) -> Example:
     """As `example_of`, with no key frames where no shot fits the budget."""
     is_global = global_tokens(torch.from_numpy(shot_of_sample(video)), per_shot)
-    arrays = (video.features.array, key_frames(video), target_of(video))
-    features, frames, target = map(torch.from_numpy, arrays)
-    return Example(*(tensor[None].to(device) for tensor in (features, is_global, frames, target)))
+    arrays = (video.features.array, key_frames(video), likes_of(video))
+    features, frames, likes = map(torch.from_numpy, arrays)
+    return Example(*(tensor[None].to(device) for tensor in (features, is_global, frames, likes)))
 
 
-def loss_of(model: FullTransNet, example: VideoExample, crop: float, noise: float) -> Tensor:
-    """Return Eq. 13 on one video; for the head `frame` plus `frame_loss` of the network's part of scores.
+def loss_of(model: FullTransNet, example: VideoExample, settings: FullTransNetSettings) -> Tensor:
+    """Return Eq. 13 on one video.
 
     `crop` is the least fraction of the shots in a random part of the video, `noise` the maximum fraction of
     the decoder's input tokens to replace by random frames, so that it does not just go on with its last frame
-    (1, 0: as in the paper).
+    (1, 0: as in the paper). In `any` order the key frames are drawn by what people like.
     """
     part = example.whole
-    if crop < 1:
-        cropped = random_part(example.video, crop)
+    if settings.crop < 1:
+        cropped = random_part(example.video, settings.crop)
         part = example_of(cropped, model.config.global_tokens, part.features.device) or part
-    tokens = add_noise(part.key_frames, part.features.shape[1], noise) if noise else part.key_frames
-    state = model.encode(part.features, part.is_global)
-    loss = fulltransnet_loss(model.taught(state, tokens).float(), part.key_frames)
-    if model.scores is None:
-        return loss
-    return loss + frame_loss(model.scores.network_part(state.memory).float(), part.target)
+    key_frames, likes = part.key_frames, None
+    if settings.order == "any":
+        likes = part.likes
+        n_key_frames = max(1, int(BUDGET * likes.shape[1]))
+        key_frames = torch.multinomial(likes, n_key_frames)
+    noise = settings.noise
+    tokens = add_noise(key_frames, part.features.shape[1], noise) if noise else key_frames
+    log_probabilities = model(part.features, part.is_global, tokens).float()
+    return fulltransnet_loss(log_probabilities, key_frames, likes)
 
 
 def random_part(video: AnnotatedVideo, least: float) -> AnnotatedVideo:

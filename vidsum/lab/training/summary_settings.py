@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from vidsum.device import Device
 from vidsum.errors import UsageError
@@ -89,6 +89,11 @@ class FullTransNetSettings(Checked):
         0.0,
         min=0,
         max=1,
+    )
+    order: Literal["time", "any"] = option(
+        "Order of the key frames that the decoder learns. time: the paper's; any: each frame that is not "
+        "chosen yet is right, the more so the higher people's score.",
+        "time",
     )
     anneal: bool = option(
         "Lower the learning rate to 0 in half a cosine.", False, flags=("--anneal/--no-anneal",)

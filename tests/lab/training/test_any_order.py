@@ -1,0 +1,116 @@
+"""Training with key frames in any order: what people like, the loss against a loop, whole runs."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import zscore
+
+from tests.lab.training.videos import toy_video, toy_videos
+from vidsum.errors import UsageError
+from vidsum.lab.datasets.splits import k_fold
+from vidsum.lab.datasets.summaries import AnnotatedVideo, shots_of, target_of
+from vidsum.lab.training.fulltransnet import likes_of, prepare_run, train_split
+from vidsum.lab.training.settings import LoopSettings
+from vidsum.lab.training.summary_settings import FullTransNetSettings
+from vidsum.models.configs import FullTransNetConfig
+from vidsum.models.fulltransnet import fulltransnet_loss
+from vidsum.summary.importance_model import FeatureTransform, importance, load_importance_model
+
+VIDEO = toy_video("made/video_1")
+SMALL = FullTransNetConfig(
+    dim_in=6, d=8, layers=1, heads=2, d_ff=8, window=3, t_max=64, head="pointer", dropout=0
+)
+
+
+def scored(scores: np.ndarray) -> AnnotatedVideo:
+    """The video, with scores [U, T] of annotators."""
+    return replace(VIDEO, user_scores=scores.astype(np.float32))
+
+
+@given(st.integers(0, 1000), st.integers(1, 5))
+def test_the_target_is_the_mean_of_standardised_scores_standardised(seed: int, n_annotators: int) -> None:
+    scores = np.random.default_rng(seed).integers(1, 6, (n_annotators, 40))
+    scores[:, :2] = [1, 5]  # no one gives all frames one score
+    wanted = zscore(np.mean([zscore(each) for each in scores.astype(float)], axis=0))
+    np.testing.assert_allclose(target_of(scored(scores)), wanted, atol=1e-4)
+
+
+def test_an_annotator_without_an_opinion_has_no_say() -> None:
+    scores = np.random.default_rng(0).integers(1, 6, (3, 40)).astype(np.float32)
+    with_another = np.concatenate([scores, np.full((1, 40), 4.0)])
+    np.testing.assert_allclose(target_of(scored(with_another)), target_of(scored(scores)), atol=1e-5)
+    assert target_of(scored(np.full((2, 40), 3.0))).tolist() == [0] * 40
+    np.testing.assert_allclose(target_of(VIDEO), zscore(VIDEO.gtscore), atol=1e-5)
+
+
+def test_likes_rise_with_the_scores_of_people() -> None:
+    video = scored(np.random.default_rng(1).integers(1, 6, (3, 40)))
+    likes, target = likes_of(video), target_of(video)
+    assert likes.sum() == pytest.approx(1, rel=1e-5)
+    for first, second in ((0, 1), (5, 30)):
+        wanted = math.exp(2 * (target[first] - target[second]))
+        assert likes[first] / likes[second] == pytest.approx(wanted, rel=1e-4)
+
+
+def test_in_any_order_each_frame_that_is_left_is_right_in_proportion() -> None:
+    logits = torch.randn(1, 3, 5, generator=torch.Generator().manual_seed(0))
+    likes = torch.tensor([[0.1, 0.2, 0.3, 0.4]])
+    wanted = torch.tensor([[0.1, 0.2, 0.3, 0.4, 0], [1 / 6, 2 / 6, 3 / 6, 0, 0], [0, 0, 0, 0, 1.0]])
+    loss = fulltransnet_loss(logits.log_softmax(2), torch.tensor([[3, 1]]), likes)
+    entropy = torch.nn.functional.binary_cross_entropy(logits[0].softmax(1), wanted, reduction="sum")
+    assert loss.item() == pytest.approx(entropy.item() / 4, rel=1e-5)
+
+
+def test_any_order_needs_a_decoder_that_chooses(tmp_path: Path) -> None:
+    settings = FullTransNetSettings(model=replace(SMALL, target="same-step"), order="any", validation=0)
+    videos = toy_videos(6)
+    with pytest.raises(UsageError, match="--target same-step repeats its inputs, which have an order"):
+        prepare_run(videos, k_fold(videos, 3)[:1], settings, tmp_path)
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_run_learns_what_people_score(tmp_path: Path, ends: bool) -> None:
+    videos = toy_videos(6)
+    loop = LoopSettings(epochs=25, patience=None)
+    settings = FullTransNetSettings(
+        model=replace(SMALL, dim_in=99), loop=loop, lr=0.02, order="any", ends=ends, device="cpu"
+    )
+    split = k_fold(videos, 3)[0]
+    trained = train_split(prepare_run(videos, [split], settings, tmp_path), 0)
+    assert trained.fitted.history[-1].loss < trained.fitted.history[0].loss * 0.8
+    summarizer = load_importance_model(str(trained.fitted.checkpoint), "cpu")
+    assert summarizer.model.config.dim_in == 6 + 2 * ends
+    assert (summarizer.dim, summarizer.inputs) == (6, FeatureTransform(ends=ends))
+    for name in split.test:
+        curve = importance(summarizer, videos[name].features, shots_of(videos[name]))
+        assert np.corrcoef(curve, videos[name].gtscore)[0, 1] > 0.7
+
+
+def test_draws_of_an_epoch_differ_and_resuming_gives_the_same_bytes(tmp_path: Path) -> None:
+    seeds: list[tuple[int, ...]] = []
+
+    def draw(video: AnnotatedVideo, *seed: int) -> AnnotatedVideo:
+        seeds.append(seed)
+        noise = np.random.default_rng([*seed, *video.name.encode()]).normal(0, 0.5, (40, 6))
+        array = (video.features.array + noise).astype(np.float32)
+        return replace(video, features=replace(video.features, array=array, extractor="drawn"))
+
+    def train(out: Path, epochs: int) -> bytes:
+        loop = LoopSettings(epochs=epochs, patience=None)
+        settings = FullTransNetSettings(model=SMALL, loop=loop, order="any", validation=0.3, device="cpu")
+        run = prepare_run(videos, k_fold(videos, 3)[:1], settings, out, draw=draw, overwrite=True)
+        trained = train_split(run, 0)
+        assert load_importance_model(str(trained.fitted.checkpoint), "cpu").extractor == "drawn"
+        return (out / "split_0" / "best.safetensors").read_bytes()
+
+    videos = toy_videos(6)
+    assert train(tmp_path / "one", 3) == train(tmp_path / "other", 3)
+    of_epochs = {seed for seed in seeds if len(seed) == 3}
+    assert {epoch for _, _, epoch in of_epochs} == {1, 2, 3}
+    assert {seed for seed in seeds if len(seed) == 1} <= {(0,), (1,)}
