@@ -18,7 +18,7 @@ from vidsum.errors import InputError, Problem, UsageError, printable
 from vidsum.features.settings import CLIP_FAMILY, Extraction
 from vidsum.grounding.settings import UNLIKELY, Retrieval
 from vidsum.options import option
-from vidsum.pipelines.saving import Saving, write_moments
+from vidsum.pipelines.saving import Saving, add_earlier, write_moments
 from vidsum.pipelines.tasks import Task
 from vidsum.video.settings import Clips
 
@@ -158,6 +158,12 @@ def ground_one(
     from vidsum.results.moments import Grounding
 
     plan = plan_moments(task.path, queries, retrieval, extraction)
+    if destination.outputs.output is None and destination.table is None:
+        is_auto = retrieval.evidence == "auto"
+        extended = add_earlier(
+            queries, task.files, plan.provenance, is_auto=is_auto, with_saliency=extra.saliency
+        )
+        plan = plan if extended is queries else plan_moments(task.path, extended, retrieval, extraction)
     has_clips = (extra.clips or extra.clips_dir is not None) and not destination.outputs.to_stdout
     saving = Saving(
         plan.provenance,

@@ -1,6 +1,6 @@
 """Where results go: `--output`, `--output-dir` and `--export`, checked before any work."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -174,7 +174,7 @@ class Exports:
             raise UsageError("-o - writes JSON only", hint=hint)
         exported = dict[str, Files]()
         for source, files in targets.items():
-            exports = {} if files.fault else self._targets(files, source)
+            exports = {} if files.fault else self.targets_of(files, source)
             check = partial(self._check, source, outputs, files.named)
             faults = {path: attempt(partial(check, kind, path)) for kind, path in exports.items()}
             refused = {path: fault for path, fault in faults.items() if fault}
@@ -197,7 +197,7 @@ class Exports:
         lines, messages, made = list(result.lines), list(result.messages), result_of(result.data)
         errors, exports = dict[Path, Problem](), list[str]()
         write = partial(write_export, made, files.record, overwrite=overwrite)
-        for kind, target in self._targets(files, source).items():
+        for kind, target in self.targets_of(files, source).items():
             fault = files.refused.get(target)
             written = (
                 attempt(partial(write, kind, target, self.media, self.preview)) if fault is None else fault
@@ -214,7 +214,7 @@ class Exports:
         result = replace(result, data=data, lines=tuple(lines), messages=tuple(dict.fromkeys(messages)))
         return replace(result, errors=tuple(errors.values()), exit_code=1) if errors else result
 
-    def _targets(self, files: Files, source: str) -> dict[str, Path]:
+    def targets_of(self, files: Files, source: str) -> dict[str, Path]:
         from vidsum.pipelines.exports import export_targets
 
         is_previewed = self.preview is not None
@@ -253,6 +253,7 @@ class Destination:
             data = saving.document(result, ())
             document = None if self.table else data
             return CommandResult(data=data, document=document, messages=result.warnings)
+        saving = replace(saving, write=partial(self._write, task, saving))
         saved = save_result(task.files, saving, overwrite=self.outputs.overwrite)
         answered = answer(saved.result, saved.names)
         lines, state = answered.lines, dict[str, Any]()
@@ -261,6 +262,15 @@ class Destination:
         data = {**state, **task.files.facts(saved.clips), **saved.document}
         answered = replace(answered, data=data, lines=lines, messages=saved.messages)
         return self.exports.write(answered, task.files, task.path, overwrite=self.outputs.overwrite)
+
+    def _write(self, task: Task, saving: Saving[R], result: R, files: Files) -> Iterable[str]:
+        """Write the files of a result, after a check that its exports can be written, too."""
+        if task.files.derived and not self.outputs.overwrite:
+            from vidsum.pipelines.exports import require_writable
+
+            targets = self.exports.targets_of(task.files, task.path)
+            require_writable(saving.document(result, ()), task.files.record, targets, self.exports.media)
+        return saving.write(result, files)
 
     @property
     def collect(self) -> Callable[[Sequence[CommandResult]], CommandResult] | None:

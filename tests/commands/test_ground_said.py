@@ -105,11 +105,28 @@ def test_ground_after_transcribe(run: Run, film: Path) -> None:
     run("ground", film, *options)
     run("transcribe", film)
     changed = run("ground", film, *options)
-    assert "of other settings" in changed.out
+    assert "replaced" not in changed.out
+    assert json.loads(Path("film_moments.json").read_text())["evidence"] == ["picture", "speech"]
     assert "unchanged" in run("ground", film, *options).out
     run("ground", film, *options, "--in", "speech", "-o", "said.json")
     other = run("ground", film, *options, "--in", "both", "-o", "said.json")
     assert "unchanged" not in other.out
+
+
+def test_earlier_queries_stay_when_speech_is_cached(run: Run, film: Path) -> None:
+    run("ground", film, *ASK, "--query", "green")
+    run("transcribe", film)
+    added = run("ground", film, *ASK, "--query", "word3")
+    assert "replaced" not in added.out
+    assert "green" not in added.out
+    document = json.loads(Path("film_moments.json").read_text())
+    assert [query["query"] for query in document["queries"]] == ["green", "word3"]
+    alone = run("ground", film, *ASK, "--query", "green", "-o", "-").json
+    assert alone["queries"] == document["queries"][:1]
+    assert "unchanged" in run("ground", film, *ASK, "--query", "green").out
+    replaced = run("ground", film, *ASK, "--query", "word3", "--in", "speech").out
+    assert "replaced 1 earlier query: evidence was picture and speech, is speech (" in replaced
+    assert "replaced" not in run("ground", film, *ASK, "--query", "word3", "--in", "picture").out
 
 
 def test_ground_translates_speech(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -293,10 +293,13 @@ def test_edited_exports(run: Run, film: Path, name: str) -> None:
     assert target.read_bytes() != before
     assert states(run, *uniform) == ["up to date"]
     target.write_bytes(b"mine")
+    record = Path("film_shots.json").read_bytes()
     run(*ask, code=1, error=name)
     assert target.read_bytes() == b"mine"
+    is_checked_first = "previews" not in name
+    assert (Path("film_shots.json").read_bytes() == record) == is_checked_first
     target.unlink()
-    assert states(run, *ask) == ["up to date"]
+    assert states(run, *ask) == ["done" if is_checked_first else "up to date"]
 
 
 def test_outdated_previews(run: Run, film: Path) -> None:
@@ -367,7 +370,7 @@ def test_added_queries(ask: Callable[..., Any], run: Run, film: Path) -> None:
 def test_queries_of_other_settings(ask: Callable[..., Any], run: Run, film: Path) -> None:
     assert ask("red")["ok"]
     ran = run("ground", film, "--device", "cpu", "-k", "2", "--query", "green")
-    assert "replaced earlier queries, of other settings" in ran.out
+    assert "replaced 1 earlier query: top_k was 1, is 2" in ran.out
     assert queries_of() == ["green"]
 
 

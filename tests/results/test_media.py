@@ -1,5 +1,6 @@
 """Frame rates, frame numbers and time codes of timelines."""
 
+from bisect import bisect_right
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ from hypothesis import strategies as st
 
 from tests.media import make_video
 from tests.results.made import media, save_with_time_code
+from tests.video.clips import numbers_by_pyav
 from vidsum.results.media import read_media, timeline_rate
 from vidsum.video.probe import probe
+from vidsum.video.write import write_segments
 
 RATES = [*(Fraction(n, 1001) for n in (24_000, 30_000, 60_000)), *map(Fraction, (24, 25, 30, 50, 60))]
 
@@ -49,6 +52,33 @@ def test_frames_of_a_conformed_video() -> None:
     assert slow.frames(0.41, 9.9) == (15, 250)  # no picture begins before .6 s, none after 9.8 s
     assert slow.by_mlt().frames(3 / 5, 8 / 5) == (13, 38)  # of 25 / 5, MLT shows each two frames early
     assert media(25).by_mlt() == media(25)
+
+
+@pytest.mark.parametrize(
+    "span",
+    [
+        (0.0, 1.0),
+        (0.9, 4.0),
+        (2.5, 3.5),
+        (4.9, 5.2),
+        (5.2, 9.0),
+        (8.95, 9.7),
+        (5.0, 5.1),
+        (8.9, 8.95),
+        (9.5, 20),
+    ],
+)
+def test_cuts_of_a_screen_recording_show_what_its_mp4_shows(
+    tmp_path: Path, span: tuple[float, float]
+) -> None:
+    times_s = [0, 0.5, 0.54, 0.58, 4.7, 4.74, 9.0, 9.3, 9.34, 9.38, 16.0]  # pictures stay for seconds
+    info = probe(make_video(tmp_path / "screen.mp4", times_s=times_s, fps=25).path)
+    written = write_segments(info, [span], tmp_path / "clip.mp4")
+    film = read_media(info)
+    first, end = film.frames(*span)
+    pictures = [bisect_right(times_s, frame / film.fps + 1e-6) - 1 for frame in range(first, end)]
+    assert list(dict.fromkeys(pictures)) == list(dict.fromkeys(numbers_by_pyav(tmp_path / "clip.mp4")))
+    assert (end - first) / film.fps == pytest.approx(written.duration_s, abs=0.35)
 
 
 @given(st.sampled_from(RATES), st.booleans(), st.integers(0, 2_000_000))

@@ -8,20 +8,25 @@ file is either the old one or the new one, and recorded as such. Files of other 
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from vidsum.features.settings import Extraction
-from vidsum.grounding.settings import Retrieval
-from vidsum.options import as_record
 from vidsum.pipelines import legacy, staging
-from vidsum.pipelines.records import Earlier, add_to_folder, forget_in_folder, hash_of, lock, name_in
+from vidsum.pipelines.records import (
+    Earlier,
+    add_to_folder,
+    forget_in_folder,
+    hash_of,
+    list_changes,
+    lock,
+    name_in,
+)
 from vidsum.pipelines.tasks import Files
-from vidsum.shots.settings import ShotSettings
-from vidsum.summary.settings import Selection
 
 if TYPE_CHECKING:
+    from vidsum.pipelines.queries import Queries
     from vidsum.results.moments import Grounding, Highlights
     from vidsum.results.shots import Shots
     from vidsum.types import Progress
@@ -82,16 +87,18 @@ def save_result(files: Files, saving: Saving[R], *, overwrite: bool) -> Saved[R]
         return unchanged
     if not overwrite:
         earlier.require_ours([files.record, *files.all])
-    result, note = saving.run(), ""
+    whole, note = saving.run(), ""
+    result = (saving.select(whole) if saving.merge else None) or whole
     part = saving.document(result, ())
     with ExitStack() as stack:
         if saving.merge:
             stack.enter_context(lock(files.record))
             earlier = Earlier.read(files)  # another process may have added to it
             is_same = _is_same(earlier, saving) and set(earlier.keys) >= set(part)
-            note = "" if is_same or not earlier.keys else "; replaced earlier queries, of other settings"
+            note = "" if is_same else _replaced_queries(earlier, saving, whole)
         is_added_to = is_same and (saving.merge or not overwrite)
-        document, clips = _whole(result, saving, earlier) if is_added_to else part, files.clips(part)
+        document = _whole(whole, saving, earlier) if is_added_to else saving.document(whole, ())
+        clips = files.clips(part)
         if not overwrite:
             earlier.require_ours([files.record, *clips])
         fresh = _fresh(files, clips, saving, earlier) if is_same and not overwrite else []
@@ -111,24 +118,25 @@ def save_result(files: Files, saving: Saving[R], *, overwrite: bool) -> Saved[R]
     return Saved(result, part, names + note, clips, tuple(messages), is_new)
 
 
+def _replaced_queries(earlier: Earlier, saving: Saving[R], result: R) -> str:
+    """Return which queries of an earlier record a result replaces, and why; empty where it has them all."""
+    if earlier.document is None:
+        return ""
+    lost = {answer["query"] for answer in earlier.document["queries"]}
+    lost -= {answer.query for answer in result.queries}
+    if not lost:
+        return ""
+    now = saving.shared(saving.provenance)
+    changes = list_changes(saving.shared(earlier.document["provenance"]), now) or ["without curves"]
+    changes = [change for change in changes if change.startswith("evidence")] or changes  # the others follow
+    return f"; replaced {len(lost)} earlier quer{'y' if len(lost) == 1 else 'ies'}: {', '.join(changes)}"
+
+
 def _is_same(earlier: Earlier, saving: Saving[R]) -> bool:
     """Return whether an earlier result was made from the same, or from what results to be merged share."""
-    if earlier.document is None:
-        return False
-    provenances = (earlier.document["provenance"], saving.provenance)
-    before, now = (_with_defaults(saving.shared(provenance)) for provenance in provenances)
-    return before == now
-
-
-def _with_defaults(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a provenance block with the options that it leaves out, as earlier versions recorded them."""
-    kinds = {"shots": ShotSettings, "summary": Selection, "grounding": Retrieval}
-    filled = {
-        part: as_record(kind()) | provenance[part] for part, kind in kinds.items() if part in provenance
-    }
-    if "grounding" in filled:  # where speech is not searched, nothing is recorded
-        filled["grounding"]["evidence"] = provenance["grounding"].get("evidence")
-    return {**provenance, **filled}
+    return earlier.document is not None and not list_changes(
+        saving.shared(earlier.document["provenance"]), saving.shared(saving.provenance)
+    )
 
 
 def _unchanged(files: Files, saving: Saving[R], earlier: Earlier) -> Saved[R] | None:
@@ -225,6 +233,45 @@ def _names(files: Files, clips: Sequence[Path]) -> str:
     if clips:
         names += f" and {len(clips)} clip{'s' if len(clips) > 1 else ''} in {files.clip_folder}"
     return names
+
+
+def add_earlier(
+    queries: "Queries", files: Files, provenance: Mapping[str, Any], *, is_auto: bool, with_saliency: bool
+) -> "Queries":
+    """Add those of an earlier record that are to be answered again, with evidence that is new in the cache.
+
+    Its settings must be the same; with `is_auto`, other evidence may have been searched. Returns the queries
+    themselves where the record can be added to as it is, or must be replaced.
+    """
+    from vidsum.pipelines.queries import without_queries
+    from vidsum.results.moments import Grounding
+    from vidsum.results.transcript import SpokenQuery
+
+    document = Earlier.read(files).document
+    if document is None:
+        return queries
+    records = [without_queries(record) for record in (document["provenance"], provenance)]
+    is_same = not list_changes(*records) and ("timestamps_s" in document or not with_saliency)
+    if is_auto:
+        records = [_without_evidence(record) for record in records]
+    if is_same or list_changes(*records):
+        return queries
+    recordings = {text: queries.spoken.get(number) for number, text in enumerate(queries.texts)}
+    for answer in Grounding.from_dict(document).queries:
+        recordings.setdefault(answer.query, SpokenQuery(**answer.spoken) if answer.spoken else None)
+    texts = tuple(sorted(recordings))
+    spoken = {number: said for number, text in enumerate(texts) if (said := recordings[text])}
+    return replace(queries, texts=texts, spoken=spoken)
+
+
+def _without_evidence(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a provenance without what the cached evidence adds to that of pictures."""
+    others = ("speech", "sounds", "screen_text")
+    facts = {name: fact for name, fact in provenance.items() if name not in others}
+    grounding = dict(facts["grounding"])
+    if "picture" in grounding.get("evidence", ("picture",)):
+        grounding.pop("evidence", None)
+    return {**facts, "grounding": grounding}
 
 
 def write_moments(

@@ -19,6 +19,7 @@ from vidsum.results.cuts import Cut
 from vidsum.types import TimeArray, VideoInfo
 from vidsum.video.open import open_video
 from vidsum.video.probe import start_offset_s
+from vidsum.video.segments import STAYS_S
 from vidsum.video.timing import read_frame_times
 from vidsum.video.tracks import choose_track
 
@@ -87,9 +88,11 @@ class Media:
         """Return [first, end) of a segment in frames of the file: one frame at least, all in the video.
 
         They are those of the segment's MP4: in a conformed video, an edge is the first frame of the timeline
-        that shows the first picture at or after it.
+        that shows the first picture at or after it; where the picture on screen stays, it is the edge itself.
         """
         first, end = (self._first_at(time_s - self.offset_s) for time_s in (start_s, end_s))
+        if end <= first and self.shown_s is not None and self.begins_s is None:  # within one picture
+            first = self._at_or_after(start_s - self.offset_s)
         first = min(max(first, 0), self.n_frames - 1)
         return first, min(max(end, first + 1), self.n_frames)
 
@@ -97,7 +100,12 @@ class Media:
         """Return the first frame that shows the first picture at or after a time from the first of all."""
         if self.shown_s is None:
             return self.lead + math.ceil((time_s - _EARLY_S) * self.fps)
-        return self.lead + math.ceil(self._next_shown_s(time_s) * self.fps - _SAME_RATE)
+        shown_s = self._next_shown_s(time_s)
+        stays = self.begins_s is None and time_s > 0 and shown_s - time_s >= STAYS_S
+        return self._at_or_after(time_s if stays else shown_s)
+
+    def _at_or_after(self, time_s: float) -> int:
+        return self.lead + math.ceil(time_s * self.fps - _SAME_RATE)
 
     def _next_shown_s(self, time_s: float) -> float:
         """Return when the first picture at or after a time is shown; the video's end without one."""

@@ -19,7 +19,8 @@ from vidsum.video.timing import read_frame_times, read_jumps
 
 _SEEK_GAP_S = 3.0  # a shorter gap is decoded and dropped: a seek would gain little
 
-_STAYS_S = Fraction(1, 3)  # a frame from before a segment that stays in it for less is left out
+STAYS_S = Fraction(1, 3)
+"""A frame from before a segment that stays in it for less is left out."""
 _EARLY_S = 5e-4  # a frame up to this long after an edge is at it: files round times to ms
 _FINE_BASE = Fraction(1, 90_000)
 _RATE_ERROR = 0.1  # between declared and average rate, which a long last frame lowers
@@ -57,7 +58,7 @@ def segment_frames(
 ) -> Iterator[SegmentFrame]:
     """Yield every frame whose time lies in one of the segments (from `in_ticks`), once, in order.
 
-    The frame on screen where a segment begins comes first if it stays for `_STAYS_S` or for all of it.
+    The frame on screen where a segment begins comes first if it stays for `STAYS_S` or for all of it.
     """
     time_base = stream.time_base or Fraction(1)
     frames = decode_frames(container, stream, jumps=jumps, log=log)
@@ -91,17 +92,17 @@ def _in_segment(
     start, end = segment
     tick, end_tick = round(decoded.time_s / time_base), min(off_tick, end)
     begins_within = start <= tick < end
-    stays = end_tick == end or end_tick - start >= _STAYS_S / time_base
+    stays = end_tick == end or end_tick - start >= STAYS_S / time_base
     if begins_within or (tick < start < end_tick and stays):
         yield SegmentFrame(number, max(tick, start), end_tick, decoded)
 
 
 def snap_to_frames(video: VideoInfo, segments: Sequence[Interval]) -> list[Interval]:
-    """Return segments whose edges `segment_frames` keeps: longer, by less than a frame or `_STAYS_S`.
+    """Return segments whose edges `segment_frames` keeps: longer, by less than a frame or `STAYS_S`.
 
     They begin with the frame on screen, or so early that it stays there long enough to be shown.
     """
-    times, stays_s = read_frame_times(video), float(_STAYS_S)
+    times, stays_s = read_frame_times(video), float(STAYS_S)
     snapped = list[Interval]()
     for start_s, end_s in segments:
         place = int(np.searchsorted(times, start_s + _EARLY_S, side="right"))
