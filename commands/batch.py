@@ -34,6 +34,7 @@ from vidsum.io.paths import register_input, reserve_output, url_of
 from vidsum.io.progress import Display
 from vidsum.io.text import STDIN
 from vidsum.options import ADVANCED, option
+from vidsum.pipelines.records import has_foreign
 from vidsum.pipelines.tasks import Files, Queue, Task, Work
 from vidsum.results.batch import BatchFile, Outcome, count_states
 from vidsum.times import parse_time
@@ -236,7 +237,7 @@ class _GuardedWork:
             register_input(task.path)  # a worker process knows none
         # clips are not considered: their number depends on the result
         is_there = bool(files.named) and all(path.exists() for path in (*files.all, *files.derived))
-        if self.outputs.skip_existing and is_there:
+        if self.outputs.skip_existing and (is_there or has_foreign(files)):
             line = f"{', '.join(map(str, files.all))}: exists, skipped"
             return CommandResult(data={"skipped": True, **files.facts()}, lines=(line,))
         if self.batch:

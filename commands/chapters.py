@@ -82,7 +82,8 @@ def find_chapters(
     from vidsum.pipelines.chapters import plan_chapters
     from vidsum.results.chapters import Chapters
 
-    plan = plan_chapters(task.path, settings, extraction)
+    record = None if destination.outputs.to_stdout else task.files.record
+    plan = plan_chapters(task.path, settings, extraction, record)
     saving = Saving(plan.provenance, partial(plan.run, progress), Chapters.from_dict, _write)
     return destination.deliver(task, saving, _answer)
 
@@ -100,6 +101,9 @@ def _answer(chapters: "Chapters", names: str) -> CommandResult:
 
     parts = to_player_time(chapters).chapters  # as YouTube wants them: in whole seconds, from 0
     line = f"{names}: {len(parts)} chapters by {chapters.evidence}"
+    described = chapters.provenance["chapters"].get("descriptions")
+    if described and chapters.evidence == "picture":
+        line += f"; titles also from descriptions by {described['writer']}"
     rows = tuple(
         (format_short_time(float(int(n and part.start_s))), part.title) for n, part in enumerate(parts)
     )

@@ -203,7 +203,8 @@ def _read(leaf: Leaf, value: Any) -> Any:
     """Return the value of a text, or of what YAML has in its place. Raises UsageError: it is not allowed."""
     is_switch = required(leaf.kind) is bool
     if isinstance(value, list | tuple | dict) or (isinstance(value, bool) and not is_switch):
-        raise UsageError(f"{leaf.flags[0]} takes a single value")
+        hint = 'put yes, no, on and off in quotes: "yes"' if isinstance(value, bool) else None
+        raise UsageError(f"{leaf.flags[0]} takes a single value", hint)
     return leaf.read(str(value))
 
 

@@ -111,14 +111,19 @@ def describe_one(
             Descriptions.from_dict,
             partial(_write, spoken=spoken),
         )
-        return Destination(outputs).deliver(task, saving, _answer)
+        result = Destination(outputs).deliver(task, saving, _answer)
+    if not speaker or result.data["descriptions"]:
+        return result
+    line = f"{task.files.named['video']}: not written: there is nothing to speak"
+    named = {**result.data["outputs"], "video": None}
+    return replace(result, lines=(*result.lines, line), data={**result.data, "outputs": named})
 
 
 def _speak(
     descriptions: "Descriptions", path: Path | None, speaker: str | None, progress: "Progress | None"
 ) -> "Descriptions":
-    """Write the film with spoken descriptions, if that is requested, and return those that were spoken."""
-    if path is None or speaker is None:
+    """Write the film with spoken descriptions, if there are any to speak, and return those that were."""
+    if path is None or speaker is None or not descriptions.descriptions:
         return descriptions
     from vidsum.pipelines.audio_description import write_audio_description
 
@@ -129,7 +134,7 @@ def _write(descriptions: "Descriptions", files: Files, *, spoken: Path | None) -
     from vidsum.pipelines.description import write_descriptions
 
     write_descriptions(descriptions, files.named)
-    if spoken and "video" in files.named:
+    if spoken and spoken.exists():
         spoken.replace(files.named["video"])
     return ()
 

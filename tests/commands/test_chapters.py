@@ -16,10 +16,13 @@ from tests.program import Run, check_schema
 from vidsum.pipelines import chapters
 from vidsum.pipelines.plan import Plan
 from vidsum.results.chapters import Chapters
+from vidsum.results.descriptions import Description, Descriptions
+from vidsum.results.result import write_json
 from vidsum.results.screen_text import ScreenLine, ScreenText
 from vidsum.results.transcript import Segment, Transcript
 from vidsum.shots.settings import ChapterSettings
 from vidsum.types import FloatArray, Picture
+from vidsum.video.probe import probe
 
 TOPICS = ("Volcanoes", "Accordions", "Beekeeping", "Glaciers")
 SHOT_S = 15
@@ -120,6 +123,24 @@ def test_without_speech(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     say(monkeypatch, (3.0, 5.0, "Ah."))  # too little of a minute
     run("chapters", "music.mp4")
     assert json.loads(Path("music_chapters.json").read_text())["evidence"] == "picture"
+
+
+def test_titles_by_a_vision_language_model(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    video = probe(make_talk(Path("mute.mp4"), sound=False))
+    texts = ["A red wall by a lake.", "A field " * 10, "The blue sky."]
+    seen = tuple(Description(n * SHOT_S, (n + 1) * SHOT_S, text, None) for n, text in enumerate(texts))
+    by = {"vidsum": "0", "video": {"bytes": video.bytes, "sha256": "0" * 64}}
+    for writer in ("words", "vlm:tiny:3b"):
+        described = Descriptions(seen, writer, video.duration_s, video=video, provenance=by)
+        write_json(described, "mute_descriptions.json")
+        ran = run("chapters", "mute.mp4")
+        document = json.loads(Path("mute_chapters.json").read_text())
+        check_schema(document, "chapters")
+        titles = [chapter["title"] for chapter in document["chapters"]]
+        is_by_vlm = writer != "words"
+        assert ("; titles also from descriptions by vlm:tiny:3b" in ran.out) == is_by_vlm
+        assert (titles[0] == "A red wall by a lake") == is_by_vlm
+        assert max(map(len, titles)) <= 60
 
 
 def test_what_has_no_chapters(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

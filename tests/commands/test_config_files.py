@@ -181,6 +181,7 @@ def test_help_is_a_command_too(run: Run, words: list[str]) -> None:
         ("train:\n  fulltransnet: 3", "train fulltransnet must be a mapping"),
         ("train: 3", "train must be a mapping"),
         ("summarize:\n  budget: true", "--budget takes a single value"),
+        ("summarize:\n  budget: yes", 'put yes, no, on and off in quotes: "yes"'),
         ("summarize:\n  max-shots: [10]", "--max-shots takes a single value"),
         ("summarize:\n  fps: {a: 2}", "--fps takes a single value"),
         ("summarize:\n  keep: [[0:01-0:02]]", "--keep takes a single value"),

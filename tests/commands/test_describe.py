@@ -189,6 +189,17 @@ def test_describe_speaker_failure(run: Run, film: Path, monkeypatch: pytest.Monk
     assert not Path("film_descriptions.json").exists()
 
 
+def test_no_track_of_no_words(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_speech(monkeypatch, (0.0, 10.0))  # no pause
+    speaker = f"'{sys.executable}' beeper.py {{text}} {{output}}"
+    ran = run("describe", film, *HOW, "--speak", speaker, "--json").json["data"]
+    assert (ran["descriptions"], ran["outputs"]["video"]) == ([], None)
+    again = run("describe", film, *HOW, "--speak", speaker).out
+    assert "film_descriptions.srt: 0 descriptions" in again
+    assert "film_described.mp4: not written: there is nothing to speak" in again
+    assert not Path("film_described.mp4").exists()
+
+
 CORRECTED = """WEBVTT
 Kind: descriptions
 

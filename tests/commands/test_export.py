@@ -69,6 +69,16 @@ def test_export_product_names(run: Run, product: str, format: str) -> None:
     assert texts[0] == texts[1] != ""
 
 
+def test_export_of_texts_names_their_command(run: Run, film: Path) -> None:
+    transcript, descriptions = texts(film)
+    transcript.save("film_transcript.json")
+    descriptions.save("film_descriptions.json")
+    ran = run("export", "film_transcript.json", "--format", "srt", code=3)
+    assert "has texts, not cuts" in ran.err
+    assert "vidsum transcribe VIDEO --format srt" in ran.err
+    assert "vidsum describe VIDEO" in run("export", "film_descriptions.json", "--format", "srt", code=3).err
+
+
 def test_export_names_of_clips(run: Run, film: Path) -> None:
     run("shots", film, "--shots", "uniform", "-o", "film_shots.json", "--max-shot", 5)
     plain = run("export", "film_shots.json", "--format", "csv", "-o", "-").out
@@ -234,7 +244,7 @@ def test_export_kodi_next_to_video(run: Run, film: Path) -> None:
 
 @pytest.mark.usefixtures("summary")
 def test_export_youtube_chapters(run: Run) -> None:
-    ran = run("export", "film.json", "--format", "chapters", code=3)
+    ran = run("export", "film.json", "--format", "youtube", code=3)
     assert "YouTube wants 3 chapters of at least 10 s" in ran.err
     assert not Path("film.chapters.txt").exists()
 

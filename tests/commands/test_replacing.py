@@ -252,6 +252,14 @@ def test_a_foreign_file_is_refused(run: Run, film: Path, name: str) -> None:
     assert states(run, *ask) == ["up to date"]
 
 
+def test_a_foreign_file_is_skipped(run: Run, film: Path) -> None:
+    Path("film_summary.mp4").write_bytes(b"mine")
+    ran = run("summarize", film, "--skip-existing")
+    assert ran.out == "film_summary.mp4, film_summary.json: exists, skipped\n"
+    assert Path("film_summary.mp4").read_bytes() == b"mine"
+    assert not Path("film_summary.json").exists()
+
+
 def test_edited_document(run: Run, film: Path) -> None:
     run("shots", film)
     record = Path("film_shots.json")

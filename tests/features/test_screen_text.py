@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.media import Picture, video_info
-from vidsum.features.screen_text import RATE, read_screen_text, sampling_for
+from vidsum.features.screen_text import RATE, LineTracker, StrokePicture, read_screen_text, sampling_for
 from vidsum.results.screen_text import ScreenLine, ScreenText
 from vidsum.video.frames import Frame, LongSide
 
@@ -149,3 +149,18 @@ def test_frames_are_chosen_by_the_rate_and_size_of_the_video() -> None:
     sampling = sampling_for(video_info(width=3840, height=2160))
     assert (sampling.fps, sampling.size) == (2.0, LongSide(1280))
     assert sampling_for(video_info(fps=0.5)).fps == 0.5
+
+
+def test_readings_of_flickering_letters_are_one_line() -> None:
+    box = (0.3, 0.8, 0.5, 0.9)
+    lines = LineTracker()
+    for number, (text, confidence) in enumerate(
+        [("EXAN", 0.8), ("EXAM", 0.97), ("EXAW", 0.75), ("EXAM", 0.96)]
+    ):
+        for step in range(6):
+            sample = StrokePicture.of(Frame(0, 3 * number + step / RATE, 0, noisy(3 * number + step / RATE)))
+            lines.follow(sample)
+            if step == 5:
+                lines.add(sample, [ScreenLine(0, 0, text, confidence, box)])
+    lines.add(sample, [ScreenLine(0, 0, "EXIT", 0.95, box)])
+    assert [(line.text, line.confidence) for line in lines.finish(13)] == [("EXAM", 0.97), ("EXIT", 0.95)]

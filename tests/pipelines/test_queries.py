@@ -129,7 +129,7 @@ def split(text: str) -> list[str]:
     return ["[CLS]", *" ".join(pieces.get(word, word) for word in text.lower().split()).split(), "[SEP]"]
 
 
-@pytest.mark.parametrize("text", ["asdkjh zzzz", "un perro", "ein Hund im Schnee", "狗"])
+@pytest.mark.parametrize("text", ["asdkjh zzzz", "un perro", "ein Hund im Schnee", "狗", "12345"])
 def test_unreadable_queries(text: str) -> None:
     assert unreadable_queries([text, "a dog"], split) == [text]
 

@@ -52,6 +52,7 @@ class ChoiceRules:
     min_correlation: float = 0.5  # of the levels in the box of a line, where it is still there
     min_deviation: float = 2.0  # of levels in a box that is not empty
     bridged_s: float = 6.0  # a line that moves may be lost this long between two readings
+    sure: float = 0.9  # confidence from which a reading with another letter is another text
 
 
 RULES: Final = ChoiceRules()
@@ -287,9 +288,12 @@ def _is_same(known: TrackedLine, tracked: TrackedLine) -> bool:
     if before.text == line.text:
         return True
     digits = [[letter for letter in part.text if letter.isdigit()] for part in (before, line)]
-    if digits[0] != digits[1] or known.missed or not _overlaps(before, line):
+    if digits[0] != digits[1] or not _overlaps(before, line):
         return False
-    return SequenceMatcher(None, before.text, line.text, autojunk=False).ratio() >= 0.8
+    likeness = SequenceMatcher(None, before.text, line.text, autojunk=False).ratio()
+    if min(before.confidence, line.confidence) < RULES.sure and abs(len(before.text) - len(line.text)) < 2:
+        return likeness >= 0.7  # EXAN, EXAM: a doubtful reading of letters before moving pictures
+    return likeness >= 0.8 and not known.missed
 
 
 def _overlaps(line: ScreenLine, other: ScreenLine) -> bool:

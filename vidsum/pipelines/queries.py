@@ -18,6 +18,9 @@ from vidsum.results.transcript import SpokenQuery
 _NEGATION = re.compile(r"\b(not|no|without|never|nobody)\b|n['\u2019]t\b|(?<!\S)-[^\W\d]{2,}", re.IGNORECASE)
 
 
+_MAX_DIGITS = 3  # longer numbers are written, not seen
+
+
 @dataclass(frozen=True)
 class Queries:
     """Queries that have been checked."""
@@ -127,7 +130,15 @@ def unreadable_queries(
     queries: Sequence[str], split: Callable[[str], list[str]], language: str = "auto"
 ) -> list[str]:
     """Return the queries that MiniLM cannot read; `split` gives the tokens of one, with marks."""
-    return [query for query in queries if is_other(query, language) or _is_noise(split(query)[1:-1])]
+    return [
+        query
+        for query in queries
+        if is_other(query, language) or _is_number(query) or _is_noise(split(query)[1:-1])
+    ]
+
+
+def _is_number(query: str) -> bool:
+    return query.isdigit() and len(query) > _MAX_DIGITS
 
 
 def _is_noise(tokens: Sequence[str]) -> bool:
@@ -155,7 +166,9 @@ def query_warnings(
     others = [text for text in queries if is_other(text, language)]
     english = [text for text in queries if text not in others]
     notes = {
-        "no word is known: no match probability": [text for text in unread if not is_other(text, language)],
+        "no word is known: no match probability (--in text finds what is written)": [
+            text for text in unread if not is_other(text, language)
+        ],
         "negation is not understood; use --not TEXT": [text for text in english if _NEGATION.search(text)],
         f"not English, read by {reader}{lacking}": others if reader else [],
         "not English, the only language of this space; use --space vse": [] if reader else others,

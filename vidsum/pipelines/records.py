@@ -129,6 +129,16 @@ class Earlier:
                 raise OutputError(fault, hint=HINT)
 
 
+def has_foreign(files: Files) -> bool:
+    """Return whether one of the files exists that may not be replaced: not by vidsum, or edited since."""
+    try:
+        if files.named:
+            Earlier.read(files).require_ours(files.all)
+    except OutputError:
+        return True
+    return False
+
+
 def is_ours(path: Path, folder: Path | None = None) -> bool:
     """Return whether the record of a file's folder, or of another folder, lists a file as it is."""
     is_listed = _is_listed(path, folder or path.parent)

@@ -229,7 +229,7 @@ def _carry(earlier: Earlier, saving: Saving[R], document: Mapping[str, Any]) -> 
 
 
 def _names(files: Files, clips: Sequence[Path]) -> str:
-    names = ", ".join(map(str, files.all))
+    names = ", ".join(str(path) for path in files.all if path.exists())  # an MP4 may have nothing to show
     if clips:
         names += f" and {len(clips)} clip{'s' if len(clips) > 1 else ''} in {files.clip_folder}"
     return names

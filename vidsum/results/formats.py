@@ -168,4 +168,5 @@ PROGRAMS: Mapping[str, str] = {
     "resolve": "fcpxml",
     "davinci": "fcpxml",
     "finalcut": "fcpxml",
+    "youtube": "chapters",
 }  # the format that is written for a program that is named in its place

@@ -128,6 +128,8 @@ def read_result(path: str | os.PathLike[str]) -> Cutting:
     Raises InputError: it cannot be read, is a document of another kind, or see `find_fault`.
     """
     document = read_document(path)
+    if command := _TEXT_COMMANDS.get(str(kind_of(document))):
+        raise InputError(f"{os.fspath(path)}: has texts, not cuts", hint=f"vidsum {command}")
     if kind_of(document) not in RESULTS:
         raise InputError(
             f"{os.fspath(path)}: not a result of summarize, trim, shots, ground or highlights",
@@ -138,6 +140,11 @@ def read_result(path: str | os.PathLike[str]) -> Cutting:
     return result_of(document)
 
 
+_TEXT_COMMANDS = {
+    "transcript": "transcribe VIDEO --format srt",
+    "screen_text": "transcribe VIDEO --on-screen-text --format srt",
+    "descriptions": "describe VIDEO",
+}
 RESULTS = ("summary", "trim", "shots", "chapters", "moments", "highlights")
 """Documents with segments and curves."""
 

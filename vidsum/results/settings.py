@@ -7,7 +7,7 @@ ExportFormat = Literal[
     "kodi", "csv", "srt", "vtt", "chapters", "ffmetadata", "labels",
 ]  # fmt: skip
 """Timelines of editors, then lists: the keys of `vidsum.results.formats.FORMATS`."""
-ExportName = Literal[ExportFormat, "losslesscut", "premiere", "resolve", "davinci", "finalcut"]
+ExportName = Literal[ExportFormat, "losslesscut", "premiere", "resolve", "davinci", "finalcut", "youtube"]
 """Formats, and programs that read one of them: see `vidsum.results.formats.PROGRAMS`."""
 MediaPaths = Literal["absolute", "relative"]
 Evidence = Literal["picture", "speech", "text", "sound"]
