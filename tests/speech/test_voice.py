@@ -78,6 +78,8 @@ def test_window_times_in_source() -> None:
         (3.5, 4): (13.5, 14),
         (3.8, 4.6): (100, 100.6),  # begins before the border by Whisper's clock
         (3.3, 4.1): (13.3, 14),
+        (3.66, 4.24): (100, 100.24),  # begins where the word before it ends: the pause is in between
+        (2.75, 4.03): (12.75, 14),
         (4, 4.2): (100, 100.2),
         (6.5, 9): (102.5, 103),  # Whisper's window goes on with silence
         (8, 9): (103, 103),

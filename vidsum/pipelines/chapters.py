@@ -98,7 +98,7 @@ def plan_chapters(
         facts["screen_text"] = True
     described = load_text_for(record, video, Descriptions) if record else None
     if described is not None and described.is_by_vlm:
-        facts["descriptions"] = {"writer": described.writer, "digest": digest_of(described.provenance)}
+        facts["descriptions"] = {"writer": described.writer, "digest": digest_of(described.to_dict())}
     else:
         described = None
     speech = None

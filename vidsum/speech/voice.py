@@ -13,6 +13,7 @@ WINDOW_S = 30.0  # length of the sound that Whisper takes at once
 _MAX_PIECE_S = 28.0  # longer speech is cut at a pause
 _MIN_PAUSE_S = 0.5  # a shorter pause does not end a piece
 _PAD_S = 0.2  # sound that is kept on either side of a piece
+_EARLY_S = 0.1  # how far ahead of its piece the middle of a word may be
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +77,12 @@ class Window:
         return np.concatenate([piece.samples for piece in self.pieces])
 
     def word_in_source(self, start_s: float, end_s: float) -> tuple[float, float]:
-        """Start and end in the source of a word, which lies in the piece of its middle."""
+        """Start and end in the source of a word, which lies in the piece of its middle, or just ahead of it.
+
+        To Whisper the first word after a pause begins with the last of the silence before it.
+        """
         begins = np.cumsum([0.0, *(piece.length_s for piece in self.pieces)])
-        middle = (start_s + end_s) / 2
+        middle = (start_s + end_s) / 2 + _EARLY_S
         number = min(int(np.searchsorted(begins[1:], middle, side="right")), len(self.pieces) - 1)
         low, high = begins[number], begins[number + 1]
         shift = self.pieces[number].start_s - low
