@@ -27,6 +27,7 @@ from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
 from vidsum.shots.find import find
 from vidsum.shots.settings import ShotMethod, ShotSettings
+from vidsum.shots.slides import find_slides
 from vidsum.summary.guided import Guide, guide_importance, guide_texts
 from vidsum.summary.picture_quality import find_fades, quality_at
 from vidsum.summary.score import (
@@ -42,6 +43,7 @@ from vidsum.summary.score import (
 )
 from vidsum.summary.selection import LEAST_S, SegmentLimits, select
 from vidsum.summary.settings import DEFAULT_BUDGET, DEFAULT_SHARE, Selection
+from vidsum.summary.slides import slides_of_talk
 from vidsum.summary.speech_units import SpeechUnit, speech_units
 from vidsum.times import format_time, parse_budget
 from vidsum.types import Interval, Progress
@@ -201,6 +203,7 @@ class _Work:
             limits=_limits(selection),
             quality=quality,
             speech=units,
+            slides=() if self.scorer else slides_of_talk(find_slides(changes), features.duration_s),
         )
         return Summary(
             segments=chosen.segments,

@@ -13,9 +13,7 @@ from vidsum.types import Interval, TimeArray
 from vidsum.video.slides import SPAN_TICKS, TICK_S
 
 _IS_SLIDE, _GONE, _AGO_S = range(8, 11)  # columns of changes
-_MIN_GONE = (
-    0.25  # fraction of the text that gives way to another slide; of a slide that is built up, none does
-)
+_MIN_GONE = 0.3  # fraction of the text that gives way to that of another slide; of one that is built up, none
 _BRIDGED_S = 1.0  # a slide may move this long, as by a pointer
 _MIN_SLIDE_S = 1.0
 

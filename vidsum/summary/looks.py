@@ -8,7 +8,8 @@ import numpy.typing as npt
 
 from vidsum.models.scaling import unit_rows
 from vidsum.results.features import Features
-from vidsum.types import FloatArray
+from vidsum.summary.slides import number_slides
+from vidsum.types import FloatArray, Interval
 
 IntArray = npt.NDArray[np.int64]
 
@@ -22,9 +23,15 @@ _MIN_DIRECTION = 1e-4  # a look is that of the whole video where it differs by l
 class Looks:
     """Mean features of parts of a video; parts are frames [start, end)."""
 
-    def __init__(self, features: Features, sampled: npt.NDArray[Any]) -> None:
-        """`sampled` [T] are the frames of the samples, or seconds where parts are in seconds."""
+    def __init__(
+        self, features: Features, sampled: npt.NDArray[Any], slides: Sequence[Interval] = ()
+    ) -> None:
+        """`sampled` [T] are the frames of the samples, or seconds where parts are in seconds.
+
+        Each of `slides`, which are in seconds, is a look of its own, unless it comes again.
+        """
         self._rows, self.sampled, self.dim = unit_rows(features.array), sampled, features.dim
+        self._slides, self.important_slides = number_slides(self._rows, features.timestamps, slides)
         self.same = SAME_LOOK.get(features.extractor, ELSEWHERE)
         self._mean = self._rows.mean(axis=0)
         counts = np.diff(features.picture_starts, append=len(self._rows))
@@ -48,17 +55,31 @@ class Looks:
         length = float(np.linalg.norm(mean))
         return np.asarray(mean / length if length > _MIN_DIRECTION else mean * 0, np.float32)
 
+    def slide(self, start: float, end: float) -> int:
+        """Return the number of the slide in the middle of a part, or -1."""
+        numbers = self._slides[self.samples(start, end)]
+        return int(numbers[len(numbers) // 2])
+
     def are_alike(self, part: tuple[int, int], other: tuple[int, int]) -> bool:
+        slide, other_slide = self.slide(*part), self.slide(*other)
+        if max(slide, other_slide) >= 0:
+            return slide == other_slide
         return float(self.absolute(*part) @ self.absolute(*other)) >= self.same
 
     def count(self, parts: Sequence[tuple[int, int]], enough: int) -> int:
-        """Return the number of looks among parts, up to `enough`: those that look like none before them."""
-        different = np.zeros((0, self.dim), np.float32)
+        """Return the number of looks among parts, up to `enough`: those that look like none before them.
+
+        Slides that are not important do not count.
+        """
+        different, slides = np.zeros((0, self.dim), np.float32), set[int]()
         for part in parts:
+            if (slide := self.slide(*part)) >= 0:
+                slides |= {slide} & self.important_slides
+                continue
             look = self.absolute(*part)
             if len(different) < enough and (different @ look < self.same).all():
                 different = np.vstack([different, look])
-        return len(different)
+        return min(len(different) + len(slides), enough)
 
     def stills(self, start: int, end: int) -> set[int] | None:
         """Return the numbers of a part's pictures if all of them stand still, else None."""
@@ -80,7 +101,7 @@ class Coverage:
         alike = np.array([np.maximum(self._of_shots @ look, 0).sum() for look in self._of_shots])
         self._weights = np.asarray(worth) / np.maximum(alike, 1)
         self._most_alike = np.zeros(len(shots), np.float32)
-        self._pictures = set[int]()
+        self._pictures, self._slides = set[int](), set[int]()
 
     def _alike(self, start: int, end: int) -> FloatArray:
         """Return [S] how much a part looks like the best window of each shot."""
@@ -92,14 +113,21 @@ class Coverage:
 
     def has_look(self, start: int, end: int) -> bool:
         """Return whether a part looks like one that was added."""
+        if (slide := self._looks.slide(start, end)) >= 0:
+            return slide in self._slides
         return bool((self._added @ self._looks.absolute(start, end) >= self._looks.same).any())
 
     def repeats(self, start: int, end: int) -> bool:
-        """Return whether a part holds nothing but still pictures that were added."""
+        """Return whether a part holds nothing but still pictures, or a slide, that were added."""
+        if self._looks.slide(start, end) in self._slides:
+            return True
         stills = self._looks.stills(start, end)
         return stills is not None and stills <= self._pictures
 
     def add(self, start: int, end: int) -> None:
         self._pictures |= self._looks.pictures(start, end)
-        self._added = np.vstack([self._added, self._looks.absolute(start, end)])
+        if (slide := self._looks.slide(start, end)) >= 0:
+            self._slides.add(slide)
+        else:
+            self._added = np.vstack([self._added, self._looks.absolute(start, end)])
         self._most_alike = np.maximum(self._most_alike, self._alike(start, end))

@@ -111,12 +111,12 @@ def allowed_cuts(words: Sequence[Interval], fps: float, n_frames: int) -> IntArr
     return np.flatnonzero(~is_inside)
 
 
-def segment_size(room: int, fps: float, shortest: int, longest: int, most: int) -> int:
+def segment_size(room: int, fps: float, shortest: int, longest: int, most: int, least: int = 0) -> int:
     """Frames of a piece: the more room, the more pieces there are, and the longer they are.
 
-    There are at most `most`, unless the `longest` asks for more.
+    There are at most `most`, unless the `longest` asks for more, and `least` if they fit.
     """
-    several = min(round(math.sqrt(PARAMS.density * room / fps)), room // shortest, most)
+    several = min(max(round(math.sqrt(PARAMS.density * room / fps)), least), room // shortest, most)
     n_pieces = max(several, math.ceil(room / longest), 1)
     return min(max(math.ceil(room / n_pieces), shortest), longest)
 

@@ -23,6 +23,7 @@ from vidsum.summary.segments import (
     frame_importance,
     segment_size,
 )
+from vidsum.summary.slides import weigh_slides
 from vidsum.summary.speech_units import ChosenSpeech, SpeechUnit, choose_speech
 from vidsum.times import format_time
 from vidsum.types import FloatArray, Interval, TimeArray
@@ -72,6 +73,7 @@ def select(
     limits: SegmentLimits = SegmentLimits(),
     quality: FloatArray | None = None,
     speech: Sequence[SpeechUnit] = (),
+    slides: Sequence[Interval] = (),
 ) -> SelectedSegments:
     """Choose the pieces of shots that fit the budget, see `choose_segments`, or the best whole shots.
 
@@ -96,6 +98,7 @@ def select(
         limits: of a piece's length.
         quality: [T] in [0, 1] of the pictures, by which their importance counts less in the choice.
         speech: the sentences of the video.
+        slides: of the video; one segment for each important one comes first, see `vidsum.summary.slides`.
 
     Raises UsageError where a segment lies outside the video, `keep` and `drop` overlap, `keep` is longer than
     the budget, or `drop` leaves nothing.
@@ -109,8 +112,9 @@ def select(
         )
     fps = features.video_fps
     places = allowed_cuts(uncut, fps, len(video.required))
-    looks = Looks(features, np.minimum(frames_at(features.timestamps, fps), len(video.required) - 1))
+    looks = Looks(features, np.minimum(frames_at(features.timestamps, fps), len(video.required) - 1), slides)
     worth = importance if quality is None else importance * quality
+    worth = weigh_slides(worth, features.timestamps, slides)
     chosen_speech = _choose_speech(video, fps, worth, looks, limits, speech)
     filled = _require_speech(video, frames_at(shots.edges_s, fps), chosen_speech)
     chosen, size = _choose(
@@ -147,7 +151,11 @@ def _choose_speech(
     if not units or limits.longest_s is None or video.required.sum() >= video.capacity:
         return None
     sums, is_whole = _sums(importance, video, looks), limits.is_whole_sentences
-    speech = choose_speech(units, video, fps, sums, is_whole=is_whole)
+    of_slides = dict[int, SpeechUnit]()  # the best sentence during each important slide
+    for unit in sorted(units, key=lambda unit: unit.score):
+        of_slides[looks.slide(unit.start_s * fps, unit.end_s * fps)] = unit
+    first = [unit for number, unit in of_slides.items() if number in looks.important_slides]
+    speech = choose_speech(units, video, fps, sums, is_whole=is_whole, first=first)
     return speech if speech.chosen.any() else None
 
 
@@ -239,7 +247,11 @@ def _sizes(
     is_short = len(video.required) < _SHORT_S * fps and (not is_half or video.capacity <= LEAST_S * fps + 1)
     most = _SHORT_SEGMENTS if is_short else room
     n_looks = looks.count([cell for _, cell in free_cells(video) if cell[1] - cell[0] >= shortest], most)
-    sizes = [max(room, 1) if is_half else segment_size(room, fps, shortest, longest, max(n_looks, 1))]
+    sizes = [
+        max(room, 1)
+        if is_half
+        else segment_size(room, fps, shortest, longest, max(n_looks, 1), len(looks.important_slides))
+    ]
     while sizes[-1] < longest and not is_half:
         sizes.append(min(math.ceil(1.25 * sizes[-1]), longest))
     smaller = [round(sizes[0] / ratio) for ratio in (1.25, 1.6, 2) if sizes[0] / ratio >= shortest]

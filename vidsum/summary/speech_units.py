@@ -105,7 +105,13 @@ def _with_silence(units: Sequence[SpeechUnit]) -> list[SpeechUnit]:
 
 
 def choose_speech(
-    units: Sequence[SpeechUnit], video: VideoFrames, fps: float, sums: TimeArray, *, is_whole: bool
+    units: Sequence[SpeechUnit],
+    video: VideoFrames,
+    fps: float,
+    sums: TimeArray,
+    *,
+    is_whole: bool,
+    first: Sequence[SpeechUnit] = (),
 ) -> ChosenSpeech:
     """Choose the units with the highest sum of score times length that fit, then clauses of the others.
 
@@ -118,6 +124,7 @@ def choose_speech(
         fps: frames a second.
         sums: [F + 1] of the importance before each frame.
         is_whole: no clauses, sentences alone.
+        first: units that are chosen before the others.
     """
     n_frames = len(video.required)
     spans = [_span(unit.start_s, unit.end_s, fps, n_frames) for unit in units]
@@ -134,6 +141,7 @@ def choose_speech(
                 starts.append(start)
         return is_in
 
+    add([_span(unit.start_s, unit.end_s, fps, n_frames) for unit in first], [unit.score for unit in first])
     taken = add(spans, [unit.score for unit in units])
     if not is_whole:
         left = [unit for unit, is_taken in zip(units, taken, strict=True) if not is_taken]

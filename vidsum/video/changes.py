@@ -13,7 +13,7 @@ from vidsum.types import FloatArray, Picture, TimeArray
 from vidsum.video.frames import TOLERANCE_S
 from vidsum.video.slides import HEIGHT, TICK_S, WIDTH, SlideMeter
 
-NAME = "picture_changes_4"
+NAME = "picture_changes_5"
 AGO_S = 0.5
 _TICK_S = 0.1  # minimum time between the pictures that are searched for dissolves
 _WINDOWS = (6, 8, 10, 12, 16, 20, 24)  # lengths of windows, in ticks: dissolves of 0.5 to 2 s

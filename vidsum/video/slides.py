@@ -17,12 +17,11 @@ SPAN_TICKS = 2  # a cell stands still if it has done so for so many ticks
 _CELL = 10
 _WINDOW = 9  # pictures: a slide stands still in the first three and in the last three
 _MAX_MOVED = 2.0  # mean change in levels of a cell that stands still
-_MAX_PAPER, _MIN_TEXT = 0.3, 2.0  # mean deviation in levels of a cell of paper, and of one with text
+_MAX_PAPER, _MIN_TEXT = 0.3, 1.0  # mean deviation in levels of a cell of paper, and of one with text
 _LEAST_STILL, _LEAST_PAPER, _LEAST_TEXT = 0.6, 0.2, 3
 """Least fractions of the cells of a slide that stand still, and that are paper; number of cells with text."""
-_MIN_OTHER: Final = (
-    0.25  # change of a cell whose text has gone, relative to its deviation; at least `_MAX_MOVED`
-)
+_MIN_OTHER: Final = (0.25, 0.75)
+"""Change of a cell whose text has gone, as a fraction of its deviation and in levels, whichever is more."""
 
 
 @dataclass(eq=False)
@@ -76,7 +75,7 @@ def _find_change(ticks: list[_Tick]) -> tuple[float, float]:
     first, last = SPAN_TICKS, len(ticks) - 1 - SPAN_TICKS
     before, after = ticks[first], ticks[last]
     still = _is_still(ticks[: first + 1]) & _is_still(ticks)
-    least = np.maximum(_MIN_OTHER * before.deviation, _MAX_MOVED)
+    least = np.maximum(_MIN_OTHER[0] * before.deviation, _MIN_OTHER[1])
     has_changed = still & (_mean(after.cells - before.cells) > least)
     is_text = still & (before.deviation >= _MIN_TEXT)
     if not is_text.any() or not (is_text & has_changed).any():
