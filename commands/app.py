@@ -135,11 +135,18 @@ def help_(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="COMMAND", help="The command, such as `train mrnet`.", autocompletion=_names_below
+            metavar="COMMAND",
+            help="The command, such as `train mrnet`; or `sounds`, which lists those of --in sound.",
+            autocompletion=_names_below,
         ),
     ] = None,
 ) -> None:
     """Show the help of a command, or of the program."""
+    if words == ["sounds"]:
+        from vidsum.pipelines.sounds import list_sounds
+
+        print(list_sounds())
+        return
     name, inner = "vidsum", cast("Any", ctx.find_root().command)
     for word in words or ():
         if not hasattr(inner, "list_commands"):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Exit
 
-from vidsum.archive.settings import ArchiveFile, find_secrets, is_server
+from vidsum.archive.settings import Additions, ArchiveFile, find_secrets, is_server
 from vidsum.commands.batch import Batch, Verb, Videos, run_verb
 from vidsum.commands.options import Without, command
 from vidsum.commands.result import Columns, CommandResult, View, render
@@ -46,6 +46,7 @@ class IndexOptions:
 
     transcribe: bool = option("Transcribe videos without a transcript.", False)
     on_screen_text: bool = option("Read the text on the screen of videos.", False, shared=False)
+    sounds: bool = option("Recognise the sounds of videos.", False, shared=False)
     prune: bool = option("Remove videos that no longer exist from the archive.", False)
     watch: bool = option("Keep running, and add new files.", False, shared=False)
     space: EmbeddingSpace | None = option(
@@ -136,8 +137,7 @@ def index_one(
         added = archive.add_video(
             task.path,
             extraction,
-            transcribe=settings.transcribe,
-            on_screen_text=settings.on_screen_text,
+            additions=Additions(settings.transcribe, settings.on_screen_text, settings.sounds),
             space=settings.space,
             progress=progress,
         )

@@ -23,7 +23,8 @@ from vidsum.archive.like import embed_example
 from vidsum.archive.matches import Match, select_best, to_matches
 from vidsum.archive.postgres import public_name
 from vidsum.archive.search import ArchiveSearch, SearchStep
-from vidsum.archive.settings import SearchOptions, has_words, is_server
+from vidsum.archive.settings import Additions, SearchOptions, has_words, is_server
+from vidsum.archive.sounds import search_sounds
 from vidsum.archive.spaces import (
     Change,
     begin_change,
@@ -41,6 +42,7 @@ from vidsum.features.settings import Extraction
 from vidsum.grounding.match import embed_background
 from vidsum.grounding.presence import Directions, build_cohort, compare_with_usual
 from vidsum.grounding.settings import UNLIKELY
+from vidsum.grounding.sounds import describe_unknown
 from vidsum.grounding.spaces import describe_space, embed_queries, resolve_space
 from vidsum.grounding.text import load_text_encoder
 from vidsum.io.provenance import label_of
@@ -112,6 +114,7 @@ class Archive:
         recursive: bool = False,
         transcribe: bool = False,
         on_screen_text: bool = False,
+        sounds: bool = False,
         space: str | None = None,
         progress: Progress | None = None,
         **options: Unpack[ReadingOptions],
@@ -123,6 +126,7 @@ class Archive:
             recursive: include subfolders.
             transcribe: transcribe speech if no transcript is in the cache.
             on_screen_text: read the text on the screen if it is not in the cache.
+            sounds: recognise sounds if they are not in the cache.
             space: change the archive to this space, by new vectors of all its videos that are there; the old
                 ones answer until all are made.
             progress: called while it runs.
@@ -140,8 +144,7 @@ class Archive:
         add = partial(
             self.add_video,
             extraction=extraction,
-            transcribe=transcribe,
-            on_screen_text=on_screen_text,
+            additions=Additions(transcribe, on_screen_text, sounds),
             space=space,
             progress=progress,
         )
@@ -157,8 +160,7 @@ class Archive:
         path: str,
         extraction: Extraction,
         *,
-        transcribe: bool = False,
-        on_screen_text: bool = False,
+        additions: Additions = Additions(),
         space: str | None = None,
         progress: Progress | None = None,
     ) -> IndexedVideo:
@@ -171,10 +173,7 @@ class Archive:
                 index.plan_video(space or resolve_space("auto"), path, extraction)
             try:
                 return index.add(
-                    *(self._connection, path, extraction, space),
-                    transcribe=transcribe,
-                    on_screen_text=on_screen_text,
-                    progress=progress,
+                    *(self._connection, path, extraction, space), additions=additions, progress=progress
                 )
             except InputError:
                 index.mark_failed(self._connection, path)
@@ -251,6 +250,7 @@ class Archive:
             search = self._build_search(name, text, options)
             videos = {*files} & list_videos(self._connection, spaces)
             hits = search_all_texts(self._connection, self.name, text, options, videos)
+            hits += search_sounds(self._connection, self.name, text, options, videos)
             if options.includes("picture"):
                 likely = [hit for hit in hits if hit.is_quoted or hit.present >= UNLIKELY]
                 hits = [*likely, *search.run(spaces, videos)]
@@ -274,7 +274,9 @@ class Archive:
         if not (texts := options.list_texts(text)):
             return ()
         unknown = _unknown_words(text, options)
-        return (*read_queries(texts).warnings, *query_warnings(texts, unknown, options.language))
+        warnings = (*read_queries(texts).warnings, *query_warnings(texts, unknown, options.language))
+        is_of_sounds = options.evidence == "sound"
+        return (*warnings, *(describe_unknown(texts, options.language) if is_of_sounds else ()))
 
     def picture(self, match: Match) -> bytes:
         """Return a small JPEG of the shot in the middle of a moment; empty where the archive has none."""

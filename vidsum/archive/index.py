@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
+from itertools import chain
+from operator import and_
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -14,9 +16,17 @@ import numpy as np
 
 from vidsum.archive.claims import claim_file, wait_for_claims
 from vidsum.archive.packed import pack_clips, pack_pieces
+from vidsum.archive.settings import Additions
+from vidsum.archive.sounds import read_sounds
 from vidsum.archive.spaces import Target, drop_orphans, drop_shots, find_target, insert_space
 from vidsum.archive.store import Database
-from vidsum.archive.texts import parse_descriptions, read_descriptions, read_screen, read_speech, store_texts
+from vidsum.archive.texts import (
+    parse_descriptions,
+    read_descriptions,
+    read_screen,
+    read_speech,
+    store_evidence,
+)
 from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval
@@ -68,15 +78,18 @@ class _StoredVideo(NamedTuple):
     id: int
     shots: int
     duration_s: float
-    is_silent: bool  # whether it lacks a transcript
-    is_unread: bool  # whether its text on the screen is missing
+    # fields 3 to 5, in the order of `Additions`: whether it lacks them
+    is_silent: bool
+    is_unread: bool
+    is_unheard: bool
     described_by: str | None
     start_offset_s: float | None
     sha256: str
 
 
 _STORED_COLUMNS = (
-    "videos.id, n_shots, duration_s, spoken IS NULL, written IS NULL, described_by, start_offset_s, sha256"
+    "videos.id, n_shots, duration_s, spoken IS NULL, written IS NULL, sounds IS NULL, described_by, "
+    "start_offset_s, sha256"
 )
 
 
@@ -86,8 +99,7 @@ def add(
     extraction: Extraction,
     space: str | None = None,
     *,
-    transcribe: bool = False,
-    on_screen_text: bool = False,
+    additions: Additions = Additions(),
     progress: Progress | None = None,
 ) -> IndexedVideo:
     """Add a video to the archive, unless it is there or another process is adding it.
@@ -121,11 +133,11 @@ def add(
         if audio_track := int(tracks.split(",")[1]):
             source["audio_track"] = audio_track
         offset_s = file_offset_s(path, facts[0]) if known.start_offset_s is None else known.start_offset_s
-        lacks_speech = known.is_silent and (transcribe or find_transcript(source, extraction, offset_s))
-        lacks_text = known.is_unread and on_screen_text
+        lacks = any(map(and_, known[3:6], additions))
+        lacks = lacks or (known.is_silent and find_transcript(source, extraction, offset_s) is not None)
         made = _find_stored(connection, known.sha256, target.versions, tracks, fast=extraction.fast)
         is_made = made and (made.id == known.id or target.is_pending)
-        if is_made and not (lacks_speech or lacks_text) and described_by in (None, known.described_by):
+        if is_made and not lacks and described_by in (None, known.described_by):
             with connection.transaction():
                 renewed = "UPDATE videos SET tracks = ?, start_offset_s = ? WHERE id = ?"
                 connection.execute(renewed, (tracks, offset_s, known.id))
@@ -134,8 +146,7 @@ def add(
     with claim_file(connection, key) as is_ours:
         if not is_ours:
             return IndexedVideo(video, "claimed", 0.0, 0)
-        wanted = (transcribe, on_screen_text)
-        return _renew(connection, path, facts, known, extraction, target, wanted, content, progress)
+        return _renew(connection, path, facts, known, extraction, target, additions, content, progress)
 
 
 def _renew(
@@ -145,7 +156,7 @@ def _renew(
     before: _StoredVideo | None,
     extraction: Extraction,
     target: Target,
-    wanted: tuple[bool, bool],  # whether to transcribe, and to read the screen
+    additions: Additions,
     descriptions: bytes,
     progress: Progress | None,
 ) -> IndexedVideo:
@@ -153,12 +164,14 @@ def _renew(
     find = partial(_find_stored, connection, digest, tracks=tracks)
     known = find(target.versions, fast=extraction.fast)
     holder = find(target.answering, fast=True) or known  # what has the texts
-    spoken = written = None
+    spoken = written = sounds = None
     if holder is None or holder.is_unread:  # first, as one pass makes the features too
-        written = read_screen(target.name, path, extraction, progress, read=wanted[1])
+        written = read_screen(target.name, path, extraction, progress, read=additions.on_screen_text)
     embedded = _embed_video(target.name, path, extraction, progress) if known is None else None
     if holder is None or holder.is_silent:
-        spoken = read_speech(path, extraction, progress, transcribe=wanted[0])
+        spoken = read_speech(path, extraction, progress, transcribe=additions.transcribe)
+    if holder is None or holder.is_unheard:
+        sounds = read_sounds(target.name, path, extraction, progress, listen=additions.sounds)
     described_by = holder.described_by if holder else None
     described, warnings = parse_descriptions((path, digest), descriptions, described_by, extraction)
     with connection.transaction():
@@ -169,12 +182,7 @@ def _renew(
                 raise InputError(f"{path}: was removed from the archive meanwhile", hint="try again")
             known = _insert(connection, digest, facts[0], target, embedded, tracks)
         holder = find(target.answering, fast=True) or known  # during a change, files keep the old vectors
-        if spoken and holder.is_silent:
-            store_texts(connection, holder.id, spoken)
-        if written and holder.is_unread:
-            store_texts(connection, holder.id, written)
-        if described:
-            store_texts(connection, holder.id, described)
+        store_evidence(connection, holder.id, holder[3:6], (spoken, written, sounds, described))
         moved_from = None if before else _forget_moved(connection, digest)
         connection.execute(
             "INSERT INTO files VALUES (?, ?, ?, ?, NULL) ON CONFLICT (path) DO UPDATE SET "
@@ -184,10 +192,11 @@ def _renew(
         drop_orphans(connection)
     state: State = "changed" if before else "moved" if moved_from else "added"
     has_new = embedded or described or any(texts and texts.sentences for texts in (spoken, written))
-    if before and before.id == holder.id and not has_new:
+    if before and before.id == holder.id and not has_new and not (sounds and sounds.duration_s):
         state = "unchanged"
     about_track = describe_used(path, "audio", int(tracks.split(",")[1]) or None) if spoken else ()
-    warnings = (*(embedded.warnings if embedded else ()), *about_track, *warnings)
+    parts = (embedded.warnings if embedded else (), about_track, sounds.warnings if sounds else (), warnings)
+    warnings = tuple(dict.fromkeys(chain(*parts)))
     return IndexedVideo(os.fsdecode(key), state, known.duration_s, known.shots, moved_from, warnings)
 
 
@@ -300,7 +309,7 @@ def _insert(
     for statement in (
         f"DELETE FROM sentences WHERE video IN (SELECT id FROM videos WHERE {others})",
         f"DELETE FROM screen_lines WHERE video IN (SELECT id FROM videos WHERE {others})",
-        f"UPDATE videos SET spoken = NULL, written = NULL WHERE {others}",
+        f"UPDATE videos SET spoken = NULL, written = NULL, sounds = NULL WHERE {others}",
     ):
         connection.execute(statement, (digest, space, tracks))
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM shots").fetchone()

@@ -23,7 +23,7 @@ class Match:
     """`present`, 1 more for quotations, or the similarity to a picture; the order of the moments."""
     evidence: ArchiveEvidence = "picture"
     text: str = ""
-    """The spoken or written text."""
+    """The spoken or written text, or the name of the sound."""
     parts: tuple[Interval, ...] = ()
     """The moments of the steps that follow each other (`then`)."""
     also: tuple[str, ...] = ()

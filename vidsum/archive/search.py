@@ -64,7 +64,7 @@ class Hit:
     present: float  # probability that it matches
     row: FloatArray | None  # [D] of length 1, the mean of its clips; None for texts
     evidence: ArchiveEvidence = "picture"
-    text: str = ""  # the spoken or written text
+    text: str = ""  # the spoken or written text, or the name of the sound
     parts: tuple[Interval, ...] = ()  # the moments of the steps, if there are several
     also: tuple[int, ...] = ()  # videos with a near-identical moment
     is_quoted: bool = False  # whether the words of the query are spoken, which precedes everything else

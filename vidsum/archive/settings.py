@@ -4,7 +4,7 @@ import math
 import os
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from vidsum.errors import UsageError
 from vidsum.grounding.settings import LANGUAGE_HELP, require_language
@@ -35,8 +35,16 @@ def is_server(archive: object) -> bool:
 
 ArchiveEvidence = Literal[Evidence, "described"]
 """Where a moment of an archive was found; `described`: in a description of `vidsum describe`."""
-EvidenceChoice = Literal["auto", "picture", "speech", "text", "described", "both", "seen", "said"]
+EvidenceChoice = Literal["auto", "picture", "speech", "text", "sound", "described", "both", "seen", "said"]
 """Where archives are searched. The last two are older names."""
+
+
+class Additions(NamedTuple):
+    """Evidence to make of a video where it is missing."""
+
+    transcribe: bool = False
+    on_screen_text: bool = False
+    sounds: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,8 +55,8 @@ class SearchOptions:
 
     top_k: int = option("Maximum number of moments.", 20, flags=("--top-k", "-k"), min=1)
     evidence: EvidenceChoice = option(
-        "Search pictures, speech, text on the screen or descriptions. auto: all that the archive has; both: "
-        "the same. Older names: seen, said.",
+        "Search pictures, speech, text on the screen, sounds or descriptions. auto: all that the archive "
+        "has; both: the same. Older names: seen, said.",
         "auto",
         flags=("--in",),
         shared=False,

@@ -174,7 +174,7 @@ def _switch(connection: Database, space: int) -> None:
     """Let files point to the vectors of a space, which take the texts of the old ones."""
     made = _MADE.replace("?", str(space))
     of_files = f"{made} WHERE old.space != made.space AND old.id IN (SELECT video FROM files)"
-    texts = ("spoken", "described", "described_by", "described_with", "written")
+    texts = ("spoken", "described", "described_by", "described_with", "written", "sounds")
     taken = (
         f"{name} = coalesce({name}, (SELECT old.{name} {of_files} AND made.id = videos.id))" for name in texts
     )

@@ -96,6 +96,8 @@ _MIGRATIONS = (
     """,
     # the vision-language model that wrote its descriptions; NULL: none did
     "ALTER TABLE videos ADD COLUMN described_with TEXT",
+    # a record per run of windows in which a class sounds; NULL: not listened to
+    "ALTER TABLE videos ADD COLUMN sounds BLOB",
 )  # from each version of the schema to the next; `PRAGMA user_version` counts them
 
 

@@ -11,6 +11,7 @@ from typing import Final, Literal
 from vidsum.archive.packed import pack_rows, read_records, row_type, unpack_rows
 from vidsum.archive.search import Hit
 from vidsum.archive.settings import SearchOptions
+from vidsum.archive.sounds import pack_sounds
 from vidsum.archive.store import Database
 from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
@@ -29,6 +30,7 @@ from vidsum.io.outputs import stems_of
 from vidsum.io.text import parse_json, read_bytes
 from vidsum.pipelines.embedding import open_in_space
 from vidsum.pipelines.screen_text import find_screen_text, plan_input_text
+from vidsum.pipelines.sounds import SoundScores
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.speech import find_transcript, plan_transcript, to_english
 from vidsum.results.descriptions import Descriptions
@@ -145,6 +147,23 @@ def parse_descriptions(
     ]
     texts = _embed_texts(sentences, "described", extraction, digest)
     return replace(texts, model=described.writer if described.is_by_vlm else None), ()
+
+
+def store_evidence(
+    connection: Database,
+    video: int,
+    lacking: Sequence[bool],
+    made: tuple[Texts | None, Texts | None, SoundScores | None, Texts | None],
+) -> None:
+    """Store the speech, text and sounds of a video where they are `lacking`, and new descriptions."""
+    for item, is_lacking in zip(made, (*lacking, True), strict=True):
+        if item and not is_lacking:  # another process was first
+            continue
+        if isinstance(item, SoundScores):
+            runs = pack_sounds(item.scores).tobytes()
+            connection.execute("UPDATE videos SET sounds = ? WHERE id = ?", (runs, video))
+        elif item:
+            store_texts(connection, video, item)
 
 
 def store_texts(connection: Database, video: int, texts: Texts) -> None:

@@ -16,7 +16,7 @@ from pydantic import Field
 from vidsum.archive.archive import Archive
 from vidsum.archive.index import IndexedVideo
 from vidsum.archive.matches import Match
-from vidsum.archive.settings import SearchOptions
+from vidsum.archive.settings import Additions, SearchOptions
 from vidsum.errors import InputError, Problem, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.io import paths
@@ -42,8 +42,8 @@ Seconds = Annotated[float, Field(ge=0, description="Seconds from the first pictu
 Query = Annotated[str, Field(description="Short description in plain words, such as `a dog in snow`.")]
 Count = Annotated[int, Field(ge=1, le=100, description="Maximum number of moments.")]
 Evidence = Annotated[
-    Literal["auto", "picture", "speech", "text", "described"],
-    Field(description="Search pictures, speech, text on the screen or descriptions; auto: all of these."),
+    Literal["auto", "picture", "speech", "text", "sound", "described"],
+    Field(description="Search pictures, speech, text on the screen, sounds or descriptions; auto: all."),
 ]
 
 
@@ -200,7 +200,9 @@ class Tools:
             for path in self._folders.videos(names):
                 report = progress and partial(_report_file, progress, Path(path).name)
                 try:
-                    video = archive.add_video(path, Extraction(), transcribe=transcribe, progress=report)
+                    video = archive.add_video(
+                        path, Extraction(), additions=Additions(transcribe), progress=report
+                    )
                     answers.append(_rounded(video))
                 except InputError as error:
                     answers.append(Problem.of(error))

@@ -19,10 +19,12 @@ from vidsum.features.sounds import STEP_S
 from vidsum.grounding.languages import encode_in
 from vidsum.grounding.text import load_text_encoder
 from vidsum.io.cache import cached_rows
-from vidsum.results.moments import Moment
+from vidsum.results.moments import Moment, shorten
 from vidsum.types import FloatArray
 
 ENCODER: Final = "minilm"
+_N_NEAREST = 3  # names in the message on an unknown sound
+_SILENCE = "silence"
 
 
 @dataclass(frozen=True)
@@ -64,19 +66,44 @@ def match_classes(
 
     Raises WeightsError where a text encoder's weights are unavailable.
     """
+    return [_nearest(row) for row in _compare(queries, language, device)]
+
+
+def describe_unknown(queries: Sequence[str], language: str = "auto", device: str = "auto") -> tuple[str, ...]:
+    """Return a message for each query that names no sound, with the sounds whose names are nearest to it."""
+    rows = _compare(queries, language, device)
+    return tuple(
+        f"'{shorten(text)}': no sound that can be recognised; the nearest are {_list_nearest(row)} "
+        "(vidsum help sounds lists all)"
+        for text, row in zip(queries, rows, strict=True)
+        if not len(_nearest(row))
+    )
+
+
+def _list_nearest(cosines: FloatArray) -> str:
+    return ", ".join(read_names()[number][0] for number in np.argsort(-cosines, kind="stable")[:_N_NEAREST])
+
+
+def _compare(queries: Sequence[str], language: str, device: str) -> FloatArray:
+    """Return [M, N_CLASSES] cosines of queries with the nearest name of each class."""
     names = [name for entry in read_names() for name in entry]
     starts = np.cumsum([0, *(len(entry) for entry in read_names()[:-1])])
     provenance = {"weights_sha256": checkpoints.sha256_of(ENCODER), "names": names}
     encode = load_text_encoder(ENCODER, device).encode
     vectors = cached_rows("sound_names", provenance, lambda: encode(names))
-    cosines = np.maximum.reduceat(encode_in(queries, language, encode) @ vectors.T, starts, axis=1)
-    return [_nearest(row) for row in cosines]
+    return np.maximum.reduceat(encode_in(queries, language, encode) @ vectors.T, starts, axis=1)
 
 
 def _nearest(cosines: FloatArray) -> npt.NDArray[np.intp]:
     order = np.argsort(-cosines, kind="stable")
     least = max(PARAMS.min_cosine, float(cosines[order[0]]) - PARAMS.margin)
     return order[cosines[order] >= least]
+
+
+def is_silent(scores: FloatArray) -> bool:
+    """Return whether scores [T, N_CLASSES] are those of silence from start to end."""
+    number = next(number for number, entry in enumerate(read_names()) if entry[0] == _SILENCE)
+    return len(scores) > 0 and bool((scores[:, number] >= PARAMS.min_best).all())
 
 
 def find_events(scores: FloatArray, duration_s: float) -> list[tuple[str, Moment]]:

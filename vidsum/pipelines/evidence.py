@@ -7,12 +7,13 @@ from typing import Any
 from vidsum import checkpoints
 from vidsum.features.sounds import STEP_S as SOUND_STEP_S
 from vidsum.grounding.settings import Retrieval
+from vidsum.grounding.sounds import describe_unknown
 from vidsum.grounding.spaces import STEP_S
 from vidsum.grounding.speech import ENCODER, fuse
 from vidsum.grounding.windows import grid
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.queries import Queries
-from vidsum.pipelines.sounds import SoundScores, plan_moment_sounds, search_sounds, warn_of_unknown
+from vidsum.pipelines.sounds import SoundScores, plan_moment_sounds, search_sounds
 from vidsum.pipelines.speech_evidence import plan_moment_speech, search_speech
 from vidsum.pipelines.text_evidence import plan_moment_text, text_answers
 from vidsum.results.moments import Grounding, QueryMoments
@@ -114,4 +115,4 @@ class OtherEvidence:
         if self.sounds:
             yield from self.sounds.warnings
         if self.kinds == ("sound",):
-            yield from warn_of_unknown(texts, retrieval, device)
+            yield from describe_unknown(texts, retrieval.language, device)

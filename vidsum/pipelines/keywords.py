@@ -163,7 +163,7 @@ class SpeechOptions(TypedDict, total=False):
 class ArchiveSearchOptions(TypedDict, total=False):
     """Options of `vidsum.archive.settings.SearchOptions`."""
 
-    evidence: Literal["auto", "picture", "speech", "text", "described", "both", "seen", "said"]
+    evidence: Literal["auto", "picture", "speech", "text", "sound", "described", "both", "seen", "said"]
     like: str | Sequence[str]
     also: str | Sequence[str]
     without: str | Sequence[str]

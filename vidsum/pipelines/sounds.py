@@ -12,13 +12,13 @@ from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.features.sounds import N_CLASSES, NAME, RATE, STEP_S, score_sounds
 from vidsum.grounding.settings import Retrieval
-from vidsum.grounding.sounds import find_events, match_classes, sound_moments
+from vidsum.grounding.sounds import find_events, is_silent, match_classes, read_names, sound_moments
 from vidsum.grounding.windows import grid
 from vidsum.io import cache
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import source_path
 from vidsum.pipelines.speech_evidence import without_weak
-from vidsum.results.moments import QueryMoments, quote_queries
+from vidsum.results.moments import QueryMoments
 from vidsum.results.settings import list_evidence
 from vidsum.results.transcript import SoundEvent, Transcript
 from vidsum.types import FloatArray, Progress
@@ -38,6 +38,11 @@ class SoundScores:
     scores: FloatArray  # [T, N_CLASSES] in [0, 1], each of `STEP_S` from the first picture on
     duration_s: float
     warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def without_sound(cls) -> "SoundScores":
+        """Return the scores of a video without a sound track."""
+        return cls(np.zeros((0, N_CLASSES), np.float32), 0.0)
 
 
 def plan_moment_sounds(retrieval: Retrieval, video_input: Input) -> Plan[SoundScores] | None:
@@ -71,11 +76,9 @@ def search_sounds(
     return answers
 
 
-def warn_of_unknown(texts: Sequence[str], retrieval: Retrieval, device: str) -> tuple[str, ...]:
-    """Return a warning of the queries that name no kind of sound."""
-    matches = match_classes(texts, retrieval.language, device)
-    unknown = [text for text, classes in zip(texts, matches, strict=True) if not len(classes)]
-    return (f"{quote_queries(unknown)}: no kind of sound that the network knows",) if unknown else ()
+def list_sounds() -> str:
+    """Return the names of all sounds that can be recognised, a line each."""
+    return "\n".join(", ".join(names) for names in read_names())
 
 
 def plan_sounds(video_input: Input) -> Plan[SoundScores]:
@@ -122,6 +125,7 @@ def _plan_scores(sound: SoundInfo, source: Mapping[str, Any], extraction: Extrac
                 cache.store_bytes(_FOLDER, provenance, content)
             warnings += faults
         scores = np.frombuffer(content, _STORED).reshape(-1, N_CLASSES).astype(np.float32)
+        warnings += [f"{sound.path}: its sound is silent"] if is_silent(scores) else []
         return SoundScores(scores, sound.duration_s, tuple(warnings))
 
     return Plan(provenance, make)

@@ -1,0 +1,119 @@
+"""Sounds of an archive: tones in its films; queries are compared with the names of sounds alone."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tests import media
+from tests.archive.made import film
+from vidsum.archive import store
+from vidsum.archive.archive import Archive
+from vidsum.archive.sounds import RUN, pack_sounds
+from vidsum.archive.store import connect
+from vidsum.errors import InputError
+from vidsum.grounding import sounds
+from vidsum.grounding.settings import Retrieval
+from vidsum.pipelines.moments import ground
+
+NAMES = [name for entry in sounds.read_names() for name in entry]
+
+
+@pytest.fixture(autouse=True)
+def encoder(colours: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text is a vector of its own; there is no text encoder to fetch."""
+
+    def encode(texts: list[str]) -> np.ndarray:
+        return np.array([[text == name for name in NAMES] for text in texts], np.float32)
+
+    monkeypatch.setattr(sounds, "load_text_encoder", lambda name, device: SimpleNamespace(encode=encode))
+
+
+@pytest.fixture
+def tone(tmp_path: Path) -> Path:
+    """Silence for 4 s, a tone for 5 s, and silence again."""
+    times = np.arange(12 * media.SAMPLE_RATE) / media.SAMPLE_RATE
+    samples = 0.5 * np.sin(2 * np.pi * 440 * times) * ((times >= 4) & (times < 9))
+    return media.make_video(tmp_path / "tone.mp4", n_frames=120, fps=10, samples=samples.astype("f4")).path
+
+
+def moments(archive: Archive, query: str, **options: str) -> list[tuple[float, ...]]:
+    hits = archive.search(query, **options)  # type: ignore[arg-type]
+    return [(m.start_s, m.end_s, round(m.present or 0, 5)) for m in hits if m.evidence == "sound"]
+
+
+def test_runs_of_scores() -> None:
+    scores = np.zeros((6, 521), np.float32)
+    scores[1:3, 7], scores[5, 7], scores[:, 520], scores[2, 3] = (0.4, 0.75), 0.5, 0.375, 0.2
+    assert pack_sounds(scores).tolist() == [(7, 1, 3, 0.75), (7, 5, 6, 0.5), (520, 0, 6, 0.375)]
+    assert len(pack_sounds(scores[:0])) == 0
+
+
+def test_search_finds_what_ground_finds(place: str, tone: Path) -> None:
+    with Archive(place) as archive:
+        assert archive.add(tone)[0].state == "added"
+        with pytest.raises(InputError, match="none of its videos has sounds") as raised:
+            archive.search("busy signal", evidence="sound")
+        assert "--sounds" in str(raised.value.hint)
+        assert [archive.add(tone, sounds=True)[0].state for _ in range(2)] == ["changed", "unchanged"]
+        (answer,) = ground(tone, "busy signal", evidence="sound", device="cpu").queries
+        expected = [(m.start_s, m.end_s, round(m.present or 0, 5)) for m in answer.moments]
+        assert moments(archive, "busy signal", evidence="sound") == expected
+        assert len(expected) == 1
+        assert 2.8 < expected[0][0] < 5.8
+        (match,) = archive.search("busy signal", evidence="sound")
+        assert match.text == "busy signal"
+        assert moments(archive, "busy signal") == expected  # auto
+        assert moments(archive, "busy signal", evidence="picture") == []
+        assert archive.search("applause", evidence="sound") == []
+        ((size,),) = archive.rows("SELECT length(sounds) FROM videos")
+        assert 0 < size < 100 * RUN.itemsize
+
+
+def test_sounds_from_the_cache(archive: Archive, tone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ground(tone, "busy signal", evidence="sound", device="cpu")
+    monkeypatch.setattr("vidsum.pipelines.sounds.read_sound", None)
+    archive.add(tone)
+    assert len(moments(archive, "busy signal")) == 1
+
+
+def test_a_new_space_takes_the_sounds(archive: Archive, tone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vidsum.checkpoints.find", lambda name: name)
+    archive.add(tone, sounds=True, space="vse")
+    before = moments(archive, "busy signal", evidence="sound")
+    archive.add((), space="clip")
+    assert archive.space == "clip"
+    assert moments(archive, "busy signal", evidence="sound") == before != []
+
+
+def test_films_without_sound(archive: Archive, tmp_path: Path) -> None:
+    archive.add(film(tmp_path / "mute.mp4"), sounds=True)
+    assert archive.rows("SELECT length(sounds) FROM videos") == [(0,)]
+    quiet = np.zeros(8 * media.SAMPLE_RATE, np.float32)
+    path = media.make_video(tmp_path / "quiet.mp4", n_frames=80, fps=10, samples=quiet).path
+    (added,) = archive.add(path, sounds=True)
+    assert any("its sound is silent" in warning for warning in added.warnings)
+    assert archive.search("busy signal", evidence="sound") == []
+
+
+def test_unknown_sounds(archive: Archive) -> None:
+    options = Retrieval(evidence="sound")
+    (message,) = sounds.describe_unknown(["a green field"], options.language)
+    assert "'a green field': no sound that can be recognised; the nearest are " in message
+    assert "vidsum help sounds" in message
+
+
+def test_older_archive_gets_sounds(
+    colours: None, tmp_path: Path, tone: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as context:
+        context.setattr(store, "_MIGRATIONS", store._MIGRATIONS[:-1])
+        older = connect(place, create=True)
+        older.execute("INSERT INTO spaces (made_from, axes) VALUES (?, ?)", ("x", b""))
+        older.close()
+    with Archive(place) as archive:
+        assert archive.rows("SELECT count(*) FROM spaces") == [(1,)]
+        assert archive.rows("SELECT sounds FROM videos") == []
+        archive.add(tone, sounds=True)
+        assert len(moments(archive, "busy signal")) == 1
