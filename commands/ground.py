@@ -268,15 +268,20 @@ def _table(grounding: "Grounding") -> Table:
 
 def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterator[str]:
     """Yield a note on each query that has no moments, or is probably not in the video."""
-    from vidsum.results.moments import NO_BELOW, shorten
+    from vidsum.results.moments import NO_BELOW, SILENT, shorten
 
     for query in grounding.queries:
+        name = f"'{shorten(query.query)}'"
         if grounding.evidence == ("speech",) and query.moments and query.moments[0].score < UNLIKELY:
-            yield f"'{shorten(query.query)}': probably not said in this video"
-        if grounding.evidence == ("sound",) and not query.moments:
-            yield f"'{shorten(query.query)}': no such sound in this video"
+            yield f"{name}: probably not said in this video"
+        # a warning on the query, or on silence, says more
+        is_explained = any(
+            text.startswith(f"{name}: no sound ") or text.endswith(SILENT) for text in grounding.warnings
+        )
+        if grounding.evidence == ("sound",) and not query.moments and not is_explained:
+            yield f"{name}: no such sound in this video"
         if grounding.evidence == ("text",) and (query.present or 0) < UNLIKELY:
-            yield f"'{shorten(query.query)}': probably not written in this video"
+            yield f"{name}: probably not written in this video"
             continue
         if query.present is None or (query.moments and query.moments[0].evidence != "picture"):
             continue
@@ -287,9 +292,9 @@ def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterato
                 if has_clips and query.moments
                 else ""
             )
-            yield f"'{shorten(query.query)}': probably not in this video ({match}){saved}"
+            yield f"{name}: probably not in this video ({match}){saved}"
         elif not query.moments:
-            yield f"'{shorten(query.query)}': may be in this video ({match})"
+            yield f"{name}: may be in this video ({match})"
 
 
 def _rank_videos(texts: Sequence[str], results: Sequence[CommandResult]) -> Table | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vidsum.archive.settings import ArchiveFile, SearchOptions
+from vidsum.archive.settings import ArchiveFile, SearchOptions, describe_missing
 from vidsum.commands.options import Only, command
 from vidsum.commands.outputs import Outputs, attempt
 from vidsum.commands.result import CommandResult, Table, View
@@ -102,6 +102,7 @@ def search(
         terms = {"like": filters.like, "and": filters.also, "not": filters.without, "then": filters.then}
         facts = {"schema": SCHEMA, "archive": archive.name, "query": text, **terms}
         document = {**facts, "moments": rows}
+        missing = "" if filters.is_of_pictures or filters.evidence != "auto" else describe_missing(archive)
         messages += archive.query_warnings(text, filters)
         if outdated := archive.n_outdated():
             fault = f"{outdated} files are not in the archive's space, {archive.space}"
@@ -116,7 +117,8 @@ def search(
         _save_files(archive, matches, rows, outputs, messages, problems)
     if target:  # rows of failed clips have changed
         texts[target] = _content(document, target)
-    lines = _closing_lines(matches, rows, extra)
+    lines = [missing] if missing else []
+    lines += _closing_lines(matches, rows, extra)
     lines += [save_text(content, path, overwrite=outputs.overwrite) for path, content in texts.items()]
     return CommandResult(
         "search",

@@ -58,6 +58,8 @@ def watch(
 ) -> CommandResult:
     """Watch a camera, a stream or a recording in progress, and alert when something is seen.
 
+    It sees pictures, and does not listen: for sounds, record, then vidsum ground FILE --in sound.
+
     Prints an alert when a query has matched for --for, and again when it is over. With --json, also one line
     per second with the match probability of each query. Ctrl-C stops it.
 

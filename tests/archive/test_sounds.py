@@ -10,6 +10,7 @@ from tests import media
 from tests.archive.made import film
 from vidsum.archive import store
 from vidsum.archive.archive import Archive
+from vidsum.archive.settings import describe_missing
 from vidsum.archive.sounds import RUN, pack_sounds
 from vidsum.archive.store import connect
 from vidsum.errors import InputError
@@ -93,7 +94,7 @@ def test_films_without_sound(archive: Archive, tmp_path: Path) -> None:
     quiet = np.zeros(8 * media.SAMPLE_RATE, np.float32)
     path = media.make_video(tmp_path / "quiet.mp4", n_frames=80, fps=10, samples=quiet).path
     (added,) = archive.add(path, sounds=True)
-    assert any("its sound is silent" in warning for warning in added.warnings)
+    assert any("silent, or nearly so" in warning for warning in added.warnings)
     assert archive.search("busy signal", evidence="sound") == []
 
 
@@ -102,6 +103,17 @@ def test_unknown_sounds(archive: Archive) -> None:
     (message,) = sounds.describe_unknown(["a green field"], options.language)
     assert "'a green field': no sound that can be recognised; the nearest are " in message
     assert "vidsum help sounds" in message
+
+
+def test_what_an_archive_lacks(archive: Archive, tone: Path, tmp_path: Path) -> None:
+    archive.add(tone, sounds=True)
+    archive.add(film(tmp_path / "mute.mp4"))
+    lacking = (
+        "not searched: speech (--transcribe), text (--on-screen-text), sound of 1 of 2 videos (--sounds)"
+    )
+    assert describe_missing(archive) == f"not searched: {lacking}; see vidsum index"
+    archive.rows("UPDATE videos SET spoken = ?, written = ?, sounds = ?", b"", b"", b"")
+    assert describe_missing(archive) == ""
 
 
 def test_older_archive_gets_sounds(

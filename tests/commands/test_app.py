@@ -211,6 +211,7 @@ def test_help_errors(run: Run) -> None:
     ran = run("help", "ground", "train", code=2, error="'train'")
     assert ran.out == ""
     run("help", "train", "mrnet")
+    assert "applause, the audience applauds" in run("help", "sounds").out
     run("help", "train", "mrnt", code=2, error="mrnet")
 
 

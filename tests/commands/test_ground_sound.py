@@ -46,6 +46,7 @@ def test_sounds_without_pictures(run: Run, film: Path, monkeypatch: pytest.Monke
     assert len(tone["saliency"]) == len(document["timestamps_s"])
     assert "'applause': no such sound in this video" in ran.out
     assert "'a green field': no sound that can be recognised; the nearest are" in ran.err
+    assert "'a green field': no such sound" not in ran.out
     again = load("film_moments.json")
     assert isinstance(again, Grounding)
     assert (again.queries[0].moments[0].evidence, again.evidence) == ("sound", ("sound",))
@@ -87,6 +88,10 @@ def test_a_plot_and_clips_of_sounds(run: Run, film: Path) -> None:
 def test_what_has_no_sounds(run: Run, film: Path, tmp_path: Path) -> None:
     mute = media.make_video(tmp_path / "mute.mp4", n_frames=60).path
     assert "mute.mp4: has no sound" in run("ground", mute, *IN_SOUND, "--query", "music", code=3).err
+    quiet = np.zeros(4 * media.SAMPLE_RATE, np.float32)
+    quiet_film = media.make_video(tmp_path / "quiet.mp4", n_frames=100, samples=quiet).path
+    ran = run("ground", quiet_film, *IN_SOUND, "--query", "music")
+    assert ("quiet.mp4: its sound is silent" in ran.err, "no such sound" in ran.out) == (True, False)
     refused = run("ground", film, *IN_SOUND, "--query", "music", "--min-present", "0.5", code=2)
     assert "sounds have no match probability" in refused.err
     assert (

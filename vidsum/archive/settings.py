@@ -136,3 +136,17 @@ def find_secrets(archive: Any) -> tuple[str, ...]:
     count = sum(may_hold_secrets(os.fsdecode(path)) for (path,) in paths)
     fault = f"{archive.name}: names of {count} videos may hold passwords or tokens of their URLs"
     return (f"{fault}: remove the archive, and index again",) if count else ()
+
+
+def describe_missing(archive: Any) -> str:
+    """Say which evidence videos of an `Archive` lack, with the flags of `index` that make it; or nothing."""
+    ways = {"speech": "--transcribe", "text": "--on-screen-text", "sound": "--sounds"}
+    counts = "count(*), count(spoken), count(written), count(sounds)"
+    of_files = "SELECT video FROM files WHERE gone_s IS NULL"
+    ((total, *made),) = archive.rows(f"SELECT {counts} FROM videos WHERE id IN ({of_files})")
+    parts = [
+        f"{kind} of {total - count} of {total} videos ({way})" if count else f"{kind} ({way})"
+        for (kind, way), count in zip(ways.items(), made, strict=True)
+        if count < total
+    ]
+    return f"not searched: {', '.join(parts)}; see vidsum index" if parts else ""

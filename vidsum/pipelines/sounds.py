@@ -18,7 +18,7 @@ from vidsum.io import cache
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import source_path
 from vidsum.pipelines.speech_evidence import without_weak
-from vidsum.results.moments import QueryMoments
+from vidsum.results.moments import SILENT, QueryMoments
 from vidsum.results.settings import list_evidence
 from vidsum.results.transcript import SoundEvent, Transcript
 from vidsum.types import FloatArray, Progress
@@ -125,7 +125,7 @@ def _plan_scores(sound: SoundInfo, source: Mapping[str, Any], extraction: Extrac
                 cache.store_bytes(_FOLDER, provenance, content)
             warnings += faults
         scores = np.frombuffer(content, _STORED).reshape(-1, N_CLASSES).astype(np.float32)
-        warnings += [f"{sound.path}: its sound is silent"] if is_silent(scores) else []
+        warnings += [f"{sound.path}: {SILENT}"] if is_silent(scores) else []
         return SoundScores(scores, sound.duration_s, tuple(warnings))
 
     return Plan(provenance, make)

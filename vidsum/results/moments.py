@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 
@@ -269,6 +269,9 @@ def _ranked(moments: Sequence[Moment]) -> list[dict[str, Any]]:
 
 
 _MAX_LETTERS, _MAX_QUOTED = 40, 3
+
+
+SILENT: Final = "its sound is silent, or nearly so"  # a warning that explains why no sound is found
 
 
 def shorten(query: str, most: int = _MAX_LETTERS) -> str:
