@@ -111,7 +111,7 @@ def test_what_an_archive_lacks(archive: Archive, tone: Path, tmp_path: Path) -> 
     lacking = (
         "not searched: speech (--transcribe), text (--on-screen-text), sound of 1 of 2 videos (--sounds)"
     )
-    assert describe_missing(archive) == f"not searched: {lacking}; see vidsum index"
+    assert describe_missing(archive) == f"{lacking}; see vidsum index"
     archive.rows("UPDATE videos SET spoken = ?, written = ?, sounds = ?", b"", b"", b"")
     assert describe_missing(archive) == ""
 
