@@ -20,8 +20,8 @@ from typing import Any, BinaryIO
 
 from vidsum.archive.archive import Archive
 from vidsum.archive.matches import Match
-from vidsum.archive.settings import SearchOptions
-from vidsum.archive.store import EVIDENCE, default_path, require_copy
+from vidsum.archive.settings import EVIDENCE, SearchOptions
+from vidsum.archive.store import default_path, require_copy
 from vidsum.archive.texts import TABLES
 from vidsum.errors import ForeignFileError, InputError, MissingError, UsageError, quote
 from vidsum.grounding.settings import UNLIKELY

@@ -4,7 +4,7 @@ import math
 import os
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from vidsum.errors import UsageError
 from vidsum.grounding.settings import LANGUAGE_HELP, require_language
@@ -37,6 +37,14 @@ ArchiveEvidence = Literal[Evidence, "described"]
 """Where a moment of an archive was found; `described`: in a description of `vidsum describe`."""
 EvidenceChoice = Literal["auto", "picture", "speech", "text", "sound", "described", "both", "seen", "said"]
 """Where archives are searched. The last two are older names."""
+EVIDENCE: Final = (
+    ("picture", "scan", ""),
+    ("speech", "spoken", "--transcribe"),
+    ("text", "written", "--on-screen-text"),
+    ("sound", "sounds", "--sounds"),
+    ("described", "described", ""),
+)
+"""Kinds of evidence, the column of `videos` that holds each, and the flag of `index` that adds it."""
 
 
 class Additions(NamedTuple):
@@ -140,13 +148,12 @@ def find_secrets(archive: Any) -> tuple[str, ...]:
 
 def describe_missing(archive: Any) -> str:
     """Say which evidence videos of an `Archive` lack, with the flags of `index` that make it; or nothing."""
-    ways = {"speech": "--transcribe", "text": "--on-screen-text", "sound": "--sounds"}
-    counts = "count(*), count(spoken), count(written), count(sounds)"
+    counts = ", ".join(["count(*)", *(f"count({column})" for _, column, _ in EVIDENCE)])
     of_files = "SELECT video FROM files WHERE gone_s IS NULL"
     ((total, *made),) = archive.rows(f"SELECT {counts} FROM videos WHERE id IN ({of_files})")
     parts = [
-        f"{kind} of {total - count} of {total} videos ({way})" if count else f"{kind} ({way})"
-        for (kind, way), count in zip(ways.items(), made, strict=True)
-        if count < total
+        f"{kind} of {total - count} of {total} videos ({flag})" if count else f"{kind} ({flag})"
+        for (kind, _, flag), count in zip(EVIDENCE, made, strict=True)
+        if flag and count < total
     ]
     return f"not searched: {', '.join(parts)}; see vidsum index" if parts else ""

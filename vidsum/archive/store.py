@@ -10,12 +10,11 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
-from typing import get_args
 
 from vidsum.archive import postgres
 from vidsum.archive.packed import Records
 from vidsum.archive.postgres import REINDEX_HINT, require_known
-from vidsum.archive.settings import EvidenceChoice, is_server
+from vidsum.archive.settings import is_server
 from vidsum.errors import InputError, MissingError, OutputError, VidsumError
 from vidsum.io.cache import home
 from vidsum.io.outputs import check_target, make_folder
@@ -99,20 +98,6 @@ _MIGRATIONS = (
     # a record per run of windows in which a class sounds; NULL: not listened to
     "ALTER TABLE videos ADD COLUMN sounds BLOB",
 )  # from each version of the schema to the next; `PRAGMA user_version` counts them
-
-
-EVIDENCE = tuple(
-    (kind, column, flag)
-    for kind, column, flag in (
-        ("picture", "scan", ""),
-        ("speech", "spoken", "--transcribe"),
-        ("text", "written", "--on-screen-text"),
-        ("sound", "sounds", "--sounds"),
-        ("described", "described", ""),
-    )
-    if kind in get_args(EvidenceChoice)
-)
-"""Kinds of evidence, the column of `videos` that holds each, and the flag of `index` that adds it."""
 
 
 class SQLite(sqlite3.Connection):
