@@ -6,9 +6,8 @@
 QVHighlights' validation videos in five folds, all that come from one YouTube video in the same. A video is
 25 clips, the captions of which are embedded by LSA (of the captions alone: no labels), with the cosine to the
 query. Run k answers fold k with seed k: it trains on the other four less a tenth of their videos, whose mAP
-by spans chooses the epoch, and stops after 25 epochs without a better one. The rows of a run draw the same
-negatives, and are trained by LAM's and STAMP's optimizer. A killed run goes on; a finished one is not done
-again.
+by spans chooses the epoch, and stops after 15 epochs without a better one. The rows of a run draw the same
+negatives. A killed run goes on; a finished one is not done again.
 """
 
 import csv
@@ -43,7 +42,7 @@ from vidsum.types import FloatArray, TimeArray
 
 N_FOLDS, VALIDATION, CLIPS, DIM, DRAWS = 5, 0.1, 25, 64, 10_000
 SIZES = {"clips": CLIPS, "d": 64, "d_ff": 128, "heads": 4, "dropout": 0.0, "dropout_in": 0.0}
-RECIPE = {"lr": 2e-3, "warmup": 1.0, "decay_at": (40, 50), "optimizer": "adam", "epochs": 60, "patience": 25}
+RECIPE = {"lr": 2e-3, "warmup": 0.3, "decay_at": (20, 30), "batch_size": 16, "epochs": 40, "patience": 15}
 ROWS: Mapping[str, Mapping[str, Any]] = {
     "none": {},
     "stamp": {"mask": "stamp"},
@@ -129,12 +128,12 @@ def run(row: str, data: Data, number: int, out: Path) -> dict[str, Any]:
     model.load_state_dict(dict(trained.tensors))
     measures = {}
     for place in parts["test"]:
-        found = measure_model(model, [data.examples[place]])
-        if found:
+        moments = measure_model(model, [data.examples[place]])
+        if moments:
             group = data.queries[place].video.rsplit("_", 2)[0]
-            figures = found.recall[0.5], found.recall[0.7], found.mean_precision
+            figures = moments.recall[0.5], moments.recall[0.7], moments.mean_precision
             measures[data.queries[place].qid] = [group, *figures]
-    facts = {"parameters": sum(each.numel() for each in model.parameters()), "epoch": fitted.best.epoch}
+    facts = {"parameters": sum(weights.numel() for weights in model.parameters()), "epoch": fitted.best.epoch}
     about = {"epochs": len(fitted.history), "validation": fitted.best.validation, "measures": measures}
     return {"row": row, "run": number, **facts, **about}
 
@@ -173,18 +172,18 @@ def print_table(runs: Sequence[Mapping[str, Any]]) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
     facts = ("row", "runs", "parameters", "best epochs", "epochs", "validation mAP")
     writer.writerow([*facts, *MEASURES, *(f"{name} - none" for name in MEASURES)])
-    reference = {each["run"]: each for each in runs if each["row"] == "none"}
+    reference = {run["run"]: run for run in runs if run["row"] == "none"}
     for row in ROWS:
-        own = [each for each in runs if each["row"] == row]
-        if not own:
+        of_row = [run for run in runs if run["row"] == row]
+        if not of_row:
             continue
-        values = np.array([measures[1:] for each in own for measures in each["measures"].values()])
-        epochs = [" ".join(str(each[name]) for each in own) for name in ("epoch", "epochs")]
-        validation = f"{100 * np.mean([each['validation'] for each in own]):.1f}"
+        values = np.array([measures[1:] for run in of_row for measures in run["measures"].values()])
+        epochs = [" ".join(str(run[name]) for run in of_row) for name in ("epoch", "epochs")]
+        validation = f"{100 * np.mean([run['validation'] for run in of_row]):.1f}"
         means = [f"{100 * value:.1f}" for value in values.mean(axis=0)]
-        pairs = [(each, reference[each["run"]]) for each in own if each["run"] in reference]
+        pairs = [(run, reference[run["run"]]) for run in of_row if run["run"] in reference]
         cells = [f"{m:+.1f} [{low:.1f}, {high:.1f}]" for m, low, high in differences(pairs).T]
-        writer.writerow([row, len(own), own[0]["parameters"], *epochs, validation, *means, *cells])
+        writer.writerow([row, len(of_row), of_row[0]["parameters"], *epochs, validation, *means, *cells])
 
 
 def main() -> None:
@@ -205,8 +204,8 @@ def main() -> None:
         if not file.exists():
             facts = run(row, data, number, chosen.out)
             file.write_text(json.dumps(facts))
-            shown = {name: value for name, value in facts.items() if name != "measures"}
-            print(json.dumps(shown), flush=True)
+            summary = {name: value for name, value in facts.items() if name != "measures"}
+            print(json.dumps(summary), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,200 @@
+"""Check and time vidsum on one GPU, in about ten minutes; a line that begins with FAIL is a fault.
+
+python -m docs.benchmarks.gpu_check [--device cpu --small, to try the script itself]
+"""
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cosine_similarity, scaled_dot_product_attention
+
+from docs.benchmarks import argument_parser
+from vidsum.lab.models import audio_description as describer
+from vidsum.lab.models.vit import ViT, ViTConfig
+from vidsum.lab.reproduction import WORDS
+from vidsum.lab.training.mrnet import MomentBatch, mrnet_loss
+from vidsum.lab.training.settings import LossSettings
+from vidsum.models.attention import retention as forms
+from vidsum.models.attention.local_global import local_global_attention
+from vidsum.models.configs import HEADS, DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
+from vidsum.models.detr_models import build
+from vidsum.models.efficientnet_lite import EfficientNetLite0
+from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss
+from vidsum.models.i3d import I3D
+from vidsum.models.mrnet import MRNet
+
+LARGEST_ERROR = {torch.float32: 1e-3, torch.bfloat16: 0.05, torch.float16: 1e-2}
+"""1 - cosine of outputs; float32 convolutions run in TF32."""
+
+
+class Check:
+    """A device, whether sizes are small, and the number of faults so far."""
+
+    def __init__(self, device: str, *, small: bool) -> None:
+        self.device, self.small, self.faults = torch.device(device), small, 0
+        self.is_cuda = self.device.type == "cuda"
+
+    def say(self, text: str, *, holds: bool = True) -> None:
+        """Print a line."""
+        self.faults += not holds
+        print(text if holds else f"FAIL {text}", flush=True)
+
+    def hold(self, text: str, error: float, largest: float) -> None:
+        """Print an error, which must be below the largest."""
+        self.say(f"{text}: error {error:.1e}", holds=error < largest)
+
+    def time(self, call: Callable[[], object], times: int = 10) -> tuple[float, str]:
+        """Return the mean seconds of a call; and these with the peak MiB of the GPU's memory as text."""
+        call()
+        wait = torch.cuda.synchronize if self.is_cuda else int
+        wait()
+        start, times = time.perf_counter(), 1 if self.small else times
+        for _ in range(times):
+            call()
+        wait()
+        seconds = (time.perf_counter() - start) / times
+        mib = torch.cuda.max_memory_allocated() / 2**20 if self.is_cuda else 0
+        if self.is_cuda:
+            torch.cuda.reset_peak_memory_stats()
+        return seconds, f"{1e3 * seconds:.2f} ms, {mib:.0f} MiB"
+
+
+@torch.inference_mode()
+def networks(check: Check) -> None:
+    """Compare networks with the CPU, and count pictures or clips a second."""
+    nets = ((EfficientNetLite0(), 64), (ViT(ViTConfig()), 64), (I3D(), 8))[: 1 if check.small else 3]
+    first = lambda output: (output[0] if isinstance(output, tuple) else output).float().cpu()  # noqa: E731
+    for net, batch in nets:
+        shape = (3, 32, 224, 224) if isinstance(net, I3D) else (3, 224, 224)
+        few = torch.randn(2, *shape)
+        # batch norms take the statistics of these inputs: with random weights alone, all fades to nothing
+        net.apply(lambda module: setattr(module, "momentum", 1.0))
+        net.train()(few)
+        expected = first(net.eval()(few))
+        for dtype, largest in LARGEST_ERROR.items():
+            if check.is_cuda or dtype != torch.float16:
+                net = net.to(check.device, dtype)
+                output = first(net(few.to(check.device, dtype)))
+                many = torch.randn(2 if check.small else batch, *shape, device=check.device, dtype=dtype)
+                seconds, cost = check.time(lambda net=net, many=many: net(many))
+                line = f"{type(net).__name__} {str(dtype)[6:]}: {len(many) / seconds:.0f}/s, {cost}"
+                cosines = cosine_similarity(output.flatten(1), expected.flatten(1))
+                check.hold(line, 1 - float(cosines.min()), largest)
+                net = net.float()
+
+
+@torch.inference_mode()
+def attention(check: Check) -> None:
+    """Compare local-global attention with the CPU, and time it beside fused full attention."""
+    attend = partial(local_global_attention, window=17)
+    for length in (512,) if check.small else (1024, 4096, 16384, 65536):
+        qkv = [*torch.randn(3, 1, 8, length, 8)]
+        shots, is_valid = torch.arange(length)[None] % 15 == 0, torch.ones(1, length, dtype=torch.bool)
+        host, here = ([tensor.to(at) for tensor in (*qkv, shots, is_valid)] for at in ("cpu", check.device))
+        if length <= 4096:
+            apart = attend(*here).cpu() - attend(*host)
+            check.hold(f"T={length}: from the CPU", float(apart.abs().max()), 1e-3)
+        check.say(f"T={length}, a global token in 7.5 s: {check.time(partial(attend, *here))[1]}")
+        check.say(f"T={length}, full: {check.time(partial(scaled_dot_product_attention, *here[:3]), 5)[1]}")
+
+
+@torch.inference_mode()
+def retention(check: Check) -> None:
+    """Compare the recurrent and parallel form with the chunkwise one, and time them."""
+    for length in (256,) if check.small else (512, 4096, 16384):
+        x = [*torch.randn(3, 1, 8, length, 32, device=check.device), 0.98, forms.xpos_turn(32)]
+        expected = forms.chunkwise_retention(*x)[0]
+        retentions = forms.chunkwise_retention, _parallel, forms.recurrent_retention
+        for form in retentions[: 3 if length < 8192 else 2]:
+            worst = float((form(*x)[0] - expected).abs().max() / expected.abs().mean())
+            cost = check.time(partial(form, *x), 3)[1]
+            check.hold(f"T={length}, {form.__name__}: {cost}", worst, 1e-2)
+
+
+def _parallel(q: Tensor, k: Tensor, v: Tensor, gamma: float, turn: Tensor) -> tuple[Tensor]:
+    decay = forms.decay_mask(q.shape[2], gamma, "forward", device=q.device)
+    return ((forms.xpos(q) @ forms.xpos(k, inverse=True).mT * decay) @ v,)
+
+
+def training(check: Check) -> None:
+    """Time steps of training at the papers' sizes, in fp32 (TF32) and under autocast to bf16."""
+    with check.device:
+        length, batch = (256, 2) if check.small else (1513, 32)
+        x, frames = torch.randn(1, length, 1024), torch.arange(9)[None]
+        marks, is_query = torch.arange(length)[None] % 10 == 0, torch.ones(12, 4, dtype=torch.bool)
+        for config in (FullTransNetConfig(), FullTransNetConfig(attention="full")):
+            model: nn.Module = FullTransNet(config)
+            loss = lambda model: fulltransnet_loss(model(x, marks, frames), frames)  # noqa: E731
+            _steps(check, f"FullTransNet, {config.attention}, T={length}", model, loss, 1)
+        windows = torch.rand(12, 4, 1, 1) / 2 + torch.tensor([0.0, 0.3])
+        videos = MomentBatch(torch.randn(12, 64, 500), torch.randn(12, 4, 768), is_query, windows)
+        model = MRNet(MRNetConfig(**HEADS["light" if check.small else "paper"]))
+        _steps(check, "MRNet, 4 queries", model, lambda m: mrnet_loss(m, videos, LossSettings()), 12)
+        clips, words = (torch.randn(batch, n, dim) for n, dim in ((75, 2818), (32, 512)))
+        inputs = clips, clips[..., 0] < torch.inf, words, words[..., 0] < torch.inf
+        for mask in (None, MaskConfig(), MaskConfig(depth=32, init="he")):
+            model = build("qd-detr", DETRConfig(mask=mask))
+            loss = lambda m: sum(part.float().square().mean() for part in m(*inputs))  # noqa: E731
+            _steps(check, f"QD-DETR, mask of depth {mask.depth if mask else 0}", model, loss, batch)
+
+
+def _steps(check: Check, name: str, model: nn.Module, loss: Callable[[nn.Module], Tensor], n: int) -> None:
+    optimizer, values = torch.optim.AdamW(model.train().parameters(), 1e-4), list[Tensor]()
+    for kind in ("fp32", "bf16"):
+
+        def step(kind: str = kind) -> None:
+            with torch.autocast(check.device.type, torch.bfloat16, enabled=kind == "bf16"):
+                value = loss(model)
+            optimizer.zero_grad()
+            value.float().backward()
+            optimizer.step()
+            values.append(value.detach())
+
+        seconds, cost = check.time(step)
+        is_finite = bool(torch.stack(values).isfinite().all())
+        check.say(f"{name}, {kind}: {cost}, {n / seconds:.0f} a second", holds=is_finite)
+
+
+@torch.inference_mode()
+def latency(check: Check) -> None:
+    """Time one pass of the audio describer over a clip and 249 words, in bf16: STAMP's Table 4."""
+    config = describer.SMALL if check.small else describer.AudioDescriptionConfig()
+    rows = {}, {"linear_layers": 15}, {"layers": config.layers + 39}, {"mask": describer.STAMP}
+    for changes in rows:
+        torch.set_default_dtype(torch.bfloat16)
+        try:
+            with check.device:
+                model = describer.AudioDescription(replace(config, **changes)).eval()
+                clip = [torch.randn(1, config.n_tokens, dim) for dim in (config.dim_visual, config.dim_audio)]
+                words = torch.zeros(1, WORDS, dtype=torch.long)
+                say = lambda m=model, w=words, x=clip: m(w, m.evidence(*x))  # noqa: E731
+                check.say(f"{changes}: {check.time(say)[1]}", holds=bool(say().isfinite().all()))
+        finally:
+            torch.set_default_dtype(torch.float32)
+
+
+def main() -> None:
+    """Run the parts; exit code 1 where one fails."""
+    parser = argument_parser(__doc__)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--small", action="store_true")
+    options = parser.parse_args()
+    torch.manual_seed(0)
+    check = Check(options.device, small=options.small)
+    check.say(f"PyTorch {torch.__version__}, {torch.cuda.get_device_name() if check.is_cuda else 'CPU'}")
+    for part in (networks, attention, retention, training, latency):
+        check.say(f"== {part.__name__}")
+        try:
+            part(check)
+        except Exception as error:  # the other parts have their say
+            check.say(repr(error), holds=False)
+    sys.exit(bool(check.faults))
+
+
+if __name__ == "__main__":
+    main()
