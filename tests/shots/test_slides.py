@@ -122,3 +122,11 @@ def test_shots_are_slides() -> None:
             for cuts in ("added", "only"):
                 starts = add_cuts(features, np.array(first, np.int64), pictures, cuts)
                 assert starts.tolist() == pytest.approx(EDGES_S[1:-1], abs=0.5)
+
+
+def test_clear_cut_inside_a_slide() -> None:
+    """A slide that is too short to be seen ends with its cut."""
+    film = measure(lambda time_s: 255 - paint(1) if time_s < 0.75 else paint(2))
+    rows = np.repeat(np.eye(2, dtype=np.float32), [2, 46], axis=0)
+    features = Features(rows, np.arange(48) / 2, 0.5, 0.5, DURATION_S, FPS)
+    assert add_cuts(features, np.array([2]), ShotPictures(film), "only").tolist() == [0.75]

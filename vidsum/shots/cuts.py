@@ -103,12 +103,15 @@ def add_cuts(
 
 
 def _between_slides(starts: Sequence[_Start], changes: Features) -> list[_Start]:
-    """Return starts that are not inside a slide, one for each slide that follows another."""
+    """Return starts outside of slides, and clear cuts inside; one for each slide that follows another."""
     slides, changed = find_slides(changes), find_slide_changes(changes)
+    is_large = changes.array[:, 0] >= _MIN_ADDED_CHANGE
+    large = set(changes.timestamps[is_large].tolist())
     outside = [
         start
         for start in starts
-        if not any(first + _SAME_S < start.time_s < last - _SAME_S for first, last in slides)
+        if (start.is_cut and start.time_s in large)
+        or not any(first + _SAME_S < start.time_s < last - _SAME_S for first, last in slides)
     ]
     placed = list[_Start]()
     for time_s in changed.tolist():
