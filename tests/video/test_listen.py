@@ -10,6 +10,7 @@ import vidsum
 from tests import media
 from tests.voices import write_wav
 from vidsum.errors import InputError
+from vidsum.video import audio
 from vidsum.video.audio import _in_range
 from vidsum.video.damage import DecodeLog
 from vidsum.video.listen import probe_sound, read_sound
@@ -69,6 +70,20 @@ def test_read_sound_damaged(film: Path, tmp_path: Path) -> None:
     samples = np.concatenate(list(read_sound(probe_sound(tmp_path / "damaged.mp4"), RATE, 5.0, log)))
     assert np.isfinite(samples).all()
     assert len(samples) >= 9 * RATE
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts"])
+def test_joined_frames_sound_as_single_ones(
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"film{suffix}"
+    media.make_video(path, n_frames=250, fps=25, sound=True)
+    media.damage(path, tmp_path / f"damaged{suffix}", at=0.5, n_bytes=20_000)
+    files = (path, tmp_path / f"damaged{suffix}")
+    joined = [read(file, 0.31) for file in files]
+    monkeypatch.setattr(audio, "_JOINED_S", 0)
+    for file, samples in zip(files, joined, strict=True):
+        assert np.array_equal(read(file, 0.31), samples)
 
 
 def test_read_sound_stray_time_stamp(tmp_path: Path) -> None:

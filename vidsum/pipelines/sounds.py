@@ -25,10 +25,11 @@ from vidsum.types import FloatArray, Progress
 from vidsum.version import __version__
 from vidsum.video.damage import CANCELLED, DecodeLog
 from vidsum.video.listen import SoundInfo, describe_used, probe_sound, read_sound
+from vidsum.video.threads import ReadAhead
 
 _FOLDER = "sounds"  # folder in the cache
 _STORED = np.dtype("<f2")  # 4 MB for an hour
-_BLOCK_S = 30.0  # sound that is in memory at once
+_BLOCK_S, _BLOCKS_AHEAD = 30.0, 2  # length of blocks, and how many are decoded while the network runs
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,10 +136,11 @@ def _listen(sound: SoundInfo, log: DecodeLog, progress: Progress | None) -> Floa
     """Return the scores of all windows of the source; 0 where its sound has ended."""
 
     def blocks() -> Iterator[FloatArray]:
-        for number, block in enumerate(read_sound(sound, RATE, _BLOCK_S, log)):
-            if progress:
-                progress("listening", number * _BLOCK_S, sound.duration_s)
-            yield block
+        with ReadAhead(read_sound(sound, RATE, _BLOCK_S, log), _BLOCKS_AHEAD) as ahead:
+            for number, block in enumerate(ahead):
+                if progress:
+                    progress("listening", number * _BLOCK_S, sound.duration_s)
+                yield block
 
     scores = score_sounds(blocks())  # the last block ends in silence
     length = len(grid(sound.duration_s, STEP_S))

@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from itertools import repeat
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import av
 import numpy as np
@@ -25,11 +25,23 @@ _PIECES_A_SECOND = 2  # short pieces of sound are stored next to their pictures 
 _PREROLL_S = 0.5  # decoders of AAC, Opus and MP3 need a few packets after a seek
 _SEEK_GAP_S = 3.0  # less sound to skip is decoded and dropped: quicker than a seek and its preroll
 _MAX_LEVEL = 8.0  # damaged sound can be NaN or far beyond 1, full scale, which the encoder refuses
+_JOINED_S = 0.5
 _STAMP_TOLERANCE_S = 0.01  # time stamps may stray so far (MKV rounds to 1 ms) before a gap
 
 
 _Block = tuple[int, FloatArray]  # (number of the first sample, [channels, samples])
 _Unmixed = tuple[int, FloatArray, FloatArray | None]  # a block and the channels [C, samples] if mixed
+
+
+class _Start(NamedTuple):
+    """Where joined frames begin; the first three are equal for all of them."""
+
+    format: str
+    layout: str
+    rate: int
+    pts: int | None
+    time_base: Fraction | None
+    time_s: float | None
 
 
 @contextmanager
@@ -159,7 +171,8 @@ class SoundSource:
     def _resampled(self) -> Iterator[tuple[av.AudioFrame, av.AudioFrame | None]]:
         """Yield frames as planar float of one rate and layout; mixed ones with the same of all channels."""
         resamplers, made_for = list[av.AudioResampler](), None
-        for frame in decode_sound(self._container, self._stream, self._jumps, self.log):
+        frames = decode_sound(self._container, self._stream, self._jumps, self.log)
+        for frame in _join_frames(frames):
             kind = (frame.format.name, frame.layout.name, frame.sample_rate)
             if kind != made_for:
                 is_mixed, made_for = frame.layout.nb_channels > self.n_channels, kind
@@ -167,6 +180,32 @@ class SoundSource:
                 resamplers = [av.AudioResampler("fltp", layout, self.rate) for layout in layouts]
             mixes, *separate = (resampler.resample(frame) for resampler in resamplers)
             yield from zip(mixes, separate[0] if separate else repeat(None), strict=False)
+
+
+def _join_frames(frames: Iterable[av.AudioFrame]) -> Iterator[av.AudioFrame]:
+    """Join frames that follow each other, to `_JOINED_S`: calls for each one take longer than their work."""
+    fifo, first = av.AudioFifo(), None
+    for frame in frames:
+        rate, time_s = frame.sample_rate, frame.time
+        start = _Start(frame.format.name, frame.layout.name, rate, frame.pts, frame.time_base, time_s)
+        if first is not None:
+            end_s = None if first.time_s is None else first.time_s + fifo.samples / rate
+            follows = time_s is None or (end_s is not None and abs(end_s - time_s) <= _STAMP_TOLERANCE_S)
+            if first[:3] != start[:3] or not follows or fifo.samples >= _JOINED_S * rate:
+                yield _take_frame(fifo, first)
+                fifo, first = av.AudioFifo(), None
+        first = first or start
+        frame.pts = None  # else the buffer refuses stamps that stray by a sample
+        fifo.write(frame)
+    if first is not None:
+        yield _take_frame(fifo, first)
+
+
+def _take_frame(fifo: av.AudioFifo, start: _Start) -> av.AudioFrame:
+    frame = fifo.read()
+    assert frame is not None
+    frame.pts, frame.time_base = start.pts, start.time_base
+    return frame
 
 
 def _in_range(frame: av.AudioFrame) -> FloatArray:

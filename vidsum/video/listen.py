@@ -1,7 +1,7 @@
 """Read the sound of a file for a recognizer, and say which of several tracks is read."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -63,7 +63,7 @@ def probe_sound(
 
 def read_sound(
     sound: SoundInfo, rate: int, block_s: float, log: DecodeLog, from_s: float = 0.0
-) -> Iterator[FloatArray]:
+) -> Generator[FloatArray, None, None]:
     """Yield blocks [N] of mono samples at `rate` from a time on; silence fills the last.
 
     Undecodable sound is silence, counted in `log`. Raises InputError: none of the sound can be decoded.
