@@ -185,7 +185,7 @@ class SoundSource:
 def _join_frames(frames: Iterable[av.AudioFrame]) -> Iterator[av.AudioFrame]:
     """Join frames that follow each other, to `_JOINED_S`: calls for each one take longer than their work."""
     fifo, first = av.AudioFifo(), None
-    for frame in frames:
+    for frame in filter(lambda frame: frame.samples, frames):
         rate, time_s = frame.sample_rate, frame.time
         start = _Start(frame.format.name, frame.layout.name, rate, frame.pts, frame.time_base, time_s)
         if first is not None:
