@@ -66,6 +66,13 @@ def beside_speaker(time_s: float) -> Image:
     return image
 
 
+def beside_cuts(time_s: float) -> Image:
+    """A slide beside another film, whose shots are a second long."""
+    image = paint(number_at(time_s)[0]).copy()
+    image[90:, 180:] = 255 * (int(time_s + 0.4) % 2)
+    return image
+
+
 def wall(time_s: float) -> Image:
     """A take with a wall that is not evenly lit, before which things are put and taken away."""
     image = np.linspace(120, 200, HEIGHT)[:, None] + np.linspace(0, 40, WIDTH)
@@ -116,7 +123,7 @@ def test_shots_are_slides() -> None:
     n_samples = 2 * DURATION_S
     rows = np.eye(4, dtype=np.float32)[[number_at(n / 2)[0] for n in range(n_samples)]]
     features = Features(rows, np.arange(n_samples) / 2, 0.5, 0.5, DURATION_S, FPS)
-    for film in (built, faded, beside_speaker):
+    for film in (built, faded, beside_speaker, beside_cuts):
         for first in ([], [12, 26], [5, 11, 19, 40]):
             pictures = ShotPictures(measure(film))
             for cuts in ("added", "only"):

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.results.features import Features
-from vidsum.shots.slides import find_slide_changes, find_slides
+from vidsum.shots.slides import find_slide_changes, find_slides, is_cut_of_slide
 from vidsum.types import Interval, TimeArray, VideoInfo
 from vidsum.video.changes import AGO_S, NAME, Changes
 from vidsum.video.frames import TOLERANCE_S
@@ -103,15 +103,17 @@ def add_cuts(
 
 
 def _between_slides(starts: Sequence[_Start], changes: Features) -> list[_Start]:
-    """Return starts outside of slides, and clear cuts inside; one for each slide that follows another."""
-    slides, changed = find_slides(changes), find_slide_changes(changes)
-    is_large = changes.array[:, 0] >= _MIN_ADDED_CHANGE
-    large = set(changes.timestamps[is_large].tolist())
+    """Return starts outside of slides, and cuts of most of the picture; one for each slide after another."""
+    changed, end_s = find_slide_changes(changes), changes.duration_s
+    inner = [
+        (first_s + _SAME_S * (first_s > _SAME_S), last_s - _SAME_S * (last_s < end_s))
+        for first_s, last_s in find_slides(changes)
+    ]
     outside = [
         start
         for start in starts
-        if (start.is_cut and start.time_s in large)
-        or not any(first + _SAME_S < start.time_s < last - _SAME_S for first, last in slides)
+        if (start.is_cut and is_cut_of_slide(changes, start.time_s))
+        or not any(first < start.time_s < last for first, last in inner)
     ]
     placed = list[_Start]()
     for time_s in changed.tolist():

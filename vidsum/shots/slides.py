@@ -36,6 +36,12 @@ def find_slide_changes(changes: Features) -> TimeArray:
     return np.unique(changed)
 
 
+def is_cut_of_slide(changes: Features, time_s: float) -> bool:
+    """Return whether most of the picture changes with a cut, not a part of it beside or on a slide."""
+    first, last = np.searchsorted(changes.timestamps, [time_s, time_s + SPAN_TICKS * TICK_S]).tolist()
+    return not changes.array[first : last + 1, _IS_SLIDE].all()
+
+
 def find_slides(changes: Features | None) -> list[Interval]:
     """Return [start_s, end_s) of slides, in order; two that touch are different slides.
 
