@@ -38,6 +38,8 @@ def test_fulltransnet_needs_no_file(run: Run, film: Path) -> None:
     document = json.loads(Path("film_summary.json").read_text(encoding="utf-8"))
     assert (document["model"], document["model_reason"]) == ("fulltransnet", "it was asked for")
     assert {"model_sha256", "map_sha256"} <= document["provenance"]["summary"].keys()
+    ran = run("summarize", film, "--model", "fulltransnet", "--beams", 2, "-o", "-")
+    assert ran.json["provenance"]["summary"]["beams"] == 2
 
 
 def test_summarize_beams(run: Run, film: Path, model: Path) -> None:

@@ -289,24 +289,6 @@ def global_tokens(shot_of_sample: Tensor, per_shot: int) -> Tensor:
     return is_global
 
 
-@torch.no_grad()
-def start_at_positions(model: FullTransNet) -> None:
-    """Let a linear head begin by pointing to where the last layer's cross attention looks; drawn by PyTorch.
-
-    The values that it passes on, and the rows of W, start as the positions of the samples, both turned by one
-    random rotation so that the step's own position, which is in the residual, points nowhere. From Xavier's
-    start, nothing relates the position of a frame to its row of W.
-    """
-    d, cross = model.config.d, cast(DecoderLayer, model.decoder[-1]).cross
-    if not isinstance(model.head, LinearHead) or cross.v.out_features != d:
-        return
-    rotation = torch.linalg.qr(torch.randn(d, d))[0].to(model.start)
-    cross.v.weight.copy_(torch.eye(d))
-    cross.out.weight.copy_(rotation.T)
-    weight = model.head.scores.weight
-    weight.copy_(positions(len(weight), weight) @ rotation * (2 / math.sqrt(d / 2)))
-
-
 def initialise(module: nn.Module) -> None:
     """Xavier for every matrix, zero for every bias (Algorithm 1); what is ours starts in its own way."""
     if isinstance(module, Mask) and module.config.traits.has_layers:

@@ -15,11 +15,12 @@ from tests.lab.training.videos import toy_video, toy_videos
 from vidsum.errors import UsageError
 from vidsum.lab.datasets.splits import k_fold
 from vidsum.lab.datasets.summaries import AnnotatedVideo, shots_of, target_of
-from vidsum.lab.training.fulltransnet import likes_of, prepare_run, train_split
+from vidsum.lab.training.fulltransnet import likes_of, prepare_run, taught_by, train_split
 from vidsum.lab.training.settings import LoopSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings
-from vidsum.models.configs import FullTransNetConfig
+from vidsum.models.configs import FullTransNetConfig, RidgeConfig
 from vidsum.models.fulltransnet import fulltransnet_loss
+from vidsum.models.ridge import RidgeScorer
 from vidsum.summary.importance_model import FeatureTransform, importance, load_importance_model
 
 VIDEO = toy_video("made/video_1")
@@ -67,10 +68,22 @@ def test_in_any_order_each_frame_that_is_left_is_right_in_proportion() -> None:
     assert loss.item() == pytest.approx(entropy.item() / 4, rel=1e-5)
 
 
+def test_a_part_of_the_target_is_that_of_ridge_regression() -> None:
+    teacher = RidgeScorer(RidgeConfig(dim_in=6), np.arange(6, dtype=np.float32), 1.0)
+    video = scored(np.random.default_rng(2).integers(1, 6, (3, 40)))
+    scores = teacher(video.features.array)
+    for weight in (0.0, 0.3, 1.0):
+        wanted = zscore((1 - weight) * target_of(video) + weight * zscore(scores))
+        np.testing.assert_allclose(target_of(taught_by(teacher, video, weight)), wanted, atol=1e-4)
+
+
 def test_any_order_needs_a_decoder_that_chooses(tmp_path: Path) -> None:
     settings = FullTransNetSettings(model=replace(SMALL, target="same-step"), order="any", validation=0)
     videos = toy_videos(6)
     with pytest.raises(UsageError, match="--target same-step repeats its inputs, which have an order"):
+        prepare_run(videos, k_fold(videos, 3)[:1], settings, tmp_path)
+    settings = FullTransNetSettings(model=SMALL, ridge=0.5)
+    with pytest.raises(UsageError, match="--ridge has no effect on --order time"):
         prepare_run(videos, k_fold(videos, 3)[:1], settings, tmp_path)
 
 
@@ -103,13 +116,15 @@ def test_draws_of_an_epoch_differ_and_resuming_gives_the_same_bytes(tmp_path: Pa
 
     def train(out: Path, epochs: int) -> bytes:
         loop = LoopSettings(epochs=epochs, patience=None)
-        settings = FullTransNetSettings(model=SMALL, loop=loop, order="any", validation=0.3, device="cpu")
+        settings = FullTransNetSettings(
+            model=SMALL, loop=loop, order="any", ridge=0.5, validation=0.1, device="cpu"
+        )
         run = prepare_run(videos, k_fold(videos, 3)[:1], settings, out, draw=draw, overwrite=True)
         trained = train_split(run, 0)
         assert load_importance_model(str(trained.fitted.checkpoint), "cpu").extractor == "drawn"
         return (out / "split_0" / "best.safetensors").read_bytes()
 
-    videos = toy_videos(6)
+    videos = toy_videos(9)
     assert train(tmp_path / "one", 3) == train(tmp_path / "other", 3)
     of_epochs = {seed for seed in seeds if len(seed) == 3}
     assert {epoch for _, _, epoch in of_epochs} == {1, 2, 3}

@@ -23,9 +23,13 @@ from vidsum.lab.datasets.summaries import AnnotatedVideo, shot_of_sample, shots_
 from vidsum.lab.evaluation.reference import BUDGET, at_every_frame
 from vidsum.lab.evaluation.summary_metrics import kendall_tau_b
 from vidsum.lab.training.loop import FitResult, Recipe, first_weights, fit, half_cosine
+from vidsum.lab.training.ridge import fit_ridge
 from vidsum.lab.training.run import TrainingRun, split_facts, start_run
-from vidsum.lab.training.summary_settings import FullTransNetSettings
-from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss, global_tokens, start_at_positions
+from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings
+from vidsum.models.configs import RidgeConfig
+from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss, global_tokens
+from vidsum.models.ridge import RidgeScorer
+from vidsum.models.scaling import unit_range
 from vidsum.summary.importance_model import FeatureTransform, ImportanceModel, importance
 from vidsum.summary.knapsack import knapsack, values_of
 from vidsum.types import FloatArray, Progress
@@ -89,6 +93,8 @@ def prepare_run(
         raise UsageError(fault, hint="--validation 0 takes the last epoch")
     if settings.order == "any" and not settings.model.decodes:
         raise UsageError("--target same-step repeats its inputs, which have an order", hint="--order time")
+    if settings.ridge and settings.order != "any":
+        raise UsageError("--ridge has no effect on --order time", hint="--order any")
     if settings.validation:
         splits = [with_validation(split, settings.validation) for split in splits]
     else:
@@ -124,8 +130,6 @@ def train_split(
     examples, warnings = _examples(run, split)
     with first_weights(settings.loop.seed):
         model = FullTransNet(settings.model).to(choose_device(run.settings.device))
-        if settings.order == "any":
-            start_at_positions(model)
     facts = {**run.facts, "split": split_facts(split), "validated_by": "kendall tau-b with gtscore"}
     recipe = Recipe(
         model=model,
@@ -151,9 +155,15 @@ def train_split(
 def _examples(run: _Run, split: Split) -> tuple[Examples | Callable[[int], Examples], tuple[str, ...]]:
     """Return the training videos that have key frames, per epoch if drawn; warnings of the others."""
     model, device = run.settings.model, choose_device(run.settings.device)
+    teacher = _teacher(run, split)
+
+    def read(name: str, *seed: int) -> AnnotatedVideo:
+        video = with_inputs(run.drawn(name, _TRAINING_SEED, *seed), run.inputs)
+        return video if teacher is None else taught_by(teacher, video, run.settings.ridge)
+
     taught: dict[str, VideoExample] = {}
     for name in split.train:
-        video = with_inputs(run.drawn(name, _TRAINING_SEED), run.inputs)
+        video = read(name)
         if whole := example_of(video, model.global_tokens, device):
             taught[name] = VideoExample(video, whole)
     fault = "none of its shots makes a summary of 15 %"
@@ -166,13 +176,32 @@ def _examples(run: _Run, split: Split) -> tuple[Examples | Callable[[int], Examp
     def of_epoch(epoch: int) -> Examples:
         examples = {}
         for name, example in taught.items():
-            drawn = run.drawn(name, _TRAINING_SEED, run.settings.loop.seed, epoch)
-            video = with_inputs(drawn, run.inputs)
-            features = torch.from_numpy(video.features.array)[None].to(device)
-            examples[name] = VideoExample(video, replace(example.whole, features=features))
+            video = read(name, run.settings.loop.seed, epoch)
+            drawn = {"features": video.features.array, "likes": likes_of(video)}
+            tensors = {key: torch.from_numpy(array)[None].to(device) for key, array in drawn.items()}
+            examples[name] = VideoExample(video, replace(example.whole, **tensors))
         return examples
 
     return of_epoch, warnings
+
+
+def _teacher(run: _Run, split: Split) -> RidgeScorer | None:
+    """Return the ridge regression of the training videos where a part of the target is its scores."""
+    if not run.settings.ridge:
+        return None
+    settings = RidgeSettings(
+        model=RidgeConfig(dim_in=run.settings.model.dim_in),
+        ends=run.settings.ends,
+        seed=run.settings.loop.seed,
+    )
+    return fit_ridge(TrainingRun(**{**vars(run), "settings": settings}), split.train).model
+
+
+def taught_by(teacher: RidgeScorer, video: AnnotatedVideo, weight: float) -> AnnotatedVideo:
+    """Return a video whose scores are in part, by `weight`, those of a regression of what the model reads."""
+    scores = replace(video, gtscore=teacher(video.features.array), user_scores=None)
+    mixed = (1 - weight) * target_of(video) + weight * target_of(scores)
+    return replace(video, gtscore=unit_range(mixed, 0.5), user_scores=None)
 
 
 def with_inputs(video: AnnotatedVideo, inputs: FeatureTransform) -> AnnotatedVideo:

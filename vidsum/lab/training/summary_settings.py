@@ -95,6 +95,12 @@ class FullTransNetSettings(Checked):
         "chosen yet is right, the more so the higher people's score.",
         "time",
     )
+    ridge: float = option(
+        "Weight of ridge regression's scores, beside people's, in the target of --order any.",
+        0.0,
+        min=0,
+        max=1,
+    )
     anneal: bool = option(
         "Lower the learning rate to 0 in half a cosine.", False, flags=("--anneal/--no-anneal",)
     )
