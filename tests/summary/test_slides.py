@@ -65,6 +65,18 @@ def test_summary_with_speech_has_a_sentence_for_each_slide() -> None:
     assert summarize(talk(), [], 10.1, units).count(0) > 0
 
 
+def test_segment_that_closes_a_gap_is_at_the_end_of_its_slide() -> None:
+    edges_s = np.arange(0.0, 61, 12)
+    times = np.arange(120) / 2
+    slides, slide = [(0.1, 12.0), *pairwise(edges_s[1:].tolist())], (times // 12).astype(int)
+    features = Features(rows_of([(0, 1, 2, 3, 1)[number] for number in slide]), times, 0.5, 0.5, 60.0, FPS)
+    chosen = select(
+        features, Shots(edges_s, "kts"), np.ones(120, np.float32), 15.0, slides=slides, limits=SegmentLimits()
+    )
+    assert [int(start_s // 12) for start_s, _ in chosen.segments] == [0, 1, 2, 3]
+    assert all(11.5 <= end_s % 12 < 11.6 for _, end_s in chosen.segments)
+
+
 def test_slide_that_comes_again_is_one_look() -> None:
     features = talk([0, 1, 2, 0, 3, 4])
     numbers, important = number_slides(features.array, features.timestamps, SLIDES)

@@ -146,7 +146,7 @@ class _Choice:
         fixed: Sequence[tuple[int, int]],
         bounds: Bounds,
     ) -> None:
-        self.windows, self.bounds, self.room = windows, bounds, bounds.room
+        self.windows, self.looks, self.bounds, self.room = windows, looks, bounds, bounds.room
         self.taken, self.parts = list[Candidate](), list(fixed)
         self.highest = max(firsts, key=lambda piece: piece.score)
         self.firsts, self.cells = firsts, {piece.shot: [piece.cell] for piece in firsts}
@@ -225,8 +225,12 @@ class _Choice:
         for shot, cells in self.cells.items():
             for cell in cells:
                 inside = max(cell[0], part[0]), min(cell[1], part[1])
-                piece = self.best(shot, inside, is_first=len(cells) == 1) if inside[0] < inside[1] else None
-                if piece and piece.score >= least:
+                if inside[0] >= inside[1]:
+                    continue
+                # a slide is worth most at its end, which may be outside
+                is_slide = self.looks.slide(*cell) >= 0
+                piece = self.best(shot, cell if is_slide else inside, is_first=len(cells) == 1)
+                if piece and piece.score >= least and piece.start < part[1] and piece.end > part[0]:
                     fair.append(replace(piece, cell=cell))
         return min(fair, key=self.order, default=None)
 
