@@ -129,6 +129,13 @@ def test_storyboard_pictures(size: tuple[int, int], n_columns: int) -> None:
     assert corners[n_columns][1] == corners[0][1]
 
 
+def test_storyboard_hides_nothing_of_pictures() -> None:
+    sheet = storyboard(make_summary(), [flat(COLOURS[0]), flat(COLOURS[1])])
+    for colour in COLOURS[:2]:
+        rows, columns = np.nonzero(pixels_of(sheet, colour))
+        assert len(rows) == (np.ptp(rows) + 1) * (np.ptp(columns) + 1)
+
+
 def test_storyboard_strip() -> None:
     summary = make_summary()
     sheet = storyboard(summary, [flat(COLOURS[0]), flat(COLOURS[1])])

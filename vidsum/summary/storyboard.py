@@ -152,9 +152,9 @@ def contact_sheet(
         left, top = layout.corner(number)
         small = cv2.resize(image, (cell_width, layout.cell_height), interpolation=cv2.INTER_AREA)
         sheet.paste(Image.fromarray(small), (left, top))
-        _draw_badge(draw, number + 1, left + 8, top + 8)
         below = top + layout.cell_height + 8
-        _draw_caption(draw, cut, (left, below, cell_width))
+        right_of_badge = _draw_badge(draw, number + 1, left, below)
+        _draw_caption(draw, cut, (right_of_badge, below, left + cell_width - right_of_badge))
         if text := captions[number] if captions else None:
             fitted = _fit_text(draw, text, cell_width)
             draw.text((left, below + _LINE_HEIGHT), fitted, _SOFT_INK, _font(15))
@@ -178,11 +178,13 @@ def _draw_header(draw: ImageDraw.ImageDraw, name: str, facts: str, sheet_width: 
     draw.text((_MARGIN, _MARGIN), name, _INK, font)
 
 
-def _draw_badge(draw: ImageDraw.ImageDraw, number: int, left: int, top: int) -> None:
-    font = _font(16, bold=True)
-    width = max(28, round(draw.textlength(str(number), font)) + 14)
-    draw.rounded_rectangle((left, top, left + width, top + 28), 6, ACCENT)
-    draw.text((left + width / 2, top + 14), str(number), _PAPER, font, anchor="mm")
+def _draw_badge(draw: ImageDraw.ImageDraw, number: int, left: int, top: int) -> int:
+    """Draw the number of a picture below it, where it hides nothing; return where a caption may begin."""
+    font = _font(14, bold=True)
+    right = left + max(22, round(draw.textlength(str(number), font)) + 10)
+    draw.rounded_rectangle((left, top - 2, right, top + 18), 5, ACCENT)
+    draw.text(((left + right) / 2, top + 8), str(number), _PAPER, font, anchor="mm")
+    return right + 8
 
 
 def _draw_caption(draw: ImageDraw.ImageDraw, cut: Cut, box: tuple[int, int, int]) -> None:
@@ -190,7 +192,10 @@ def _draw_caption(draw: ImageDraw.ImageDraw, cut: Cut, box: tuple[int, int, int]
     times = " – ".join(map(format_time, (cut.start_s, cut.end_s)))
     draw.text((left, top), times, _INK, _font(15))
     if cut.score is not None:
-        draw.text((left + width, top), f"score {cut.score:.2f}", _SOFT_INK, _font(15), anchor="ra")
+        score = f"score {cut.score:.2f}"
+        if draw.textlength(f"{times} {score}", _font(15)) > width:
+            score = f"{cut.score:.2f}"
+        draw.text((left + width, top), score, _SOFT_INK, _font(15), anchor="ra")
 
 
 def _fit_text(draw: ImageDraw.ImageDraw, text: str, width: int) -> str:
