@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -101,13 +102,17 @@ def _answer(chapters: "Chapters", names: str) -> CommandResult:
 
     parts = to_player_time(chapters).chapters  # as YouTube wants them: in whole seconds, from 0
     line = f"{names}: {len(parts)} chapters by {chapters.evidence}"
-    described = chapters.provenance["chapters"].get("descriptions")
+    facts, hints = chapters.provenance["chapters"], list[str]()
+    described = facts.get("descriptions")
     if described and chapters.evidence == "picture":
         line += f"; titles also from descriptions by {described['writer']}"
+    elif chapters.evidence == "picture" and "screen_text" not in facts and chapters.video:
+        command = f"vidsum transcribe {quote(chapters.video.path)} --on-screen-text"
+        hints.append(f"titles are from the pictures only; text on the screen gives better ones: {command}")
     rows = tuple(
         (format_short_time(float(int(n and part.start_s))), part.title) for n, part in enumerate(parts)
     )
-    return CommandResult(lines=(line,), table=Table(("start", "title"), rows))
+    return CommandResult(lines=(*hints, line), table=Table(("start", "title"), rows))
 
 
 def _targets(sources: list[str], outputs: Outputs, *, with_copy: bool) -> dict[str, Files]:

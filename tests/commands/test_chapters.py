@@ -117,12 +117,16 @@ def test_without_speech(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         chapters, "write_words", lambda seen, space, sure: [SimpleNamespace(text="")] * len(seen)
     )
     make_talk(Path("talk.mp4"), sound=False)
-    run("chapters", "talk.mp4", "--chapters", "4")
+    ran = run("chapters", "talk.mp4", "--chapters", "4")
+    assert "titles are from the pictures only" in ran.out
+    assert "vidsum transcribe talk.mp4 --on-screen-text\n" in ran.out
     assert titles() == [(0.0, "Part 1"), (15.0, "Part 2"), (30.0, "Part 3"), (45.0, "Part 4")]
     make_talk(Path("music.mp4"))
     say(monkeypatch, (3.0, 5.0, "Ah."))  # too little of a minute
     run("chapters", "music.mp4")
     assert json.loads(Path("music_chapters.json").read_text())["evidence"] == "picture"
+    monkeypatch.setattr(chapters, "find_screen_text", lambda video_input: ScreenText((), 60.0, 1))
+    assert "titles are" not in run("chapters", "music.mp4").out
 
 
 def test_titles_by_a_vision_language_model(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,3 +177,18 @@ def test_headings_are_tall_sure_and_steady() -> None:
     assert work.heading(0, 20) == "Results of the year"
     assert work.heading(14, 30) == "Acme Corporation"
     assert work.heading(20, 40) == ""
+
+
+def test_headings_of_a_talk_are_of_the_first_slide() -> None:
+    lines = [
+        ScreenLine(0, 12, "Anna Keller, Finance", 0.99, (0, 0.3, 1, 0.35)),
+        ScreenLine(0, 12, "Budget review", 0.99, (0, 0.1, 1, 0.2)),
+        ScreenLine(12, 24, "Revenue by region", 0.99, (0, 0.1, 1, 0.21)),
+    ]
+    text = ScreenText(tuple(lines), 40.0, 1)
+    work = chapters._Work(ChapterSettings(), SimpleNamespace(video=None), None, text, {})  # type: ignore[arg-type]
+    slides = [(0.0, 12.0), (12.0, 24.0), (24.0, 40.0)]
+    assert work.heading(0, 24, slides) == "Budget review"
+    assert work.heading(9, 30, slides) == "Revenue by region"  # the first is there for 3 s
+    assert work.heading(0, 24) == "Revenue by region"
+    assert work.heading(24, 40, slides) == ""

@@ -41,9 +41,11 @@ from vidsum.results.screen_text import ScreenText
 from vidsum.results.transcript import Transcript
 from vidsum.shots.find import find
 from vidsum.shots.settings import ChapterSettings
+from vidsum.shots.slides import find_slides
 from vidsum.shots.topics import cut_topics
 from vidsum.speech.settings import Transcription
-from vidsum.types import FloatArray, Progress, TimeArray
+from vidsum.summary.slides import slides_of_talk
+from vidsum.types import FloatArray, Interval, Progress, TimeArray
 
 PRICES = {"speech": 0.24, "picture": 0.2}
 """Price of a chapter over the root of the number of rows: docs/benchmarks.md says what it was chosen on."""
@@ -94,8 +96,8 @@ def plan_chapters(
     facts = {**without_defaults(settings), "prices": PRICES, "map_sha256": checkpoints.sha256_of(MAP)}
     provenance = {**video_input.provenance, "chapters": facts}
     on_screen = find_screen_text(video_input)
-    if on_screen is not None and on_screen.lines:
-        facts["screen_text"] = True
+    if on_screen is not None:
+        facts["screen_text"] = bool(on_screen.lines)
     described = load_text_for(record, video, Descriptions) if record else None
     if described is not None and described.is_by_vlm:
         facts["descriptions"] = {"writer": described.writer, "digest": digest_of(described.to_dict())}
@@ -124,10 +126,11 @@ class _Work:
         transcript = self.speech.run(progress) if self.speech else None
         (features,), pictures = self.video_input.read(progress)
         edges_s = find(features, pictures=pictures).edges_s
+        slides = slides_of_talk(find_slides(pictures.changes if pictures else None), features.duration_s)
         report_step(progress, "finding chapters")
         evidence, titled = "speech", self.by_speech(transcript, features, edges_s) if transcript else None
         if titled is None and self.settings.evidence != "speech":
-            evidence, titled = "picture", self.by_picture(features, edges_s)
+            evidence, titled = "picture", self.by_picture(features, edges_s, slides)
         if titled is None:
             raise InputError(f"{self.name}: {self.fault(evidence)}")
         starts_s, titles = titled
@@ -191,8 +194,14 @@ class _Work:
         ]
         return chapters_s, title_passages(passages, embed)
 
-    def heading(self, start_s: float, end_s: float) -> str:
-        """Return the tallest line that stays on the screen in [start_s, end_s); empty without one."""
+    def heading(self, start_s: float, end_s: float, slides: Sequence[Interval] = ()) -> str:
+        """Return the tallest line that stays on the screen in [start_s, end_s); empty without one.
+
+        That of the first slide that has one, where there are `slides`.
+        """
+        inside = [(max(low, start_s), min(high, end_s)) for low, high in slides]
+        if first := next(filter(None, (self.heading(*span) for span in inside)), ""):
+            return first
         lines = self.on_screen.lines if self.on_screen else ()
         steady = [
             line
@@ -208,7 +217,9 @@ class _Work:
         sentence = self.described.at((start_s + end_s) / 2) if self.described else None
         return shorten((sentence or "").rstrip("."), _MAX_TITLE)
 
-    def by_picture(self, features: Features, edges_s: TimeArray) -> tuple[list[float], list[str]] | None:
+    def by_picture(
+        self, features: Features, edges_s: TimeArray, slides: Sequence[Interval]
+    ) -> tuple[list[float], list[str]] | None:
         """Return the starts and titles of chapters by what is seen; None where there are too few shots."""
         shots = list(pairwise(edges_s.tolist()))
         rows, lengths = unit_rows(segment_means(features.array, features, shots)), np.diff(edges_s) / _ROW_S
@@ -218,7 +229,7 @@ class _Work:
         spans = [(shots[low][0], shots[high - 1][1]) for low, high in pairwise([*first, len(shots)])]
         sentences = write_words(segment_rows(features, spans, MAP), MAP, MIN_SURE["words"])
         titles = [
-            self.heading(*span) or self.describe(*span) or sentence.text.rstrip(".") or f"Part {n}"
+            self.heading(*span, slides) or self.describe(*span) or sentence.text.rstrip(".") or f"Part {n}"
             for n, (span, sentence) in enumerate(zip(spans, sentences, strict=True), 1)
         ]
         return [0.0, *(start_s for start_s, _ in spans[1:])], titles
