@@ -102,8 +102,8 @@ def search(
         terms = {"like": filters.like, "and": filters.also, "not": filters.without, "then": filters.then}
         facts = {"schema": SCHEMA, "archive": archive.name, "query": text, **terms}
         document = {**facts, "moments": rows}
-        missing = "" if filters.is_of_pictures or filters.evidence != "auto" else describe_missing(archive)
-        messages += archive.query_warnings(text, filters)
+        missing = describe_missing(archive, filters)
+        messages += archive.query_warnings(text, filters, matches)
         if outdated := archive.n_outdated():
             fault = f"{outdated} files are not in the archive's space, {archive.space}"
             messages.append(f"{fault}: run vidsum index on them")
@@ -259,18 +259,20 @@ def _table(matches: Sequence["Match"]) -> Table:
     from vidsum.archive.answers import to_player_time
 
     has_texts = any(match.text for match in matches)
+    has_kinds = any(match.evidence != "picture" for match in matches)
     rows = []
     for rank, match in enumerate(map(to_player_time, matches), 1):
         score = f"{match.score:.2f}" if match.present is None else f"{100 * match.present:.0f} %"
         times = (format_time(match.start_s), format_time(match.end_s))
         copies = f" (and {len(match.also)} more)" if match.also else ""
         text = (match.text,) if has_texts else ()
+        kind = (match.evidence,) if has_kinds else ()
         here = Path(match.video)
         here = here.relative_to(Path.cwd()) if here.is_relative_to(Path.cwd()) else here
-        rows.append((str(rank), score, *times, f"{here}{copies}", *text))
+        rows.append((str(rank), score, *times, *kind, f"{here}{copies}", *text))
     is_known = all(match.present is not None for match in matches)
-    columns = ("rank", "match" if is_known else "score", "start", "end", "video")
-    return Table((*columns, *(["text"] if has_texts else [])), tuple(rows))
+    columns = ("rank", "match" if is_known else "score", "start", "end", *(["in"] if has_kinds else []))
+    return Table((*columns, "video", *(["text"] if has_texts else [])), tuple(rows))
 
 
 def _content(document: Mapping[str, Any], target: Path) -> str:

@@ -20,6 +20,7 @@ from vidsum.archive import answers, index
 from vidsum.archive.archive import Archive
 from vidsum.archive.matches import Match
 from vidsum.archive.search import Hit, _merge_takes
+from vidsum.archive.settings import SearchOptions
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.spaces import ClipEmbeddings
 
@@ -218,6 +219,7 @@ def test_search_in_speech(archive: Archive, videos: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(
         index, "read_speech", lambda video, *rest, transcribe: spoken(*texts[Path(video).name])
     )
+    archive.rows("UPDATE videos SET spoken = NULL")  # these films are silent, which is known
     archive.add([videos / name for name in texts], transcribe=True)
     result = archive.search("blue", evidence="said")
     assert (Path(result[0].video).name, result[0].evidence, result[0].start_s) == ("film.mp4", "speech", 0)
@@ -231,6 +233,14 @@ def test_search_in_speech(archive: Archive, videos: Path, monkeypatch: pytest.Mo
     quoted = archive.search("the sky was blue")[0]
     assert (quoted.evidence, quoted.text) == ("speech", result[0].text)
     assert quoted.score > 1 > float(quoted.present or 0)
+    options = SearchOptions()
+    assert (
+        archive.query_warnings("the sky was not blue", options, archive.find("the sky was blue", options))
+        == ()
+    )
+    (note,) = archive.query_warnings("not blue", options, archive.search("blue", evidence="seen"))
+    assert "negation" in note
+    assert archive.query_warnings("not blue", SearchOptions(evidence="said")) == ()
     assert {item.evidence for item in archive.search("blue", evidence="seen")} == {"picture"}
     assert archive.search("blue", evidence="said", path=["*grass*"]) == []
     sure = archive.search("blue", evidence="said", min_present=0.3)

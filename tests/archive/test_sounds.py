@@ -10,7 +10,7 @@ from tests import media
 from tests.archive.made import film
 from vidsum.archive import store
 from vidsum.archive.archive import Archive
-from vidsum.archive.settings import describe_missing
+from vidsum.archive.settings import SearchOptions, describe_missing
 from vidsum.archive.sounds import RUN, pack_sounds
 from vidsum.archive.store import connect
 from vidsum.errors import InputError
@@ -108,12 +108,15 @@ def test_unknown_sounds(archive: Archive) -> None:
 def test_what_an_archive_lacks(archive: Archive, tone: Path, tmp_path: Path) -> None:
     archive.add(tone, sounds=True)
     archive.add(film(tmp_path / "mute.mp4"))
-    lacking = (
-        "not searched: speech (--transcribe), text (--on-screen-text), sound of 1 of 2 videos (--sounds)"
-    )
-    assert describe_missing(archive) == f"{lacking}; see vidsum index"
+    options = SearchOptions()
+    lacking = "not searched: speech of 1 of 2 videos (--transcribe), text (--on-screen-text)"
+    assert describe_missing(archive, options) == f"{lacking}; see vidsum index"  # one film has no sound
+    only = "not searched: speech of 1 of 2 videos (--transcribe); see vidsum index"
+    assert describe_missing(archive, SearchOptions(evidence="said")) == only
+    assert describe_missing(archive, SearchOptions(evidence="sound")) == ""
+    assert describe_missing(archive, SearchOptions(without=("a dog",))) == ""
     archive.rows("UPDATE videos SET spoken = ?, written = ?, sounds = ?", b"", b"", b"")
-    assert describe_missing(archive) == ""
+    assert describe_missing(archive, options) == ""
 
 
 def test_older_archive_gets_sounds(

@@ -70,6 +70,23 @@ def test_ground_in_both(run: Run, film: Path) -> None:
     assert former.to_dict()["queries"] == document["queries"]
 
 
+def test_negation_in_pictures_alone(run: Run, film: Path) -> None:
+    def warned(*queries: str) -> list[str]:
+        texts = [part for query in queries for part in ("--query", query)]
+        ran = run("ground", film, *ASK, *texts, "--json")
+        return [text for text in ran.json["messages"] if "negation" in text]
+
+    note = "negation is not understood; use --not TEXT"
+    assert warned("not word3", "not green") == [f"'not word3', 'not green': {note}"]
+    run("transcribe", film)  # so earlier queries are answered again
+    assert warned("green") == []
+    assert warned("not word3") == []  # its words are spoken
+    assert warned("green", "not green") == [f"'not green': {note}"]
+    assert warned("red") == []
+    warnings = json.loads(Path("film_moments.json").read_text())["warnings"]
+    assert [text for text in warnings if "negation" in text] == [f"'not green': {note}"]
+
+
 def test_seen_loses_nothing_in_both(run: Run, film: Path) -> None:
     seen = run("ground", film, *ASK, "--query", "green", "--in", "picture", "-o", "-").json
     both = run("ground", film, *ASK, "--query", "green", "--in", "both", "-o", "-").json

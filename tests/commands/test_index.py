@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.archive.made import film, use_archive
+from tests.archive.made import film, spoken, use_archive
 from tests.archive.serving import started
 from tests.program import Run, check_schema
 from vidsum.archive import claims
@@ -53,6 +53,21 @@ def test_index_lists_a_single_unchanged_video(run: Run, videos: Path) -> None:
     film = str(videos / "film.mp4")
     assert run("index", film, "--device", "cpu").out.startswith(f"{film}: added")
     assert run("index", film, "--device", "cpu").out.startswith(f"{film}: unchanged")
+
+
+def test_search_in_speech(run: Run, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table names the kind of evidence, and the films that have no transcript are counted."""
+
+    def read_speech(video: str, *_: object, transcribe: bool) -> object:
+        return spoken("the sky is blue.") if video.endswith("sea.mp4") else None
+
+    monkeypatch.setattr("vidsum.archive.index.read_speech", read_speech)
+    run("index", videos, "-r", "--device", "cpu")
+    ran = run("search", "blue", "--in", "speech")
+    assert ran.out.splitlines()[0].split() == ["rank", "match", "start", "end", "in", "video", "text"]
+    assert ran.out.splitlines()[1].split()[5] == "speech"
+    assert "not searched: speech of 1 of 2 videos (--transcribe); see vidsum index\n" in ran.out
+    assert "not searched" not in run("search", "blue", "--in", "picture").out
 
 
 def test_json_is_one_object(run: Run, videos: Path) -> None:

@@ -132,8 +132,9 @@ def search(archive: Archive, parameters: Mapping[str, Sequence[str]]) -> dict[st
     if "like" in values:
         values["like"] = tuple(_segment_spec(archive, shot) for shot in values["like"])
     text, options = " ".join(parameters.get("q", ())) or None, SearchOptions(**values)
-    moments = _describe_moments(archive, archive.find(text, options))
-    return {"query": text, "moments": moments, "warnings": archive.query_warnings(text, options)}
+    matches = archive.find(text, options)
+    warnings = archive.query_warnings(text, options, matches)
+    return {"query": text, "moments": _describe_moments(archive, matches), "warnings": warnings}
 
 
 def _describe_moments(archive: Archive, matches: Sequence[Match]) -> list[dict[str, Any]]:

@@ -48,7 +48,7 @@ from vidsum.grounding.text import load_text_encoder
 from vidsum.io.provenance import label_of
 from vidsum.options import from_keywords
 from vidsum.pipelines.keywords import ArchiveSearchOptions, ReadingOptions
-from vidsum.pipelines.queries import query_warnings, read_queries, unreadable_queries
+from vidsum.pipelines.queries import WORDS, query_warnings, read_queries, unreadable_queries
 from vidsum.types import Progress, clip_interval
 from vidsum.version import __version__
 from vidsum.video.probe import file_offset_s
@@ -269,12 +269,17 @@ class Archive:
         return 0.0
 
     @staticmethod
-    def query_warnings(text: str | None, options: SearchOptions) -> tuple[str, ...]:
-        """Return warnings about texts that are not well understood."""
+    def query_warnings(
+        text: str | None, options: SearchOptions, matches: Sequence[Match] = ()
+    ) -> tuple[str, ...]:
+        """Return warnings about texts that are not well understood, given the moments that were found."""
         if not (texts := options.list_texts(text)):
             return ()
         unknown = _unknown_words(text, options)
-        warnings = (*read_queries(texts).warnings, *query_warnings(texts, unknown, options.language))
+        is_by_words = bool(matches) and matches[0].evidence in WORDS
+        by_words = [text] if text and (is_by_words or not options.includes("picture")) else []
+        notes = query_warnings(texts, unknown, options.language, by_words=by_words)
+        warnings = (*read_queries(texts).warnings, *notes)
         is_of_sounds = options.evidence == "sound"
         return (*warnings, *(describe_unknown(texts, options.language) if is_of_sounds else ()))
 

@@ -37,7 +37,7 @@ ArchiveEvidence = Literal[Evidence, "described"]
 """Where a moment of an archive was found; `described`: in a description of `vidsum describe`."""
 EvidenceChoice = Literal["auto", "picture", "speech", "text", "sound", "described", "both", "seen", "said"]
 """Where archives are searched. The last two are older names."""
-EVIDENCE: Final = (
+EVIDENCE: Final[tuple[tuple[ArchiveEvidence, str, str], ...]] = (
     ("picture", "scan", ""),
     ("speech", "spoken", "--transcribe"),
     ("text", "written", "--on-screen-text"),
@@ -146,14 +146,16 @@ def find_secrets(archive: Any) -> tuple[str, ...]:
     return (f"{fault}: remove the archive, and index again",) if count else ()
 
 
-def describe_missing(archive: Any) -> str:
-    """Say which evidence videos of an `Archive` lack, with the flags of `index` that make it; or nothing."""
+def describe_missing(archive: Any, options: SearchOptions) -> str:
+    """Say which evidence of a search videos of an `Archive` lack, with the flags of `index`; or nothing."""
+    if options.is_of_pictures:
+        return ""
     counts = ", ".join(["count(*)", *(f"count({column})" for _, column, _ in EVIDENCE)])
     of_files = "SELECT video FROM files WHERE gone_s IS NULL"
     ((total, *made),) = archive.rows(f"SELECT {counts} FROM videos WHERE id IN ({of_files})")
     parts = [
         f"{kind} of {total - count} of {total} videos ({flag})" if count else f"{kind} ({flag})"
         for (kind, _, flag), count in zip(EVIDENCE, made, strict=True)
-        if flag and count < total
+        if flag and count < total and options.includes(kind)
     ]
     return f"not searched: {', '.join(parts)}; see vidsum index" if parts else ""

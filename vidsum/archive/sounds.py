@@ -27,11 +27,14 @@ RUN: Final = np.dtype([("class", "<u2"), ("first", "<u4"), ("after", "<u4"), ("s
 def read_sounds(
     space: str, video: str, extraction: Extraction, progress: Progress | None, *, listen: bool
 ) -> SoundScores | None:
-    """Return the sounds of a video; None if they are not in the cache and `listen` is off."""
+    """Return the sounds of a video, none without sound; None: not in the cache, and `listen` is off."""
     retrieval = Retrieval(evidence="sound" if listen else "auto")
+    video_input = open_in_space(space, video, extraction, retrieval)
+    if video_input.video and not video_input.video.has_audio:
+        return SoundScores.without_sound()
     try:
-        plan = plan_moment_sounds(retrieval, open_in_space(space, video, extraction, retrieval))
-    except InputError:  # no sound
+        plan = plan_moment_sounds(retrieval, video_input)
+    except InputError:  # sound that cannot be decoded
         return SoundScores.without_sound() if listen else None
     return plan.run(progress) if plan else None
 

@@ -70,12 +70,12 @@ class Texts:
 def read_speech(
     video: str, extraction: Extraction, progress: Progress | None, *, transcribe: bool
 ) -> Texts | None:
-    """Return the transcript in English; None if there is none and `transcribe` is off."""
+    """Return the transcript in English, empty without sound; None: there is none and `transcribe` is off."""
+    info = probe_video(video, extraction)
     try:
-        info = probe_video(video, extraction)
         plan = plan_transcript(video, Transcription(), extraction, info)
     except InputError:  # no sound
-        return Texts("speech", (), b"") if transcribe else None
+        return Texts("speech", (), b"") if transcribe or not info.has_audio else None
     if transcribe:
         english: Transcript | None = to_english(plan.run(progress), video, extraction, progress)
     else:

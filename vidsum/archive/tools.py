@@ -143,7 +143,7 @@ class Tools:
         is_inside = self._folders.contains
         with Archive(self._archive, create=False) as archive:
             matches = [match for match in archive.find(query, options) if is_inside(match.video)]
-            warnings = archive.query_warnings(query, options)
+            warnings = archive.query_warnings(query, options, matches)
             if not matches and not any(map(is_inside, archive.videos())):
                 warnings += (f"{archive.name}: has no video of these folders",)
         moments = [replace(_rounded(match), also=tuple(filter(is_inside, match.also))) for match in matches]

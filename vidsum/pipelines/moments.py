@@ -36,7 +36,14 @@ from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedd
 from vidsum.pipelines.evidence import PlannedEvidence, plan_evidence
 from vidsum.pipelines.keywords import GroundOptions
 from vidsum.pipelines.plan import Input, Plan, embed_in_batches, open_input, report_step
-from vidsum.pipelines.queries import Queries, parse_queries, query_facts, query_warnings, unreadable_queries
+from vidsum.pipelines.queries import (
+    Queries,
+    parse_queries,
+    query_facts,
+    query_warnings,
+    restrict_negation,
+    unreadable_queries,
+)
 from vidsum.pipelines.sources import Source, has_pictures
 from vidsum.pipelines.speech_evidence import without_weak
 from vidsum.results.features import Features
@@ -247,7 +254,8 @@ class _Work:
         else:
             facts: dict[str, Any] = {"video": self.video_input.video, "warnings": search.queries.warnings}
             grounding = self.result(queries=(), **facts, **others.scope())
-        return others.add_to(grounding, search.queries, search.retrieval, search.extraction.device)
+        device = search.extraction.device
+        return restrict_negation(others.add_to(grounding, search.queries, search.retrieval, device))
 
     def search_pictures(self, progress: Progress | None) -> Grounding:
         search, video_input = self.search, self.video_input

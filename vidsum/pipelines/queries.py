@@ -5,12 +5,13 @@ import json
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.languages import is_other
+from vidsum.grounding.spaces import describe_space
 from vidsum.io.text import decode, read_bytes, read_stdin
 from vidsum.results.moments import Grounding, QueryMoments, quote_queries, shorten
 from vidsum.results.transcript import SpokenQuery
@@ -18,6 +19,9 @@ from vidsum.results.transcript import SpokenQuery
 _NEGATION = re.compile(r"\b(not|no|without|never|nobody)\b|n['\u2019]t\b|(?<!\S)-[^\W\d]{2,}", re.IGNORECASE)
 
 
+_NEGATION_NOTE = "negation is not understood; use --not TEXT"
+WORDS: Final = ("speech", "text")
+"""Evidence that quotes words, in which a negation is understood."""
 _MAX_DIGITS = 3  # longer numbers are written, not seen
 
 
@@ -36,7 +40,7 @@ class Queries:
         answers = {answer.query: answer for answer in grounding.queries}
         if not all(text in answers for text in self.texts):
             return None
-        return replace(grounding, queries=tuple(answers[text] for text in self.texts))
+        return restrict_negation(replace(grounding, queries=tuple(answers[text] for text in self.texts)))
 
     def attach_spoken(self, answers: Sequence[QueryMoments]) -> tuple[QueryMoments, ...]:
         """Return the answers to all queries, with the recordings of spoken ones."""
@@ -155,12 +159,13 @@ def query_warnings(
     language: str = "auto",
     reader: str | None = "multilingual E5",
     *,
+    by_words: Collection[str] = (),
     is_probable: bool = False,
 ) -> tuple[str, ...]:
     """Return notes on queries that are not read, say what must not be seen, or are of other languages.
 
-    `reader` is the encoder that reads these; None where there is none. `is_probable`: they have match
-    probabilities.
+    `reader` is the encoder that reads these; None where there is none. `by_words`: those that speech or text
+    answers. `is_probable`: they have match probabilities.
     """
     lacking = "" if is_probable else ": no match probability"
     others = [text for text in queries if is_other(text, language)]
@@ -169,11 +174,24 @@ def query_warnings(
         "no word is known: no match probability (--in text finds what is written)": [
             text for text in unread if not is_other(text, language)
         ],
-        "negation is not understood; use --not TEXT": [text for text in english if _NEGATION.search(text)],
+        _NEGATION_NOTE: [text for text in english if _NEGATION.search(text) and text not in by_words],
         f"not English, read by {reader}{lacking}": others if reader else [],
         "not English, the only language of this space; use --space vse": [] if reader else others,
     }
     return tuple(f"{quote_queries(texts)}: {note}" for note, texts in notes.items() if texts)
+
+
+def restrict_negation(grounding: Grounding) -> Grounding:
+    """Return moments whose warning about negation is of their own queries that no words answer."""
+    others = tuple(text for text in grounding.warnings if not text.endswith(_NEGATION_NOTE))
+    if others == grounding.warnings:
+        return grounding
+    is_multilingual = describe_space(grounding.space).is_multilingual
+    language = "en" if is_multilingual else grounding.provenance["grounding"].get("language", "auto")
+    answers = {answer.query: answer.moments for answer in grounding.queries}
+    by_words = [text for text, moments in answers.items() if moments and moments[0].evidence in WORDS]
+    notes = query_warnings([*answers], language=language, by_words=by_words)
+    return replace(grounding, warnings=(*others, *(n for n in notes if n.endswith(_NEGATION_NOTE))))
 
 
 def without_queries(provenance: Mapping[str, Any]) -> dict[str, Any]:
@@ -190,7 +208,8 @@ def merge_groundings(before: Grounding, now: Grounding) -> Grounding:
     facts = query_facts([answer.query for answer in queries], spoken)
     provenance = {**now.provenance, "grounding": {**now.provenance["grounding"], "queries": facts}}
     warnings = tuple(dict.fromkeys([*before.warnings, *now.warnings]))
-    return replace(now, queries=queries, provenance=provenance, warnings=warnings)
+    merged = replace(now, queries=queries, provenance=provenance, warnings=warnings)
+    return restrict_negation(merged)
 
 
 def query_facts(texts: Sequence[str], spoken: Sequence[str]) -> dict[str, Any]:

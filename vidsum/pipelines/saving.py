@@ -154,7 +154,7 @@ def _unchanged(files: Files, saving: Saving[R], earlier: Earlier) -> Saved[R] | 
         return None
     if earlier.is_legacy:
         _publish(files, earlier.document, {}, earlier, earlier.current(), earlier.removable(files))
-    messages = tuple(earlier.document["warnings"])
+    messages = tuple(document["warnings"])
     return Saved(part, document, _names(files, clips), clips, messages, is_new=False)
 
 
