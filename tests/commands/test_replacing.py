@@ -174,8 +174,14 @@ def test_outdated_files(run: Run, film: Path) -> None:
     old |= {name for name in names_here() if name.startswith("film_key_frames/")}
     Path("film_importance.png").write_bytes(b"mine")
     ran = run("summarize", film, "--budget", "40%")
-    assert f"removed {len(old) - 1} of the earlier result" in ran.out
+    assert f"removed {len(old) - 1} of the earlier result (film_storyboard.png, film_key_frames/" in ran.out
     assert names_here() == {"film_summary.json", "film_summary.mp4", "film_importance.png"}
+    assert not Path("film_key_frames").exists()
+    run("summarize", film, "--storyboard", "--plot", "--overwrite")
+    Path("film_key_frames/mine.txt").touch()
+    ran = run("summarize", film, "--budget", "40%")
+    assert "film_key_frames/01_3.00s.jpg and 1 more)" in ran.out
+    assert [path.name for path in Path("film_key_frames").iterdir()] == ["mine.txt"]
 
 
 def test_files_of_other_results(run: Run, film: Path, ask: Callable[..., Any]) -> None:

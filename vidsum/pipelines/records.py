@@ -155,6 +155,15 @@ def name_in(path: Path, record: Path) -> str:
     return Path(os.path.relpath(path, record.parent)).as_posix()
 
 
+def remove_empty_folders(record: Path, names: Iterable[str]) -> None:
+    """Remove the folders of removed files that are named after the record, where nothing is left in them."""
+    stem = _KINDS.sub("", record.stem)
+    for folder in {Path(record.parent, name).parent for name in names} - {record.parent}:
+        if folder.name.startswith(f"{stem}_"):
+            with suppress(OSError):  # it has other files
+                folder.rmdir()
+
+
 def hash_of(path: Path) -> str:
     from vidsum.io.provenance import identify_file
 

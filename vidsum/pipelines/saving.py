@@ -22,6 +22,7 @@ from vidsum.pipelines.records import (
     list_changes,
     lock,
     name_in,
+    remove_empty_folders,
 )
 from vidsum.pipelines.tasks import Files
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from vidsum.types import Progress
 
 R = TypeVar("R", bound=Any)
+_MAX_NAMED_FILES = 3  # removed files that the output names; it counts the others
 
 
 def _write_nothing(result: Any, files: Files) -> Iterable[str]:
@@ -112,10 +114,20 @@ def save_result(files: Files, saving: Saving[R], *, overwrite: bool) -> Saved[R]
         is_new = overwrite or has_changed
         carried = _carry(earlier, saving, document) if is_same else {}
         outdated = [name for name in earlier.removable(files) if not saving.is_apart(result, name)]
-        n_removed = _publish(files, document, produced, earlier, carried, outdated) if is_new else 0
-    names = _names(files, clips) + (f"; removed {n_removed} of the earlier result" if n_removed else "")
+        removed = _publish(files, document, produced, earlier, carried, outdated) if is_new else ()
+    names = _names(files, clips) + _removed_files(removed, files)
     messages = list(dict.fromkeys([*part["warnings"], *messages]))  # reader and writer may warn of the same
     return Saved(result, part, names + note, clips, tuple(messages), is_new)
+
+
+def _removed_files(names: Sequence[str], files: Files) -> str:
+    """Say which files of the earlier result were removed: nothing if none."""
+    if not names:
+        return ""
+    named = sorted(names, key=lambda name: name.count("/"))[:_MAX_NAMED_FILES]  # rather than those in folders
+    paths = [str(files.record.parent / name) for name in named]
+    more = f" and {len(names) - len(paths)} more" if len(names) > len(paths) else ""
+    return f"; removed {len(names)} of the earlier result ({', '.join(paths)}{more})"
 
 
 def _replaced_queries(earlier: Earlier, saving: Saving[R], result: R) -> str:
@@ -189,8 +201,8 @@ def _publish(
     earlier: Earlier,
     carried: Mapping[str, str],
     outdated: Sequence[str],
-) -> int:
-    """Write the record, rename the files, and return how many files of the earlier result were removed.
+) -> Sequence[str]:
+    """Write the record, rename the files, and return the files of the earlier result that were removed.
 
     `carried` are the hashes of files of the earlier result that belong to the new one too; `outdated` are
     those to remove if they do not.
@@ -216,8 +228,9 @@ def _publish(
         forget_in_folder(folder, [*outputs, *outdated])
     else:
         add_to_folder(folder, hashes, only=True)
+    remove_empty_folders(record, outdated)
     legacy.remove_mark(record)
-    return len(outdated)
+    return outdated
 
 
 def _carry(earlier: Earlier, saving: Saving[R], document: Mapping[str, Any]) -> dict[str, str]:
