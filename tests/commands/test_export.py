@@ -245,7 +245,9 @@ def test_export_kodi_next_to_video(run: Run, film: Path) -> None:
 @pytest.mark.usefixtures("summary")
 def test_export_youtube_chapters(run: Run) -> None:
     ran = run("export", "film.json", "--format", "youtube", code=3)
-    assert "YouTube wants 3 chapters of at least 10 s" in ran.err
+    fault = "film.json: makes no .chapters.txt: YouTube wants 3 chapters of at least 10 s"
+    assert fault in ran.err
+    assert fault in run("export", "film.json", "--format", "youtube", "-o", "-", code=3).err
     assert not Path("film.chapters.txt").exists()
 
 

@@ -94,7 +94,8 @@ def timeline_text(
         try:
             return writer.write(cuts, length_of(played), start_offset_s(result.video, video)), ()
         except InputError as error:
-            raise InputError(f"{target}: cannot be written: {error.message}", error.hint) from error
+            fault = f"{record or target}: makes no {writer.ending}: {error.message}"
+            raise InputError(fault, error.hint) from error
     if not cuts:
         raise EmptyResultError(f"{target}: not written: the result has no moments")
     require_expressible(format, has_video=result.video is not None)

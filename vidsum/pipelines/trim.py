@@ -71,6 +71,9 @@ def plan_trim(
 ) -> Plan[Trim]:
     """Plan what to keep of a video. Raises InputError: it has no sound; or see `trim`."""
     video = probe_video(source_path(path), extraction)
+    if not video.has_audio:
+        hint = f"vidsum summarize {video.path} shortens it by its pictures"
+        raise InputError(f"{video.path}: has no sound", hint=hint)
     sound = probe_sound(video.path, video)
     source = identify_file(sound.path)
     if sound.track:

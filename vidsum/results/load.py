@@ -70,15 +70,17 @@ def load_text_for(path: Path, video: VideoInfo, kind: type[Text]) -> Text | None
 
 
 def result_of(document: Mapping[str, Any]) -> Cutting:
-    """Return the result that a valid document of summarize, trim, shots, ground or highlights describes."""
+    """Return the result that a valid document of one of `RESULTS` describes."""
     return _CUTTING[str(kind_of(document))].from_dict(document)
 
 
 def read_displayable(path: str | os.PathLike[str]) -> Cutting | Texts:
     """Return the result of `read_result`, or an unedited transcript or descriptions; errors as of `load`."""
     kind = kind_of(read_document(path)) if Path(path).is_file() else None
-    result = (load if kind in _TEXTS else read_result)(path)
-    assert isinstance(result, Cutting | Texts)
+    if kind not in _TEXTS:
+        return _read_cuts(path, (*RESULTS, *_TEXTS))
+    result = load(path)
+    assert isinstance(result, Texts)
     return result
 
 
@@ -127,14 +129,19 @@ def read_result(path: str | os.PathLike[str]) -> Cutting:
 
     Raises InputError: it cannot be read, is a document of another kind, or see `find_fault`.
     """
+    return _read_cuts(path, RESULTS)
+
+
+def _read_cuts(path: str | os.PathLike[str], accepted: Sequence[str]) -> Cutting:
+    """Return the result of `read_result`; the error of another document names the kinds accepted."""
     document = read_document(path)
     if command := _TEXT_COMMANDS.get(str(kind_of(document))):
         raise InputError(f"{os.fspath(path)}: has texts, not cuts", hint=f"vidsum {command}")
     if kind_of(document) not in RESULTS:
-        raise InputError(
-            f"{os.fspath(path)}: not a result of summarize, trim, shots, ground or highlights",
-            hint="give the JSON file that one of these wrote",
-        )
+        *others, last = dict.fromkeys(_COMMANDS.get(kind, kind) for kind in accepted)
+        commands = f"{', '.join(others)} or {last}"
+        hint = "give the JSON file that one of these wrote"
+        raise InputError(f"{os.fspath(path)}: not a result of {commands}", hint)
     if fault := find_fault(document):
         raise InputError(f"{os.fspath(path)}: {fault}", hint="undo the edit, or run the command again")
     return result_of(document)
@@ -145,6 +152,12 @@ _TEXT_COMMANDS = {
     "screen_text": "transcribe VIDEO --on-screen-text --format srt",
     "descriptions": "describe VIDEO",
 }
+_COMMANDS = {
+    "summary": "summarize",
+    "moments": "ground",
+    **{kind: usage.split()[0] for kind, usage in _TEXT_COMMANDS.items()},
+}
+"""Commands by the kind of document that they write, where it is called otherwise."""
 RESULTS = ("summary", "trim", "shots", "chapters", "moments", "highlights")
 """Documents with segments and curves."""
 

@@ -106,7 +106,9 @@ def video_stream(
     if container.format.name == "tty":  # FFmpeg would draw a text file as a video of its letters
         raise InputError(f"{path}: is text, not a video")
     if not list_tracks(container, "video"):
-        raise InputError(f"{path}: has {'sound but ' if container.streams.audio else ''}no video")
+        if container.streams.audio:
+            raise InputError(f"{path}: has sound but no video", hint=f"vidsum transcribe {path}")
+        raise InputError(f"{path}: has no video")
     stream: av.VideoStream = choose_track(container, path, "video", choice)
     if not stream.codec_context:  # decoding it would crash
         raise InputError(f"{path}: FFmpeg has no decoder for its video")
