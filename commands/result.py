@@ -249,7 +249,7 @@ def print_table(table: Table, stream: TextIO) -> None:
     is_numeric = [
         bool(table.rows) and all(cell[:1].isdigit() for cell in cells[1:] if cell) for cells in columns
     ]
-    for row in grid:
+    for row in grid if table.columns else ():
         cells = [
             cell.rjust(width) if is_number else cell.ljust(width)
             for cell, width, is_number in zip(row, widths, is_numeric, strict=True)

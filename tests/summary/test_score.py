@@ -15,7 +15,7 @@ from vidsum.results.shots import Shots
 from vidsum.summary import score as module
 from vidsum.summary.importance import SCORERS
 from vidsum.summary.importance_model import ImportanceModel, importance, load_importance_model
-from vidsum.summary.score import best_score, candidate_models, is_flat, score
+from vidsum.summary.score import best_score, candidate_models, check_flatness, is_flat, score
 from vidsum.summary.settings import SHIPPED_MODEL, SHIPPED_MODELS, SUMMARIZERS, Selection
 
 SMALL = FullTransNetConfig(dim_in=6, d=8, layers=1, heads=2, d_ff=8)
@@ -119,6 +119,11 @@ def test_best_score_of_a_named_model(
     result = best_score([model], FEATURES, SHOTS, Selection(model=model), 0.15)
     assert (result.model, bool(result.warnings)) == (model, warns)
     assert all("is constant" in warning and "--model highlights" in warning for warning in result.warnings)
+
+
+def test_flat_trained_model_names_the_default() -> None:
+    (warning,) = check_flatness("fulltransnet", np.array(FLAT, np.float32)).warnings
+    assert warning.endswith("; try --model ridge")
 
 
 @pytest.mark.parametrize(

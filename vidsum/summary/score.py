@@ -141,7 +141,8 @@ def check_flatness(model: str, importance: FloatArray) -> ScoredVideo:
     """Return the curve of a named model, with a warning if it is flat and not `uniform`."""
     if model == "uniform" or not is_flat(importance):
         return ScoredVideo(importance, model, _REQUESTED)
-    others = " or ".join(f"--model {name}" for name in AUTO_ORDER if name not in (model, SHIPPED_MODEL))
+    names = AUTO_ORDER[1:] if model in AUTO_ORDER or model in SCORERS else (SHIPPED_MODEL,)
+    others = " or ".join(f"--model {name}" for name in names if name != model)
     return ScoredVideo(importance, model, _REQUESTED, (f"{_flatness_warning([model])}; try {others}",))
 
 
