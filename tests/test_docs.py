@@ -148,7 +148,7 @@ def test_split_of_shipped_summarizer(name: str) -> None:
     """The command on its card names it."""
     shipped = read_trained(ROOT / "weights" / f"{name}-vse.safetensors").training["split"]
     card = (ROOT / "weights" / f"{name}-vse.md").read_text(encoding="utf-8")
-    (path,) = set(re.findall(r"--splits\s+(\S+)", card.replace("\\\n", "")))
+    (path,) = re.findall(r"vidsum train .*?--splits\s+(\S+)", card.replace("\\\n", ""))
     (split,) = json.loads((ROOT / path).read_text(encoding="utf-8"))
     assert (split["train_keys"], split["test_keys"]) == (shipped["train"], shipped["test"])
 
