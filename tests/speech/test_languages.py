@@ -1,18 +1,20 @@
 """The languages of windows, and of transcripts."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.speech.stub import StubModel
-from vidsum.results.transcript import Segment, Transcript
+from vidsum.results.transcript import Segment, Transcript, Word
 from vidsum.speech.recognize import (
     WindowTranscript,
     _is_repetitive,
     choose_language,
     language_changes,
     merge_windows,
+    split_at_pauses,
     split_by_language,
     transcribe_windows,
 )
@@ -107,3 +109,22 @@ def test_transcribe_windows_times(translate: bool) -> None:
     model: Any = StubModel()
     _, _, (segment,) = transcribe_windows(model, [window_of([0.9])], "de", translate=translate)
     assert (segment.start_s, segment.end_s, bool(segment.words)) == (0.0, 2.5, not translate)
+
+
+def test_split_at_pauses() -> None:
+    """A segment ends where two seconds pass without a word; each part has its own text and probability."""
+    spans = [
+        (0.0, 0.5, "One,", 0.9),
+        (0.5, 1.0, "two.", 0.9),
+        (3.0, 3.5, "Three", 0.4),
+        (5.4, 6.0, "four.", 0.4),
+    ]
+    words = tuple(Word(*span) for span in spans)
+    segment = Segment(0.0, 6.0, "One, two. Three four.", 0.6, 0.1, words)
+    first, last = split_at_pauses([segment])
+    assert (first.start_s, first.end_s, first.text, first.uncertain) == (0.0, 1.0, "One, two.", False)
+    assert (last.start_s, last.end_s, last.text, last.uncertain) == (3.0, 6.0, "Three four.", True)
+    assert (first.words, last.words, last.probability) == (words[:2], words[2:], 0.4)
+    assert [*split_at_pauses([first, last])] == [first, last]
+    untimed = replace(segment, words=())
+    assert [*split_at_pauses([untimed])] == [untimed]

@@ -33,6 +33,7 @@ from vidsum.speech.recognize import (
     language_changes,
     load_recognizer,
     recognizer_rules,
+    split_at_pauses,
     transcribe_windows,
 )
 from vidsum.speech.settings import Transcription
@@ -157,7 +158,7 @@ def _recognize(
             model, windows, settings.language, translate=settings.translate, verbatim=settings.verbatim
         )
     language, probability, segments = recognized
-    segments = shift_times(segments, -sound.ahead_s, -inf)
+    segments = tuple(split_at_pauses(shift_times(segments, -sound.ahead_s, -inf)))
     transcript = Transcript(
         segments=segments,
         language=language,
@@ -241,7 +242,8 @@ def _find_cached(provenance: Mapping[str, Any]) -> Transcript | None:
     if content is None:
         return None
     cached = json.loads(content)
-    cached |= {"segments": parse_segments(cached["segments"]), "warnings": tuple(cached.get("warnings", ()))}
+    segments = tuple(split_at_pauses(parse_segments(cached["segments"])))  # earlier versions did not split
+    cached |= {"segments": segments, "warnings": tuple(cached.get("warnings", ()))}
     return Transcript(**cached, provenance=provenance)
 
 

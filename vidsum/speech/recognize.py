@@ -12,7 +12,8 @@ import numpy as np
 from vidsum import checkpoints
 from vidsum.device import cached_model
 from vidsum.errors import UsageError
-from vidsum.results.transcript import Segment, Transcript, Word
+from vidsum.results.cues import join_words
+from vidsum.results.transcript import Segment, Transcript, Word, to_cue_words
 from vidsum.speech.fillers import prompt_for
 from vidsum.speech.voice import Window
 from vidsum.types import FloatArray, Progress
@@ -91,6 +92,7 @@ MAX_NO_WORDS_PROBABILITY = 0.2
 """Text is also dropped if this is less than the probability of no speech, times that of not being the most
 likely language: sounds without words are of no language."""
 MIN_CERTAIN_PROBABILITY = 0.6  # a segment whose words have a lower mean probability is uncertain
+SPLIT_PAUSE_S = 2.0  # a pause between words that ends a segment
 CLEAR_PROBABILITY = 0.95  # a window whose language is more likely than this is in one language
 SPLIT_ODDS = 10.0  # how much likelier than its window's another language must be in a piece
 _MAX_COMPRESSION_RATIO = 2.4
@@ -276,12 +278,12 @@ def _segment(window: Window, segment: Any, text: str) -> Segment:
     words = tuple(_word(window, word) for word in segment.words or ())
     if words:
         start_s, end_s = words[0].start_s, words[-1].end_s
-        log_probability = float(np.mean([math.log(max(word.probability, 1e-4)) for word in words]))
+        probability = _mean_probability(words)
     else:
         start_s = round(window.time_in_source(float(segment.start)), 3)
         end_s = round(window.time_in_source(float(segment.end), is_end=True), 3)
-        log_probability = min(segment.avg_logprob, 0.0)
-    probability, no_speech = round(math.exp(log_probability), 4), round(float(segment.no_speech_prob), 4)
+        probability = round(math.exp(min(segment.avg_logprob, 0.0)), 4)
+    no_speech = round(float(segment.no_speech_prob), 4)
     return Segment(
         start_s,
         max(end_s, start_s),
@@ -291,6 +293,34 @@ def _segment(window: Window, segment: Any, text: str) -> Segment:
         words,
         uncertain=probability < MIN_CERTAIN_PROBABILITY,
     )
+
+
+def _mean_probability(words: Sequence[Word]) -> float:
+    """Return the geometric mean of the probabilities of words."""
+    logs = [math.log(max(word.probability, 1e-4)) for word in words]
+    return round(math.exp(float(np.mean(logs))), 4)
+
+
+def split_at_pauses(segments: Iterable[Segment]) -> Iterator[Segment]:
+    """Yield segments, split where `SPLIT_PAUSE_S` or more lies between two words."""
+    for segment in segments:
+        words, pairs = segment.words, enumerate(pairwise(segment.words), 1)
+        cuts = [cut for cut, (before, after) in pairs if after.start_s - before.end_s >= SPLIT_PAUSE_S]
+        if not cuts:
+            yield segment
+            continue
+        pieces = to_cue_words([replace(segment, uncertain=False)])
+        for first, end in pairwise([0, *cuts, len(words)]):
+            probability = _mean_probability(words[first:end])
+            yield replace(
+                segment,
+                start_s=words[first].start_s,
+                end_s=words[end - 1].end_s,
+                text=join_words(pieces[first:end]),
+                probability=probability,
+                words=words[first:end],
+                uncertain=probability < MIN_CERTAIN_PROBABILITY,
+            )
 
 
 def _word(window: Window, word: Any) -> Word:
