@@ -74,12 +74,24 @@ def test_claim_of_owner(
 @pytest.mark.parametrize(("left_s", "state"), [(0.6, "added"), (20, "claimed")])
 def test_claim_of_another_machine(place: str, tmp_path: Path, left_s: float, state: str) -> None:
     videos = [film(tmp_path / f"{name}.mp4", seed=seed) for seed, name in enumerate("ab")]
+    is_added = Event()
     with Archive(place) as archive, Archive(place) as other:
+
+        def renew() -> None:
+            while not is_added.wait(0.2):  # however long the other film takes
+                with other._connection.transaction():
+                    values = (other._connection.clock() + 25, FAR)
+                    other._connection.execute("UPDATE claims SET until_s = ? WHERE owner = ?", values)
+
         claim(archive, videos[0], FAR, left_s)
-        renewed = Thread(target=lambda: time.sleep(0.5) or claim(other, videos[0], FAR, 25))
+        renewing = Thread(target=renew)
         if state == "claimed":
-            renewed.start()
-        assert [video.state for video in archive.add(videos)] == [state, "added"]
+            renewing.start()
+        states = [video.state for video in archive.add(videos)]
+        is_added.set()
+        if state == "claimed":
+            renewing.join()
+    assert states == [state, "added"]
 
 
 def test_claim_of_slow_owner(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
