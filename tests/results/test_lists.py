@@ -71,7 +71,7 @@ def test_name_cuts() -> None:
 
 
 def test_names_begin_with_sentences() -> None:
-    """Of a text without the times of words, no first words are left to the cut before."""
+    """A text without word times keeps its first words together with the rest of the sentence."""
     cuts = [Cut(start, end, "shot") for start, end in ((0.0, 4.5), (4.5, 7.5), (7.5, 14.0), (14.0, 20.0))]
     said = (
         (0.0, 4.0, "And so it was."),
