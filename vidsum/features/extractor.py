@@ -166,10 +166,8 @@ class CustomExtractor:
     """RGB frames [N, size, size, 3], uint8, to features [N, dim]."""
     dim: int
     fps: float = 2.0
-    size: int = 224
-    """Side of the square, in pixels."""
-    version: str = "1"
-    """Change it with the features: the cache separates versions."""
+    size: int = 224  # side of the square, in pixels
+    version: str = "1"  # change it with the features: the cache separates versions
 
     @property
     def sha256(self) -> str:

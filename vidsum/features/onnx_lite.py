@@ -19,10 +19,8 @@ from vidsum.features.extractor import Preprocessing
 from vidsum.models.efficientnet_lite_layout import EPSILON, INNER, STAGES, layer_name
 from vidsum.types import FloatArray
 
-_OPSET, _IR = 17, 8
-"""Versions that onnxruntime has read since 1.12."""
-_FLOAT = 1
-"""`onnx.TensorProto.FLOAT`"""
+_OPSET, _IR = 17, 8  # versions that onnxruntime has read since 1.12
+_FLOAT = 1  # `onnx.TensorProto.FLOAT`
 
 
 class LiteGraph:
@@ -142,8 +140,7 @@ def padding_attributes(kernel: FloatArray, stride: int, groups: int) -> dict[str
 _FLOATING = ("conv_stem", "blocks.0.")
 _LEVELS = 255
 _LARGEST_BIAS = 2**30
-Channels = npt.NDArray[np.float64]
-"""A number for each channel."""
+Channels = npt.NDArray[np.float64]  # a number for each channel
 Range = tuple[float, float]
 
 RANGES: Mapping[str, Range] = {

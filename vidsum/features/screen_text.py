@@ -90,8 +90,7 @@ class StrokePicture:
     time_s: float
     grey: Mask
     strokes: Mask
-    near: Mask
-    """The strokes, and the pixels next to them."""
+    near: Mask  # the strokes, and the pixels next to them
 
     @classmethod
     def of(cls, frame: Frame) -> "StrokePicture":

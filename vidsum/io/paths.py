@@ -20,10 +20,8 @@ class RunPaths:
 
     read: dict[_Key, str] = field(default_factory=dict)
     """The option that names each file that is read; empty for an input."""
-    written: dict[_Key, str] = field(default_factory=dict)
-    """The input or option that each output is for."""
-    urls: dict[str, Url] = field(default_factory=dict)
-    """The URL of each input that is a copy in the cache."""
+    written: dict[_Key, str] = field(default_factory=dict)  # the input or option that each output is for
+    urls: dict[str, Url] = field(default_factory=dict)  # the URL of each input that is a copy in the cache
 
 
 _run_paths: ContextVar[RunPaths] = ContextVar("run_paths")

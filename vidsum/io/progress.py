@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from vidsum.types import Progress
 
-SLOW_S = 5.0
-"""Without a terminal, steps that take longer are printed as a line."""
+SLOW_S = 5.0  # without a terminal, steps that take longer are printed as a line
 
 
 class Display:

@@ -139,10 +139,8 @@ _ODD_SHARE = 0.01
 class Finished:
     """The summaries of one row, by the names of their videos."""
 
-    scores: dict[str, FloatArray]
-    """[T] importance at the picks."""
-    selections: dict[str, BoolArray]
-    """[n_frames] whether each frame is in the summary."""
+    scores: dict[str, FloatArray]  # [T] importance at the picks
+    selections: dict[str, BoolArray]  # [n_frames] whether each frame is in the summary
 
     @property
     def warnings(self) -> tuple[str, ...]:

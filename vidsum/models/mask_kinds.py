@@ -19,12 +19,9 @@ Fusion = Literal["product", "sum", "hide"]
 class MaskTraits:
     """Facts of a kind of mask: they decide which settings and which models may have it."""
 
-    fusion: Fusion = "product"
-    """The default."""
-    has_layers: bool = True
-    """Linear layers, whose start is `init`."""
-    is_bounded: bool = False
-    """M lies within 0 and 1: `hide` is allowed, and `bound` has no effect."""
+    fusion: Fusion = "product"  # the default
+    has_layers: bool = True  # linear layers, whose start is `init`
+    is_bounded: bool = False  # M lies within 0 and 1: `hide` is allowed, and `bound` has no effect
     is_square: bool = False
     """The tokens that attend must be the keys: not in cross-attention, and not in MRNet."""
     is_sparse: bool = False

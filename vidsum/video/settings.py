@@ -12,8 +12,7 @@ from vidsum.times import parse_time
 Reader = Literal["pyav", "decord", "opencv"]
 HwAccel = Literal["none", "auto", "cuda", "videotoolbox", "d3d11va", "vaapi", "qsv"]
 """FFmpeg's names of hardware that decodes."""
-Aspect = Literal["9:16", "1:1", "4:5"]
-"""Width to height of pictures."""
+Aspect = Literal["9:16", "1:1", "4:5"]  # width to height of pictures
 PreviewFormat = Literal["gif", "webp", "mp4"]
 _WITHOUT_FLAG: Mapping[str, Any] = {"panel": ADVANCED, "flag_on": ()}  # for configuration files
 

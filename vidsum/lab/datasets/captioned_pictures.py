@@ -37,11 +37,9 @@ _SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff")
 class CaptionedPicture:
     """A picture and the sentences that people wrote for it."""
 
-    file: str
-    """As in the captions; a video may have several pictures."""
+    file: str  # as in the captions; a video may have several pictures
     still: Still
-    sentences: tuple[str, ...]
-    """At least one, none of them blank."""
+    sentences: tuple[str, ...]  # at least one, none of them blank
     split: PictureSplit
 
 

@@ -28,12 +28,9 @@ from vidsum.types import FloatArray, Progress
 class FrameCaptions:
     """Captions of the sampled frames of one video."""
 
-    name: str
-    """The video's, as in the file: a YouTube id for TVSum, with underscores for blanks for SumMe."""
-    picks: IntArray
-    """[T] frame number of each caption; at least one, and they increase."""
-    captions: tuple[str, ...]
-    """One per pick, none of them blank."""
+    name: str  # the video's, as in the file: a YouTube id for TVSum, with underscores for blanks for SumMe
+    picks: IntArray  # [T] frame number of each caption; at least one, and they increase
+    captions: tuple[str, ...]  # one per pick, none of them blank
 
 
 def read_frame_captions(path: str | os.PathLike[str]) -> dict[str, FrameCaptions]:
@@ -73,8 +70,7 @@ def is_unicode(text: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-ENCODER = "minilm"
-"""The text encoder of captions, and the name of the features that are captions of frames."""
+ENCODER = "minilm"  # the text encoder of captions, and the name of the features that are captions of frames
 _SUFFIXES = (".jsonl", ".jsonl.gz")
 
 Captions = Mapping[str, tuple[str, ...]]

@@ -36,17 +36,14 @@ _SUFFIX = "_descriptions"
 class Described:
     """A picture, a video, or a moment of one."""
 
-    sentences: tuple[str, ...]
-    """Sentences of people, at least one."""
+    sentences: tuple[str, ...]  # sentences of people, at least one
     video: str = ""
-    window: Interval | None = None
-    """Seconds of the moment."""
+    window: Interval | None = None  # seconds of the moment
 
 
 class _Said(NamedTuple):
     where: str
-    name: str
-    """Name of the item, or of its video if there is a window."""
+    name: str  # name of the item, or of its video if there is a window
     text: str
     window: Interval | None = None
 

@@ -55,8 +55,7 @@ def entry_of(where: str, values: Any) -> "DataEntry":
 class DataEntry:
     """One object of a file, whose values are checked: a wrong one is an InputError."""
 
-    where: str
-    """File, and line or name in it."""
+    where: str  # file, and line or name in it
     values: Mapping[str, Any]
 
     def fault(self, reason: str) -> InputError:

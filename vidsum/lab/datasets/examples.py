@@ -16,20 +16,16 @@ from vidsum.lab.datasets.moments import CLIP_S
 from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray, TimeArray
 
-MOST_SALIENT = 12.0
-"""Three annotators who each give a clip 4."""
+MOST_SALIENT = 12.0  # three annotators who each give a clip 4
 
 
 @dataclass(frozen=True, eq=False)
 class MomentExample:
     """A video with its queries, as MRNet takes them."""
 
-    name: str
-    """The video's; errors name it."""
-    video: FloatArray
-    """[T, Dv] clips of equal length."""
-    queries: FloatArray
-    """[M, Dq]"""
+    name: str  # the video's; errors name it
+    video: FloatArray  # [T, Dv] clips of equal length
+    queries: FloatArray  # [M, Dq]
     windows: FloatArray
     """[M, 2] fractions of the video, or [M, W, 2] of up to W moments of a query, padded with (0, 0)."""
 
@@ -41,10 +37,8 @@ class MomentExample:
 
 
 class Pair(NamedTuple):
-    video: FloatArray
-    """[T, Dv] clips, the last two numbers of each its endpoints."""
-    words: FloatArray
-    """[L, Dq]"""
+    video: FloatArray  # [T, Dv] clips, the last two numbers of each its endpoints
+    words: FloatArray  # [L, Dq]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +46,8 @@ class HighlightExample:
     """A video and a query as the DETR models take them, and what they should answer."""
 
     name: str
-    video: FloatArray
-    """[T, Dv] clips, the last two numbers of each its endpoints."""
-    words: FloatArray
-    """[L, Dq]"""
+    video: FloatArray  # [T, Dv] clips, the last two numbers of each its endpoints
+    words: FloatArray  # [L, Dq]
     windows: FloatArray
     """[n, 2] start and end of the moments as fractions of the video; none for a no-target query."""
     saliency: FloatArray
@@ -94,12 +86,9 @@ class Toy:
 
     n_videos: int = 600
     clips: int = 16
-    segments: int = 4
-    """Patterns in a video, each in a segment of its own."""
-    queries: int = 2
-    """Queries per video; the patterns of the other segments are distractors."""
-    noise: float = 1.0
-    """Length of the noise in a clip, where a pattern has length 1."""
+    segments: int = 4  # patterns in a video, each in a segment of its own
+    queries: int = 2  # queries per video; the patterns of the other segments are distractors
+    noise: float = 1.0  # length of the noise in a clip, where a pattern has length 1
 
     def __post_init__(self) -> None:
         if not 1 <= self.queries <= self.segments or self.clips < 2 * self.segments:

@@ -25,10 +25,8 @@ IntArray = npt.NDArray[np.int64]
 TOLERANCE = 15
 """Frames that annotations may have more or less than the video: decoders and annotators count differently."""
 
-MOST_FRAMES = 1e9
-"""Maximum number of frames of a video: a year at 30 a second."""
-_LARGEST = 1e30
-"""Maximum of any number: it fits into float32, and so does what is made of it."""
+MOST_FRAMES = 1e9  # maximum number of frames of a video: a year at 30 a second
+_LARGEST = 1e30  # maximum of any number: it fits into float32, and so does what is made of it
 
 _OTHER_NAMES = {
     "gtscore": ("gt_score",),
@@ -44,8 +42,7 @@ class H5Group:
     path: Path
     name: str
     arrays: Mapping[str, Any]
-    warnings: list[str] = field(default_factory=list)
-    """Repairs made while it was read."""
+    warnings: list[str] = field(default_factory=list)  # repairs made while it was read
 
     def fault(self, reason: str) -> InputError:
         return InputError(f"{self.path}: {self.name}: {reason}")

@@ -24,8 +24,7 @@ from vidsum.types import FloatArray
 
 ODD_S, ODD_FRACTION = 2.0, 0.02
 """A copy of a video may be longer or shorter by this, or by this fraction of it."""
-DATASETS: Final = {".mat": "tvsum", ".npz": "summe"}
-"""The data set of a file of annotations, by its suffix."""
+DATASETS: Final = {".mat": "tvsum", ".npz": "summe"}  # the data set of a file of annotations, by its suffix
 _TVSUM_FIELDS = ("video", "title", "category", "length", "nframes", "user_anno")
 
 
@@ -33,26 +32,18 @@ _TVSUM_FIELDS = ("video", "title", "category", "length", "nframes", "user_anno")
 class Labels:
     """Scores and summaries that the annotators of a data set gave one video."""
 
-    name: str
-    """`tvsum/video_1` and so on, as in the published h5 files."""
-    file_name: str
-    """Name of the video's file, without the suffix."""
+    name: str  # `tvsum/video_1` and so on, as in the published h5 files
+    file_name: str  # name of the video's file, without the suffix
     n_frames: int
-    length_s: float | None = None
-    """None where the file does not say; then it has 30 frames per second."""
+    length_s: float | None = None  # None where the file does not say; then it has 30 frames per second
     gtscore: FloatArray | None = None
     """[every 15th frame]; None where it is the mean of the annotators' scores."""
-    change_points: IntArray | None = None
-    """[S, 2] first and last frame of each shot, both inside it."""
-    user_summary: FloatArray | None = None
-    """[U, n_frames] summary of each annotator, 0 or 1."""
-    user_scores: FloatArray | None = None
-    """[U, n_frames] from 1 to 5."""
+    change_points: IntArray | None = None  # [S, 2] first and last frame of each shot, both inside it
+    user_summary: FloatArray | None = None  # [U, n_frames] summary of each annotator, 0 or 1
+    user_scores: FloatArray | None = None  # [U, n_frames] from 1 to 5
     title: str = ""
-    category: str = ""
-    """TVSum's category: two letters, such as `VT`."""
-    warnings: tuple[str, ...] = ()
-    """Repairs made while it was read."""
+    category: str = ""  # TVSum's category: two letters, such as `VT`
+    warnings: tuple[str, ...] = ()  # repairs made while it was read
 
     @property
     def fps(self) -> float:

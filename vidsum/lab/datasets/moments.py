@@ -28,8 +28,7 @@ from vidsum.io.text import is_json_lines, number_lines, parse_json, read_text
 from vidsum.lab.datasets.entries import DataEntry, entry_of, parse_lines, table_of
 from vidsum.types import FloatArray, Interval
 
-CLIP_S = 2.0
-"""Length of the clips whose saliency QVHighlights' annotators scored."""
+CLIP_S = 2.0  # length of the clips whose saliency QVHighlights' annotators scored
 LONGEST_S = 1e6
 """A longer video (this is eleven days) is a fault of its file: some arrays have an entry for each clip."""
 _CHARADES_LINE = re.compile(r"(\S+) (\S+) (\S+?)##(.*)")
@@ -39,8 +38,7 @@ _CHARADES_LINE = re.compile(r"(\S+) (\S+) (\S+?)##(.*)")
 class Query:
     """A sentence, where in its video it is true, and how well each clip shows it."""
 
-    qid: str
-    """The query's number; empty where the file has none: only QVHighlights does."""
+    qid: str  # the query's number; empty where the file has none: only QVHighlights does
     text: str
     video: str
     duration_s: float
@@ -48,8 +46,7 @@ class Query:
     """One or more [start_s, end_s) inside the video, none of them empty; only QVHighlights has several."""
     saliency: FloatArray | None = None
     """[C, U] score of each clip of `CLIP_S` by each of U annotators, 0 (very bad, outside) to 4, if known."""
-    audio: str = ""
-    """File name of its recording; empty where the file has none: only MRNet's authors' do."""
+    audio: str = ""  # file name of its recording; empty where the file has none: only MRNet's authors' do
 
     @property
     def features_name(self) -> str:
@@ -66,10 +63,8 @@ class Query:
 class MomentVideo:
     name: str
     duration_s: float
-    queries: tuple[Query, ...]
-    """In the order of the file; empty where none could be used."""
-    repairs: tuple[str, ...] = ()
-    """Repairs and omissions, an entry for each annotation."""
+    queries: tuple[Query, ...]  # in the order of the file; empty where none could be used
+    repairs: tuple[str, ...] = ()  # repairs and omissions, an entry for each annotation
 
 
 def read_moments(path: str | os.PathLike[str]) -> dict[str, MomentVideo]:
@@ -120,11 +115,9 @@ class _Annotation:
 
     where: str
     video: str
-    duration_s: float
-    """Positive, at most `LONGEST_S`."""
+    duration_s: float  # positive, at most `LONGEST_S`
     text: str
-    windows: tuple[Interval, ...]
-    """(start_s, end_s), finite."""
+    windows: tuple[Interval, ...]  # (start_s, end_s), finite
     qid: str | None = None
     audio: str = ""
     saliency: Mapping[int, tuple[float, ...]] | None = None

@@ -23,8 +23,7 @@ class Split:
     name: str
     train: tuple[str, ...]
     test: tuple[str, ...]
-    validation: tuple[str, ...] = ()
-    """Taken from the training part by `with_validation`."""
+    validation: tuple[str, ...] = ()  # taken from the training part by `with_validation`
 
     def __post_init__(self) -> None:
         if not self.train or not self.test:

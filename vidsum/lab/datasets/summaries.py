@@ -23,17 +23,12 @@ from vidsum.types import FloatArray
 class AnnotatedVideo:
     """One video's features, its shots, and what annotators think of it."""
 
-    name: str
-    """Name of the dataset, then of the h5 group: `tvsum/video_1`."""
-    features: Features
-    """[T, D]; `features.warnings` says what in the file was repaired."""
-    picks: IntArray
-    """[T] frame number of each feature."""
+    name: str  # name of the dataset, then of the h5 group: `tvsum/video_1`
+    features: Features  # [T, D]; `features.warnings` says what in the file was repaired
+    picks: IntArray  # [T] frame number of each feature
     n_frames: int
-    change_points: IntArray
-    """[S, 2] first and last frame of each shot, both inside it."""
-    gtscore: FloatArray
-    """[T] mean importance of the annotators."""
+    change_points: IntArray  # [S, 2] first and last frame of each shot, both inside it
+    gtscore: FloatArray  # [T] mean importance of the annotators
     user_summary: FloatArray | None = None
     """[U, n_frames] key-shot summary of each annotator, 0 or 1; OVP and YouTube have none."""
     user_scores: FloatArray | None = None

@@ -12,15 +12,11 @@ import numpy as np
 from vidsum.types import FloatArray, TimeArray
 
 Tokens = tuple[str, ...]
-References = Sequence[Sequence[Tokens]]
-"""Tokens of the sentences of each item, at least one."""
+References = Sequence[Sequence[Tokens]]  # tokens of the sentences of each item, at least one
 
-LONGEST: Final = 4
-"""n of the longest n-grams of CIDEr and BLEU."""
-SIGMA: Final = 6.0
-"""Deviation in CIDEr-D's penalty for another length."""
-BETA: Final = 1.2
-"""Weight of recall in ROUGE-L."""
+LONGEST: Final = 4  # n of the longest n-grams of CIDEr and BLEU
+SIGMA: Final = 6.0  # deviation in CIDEr-D's penalty for another length
+BETA: Final = 1.2  # weight of recall in ROUGE-L
 
 _DROPPED: Final = frozenset(("''", "'", "``", "`", '"', ".", "?", "!", ",", ":", "-", "--", "...", ";"))
 """Signs that coco-caption leaves out; other signs are tokens."""
@@ -51,10 +47,8 @@ def tokenize(sentence: str) -> Tokens:
 class Measure(NamedTuple):
     """A measure as sums over items, which give the measure of any draw of items."""
 
-    parts: TimeArray
-    """[N, S] of each item."""
-    of_sums: Callable[[TimeArray], float]
-    """The measure of the parts' sums [S] over some items."""
+    parts: TimeArray  # [N, S] of each item
+    of_sums: Callable[[TimeArray], float]  # the measure of the parts' sums [S] over some items
 
     @property
     def value(self) -> float:
@@ -91,10 +85,8 @@ def cider(captions: Sequence[Tokens], references: References, *, robust: bool = 
 class _Weighted(NamedTuple):
     """A sentence as CIDEr sees it."""
 
-    weights: dict[Tokens, float]
-    """tf-idf of its n-grams."""
-    norms: list[float]
-    """Norm of the n-grams of each n."""
+    weights: dict[Tokens, float]  # tf-idf of its n-grams
+    norms: list[float]  # norm of the n-grams of each n
     n_bigrams: int
 
 

@@ -18,13 +18,11 @@ THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
 """The IoU at which a moment is right: .5, .55 ... .95."""
 RECALL_THRESHOLDS = (0.3, *THRESHOLDS)
 """Thresholds of R1; the published evaluation lacks .3, which newer tables have."""
-MAX_MOMENTS = 10
-"""Number of moments of a query that count."""
+MAX_MOMENTS = 10  # number of moments of a query that count
 
 LENGTHS_S = {"full": (0.0, np.inf), "short": (0.0, 10.0), "middle": (10.0, 30.0), "long": (30.0, np.inf)}
 """Lengths (above, at most) of the ground-truth windows that count; a query without such a window does not."""
-LEVELS = {"Fair": 2, "Good": 3, "VeryGood": 4}
-"""The lowest score that an annotator gives a right clip."""
+LEVELS = {"Fair": 2, "Good": 3, "VeryGood": 4}  # the lowest score that an annotator gives a right clip
 
 
 @dataclass(frozen=True)
@@ -33,10 +31,8 @@ class WindowMeasures:
 
     recall: Mapping[float, float]
     """IoU -> R1: the fraction of queries whose first moment meets a window by as much."""
-    precision: Mapping[float, float]
-    """IoU -> mAP, the mean average precision."""
-    miou: float
-    """Mean IoU of the first moment with the window that it meets best."""
+    precision: Mapping[float, float]  # IoU -> mAP, the mean average precision
+    miou: float  # mean IoU of the first moment with the window that it meets best
 
     @property
     def mean_precision(self) -> float:
@@ -55,10 +51,8 @@ class WindowMeasures:
 class ClipMeasures:
     """How well the saliency of clips agrees with annotators."""
 
-    precision: float
-    """mAP over queries and annotators."""
-    hit: float
-    """HIT@1: the fraction of queries whose most salient clip is right to at least one annotator."""
+    precision: float  # mAP over queries and annotators
+    hit: float  # HIT@1: the fraction of queries whose most salient clip is right to at least one annotator
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,9 @@ from vidsum.lab.evaluation.submissions import MomentPredictions, QueryPrediction
 from vidsum.results.moments import Moment
 from vidsum.types import TimeArray, iou, stack_intervals
 
-TOP = (1, 5)
-"""The n of R@n: the fraction of queries with a right moment among their n best."""
-THRESHOLDS = (0.1, 0.3, 0.5, 0.7)
-"""The IoU of the published tables."""
-CURVE = tuple(round(0.05 * step, 2) for step in range(1, 20))
-"""The IoU of the curve of R@1."""
+TOP = (1, 5)  # the n of R@n: the fraction of queries with a right moment among their n best
+THRESHOLDS = (0.1, 0.3, 0.5, 0.7)  # the IoU of the published tables
+CURVE = tuple(round(0.05 * step, 2) for step in range(1, 20))  # the IoU of the curve of R@1
 
 RANDOM, WHOLE = BASELINES = "random", "whole video"
 
@@ -39,12 +36,9 @@ RANDOM, WHOLE = BASELINES = "random", "whole video"
 class MomentMeasures:
     """How well moments meet the ground-truth windows of a set of queries."""
 
-    recall: Mapping[tuple[int, float], float]
-    """(n, IoU) -> R@n."""
-    miou: float
-    """Mean IoU of the best moment."""
-    curve: tuple[float, ...]
-    """R@1 at each IoU of `CURVE`."""
+    recall: Mapping[tuple[int, float], float]  # (n, IoU) -> R@n
+    miou: float  # mean IoU of the best moment
+    curve: tuple[float, ...]  # R@1 at each IoU of `CURVE`
 
     def as_json(self) -> dict[str, Any]:
         recall = [{"top": top, "iou": at, "share": value} for (top, at), value in self.recall.items()]

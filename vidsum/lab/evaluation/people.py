@@ -30,8 +30,7 @@ _COLUMNS = ("video_id", "description", "start", "end")
 class PeopleAnswers:
     """Where several people saw what one query describes."""
 
-    video: str
-    """As in the file: the name of the video, with or without its suffix."""
+    video: str  # as in the file: the name of the video, with or without its suffix
     text: str
     windows: tuple[Interval, ...]
     """Two or more, one per person, in per cent: most are whole numbers, whose IoU is often a threshold."""

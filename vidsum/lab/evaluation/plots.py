@@ -31,12 +31,9 @@ from vidsum.models.scaling import unit_range
 from vidsum.results import figures
 from vidsum.types import FloatArray, TimeArray, iou
 
-_ROWS = (*figures.OTHERS, figures.GREY)
-"""Colours of rows; annotators are blue."""
-BINS = 32
-"""Cells of a map of moments along each side."""
-_BASELINES = {RANDOM: ":", WHOLE: "--"}
-"""Their lines, which are grey."""
+_ROWS = (*figures.OTHERS, figures.GREY)  # colours of rows; annotators are blue
+BINS = 32  # cells of a map of moments along each side
+_BASELINES = {RANDOM: ":", WHOLE: "--"}  # their lines, which are grey
 
 
 def plot_scores(

@@ -21,15 +21,13 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.float64]
 
-BUDGET: Final = 0.15
-"""Maximum fraction of the video in a summary."""
+BUDGET: Final = 0.15  # maximum fraction of the video in a summary
 
 KNAPSACKS: Final = ("dsnet", "pgl-sum")
 """`dsnet` (li-plus/DSNet by OR-Tools): a shot is worth int(1000 * mean), the budget is int(0.15 * n_frames).
 `pgl-sum` (PGL-SUM, CA-SUM): its mean, and int(0.15 * (last frame of the last shot + 1))."""
 
-_CELLS = 2**26
-"""Cells of the knapsack's table that are held at a time, a byte each."""
+_CELLS = 2**26  # cells of the knapsack's table that are held at a time, a byte each
 
 
 def at_every_frame(scores: npt.ArrayLike, picks: IntArray, n_frames: int) -> FloatArray:
@@ -119,8 +117,7 @@ def coverages(summaries: npt.ArrayLike, votes: npt.ArrayLike, lengths: npt.Array
     return np.asarray(np.divide((chosen * counts) @ frames, best, out=np.zeros(len(chosen)), where=best > 0))
 
 
-CHANGE_POINTS: Final = "change-points"
-"""Name of the segmentation that comes with the data."""
+CHANGE_POINTS: Final = "change-points"  # name of the segmentation that comes with the data
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,13 +125,10 @@ class Reference:
     """A video's annotators."""
 
     name: str
-    picks: IntArray
-    """[T] frame number of each sample."""
+    picks: IntArray  # [T] frame number of each sample
     n_frames: int
-    mean_scores: FloatArray
-    """[T] mean importance of the annotators at the picks."""
-    user_scores: FloatArray | None
-    """[U, T] importance scores of each annotator at the picks."""
+    mean_scores: FloatArray  # [T] mean importance of the annotators at the picks
+    user_scores: FloatArray | None  # [U, T] importance scores of each annotator at the picks
     frame_scores: FloatArray | None
     """[U, n_frames] those at every frame; None where only those at the picks are known."""
     user_summary: BoolArray | None
@@ -218,5 +212,4 @@ SEGMENTATIONS: Final[dict[str, Callable[[int, np.random.Generator], IntArray]]] 
 """By name: segmentation(n_frames, rng) -> [S, 2] first and last frame of each shot. They ignore the video, to
 show how much of an F-measure comes from the lengths of shots (Otani et al., CVPR 2019)."""
 
-DRAWN: Final = frozenset(SEGMENTATIONS) - {"uniform-60"}
-"""Segmentations that differ from seed to seed."""
+DRAWN: Final = frozenset(SEGMENTATIONS) - {"uniform-60"}  # segmentations that differ from seed to seed

@@ -60,15 +60,11 @@ class Row(Generic[M_co]):
 @dataclass(frozen=True)
 class Report(Generic[M_co]):
     task: Task
-    rows: tuple[Row[M_co], ...]
-    """The predictions, and the baselines that every report has."""
-    facts: Mapping[str, Any]
-    """Numbers of videos and queries, settings: JSON-ready, in the document's order."""
+    rows: tuple[Row[M_co], ...]  # the predictions, and the baselines that every report has
+    facts: Mapping[str, Any]  # numbers of videos and queries, settings: JSON-ready, in the document's order
     warnings: tuple[str, ...] = ()
-    title: str = ""
-    """Line above the table: the data and the unit."""
-    note: str = ""
-    """Line below the table: the method."""
+    title: str = ""  # line above the table: the data and the unit
+    note: str = ""  # line below the table: the method
     plot: Callable[[Path, str | None], None] | None = field(default=None, repr=False, compare=False)
     """plot(PNG or SVG file, label) draws the report; None where there is nothing to draw."""
 

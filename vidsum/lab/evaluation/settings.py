@@ -36,8 +36,7 @@ class SummaryRequest:
 
     PANEL = PANEL
 
-    data: Path | None = None
-    """An h5 file of annotated videos."""
+    data: Path | None = None  # an h5 file of annotated videos
     annotations: Path | None = option(
         "Scores of annotators. ydata-tvsum50.mat or SumMe's protocol (.npz): alone, for --data "
         "without them, or with --captions.",
@@ -130,8 +129,7 @@ class MomentsRequest:
             metavar="FILE",
         ),
     ]
-    predictions: tuple[Path, ...] = ()
-    """See `vidsum.lab.evaluation.submissions.read_predictions`."""
+    predictions: tuple[Path, ...] = ()  # see `vidsum.lab.evaluation.submissions.read_predictions`
     runs: tuple[Path, ...] = option(
         f"{_CHECKPOINTS}. Can be repeated.", (), flags=("--run",), metavar="FOLDER|FILE"
     )
@@ -182,10 +180,8 @@ class HighlightsRequest:
 
     PANEL = PANEL
 
-    annotations: Path
-    """See `vidsum.lab.datasets.moments.read_highlights`."""
-    predictions: Path | None = None
-    """See `vidsum.lab.evaluation.submissions.read_highlight_predictions`."""
+    annotations: Path  # see `vidsum.lab.datasets.moments.read_highlights`
+    predictions: Path | None = None  # see `vidsum.lab.evaluation.submissions.read_highlight_predictions`
     run: Path | None = option(f"{_CHECKPOINTS}, in place of predictions.", None, metavar="FOLDER|FILE")
     features: Features = ()
     text_features: Path | None = option(
@@ -250,8 +246,7 @@ class VSERequest(Checked):
         return self.captions
 
 
-CAPTION_METRICS = ("cider-d", "cider", "bleu", "rouge-l")
-"""The measures of captions that need no network."""
+CAPTION_METRICS = ("cider-d", "cider", "bleu", "rouge-l")  # the measures of captions that need no network
 _RECALL = re.compile(r"r@(\d+)/(\d+)")
 _NEED_JAVA = {"meteor": "METEOR", "spice": "SPICE"}
 
@@ -270,8 +265,7 @@ class CaptionsRequest:
             metavar="FILE",
         ),
     ]
-    predictions: tuple[Path, ...] = ()
-    """See `vidsum.lab.datasets.described.read_captions`."""
+    predictions: tuple[Path, ...] = ()  # see `vidsum.lab.datasets.described.read_captions`
     metric: tuple[str, ...] = option(
         "Measure. cider-d, cider, bleu, rouge-l, or r@K/N, such as r@5/16. Can be repeated.",
         CAPTION_METRICS,

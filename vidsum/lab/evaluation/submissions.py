@@ -49,8 +49,7 @@ class TestedVideos:
     row: str
     videos: dict[str, AnnotatedVideo]
     """By name; one that several splits test occurs once for each of them, with the split's name."""
-    scores: dict[str, FloatArray]
-    """[T] of each."""
+    scores: dict[str, FloatArray]  # [T] of each
 
 
 def read_predictions(path: Path, videos: Mapping[str, MomentVideo]) -> MomentPredictions:

@@ -31,8 +31,7 @@ from vidsum.lab.evaluation.summary_metrics import (
 from vidsum.types import FloatArray, Progress
 
 Videos = Mapping[str, AnnotatedVideo] | Mapping[str, Labels]
-Scores = Mapping[str, FloatArray]
-"""Name of a video -> [T] importance scores at its picks."""
+Scores = Mapping[str, FloatArray]  # name of a video -> [T] importance scores at its picks
 
 
 def evaluate_summaries(

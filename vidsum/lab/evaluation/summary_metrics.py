@@ -37,10 +37,8 @@ class KeyShotMeasures:
 
     segmentation: str
     knapsack: str
-    f_max: float | None
-    """F-measure with the nearest annotator."""
-    f_avg: float | None
-    """Mean F-measure over the annotators."""
+    f_max: float | None  # F-measure with the nearest annotator
+    f_avg: float | None  # mean F-measure over the annotators
     coverage: float | None
 
 
@@ -54,8 +52,7 @@ _MEASURES = tuple(
 class VideoMeasures:
     """A row's measures on one video, or their mean over videos."""
 
-    tau: float | None
-    """None where there are no scores of single annotators to compare with each other."""
+    tau: float | None  # None where there are no scores of single annotators to compare with each other
     rho: float | None
     key_shots: tuple[KeyShotMeasures, ...]
 

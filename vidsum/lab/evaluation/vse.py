@@ -27,13 +27,11 @@ from vidsum.types import FloatArray, Progress, TimeArray
 
 Ranks = npt.NDArray[np.int64]
 
-TOP: Final = (1, 5, 10)
-"""The K of R@K: the fraction of queries with a right answer among their K best."""
+TOP: Final = (1, 5, 10)  # the K of R@K: the fraction of queries with a right answer among their K best
 LENGTHS: Final = {"up to 7 words": (0, 7), "8 to 12 words": (8, 12), "over 12 words": (13, 10**9)}
 """Fewest and most words of the sentences of a group."""
 _DRAWS = 1000
-_ROWS = 1024
-"""Queries that are ranked at a time."""
+_ROWS = 1024  # queries that are ranked at a time
 
 
 @dataclass(frozen=True)
@@ -41,8 +39,7 @@ class DirectionMeasures:
     """How well queries of one kind find their answers."""
 
     n_queries: int
-    recall: Mapping[int, Measured]
-    """K -> R@K."""
+    recall: Mapping[int, Measured]  # K -> R@K
     median_rank: Measured
 
     def as_json(self) -> dict[str, Any]:
@@ -154,8 +151,7 @@ def recall_at(ranks: Ranks, tops: Sequence[int] = TOP) -> list[float]:
     return [float((ranks <= top).mean()) for top in tops]
 
 
-_BLOCK = 1024
-"""Sentences whose embeddings are one file of the cache."""
+_BLOCK = 1024  # sentences whose embeddings are one file of the cache
 CONSE, RANDOM = BASELINES = "conse", "random"
 
 
@@ -163,8 +159,7 @@ class PictureSentences(NamedTuple):
     """The M sentences of pictures."""
 
     texts: list[str]
-    picture_of: Ranks
-    """[M] number of each sentence's picture; it does not fall."""
+    picture_of: Ranks  # [M] number of each sentence's picture; it does not fall
 
 
 def sentences_of(pictures: Sequence[CaptionedPicture]) -> PictureSentences:

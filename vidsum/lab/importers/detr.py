@@ -18,8 +18,7 @@ _OPTIONS = {"nheads": 8, "max_v_l": 75, "max_q_l": 32, "clip_length": 2}
 """The published options for QVHighlights, for files that have none."""
 _REFUSED = ("use_txt_pos", "no_norm_vfeat", "no_norm_tfeat", "a_feat_dir")
 """Options that no tensor shows: positions of words, unnormalised features, and QD-DETR's audio features."""
-_CLIP_DIM = 512 + 2
-"""CLIP's features with the two endpoints: the only published kind that vidsum can compute."""
+_CLIP_DIM = 512 + 2  # CLIP's features with the two endpoints: the only published kind that vidsum can compute
 
 _INPUTS = {
     f"input_{published_key}_proj.{number}.{part}": f"inputs.{key}.{4 * number + offset}"

@@ -30,10 +30,8 @@ class Configuration(NamedTuple):
     dataset: str
     sizes: Sizes
     space: str
-    switches: Mapping[str, Any]
-    """Settings of the model that no tensor shows."""
-    max_iou: float
-    """IoU threshold of non-maximum suppression."""
+    switches: Mapping[str, Any]  # settings of the model that no tensor shows
+    max_iou: float  # IoU threshold of non-maximum suppression
 
 
 _ALIKE: Mapping[str, Any] = {"heads": 8, "diagonal": 2.0, "positions": "before", "inputs": "pooled"}
@@ -49,8 +47,7 @@ CONFIGURATIONS: Mapping[str, Configuration] = {
     "mrnet-tacos": Configuration("TACoS", Sizes(500, 128, 3, 5), _C3D, _TACOS, 0.4),
 }
 
-_CLIP_S = 1e6
-"""Every video is one window: the published model reads T clips of a whole video of any length."""
+_CLIP_S = 1e6  # every video is one window: the published model reads T clips of a whole video of any length
 
 _UNUSED = r"text_encoder\.fc_out1\.|text_out\.(fc_out2|layernorm)\.|trans_ret\.rets\.\d+\.xpos\."
 """Tensors that the scores do not depend on."""

@@ -20,8 +20,7 @@ class Published:
     """A model as other authors published it in a torch file."""
 
     tensors: Tensors
-    options: Mapping[str, Any]
-    """Options of its training, where the file has them."""
+    options: Mapping[str, Any]  # options of its training, where the file has them
 
 
 def read_published(file: Path, hint: str) -> Published:

@@ -31,8 +31,7 @@ Example = TypeVar("Example", MomentExample, HighlightExample)
 Source = Callable[[int], Sequence[Example]]
 """The training examples of an epoch, counted from 1: always the same, or drawn anew from its number."""
 
-N_VALIDATION = 200
-"""Simulated or toy videos for validation."""
+N_VALIDATION = 200  # simulated or toy videos for validation
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,12 +39,10 @@ class MomentData(Generic[Example]):
     """Examples for training, and for validation after each epoch."""
 
     examples: Source[Example]
-    validation: Sequence[Example]
-    """They choose the best epoch; with none, the last one is taken."""
+    validation: Sequence[Example]  # they choose the best epoch; with none, the last one is taken
     features: Mapping[str, Any]
     """Facts about the input that a checkpoint records: `space`, `dim`, `clip_s` ...; JSON-ready."""
-    about: Mapping[str, Any]
-    """The recorded origin of the examples, JSON-ready."""
+    about: Mapping[str, Any]  # the recorded origin of the examples, JSON-ready
     warnings: tuple[str, ...] = ()
 
 

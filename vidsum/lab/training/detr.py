@@ -41,14 +41,10 @@ class DETRBatch(NamedTuple):
     """Several examples, on a device."""
 
     inputs: DETRInputs
-    gt_windows: Tensor
-    """[B, n, 2] start and end as fractions of the video, padded with empty ones"""
-    is_window: Tensor
-    """[B, n] bool"""
-    saliency: Tensor
-    """[B, T] the annotators' scores of each clip, added up; padded with zeros"""
-    negative: DETRInputs
-    """The negative pair of each example: a video and a query that does not describe it."""
+    gt_windows: Tensor  # [B, n, 2] start and end as fractions of the video, padded with empty ones
+    is_window: Tensor  # [B, n] bool
+    saliency: Tensor  # [B, T] the annotators' scores of each clip, added up; padded with zeros
+    negative: DETRInputs  # the negative pair of each example: a video and a query that does not describe it
     has_negative: Tensor
     """[B] bool; an example alone in its batch may have none, and is then its own negative."""
 
@@ -179,12 +175,9 @@ _RANKS = int(MOST_SALIENT)
 class Matched(NamedTuple):
     """K pairs of a moment and a ground-truth window; each of a sample is in one pair at most."""
 
-    sample: Tensor
-    """[K]"""
-    moment: Tensor
-    """[K]"""
-    window: Tensor
-    """[K]"""
+    sample: Tensor  # [K]
+    moment: Tensor  # [K]
+    window: Tensor  # [K]
 
 
 @torch.no_grad()

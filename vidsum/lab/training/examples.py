@@ -43,12 +43,9 @@ from vidsum.types import FloatArray, Progress
 _VALIDATION_SEED, _TRAINING_SEED = 1, 2
 _CLIP_S, _VIDEOS = 1.0, 1200
 """The longest clip in seconds, and the videos simulated per epoch, unless the settings have others."""
-_JOINED = 0.6
-"""The fraction of joined videos, unless the settings have another."""
-_QUERIES = 4
-"""Maximum per example of MRNet, where there is no guide."""
-_CLIP_NOISE = 0.15
-"""Deviation of each number of an embedding."""
+_JOINED = 0.6  # the fraction of joined videos, unless the settings have another
+_QUERIES = 4  # maximum per example of MRNet, where there is no guide
+_CLIP_NOISE = 0.15  # deviation of each number of an embedding
 
 
 def simulated_moments(
@@ -172,8 +169,7 @@ def _captions_of_clips(
     return known
 
 
-TOY = "toy"
-"""The value of `DataSettings.data` for toy data."""
+TOY = "toy"  # the value of `DataSettings.data` for toy data
 _FOR_CAPTIONS = ("clip_s", "guided", "videos", "joined")
 _FOR_FEATURES = ("text", "text_features", "query_features")
 

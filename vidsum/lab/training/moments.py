@@ -59,19 +59,14 @@ Model = TypeVar("Model", bound=nn.Module)
 class MomentRecipe(Generic[Model, Example, Batch]):
     """A model that finds moments, and how it is trained and validated."""
 
-    name: str
-    """The model's, as its checkpoints have it."""
-    config: Any
-    """A dataclass, with the dimensions of the examples."""
-    build: Callable[[], Model]
-    """Make the model, its weights drawn by PyTorch's generator."""
+    name: str  # the model's, as its checkpoints have it
+    config: Any  # a dataclass, with the dimensions of the examples
+    build: Callable[[], Model]  # make the model, its weights drawn by PyTorch's generator
     batches: Callable[[Sequence[Example], torch.device], Mapping[str, Batch]]
     """Make the batches of an epoch, in an order drawn by PyTorch's generator."""
     loss: Callable[[Model, Batch], Tensor]
-    score: Callable[[Model, Sequence[Example]], float]
-    """The measure of validation, higher is better."""
-    monitor: str
-    """Its name in checkpoints."""
+    score: Callable[[Model, Sequence[Example]], float]  # the measure of validation, higher is better
+    monitor: str  # its name in checkpoints
     betas: tuple[float, float] = (0.9, 0.999)
     optimizer: type[Adam] = AdamW
 

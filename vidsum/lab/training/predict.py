@@ -29,8 +29,7 @@ from vidsum.types import FloatArray, Progress
 
 Protocol = Literal["auto", "paper"]
 
-LEAK: Final = "uses ground truth at test time"
-"""Label of every result of the protocol `paper`."""
+LEAK: Final = "uses ground truth at test time"  # label of every result of the protocol `paper`
 
 
 def predict_run(

@@ -27,8 +27,7 @@ PENALTIES: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """Penalties that folds of the training videos choose from."""
 _FOLDS, _VALIDATION_DRAWS = 5, 3
 """Choice of a penalty: parts of the training videos, and draws of each that it is measured on."""
-_END_SCALE = 3.0
-"""Factor of the time from the start and to the end, which the penalty then hardly shrinks."""
+_END_SCALE = 3.0  # factor of the time from the start and to the end, which the penalty then hardly shrinks
 
 
 @dataclass(frozen=True)
@@ -60,8 +59,7 @@ def fit_split(run: TrainingRun[RidgeSettings], number: int, progress: Progress |
 class Fitted(NamedTuple):
     model: RidgeScorer
     penalty: float
-    validation: float | None
-    """Mean Spearman correlation in the folds that chose the penalty."""
+    validation: float | None  # mean Spearman correlation in the folds that chose the penalty
 
 
 def fit_ridge(
@@ -88,14 +86,10 @@ def fit_ridge(
 class _Video:
     """Sums of a video for the regression: its share of the normal equations, and rows to validate on."""
 
-    products: TimeArray
-    """[D, D] mean over frames and draws of x x^T."""
-    moments: TimeArray
-    """[D] mean of x times the target."""
-    draws: Sequence[FloatArray]
-    """[T, D] x of each draw, see `_rows`."""
-    target: FloatArray
-    """[T]"""
+    products: TimeArray  # [D, D] mean over frames and draws of x x^T
+    moments: TimeArray  # [D] mean of x times the target
+    draws: Sequence[FloatArray]  # [T, D] x of each draw, see `_rows`
+    target: FloatArray  # [T]
 
 
 def _sum_video(run: TrainingRun[RidgeSettings], name: str) -> _Video:

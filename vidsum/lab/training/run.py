@@ -35,17 +35,13 @@ class TrainingRun(Generic[S]):
 
     out: Path
     videos: Mapping[str, AnnotatedVideo]
-    splits: tuple[Split, ...]
-    """With their validation parts, if there are any."""
+    splits: tuple[Split, ...]  # with their validation parts, if there are any
     settings: S
     features: Mapping[str, Any]
     """Features that the model reads: `extractor`, `dim` and `fps`, and what is recorded of `inputs`."""
-    facts: Mapping[str, Any]
-    """Recorded of the training in each checkpoint."""
-    draw: Draw | None
-    """Draws the features of a video anew; None: they are always the same."""
-    inputs: FeatureTransform
-    """How features become the model's input."""
+    facts: Mapping[str, Any]  # recorded of the training in each checkpoint
+    draw: Draw | None  # draws the features of a video anew; None: they are always the same
+    inputs: FeatureTransform  # how features become the model's input
 
     def drawn(self, name: str, *seed: int) -> AnnotatedVideo:
         """Return a video, with its features drawn from a seed."""

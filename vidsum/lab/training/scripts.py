@@ -23,8 +23,7 @@ _EDITED, _EDITED_S, _EDITED_LENGTH = 0.5, (2.0, 9.0), 2 / 3
 """Fraction of the joined videos that are long with short segments: theirs, and their least length."""
 _AGAIN, _OUTLIERS = 0.1, 0.02
 """Fractions of a joined video's segments that come again, in other shots, and that are outliers."""
-_SHOT_S = (2.0, 20.0)
-"""Shortest and longest shot; a shorter segment has one shot."""
+_SHOT_S = (2.0, 20.0)  # shortest and longest shot; a shorter segment has one shot
 _DESCRIBED = 0.5
 """Fraction of the annotated videos, and of the events, that have captions of clips, if any have."""
 _END_CARD, _END_CARD_S = 0.15, (2.0, 8.0)
@@ -36,12 +35,10 @@ _SHORT, _REPHRASED = 0.25, 0.25
 class ScriptSegment(NamedTuple):
     """A text that is shown from start_s to end_s."""
 
-    sentence: int
-    """Its number in `Captions.texts`, or `NOTHING`."""
+    sentence: int  # its number in `Captions.texts`, or `NOTHING`
     start_s: float
     end_s: float
-    shot: int | None = None
-    """A network errs alike in the segments of one shot; None: a shot of its own."""
+    shot: int | None = None  # a network errs alike in the segments of one shot; None: a shot of its own
 
     @property
     def window(self) -> Interval:
@@ -56,8 +53,7 @@ class Script(NamedTuple):
     segments: tuple[ScriptSegment, ...]
     saliency: Mapping[int, FloatArray] = MappingProxyType({})
     """Sentence -> the annotators' scores [C, U] of it where there are any, see `Query.saliency`."""
-    moments: tuple[ScriptSegment, ...] | None = None
-    """When each sentence is true; None: when it is shown."""
+    moments: tuple[ScriptSegment, ...] | None = None  # when each sentence is true; None: when it is shown
 
     @property
     def true(self) -> tuple[ScriptSegment, ...]:
@@ -66,12 +62,9 @@ class Script(NamedTuple):
 
 @dataclass(frozen=True)
 class ScriptQuery:
-    sentence: int
-    """Number of the sentence that it asks for."""
-    query: int
-    """Its number in `Captions.queries`."""
-    moments: tuple[Interval, ...]
-    """When it is true, in order and apart from each other."""
+    sentence: int  # number of the sentence that it asks for
+    query: int  # its number in `Captions.queries`
+    moments: tuple[Interval, ...]  # when it is true, in order and apart from each other
 
 
 def annotated_script(captions: Captions, rng: np.random.Generator) -> Script:

@@ -16,17 +16,13 @@ from vidsum.grounding.text import embed_cached
 from vidsum.lab.datasets.moments import MomentVideo
 from vidsum.types import FloatArray, Progress, iou
 
-Embed = Callable[[Sequence[str]], FloatArray]
-"""A text encoder: texts to [N, D]."""
-Words = Callable[[Sequence[int]], list[FloatArray]]
-"""Numbers of sentences to their words, an [L, D] for each."""
+Embed = Callable[[Sequence[str]], FloatArray]  # a text encoder: texts to [N, D]
+Words = Callable[[Sequence[int]], list[FloatArray]]  # numbers of sentences to their words, an [L, D] for each
 
 DROPPED, REPLACED = 0.12, 0.05
 """Fractions of a query's words that are left out, and that are replaced by words of other sentences."""
-_MAX_SHORT_WORDS = 4
-"""Maximum number of words of a shortened sentence."""
-_SAME_EVENT_IOU = 0.8
-"""Two sentences of a video whose windows have at least this IoU describe the same event."""
+_MAX_SHORT_WORDS = 4  # maximum number of words of a shortened sentence
+_SAME_EVENT_IOU = 0.8  # two sentences of a video whose windows have at least this IoU describe the same event
 _EMPTY_WORDS = """
     a an the this that these those some another other it its he she they them his her their him i you we
     is are was were be been being am do does did has have had can will and or but as while when then
@@ -43,19 +39,15 @@ class Captions:
     """Annotated videos with their sentences embedded."""
 
     videos: tuple[MomentVideo, ...]
-    first: npt.NDArray[np.int64]
-    """[V] number of each video's first sentence."""
-    texts: tuple[str, ...]
-    """Texts that clips show: the N sentences, then the captions of clips."""
-    vectors: FloatArray
-    """[N + C, D] of those."""
+    first: npt.NDArray[np.int64]  # [V] number of each video's first sentence
+    texts: tuple[str, ...]  # texts that clips show: the N sentences, then the captions of clips
+    vectors: FloatArray  # [N + C, D] of those
     clips: Mapping[str, range]
     """The numbers of the captions of a video's clips, of `CLIP_S` each, for the videos that have such."""
     queries: FloatArray
     """[2N, D] of the sentences with words dropped and replaced, and of those shortened to a few words."""
     query_texts: tuple[str, ...]
-    same_event: Mapping[int, tuple[int, ...]]
-    """Sentence -> other sentences that describe the same event."""
+    same_event: Mapping[int, tuple[int, ...]]  # sentence -> other sentences that describe the same event
 
     @property
     def n_sentences(self) -> int:
@@ -76,10 +68,8 @@ class Captions:
 class EmbeddedSentences(NamedTuple):
     """The Q sentences of a video, embedded."""
 
-    vectors: FloatArray
-    """[Q, D] as they are."""
-    queries: FloatArray
-    """[2, Q, D] with words dropped and replaced, and shortened to a few words."""
+    vectors: FloatArray  # [Q, D] as they are
+    queries: FloatArray  # [2, Q, D] with words dropped and replaced, and shortened to a few words
     query_texts: tuple[Sequence[str], Sequence[str]]
 
 
@@ -87,8 +77,7 @@ class ClipCaptions(NamedTuple):
     """Captions of the clips of a video, one for each."""
 
     texts: tuple[str, ...]
-    vectors: FloatArray
-    """[C, D]"""
+    vectors: FloatArray  # [C, D]
 
 
 def embed_sentences(

@@ -39,14 +39,12 @@ class LossSettings:
 
     PANEL = "Training"
 
-    iou_low: Annotated[float, Limits(min=0, max=1)] = 0.5
-    """A proposal of this IoU, or less, is wrong."""
+    iou_low: Annotated[float, Limits(min=0, max=1)] = 0.5  # a proposal of this IoU, or less, is wrong
     iou_high: Annotated[float, Limits(min=0, max=1)] = 1.0
     """A proposal of this IoU, or more, is right; between the two the target rises linearly (2D-TAN)."""
     lambda_c: float = option("Weight of the contrastive loss.", 0.1, min=0)
     lambda_s: float = option("Weight of the sparsity loss.", 10.0, min=0)
-    margin: NonNegative = 0.3
-    """Subtracted from the cosine of a query and its own moment."""
+    margin: NonNegative = 0.3  # subtracted from the cosine of a query and its own moment
     positives: Annotated[int, Limits(min=1)] = 1
     """Moments that a query owns: its proposals of the highest IoU."""
     temperature: Annotated[float, Limits(above=0)] = 0.1
@@ -63,12 +61,9 @@ class LossSettings:
 class MatchWeights(Checked):
     """Weights of the costs, in the assignment and in the loss of what is assigned."""
 
-    span: NonNegative = 10.0
-    """The L1 distance of centre and width."""
-    giou: NonNegative = 1.0
-    """1 - generalized IoU."""
-    label: NonNegative = 4.0
-    """Whether it is a moment."""
+    span: NonNegative = 10.0  # the L1 distance of centre and width
+    giou: NonNegative = 1.0  # 1 - generalized IoU
+    label: NonNegative = 4.0  # whether it is a moment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,16 +73,11 @@ class DETRLossSettings(Checked):
     match: MatchWeights = field(default_factory=MatchWeights)
     no_moment: NonNegative = 0.1
     """Weight of predictions without a ground-truth window in the loss of the labels."""
-    saliency: NonNegative = 1.0
-    """Weight of the saliency losses, together."""
-    margin: NonNegative = 0.2
-    """By how much one clip's saliency must exceed another's."""
-    tau: Annotated[float, Limits(above=0)] = 0.5
-    """Temperature of the rank-contrastive loss."""
-    lambda_s: NonNegative = 10.0
-    """Weight of the sparsity loss, of mrnet-detr alone."""
-    static_sparsity: NonNegative = 0.5
-    """Weight of the sparsity loss of static masks, as in SwinBERT."""
+    saliency: NonNegative = 1.0  # weight of the saliency losses, together
+    margin: NonNegative = 0.2  # by how much one clip's saliency must exceed another's
+    tau: Annotated[float, Limits(above=0)] = 0.5  # temperature of the rank-contrastive loss
+    lambda_s: NonNegative = 10.0  # weight of the sparsity loss, of mrnet-detr alone
+    static_sparsity: NonNegative = 0.5  # weight of the sparsity loss of static masks, as in SwinBERT
 
 
 LearningRate = Annotated[float, Option("Learning rate of AdamW.", above=0)]
@@ -110,8 +100,7 @@ class MomentSettings:
     lr: LearningRate = 1e-4
     weight_decay: WeightDecay = 1e-4
     batch_size: BatchSize = 32
-    warmup: float = option("Epochs of linear learning-rate warm-up.", 0.0, min=0)
-    """The papers have none."""
+    warmup: float = option("Epochs of linear learning-rate warm-up.", 0.0, min=0)  # the papers have none
     decay_at: DecayAt = ()
     max_norm: Annotated[float, Limits(above=0)] = 0.1
     start: str | None = option("Initial weights: a checkpoint by name or file.", None, default_text="random")
@@ -140,8 +129,7 @@ class MRNetSettings(MomentSettings):
     """Training MRNet, with the published settings of ActivityNet Captions."""
 
     PRESETS = presets.MRNET
-    SIZES = HEADS
-    """Sizes of the proposal map."""
+    SIZES = HEADS  # sizes of the proposal map
 
     model: MRNetConfig = field(default_factory=MRNetConfig)
     """Its dimensions come from the data, whatever they are here."""

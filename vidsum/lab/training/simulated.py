@@ -23,22 +23,17 @@ from vidsum.lab.training.sentences import Captions, Words
 from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray, Interval, TimeArray, stack_intervals
 
-_NO_TARGET = 0.1
-"""Fraction of no-target queries."""
-_SCENE = 0.3
-"""Weight of a video's own sentences where none of them is true."""
+_NO_TARGET = 0.1  # fraction of no-target queries
+_SCENE = 0.3  # weight of a video's own sentences where none of them is true
 _WHOLE, _ELSEWHERE = 0.4, 0.2
 """Fractions of long videos taken whole, in longer clips; and of windows of the others without the query."""
-_SHORTEST_S = 0.5
-"""A shorter rest of a moment at the edge of a window does not count."""
+_SHORTEST_S = 0.5  # a shorter rest of a moment at the edge of a window does not count
 _MAX_COVERED = 0.7
 """Largest fraction of an example, less outliers, that a query may be true in; else it is the subject."""
-_MIN_WEIGHT = 0.5
-"""Weight of a sentence in a clip that it is true of, though annotators scored the clip 0."""
+_MIN_WEIGHT = 0.5  # weight of a sentence in a clip that it is true of, though annotators scored the clip 0
 _PASSES, _SENTENCE_LASTS, _OUTLIER = 0.2, 0.5, 2.0
 """Fraction of the noise that is new in a clip; of the rest, that of the text; factor in an outlier."""
-_STRENGTH = (2 / 3, 4 / 3)
-"""Range of the factor of a video's noise."""
+_STRENGTH = (2 / 3, 4 / 3)  # range of the factor of a video's noise
 _DRAWS, _LONGEST = 1000, 3
 """Maximum number of tries to find an example whose queries are moments; longest joined video, in windows."""
 
@@ -53,12 +48,9 @@ class SimulationSettings:
 
     captions: Captions
     show: Show
-    clips: int
-    """T, of an example."""
-    clip_s: float
-    """Seconds of a clip: of a video longer than T of them, an example is mostly a window of T."""
-    n_queries: int = 1
-    """Maximum number of queries per example."""
+    clips: int  # T, of an example
+    clip_s: float  # seconds of a clip: of a video longer than T of them, an example is mostly a window of T
+    n_queries: int = 1  # maximum number of queries per example
     guided: bool = True
     """Whether clips come with a guide (`vidsum.grounding.spaces.guided_rows`); then there is one query."""
     joined: float = 0.6
@@ -120,8 +112,7 @@ class _Draft(NamedTuple):
 
     script: Script
     queries: list[ScriptQuery]
-    window: slice
-    """The clips of the video's grid that the example has."""
+    window: slice  # the clips of the video's grid that the example has
     windows: FloatArray
     """[M, W, 2] where each query is true, as fractions of the window, padded with empty ones."""
 

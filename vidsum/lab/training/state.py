@@ -23,8 +23,7 @@ from vidsum.io.provenance import flat
 
 SCHEMA = "vidsum.training_state/1"
 LAST, LOG, CURVES = "last.safetensors", "log.csv", "curves.png"
-_LINE_CHARACTERS = 200
-"""More than the first line of a log has."""
+_LINE_CHARACTERS = 200  # more than the first line of a log has
 _ANEW = "--overwrite starts over, or choose another --out"
 
 
@@ -32,12 +31,9 @@ _ANEW = "--overwrite starts over, or choose another --out"
 class Epoch:
     """One line of the log."""
 
-    epoch: int
-    """Counted from 1."""
-    loss: float
-    """Mean over the training examples."""
-    validation: float | None
-    """Higher is better; None where there is no validation part."""
+    epoch: int  # counted from 1
+    loss: float  # mean over the training examples
+    validation: float | None  # higher is better; None where there is no validation part
     seconds: float
 
 

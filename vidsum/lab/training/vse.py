@@ -46,14 +46,10 @@ from vidsum.models.configs import VSEConfig
 from vidsum.models.vse import CLASSES, VisualSemanticMap, pack, signed_root, unpack
 from vidsum.types import FloatArray, Progress
 
-_MIN_SCALE = 1e-3
-"""Added to the deviation of a feature, which may be 0."""
-_WARM_UP = 0.1
-"""Fraction of the epochs in which the learning rate rises."""
-_FIRST_LR_SHARE = 0.04
-"""Fraction of the learning rate that the first step has."""
-_PHRASINGS = 2
-"""Shortened forms of each sentence."""
+_MIN_SCALE = 1e-3  # added to the deviation of a feature, which may be 0
+_WARM_UP = 0.1  # fraction of the epochs in which the learning rate rises
+_FIRST_LR_SHARE = 0.04  # fraction of the learning rate that the first step has
+_PHRASINGS = 2  # shortened forms of each sentence
 
 
 class PairBatch(NamedTuple):
@@ -61,8 +57,7 @@ class PairBatch(NamedTuple):
 
     view: Ranks
     picture: Ranks
-    form: Ranks
-    """Form of the sentence: 0 as it is, else shortened."""
+    form: Ranks  # form of the sentence: 0 as it is, else shortened
     sentence: Ranks
 
 
@@ -72,18 +67,15 @@ class PictureResult:
     validation: Mapping[str, float]
     """Measures on the validation pictures by name: R@1, R@5, R@10 from text to image."""
     n_validation: int
-    up_to_date: bool
-    """Whether there was nothing left to train."""
+    up_to_date: bool  # whether there was nothing left to train
     warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    features: FloatArray
-    """[V, N, D]"""
+    features: FloatArray  # [V, N, D]
     sentences: PictureSentences
-    vectors: FloatArray
-    """[1 + P, M, E] of the sentences: as they are, then shortened."""
+    vectors: FloatArray  # [1 + P, M, E] of the sentences: as they are, then shortened
 
 
 class TrainedMap(nn.Module):

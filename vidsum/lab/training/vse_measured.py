@@ -14,8 +14,7 @@ from vidsum.types import FloatArray, TimeArray
 PENALTIES: Final = (3.0, 10.0, 30.0, 100.0, 300.0)
 """Penalties of the regression of pictures' vectors on sentences'; folds of the pictures choose."""
 FOLDS: Final = 5
-_COHORT = 256
-"""Maximum number of photographs whose classes are kept."""
+_COHORT = 256  # maximum number of photographs whose classes are kept
 
 
 def measure_map(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -> dict[str, FloatArray]:
