@@ -6,6 +6,7 @@ python -m docs.keywords page > docs/python_options.md
 
 import sys
 from inspect import isclass, isfunction
+from textwrap import fill
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
@@ -15,7 +16,7 @@ from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Describing, HighlightSettings, Retrieval, Watching
 from vidsum.options import item_of, leaves, required
 from vidsum.pipelines import keywords
-from vidsum.pipelines.option_help import describe_option, option_type, options_of_type
+from vidsum.pipelines.option_help import option_type, options_of_type
 from vidsum.shots.settings import ChapterSettings, ShotSettings
 from vidsum.speech.settings import Transcription, Trimming
 from vidsum.summary.settings import Selection
@@ -82,8 +83,8 @@ def _paths(title: str) -> list[str]:
 
 _PAGE_HEAD = """# Options of the Python functions
 
-Each function takes the options of its section and of the sections that it names.
-`help(vidsum.summarize)` lists those of one function. Made by `python -m docs.keywords page`.
+Names and defaults. `help(vidsum.summarize)` says what each option of a function means. A section includes
+the options of the section after "and". Made by `python -m docs.keywords page`.
 """
 
 
@@ -91,17 +92,13 @@ def page() -> str:
     """Return the page of all options."""
     text, takers = _PAGE_HEAD, _takers()
     for title, (base, _, _) in _TYPES.items():
-        fields = dict(getattr(keywords, title).__annotations__)
         inherited = getattr(keywords, base).__annotations__ if base in _TYPES else ()
-        own = [name for name in fields if name not in inherited]
-        names = takers.get(title, [])
-        more = [f"those of [{base}](#{base.lower()})"] if base in _TYPES else []
+        options = (leaf for leaf, _ in options_of_type(title) if leaf.name not in inherited)
+        more = f"and [{base}](#{base.lower()})" if base in _TYPES else ""
         text += f"\n## {title}\n\n"
-        text += f"Of {', '.join(f'`{name}`' for name in names)}.\n" if names else ""
-        text += f"Also {more[0]}.\n" if more else ""
-        options = {leaf.name: (leaf, hint) for leaf, hint in options_of_type(title)}
-        text += "\n" if own and (names or more) else ""
-        text += "".join(f"- `{name}`: {describe_option(*options[name])}\n" for name in own)
+        text += f"Of {', '.join(f'`{name}`' for name in takers[title])}.\n\n" if title in takers else ""
+        words = " ".join([*(f"`{leaf.name}={leaf.default!r}`" for leaf in options), more])
+        text += fill(words, 110, break_long_words=False, break_on_hyphens=False) + "\n"
     return text
 
 
