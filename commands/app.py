@@ -54,12 +54,6 @@ PANELS = {
 }
 """Each command is the `app` of the module of its name, except `help`, which is here."""
 COMMANDS = tuple(name for names in PANELS.values() for name in names)
-_REMOVED = {
-    "--attention-of": "vidsum evaluate attention VIDEO --part PART",
-    "--no-color": "NO_COLOR=1",
-    "--allow-playlists": "copy the list into a video: ffmpeg -i LIST -c copy FILE.mp4",
-}
-"""Replacements of flags that older versions had; `_replacement_of` knows options that lost their flag."""
 INTERRUPTED = 130
 _NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
@@ -248,7 +242,7 @@ def _report_usage(error: Any) -> int:
         message, hint = f"{context.command.name} needs results", f"{command} film_summary.json"
     if context and (name := getattr(error, "option_name", "")).startswith("-") and "No such" in message:
         message = f"No such option {name!r}"
-        if replacement := _replacement_of(name, context.command, command):
+        if replacement := _setting_of(name, context.command, command):
             hint = replacement
         else:
             flags = [
@@ -259,10 +253,8 @@ def _report_usage(error: Any) -> int:
     return _report(UsageError(message.removesuffix("."), hint))
 
 
-def _replacement_of(flag: str, command: Any, path: str) -> str | None:
-    """Return what replaces a flag that a command had in older versions; None if it never had it."""
-    if flag in _REMOVED:
-        return _REMOVED[flag]
+def _setting_of(flag: str, command: Any, path: str) -> str | None:
+    """Return how to set an option of a command that has no flag; None if there is no such option."""
     leaf = next((leaf for leaf in settings_of(command) if flag in "/".join(leaf.flags).split("/")), None)
     if leaf is None:
         return None

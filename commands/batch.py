@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from typer import Exit
@@ -35,13 +35,9 @@ from vidsum.io.progress import Display
 from vidsum.io.text import STDIN
 from vidsum.options import ADVANCED, option
 from vidsum.pipelines.records import has_foreign
-from vidsum.pipelines.tasks import Files, Queue, Task, Work
+from vidsum.pipelines.tasks import Files, Progress, Queue, Task, Work
 from vidsum.results.batch import BatchFile, Outcome, count_states
 from vidsum.times import parse_time
-
-if TYPE_CHECKING:
-    from vidsum.types import Progress
-
 
 Sources = Annotated[
     list[str],
@@ -224,12 +220,12 @@ class _GuardedWork:
     batch: Batch | None
     outputs: Outputs
 
-    def __call__(self, task: Task, progress: "Progress | None") -> CommandResult:
+    def __call__(self, task: Task, progress: Progress | None) -> CommandResult:
         return run_one(
             self.command, task.url or task.path, self.view, partial(self._check_and_run, task, progress)
         )
 
-    def _check_and_run(self, task: Task, progress: "Progress | None") -> CommandResult:
+    def _check_and_run(self, task: Task, progress: Progress | None) -> CommandResult:
         files = task.files
         if files.fault:
             raise files.fault
@@ -244,7 +240,7 @@ class _GuardedWork:
             self._prepare(task, self.batch, progress)
         return self.work(task, progress)
 
-    def _prepare(self, task: Task, batch: Batch, progress: "Progress | None") -> None:
+    def _prepare(self, task: Task, batch: Batch, progress: Progress | None) -> None:
         """Download a URL. Raises InputError: that fails, or the input is a folder."""
         from vidsum.pipelines.sources import is_folder
 

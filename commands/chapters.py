@@ -16,13 +16,12 @@ from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.options import option
 from vidsum.pipelines.saving import Saving
-from vidsum.pipelines.tasks import Files, Task
+from vidsum.pipelines.tasks import Files, Progress, Task
 from vidsum.shots.settings import ChapterSettings
 from vidsum.times import format_short_time
 
 if TYPE_CHECKING:
     from vidsum.results.chapters import Chapters
-    from vidsum.types import Progress
 
 app = typer.Typer(add_completion=False)
 
@@ -77,7 +76,7 @@ def find_chapters(
     extraction: Extraction,
     destination: Destination,
     task: Task,
-    progress: "Progress | None",
+    progress: Progress | None,
 ) -> CommandResult:
     """Cut a video into chapters."""
     from vidsum.pipelines.chapters import plan_chapters

@@ -21,11 +21,10 @@ from vidsum.io.paths import register_input
 from vidsum.options import option
 from vidsum.pipelines.saving import Saving
 from vidsum.pipelines.staging import hidden
-from vidsum.pipelines.tasks import Files, Task
+from vidsum.pipelines.tasks import Files, Progress, Task
 
 if TYPE_CHECKING:
     from vidsum.results.descriptions import Descriptions
-    from vidsum.types import Progress
 
 app = typer.Typer(add_completion=False)
 
@@ -97,7 +96,7 @@ def describe_one(
     outputs: Outputs,
     speaker: str | None,
     task: Task,
-    progress: "Progress | None",
+    progress: Progress | None,
 ) -> CommandResult:
     """Describe a video in words."""
     from vidsum.pipelines.description import plan_descriptions
@@ -120,7 +119,7 @@ def describe_one(
 
 
 def _speak(
-    descriptions: "Descriptions", path: Path | None, speaker: str | None, progress: "Progress | None"
+    descriptions: "Descriptions", path: Path | None, speaker: str | None, progress: Progress | None
 ) -> "Descriptions":
     """Write the film with spoken descriptions, if there are any to speak, and return those that were."""
     if path is None or speaker is None or not descriptions.descriptions:

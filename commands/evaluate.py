@@ -5,7 +5,7 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -28,10 +28,7 @@ from vidsum.options import build, option
 from vidsum.pipelines.names import check_outputs, require_suffix
 from vidsum.pipelines.saving import Saving
 from vidsum.pipelines.staging import hidden, replacing
-from vidsum.pipelines.tasks import Files, Task
-
-if TYPE_CHECKING:
-    from vidsum.types import Progress
+from vidsum.pipelines.tasks import Files, Progress, Task
 
 app = typer.Typer(
     cls=CommandGroup,
@@ -236,7 +233,7 @@ def draw_one(
     request: AttentionRequest,
     extraction: Extraction,
     task: Task,
-    progress: "Progress | None",
+    progress: Progress | None,
     *,
     overwrite: bool,
 ) -> CommandResult:
@@ -289,7 +286,7 @@ def _evaluate(
     name, sources, request_of = f"evaluate {task}", [source for source, _ in requests], dict(requests)
     files = _files(sources, report, predictions)
 
-    def step(item: Task, progress: "Progress | None") -> CommandResult:
+    def step(item: Task, progress: Progress | None) -> CommandResult:
         from vidsum.lab.evaluate import evaluate
         from vidsum.lab.evaluation.report import Report, document, table
         from vidsum.lab.sources import provenance

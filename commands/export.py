@@ -13,12 +13,11 @@ from vidsum.commands.result import CommandResult, View
 from vidsum.errors import UsageError
 from vidsum.options import ADVANCED, option
 from vidsum.pipelines.staging import replacing, save_text
-from vidsum.pipelines.tasks import Files, Task
+from vidsum.pipelines.tasks import Files, Progress, Task
 from vidsum.results.settings import ExportName, MediaPaths
 
 if TYPE_CHECKING:
     from vidsum.results.cuts import Cutting
-    from vidsum.types import Progress
 
 app = typer.Typer(add_completion=False)
 
@@ -76,7 +75,7 @@ def export(results: Results, outputs: Outputs, settings: ExportSettings, view: V
     targets = {source: Files({"output": base}, nested=False) for source, base in bases.items()}
     outputs.check(targets)
 
-    def step(task: Task, progress: "Progress | None") -> CommandResult:
+    def step(task: Task, progress: Progress | None) -> CommandResult:
         from vidsum.pipelines.timelines import timeline_text
         from vidsum.results.load import read_result
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import typer
 
@@ -14,10 +14,7 @@ from vidsum.commands.result import Columns, CommandResult, View
 from vidsum.features.settings import Extraction
 from vidsum.options import option
 from vidsum.pipelines.saving import Saving
-from vidsum.pipelines.tasks import Files, Task
-
-if TYPE_CHECKING:
-    from vidsum.types import Progress
+from vidsum.pipelines.tasks import Files, Progress, Task
 
 app = typer.Typer(add_completion=False)
 
@@ -60,7 +57,7 @@ def extract(
 
 
 def extract_one(
-    outputs: Outputs, extraction: Extraction, task: Task, progress: "Progress | None"
+    outputs: Outputs, extraction: Extraction, task: Task, progress: Progress | None
 ) -> CommandResult:
     """Extract the features of a video."""
     from vidsum.pipelines.plan import plan_extraction, save_features

@@ -19,14 +19,13 @@ from vidsum.features.settings import CLIP_FAMILY, Extraction
 from vidsum.grounding.settings import UNLIKELY, Retrieval
 from vidsum.options import option
 from vidsum.pipelines.saving import Saving, add_earlier, write_moments
-from vidsum.pipelines.tasks import Task
+from vidsum.pipelines.tasks import Progress, Task
 from vidsum.video.settings import Clips
 
 if TYPE_CHECKING:
     from vidsum.pipelines.queries import Queries
     from vidsum.results.moments import Grounding
     from vidsum.results.transcript import SpokenQuery
-    from vidsum.types import Progress
 
 app = typer.Typer(add_completion=False)
 
@@ -58,14 +57,9 @@ class QueryOptions:
 class GroundOutputs(ClipOutputs):
     """Outputs in addition to the JSON."""
 
-    clips: bool = option("Save each moment as MP4.", False, value_flag="--clips-dir")
+    clips: bool = option("Save each moment as MP4.", False)
     clip_settings: Clips = field(default_factory=Clips)
-    plot: bool = option(
-        "Save a plot of curve and moments.",
-        False,
-        value_flag="vidsum evaluate attention VIDEO --query TEXT --kind",
-        implied_value="moments",
-    )
+    plot: bool = option("Save a plot of curve and moments.", False)
     plot_format: PlotFormat = "png"
     sheet: Sheet = False
     saliency: bool = option("Include the saliency curves in the JSON.", False, flag_on=())
@@ -147,7 +141,7 @@ def ground_one(
     extra: GroundOutputs,
     destination: Destination,
     task: Task,
-    progress: "Progress | None",
+    progress: Progress | None,
     *,
     is_batch: bool,
 ) -> CommandResult:
@@ -158,11 +152,8 @@ def ground_one(
     from vidsum.results.moments import Grounding
 
     plan = plan_moments(task.path, queries, retrieval, extraction)
-    if destination.outputs.output is None and destination.table is None:
-        is_auto = retrieval.evidence == "auto"
-        extended = add_earlier(
-            queries, task.files, plan.provenance, is_auto=is_auto, with_saliency=extra.saliency
-        )
+    if destination.outputs.output is None and retrieval.evidence == "auto":
+        extended = add_earlier(queries, task.files, plan.provenance)
         plan = plan if extended is queries else plan_moments(task.path, extended, retrieval, extraction)
     has_clips = (extra.clips or extra.clips_dir is not None) and not destination.outputs.to_stdout
     saving = Saving(

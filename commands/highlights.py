@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,11 +14,8 @@ from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import HighlightSettings
 from vidsum.options import option
 from vidsum.pipelines.saving import Saving, write_moments
-from vidsum.pipelines.tasks import Task
+from vidsum.pipelines.tasks import Progress, Task
 from vidsum.video.settings import Clips
-
-if TYPE_CHECKING:
-    from vidsum.types import Progress
 
 app = typer.Typer(add_completion=False)
 
@@ -33,9 +30,9 @@ _COLUMNS: Columns = {
 class HighlightOutputs(ClipOutputs):
     """Outputs in addition to the JSON."""
 
-    clips: bool = option("Save each highlight as MP4.", False, value_flag="--clips-dir")
+    clips: bool = option("Save each highlight as MP4.", False)
     clip_settings: Clips = field(default_factory=Clips)
-    plot: bool = option("Save a plot of the saliency curve.", False, implied_value="highlights")
+    plot: bool = option("Save a plot of the saliency curve.", False)
     sheet: Sheet = False
 
 
@@ -75,7 +72,7 @@ def find_highlights(
     extraction: Extraction,
     destination: Destination,
     task: Task,
-    progress: "Progress | None",
+    progress: Progress | None,
 ) -> CommandResult:
     """Find what stands out in a video."""
     from vidsum.pipelines.highlights import plan_highlights

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Exit
 
-from vidsum.archive.settings import Additions, ArchiveFile, find_secrets, is_server
+from vidsum.archive.settings import Additions, ArchiveFile, is_server
 from vidsum.commands.batch import Batch, Verb, Videos, run_verb
 from vidsum.commands.options import Without, command
 from vidsum.commands.result import Columns, CommandResult, View, render
@@ -21,12 +21,11 @@ from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import EmbeddingSpace
 from vidsum.io.paths import register_input
 from vidsum.options import option
-from vidsum.pipelines.tasks import Task
+from vidsum.pipelines.tasks import Progress, Task
 from vidsum.times import format_short_time
 
 if TYPE_CHECKING:
     from vidsum.archive.archive import Archive
-    from vidsum.types import Progress
 
 app = typer.Typer(add_completion=False)
 
@@ -107,10 +106,6 @@ def index(
                         _report_missing(archive, named, view, prune=settings.prune)
                         if settings.space:
                             _report_change(archive, settings.space, view)
-                        if not settings.watch and (secrets := find_secrets(archive)):
-                            render(
-                                CommandResult("index", data={"archive": archive.name}, messages=secrets), view
-                            )
 
 
 def _list_inputs(named: Sequence[str], batch: Batch, archive: "Archive", space: str | None) -> list[str]:
@@ -126,7 +121,7 @@ def index_one(
     extraction: Extraction,
     settings: IndexOptions,
     task: Task,
-    progress: "Progress | None",
+    progress: Progress | None,
     *,
     list_unchanged: bool = False,
 ) -> CommandResult:

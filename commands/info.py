@@ -1,6 +1,5 @@
 """`vidsum info`: versions, device, weights and cache; or details of video files."""
 
-import json
 import platform
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -24,16 +23,14 @@ from vidsum.io.packages import (
     installed_version,
     pytorch_repair_command,
 )
-from vidsum.io.paths import is_file
-from vidsum.io.urls import may_hold_secrets
 from vidsum.options import option
-from vidsum.pipelines.tasks import Task
+from vidsum.pipelines.tasks import Progress, Task
 from vidsum.times import format_short_time
 
 app = typer.Typer(add_completion=False)
 
 if TYPE_CHECKING:
-    from vidsum.types import Progress, VideoInfo
+    from vidsum.types import VideoInfo
 
 _PACKAGES = (
     *("torch", "torchvision", "av", "decord", "opencv-python"),
@@ -77,11 +74,9 @@ def info(
 
 
 def _describe_video(
-    extraction: Extraction, config: str | None, task: Task, progress: "Progress | None"
+    extraction: Extraction, config: str | None, task: Task, progress: Progress | None
 ) -> CommandResult:
     """Describe a video, and name the configuration file that decides how it is read, if any."""
-    if task.path.endswith((".json", ".vidsum")) and is_file(task.path):
-        return _own_file(task.path)
     from vidsum.pipelines.sources import describe_jumps, list_tracks, probe_video
     from vidsum.results.result import video_data
 
@@ -109,34 +104,6 @@ def _track_line(track: dict[str, Any]) -> str:
     words = [track["codec"], size.format(**track), track["language"], track["title"], *track["flags"]]
     name = f"{track['kind']} track {track['number']}{' *' if track['chosen'] else ''}"
     return f"{name:<20} {', '.join(filter(None, words))}"
-
-
-def _own_file(path: str) -> CommandResult:
-    """Return facts of a record or archive, with a warning of secrets. Raises InputError: it is neither."""
-    if path.endswith(".vidsum"):
-        from vidsum.archive.archive import Archive
-        from vidsum.archive.settings import find_secrets
-
-        with Archive(path, create=False) as archive:
-            kind, secrets = "archive", find_secrets(archive)
-    else:
-        from vidsum.pipelines.replacing import read_result_record
-
-        document = read_result_record(Path(path))
-        kind = str(document.get("schema"))
-        fault = f"{path}: may hold passwords or tokens of a URL: make it again, and remove this file"
-        secrets = (fault,) if may_hold_secrets(json.dumps(document)) else ()
-    facts = {"path": path, "bytes": Path(path).stat().st_size, "kind": kind}
-    return CommandResult(data=facts, lines=_lines(facts), messages=secrets)
-
-
-def _copies() -> tuple[str, ...]:
-    """Return a warning of copies that an older vidsum named after whole URLs."""
-    from vidsum.io.cache import home
-
-    count = sum(may_hold_secrets(str(path)) for path in (home() / "videos").glob("*/*.mp4"))
-    fault = f"{home() / 'videos'}: names of {count} copies may hold passwords or tokens of their URLs"
-    return (f"{fault}: remove them",) if count else ()
 
 
 def _cache() -> CommandResult:
@@ -176,7 +143,7 @@ def _machine(config: Path | None) -> CommandResult:
     return CommandResult(
         data={**facts, **cache.data},
         lines=(*_lines(facts), f"{'cache':<20} {cache.lines[0]}"),
-        messages=(*((f"{fault}: {pytorch_repair_command()}",) if fault else ()), *_copies()),
+        messages=(f"{fault}: {pytorch_repair_command()}",) if fault else (),
     )
 
 

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import MISSING, dataclass, is_dataclass, replace
 from functools import partial
-from itertools import pairwise
 from keyword import iskeyword
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_origin
@@ -105,16 +104,8 @@ class Command(TyperCommand):
         return option
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words. Raises UsageError: a word follows a switch that took a value in older versions."""
+        """Read the words."""
         _skip_conversion(self.params)
-        switches = {leaf.flags[0]: leaf.option for leaf in leaves_of(self)}
-        for word, after in pairwise(args):
-            if not (switch := switches.get(word)) or after.startswith("-"):
-                continue
-            is_implied = bool(after) and after == switch.implied_value
-            if is_implied or switch.value_flag:
-                spelling = f"{word} alone draws it" if is_implied else f"{switch.value_flag} {after}"
-                raise UsageError(f"{word} takes no value", f"{spelling}; an input belongs before {word}")
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
@@ -282,7 +273,6 @@ def _option(leaf: Leaf) -> Any:
         help=_escape(f"{text} [{note}]" if note else text),
         metavar=metavar_of(leaf) + again,
         show_default=False,
-        hidden=leaf.option.hidden,
         rich_help_panel=leaf.option.panel or None,
         autocompletion=complete(leaf.choices or leaf.option.names),
     )

@@ -47,7 +47,6 @@ class Outputs:
     )
     output_dir: Path | None = option("Folder for the outputs.", None, default_text="the current folder")
     overwrite: bool = option("Replace existing outputs.", False)
-    update: bool = option("Has no effect: accepted for earlier scripts.", False, panel=ADVANCED, hidden=True)
     skip_existing: bool = option("Skip inputs whose outputs exist, even if outdated.", False, panel=ADVANCED)
     fail_fast: bool = option(
         "Stop a batch at the first bad input.", False, panel=ADVANCED, flag_on=("extract",)

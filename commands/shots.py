@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,11 +14,8 @@ from vidsum.commands.result import Columns, CommandResult, View, interval_table
 from vidsum.features.settings import Extraction
 from vidsum.options import option
 from vidsum.pipelines.saving import Saving, write_moments
-from vidsum.pipelines.tasks import Files, Task
+from vidsum.pipelines.tasks import Files, Progress, Task
 from vidsum.shots.settings import ShotSettings
-
-if TYPE_CHECKING:
-    from vidsum.types import Progress
 
 app = typer.Typer(add_completion=False)
 
@@ -27,7 +24,7 @@ app = typer.Typer(add_completion=False)
 class ShotOutputs(ClipOutputs):
     """Outputs in addition to the JSON."""
 
-    clips: bool = option("Save each shot as MP4.", False, value_flag="--clips-dir")
+    clips: bool = option("Save each shot as MP4.", False)
     images: int | None = option(
         "Save this many JPEGs of each shot. 3 are its first, middle and last frame.", None, min=1, max=99
     )
@@ -79,7 +76,7 @@ def find_shots(
     n_images: int | None,
     destination: Destination,
     task: Task,
-    progress: "Progress | None",
+    progress: Progress | None,
 ) -> CommandResult:
     """Cut a video into shots."""
     from vidsum.pipelines.clips import write_images, write_stats

@@ -16,7 +16,7 @@ from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.options import ADVANCED, check, option
 from vidsum.pipelines.saving import Saving
-from vidsum.pipelines.tasks import Files, Task
+from vidsum.pipelines.tasks import Files, Progress, Task
 from vidsum.shots.settings import ShotSettings
 from vidsum.summary.settings import Selection
 from vidsum.times import format_time
@@ -24,7 +24,6 @@ from vidsum.video.settings import Encoding, Shorts
 
 if TYPE_CHECKING:
     from vidsum.results.summary import Summary
-    from vidsum.types import Progress
 
 app = typer.Typer(add_completion=False)
 
@@ -48,12 +47,7 @@ class SummaryOutputs:
     chapters: bool = option("Add a chapter to the MP4 for each segment.", False, panel=ADVANCED, flag_on=())
     shorts: Shorts = field(default_factory=Shorts)
     storyboard: bool = option("Save a picture of every segment, and one sheet of them all.", False)
-    plot: bool = option(
-        "Save a plot of the importance curve.",
-        False,
-        value_flag="vidsum evaluate attention VIDEO --kind",
-        implied_value="importance",
-    )
+    plot: bool = option("Save a plot of the importance curve.", False)
     plot_format: PlotFormat = "png"
     subtitles: bool = option("Save the speech of the summary as subtitles.", False)
     dry_run: bool = option("Print the segments, write nothing.", False)
@@ -112,7 +106,7 @@ def summarize_one(
     extra: SummaryOutputs,
     destination: Destination,
     task: Task,
-    progress: "Progress | None",
+    progress: Progress | None,
 ) -> CommandResult:
     """Summarize a video, or features."""
     from vidsum.pipelines.summary import open_for_shots, plan_summary
@@ -152,7 +146,7 @@ def _write(
     *,
     extra: SummaryOutputs,
     extraction: Extraction,
-    progress: "Progress | None",
+    progress: Progress | None,
 ) -> Sequence[str]:
     """Write the requested files and return warnings."""
     from vidsum.pipelines import export

@@ -23,13 +23,12 @@ from vidsum.lab.training.summary_settings import (
     VSESettings,
 )
 from vidsum.options import Option, build, option
-from vidsum.pipelines.tasks import Task
+from vidsum.pipelines.tasks import Progress, Task
 
 if TYPE_CHECKING:
     from vidsum.lab.training.annotated import MomentData
     from vidsum.lab.training.loop import FitResult
     from vidsum.lab.training.run import TrainingRun
-    from vidsum.types import Progress
 
 S = TypeVar("S", bound=FullTransNetSettings | RidgeSettings)
 app = typer.Typer(
@@ -87,7 +86,7 @@ def fulltransnet(
     from vidsum.lab.training.fulltransnet import prepare_run, train_split
 
     def train(
-        prepared: "TrainingRun[FullTransNetSettings]", number: int, progress: "Progress | None"
+        prepared: "TrainingRun[FullTransNetSettings]", number: int, progress: Progress | None
     ) -> CommandResult:
         trained = train_split(
             prepared, number, keep_epochs=extra_epochs.keep_epochs, overwrite=run.overwrite, progress=progress
@@ -112,7 +111,7 @@ def ridge(
     from vidsum.lab.training.ridge import fit_split, prepare_ridge
 
     def train(
-        prepared: "TrainingRun[RidgeSettings]", number: int, progress: "Progress | None"
+        prepared: "TrainingRun[RidgeSettings]", number: int, progress: Progress | None
     ) -> CommandResult:
         fitted, folder = fit_split(prepared, number, progress), str(prepared.folder(number))
         rank = "" if fitted.validation is None else f", validation {fitted.validation:.3f}"
@@ -149,7 +148,7 @@ def mrnet(
     vidsum train mrnet --recipe captions --data t.jsonl --head live --out runs/live
     """
 
-    def step(task: Task, progress: "Progress | None") -> CommandResult:
+    def step(task: Task, progress: Progress | None) -> CommandResult:
         from vidsum.lab.training.examples import moment_data, preset_of
         from vidsum.lab.training.mrnet import train_mrnet
 
@@ -182,7 +181,7 @@ def detr(
     vidsum train detr --data toy --size light --out runs/try
     """
 
-    def step(task: Task, progress: "Progress | None") -> CommandResult:
+    def step(task: Task, progress: Progress | None) -> CommandResult:
         from vidsum.lab.training.detr import train_detr
         from vidsum.lab.training.examples import highlight_data, preset_of
 
@@ -213,7 +212,7 @@ def vse(
     vidsum train vse --captions dataset_flickr8k.json --pictures images -e mobilenet_v2 --out runs/mobile
     """
 
-    def step(task: Task, progress: "Progress | None") -> CommandResult:
+    def step(task: Task, progress: Progress | None) -> CommandResult:
         from vidsum.lab.training.vse import train_vse
 
         trained = train_vse(data, settings, Path(task.path), overwrite=run.overwrite, progress=progress)
@@ -256,7 +255,7 @@ def _train_splits(
     numbers = sorted(set(data.split)) or range(len(splits))
     number_of = {str(prepared.folder(number)): number for number in numbers}
 
-    def step(task: Task, progress: "Progress | None") -> CommandResult:
+    def step(task: Task, progress: Progress | None) -> CommandResult:
         result = train(prepared, number_of[task.path], progress)
         use = f"use it with: vidsum summarize VIDEO --model {quote(result.data['checkpoint'])}"
         return replace(result, lines=(*result.lines, use)) if data.captions else result

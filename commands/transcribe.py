@@ -16,13 +16,12 @@ from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.options import option, without_defaults
 from vidsum.pipelines.saving import Saving
-from vidsum.pipelines.tasks import Files, Task, Work
+from vidsum.pipelines.tasks import Files, Progress, Task, Work
 from vidsum.speech.settings import Transcription
 
 if TYPE_CHECKING:
     from vidsum.results.screen_text import ScreenText
     from vidsum.results.transcript import Transcript
-    from vidsum.types import Progress
 
 app = typer.Typer(add_completion=False)
 
@@ -121,7 +120,7 @@ def transcribe_one(
     format: _Format,
     extra: TranscriptOutputs,
     task: Task,
-    progress: "Progress | None",
+    progress: Progress | None,
 ) -> CommandResult:
     """Transcribe the speech of a video or audio file."""
     from vidsum.pipelines.sounds import with_events
@@ -160,7 +159,7 @@ def transcribe_one(
 
 
 def read_one(
-    extraction: Extraction, outputs: Outputs, format: _Format, task: Task, progress: "Progress | None"
+    extraction: Extraction, outputs: Outputs, format: _Format, task: Task, progress: Progress | None
 ) -> CommandResult:
     """Read the text on the screen of a video."""
     from vidsum.pipelines.screen_text import plan_screen_text, write_screen_text

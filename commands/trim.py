@@ -15,14 +15,13 @@ from vidsum.commands.result import Columns, CommandResult, Table, View
 from vidsum.features.settings import Extraction
 from vidsum.options import Checked, option
 from vidsum.pipelines.saving import Saving
-from vidsum.pipelines.tasks import Files, Task
+from vidsum.pipelines.tasks import Files, Progress, Task
 from vidsum.speech.settings import Transcription, Trimming
 from vidsum.times import format_time
 from vidsum.video.settings import Encoding
 
 if TYPE_CHECKING:
     from vidsum.results.trim import Trim
-    from vidsum.types import Progress
 
 app = typer.Typer(add_completion=False)
 
@@ -87,7 +86,7 @@ def trim_one(
     extra: TrimOutputs,
     destination: Destination,
     task: Task,
-    progress: "Progress | None",
+    progress: Progress | None,
 ) -> CommandResult:
     """Trim a video."""
     from vidsum.pipelines.trim import plan_trim
@@ -108,9 +107,7 @@ def trim_one(
     return destination.deliver(task, saving, partial(_answer, settings))
 
 
-def _write(
-    trimmed: "Trim", files: Files, *, encoding: Encoding, progress: "Progress | None"
-) -> Sequence[str]:
+def _write(trimmed: "Trim", files: Files, *, encoding: Encoding, progress: Progress | None) -> Sequence[str]:
     from vidsum.pipelines import export
 
     if "video" not in files.named:

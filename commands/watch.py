@@ -37,7 +37,7 @@ class AlertOptions:
     PANEL = "Queries and alerts"
 
     query: tuple[str, ...] = option("What to look for. Can be repeated.", (), metavar="TEXT")
-    clips: bool = option("Save each alert as MP4, {query}_{time}.mp4.", False, value_flag="--clips-dir")
+    clips: bool = option("Save each alert as MP4, {query}_{time}.mp4.", False)
     clips_dir: Path | None = option(
         "Folder for the clips; implies --clips.", None, metavar="FOLDER", default_text="the current one"
     )

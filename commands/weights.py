@@ -13,11 +13,10 @@ from vidsum.commands.result import CommandResult, Table, View
 from vidsum.errors import Problem, UsageError
 from vidsum.features.settings import EXTRACTORS
 from vidsum.options import Option, option
-from vidsum.pipelines.tasks import Task
+from vidsum.pipelines.tasks import Progress, Task
 
 if TYPE_CHECKING:
     from vidsum.checkpoints import EntryStatus
-    from vidsum.types import Progress
 
 app = typer.Typer(cls=CommandGroup, no_args_is_help=True, help="Download and check the models.")
 
@@ -85,7 +84,7 @@ def pull(options: PullOptions, view: WeightsView, names: Names) -> None:
     every = [status.entry.name for status in checkpoints.entries()]
     wanted = every if options.all else names or [DEFAULT_EXTRACTOR]
 
-    def step(task: Task, progress: "Progress | None") -> CommandResult:
+    def step(task: Task, progress: Progress | None) -> CommandResult:
         path = checkpoints.fetch(task.path, progress)
         return CommandResult(data={"path": str(path)}, lines=(f"{task.path}: {path}",))
 
@@ -99,7 +98,7 @@ def verify(view: WeightsView, names: Names) -> None:
 
     wanted = names or [status.entry.name for status in checkpoints.entries() if status.state != "missing"]
 
-    def step(task: Task, progress: "Progress | None") -> CommandResult:
+    def step(task: Task, progress: Progress | None) -> CommandResult:
         status = checkpoints.verify(task.path)
         line = f"{task.path}: {'verified' if status.state == 'present' else status.reason or status.state}"
         if status.state == "present":

@@ -8,7 +8,6 @@ The names below are the public ones. They load on first use: `import vidsum` its
 sets the variables that turn off the telemetry of other libraries (`vidsum.io.packages`).
 """
 
-import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from vidsum.device import unload as unload
     from vidsum.errors import VidsumError as VidsumError
     from vidsum.features.extractor import CustomExtractor as CustomExtractor
-    from vidsum.features.extractor import OwnExtractor as OwnExtractor
     from vidsum.features.extractor import register_extractor as register_extractor
     from vidsum.pipelines.audio_description import write_audio_description as write_audio_description
     from vidsum.pipelines.chapters import find_chapters as find_chapters
@@ -77,7 +75,7 @@ _NAMES = {
     "pipelines.watch": "Alert watch",
     "archive.archive": "Archive",
     "errors": "VidsumError",
-    "features.extractor": "CustomExtractor OwnExtractor register_extractor",
+    "features.extractor": "CustomExtractor register_extractor",
     "device": "unload",
     "pipelines.chapters": "find_chapters",
     "pipelines.description": "describe",
@@ -113,8 +111,6 @@ _NAMES = {
 }
 """The public names of each module."""
 _HOMES = {name: f"vidsum.{module}" for module, names in _NAMES.items() for name in names.split()}
-_RENAMED = {"each": "iter_results", "write_spoken": "write_audio_description"}
-"""Old names that still work in this release."""
 _COMMANDS = {
     "chapters": "find_chapters",
     "highlights": "find_highlights",
@@ -130,9 +126,6 @@ __all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _RENAMED:
-        warnings.warn(f"vidsum.{name} is now vidsum.{_RENAMED[name]}", DeprecationWarning, stacklevel=2)
-        return __getattr__(_RENAMED[name])
     if name not in _HOMES:
         function = _COMMANDS.get(name)
         hint = f"; use vidsum.{function}" if function else ""

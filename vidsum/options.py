@@ -75,14 +75,8 @@ class Option(Limits):
     """Whether `VIDSUM_NAME` may set it in all commands, not only `VIDSUM_COMMAND_NAME` in one."""
     parse: Callable[[str], Any] | None = None
     """Turns a text of the command line into a value of the field."""
-    value_flag: str = ""
-    """The flag that takes a value in place of this switch: `--clips-dir` of `--clips`."""
-    implied_value: str = ""
-    """The value that this switch implies, and took in older versions: `importance` of `--plot`."""
     flag_on: tuple[str, ...] | None = None
     """Commands that have a flag for it; None: all. In others, a variable or a configuration file sets it."""
-    hidden: bool = False
-    """Whether `--help` leaves it out."""
     writes: bool = False
     """Whether it names a file to write: any other option that names a file has it read."""
 

@@ -10,9 +10,7 @@ import av
 import numpy as np
 import pytest
 
-from tests.commands.killed import kill
 from tests.program import Run
-from vidsum.io.provenance import identify_file
 from vidsum.pipelines.names import own_names
 from vidsum.results.summary import Summary
 
@@ -198,40 +196,24 @@ def test_two_suffixes_of_one_stem(run: Run, film: Path, command: str) -> None:
     run(command, other)
     run(command, film, other, "--jobs", 2)
     for order in ((film, other), (other, film)):
-        for option in ("--json", "--update", "--skip-existing"):
-            run(command, *order, option)
-    assert sorted(path.name for path in Path().glob(f"*{ending}")) == [f"film.mp4{ending}", f"film{ending}"]
-    film.rename("FILM.mp4")
-    assert "FILM_" in run(command, "FILM.mp4").out
+        run(command, *order, "--skip-existing")
+    assert sorted(path.name for path in Path().glob(f"*{ending}")) == [
+        f"film.MKV{ending}",
+        f"film.mp4{ending}",
+    ]
 
 
-def test_names_of_sound_records(tmp_path: Path) -> None:
-    def owned(*sounds: Path) -> list[str]:
-        names = own_names([*map(str, sounds)], lambda _, stem: tmp_path / f"{stem}_transcript.json")
-        return [path.name for path in names.values()]
+def test_names_of_kinds(tmp_path: Path, film: Path) -> None:
+    def stems(*names: str) -> list[str]:
+        return [path.name for path in own_names(names, lambda _, stem: Path(stem)).values()]
 
-    sounds = [tmp_path / "talk.flac", tmp_path / "talk.wav"]
-    plain, longer = "talk_transcript.json", "talk.wav_transcript.json"
-    for number, sound in enumerate(sounds):
-        sound.write_bytes(bytes(100 + number))
-    assert owned(*sounds) == [plain, longer]
-    for sound, name in zip(sounds, owned(*sounds), strict=True):
-        (tmp_path / name).write_text(
-            json.dumps({"video": None, "provenance": {"video": identify_file(sound)}})
-        )
-        assert (owned(sounds[0]), owned(sounds[1])) == ([plain], [longer])
-    assert owned(*sounds[::-1]) == [longer, plain]
-    sounds[0].write_bytes(b"edited")
-    assert owned(sounds[0]) == [plain]
-
-
-def test_stem_of_killed_run(run: Run, film: Path) -> None:
-    other = film.with_suffix(".mov")
-    other.write_bytes(film.read_bytes()[:-9])
-    kill("summarize", film, "--copy", n_moved=0)
-    assert [path.name for path in Path().glob("film_*")] == ["film_summary.json"]
-    run("summarize", other, film, "--copy")
-    assert Path("film.mov_summary.mp4").exists()
+    for name in ("film.wav", "film.npz", "film.srt", "talk.wav", "talk.npz", "talk.txt"):
+        film.with_name(name).write_bytes(b"")
+    inputs = [str(film.with_name(name)) for name in ("film.mp4", "film.wav", "film.npz", "talk.wav")]
+    assert stems(*inputs) == ["film", "film.wav", "film.npz", "talk.wav"]
+    assert stems(inputs[0], "nowhere/film.mp4", "a\0/b.mp4") == ["film", "film", "b"]
+    film.with_name("talk.npz").unlink()
+    assert stems(inputs[3]) == ["talk"]
 
 
 def test_renamed_input(run: Run, film: Path) -> None:

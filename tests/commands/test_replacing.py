@@ -3,7 +3,6 @@
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,10 @@ from tests.commands.killed import kill
 from tests.grounding.colours import use_colours
 from tests.program import Run
 from tests.speech import stub
-from vidsum.io.provenance import digest_of
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 
 pytestmark = pytest.mark.usefixtures("loads")
-EARLIER = Path(__file__).with_name("earlier")
-"""Outputs of commit a4e7e067: `shots f.npz --export csv`, `summarize f.npz --plot -m uniform`, `export`."""
 
 
 @pytest.fixture
@@ -75,16 +71,6 @@ def test_answer_when_up_to_date(run: Run, film: Path, command: str) -> None:
     first, again = run(command, film).out, run(command, film).out
     assert again == first.removesuffix("\n") + " (unchanged)\n"
     assert first.count("\n") > 1
-
-
-def test_update_has_no_effect(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "--update" not in run("shots", "--help").out
-    for more in (["--update"], ["--update", "--overwrite"], ["--update", "-o", "-"]):
-        run("shots", film, *more)
-    monkeypatch.setenv("VIDSUM_UPDATE", "1")
-    Path("film_shots.json").write_text("mine")
-    Path("c.yaml").write_text("update: true\n")
-    run("shots", film, "--config", "c.yaml", code=1)
 
 
 def test_changed_input_of_batch(run: Run, film: Path, half: bytes, tmp_path: Path) -> None:
@@ -142,24 +128,6 @@ def test_outdated_key_frames(run: Run, film: Path) -> None:
     run("summarize", film, "--storyboard")
     n_segments = len(json.loads(Path("film_summary.json").read_text())["segments"])
     assert (len([*Path("film_key_frames").iterdir()]), mine.read_bytes()) == (n_segments + 1, b"mine")
-
-
-@pytest.mark.parametrize("command", ["summarize", "shots", "ground"])
-def test_records_with_defaults(command: str, run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Earlier versions wrote such records."""
-
-    def full(settings: Any, *others: str) -> dict[str, Any]:
-        record = json.loads(json.dumps(asdict(settings)))
-        return {name: value for name, value in record.items() if name not in others}
-
-    use_colours(monkeypatch)
-    ask = (command, film, *(["--query", "red", "--plot"] if command == "ground" else ["--max-shots", 3]))
-    with monkeypatch.context() as before:
-        for module in ("summary", "moments"):
-            before.setattr(f"vidsum.pipelines.{module}.without_defaults", full)
-        run(*ask)
-    assert states(run, *ask) == ["up to date"]
-    assert states(run, *ask, *(["--snap", "kts"] if command == "ground" else ["--max-shots", 2])) == ["done"]
 
 
 def names_here() -> set[str]:
@@ -462,50 +430,3 @@ def test_export_after_kill(run: Run, film: Path) -> None:
     run("shots", film, "--shots", "uniform")
     kill("export", "film_shots.json", "-o", "cut.csv", n_moved=0)
     assert run("export", "film_shots.json", "-o", "cut.csv").out == "cut.csv\n"
-
-
-# --- files of earlier versions ---
-
-
-@pytest.fixture
-def earlier() -> None:
-    shutil.copytree(EARLIER, ".", dirs_exist_ok=True)
-
-
-@pytest.mark.usefixtures("earlier")
-def test_convert_earlier_version(run: Run) -> None:
-    assert states(run, "shots", "f.npz", "--export", "csv") == ["up to date"]
-    assert not Path(".vidsum.sha256").exists()
-    assert set(json.loads(Path(".vidsum.json").read_text())["outputs"]) == {"cut.srt", "f_shots.csv"}
-    assert states(run, "summarize", "f.npz", "--plot", "--plot-format", "svg", "-m", "uniform") == [
-        "up to date"
-    ]
-    assert set(json.loads(Path("f_summary.json").read_text())["outputs"]) == {"f_importance.svg"}
-    Path("f_importance.svg").write_text(Path("f_importance.svg").read_text().replace("<svg/>", "<svg />"))
-    edited = run("summarize", "f.npz", "--plot", "--plot-format", "svg", "-m", "uniform", code=1)
-    assert "edited since" in edited.err
-
-
-@pytest.mark.usefixtures("earlier")
-def test_replace_earlier_version(run: Run) -> None:
-    assert states(run, "shots", "f.npz", "--export", "csv", "--shots", "uniform") == ["done"]
-    ask = ("summarize", "f.npz", "--plot", "--plot-format", "svg", "-m", "random")
-    assert states(run, *ask) == ["done"]
-    assert run("export", "f_shots.json", "-o", "cut.srt").out == "cut.srt\n"
-    Path("f_shots.csv").write_text("mine")
-    run("shots", "f.npz", "--export", "csv", code=1)
-
-
-def test_earlier_videos_and_marks(run: Run, film: Path) -> None:
-    ask = ("summarize", film, "--storyboard")
-    run(*ask)
-    record = Path("film_summary.json")
-    document = json.loads(record.read_text())
-    del document["outputs"]
-    record.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
-    mark = Path(".film_summary.json.unfinished")
-    mark.write_text(f"{digest_of(document['provenance'])}\nfilm.mp4")
-    for name in ("film_storyboard.png",):  # pictures had a label, which this one lacks
-        Path(name).unlink()
-    assert states(run, *ask, "--budget", "40%") == ["done"]
-    assert not mark.exists()

@@ -117,19 +117,3 @@ def test_secrets_in_outputs(
     assert {"a.vidsum", "rows.csv", "t.csv", "s.json", "l.log"} <= {path.name for path in files}
     assert [path for path in files if CANARY.encode() in path.read_bytes()] == []
     assert len([path for path in own_home.rglob("*.mp4") if path.stem.startswith(("get_", "film_"))]) == 2
-
-
-def test_secrets_of_older_versions(
-    run: Run, tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    use_live(monkeypatch)
-    older = film(own_home / "videos/0123456789abcdef/get_token_SECRET99.mp4")
-    newer = film(own_home / "videos/fedcba9876543210/a_film_fedcba98.mp4")
-    assert "may hold passwords" not in run("index", newer, "--archive", "a.vidsum").err
-    assert "may hold passwords" not in run("info", "a.vidsum").err
-    assert "1 videos may hold passwords" in run("index", older, "--archive", "a.vidsum").err
-    for path, count in ((newer, 0), (older, 1)):
-        run("shots", path, "--shots", "uniform", "-o", "record.json", "--overwrite")
-        assert run("info", "record.json").err.count("may hold passwords") == count
-    assert "may hold passwords" in run("info", "a.vidsum").err
-    assert "names of 1 copies" in run("info").err

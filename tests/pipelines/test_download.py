@@ -348,13 +348,6 @@ def test_is_web() -> None:
     ]
 
 
-def test_rename_older_copy(server: Server) -> None:
-    url = server.serve("/get?token=SECRET99", File(FILM, TAG))
-    older = download(url).rename(copy_path(url).with_name("get_token_SECRET99.mp4"))
-    assert download(url).read_bytes() == FILM
-    assert not older.exists()
-
-
 def test_old_copies_make_room(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     old, new = (download(server.serve(f"/{name}.mp4", File(FILM, TAG))) for name in "ab")
     entries = [old.parent.with_name(name) / "own.mp4" for name in ("holidays", "0123456789abcdef")]

@@ -1,14 +1,12 @@
 """Settings of archives and searches; the fields are the options of the command line."""
 
 import math
-import os
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple
 
 from vidsum.errors import UsageError
 from vidsum.grounding.settings import LANGUAGE_HELP, require_language
-from vidsum.io.urls import may_hold_secrets
 from vidsum.options import check, option
 from vidsum.results.settings import Evidence, list_evidence
 from vidsum.times import TIME
@@ -136,14 +134,6 @@ class SearchOptions:
 def has_words(text: str) -> bool:
     """Return whether a text holds a letter or digit."""
     return any(map(str.isalnum, text))
-
-
-def find_secrets(archive: Any) -> tuple[str, ...]:
-    """Return a warning if an older vidsum stored parts of URLs in an `Archive` that may be secret."""
-    paths = archive.rows("SELECT path FROM files")
-    count = sum(may_hold_secrets(os.fsdecode(path)) for (path,) in paths)
-    fault = f"{archive.name}: names of {count} videos may hold passwords or tokens of their URLs"
-    return (f"{fault}: remove the archive, and index again",) if count else ()
 
 
 def describe_missing(archive: Any, options: SearchOptions) -> str:

@@ -199,9 +199,6 @@ class CustomExtractor:
         return rows
 
 
-OwnExtractor = CustomExtractor  # the former name, for one more release
-
-
 def register_extractor(extractor: CustomExtractor) -> None:
     """Make an extractor available by its name. Raises UsageError for that of a built-in one."""
     require_type(extractor, CustomExtractor)

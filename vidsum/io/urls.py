@@ -11,9 +11,6 @@ from urllib.request import url2pathname
 
 from vidsum.errors import URL_START, UsageError, redact, split_url
 
-_OLDER_COPY = re.compile(r"[/\\]videos[/\\]+([0-9a-f]{8})[0-9a-f]{8}[/\\]+([^/\\\"]*_[^/\\\"]*)[.]mp4")
-"""A copy of a URL, which an older vidsum named after the query too if the path had no suffix."""
-
 
 class Url(str):
     """A URL whose text is safe to show; only what opens it reads `raw`."""
@@ -81,9 +78,3 @@ def split_server(address: str) -> tuple[str, str]:
         raise UsageError(fault, hint="--writer http://localhost:11434/v1")
     scheme, host, port, _ = match.groups(default="")
     return f"{scheme}://{host}{port}/", host.lower().strip("[]")
-
-
-def may_hold_secrets(text: str) -> bool:
-    """Return whether a path or a record, which an older vidsum wrote, may hold a password or a token."""
-    older = any(not match[2].endswith(f"_{match[1]}") for match in _OLDER_COPY.finditer(text))
-    return older or redact(text) != text

@@ -112,7 +112,6 @@ def download(
 def update_copy(url: Url, target: Path, bounds: DownloadLimits, progress: Progress | None = None) -> None:
     """Make `target` a copy of what is at `url`; see `download`. One process at a time does so."""
     try:
-        _rename_older(target)
         if is_offline():
             if not target.is_file():
                 fault = f"{url}: VIDSUM_OFFLINE forbids downloads, and there is no copy of it"
@@ -130,14 +129,6 @@ def update_copy(url: Url, target: Path, bounds: DownloadLimits, progress: Progre
         failed = InputError(f"{target}: cannot be stored ({error.strerror or error})")
         failed.ends_batch = is_full(error)
         raise failed from error
-
-
-def _rename_older(target: Path) -> None:
-    """Take the copy of a vidsum that named it after the query too, which may hold a token."""
-    if not target.exists() and (target.parent / _NOTE).exists():
-        for copy in sorted(target.parent.glob("[!.]*")):
-            if not copy.name.startswith("page."):
-                copy.replace(target)
 
 
 @dataclass(frozen=True)

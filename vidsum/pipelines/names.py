@@ -4,18 +4,16 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from glob import escape
-from pathlib import Path, PurePath
+from pathlib import Path
 from string import Formatter
-from typing import Any
 
-from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.errors import OutputError, UsageError
 from vidsum.io.outputs import check_name, make_folder, shortened, stems_of
 from vidsum.io.paths import register_input, register_output, url_of
-from vidsum.io.text import STDIN, read_json
-from vidsum.pipelines.legacy import read_mark
+from vidsum.io.text import STDIN
 from vidsum.pipelines.tasks import Files
 
+_SOUNDS = (".aac", ".aiff", ".flac", ".m4a", ".mp3", ".ogg", ".opus", ".wav", ".wma")
 _FIELDS = ("stem", "name", "suffix", "parent", "n")
 """Fields of `--output`: parts of the input's name and folder, and its number in the batch, from 1."""
 _FORM = re.compile(r"(0?[1-9]d?)?")
@@ -25,80 +23,38 @@ _FORM = re.compile(r"(0?[1-9]d?)?")
 def own_names(sources: Sequence[str], target: Callable[[str, str], Path]) -> dict[str, Path]:
     """Choose the main output of each source: `target(source, stem)`, or `target(source, name and suffix)`.
 
-    The first belongs to the source that the record there names, or, where none is, to the first source of the
-    batch. Once it is written, the other inputs of a batch change nothing.
+    The longer name is for a source whose folder has another input with its stem. So neither the other inputs
+    of a batch nor earlier outputs change a name.
     """
-    plain = {source: target(source, stem_of(source)) for source in sources}
-    longer = {source: target(source, _name_of(source)) for source in sources}
-    is_plain = {
-        source: False if _is_recorded(source, longer[source]) else _is_recorded(source, plain[source])
-        for source in sources
-    }
-    owners = {os.path.realpath(plain[source]): Path(source).name for source in sources if is_plain[source]}
-    for source in sources:
-        if is_plain[source] is None:
-            name = Path(source).name
-            is_plain[source] = owners.setdefault(os.path.realpath(plain[source]), name) == name
-    return {source: (plain if is_plain[source] else longer)[source] for source in sources}
+    files = {folder: _files_by_stem(folder) for folder in {Path(source).parent for source in sources}}
+
+    def choose(source: str) -> str:
+        path = Path(source)
+        others = [other for other in files[path.parent].get(path.stem, ()) if other.name != path.name]
+        return _name_of(source) if any(_is_rival(path, other) for other in others) else stem_of(source)
+
+    return {source: target(source, choose(source)) for source in sources}
 
 
-def _is_recorded(source: str, output: Path) -> bool | None:
-    """Return whether an output that exists, or was begun, was made of a source; None if that is not known.
+def _files_by_stem(folder: Path) -> dict[str, list[Path]]:
+    files: dict[str, list[Path]] = {}
+    with suppress(OSError, ValueError):  # it is not there
+        for path in folder.iterdir():
+            files.setdefault(path.stem, []).append(path)
+    return files
 
-    Its record names the video. One of another stem has been renamed since; so has one that is not there any
-    more, if a file of its size is. Features are recorded under the name of the video that they were made of.
+
+def _is_rival(path: Path, other: Path) -> bool:
+    """Return whether the outputs of a file next to an input would have the same names: that of a video has,
+    and so has that of a file of the input's kind.
     """
-    from vidsum.pipelines.sources import has_pictures
+    from vidsum.results.feature_files import is_feature_file
+    from vidsum.video.probe import is_video
 
-    video = _recorded_video(output)
-    name, path = PurePath(str(video.get("path", ""))).name, Path(source)
-    if not has_pictures(source):
-        return True if name else None
-    if not name:
-        return _is_recorded_sound(path, video)
-    if Path(name).stem != path.stem:
-        return None
-    if name == path.name:
-        return True
-    with suppress(OSError):
-        return not path.with_name(name).exists() and path.stat().st_size == video.get("bytes")
-    return False
-
-
-def _is_recorded_sound(path: Path, recorded: dict[str, Any]) -> bool | None:
-    """Return whether a record of sound, which has the content of its file but no name, is of this file."""
-    from vidsum.io.provenance import identify_file
-
-    with suppress(InputError, OSError):
-        if recorded and identify_file(path).items() <= recorded.items():
-            return True
-        others = (other for other in path.parent.glob(f"{escape(path.stem)}.*") if other.name != path.name)
-        if any(other.stat().st_size == recorded.get("bytes") for other in others):
-            return False
-    return None
-
-
-def _recorded_video(output: Path) -> dict[str, Any]:
-    """Return the video that the record of an output, or the mark of a stopped run, names; else nothing.
-
-    Of sound without pictures, it is the size and hash of the file.
-    """
-    record = output.with_suffix(".json") if output.name.endswith("_summary.mp4") else output
-    if mark := read_mark(record):
-        return {"path": mark[1]}
-    document: Any = None
-    with suppress(InputError, UsageError, OSError):
-        if record.suffix == ".json":
-            document = read_json(record)
-        elif record.suffix in (".npz", ".h5") and record.is_file():
-            from vidsum.results.feature_files import read_features
-
-            document = read_features(record).to_dict(with_arrays=False)
-    if not isinstance(document, dict):
-        return {}
-    made_from = document.get("provenance")
-    video = document.get("video") or (made_from.get("video") if isinstance(made_from, dict) else None)
-    return video if isinstance(video, dict) else {}
+    if path.suffix.lower() in _SOUNDS or is_feature_file(path.name):
+        is_same_kind = other.suffix.lower() in _SOUNDS or is_feature_file(other.name)
+        return is_same_kind or is_video(other)
+    return not is_feature_file(other.name) and is_video(other)
 
 
 def stem_of(source: str) -> str:

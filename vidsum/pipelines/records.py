@@ -21,7 +21,6 @@ from vidsum.grounding.settings import Retrieval
 from vidsum.io.outputs import atomic_write, check_name
 from vidsum.io.provenance import flat
 from vidsum.options import as_record
-from vidsum.pipelines import legacy
 from vidsum.pipelines.tasks import Files
 from vidsum.shots.settings import ShotSettings
 from vidsum.summary.settings import Selection
@@ -43,8 +42,6 @@ class Earlier:
     """Why the record is not trusted."""
     outputs: Mapping[str, str]
     """The SHA-256 of each file of the record, by its path relative to the record's folder."""
-    is_legacy: bool = False
-    """Whether an earlier version of vidsum wrote it."""
 
     @classmethod
     def read(cls, files: Files) -> "Earlier":
@@ -54,21 +51,15 @@ class Earlier:
         record, document, fault = files.record, None, "was not written by vidsum, or edited since"
         for path in files.all:
             check_name(path)
-        legacy.convert_notes(record.parent, add_to_folder)
-        folder = read_folder(record.parent)
         try:
             document = read_result_record(record)
         except InputError as error:
             fault = error.message
         outputs = document.pop("outputs", {}) if document else {}
         if record.suffix != ".json":
-            names = [name_in(path, record) for path in files.all]
+            folder, names = read_folder(record.parent), [name_in(path, record) for path in files.all]
             outputs = {name: folder[name][-1] for name in names if name in folder}
-        if outputs:
-            return cls(record, document, fault, outputs)
-        known = legacy.outputs_of(record, files.unlisted, _labelled(files, document), document, folder)
-        outputs = {name_in(path, record): sha256 for path, sha256 in known.items()}
-        return cls(record, document, fault, outputs, is_legacy=bool(known))
+        return cls(record, document, fault, outputs)
 
     @property
     def keys(self) -> Collection[str]:
@@ -101,7 +92,7 @@ class Earlier:
         )
         paths = {name: Path(folder, name) for name in self.outputs}
         names = [n for n in paths if of_record(n) or (of_video(n) and not self._is_shared(paths[n]))]
-        return [n for n in names if self.is_current(paths[n]) or _is_listed(paths[n], folder)]
+        return [n for n in names if self.is_current(paths[n]) or is_ours(paths[n], folder)]
 
     def _is_shared(self, path: Path) -> bool:
         """Return whether another JSON record in the folder lists a file as it is."""
@@ -124,7 +115,7 @@ class Earlier:
                 continue
             # several results may have the same clip
             is_shared = path.suffix == ".mp4" and self._is_shared(path)
-            if not (self.is_current(path) or _is_listed(path, self.record.parent) or is_shared):
+            if not (self.is_current(path) or is_ours(path, self.record.parent) or is_shared):
                 fault = f"{path}: already exists, and was not written by vidsum, or edited since"
                 raise OutputError(fault, hint=HINT)
 
@@ -141,14 +132,9 @@ def has_foreign(files: Files) -> bool:
 
 def is_ours(path: Path, folder: Path | None = None) -> bool:
     """Return whether the record of a file's folder, or of another folder, lists a file as it is."""
-    is_listed = _is_listed(path, folder or path.parent)
-    return legacy.has_label(path) if is_listed is None else is_listed
-
-
-def _is_listed(path: Path, folder: Path) -> bool | None:
-    """Return whether the record of a folder lists a file as it is; None if it does not list it."""
-    hashes = read_folder(folder).get(name_in(path, folder / FOLDER_RECORD))
-    return None if hashes is None else path.is_file() and hash_of(path) in hashes
+    folder = folder or path.parent
+    hashes = read_folder(folder).get(name_in(path, folder / FOLDER_RECORD), ())
+    return path.is_file() and hash_of(path) in hashes
 
 
 def name_in(path: Path, record: Path) -> str:
@@ -169,16 +155,6 @@ def hash_of(path: Path) -> str:
 
     sha256: str = identify_file(path)["sha256"]
     return sha256
-
-
-def _labelled(files: Files, document: Mapping[str, Any] | None) -> list[Path]:
-    """Return clips, plots and sheets that an earlier version may have written with a record."""
-    paths = files.clips(document) if document else []
-    if files.clip_stem:
-        stem = _KINDS.sub("", files.record.stem)
-        picture = re.compile(rf"{re.escape(stem)}_(moments|highlights|shots)(_sheet)?\.(png|svg)")
-        paths += [path for path in files.record.parent.iterdir() if picture.fullmatch(path.name)]
-    return paths
 
 
 # --- the record of a folder ---
@@ -256,7 +232,7 @@ def _describe_change(path: Sequence[str], before: object, now: object) -> str:
 
 
 def _with_defaults(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a provenance block with the options that it leaves out, as earlier versions recorded them."""
+    """Return a provenance block with the options that it leaves out, which are at their defaults."""
     kinds = {"shots": ShotSettings, "summary": Selection, "grounding": Retrieval}
     filled = {
         part: as_record(kind()) | provenance[part] for part, kind in kinds.items() if part in provenance

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from vidsum.features.settings import Extraction
-from vidsum.pipelines import legacy, staging
+from vidsum.pipelines import staging
 from vidsum.pipelines.records import (
     Earlier,
     add_to_folder,
@@ -63,6 +63,12 @@ class Saving(Generic[R]):
     encoding_tag: str = ""
     """See `vidsum.video.settings.Encoding.tag`."""
 
+    def changes(self, earlier: Earlier) -> list[str]:
+        """Return in words what differs in how an earlier result, or what merged ones share, was made."""
+        if earlier.document is None:
+            return ["no result"]
+        return list_changes(self.shared(earlier.document["provenance"]), self.shared(self.provenance))
+
 
 @dataclass(frozen=True)
 class Saved(Generic[R]):
@@ -84,7 +90,7 @@ def save_result(files: Files, saving: Saving[R], *, overwrite: bool) -> Saved[R]
     Raises OutputError: a file exists that vidsum did not write or that was changed since.
     """
     earlier = Earlier.read(files)
-    is_same = _is_same(earlier, saving)
+    is_same = not saving.changes(earlier)
     if is_same and not overwrite and (unchanged := _unchanged(files, saving, earlier)):
         return unchanged
     if not overwrite:
@@ -96,8 +102,9 @@ def save_result(files: Files, saving: Saving[R], *, overwrite: bool) -> Saved[R]
         if saving.merge:
             stack.enter_context(lock(files.record))
             earlier = Earlier.read(files)  # another process may have added to it
-            is_same = _is_same(earlier, saving) and set(earlier.keys) >= set(part)
-            note = "" if is_same else _replaced_queries(earlier, saving, whole)
+            changes = saving.changes(earlier)
+            is_same = not changes and set(earlier.keys) >= set(part)
+            note = "" if is_same else _replaced_queries(earlier, whole, changes or ["without curves"])
         is_added_to = is_same and (saving.merge or not overwrite)
         document = _whole(whole, saving, earlier) if is_added_to else saving.document(whole, ())
         clips = files.clips(part)
@@ -130,25 +137,14 @@ def _removed_files(names: Sequence[str], files: Files) -> str:
     return f"; removed {len(names)} of the earlier result ({', '.join(paths)}{more})"
 
 
-def _replaced_queries(earlier: Earlier, saving: Saving[R], result: R) -> str:
+def _replaced_queries(earlier: Earlier, result: R, changes: Sequence[str]) -> str:
     """Return which queries of an earlier record a result replaces, and why; empty where it has them all."""
-    if earlier.document is None:
-        return ""
-    lost = {answer["query"] for answer in earlier.document["queries"]}
-    lost -= {answer.query for answer in result.queries}
+    queries = earlier.document["queries"] if earlier.document else ()
+    lost = {answer["query"] for answer in queries} - {answer.query for answer in result.queries}
     if not lost:
         return ""
-    now = saving.shared(saving.provenance)
-    changes = list_changes(saving.shared(earlier.document["provenance"]), now) or ["without curves"]
     changes = [change for change in changes if change.startswith("evidence")] or changes  # the others follow
     return f"; replaced {len(lost)} earlier quer{'y' if len(lost) == 1 else 'ies'}: {', '.join(changes)}"
-
-
-def _is_same(earlier: Earlier, saving: Saving[R]) -> bool:
-    """Return whether an earlier result was made from the same, or from what results to be merged share."""
-    return earlier.document is not None and not list_changes(
-        saving.shared(earlier.document["provenance"]), saving.shared(saving.provenance)
-    )
 
 
 def _unchanged(files: Files, saving: Saving[R], earlier: Earlier) -> Saved[R] | None:
@@ -164,8 +160,6 @@ def _unchanged(files: Files, saving: Saving[R], earlier: Earlier) -> Saved[R] | 
     is_fresh = len(_fresh(files, clips, saving, earlier)) == len([*others, *clips])
     if not (is_fresh and shows_all and set(earlier.keys) >= set(document)):
         return None
-    if earlier.is_legacy:
-        _publish(files, earlier.document, {}, earlier, earlier.current(), earlier.removable(files))
     messages = tuple(document["warnings"])
     return Saved(part, document, _names(files, clips), clips, messages, is_new=False)
 
@@ -229,7 +223,6 @@ def _publish(
     else:
         add_to_folder(folder, hashes, only=True)
     remove_empty_folders(record, outdated)
-    legacy.remove_mark(record)
     return outdated
 
 
@@ -248,32 +241,23 @@ def _names(files: Files, clips: Sequence[Path]) -> str:
     return names
 
 
-def add_earlier(
-    queries: "Queries", files: Files, provenance: Mapping[str, Any], *, is_auto: bool, with_saliency: bool
-) -> "Queries":
+def add_earlier(queries: "Queries", files: Files, provenance: Mapping[str, Any]) -> "Queries":
     """Add those of an earlier record that are to be answered again, with evidence that is new in the cache.
 
-    Its settings must be the same; with `is_auto`, other evidence may have been searched. Returns the queries
-    themselves where the record can be added to as it is, or must be replaced.
+    Returns the queries themselves where the record can be added to as it is, or must be replaced.
     """
     from vidsum.pipelines.queries import without_queries
     from vidsum.results.moments import Grounding
     from vidsum.results.transcript import SpokenQuery
 
-    document = Earlier.read(files).document
-    if document is None:
+    if (document := Earlier.read(files).document) is None:
         return queries
-    records = [without_queries(record) for record in (document["provenance"], provenance)]
-    is_same = not list_changes(*records) and ("timestamps_s" in document or not with_saliency)
-    if is_auto:
-        records = [_without_evidence(record) for record in records]
-    if is_same or list_changes(*records):
+    before, now = without_queries(document["provenance"]), without_queries(provenance)
+    if not list_changes(before, now) or list_changes(_without_evidence(before), _without_evidence(now)):
         return queries
     recordings = {text: queries.spoken.get(number) for number, text in enumerate(queries.texts)}
     for answer in Grounding.from_dict(document).queries:
         recordings.setdefault(answer.query, SpokenQuery(**answer.spoken) if answer.spoken else None)
-    if recordings.keys() == set(queries.texts):
-        return queries
     texts = tuple(sorted(recordings))
     spoken = {number: said for number, text in enumerate(texts) if (said := recordings[text])}
     return replace(queries, texts=texts, spoken=spoken)

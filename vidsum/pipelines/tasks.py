@@ -12,9 +12,9 @@ from vidsum.video.settings import Clips
 
 if TYPE_CHECKING:
     from vidsum.io.urls import Url
-    from vidsum.types import Progress
 
 R = TypeVar("R")
+Progress = Callable[[str, float, float], None]  # that of `vidsum.types`, which loads NumPy
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Task:
     """The address that the input is a copy of."""
 
 
-Work = Callable[[Task, "Progress | None"], R]
+Work = Callable[[Task, Progress | None], R]
 """The work on one input. Worker processes unpickle it."""
 
 
