@@ -182,10 +182,7 @@ def test_short_help_length(run: Run, words: str, monkeypatch: pytest.MonkeyPatch
 
 
 def test_there_are_few_options() -> None:
-    counts = {
-        words: len([leaf for leaf in leaves_of(command) if not leaf.option.hidden])
-        for words, command in commands()
-    }
+    counts = {words: len(leaves_of(command)) for words, command in commands()}
     advice = "give the new option no flag but a config key: flag_on=()"
     assert sum(counts.values()) <= 560, advice
     assert max(counts["summarize"], counts["ground"]) <= 36, advice
@@ -196,7 +193,7 @@ def test_full_help_texts_and_defaults(run: Run, words: str, monkeypatch: pytest.
     monkeypatch.setenv("COLUMNS", "1000")  # no text is wrapped
     command = dict(commands())[words]
     printed = unwrapped(run(*words.split(), "--help-all" if leaves_of(command) else "--help").out)
-    leaves = [leaf for leaf in leaves_of(command) if not leaf.option.hidden]
+    leaves = leaves_of(command)
     texts = [leaf.option.help.removesuffix(" Can be repeated.") for leaf in leaves]
     texts += [f"default: {default_of(leaf)}" for leaf in leaves if default_of(leaf)]
     assert [text for text in texts if unwrapped(text) not in printed] == []
