@@ -1,4 +1,4 @@
-"""`vidsum evaluate`: compare summaries, moments, highlights and retrieval with people, and with chance."""
+"""`vidsum evaluate`: compare summaries, moments, highlights and captions with people, and with chance."""
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
@@ -22,7 +22,6 @@ from vidsum.lab.evaluation.settings import (
     MomentsRequest,
     Request,
     SummaryRequest,
-    VSERequest,
 )
 from vidsum.options import build, option
 from vidsum.pipelines.names import check_outputs, require_suffix
@@ -34,7 +33,7 @@ app = typer.Typer(
     cls=CommandGroup,
     add_completion=False,
     no_args_is_help=True,
-    help="Measure summaries, moments, highlights and retrieval against people.",
+    help="Measure summaries, moments, highlights and captions against people.",
 )
 
 
@@ -157,24 +156,6 @@ def highlights(
     request = build(HighlightsRequest, {**chosen, **positional})
     measured = str(request.run or request.predictions)
     _evaluate("highlights", [(measured, request)], report, view, request.write_predictions)
-
-
-@command(app)
-def vse(
-    chosen: Annotated[Mapping[str, Any], Chosen(VSERequest)],
-    report: Annotated[ReportFiles, Without(("plot",))],
-    view: View,
-) -> None:
-    """Measure a map from pictures to sentences: recall and median rank of retrieval, both ways.
-
-    Also reports the class names of the extractor (ConSE) and random vectors.
-
-    vidsum evaluate vse --captions captions.csv --pictures images
-
-    vidsum evaluate vse --captions dataset_flickr8k.json --pictures images --checkpoint OUT/best.safetensors
-    """
-    request = build(VSERequest, chosen)
-    _evaluate("vse", [(str(request.captions), request)], report, view)
 
 
 @command(app)

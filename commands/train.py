@@ -1,4 +1,4 @@
-"""`vidsum train`: train models on annotated videos, captions, pictures or toy data."""
+"""`vidsum train`: train models on annotated videos, captions or toy data."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -15,13 +15,7 @@ from vidsum.commands.result import CommandResult, View, render
 from vidsum.errors import UsageError
 from vidsum.lab.training.presets import DETRChoice, MRNetChoice
 from vidsum.lab.training.settings import DataSettings, DETRSettings, MRNetSettings
-from vidsum.lab.training.summary_settings import (
-    FullTransNetSettings,
-    RidgeSettings,
-    SplitOptions,
-    VSEData,
-    VSESettings,
-)
+from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings, SplitOptions
 from vidsum.options import Option, build, option
 from vidsum.pipelines.tasks import Progress, Task
 
@@ -196,38 +190,6 @@ def detr(
         return _run_result(task.path, fitted, examples)
 
     run_verb(Verb("train detr", step), [str(run.out)], view)
-
-
-@command(app)
-def vse(
-    data: VSEData,
-    run: RunFolder,
-    settings: Annotated[VSESettings, Without(("dim_in", "dim_out")), Flags(("epochs", "lr", "device"))],
-    view: View,
-) -> None:
-    """Train a map from features of pictures to the space of sentences (VSE).
-
-    vidsum train vse --captions captions.csv --pictures images --out runs/vse
-
-    vidsum train vse --captions dataset_flickr8k.json --pictures images -e mobilenet_v2 --out runs/mobile
-    """
-
-    def step(task: Task, progress: Progress | None) -> CommandResult:
-        from vidsum.lab.training.vse import train_vse
-
-        trained = train_vse(data, settings, Path(task.path), overwrite=run.overwrite, progress=progress)
-        facts = {
-            "up_to_date": trained.up_to_date,
-            "checkpoint": str(trained.checkpoint),
-            "n_validation": trained.n_validation,
-            "validation": dict(trained.validation),
-        }
-        words = ", ".join(f"R@{name[1:]} {100 * share:.1f}" for name, share in trained.validation.items())
-        line = f"{task.path}: text to image among {trained.n_validation} validation pictures {words}"
-        line += " (up to date)" if trained.up_to_date else ""
-        return CommandResult(data=facts, lines=(line,), messages=trained.warnings)
-
-    run_verb(Verb("train vse", step), [str(run.out)], view)
 
 
 def _train_splits(

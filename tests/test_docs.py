@@ -32,8 +32,8 @@ OPTIONS = {words: facts_of(command) for words, command in options.commands()}
 """The options of every command."""
 
 PAGE_OF = {
-    **{f"train {name}": f"train_{name}" for name in ("ridge", "mrnet", "detr", "vse")},
-    **{f"evaluate {name}": f"evaluate_{name}" for name in ("moments", "highlights", "vse", "captions")},
+    **{f"train {name}": f"train_{name}" for name in ("ridge", "mrnet", "detr")},
+    **{f"evaluate {name}": f"evaluate_{name}" for name in ("moments", "highlights", "captions")},
     **{"help": "cli", "index": "archive", "search": "archive"},
 }
 """The page of a command, where it is not called like its first word."""

@@ -36,7 +36,7 @@ from docs.benchmarks.judged import (
 )
 from vidsum.features import get_extractor
 from vidsum.features.extractors.efficientnet_lite0 import SPEC
-from vidsum.features.pictures import Still, encode_views
+from vidsum.features.pictures import encode_pictures
 from vidsum.grounding.conse import ClassMixture, class_probabilities, name_embeddings
 from vidsum.grounding.match import NAMED, Curve, best_evidence, commonness, embed_background
 from vidsum.grounding.presence import OFFSET, SLOPE, evidence_curves
@@ -142,7 +142,7 @@ def nested_no(answers: Sequence[Asked]) -> npt.NDArray[np.bool_]:
 
 def embed_photographs(folder: Path, names: Sequence[str]) -> ClipEmbeddings:
     """Photographs in `vse`, one after another."""
-    (features,) = encode_views([Still(folder / name) for name in names], EXTRACTOR, (0,))
+    features = encode_pictures([folder / name for name in names], EXTRACTOR)
     logits = get_extractor(SPEC, device="cpu").logits(features)
     mixture = ClassMixture(class_probabilities(logits), name_embeddings(EXTRACTOR))
     rows = unit_rows(load_map()(features))

@@ -27,7 +27,7 @@ from sklearn.linear_model import LogisticRegression
 from docs.benchmarks import argument_parser
 from docs.benchmarks.joined import known_clips
 from docs.benchmarks.judged import held_out
-from vidsum.features.pictures import Still, encode_views
+from vidsum.features.pictures import encode_pictures
 from vidsum.features.settings import Extraction
 from vidsum.grounding.spaces import extractions_for
 from vidsum.grounding.text import load_text_encoder
@@ -93,7 +93,7 @@ def truth_of(sentences: Sequence[Sequence[str]], least: int) -> Truth:
 
 def read_pictures(folder: Path, sentences: dict[str, list[str]], least: int) -> Pictures:
     """Embed the pictures of a folder."""
-    (features,) = encode_views([Still(folder / name) for name in sentences], EXTRACTOR, (0,))
+    features = encode_pictures([folder / name for name in sentences], EXTRACTOR)
     texts = [said[:5] for said in sentences.values()]
     vectors = load_text_encoder("minilm").encode([text for said in texts for text in said])
     edges = np.cumsum([0, *map(len, texts)])

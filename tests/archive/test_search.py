@@ -198,8 +198,8 @@ def test_a_picture_is_a_query(archive: Archive, videos: Path, monkeypatch: pytes
     picture = videos / "red.png"
     Image.new("RGB", (8, 8), COLOURS["red"]).save(picture)
     monkeypatch.setattr(
-        "vidsum.features.pictures.encode_views",
-        lambda stills, extractor, views, device: np.array([[COLOURS["red"]]], np.float32),
+        "vidsum.features.pictures.encode_pictures",
+        lambda paths, extractor, device: np.array([COLOURS["red"]], np.float32),
     )
     monkeypatch.setattr("vidsum.grounding.vse.load_map", lambda: lambda rows: rows / np.linalg.norm(rows))
     (result,) = archive.search(like=[str(picture)], top_k=1)

@@ -27,7 +27,7 @@ def embed(texts: Sequence[str], *_: object) -> np.ndarray:
 @pytest.fixture(autouse=True)
 def made(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`people.csv`, `good.csv` with a sentence of each item, and `flat.csv` with one for all."""
-    monkeypatch.setattr("vidsum.lab.evaluation.captions.embed_sentences", embed)
+    monkeypatch.setattr("vidsum.lab.evaluation.captions.embed_texts", embed)
     monkeypatch.setattr("vidsum.lab.evaluation.captions._DRAWS", 40)
     rows = [f"{name},{text}" for name, values in SENTENCES.items() for text in values]
     Path("people.csv").write_text("\n".join(["image,caption", *rows]))

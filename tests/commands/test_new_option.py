@@ -20,7 +20,7 @@ from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import HighlightSettings, Retrieval
 from vidsum.lab.training.settings import DETRSettings, LoopSettings, MRNetSettings
-from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings, VSESettings
+from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings
 from vidsum.options import from_keywords, leaves, option
 from vidsum.pipelines import keywords
 from vidsum.pipelines.highlights import plan_highlights
@@ -34,7 +34,7 @@ from vidsum.summary.settings import Selection
 from vidsum.video.settings import Encoding
 
 USED = [Encoding, Extraction, HighlightSettings, Retrieval, Selection, ShotSettings, Transcription]
-TRAINED = [LoopSettings, MRNetSettings, DETRSettings, FullTransNetSettings, RidgeSettings, VSESettings]
+TRAINED = [LoopSettings, MRNetSettings, DETRSettings, FullTransNetSettings, RidgeSettings]
 
 
 def with_option(kind: type[Any]) -> type[Any]:

@@ -14,7 +14,6 @@ import pytest
 from tests import media
 from tests.golden.stored import REGENERATE
 from tests.golden.test_documents import save_annotated, save_answers, save_features, save_highlights
-from tests.pictures import make_pictures
 from vidsum.__main__ import main
 from vidsum.device import unload
 
@@ -38,7 +37,6 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with chdir(folder):
         save_highlights("qv.jsonl")
         save_answers("mine.jsonl")
-    make_pictures(folder, 24)
     (folder / "bad.npz").write_bytes(b"no features")
     for name, text in TEXTS.items():
         (folder / name).write_text(text, "utf-8")
@@ -62,6 +60,7 @@ TEXTS = {
     "prose.vtt": "00:01 --> 00:02\nNo milliseconds.",
     "late.vtt": "WEBVTT\n\n0:11.0 --> 0:12.0\nLate.",
     "backwards.vtt": "WEBVTT\n\n0:02.0 --> 0:01.0\nBackwards.",
+    "captions.csv": "image,caption\n000.png,a red circle\n001.png,a blue bar\n001.png,a bar\n",
     "wrong.csv": "name,words\n001.png,a dog\n",
     "run.json": '{"schema": "vidsum.evaluation/1"}',
     "good_shots.json": (_STORED.parent / "documents" / "shots.json").read_text("utf-8"),

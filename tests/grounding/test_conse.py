@@ -18,7 +18,6 @@ from vidsum.grounding.conse import (
     ClassMixture,
     class_probabilities,
     class_sentences,
-    conse,
     log_likelihood,
     name_embeddings,
 )
@@ -49,15 +48,6 @@ def test_probabilities_are_the_softmax_of_the_cooled_logits() -> None:
         class_probabilities(logits, 2.0), softmax(logits / 2, axis=1), rtol=1e-4, atol=1e-7
     )
     assert np.isfinite(class_probabilities(logits * 100)).all()
-
-
-def test_an_embedding_is_the_mean_of_the_names_by_probability(
-    probabilities: FloatArray, names: FloatArray
-) -> None:
-    found = conse(ClassMixture(probabilities, names))
-    for row, chance in zip(found, probabilities, strict=True):
-        mean = sum(float(p) * name.astype(np.float64) for p, name in zip(chance, names, strict=True))
-        np.testing.assert_allclose(row, mean / np.linalg.norm(mean), atol=1e-5)
 
 
 def test_the_likelihood_is_a_sum_over_the_classes(probabilities: FloatArray, names: FloatArray) -> None:

@@ -11,7 +11,7 @@ from vidsum.grounding.conse import ClassMixture
 from vidsum.grounding.presence import evidence_curves
 from vidsum.grounding.spaces import MIXTURE_WEIGHT_LINE, ClipEmbeddings
 from vidsum.models.scaling import softmax, unit_rows
-from vidsum.models.vse import CLASSES, LEVELS
+from vidsum.models.vse import CLASSES
 from vidsum.types import FloatArray
 
 DIM = 6
@@ -41,7 +41,7 @@ def photographs(monkeypatch: pytest.MonkeyPatch) -> Photographs:
     rows, probabilities = texts(3, 50) + np.float32(0.3), classes(2, 9)
     mean = rows.mean(axis=0)
     factor = np.linalg.cholesky(np.cov((rows - mean).T, bias=True)).astype(np.float32)
-    levels = np.round(np.sqrt(probabilities) * LEVELS).astype(np.float32)
+    levels = np.round(np.sqrt(probabilities) * 255).astype(np.float32)
     tensors = {"cohort.mean": mean, "cohort.weight": factor, CLASSES: levels}
     monkeypatch.setattr(presence, "load_map", lambda: SimpleNamespace(tensors=tensors))
     return Photographs(rows, probabilities)

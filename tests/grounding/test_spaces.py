@@ -14,7 +14,6 @@ from vidsum import checkpoints
 from vidsum.checkpoints.registry import builtin_entries
 from vidsum.errors import InputError, UsageError
 from vidsum.features import describe
-from vidsum.features.pictures import Still
 from vidsum.features.settings import CLIP_FAMILY, Extraction
 from vidsum.grounding import spaces, vse
 from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood
@@ -245,17 +244,15 @@ def test_a_space_agrees_with_its_encoders(space: ImageTextSpace) -> None:
 
 
 def test_pictures_in_a_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def encode_views(stills: Sequence[Still], extractor: str, views: Sequence[int], **_: str) -> FloatArray:
-        assert (extractor, views) == ("clip", (0,))
-        return np.array([[[np.nan, 0] if "damaged" in still.path.name else [3, 4] for still in stills]])
+    def encode(paths: Sequence[Path], extractor: str, device: str) -> FloatArray:
+        assert (extractor, device) == ("clip", "auto")
+        return np.array([[3, 4] for _ in paths])
 
-    monkeypatch.setattr("vidsum.features.pictures.encode_views", encode_views)
-    paths = [tmp_path / name for name in ("one.jpg", "two.jpg", "damaged.jpg")]
+    monkeypatch.setattr("vidsum.features.pictures.encode_pictures", encode)
+    paths = [tmp_path / name for name in ("one.jpg", "two.jpg")]
     for path in paths:
         path.touch()
-    rows = describe_space("clip").encode_images([*map(str, paths[:2])])
+    rows = describe_space("clip").encode_images([*map(str, paths)])
     np.testing.assert_allclose(rows, [[0.6, 0.8]] * 2, rtol=1e-6)
-    with pytest.raises(InputError, match=r"damaged\.jpg: the picture cannot be read"):
-        describe_space("clip").encode_images(paths)
     with pytest.raises(InputError, match=r"none\.jpg: no such file"):
         describe_space("clip").encode_images([tmp_path / "none.jpg"])

@@ -14,7 +14,7 @@ from vidsum.errors import UsageError
 from vidsum.features import describe
 from vidsum.grounding.text import load_text_encoder
 from vidsum.io.cache import cached_rows
-from vidsum.models.scaling import softmax, unit_rows
+from vidsum.models.scaling import softmax
 from vidsum.types import FloatArray
 
 TEMPERATURE = 2.0  # divides the logits: trained networks are too sure of one class
@@ -34,11 +34,6 @@ class ClassMixture:
 def class_probabilities(logits: FloatArray, temperature: float = TEMPERATURE) -> FloatArray:
     """Return probabilities [T, K] of class scores [T, K]."""
     return softmax(logits / np.float32(temperature))
-
-
-def conse(mixture: ClassMixture) -> FloatArray:
-    """Return [T, D] of length 1: the names averaged by probability, f(x) of the paper's Section 3."""
-    return unit_rows(mixture.probabilities @ mixture.names)
 
 
 def log_likelihood(mixture: ClassMixture, queries: FloatArray, sharpness: float = SHARPNESS) -> FloatArray:

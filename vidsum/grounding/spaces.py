@@ -78,15 +78,13 @@ class ImageTextSpace:
 
     def encode_images(self, images: Sequence[str | Path], device: str = "auto") -> FloatArray:
         """Return [N, D] of image files. Raises InputError: one is missing, or cannot be read."""
-        from vidsum.features.pictures import Still, encode_views  # imports Pillow
+        from vidsum.features.pictures import encode_pictures  # imports Pillow
 
-        for path in map(Path, images):
+        paths = [Path(path) for path in images]
+        for path in paths:
             if not path.is_file():
                 raise InputError(f"{path}: {'is not a file' if path.exists() else 'no such file'}")
-        stills = [Still(Path(path)) for path in images]
-        (features,) = encode_views(stills, self.extractor, (0,), device=device)
-        if (unread := np.isnan(features).any(axis=1)).any():
-            raise InputError(f"{images[int(unread.argmax())]}: the picture cannot be read")
+        features = encode_pictures(paths, self.extractor, device)
         return vse.load_map()(features) if self.is_mapped else unit_rows(features)
 
     def encode_texts(self, texts: Sequence[str], device: str = "auto") -> FloatArray:

@@ -24,12 +24,10 @@ from vidsum.lab.evaluation.settings import (
     MomentsRequest,
     Request,
     SummaryRequest,
-    VSERequest,
     checkpoint_of,
 )
 from vidsum.lab.evaluation.submissions import TestedVideos
 from vidsum.lab.evaluation.summaries import Scores, Videos, evaluate_summaries
-from vidsum.lab.evaluation.vse import evaluate_vse
 from vidsum.lab.sources import Finished, checkpoints_of, read_finished, refuse_equal_names
 from vidsum.summary.score import require_beams, score
 from vidsum.summary.settings import Selection
@@ -48,8 +46,6 @@ def evaluate(request: Request, progress: Progress | None = None) -> Report[Measu
         return _summary(request, progress)
     if isinstance(request, MomentsRequest):
         return _moments(request, progress)
-    if isinstance(request, VSERequest):
-        return evaluate_vse(request, progress)
     if isinstance(request, CaptionsRequest):
         items = read_described(request.data)
         rows = _read_rows(request.predictions, BASELINES, lambda path: read_captions(path, items))

@@ -100,7 +100,6 @@ def _words(names: list[str], draw: np.random.Generator) -> Arrays:
 
 
 _KEYS = [f"video_{number}" for number in range(1, _VIDEOS + 1)]
-_KEYS = [f"video_{number}" for number in range(1, _VIDEOS + 1)]
 _SPLITS = [{"train_keys": _KEYS[:4], "test_keys": _KEYS[4:]}]
 """A single split in place of five."""
 

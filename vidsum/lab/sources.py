@@ -20,7 +20,6 @@ from vidsum.lab.evaluation.settings import (
     MomentsRequest,
     Request,
     SummaryRequest,
-    VSERequest,
     checkpoint_of,
 )
 from vidsum.lab.evaluation.summaries import Videos
@@ -61,14 +60,6 @@ def provenance(request: Request) -> dict[str, Any]:
             "max_iou": request.max_iou,
             "comparison": request.comparison,
             **({} if request.plot_of == "recall" else {"plot_of": request.plot_of}),
-        }
-    elif isinstance(request, VSERequest):
-        sources = (request.captions, request.pictures)
-        captions = _files(*(path for path in sources[:1] if not path.is_dir()))
-        facts = {
-            "files": [*captions, *_checkpoint_files([request.checkpoint])],
-            "folders": [_folder_size(path) for path in sources if path.is_dir()],
-            "split": request.split,
         }
     elif isinstance(request, CaptionsRequest):
         predictions = [file for path in request.predictions for file in caption_files(path)]

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from vidsum.errors import UsageError
 from vidsum.models.mask_kinds import MASK_TRAITS, Fusion, MaskKind, MaskTraits
-from vidsum.options import Checked, Limits, Option, check, from_mapping, option
+from vidsum.options import Limits, Option, check, from_mapping, option
 
 MaskInit = Literal["default", "xavier", "he"]
 """Start of a mask's linear layers: as PyTorch's, Xavier's weights, or He's and biases of 0."""
@@ -182,15 +182,12 @@ class RidgeConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class VSEConfig(Checked):
+class VSEConfig:
     """A visual-semantic embedding: one hidden layer, from features to the space of sentences."""
 
-    PANEL = "Model"
-
-    dim_in: Dimension = 1280
-    hidden: int = option("Units of the hidden layer.", 1024, min=1)
-    """The sum over all maps, if several were averaged."""
-    dim_out: Dimension = 384
+    dim_in: int
+    hidden: int
+    dim_out: int
 
 
 CAUSAL: Mapping[str, Any] = MappingProxyType(

@@ -19,10 +19,9 @@ from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray
 
 _BLOCK = 1024  # rows that are mapped at a time
-STEPS = 127  # steps of an 8-bit weight on either side of 0
-CLASSES, LEVELS = "cohort.classes", 255
+CLASSES = "cohort.classes"
 """A tensor [U, K], what the network names in U photographs of the cohort: the roots of its probabilities,
-which keep the small ones, in steps of 1 / LEVELS."""
+which keep the small ones, in steps of 1 / 255."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,25 +58,11 @@ def signed_root(features: FloatArray) -> FloatArray:
     return np.asarray(np.sign(features) * np.sqrt(np.abs(features)), np.float32)
 
 
-def pack(tensors: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-    """Pack matrices of floats into 8 bits, each row with a scale `NAME.steps` [R]; keep the rest."""
-    small = dict(tensors)
-    for name, tensor in tensors.items():
-        if tensor.ndim == 2 and tensor.dtype.kind == "f":
-            steps = np.maximum(np.abs(tensor).max(axis=1), np.float32(1e-12)) / STEPS
-            small[name] = np.round(tensor / steps[:, None]).astype(np.int8)
-            small[f"{name}.steps"] = np.asarray(steps, np.float32)
-    return small
-
-
-def unpack(tensors: Mapping[str, npt.NDArray[Any]]) -> dict[str, FloatArray]:
-    """Unpack tensors of `pack`. Raises ValueError where they do not fit together."""
-    whole = _Unpacked(tensors)
-    return {name: whole[name] for name in _names_in(tensors)}
-
-
 class _Unpacked(dict[str, FloatArray]):
-    """Unpacks tensors of `pack` on first access: many answers need no layer."""
+    """Multiplies matrices of 8 bits with the scales of their rows, `NAME.steps` [R], on first access.
+
+    Many answers need no layer.
+    """
 
     def __init__(self, tensors: Mapping[str, npt.NDArray[Any]]) -> None:
         super().__init__()

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from vidsum.errors import UsageError, safe_name
+from vidsum.lab.datasets.clip_captions import embed_texts
 from vidsum.lab.datasets.described import Described
 from vidsum.lab.evaluation.caption_metrics import (
     Measure,
@@ -19,7 +20,6 @@ from vidsum.lab.evaluation.caption_metrics import (
 )
 from vidsum.lab.evaluation.report import Measured, Report, Row, check_rows
 from vidsum.lab.evaluation.settings import CaptionsRequest
-from vidsum.lab.evaluation.vse import embed_sentences
 from vidsum.results.result import count_text
 from vidsum.types import FloatArray, Progress
 
@@ -106,9 +106,9 @@ def measure(
         elif name == "rouge-l":
             measures["ROUGE-L"] = mean_of(rouge_l(tokens, references))
     if request.recalls:
-        vectors = embed_sentences(captions, request.device, progress)
+        vectors = embed_texts(captions, request.device, progress)
         sentences = [sentence for item in items.values() for sentence in item.sentences]
-        references_vectors = embed_sentences(sentences, request.device, progress)
+        references_vectors = embed_texts(sentences, request.device, progress)
         for top, window in request.recalls:
             measures[f"R@{top}/{window} (minilm)"] = _recall(vectors, references_vectors, items, top, window)
     return _with_intervals(measures, items)

@@ -13,7 +13,6 @@ SCHEMAS: Final[Mapping[Task, str]] = {
     "summary": "vidsum.evaluation/1",
     "moments": "vidsum.moment_evaluation/1",
     "highlights": "vidsum.highlight_evaluation/1",
-    "vse": "vidsum.vse_evaluation/1",
     "captions": "vidsum.caption_evaluation/1",
 }
 _TRANSPOSED: Final = ("highlights", "vse", "captions")

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from vidsum.device import Device
 from vidsum.errors import UsageError, unknown_name_error
 from vidsum.grounding.settings import CaptionSpace
-from vidsum.options import Checked, Option, check, option
+from vidsum.options import Option, check, option
 from vidsum.summary.settings import SUMMARIZERS, Beams
 
 Segmentation = Literal["change-points", "uniform-60", "one-peak", "two-peak", "two-peak-30-300"]
@@ -215,37 +215,6 @@ class HighlightsRequest:
         return self.annotations
 
 
-Captions = Annotated[
-    Path,
-    Option(
-        "Sentences about the pictures. .csv or .csv.gz with image (or file) and caption, Flickr8k's"
-        " .txt, Karpathy's .json, or a folder of text files.",
-        metavar="PATH",
-    ),
-]
-Pictures = Annotated[Path, Option("Folder of the images, or of the videos.", metavar="FOLDER")]
-
-
-@dataclass(frozen=True, kw_only=True)
-class VSERequest(Checked):
-    """A map from pictures to sentences, and pictures to measure it on."""
-
-    PANEL = PANEL
-
-    captions: Captions
-    pictures: Pictures
-    checkpoint: Path = option("Run, checkpoint or name of a map.", Path("vse"), metavar="FOLDER|FILE|NAME")
-    split: Literal["test", "val", "train"] = option(
-        "Split of the pictures. test: held out from training.", "test"
-    )
-    seeds: Seeds = 10
-    device: Device = "auto"
-
-    @property
-    def source(self) -> Path:
-        return self.captions
-
-
 CAPTION_METRICS = ("cider-d", "cider", "bleu", "rouge-l")  # the measures of captions that need no network
 _RECALL = re.compile(r"r@(\d+)/(\d+)")
 _NEED_JAVA = {"meteor": "METEOR", "spice": "SPICE"}
@@ -297,7 +266,7 @@ class CaptionsRequest:
         return self.data
 
 
-Request = SummaryRequest | MomentsRequest | HighlightsRequest | VSERequest | CaptionsRequest
+Request = SummaryRequest | MomentsRequest | HighlightsRequest | CaptionsRequest
 
 
 def checkpoint_of(run: Path) -> tuple[str, Path]:

@@ -1,4 +1,4 @@
-"""Settings of training a summarizer or a visual-semantic embedding. Fields are options of `vidsum train`."""
+"""Settings of training a summarizer. Fields are options of `vidsum train`."""
 
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -6,11 +6,9 @@ from typing import Any, Literal
 
 from vidsum.device import Device
 from vidsum.errors import UsageError
-from vidsum.features.settings import DEFAULT_EXTRACTOR
 from vidsum.grounding.settings import CaptionSpace
-from vidsum.lab.evaluation.settings import Captions, Pictures
 from vidsum.lab.training.settings import LoopSettings, plain_fields
-from vidsum.models.configs import FullTransNetConfig, RidgeConfig, VSEConfig
+from vidsum.models.configs import FullTransNetConfig, RidgeConfig
 from vidsum.options import Checked, option
 
 
@@ -143,40 +141,3 @@ class RidgeSettings(Checked):
     @property
     def flat(self) -> dict[str, Any]:
         return {**asdict(self.model), **plain_fields(self)}
-
-
-@dataclass(frozen=True, kw_only=True)
-class VSEData(Checked):
-    """Pictures with sentences, and what sees them."""
-
-    PANEL = "Data and output"
-
-    captions: Captions
-    pictures: Pictures
-    extractor: str = option(
-        "Feature extractor of single frames. For example mobilenet_v2, or one of an installed package.",
-        DEFAULT_EXTRACTOR,
-        flags=("--extractor", "-e"),
-        metavar="NAME",
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class VSESettings(Checked):
-    """Training maps with a contrastive loss; their mean is the map."""
-
-    PANEL = "Training"
-
-    model: VSEConfig = field(default_factory=VSEConfig)
-    """Sizes of each map; the dimensions come from the data."""
-    loop: LoopSettings = field(default_factory=lambda: LoopSettings(epochs=40))
-    maps: int = option("Maps to train and average.", 3, min=1)
-    views: int = option("Views of each picture: whole, mirrored, then random crops, some degraded.", 8, min=1)
-    phrases: float = option("Fraction of the sentences that are shortened to a few words.", 0.3, min=0, max=1)
-    temperature: float = option("Divides the cosines in the loss.", 0.05, above=0)
-    input_dropout: float = option("Dropout of the features.", 0.2, min=0, below=1)
-    dropout: float = option("Dropout of the hidden layer.", 0.5, min=0, below=1)
-    lr: float = option("Largest learning rate of AdamW.", 1e-3, above=0)
-    weight_decay: float = option("Weight decay of AdamW.", 0.01, min=0)
-    batch_size: int = option("Pictures per step.", 512, min=2)
-    device: Device = "auto"
