@@ -52,15 +52,11 @@ class SummaryOutputs:
     subtitles: bool = option("Save the speech of the summary as subtitles.", False)
     dry_run: bool = option("Print the segments, write nothing.", False)
 
-    @property
-    def mp4_encoding(self) -> Encoding:
-        """The encoding of the MP4, with `--copy` taken into account."""
-        return Encoding(codec="copy") if self.copy else self.encoding
-
     def __post_init__(self) -> None:
         check(self)
-        if self.copy and self.encoding not in (Encoding(), Encoding(codec="copy")):
-            raise UsageError("--copy does not encode: leave out --codec, --encoder, --crf and --preset")
+        if self.copy and self.encoding != Encoding():
+            raise UsageError("--copy does not encode: leave out --crf")
+        self.shorts.require_encoded(copy=self.copy)
 
 
 @command(app)
@@ -87,7 +83,6 @@ def summarize(
     vidsum summarize film.mp4 --keep 1:00-1:10 --drop 5:00-6:00 --dry-run
     """
     sources = batch.inputs(sources)
-    extra.shorts.require_encoder(extra.mp4_encoding)
     bases = outputs.destinations(sources, "_summary.mp4", (".mp4", ".json"))
     targets = {source: _files(source, base, extra) for source, base in bases.items()}
     if not extra.dry_run:
@@ -135,7 +130,7 @@ def summarize_one(
         partial(plan.run, progress),
         Summary.from_dict,
         partial(_write, extra=extra, extraction=extraction, progress=progress),
-        encoding_tag=extra.mp4_encoding.tag(chapters=extra.chapters, shorts=extra.shorts),
+        encoding_tag=extra.encoding.tag(copy=extra.copy, chapters=extra.chapters, shorts=extra.shorts),
     )
     return destination.deliver(task, saving, answer)
 
@@ -159,7 +154,8 @@ def _write(
         messages += export.write_video(
             summary,
             named["video"],
-            encoding=extra.mp4_encoding,
+            copy=extra.copy,
+            encoding=extra.encoding,
             chapters=extra.chapters,
             extraction=extraction,
             progress=progress,

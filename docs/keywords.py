@@ -41,7 +41,7 @@ _TYPES: dict[str, tuple[str, type[Any], tuple[str, ...]]] = {
     "DescribeOptions": ("ReadingOptions", Describing, ()),
     "ChapterOptions": ("ReadingOptions", ChapterSettings, ()),
     "ClipOptions": ("TypedDict", Shorts, ()),
-    "MomentClipOptions": ("ClipOptions", Clips, ("pad_s", "least_s")),
+    "MomentClipOptions": ("ClipOptions", Clips, ("pad_s",)),
     "TrimOptions": ("ReadingOptions", Trimming, ()),
     "SpeechOptions": ("TypedDict", Transcription, ()),
     "ArchiveSearchOptions": ("TypedDict", SearchOptions, ()),

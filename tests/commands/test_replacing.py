@@ -50,7 +50,7 @@ def times() -> dict[str, int]:
         ("summarize", ["--budget", "40%"]),
         ("summarize", ["--copy"]),
         ("summarize", ["--chapters"]),
-        ("summarize", ["--codec", "hevc", "--crf", "30"]),
+        ("summarize", ["--crf", "30"]),
         ("shots", ["--shots", "uniform"]),
         ("extract", ["--fps", "1"]),
         ("highlights", ["-k", "1"]),

@@ -1,4 +1,4 @@
-"""Clips for phones: the crop goes where things are, shot by shot; captions, loudness, what cannot be done."""
+"""Clips for phones: the crop goes where things are, shot by shot; captions, what cannot be done."""
 
 import tracemalloc
 from fractions import Fraction
@@ -134,13 +134,13 @@ def test_the_options_of_summarize(run: Run, film: Path, monkeypatch: pytest.Monk
     stub.install(monkeypatch, language=("en", 0.99))
     options = ("summarize", film, "--model", "uniform", "--budget", "40%")
     run(*options)
-    run(*options, "--vertical", "--aspect", "4:5", "--burn", "--loudness", "--json")
+    run(*options, "--vertical", "--aspect", "4:5", "--burn", "--json")
     assert size_of("film_summary.mp4") == (540, 676)
     with av.open("film_summary.mp4") as container:
-        assert "vertical-4:5-burn-loudness" in container.metadata["comment"]
-    again = run(*options, "--vertical", "--aspect", "4:5", "--burn", "--loudness")
+        assert "vertical-4:5-burn" in container.metadata["comment"]
+    again = run(*options, "--vertical", "--aspect", "4:5", "--burn")
     assert "(unchanged)" in again.out
-    ran = run(*options, "--vertical", "--burn", "--loudness")
+    ran = run(*options, "--vertical", "--burn")
     assert "(unchanged)" not in ran.out
     assert size_of("film_summary.mp4") == (540, 960)
 
@@ -157,9 +157,8 @@ def test_the_options_of_ground(run: Run, film: Path, monkeypatch: pytest.MonkeyP
 
 def test_short_without_sound(tmp_path: Path, run: Run) -> None:
     make_video(tmp_path / "mute.mp4", n_frames=50)
-    ran = run("summarize", tmp_path / "mute.mp4", "--model", "uniform", "--burn", "--loudness")
+    ran = run("summarize", tmp_path / "mute.mp4", "--model", "uniform", "--burn")
     assert "has no sound: --burn draws no captions" in ran.err
-    assert "has no sound: loudness changes nothing" in ran.err
 
 
 def test_protected_sentences() -> None:

@@ -65,9 +65,9 @@ def test_write_any_segments(edges: list[int], plain: MadeVideo, clip: Path) -> N
     expected = numbers_within(plain, segments)
     if not expected:
         with pytest.raises((InputError, UsageError)):
-            write_segments(probe(plain.path), segments, clip, preset="ultrafast")
+            write_segments(probe(plain.path), segments, clip)
         return
-    assert write_segments(probe(plain.path), segments, clip, preset="ultrafast").n_frames == len(expected)
+    assert write_segments(probe(plain.path), segments, clip).n_frames == len(expected)
     assert numbers_by_pyav(clip) == expected
 
 
@@ -321,7 +321,7 @@ def test_write_in_step(suffix: str, sound: dict[str, object], tmp_path: Path, cl
 def test_write_without_drift(tmp_path: Path, clip: Path) -> None:
     source = make_flash_beep(tmp_path / "long.mp4", duration_s=36, fps=NTSC, sample_rate=44_100)
     segments = [(start, start + 0.41) for start in np.arange(0.13, 35.5, 0.59)]
-    written = write_segments(probe(source.path), segments, clip, preset="ultrafast")
+    written = write_segments(probe(source.path), segments, clip)
     assert len(written.segments) == 60
     assert worst_offsets_s(source, clip, written.segments)[2] < SYNC_S
     with av.open(str(clip)) as container:
@@ -529,7 +529,7 @@ def test_write_real_clips(shared_videos: Path, clip: Path) -> None:
         times = [frame.time for frame in decode_all(path)]
         length = times[-1]
         segments = [(0.0, 0.1 * length), (0.5 * length, 0.62 * length)]
-        written = write_segments(probe(path), segments, clip, preset="ultrafast")
+        written = write_segments(probe(path), segments, clip)
         expected = [time for time in times for start, end in segments if start - 5e-4 <= time < end - 5e-4]
         assert written.n_frames == len(expected) == len(decode_all(clip)), path.name
         assert written.segments[1][0] == pytest.approx(

@@ -8,7 +8,7 @@ from typing import Any
 from vidsum.device import Backend, Device, PrecisionChoice
 from vidsum.errors import UsageError
 from vidsum.options import ADVANCED, check, option
-from vidsum.video.settings import HwAccel, Reader, parse_track
+from vidsum.video.settings import Reader, parse_track
 
 DEFAULT_EXTRACTOR = "efficientnet_lite0"
 CLIP_FAMILY = ("siglip2-b16-256", "mobileclip2-s2", "mobileclip2-s0", "clip")
@@ -62,9 +62,6 @@ class Extraction:
     )
     device: Device = "auto"
     reader: Reader = option("Video decoder.", "pyav", **_ON_EXTRACT)
-    hwaccel: HwAccel = option(
-        "Hardware decoder. auto: use one if available, else the CPU.", "none", **_ON_EXTRACT
-    )
     video_track: int | str | None = option(
         "Video track, by number from 1 on.",
         None,
@@ -89,6 +86,5 @@ class Extraction:
         for track in (self.video_track, self.audio_track):
             if track is not None:
                 parse_track(str(track))
-        other = "--strict" if self.strict else "--hwaccel" if self.hwaccel != "none" else None
-        if self.fast and other:
-            raise UsageError(f"--fast and {other} exclude each other")
+        if self.fast and self.strict:
+            raise UsageError("--fast and --strict exclude each other")

@@ -96,23 +96,13 @@ def save_clips(
     look, messages = style_for(video, settings.shorts, extraction, progress)
     for path, span in clip_paths(result, folder, stem):
         make_folder(folder)
-        segment = [_extend(span, settings, video)]
+        pad_s, whole = settings.pad_s, clip_interval(span, video.duration_s)
+        segment = [_pad(span, pad_s, video) if pad_s else whole]
         written = write_segments(
             video, segment, path, comment=comment, style=look(segment), progress=progress
         )
         messages += written.warnings
     return tuple(dict.fromkeys(messages))
-
-
-def _extend(span: Interval, settings: Clips, video: VideoInfo) -> Interval:
-    """Return a span made longer on both sides; where the video begins or ends, on the other side alone."""
-    duration_s = video.duration_s
-    start_s, end_s = _pad(span, settings.pad_s, video) if settings.pad_s else clip_interval(span, duration_s)
-    least_s = min(settings.least_s, duration_s)
-    if (missing_s := least_s - (end_s - start_s)) > 0:
-        start_s = min(max(0.0, start_s - missing_s / 2), duration_s - least_s)
-        end_s = start_s + least_s
-    return start_s, end_s
 
 
 _CONTEXT_S = 0.6  # of pictures on either side by which a cut is known

@@ -36,7 +36,7 @@ from vidsum.video.threads import Consumer, fan_out
 _TRANSITIONS = "transnetv2"
 _RECORDED_BY_EFFECT = (
     *("extractor", "fps", "clip_frames", "stride_frames", "logits", "precision", "backend", "device"),
-    *("reader", "hwaccel", "fast", "strict", "cache", "video_track", "audio_track"),
+    *("reader", "fast", "strict", "cache", "video_track", "audio_track"),
 )  # options of which `_job_provenance` records the effect on the features, if any
 
 
@@ -152,8 +152,6 @@ def _job_provenance(
     parameters: Mapping[str, Any],
 ) -> dict[str, Any]:
     path = Path(video.path)
-    if hardware := choose_hardware(video, extraction):  # its colours may differ in the last digit
-        parameters = {**parameters, "hwaccel": hardware}
     if extraction.fast and allow_key_frames(samplings):
         parameters = {**parameters, "fast": True}
     return {
@@ -172,15 +170,6 @@ def _job_provenance(
             **({"video_track": video.video_track} if video.video_track else {}),
         },
     }
-
-
-def choose_hardware(video: VideoInfo, extraction: Extraction) -> str | None:
-    """Return the hardware that decodes the video, if requested and available."""
-    if extraction.hwaccel == "none":
-        return None
-    from vidsum.video.open import choose_hardware
-
-    return choose_hardware(video, extraction.hwaccel)
 
 
 def run_jobs(
@@ -211,10 +200,7 @@ def run_jobs(
     ]
     if memo is not None:
         memo |= zip(digests, made, strict=True)
-    if extraction.hwaccel == "none" or choose_hardware(video, extraction):
-        return made
-    note = f"{video.path}: the CPU decodes it, for no hardware here does (hwaccel {extraction.hwaccel})"
-    return [replace(features, warnings=(*features.warnings, note)) for features in made]
+    return made
 
 
 def _decode(
@@ -237,7 +223,6 @@ def _decode(
         [sampling for sampling, _ in readers.values()],
         reader=extraction.reader,
         strict=extraction.strict,
-        hardware=choose_hardware(video, extraction),
         fast=extraction.fast,
         meter=meter,
     ) as frames:  # which decodes from now on, while the networks are loaded

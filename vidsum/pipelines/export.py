@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -53,23 +52,23 @@ def write_video(
 ) -> tuple[str, ...]:
     """Write the segments of a summary or trim as one MP4 and return warnings.
 
-    A summary that leaves nothing out is copied, if no encoding is chosen and the video is already what would
-    be encoded (see `has_default_streams`).
+    A summary that leaves nothing out is copied by default, if the video is already what would be encoded (see
+    `has_default_streams`).
 
     Args:
         summary: of a video, not of features alone.
         path: the MP4 file.
         copy: do not re-encode; segments then begin and end at key frames, and grow.
         overwrite: replace a file that vidsum did not write too.
-        encoding: codec, encoder, quality and speed; its codec `copy` is the same as `copy`.
+        encoding: its quality.
         chapters: one for each segment of the MP4, named by its time in the video.
-        extraction: device and cache for what changes pictures and sound.
+        extraction: device and cache for what changes pictures.
         progress: called while it runs.
         **options: fields of `vidsum.video.settings.Shorts`, such as `vertical=True`.
 
     Raises UsageError: the file is not named as an MP4, the summary is of features alone, the codec cannot be
-    copied into MP4, a copy is to be changed, or the encoder does not know the quality or preset. InputError:
-    the video is not there any more. OutputError: a file is in the way, or cannot be written.
+    copied into MP4, or a copy is to be changed. InputError: the video is not there any more. OutputError: a
+    file is in the way, or cannot be written.
     """
     require_type(summary, Summary, Trim)
     from vidsum.video.copy import copy_segments, has_default_streams
@@ -78,23 +77,23 @@ def write_video(
     if Path(path).suffix.lower() not in (".mp4", ".m4v", ".mov"):
         raise UsageError(f"{os.fspath(path)}: must end in .mp4, .m4v or .mov")
     require_replaceable(path, overwrite=overwrite)
-    encoding = Encoding(codec="copy") if copy else encoding
     shorts = from_keywords(write_video, Shorts, options)
-    shorts.require_encoder(encoding)
+    shorts.require_encoded(copy=copy)
     video, segments = result_video(summary), summary.segments
     write_options: dict[str, Any] = {
-        "comment": label_of(summary.provenance, encoding.tag(chapters=chapters, shorts=shorts)),
+        "comment": label_of(summary.provenance, encoding.tag(copy=copy, chapters=chapters, shorts=shorts)),
         "chapters": chapters,
         "progress": progress,
     }
     is_whole = len(segments) == 1 and segments[0][0] <= 0 and segments[0][1] >= video.duration_s
-    if is_whole and encoding == Encoding() and shorts == Shorts() and has_default_streams(video):
+    is_default = not copy and encoding == Encoding() and shorts == Shorts()
+    if is_whole and is_default and has_default_streams(video):
         with suppress(InputError, UsageError):  # as its time stamps jump, for example
             return copy_segments(video, segments, path, **write_options).warnings
-    if encoding.codec != "copy":
+    if not copy:
         look, warnings = style_for(video, shorts, extraction, progress)
         written = write_segments(
-            video, segments, path, **asdict(encoding), **write_options, style=look(segments)
+            video, segments, path, crf=encoding.crf, **write_options, style=look(segments)
         )
         return (*warnings, *written.warnings)
     written = copy_segments(video, segments, path, **write_options)

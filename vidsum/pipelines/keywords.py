@@ -11,7 +11,6 @@ class ReadingOptions(TypedDict, total=False):
     backend: Literal["auto", "torch", "onnx"]
     device: str
     reader: Literal["pyav", "decord", "opencv"]
-    hwaccel: Literal["none", "auto", "cuda", "videotoolbox", "d3d11va", "vaapi", "qsv"]
     video_track: int | str | None
     audio_track: int | str | None
     fast: bool
@@ -130,14 +129,12 @@ class ClipOptions(TypedDict, total=False):
     vertical: bool
     aspect: Literal["9:16", "1:1", "4:5"]
     burn: bool
-    loudness: bool
 
 
 class MomentClipOptions(ClipOptions, total=False):
     """Options of `vidsum.video.settings.Clips`."""
 
     pad_s: float
-    least_s: float
 
 
 class TrimOptions(ReadingOptions, total=False):

@@ -1,4 +1,4 @@
-"""Clips for phones: upright pictures that follow what matters, captions, one loudness.
+"""Clips for phones: upright pictures that follow what matters, and captions.
 
 Segments are decoded twice, as a crop depends on what comes (docs/tasks/make-shorts.md).
 """
@@ -23,7 +23,6 @@ from vidsum.video.changes import ChangeMeter
 from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import DecodedFrame
 from vidsum.video.frames import PictureMaker
-from vidsum.video.loudness import SHORTS_LUFS
 from vidsum.video.open import open_video, video_stream
 from vidsum.video.reframe import CropPath, Framing, Shape, plan_path
 from vidsum.video.segments import in_ticks, segment_frames
@@ -62,12 +61,8 @@ class ClipStyler:
             framing = choose_framing(
                 video, segments, Fraction(wide, high), self._extraction.device, self._progress
             )
-        loudness = SHORTS_LUFS if shorts.loudness else None
-        if shorts.loudness and not video.has_audio:
-            self.warnings.append(f"{video.path}: has no sound: loudness changes nothing")
-            loudness = None
-        look = ClipStyle(framing, loudness_lufs=loudness)
-        return ClipStyle(framing, self._captions(segments, look), loudness) if self._said else look
+        look = ClipStyle(framing)
+        return ClipStyle(framing, self._captions(segments, look)) if self._said else look
 
     def _transcript(self) -> Transcript | None:
         path = self._video.path

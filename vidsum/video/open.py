@@ -7,7 +7,6 @@ from functools import lru_cache
 from pathlib import Path
 
 import av
-from av.codec.hwaccel import HWAccel, hwdevices_available
 
 from vidsum.errors import InputError, find_nearest
 from vidsum.types import TrackChoice, VideoInfo
@@ -22,12 +21,11 @@ _ANALYZE_US = "600000000"
 """Microseconds in which FFmpeg looks for the first packet of each track: after 5 s of other tracks, it would
 say that one starts at 0."""
 _HEAD_BYTES = 1024
-_HARDWARE = ("cuda", "videotoolbox", "d3d11va", "vaapi", "qsv")  # kinds that `auto` tries, in order
 
 
-def open_video(path: str | os.PathLike[str], *, hardware: str | None = None) -> av.container.InputContainer:
+def open_video(path: str | os.PathLike[str]) -> av.container.InputContainer:
     """Open a video file. Raises InputError: it cannot be read, is a playlist, or has no video stream."""
-    container = open_media(path, hardware=hardware)
+    container = open_media(path)
     try:
         video_stream(container, path)
     except InputError:
@@ -39,10 +37,8 @@ def open_video(path: str | os.PathLike[str], *, hardware: str | None = None) -> 
     return container
 
 
-def open_media(
-    path: str | os.PathLike[str], what: str = "a video", *, hardware: str | None = None
-) -> av.container.InputContainer:
-    """Open any file that FFmpeg reads; messages call it `what`. `hardware`: see `choose_hardware`."""
+def open_media(path: str | os.PathLike[str], what: str = "a video") -> av.container.InputContainer:
+    """Open any file that FFmpeg reads; messages call it `what`."""
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", os.fspath(path)):
         hint = (
             "vidsum.download(url) makes a copy" if os.fspath(path).startswith("http") else "download it first"
@@ -53,8 +49,7 @@ def open_media(
     options = {"pattern_type": "none", **open_options(path)}
     try:
         # "file:" keeps a colon in a name from naming a protocol, pattern_type a % from naming a series
-        accelerated = HWAccel(hardware, allow_software_fallback=False) if hardware else None
-        return av.open(f"file:{path}", options=options, metadata_errors="replace", hwaccel=accelerated)
+        return av.open(f"file:{path}", options=options, metadata_errors="replace")
     except (av.FFmpegError, ValueError) as error:
         # "invalid argument" is what FFmpeg says where it knows a format, but may not use it
         is_refused = isinstance(error, av.error.ArgumentError) and is_text(path)
@@ -147,19 +142,3 @@ def is_text(path: Path) -> bool:
     with path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
     return b"\0" not in head and b"\xff" not in head and head.decode("utf-8", "ignore").strip() != ""
-
-
-def choose_hardware(video: VideoInfo, wanted: str) -> str | None:
-    """Choose the hardware that decodes a video: `wanted`, or the first that can for `auto`; else None."""
-    kinds = [kind for kind in _HARDWARE if kind in hwdevices_available()] if wanted == "auto" else [wanted]
-    return next((kind for kind in kinds if _can_decode(video, kind)), None)
-
-
-@lru_cache(maxsize=64)
-def _can_decode(video: VideoInfo, kind: str) -> bool:
-    """Return whether it decodes the first picture of a video; drivers raise errors of many kinds."""
-    try:
-        with open_video(video.path, hardware=kind) as container:
-            return next(container.decode(video_stream(container, video)), None) is not None
-    except (av.FFmpegError, InputError, NotImplementedError, RuntimeError, ValueError):
-        return False

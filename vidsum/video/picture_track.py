@@ -1,6 +1,5 @@
 """The pictures of a clip: 8-bit 4:2:0, upright, with an even number of rows and columns."""
 
-import os
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,14 +10,13 @@ from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 
 from vidsum.types import VideoInfo
 from vidsum.video.decode import DecodedFrame
-from vidsum.video.encoders import EncoderChoice
+from vidsum.video.encoders import ENCODER
 from vidsum.video.frames import has_odd_pixels
 from vidsum.video.reframe import plane_array
 from vidsum.video.style import ClipStyle
 
-MAX_SIDE = 16_384  # widest and highest pictures that the encoders of the CPU take, in pixels
+MAX_SIDE = 16_384  # widest and highest pictures that libx264 takes, in pixels
 _THREADS = 8  # x264's bytes depend on it, so it is not left to the machine's number of cores
-_TAGS = {"hevc": "hvc1"}  # MP4's name of a codec, where Apple's players know another one than FFmpeg writes
 _BT709 = 1  # H.264's number of the BT.709 matrix, primaries and transfer curve
 
 
@@ -32,22 +30,19 @@ class PictureTrack:
         first: DecodedFrame,
         info: VideoInfo,
         time_base: Fraction,
-        choice: EncoderChoice,
+        options: dict[str, str],
         max_side: int = MAX_SIDE,
         style: ClipStyle = ClipStyle(),
     ) -> None:
-        """Add a track for frames of `source`, such as `first`, at whole `time_base`s."""
+        """Add a track for frames of `source`, such as `first`, at whole `time_base`s; libx264's `options`."""
         self._container, self._style = container, style
         self._first_dts: int | None = None
         self._scaler = VideoReformatter()  # kept: FFmpeg takes milliseconds to set one up
         self._stored = _StoredPictures.of(first, max_side)
         rate = Fraction(info.fps).limit_denominator(1001)
-        os.environ.setdefault("SVT_LOG", "1")  # else libsvtav1 prints its settings
-        stream = container.add_stream(choice.encoder.name, rate=rate, options=choice.options)
+        stream = container.add_stream(ENCODER, rate=rate, options=options)
         assert isinstance(stream, av.VideoStream)
         self._stream = stream
-        if tag := _TAGS.get(choice.encoder.codec):
-            self._stream.codec_context.codec_tag = tag
         self._stream.width, self._stream.height = style.size or self._stored.clip_size
         self._stream.pix_fmt = "yuv420p"
         encoder = self._stream.codec_context

@@ -74,7 +74,6 @@ def read_frames(
     *,
     reader: str = "pyav",
     strict: bool = False,
-    hardware: str | None = None,
     fast: bool = False,
     meter: ChangeMeter | None = None,
 ) -> FrameReader:
@@ -83,9 +82,8 @@ def read_frames(
     Sample k shows the last frame whose time, counted from the first picture, is not after k / fps; before the
     first frame that decodes, that one. There is a sample for every k with k / fps before the pictures' end.
 
-    Where decord or OpenCV fails, PyAV steps in, with a warning. With PyAV only, `hardware` decodes (see
-    `vidsum.video.open.choose_hardware`), `fast` decodes key frames alone (see `vidsum.video.skipping`), and
-    `meter` sees all decoded frames.
+    Where decord or OpenCV fails, PyAV steps in, with a warning. With PyAV only, `fast` decodes key frames
+    alone (see `vidsum.video.skipping`), and `meter` sees all decoded frames.
 
     Raises UsageError: unknown reader, or decord is not installed; no sampling. InputError: the file cannot be
     read, has no video, or none of it can be decoded. DamagedError: `strict`, after the last frame.
@@ -94,10 +92,9 @@ def read_frames(
         raise UsageError("no sampling given")
     read_samples: _ReadSamples
     if reader == "pyav":
-        read_samples = partial(_read_samples, hardware=hardware, strict=strict, fast=fast, meter=meter)
-    elif hardware or fast:
-        option = "--hwaccel" if hardware else "--fast"
-        raise UsageError(f"{option} is of the reader pyav, not {reader}", hint="--reader pyav")
+        read_samples = partial(_read_samples, strict=strict, fast=fast, meter=meter)
+    elif fast:
+        raise UsageError(f"--fast is of the reader pyav, not {reader}", hint="--reader pyav")
     else:
         read_samples = _import_reader(reader)
     return FrameReader(info, samplings, read_samples, strict)
@@ -123,16 +120,15 @@ def _read_samples(
     jumps: Jumps,
     log: DecodeLog,
     *,
-    hardware: str | None = None,
     strict: bool = False,
     fast: bool = False,
     meter: ChangeMeter | None = None,
 ) -> Iterator[tuple[int, Frame]]:
     """Read samples with PyAV; unless `strict`, frames that no sample shows need not be decoded."""
-    with open_video(info.path, hardware=hardware) as container:
+    with open_video(info.path) as container:
         stream = video_stream(container, info)
         # AVI is read by its decoding times, which are another order
-        is_whole = strict or hardware or jumps or container.format.name == "avi"
+        is_whole = strict or jumps or container.format.name == "avi"
         skipper = None if is_whole else FrameSkipper(stream, samplings, first_pts_s(stream), log, fast=fast)
         decoded = decode_onward(container, stream, jumps, log, skipper)
         decoded = decoded if meter is None else _measure(decoded, meter)

@@ -10,10 +10,9 @@ from vidsum.options import ADVANCED, Checked, check, option
 from vidsum.times import parse_time
 
 Reader = Literal["pyav", "decord", "opencv"]
-HwAccel = Literal["none", "auto", "cuda", "videotoolbox", "d3d11va", "vaapi", "qsv"]
-"""FFmpeg's names of hardware that decodes."""
 Aspect = Literal["9:16", "1:1", "4:5"]  # width to height of pictures
 PreviewFormat = Literal["gif", "webp", "mp4"]
+DEFAULT_CRF = 20  # no difference is seen from the source
 _WITHOUT_FLAG: Mapping[str, Any] = {"panel": ADVANCED, "flag_on": ()}  # for configuration files
 
 
@@ -28,84 +27,50 @@ def parse_track(text: str) -> int | str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Encoding:
+class Encoding(Checked):
     """Encoding of an MP4."""
 
     PANEL = "Output"
 
-    codec: Literal["h264", "hevc", "av1", "copy"] = option(
-        "Video codec of the MP4; copy is the same as --copy.", "h264", shared=False, **_WITHOUT_FLAG
-    )
-    encoder: str | None = option(
-        "FFmpeg encoder, such as h264_nvenc. auto: the GPU's, if available.",
-        None,
-        default_text="of the CPU",
-        metavar="auto|NAME",
-        shared=False,
-        **_WITHOUT_FLAG,
-    )
-    crf: int | None = option(
-        "Quality, 1 is best.",
-        None,
-        default_text="20 (h264), 24 (hevc), 30 (av1)",
-        min=1,
-        max=63,
-        shared=False,
-        **_WITHOUT_FLAG,
-    )
-    preset: str | None = option(
-        "Speed of the encoder, such as ultrafast or slow.",
-        None,
-        default_text="the encoder's",
-        shared=False,
-        **_WITHOUT_FLAG,
-    )
+    crf: int = option("Quality, 1 is best.", DEFAULT_CRF, min=1, max=51, shared=False, **_WITHOUT_FLAG)
 
-    def __post_init__(self) -> None:
-        check(self)
-        if self.codec == "copy" and (self.encoder, self.crf, self.preset) != (None, None, None):
-            raise UsageError("a copy is not encoded: leave out --encoder, --crf and --preset")
-
-    def tag(self, *, chapters: bool = False, shorts: "Shorts | None" = None) -> str:
+    def tag(self, *, copy: bool = False, chapters: bool = False, shorts: "Shorts | None" = None) -> str:
         """Return the choices in one word, for the label of a file; none for the defaults without chapters."""
-        parts = () if self == Encoding() else (self.codec, self.encoder, self.crf, self.preset)
-        more = "chapters" if chapters else None, (shorts.tag or None) if shorts else None
-        return "-".join(str(part) for part in (*parts, *more) if part is not None)
+        chosen = {"copy": copy, f"crf-{self.crf}": self != Encoding(), "chapters": chapters}
+        names = [name for name, is_chosen in chosen.items() if is_chosen]
+        return "-".join([*names, *([shorts.tag] if shorts and shorts.tag else [])])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shorts:
-    """Changes to pictures and sound for clips on phones."""
+    """Changes to pictures for clips on phones."""
 
     PANEL = "Output"
 
     vertical: bool = option("Crop to 9:16, following what matters.", False, shared=False)
     aspect: Aspect = option("Shape of --vertical.", "9:16", shared=False, **_WITHOUT_FLAG)
     burn: bool = option("Burn captions of the speech into the picture.", False, shared=False)
-    loudness: bool = option(
-        "Bring the sound to -14 LUFS, as players of short videos do.", False, shared=False, **_WITHOUT_FLAG
-    )
 
     def __post_init__(self) -> None:
         check(self)
         if self.aspect != "9:16" and not self.vertical:
             raise UsageError("--aspect needs --vertical", hint="--vertical")
 
-    def require_encoder(self, encoding: Encoding) -> None:
-        """Raise UsageError where changed pictures or sound would only be copied."""
-        if encoding.codec == "copy" and self != Shorts():
-            raise UsageError("--copy changes nothing: leave out --vertical, --burn and --loudness")
+    def require_encoded(self, *, copy: bool) -> None:
+        """Raise UsageError where changed pictures would only be copied."""
+        if copy and self != Shorts():
+            raise UsageError("--copy changes nothing: leave out --vertical and --burn")
 
     @property
     def tag(self) -> str:
         """The choices in one word, for the label of a file; none for the defaults."""
-        chosen = {f"vertical-{self.aspect}": self.vertical, "burn": self.burn, "loudness": self.loudness}
+        chosen = {f"vertical-{self.aspect}": self.vertical, "burn": self.burn}
         return "-".join(name for name, is_chosen in chosen.items() if is_chosen)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Clips(Checked):
-    """Lengths and changes of the clips of moments."""
+    """Length and changes of the clips of moments."""
 
     PANEL = "Output"
 
@@ -118,20 +83,9 @@ class Clips(Checked):
         metavar="TIME",
         parse=parse_time,
     )
-    least_s: float = option(
-        "Make every clip at least this long, e.g. 2s.",
-        0.0,
-        min=0,
-        flags=("--min-clip",),
-        metavar="TIME",
-        parse=parse_time,
-        flag_on=(),
-    )
     shorts: Shorts = field(default_factory=Shorts)
 
     @property
     def tag(self) -> str:
         """The choices in one word, for the label of a file; none for the defaults."""
-        lengths = {"pad": self.pad_s, "least": self.least_s}
-        chosen = [f"{name}-{length_s:g}" for name, length_s in lengths.items() if length_s]
-        return "-".join(filter(None, [*chosen, self.shorts.tag]))
+        return "-".join(filter(None, [f"pad-{self.pad_s:g}" if self.pad_s else "", self.shorts.tag]))

@@ -1,4 +1,4 @@
-"""The style of a clip: shape, loudness, captions in the font that matplotlib ships (PyAV has no libass)."""
+"""The style of a clip: shape, captions in the font that matplotlib ships (PyAV has no libass)."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -90,11 +90,10 @@ def _font(size: float) -> ImageFont.FreeTypeFont:
 
 @dataclass(frozen=True, eq=False)
 class ClipStyle:
-    """Changes of the pictures and the sound; none by default."""
+    """Changes of the pictures; none by default."""
 
     framing: Framing | None = None
     captions: Sequence[Cue] = ()  # drawn into the pictures, in times of the clip
-    loudness_lufs: float | None = None  # integrated loudness (EBU R 128) of the clip; None keeps the source's
     _scaler: VideoReformatter = field(default_factory=VideoReformatter)
     _painters: list[CaptionPainter] = field(default_factory=list)
 

@@ -4,7 +4,7 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, pairwise
 from pathlib import Path
@@ -17,17 +17,17 @@ from vidsum.times import format_time
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.audio import BITS_PER_CHANNEL, SoundSource, SoundTrack, open_sound
 from vidsum.video.damage import CANCELLED, DecodeLog
-from vidsum.video.encoders import choose_encoder
+from vidsum.video.encoders import encoder_options
 from vidsum.video.listen import describe_used
-from vidsum.video.loudness import AmplifiedSound, find_gain
 from vidsum.video.open import open_video, video_stream
 from vidsum.video.picture_track import MAX_SIDE, PictureTrack
 from vidsum.video.probe import start_offset_s
 from vidsum.video.segments import ClipTimeline, SegmentFrame, clip_time_base, in_ticks, segment_frames
+from vidsum.video.settings import DEFAULT_CRF
 from vidsum.video.style import ClipStyle
 from vidsum.video.timing import read_jumps
 
-_SMALL_CRF, _SMALL_SOUND, _SMALL_RATE = "28", 48_000, 32_000  # quality, bits and samples a second
+_SMALL_CRF, _SMALL_SOUND, _SMALL_RATE = 28, 48_000, 32_000  # quality, bits and samples a second
 _MIN_GAP_S = 1.0  # less can be missing because a segment does not begin with a new frame
 _HDR = {16: "PQ", 18: "HLG"}  # curves of high dynamic range, by FFmpeg's numbers
 
@@ -133,53 +133,43 @@ def write_segments(
     segments: Sequence[Interval],
     target: str | os.PathLike[str],
     *,
-    codec: str = "h264",
-    encoder: str | None = None,
-    crf: int | None = None,
-    preset: str | None = None,
+    crf: int = DEFAULT_CRF,
     comment: str | None = None,
     chapters: bool = False,
     bits_per_s: int | None = None,
     style: ClipStyle = ClipStyle(),
     progress: Progress | None = None,
 ) -> WrittenVideo:
-    """Write consecutive segments of a video as MP4 with AAC; with H.264 it plays in any browser.
+    """Write consecutive segments of a video as MP4 with H.264 and AAC, which plays in any browser.
 
     The frames are those of `segment_frames`, each on screen as in the source, or to the segment's end. Sound
-    fades for 5 ms at each cut. With libx264, the default, the same input gives the same bytes.
+    fades for 5 ms at each cut. The same input gives the same bytes.
 
     Args:
         info: the source.
         segments: [start_s, end_s) from the first picture; apart and in order.
-        codec, encoder, crf, preset: see `vidsum.video.encoders.choose_encoder`.
+        crf: quality, from 1, the best, to 51.
         comment: kept in the file's metadata.
         chapters: see `add_chapters`.
-        bits_per_s: rate limit of a small H.264 file: 640 pixels wide or high, the sound mono.
-        style: changes of pictures and sound.
+        bits_per_s: rate limit of a small file, whatever `crf`: 640 pixels wide or high, the sound mono.
+        style: changes of pictures.
         progress: called with the seconds of clip written.
 
-    Raises UsageError: see `normalise_segments` and `choose_encoder`. InputError: the source cannot be read,
+    Raises UsageError: see `normalise_segments`. InputError: the source cannot be read,
     has no frame in the segments, or is too large. OutputError: the target cannot be written.
     """
     source = Path(info.path)
-    size = style.size or (info.display_width, info.display_height)
-    choice = choose_encoder(codec, encoder, crf, preset, size)
+    options = encoder_options(crf if bits_per_s is None else _SMALL_CRF)
     if bits_per_s is not None:
-        limit = {"maxrate": str(bits_per_s - _SMALL_SOUND), "bufsize": str(2 * bits_per_s)}
-        choice = replace(choice, options={**choice.options, **limit, "crf": _SMALL_CRF})
+        options |= {"maxrate": str(bits_per_s - _SMALL_SOUND), "bufsize": str(2 * bits_per_s)}
     jumps, offset_s = read_jumps(info), start_offset_s(info)
     if max(info.width, info.height) > MAX_SIDE:
         raise InputError(f"{source}: has pictures of {info.width} x {info.height}; encoders go to {MAX_SIDE}")
     chosen = normalise_segments(segments, info.duration_s)
     total_s = sum(end - start for start, end in chosen)
     mono_rate = None if bits_per_s is None else _SMALL_RATE
-    gain_db = (
-        find_gain(info, chosen, jumps, style.loudness_lufs, mono_rate)
-        if style.loudness_lufs is not None
-        else 0.0
-    )
     with (
-        translate_ffmpeg_errors(f"{source}: cannot be encoded by {choice.encoder.name} and AAC"),
+        translate_ffmpeg_errors(f"{source}: cannot be encoded by H.264 and AAC"),
         open_video(info.path) as container,
         atomic_write(target) as part,
     ):
@@ -194,22 +184,19 @@ def write_segments(
             timeline = ClipTimeline(time_base, clip_time_base(info, stream, first))
             max_side, bits = (MAX_SIDE, BITS_PER_CHANNEL) if bits_per_s is None else (640, _SMALL_SOUND)
             pictures = PictureTrack(
-                output, stream, first.decoded, info, timeline.clip_base, choice, max_side, style
+                output, stream, first.decoded, info, timeline.clip_base, options, max_side, style
             )
-            samples = AmplifiedSound(sound, gain_db) if sound is not None and gain_db else sound
-            sounds = SoundTrack(samples, output, bits) if samples is not None else None
+            sounds = SoundTrack(sound, output, bits) if sound is not None else None
             n_frames = _write_tracks(
                 chain([first], frames), timeline, pictures, sounds, progress or (lambda *_: None), total_s
             )
             if chapters:
                 add_chapters(output, timeline.segments, timeline.starts_s, float(timeline.end_s), offset_s)
     written = tuple(timeline.segments)
-    warnings = [*choice.warnings, *describe_gaps(source, chosen, written), *jumps.describe(os.fspath(source))]
+    warnings = [*describe_gaps(source, chosen, written), *jumps.describe(os.fspath(source))]
     warnings += _describe_sound(info, sound)
     if hdr := _HDR.get(stream.codec_context.color_trc):
         warnings.append(f"{source}: is HDR ({hdr}), not tone-mapped: stored in 8 bits; --copy keeps all")
-    if gain_db is None:
-        warnings.append(f"{source}: is silent here, so that the loudness stays as it is")
     if log.errors:
         warnings.append(f"{source}: damaged packets skipped: {log.errors}")
     if log.damaged:
