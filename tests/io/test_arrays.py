@@ -80,35 +80,12 @@ def test_bad_arrays(tmp_path: Path, content: bytes) -> None:
         read_parts([tmp_path], "v_b")
 
 
-def test_compression_ratio(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "f.npz", "w", zipfile.ZIP_BZIP2) as archive:
-        archive.writestr("features.npy", npy(np.zeros((4000, 1000), np.float32)))
-    assert (tmp_path / "f.npz").stat().st_size < 5000
-    with pytest.raises(InputError, match="compression ratio"):
-        read_features(tmp_path / "f.npz")
-
-
-def test_false_size(tmp_path: Path) -> None:
-    path = tmp_path / "f.npz"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("features.npy", claiming("(100000, 100)"))
-    size = len(claiming("(2,)")).to_bytes(4, "little")
-    lie = (40_000_000 + 128).to_bytes(4, "little")
-    path.write_bytes(path.read_bytes().replace(size, lie))
-    with pytest.raises(InputError, match="not a feature file"):
-        read_features(path)
-
-
 def test_other_members(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "f.npz", "w") as archive:
         archive.writestr("features.npy", npy(ROWS))
         archive.writestr("read_me.txt", "features of a film")
         archive.writestr("captions.npy", npy(np.array([{"a": 1}], object)))
     np.testing.assert_array_equal(read_features(tmp_path / "f.npz").array, ROWS)
-    with zipfile.ZipFile(tmp_path / "g.npz", "w") as archive:
-        archive.writestr("features", npy(ROWS))
-    with pytest.raises(InputError, match="no array named features"):
-        read_features(tmp_path / "g.npz")
     header = "{'descr': '<f4', 'fortran_order': False, 'shape': (6L, 2L), }"  # by Python 2
     with zipfile.ZipFile(tmp_path / "h.npz", "w") as archive:
         archive.writestr("features.npy", with_header(header, ROWS.tobytes()))

@@ -72,7 +72,7 @@ def test_queries_file_without_text(tmp_path: Path, content: str) -> None:
 
 
 def test_queries_file_missing(tmp_path: Path) -> None:
-    for path, reason in ((tmp_path / "none.txt", "no such file"), (tmp_path, "is not a file")):
+    for path, reason in ((tmp_path / "none.txt", "no such file"), (tmp_path, "is a directory")):
         with pytest.raises(InputError, match=reason):
             read_queries([], path)
 

@@ -1,11 +1,6 @@
-"""Reading array files that others made: `.npz` and `.npy`, and the errors of these and of HDF5.
-
-NumPy allocates the shape that a header claims before it reads: of a damaged or hostile file that may be more
-than the machine has. So no array may claim more than the file holds of it.
-"""
+"""Reading array files that others made: `.npz` and `.npy`, and the errors of these and of HDF5."""
 
 import lzma
-import math
 import os
 import tokenize
 import warnings
@@ -14,7 +9,7 @@ import zlib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +17,6 @@ import numpy.typing as npt
 from vidsum.errors import InputError, UsageError
 
 _KINDS = "biufU"  # numbers and text; objects are pickles, which are never loaded
-_MAX_COMPRESSION = 1032  # largest ratio that deflate reaches
-_LAST_CODE_POINT = 0x10FFFF
 _UNREADABLE = (
     *(OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, MemoryError),
     *(RuntimeError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
@@ -53,62 +46,21 @@ def convert_errors(path: Path, kind: str = "feature file") -> Iterator[None]:
 def read_arrays(path: Path, names: Collection[str] | None = None) -> dict[str, npt.NDArray[Any]]:
     """Return the arrays of an `.npz` that have these names, or all; other members are not read.
 
-    Call it within `convert_errors`. Raises UsageError where an array is neither numbers nor text, or not as
-    long as it claims.
+    Call it within `convert_errors`. Raises UsageError where an array is neither numbers nor text.
     """
-    arrays = {}
-    with zipfile.ZipFile(path) as archive:
-        for member in archive.infolist():
-            name = member.filename.removesuffix(".npy")
-            if name == member.filename or (names is not None and name not in names):
-                continue
-            if member.file_size > _MAX_COMPRESSION * member.compress_size:
-                raise UsageError(f"{name} has a compression ratio that is implausible for features")
-            with archive.open(member) as stream:
-                arrays[name] = _read(stream, name, member.file_size)
-    return arrays
+    with warnings.catch_warnings(action="ignore", category=UserWarning), np.load(path) as archive:
+        # the warnings say that Python 2 wrote an array
+        return {name: _checked(archive[name], name) for name in archive.files if not names or name in names}
 
 
 def read_array(path: Path) -> npt.NDArray[Any]:
     """Return the array of an `.npy`; errors are those of `read_arrays`."""
-    with path.open("rb") as stream:
-        return _read(stream, "the array", path.stat().st_size)
+    return _checked(np.load(path), "the array")
 
 
-def _read(stream: IO[bytes], name: str, n_bytes: int) -> npt.NDArray[Any]:
-    """Return the array of a stream that has `n_bytes`, its header among them."""
-    shape, in_columns, dtype = _read_header(stream)
-    if dtype.kind not in _KINDS:
-        raise UsageError(f"{name} holds {dtype}, not numbers")
-    claimed, held = math.prod(shape) * dtype.itemsize, n_bytes - stream.tell()
-    if min(shape, default=0) < 0 or claimed != held:
-        raise UsageError(f"{name} claims {claimed:,} bytes, but {held:,} are there")
-    content = stream.read(claimed + 1)  # to the end, where the checksum is compared
-    if len(content) != claimed:
-        raise UsageError(f"{name} is cut short")
-    if dtype.kind == "U":
-        _check_text(content, dtype, name)
-    array: npt.NDArray[Any] = np.frombuffer(bytearray(content), dtype)
-    return array.reshape(shape, order="F" if in_columns else "C")
-
-
-def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether columns are stored one after another, and type."""
-    version = np.lib.format.read_magic(stream)
-    if version == (1, 0):
-        read = np.lib.format.read_array_header_1_0
-    elif version == (2, 0):
-        read = np.lib.format.read_array_header_2_0
-    else:
-        raise UsageError(f"it is of NumPy's format {version}, not 1 or 2")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that Python 2 wrote it
-        header: tuple[tuple[int, ...], bool, np.dtype[Any]] = read(stream)
-    return header
-
-
-def _check_text(content: bytes, dtype: np.dtype[Any], name: str) -> None:
-    """NumPy makes strings of numbers that are not characters, which break whatever prints them."""
-    points = np.frombuffer(content, np.dtype(np.uint32).newbyteorder(dtype.byteorder))
-    if points.size and points.max() > _LAST_CODE_POINT:
-        raise UsageError(f"{name} is not text")
+def _checked(array: Any, name: str) -> npt.NDArray[Any]:
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in _KINDS:
+        raise UsageError(f"{name} does not hold numbers")
+    if array.dtype.kind == "U":
+        array.tolist()  # raises ValueError where a number is no character
+    return array

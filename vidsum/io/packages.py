@@ -1,7 +1,6 @@
 """The packages that vidsum runs on: how to install them, whether they match, and no telemetry."""
 
 import os
-import re
 import shlex
 import sys
 from collections.abc import Mapping
@@ -62,7 +61,7 @@ def install_extra_command(extra: str) -> str:
 
 
 def pytorch_repair_command() -> str:
-    """Return the command that makes PyTorch and torchvision match: it takes both from the same index."""
+    """Return the command that installs PyTorch and torchvision that match."""
     return pip_install_command("--force-reinstall", *_PAIR)
 
 
@@ -81,9 +80,6 @@ def find_pytorch_mismatch() -> str | None:
     for required in map(Requirement, metadata.requires("torchvision") or ()):
         if required.name == "torch" and not required.specifier.contains(torch, prereleases=True):
             return f"torchvision {vision} requires torch {required.specifier}, but torch {torch} is installed"
-    # on other systems the builds without a label are for CPUs too
-    if sys.platform == "linux" and _build(torch) != _build(vision):
-        return f"torch {torch} and torchvision {vision} are different builds"
     return None
 
 
@@ -120,12 +116,6 @@ def _broken_package(error: Exception) -> str | None:
             package = module
         trace = trace.tb_next
     return package
-
-
-def _build(version: str) -> str | None:
-    """Return the label of PyTorch's own wheels: `cpu`, `cu128`, `rocm6.3`; None for all others."""
-    label = re.search(r"\+(cpu|cu\d+|rocm[\d.]+|xpu)$", version)
-    return label[1] if label else None
 
 
 TELEMETRY_VARIABLES = {

@@ -13,6 +13,7 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,16 +75,9 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
             return _bounded(file.read(MAX_BYTES + 1), str(source))
     except FileNotFoundError as error:
         raise InputError(f"{source}: no such file") from error
-    except IsADirectoryError as error:
-        raise InputError(f"{source}: is not a file") from error
-    except PermissionError as error:
-        raise InputError(f"{source}: permission denied") from error
-    except OSError as error:
-        raise InputError(f"{source}: cannot be read ({(error.strerror or str(error)).lower()})") from error
-    except MemoryError as error:
-        raise InputError(f"{source}: is too large for the memory of this machine") from error
-    except ValueError as error:
-        raise InputError(f"{source}: cannot be read ({error})") from error
+    except (OSError, ValueError, MemoryError) as error:  # ValueError: its name holds a NUL
+        reason = (getattr(error, "strerror", None) or str(error) or "too large").lower()
+        raise InputError(f"{source}: cannot be read ({reason})") from error
 
 
 def _bounded(content: bytes, name: str) -> bytes:
@@ -158,9 +152,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _JSON = json.JSONDecoder(object_pairs_hook=_object)
 
 
-_MAX_DEPTH_IN_C = 1000
-
-
 def read_yaml(path: str | os.PathLike[str]) -> Any:
     """Return the value in a YAML file. Raises InputError: it cannot be read, or is not YAML."""
     return parse_yaml(read_text(path), str(path))
@@ -174,15 +165,7 @@ def parse_yaml(text: str, where: str) -> Any:
     import yaml
 
     try:
-        loader = _new_yaml_loader(text)
-        try:
-            node = loader.get_single_node()
-            if node is None:
-                return None
-            _check_keys(node, where)
-            return loader.construct_document(node)
-        finally:
-            loader.dispose()
+        return yaml.load(text, _yaml_loader())
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
     except RecursionError:
@@ -194,36 +177,18 @@ def parse_yaml(text: str, where: str) -> Any:
     raise InputError(f"{where}: cannot be read as YAML ({reason})")
 
 
-def _new_yaml_loader(text: str) -> "yaml.SafeLoader":
-    """Return the loader in C, or the one in Python where nested values could overflow the stack of C.
-
-    Of nested blocks, two at most begin in one column, and each bracket opens one value.
-    """
+@cache
+def _yaml_loader() -> "type[yaml.SafeLoader]":
+    """Return the safe loader of PyYAML, in Python: deep nesting overflows the stack of the one in C."""
     import yaml
 
-    columns = max(map(len, text.splitlines()), default=0)
-    depth = 2 * columns + text.count("[") + text.count("{")
-    # PyYAML may have been built without the loader in C
-    loader = yaml.SafeLoader if depth > _MAX_DEPTH_IN_C else getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    kind: type[yaml.SafeLoader] = loader
-    return kind(text)
+    class Loader(yaml.SafeLoader):
+        def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+            keys = Counter((key.tag, key.value) for key, _ in node.value if isinstance(key.value, str))
+            for (_, key), count in keys.most_common(1):
+                if count > 1:
+                    fault = f"a mapping has the key {quote(key)} twice"
+                    raise yaml.constructor.ConstructorError(None, None, fault, node.start_mark)
+            return dict(super().construct_mapping(node, deep))
 
-
-def _check_keys(root: "yaml.Node", where: str) -> None:
-    import yaml
-
-    waiting, checked = [root], set[int]()
-    while waiting:
-        node = waiting.pop()
-        if id(node) in checked or not isinstance(node.value, list):
-            continue
-        checked.add(id(node))
-        if isinstance(node, yaml.SequenceNode):
-            waiting += node.value
-            continue
-        keys = [(key.tag, key.value) for key, _ in node.value if isinstance(key.value, str)]
-        if (counts := Counter(keys).most_common(1)) and counts[0][1] > 1:
-            line = node.start_mark.line + 1
-            key = quote(counts[0][0][1])
-            raise InputError(f"{where}: line {line}: a mapping has the key {key} twice")
-        waiting += [part for pair in node.value for part in pair]
+    return Loader
