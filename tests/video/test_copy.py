@@ -51,15 +51,18 @@ def frames_within(video: MadeVideo, segments: tuple[tuple[float, float], ...]) -
 
 
 @pytest.mark.parametrize("kind", sorted(GOOD_VIDEOS.keys() - NOT_IN_MP4))
-def test_copy_frames(kind: str, made: Made, clip: Path) -> None:
+def test_copy_frames_and_chapters(kind: str, made: Made, clip: Path) -> None:
     video = made(kind)
     length = video.duration_s
     segments = [(0.35 * length, 0.5 * length), (0.72 * length, 0.9 * length)]
-    written = copy_segments(probe(video.path), segments, clip)
+    written = copy_segments(probe(video.path), segments, clip, chapters=True)
     expected = frames_within(video, written.segments)
     assert numbers_by_pyav(clip) == expected
     assert written.n_frames == len(expected)
     assert set(frames_within(video, tuple(segments))) <= set(expected)
+    assert [numbers_between(clip, chapter) for chapter in chapters_of(clip)] == [
+        frames_within(video, (segment,)) for segment in written.segments
+    ]
 
 
 @given(edges=st.lists(st.integers(0, 3999), min_size=2, max_size=8, unique=True).map(sorted))
@@ -121,17 +124,6 @@ def test_copy_in_step(suffix: str, sound: dict[str, object], tmp_path: Path, cli
     flashes_s, _, apart_s = worst_offsets_s(source, clip, written.segments)
     assert flashes_s < 0.002
     assert apart_s < SYNC_S
-
-
-@pytest.mark.parametrize("kind", sorted(GOOD_VIDEOS.keys() - NOT_IN_MP4))
-def test_copy_chapters(kind: str, made: Made, clip: Path) -> None:
-    video = made(kind)
-    length = video.duration_s
-    segments = [(0.35 * length, 0.5 * length), (0.72 * length, 0.9 * length)]
-    written = copy_segments(probe(video.path), segments, clip, chapters=True)
-    assert [numbers_between(clip, chapter) for chapter in chapters_of(clip)] == [
-        frames_within(video, (segment,)) for segment in written.segments
-    ]
 
 
 @pytest.mark.parametrize(

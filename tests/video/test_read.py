@@ -214,9 +214,6 @@ def test_describe_damage(counts: dict[str, float], message: str | None) -> None:
     log = DecodeLog(**{"packets": 720, "frames": 720, "end_s": 30.0, **counts})
     assert describe_damage(INFO, log) == (message and f"clip.mp4: {message}")
     assert pictures_end_s(INFO, log) == log.end_s
-
-
-def test_describe_damage_of_a_variable_rate() -> None:
     log = DecodeLog(frames=700, end_s=30.0, longest_gap_s=21 / 24)
     assert describe_damage(replace(INFO, is_vfr=True), log) is None
 
@@ -245,11 +242,8 @@ def test_fan_out(consumers: int, count: int) -> None:
 
 
 def test_fan_out_uneven() -> None:
-    def first_one_then_the_other() -> Iterator[tuple[int, Frame]]:
-        for index in range(400):
-            yield (0 if index < 300 else 1), Frame(index, index, index, BLACK)
-
-    assert [len(got) for got in fan_out(first_one_then_the_other(), [indices, indices])] == [300, 100]
+    frames = ((int(index >= 300), Frame(index, index, index, BLACK)) for index in range(400))
+    assert [len(got) for got in fan_out(frames, [indices, indices])] == [300, 100]
 
 
 @pytest.mark.parametrize("consumers", [1, 2])

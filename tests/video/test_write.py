@@ -45,17 +45,26 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> MadeVideo:
 
 
 @pytest.mark.parametrize("kind", GOOD_VIDEOS)
-def test_write_frames(kind: str, tmp_path: Path, clip: Path) -> None:
+def test_write_frames_and_chapters(kind: str, tmp_path: Path, clip: Path) -> None:
     video = GOOD_VIDEOS[kind](tmp_path)
     segments = [
         (a * video.duration_s, b * video.duration_s) for a, b in ((0.0, 0.11), (0.32, 0.58), (0.77, 1.0))
     ]
-    written = write_segments(probe(video.path), segments, clip)
-    expected = numbers_within(video, segments)
+    info, expected = probe(video.path), numbers_within(video, segments)
+    written = write_segments(info, segments, clip, chapters=True)
     assert numbers_by_pyav(clip) == expected
     assert numbers_by_opencv(clip) == expected
     assert (written.n_frames, written.warnings) == (len(expected), ())
-    assert written.has_audio == probe(video.path).has_audio == probe(clip).has_audio
+    assert written.has_audio == info.has_audio == probe(clip).has_audio
+    chapters = chapters_of(clip)
+    assert [numbers_between(clip, chapter) for chapter in chapters] == [
+        numbers_within(video, [segment]) for segment in segments
+    ]
+    assert chapters[-1].end_s == pytest.approx(written.duration_s, abs=0.001)
+    for chapter, (start, end) in zip(chapters, written.segments, strict=True):
+        times = [parse_time(time) - (info.start_offset_s or 0) for time in chapter.title.split("-")]
+        assert times == pytest.approx([start, end], abs=0.006)
+        assert chapter.end_s - chapter.start_s == pytest.approx(end - start, abs=0.0021)
 
 
 @given(edges=st.lists(st.integers(0, 3100), min_size=2, max_size=12, unique=True).map(sorted))
@@ -368,6 +377,16 @@ def test_write_for_browsers(plain: MadeVideo, clip: Path) -> None:
         assert (audio.codec_context.name, audio.profile) == ("aac", "LC")
         assert (video.start_time, audio.start_time) == (0, 0)
         assert container.metadata["comment"] == "sha256:0123abcd"
+        frames = list(container.decode(video=0))
+    assert [number for number, frame in enumerate(frames) if frame.key_frame] == [0, 12]  # at each segment
+
+
+def test_write_crf(tmp_path: Path, clip: Path) -> None:
+    silent, sizes = make_video(tmp_path / "silent.mp4", n_frames=60).path, []
+    for crf in (10, 20, 45):
+        write_segments(probe(silent), [(0.0, 2.0)], clip, crf=crf)
+        sizes.append(clip.stat().st_size)
+    assert sizes[0] > sizes[1] > sizes[2]
 
 
 def test_write_interleaves_sound(tmp_path: Path, clip: Path) -> None:
@@ -379,25 +398,6 @@ def test_write_interleaves_sound(tmp_path: Path, clip: Path) -> None:
     for kind, time_s in times:
         reached[kind] = time_s
         assert abs(reached["video"] - reached["audio"]) < 1.5
-
-
-@pytest.mark.parametrize("kind", GOOD_VIDEOS)
-def test_write_chapters(kind: str, tmp_path: Path, clip: Path) -> None:
-    video = GOOD_VIDEOS[kind](tmp_path)
-    segments = [
-        (a * video.duration_s, b * video.duration_s) for a, b in ((0.0, 0.11), (0.32, 0.58), (0.77, 1.0))
-    ]
-    info = probe(video.path)
-    written = write_segments(info, segments, clip, chapters=True)
-    chapters = chapters_of(clip)
-    assert [numbers_between(clip, chapter) for chapter in chapters] == [
-        numbers_within(video, [segment]) for segment in segments
-    ]
-    assert chapters[-1].end_s == pytest.approx(written.duration_s, abs=0.001)
-    for chapter, (start, end) in zip(chapters, written.segments, strict=True):
-        times = [parse_time(time) - (info.start_offset_s or 0) for time in chapter.title.split("-")]
-        assert times == pytest.approx([start, end], abs=0.006)
-        assert chapter.end_s - chapter.start_s == pytest.approx(end - start, abs=0.0021)
 
 
 def test_write_is_deterministic(tmp_path: Path, clip: Path) -> None:

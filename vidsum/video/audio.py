@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from itertools import repeat
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any
 
 import av
 import numpy as np
@@ -30,18 +30,8 @@ _STAMP_TOLERANCE_S = 0.01  # time stamps may stray so far (MKV rounds to 1 ms) b
 
 
 _Block = tuple[int, FloatArray]  # (number of the first sample, [channels, samples])
+_Start = tuple[int | None, Fraction | None, float | None]  # time stamp, its base and time of joined frames
 _Unmixed = tuple[int, FloatArray, FloatArray | None]  # a block and the channels [C, samples] if mixed
-
-
-class _Start(NamedTuple):
-    """Where joined frames begin; the first three are equal for all of them."""
-
-    format: str
-    layout: str
-    rate: int
-    pts: int | None
-    time_base: Fraction | None
-    time_s: float | None
 
 
 @contextmanager
@@ -184,27 +174,27 @@ class SoundSource:
 
 def _join_frames(frames: Iterable[av.AudioFrame]) -> Iterator[av.AudioFrame]:
     """Join frames that follow each other, to `_JOINED_S`: calls for each one take longer than their work."""
-    fifo, first = av.AudioFifo(), None
+    fifo, kind, start = av.AudioFifo(), None, None  # `start`: see `_Start`
     for frame in filter(lambda frame: frame.samples, frames):
         rate, time_s = frame.sample_rate, frame.time
-        start = _Start(frame.format.name, frame.layout.name, rate, frame.pts, frame.time_base, time_s)
-        if first is not None:
-            end_s = None if first.time_s is None else first.time_s + fifo.samples / rate
+        this = frame.format.name, frame.layout.name, rate
+        if start is not None:
+            end_s = None if start[2] is None else start[2] + fifo.samples / rate
             follows = time_s is None or (end_s is not None and abs(end_s - time_s) <= _STAMP_TOLERANCE_S)
-            if first[:3] != start[:3] or not follows or fifo.samples >= _JOINED_S * rate:
-                yield _take_frame(fifo, first)
-                fifo, first = av.AudioFifo(), None
-        first = first or start
+            if kind != this or not follows or fifo.samples >= _JOINED_S * rate:
+                yield _take_frame(fifo, start)
+                fifo, start = av.AudioFifo(), None
+        kind, start = this, start or (frame.pts, frame.time_base, time_s)
         frame.pts = None  # else the buffer refuses stamps that stray by a sample
         fifo.write(frame)
-    if first is not None:
-        yield _take_frame(fifo, first)
+    if start is not None:
+        yield _take_frame(fifo, start)
 
 
 def _take_frame(fifo: av.AudioFifo, start: _Start) -> av.AudioFrame:
     frame = fifo.read()
     assert frame is not None
-    frame.pts, frame.time_base = start.pts, start.time_base
+    frame.pts, frame.time_base, _ = start
     return frame
 
 
@@ -231,23 +221,13 @@ def _drop_strays(blocks: Iterable[_Block], slack: float) -> Iterator[_Block]:
         yield held
 
 
-class SampleSource(Protocol):
-    """Samples that a `SoundTrack` can read: a `SoundSource` or a wrapper around one."""
-
-    rate: int
-    n_channels: int
-    layout: str
-
-    def read(self, first: int, count: int) -> FloatArray:
-        """Return samples [first, first + count) as [channels, count]."""
-
-
 class SoundTrack:
     """The AAC track of a clip, as long as the pictures written so far, counted from the clip's start."""
 
     def __init__(
-        self, source: SampleSource, container: av.container.OutputContainer, bits: int = BITS_PER_CHANNEL
+        self, source: Any, container: av.container.OutputContainer, bits: int = BITS_PER_CHANNEL
     ) -> None:
+        """Add a track for the samples of a `SoundSource`, or of what is read like one."""
         self._source, self._container = source, container
         self.stream = container.add_stream("aac", rate=source.rate, layout=source.layout)
         self.stream.codec_context.bit_rate = bits * source.n_channels

@@ -9,21 +9,21 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from ipaddress import ip_address
 from itertools import chain, count
 from pathlib import Path
-from typing import IO, Any, Literal, Protocol
+from typing import IO, Any, Literal
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import av
 
 from vidsum.errors import InputError
-from vidsum.io.urls import Url, is_offline, is_url
+from vidsum.io.urls import Url, is_loopback, is_offline, is_url
 from vidsum.types import Picture, TrackChoice
 from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import DecodedFrame, decode_packet, usual_step_s
 from vidsum.video.frames import PictureMaker, Sampling, n_samples, pixel_size, samples_before
 from vidsum.video.open import open_options, open_video, video_stream
+from vidsum.video.preroll import PreRoll
 from vidsum.video.probe import display_size, is_video
 from vidsum.video.tracks import choose_track, describe_choice, track_number
 
@@ -66,19 +66,6 @@ class LiveSource:
         return not isinstance(self.name, Url) or _loopback_url(self.name.raw) is not None
 
 
-class PacketTap(Protocol):
-    """Receiver of all packets on their way to the decoder, such as `vidsum.video.preroll.PreRoll`."""
-
-    def on_connect(self, streams: list[Any]) -> None:
-        """Take the streams of a new connection, the pictures' first."""
-
-    def on_packet(self, packet: Any) -> None:
-        """Take a packet before it is decoded."""
-
-    def on_frame(self, time_s: float, stamp_s: float) -> None:
-        """Take the time in the source of the frame with a time stamp."""
-
-
 @dataclass(frozen=True, eq=False)
 class LiveFrame:
     time_s: float  # k / fps; after an interruption, on from where pictures come again
@@ -106,7 +93,7 @@ def parse_source(name: str, *, follow: bool = False, idle_s: float | None = None
 
 
 def read_live(
-    source: LiveSource, sampling: Sampling, warn: Callable[[str], None], tap: PacketTap | None = None
+    source: LiveSource, sampling: Sampling, warn: Callable[[str], None], tap: PreRoll | None = None
 ) -> Iterator[LiveFrame]:
     """Yield the frames on screen at k / fps of a source, as soon as the next frame has come.
 
@@ -156,7 +143,7 @@ def _decode(
     pictures: av.VideoStream,
     offset_s: float,
     warn: Callable[[str], None],
-    tap: PacketTap | None,
+    tap: PreRoll | None,
 ) -> Iterator[DecodedFrame]:
     """Yield the frames of a connection, at times from `offset_s` on."""
     log = DecodeLog()
@@ -304,18 +291,16 @@ def _loopback_url(url: str) -> str | None:
     """Return a URL of this machine by number; None for one that may lead further, as by RTSP."""
     try:
         parts = urlsplit(url)
-        if (parts.scheme, parts.hostname) in (("unix", None), ("udp", None)):
-            return urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
-        host = "127.0.0.1" if parts.hostname == "localhost" else parts.hostname or ""
-        if parts.scheme not in ("http", "https", "tcp", "udp") or not ip_address(host).is_loopback:
-            return None
-        user, at, _ = parts.netloc.rpartition("@")
-        address = f"[{host}]" if ":" in host else host
-        port = "" if parts.port is None else f":{parts.port}"
-    except ValueError:  # the name of a machine, or no address at all
+    except ValueError:
         return None
+    is_socket = parts.hostname is None and parts.scheme in ("unix", "udp")
+    is_local = parts.scheme in ("http", "https", "tcp", "udp") and is_loopback(parts.hostname or "")
+    if not (is_socket or is_local):
+        return None
+    name, at, host = parts.netloc.rpartition("@")
+    host = re.sub("(?i)localhost", "127.0.0.1", host)
     query = parts.query if parts.scheme.startswith("http") else ""  # options of others name hosts
-    return urlunsplit((parts.scheme, f"{user}{at}{address}{port}", parts.path, query, ""))
+    return urlunsplit((parts.scheme, f"{name}{at}{host}", parts.path, query, ""))
 
 
 def _reason(name: str, error: Exception) -> str:

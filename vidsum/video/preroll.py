@@ -18,7 +18,7 @@ _MAX_BYTES = 256 * 2**20  # memory limit of the packets; beyond it the pre-roll 
 
 
 class PreRoll:
-    """A `vidsum.video.live.PacketTap` that keeps the last packets, and writes clips."""
+    """The last packets of a source on their way to the decoder, from which clips are written."""
 
     def __init__(self, name: str, length_s: float, comment: str) -> None:
         """Keep `length_s` seconds of the source `name`; `comment` is the label of the MP4s."""
@@ -50,6 +50,7 @@ class PreRoll:
             self._bytes -= self._packets.popleft().size
 
     def on_frame(self, time_s: float, stamp_s: float) -> None:
+        """Take the time in the source of the frame with a time stamp."""
         origin_s = time_s - stamp_s
         if not self._is_new and abs(origin_s - self._origin_s) > _JUMP_S:  # what is kept has other stamps
             self.on_connect(self._streams)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import av
@@ -14,24 +15,7 @@ TrackKind = Literal["video", "audio"]
 
 _COVERS = Disposition.attached_pic | Disposition.timed_thumbnails
 _DEFAULT_SCORE = 5_000_000  # that FFmpeg adds for the flag `default` (`map_auto_video`)
-_LANGUAGE_CODES = (
-    "aa aar; ab abk; ae ave; af afr; ak aka; am amh; an arg; ar ara; as asm; av ava; ay aym; az aze; "
-    "ba bak; be bel; bg bul; bh bih; bi bis; bm bam; bn ben; bo bod tib; br bre; bs bos; ca cat; ce che; "
-    "ch cha; co cos; cr cre; cs ces cze; cu chu; cv chv; cy cym wel; da dan; de deu ger; dv div; dz dzo; "
-    "ee ewe; el ell gre; en eng; eo epo; es spa; et est; eu eus baq; fa fas per; ff ful; fi fin; fj fij; "
-    "fo fao; fr fra fre; fy fry; ga gle; gd gla; gl glg; gn grn; gu guj; gv glv; ha hau; he heb; hi hin; "
-    "ho hmo; hr hrv; ht hat; hu hun; hy hye arm; hz her; ia ina; id ind; ie ile; ig ibo; ii iii; ik ipk; "
-    "io ido; is isl ice; it ita; iu iku; ja jpn; jv jav; ka kat geo; kg kon; ki kik; kj kua; kk kaz; "
-    "kl kal; km khm; kn kan; ko kor; kr kau; ks kas; ku kur; kv kom; kw cor; ky kir; la lat; lb ltz; "
-    "lg lug; li lim; ln lin; lo lao; lt lit; lu lub; lv lav; mg mlg; mh mah; mi mri mao; mk mkd mac; "
-    "ml mal; mn mon; mr mar; ms msa may; mt mlt; my mya bur; na nau; nb nob; nd nde; ne nep; ng ndo; "
-    "nl nld dut; nn nno; no nor; nr nbl; nv nav; ny nya; oc oci; oj oji; om orm; or ori; os oss; pa pan; "
-    "pi pli; pl pol; ps pus; pt por; qu que; rm roh; rn run; ro ron rum; ru rus; rw kin; sa san; sc srd; "
-    "sd snd; se sme; sg sag; si sin; sk slk slo; sl slv; sm smo; sn sna; so som; sq sqi alb; sr srp; "
-    "ss ssw; st sot; su sun; sv swe; sw swa; ta tam; te tel; tg tgk; th tha; ti tir; tk tuk; tl tgl; "
-    "tn tsn; to ton; tr tur; ts tso; tt tat; tw twi; ty tah; ug uig; uk ukr; ur urd; uz uzb; ve ven; "
-    "vi vie; vo vol; wa wln; wo wol; xh xho; yi yid; yo yor; za zha; zh zho chi; zu zul"
-)  # codes of languages in ISO 639-1, 639-2/T and 639-2/B, where they have several
+_LANGUAGES = Path(__file__).with_name("languages.txt")  # the codes of a language in ISO 639 on each line
 
 
 def list_tracks(container: av.container.InputContainer, kind: TrackKind) -> list[Any]:
@@ -124,4 +108,5 @@ def _score(track: Any) -> tuple[bool, int]:
 def _is_in(track: Any, language: str) -> bool:
     """Return whether a track is in a language, which may be given by any of its codes."""
     languages = {re.split("[-_]", text.lower())[0] for text in (track.language or "und", language)}
-    return len(languages) == 1 or any(languages <= {*codes.split()} for codes in _LANGUAGE_CODES.split("; "))
+    lines = _LANGUAGES.read_text(encoding="utf-8").splitlines()
+    return len(languages) == 1 or any(languages <= {*codes.split()} for codes in lines)
