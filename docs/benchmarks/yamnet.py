@@ -249,7 +249,8 @@ def stored_scores(content: bytes) -> str:
         name: {str(number): round(float(row[number]), 5) for number in np.flatnonzero(row >= 0.005)}
         for name, row in zip(sounds, rows, strict=True)
     }
-    return json.dumps(scores, indent=1) + "\n"
+    lines = [f"{json.dumps(name)}: {json.dumps(classes)}" for name, classes in scores.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def main() -> None:
