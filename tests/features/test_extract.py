@@ -108,6 +108,8 @@ def test_extract_times(video: VideoInfo) -> None:
     assert (features.duration_s, features.video_fps, features.video) == (2.5, 25.0, video)
     assert features.extractor == "stand-in"
     assert features.logits is None
+    with pytest.raises(InputError, match=r"film\.mp4: no frame"):
+        extract_features(frames(0), extractor, video)
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 7, 100])
@@ -118,12 +120,6 @@ def test_extract_in_batches(video: VideoInfo, batch_size: int, monkeypatch: pyte
     np.testing.assert_array_equal(features.array[:, 0], [0, 2, 4, 6, 8, 10, 12, 14, 16, 18])
     assert sum(batches) == 10
     assert all(size == batch_size for size in batches[:-1])
-
-
-def test_extract_without_frames(video: VideoInfo) -> None:
-    extractor, _ = stand_in(spec_of())
-    with pytest.raises(InputError, match=r"film\.mp4: no frame"):
-        extract_features(frames(0), extractor, video)
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 7])

@@ -28,9 +28,6 @@ def test_it_is_the_published_rule(n: int, n_clips: int, seed: int) -> None:
     np.testing.assert_allclose(made, slowly(features, n_clips), atol=1e-5)
 
 
-def test_twice_as_many_features_are_averaged_by_twos_and_the_last_is_dropped() -> None:
-    assert resample([[0.0], [2.0], [4.0], [8.0]], 2).tolist() == [[1.0], [4.0]]
-
-
-def test_fewer_features_are_repeated() -> None:
+def test_twice_as_many_features_are_averaged_by_twos_and_fewer_are_repeated() -> None:
+    assert resample([[0.0], [2.0], [4.0], [8.0]], 2).tolist() == [[1.0], [4.0]]  # the last is dropped
     assert resample([[1.0], [5.0]], 4).tolist() == [[1.0], [1.0], [5.0], [5.0]]

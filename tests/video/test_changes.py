@@ -26,20 +26,13 @@ def measure(path: Path, fps: float | None = None, *, strict: bool = False) -> Ch
 
 
 @pytest.mark.parametrize("kind", GOOD_VIDEOS)
-def test_changes_are_measured_of_every_picture(kind: str, made: Made) -> None:
+def test_changes_of_a_video_and_of_its_segments(kind: str, made: Made) -> None:
     video = made(kind)
-    whole = measure(video.path)
+    whole, info, span = measure(video.path), probe(video.path), video.duration_s
     assert whole.timestamps == pytest.approx(video.times_s, abs=0.0011)
     assert whole.array[:, 1].all()
     assert whole.array[0, 0] == 0
     assert (whole.array[1:, 0] > 1).all()
-
-
-@pytest.mark.parametrize("kind", GOOD_VIDEOS)
-def test_changes_of_segments_are_those_of_the_video(kind: str, made: Made) -> None:
-    video = made(kind)
-    whole, info = measure(video.path), probe(video.path)
-    span = video.duration_s
     for segments in (
         [(0.0, span)],
         [(0.3 * span, 0.5 * span), (0.8 * span, 0.9 * span), (0.45 * span, 0.6 * span)],
@@ -59,6 +52,8 @@ def test_changes_of_segments_are_those_of_the_video(kind: str, made: Made) -> No
 def test_changes_within_half_a_second() -> None:
     pictures = np.random.default_rng(0).integers(0, 256, (40, 18, 32, 3), np.uint8)
     meter = ChangeMeter()
+    with pytest.raises(InputError):
+        meter.result("film.mp4")
     for number, picture in enumerate(pictures):
         meter.add(number / 25, av.VideoFrame.from_ndarray(picture, format="rgb24"))
     differences = meter.result("film.mp4").array[:, 2]
@@ -76,11 +71,6 @@ def test_changes_mark_skipped_pictures(tmp_path: Path) -> None:
     numbers = np.searchsorted(whole.timestamps, sparse.timestamps)
     follows = np.diff(numbers, prepend=-1) == 1
     assert sparse.array[:, 1].astype(bool).tolist() == follows.tolist()
-
-
-def test_changes_without_a_picture() -> None:
-    with pytest.raises(InputError):
-        ChangeMeter().result("film.mp4")
 
 
 @pytest.mark.parametrize(("still_s", "is_dissolve"), [(0.5, True), (0.1, False)])

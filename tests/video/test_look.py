@@ -57,11 +57,8 @@ def test_caption_painter_long_line() -> None:
     assert 0 < columns.min() < columns.max() < 539
 
 
-def test_letters_in_line() -> None:
+def test_letters_of_captions() -> None:
     assert letters_in_line(1920, 1080) > letters_in_line(1080, 1080) > letters_in_line(1080, 1920)
-
-
-def test_missing_letters() -> None:
     assert missing_letters([(0, 1, "Größe, été: Ω ж 1.5 %\n今")]) == "今"
 
 

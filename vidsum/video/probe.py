@@ -1,7 +1,6 @@
 """Facts about a video file: from its header, else its packets; only the first frame is decoded."""
 
 import os
-from functools import lru_cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import BinaryIO
@@ -149,18 +148,9 @@ def start_offset_s(video: VideoInfo | None, path: str | os.PathLike[str] | None 
 def file_offset_s(path: str | os.PathLike[str], n_bytes: int) -> float:
     """Return `start_offset_s` of a file of this size, from its header alone; 0 where it is not there."""
     try:
-        status = Path(path).stat()
-    except (OSError, ValueError):
-        return 0.0
-    if status.st_size != n_bytes:
-        return 0.0
-    return _cached_offset_s(os.fspath(path), status.st_mtime_ns)
-
-
-@lru_cache(maxsize=1024)
-def _cached_offset_s(path: str, mtime_ns: int) -> float:
-    try:
-        with open_video(path) as container:
-            return container_offset_s(container, first_pts_s(video_stream(container, path)))
-    except InputError:
-        return 0.0
+        if Path(path).stat().st_size == n_bytes:
+            with open_video(path) as container:
+                return container_offset_s(container, first_pts_s(video_stream(container, path)))
+    except (InputError, OSError, ValueError):
+        pass
+    return 0.0
