@@ -44,7 +44,6 @@ class SummaryOutputs:
 
     copy: bool = option("Do not re-encode: fast, but cuts are at key frames.", False, panel=ADVANCED)
     encoding: Encoding = field(default_factory=Encoding)
-    chapters: bool = option("Add a chapter to the MP4 for each segment.", False, panel=ADVANCED, flag_on=())
     shorts: Shorts = field(default_factory=Shorts)
     storyboard: bool = option("Save a picture of every segment, and one sheet of them all.", False)
     plot: bool = option("Save a plot of the importance curve.", False)
@@ -130,7 +129,7 @@ def summarize_one(
         partial(plan.run, progress),
         Summary.from_dict,
         partial(_write, extra=extra, extraction=extraction, progress=progress),
-        encoding_tag=extra.encoding.tag(copy=extra.copy, chapters=extra.chapters, shorts=extra.shorts),
+        encoding_tag=extra.encoding.tag(copy=extra.copy, shorts=extra.shorts),
     )
     return destination.deliver(task, saving, answer)
 
@@ -156,7 +155,6 @@ def _write(
             named["video"],
             copy=extra.copy,
             encoding=extra.encoding,
-            chapters=extra.chapters,
             extraction=extraction,
             progress=progress,
             **asdict(extra.shorts),

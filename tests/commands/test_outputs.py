@@ -249,17 +249,6 @@ def test_bad_item_in_batch(run: Run, film: Path) -> None:
     assert len([*Path("o").rglob("*_sheet.png")]) == len([*Path("o").glob("*.mp4")]) == 2
 
 
-def test_chapters_of_summary(run: Run, film: Path) -> None:
-    run("summarize", film, "--chapters", "--plot")
-    segments = json.loads(Path("film_summary.json").read_text())["segments"]
-    with av.open("film_summary.mp4") as container:
-        titles = [chapter["metadata"]["title"] for chapter in container.chapters()]
-    assert titles == [f"0:{item['start_s']:05.2f}-0:{item['end_s']:05.2f}" for item in segments]
-    assert run("summarize", film, "--chapters", "--plot", "--json").json["data"]["up_to_date"] is True
-    for other in ([], ["--chapters", "--copy"], ["--chapters"]):
-        assert "up_to_date" not in run("summarize", film, *other, "--json").json["data"]
-
-
 def test_output_dir_below_a_file(run: Run, film: Path) -> None:
     Path("notes").write_text("mine")
     ran = run("shots", film, "--output-dir", "notes/new", code=1, error="notes/new: cannot be made")

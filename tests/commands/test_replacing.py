@@ -49,7 +49,6 @@ def times() -> dict[str, int]:
     [
         ("summarize", ["--budget", "40%"]),
         ("summarize", ["--copy"]),
-        ("summarize", ["--chapters"]),
         ("summarize", ["--crf", "30"]),
         ("shots", ["--shots", "uniform"]),
         ("extract", ["--fps", "1"]),

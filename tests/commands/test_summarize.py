@@ -115,9 +115,6 @@ def test_whole_video_is_copied(run: Run, film: Path) -> None:
     before = written.read_bytes()
     assert "unchanged" in run(*whole).out
     assert (run(*whole, "--overwrite").code, written.read_bytes() == before) == (0, True)
-    run(*whole, "--chapters", "--overwrite")
-    assert pictures_in(written) == pictures_in(film)
-    assert "unchanged" in run(*whole, "--chapters").out
     for chosen in (["--crf", "30"], ["--drop", "0-0.1"]):
         run(*whole, *chosen, "--overwrite")
         assert pictures_in(written) != pictures_in(film)

@@ -13,10 +13,8 @@ from tests.full_disk import files_up_to
 from tests.media import GOOD_VIDEOS, NTSC, MadeVideo, colour_picture, cut_short, damage, make_video
 from tests.video.clips import (
     REAL_CLIPS,
-    chapters_of,
     decode_all,
     make_flash_beep,
-    numbers_between,
     numbers_by_opencv,
     numbers_by_pyav,
     numbers_within,
@@ -24,7 +22,6 @@ from tests.video.clips import (
 )
 from tests.video.conftest import Made
 from vidsum.errors import InputError, OutputError, UsageError
-from vidsum.times import parse_time
 from vidsum.video.damage import DecodeLog
 from vidsum.video.jumps import Jumps
 from vidsum.video.open import open_video, video_stream
@@ -45,26 +42,17 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> MadeVideo:
 
 
 @pytest.mark.parametrize("kind", GOOD_VIDEOS)
-def test_write_frames_and_chapters(kind: str, tmp_path: Path, clip: Path) -> None:
+def test_write_frames(kind: str, tmp_path: Path, clip: Path) -> None:
     video = GOOD_VIDEOS[kind](tmp_path)
     segments = [
         (a * video.duration_s, b * video.duration_s) for a, b in ((0.0, 0.11), (0.32, 0.58), (0.77, 1.0))
     ]
     info, expected = probe(video.path), numbers_within(video, segments)
-    written = write_segments(info, segments, clip, chapters=True)
+    written = write_segments(info, segments, clip)
     assert numbers_by_pyav(clip) == expected
     assert numbers_by_opencv(clip) == expected
     assert (written.n_frames, written.warnings) == (len(expected), ())
     assert written.has_audio == info.has_audio == probe(clip).has_audio
-    chapters = chapters_of(clip)
-    assert [numbers_between(clip, chapter) for chapter in chapters] == [
-        numbers_within(video, [segment]) for segment in segments
-    ]
-    assert chapters[-1].end_s == pytest.approx(written.duration_s, abs=0.001)
-    for chapter, (start, end) in zip(chapters, written.segments, strict=True):
-        times = [parse_time(time) - (info.start_offset_s or 0) for time in chapter.title.split("-")]
-        assert times == pytest.approx([start, end], abs=0.006)
-        assert chapter.end_s - chapter.start_s == pytest.approx(end - start, abs=0.0021)
 
 
 @given(edges=st.lists(st.integers(0, 3100), min_size=2, max_size=12, unique=True).map(sorted))
@@ -366,7 +354,6 @@ def test_write_undecodable_sound(codec_number: int, plain: MadeVideo, tmp_path: 
 
 def test_write_for_browsers(plain: MadeVideo, clip: Path) -> None:
     write_segments(probe(plain.path), [(0.5, 1.0), (2.0, 2.5)], clip, comment="sha256:0123abcd")
-    assert chapters_of(clip) == []
     data = clip.read_bytes()
     assert 0 < data.index(b"ftyp") < data.index(b"moov") < data.index(b"mdat")
     assert b"avc1" in data

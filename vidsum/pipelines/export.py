@@ -45,7 +45,6 @@ def write_video(
     copy: bool = False,
     overwrite: bool = False,
     encoding: Encoding = Encoding(),
-    chapters: bool = False,
     extraction: Extraction = Extraction(),
     progress: Progress | None = None,
     **options: Unpack[ClipOptions],
@@ -61,7 +60,6 @@ def write_video(
         copy: do not re-encode; segments then begin and end at key frames, and grow.
         overwrite: replace a file that vidsum did not write too.
         encoding: its quality.
-        chapters: one for each segment of the MP4, named by its time in the video.
         extraction: device and cache for what changes pictures.
         progress: called while it runs.
         **options: fields of `vidsum.video.settings.Shorts`, such as `vertical=True`.
@@ -81,8 +79,7 @@ def write_video(
     shorts.require_encoded(copy=copy)
     video, segments = result_video(summary), summary.segments
     write_options: dict[str, Any] = {
-        "comment": label_of(summary.provenance, encoding.tag(copy=copy, chapters=chapters, shorts=shorts)),
-        "chapters": chapters,
+        "comment": label_of(summary.provenance, encoding.tag(copy=copy, shorts=shorts)),
         "progress": progress,
     }
     is_whole = len(segments) == 1 and segments[0][0] <= 0 and segments[0][1] >= video.duration_s

@@ -18,7 +18,6 @@ from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import read_packets
 from vidsum.video.open import open_video
 from vidsum.video.timing import read_jumps
-from vidsum.video.write import set_chapters
 
 CONTAINERS: Mapping[str, str] = {
     ".mkv": "matroska",
@@ -55,10 +54,18 @@ def copy_with_chapters(
                 early_s = _copy_streams(source, output, info, begin_s)
                 # MP4 has times before 0; elsewhere all streams are moved by them
                 late_ms = 0 if is_mp4 else -round(1000 * early_s)
-                starts_ms = [0, *(round(1000 * start_s) + late_ms for start_s, *_ in chapters[1:])]
-                ends_ms = [round(1000 * end_s) + late_ms for _, end_s, _ in chapters]
-                titles = [title for *_, title in chapters]
-                set_chapters(output, list(zip(starts_ms, ends_ms, titles, strict=True)))
+                output.set_chapters(
+                    [
+                        {
+                            "id": number,
+                            "start": round(1000 * start_s) + late_ms if number else 0,
+                            "end": round(1000 * end_s) + late_ms,
+                            "time_base": Fraction(1, 1000),
+                            "metadata": {"title": title},
+                        }
+                        for number, (start_s, end_s, title) in enumerate(chapters)
+                    ]
+                )
         except (av.FFmpegError, ValueError) as error:
             # a container that cannot do without a time stamp does "not permit" it
             if isinstance(error, OSError) and error.errno != errno.EPERM:

@@ -19,13 +19,11 @@ from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import first_pts_s, read_packets, seek
 from vidsum.video.listen import describe_used
 from vidsum.video.open import open_video, video_stream
-from vidsum.video.probe import start_offset_s
 from vidsum.video.segments import in_ticks
 from vidsum.video.timing import read_jumps
 from vidsum.video.tracks import choose_track, codec_name
 from vidsum.video.write import (
     WrittenVideo,
-    add_chapters,
     describe_gaps,
     normalise_segments,
     open_mp4,
@@ -43,7 +41,6 @@ def copy_segments(
     target: str | os.PathLike[str],
     *,
     comment: str | None = None,
-    chapters: bool = False,
     progress: Progress | None = None,
     added: Callable[[Any], SoundTrack] | None = None,
 ) -> WrittenVideo:
@@ -80,10 +77,6 @@ def copy_segments(
             raise InputError(f"{source}: has no frame of the segments to copy")
         if extra:
             extra.finish(pictures.clip_s)
-        if chapters:
-            add_chapters(
-                output, pictures.segments, pictures.starts_s, float(pictures.clip_s), start_offset_s(info)
-            )
     segments, gaps = pictures.segments, describe_gaps(source, chosen, pictures.segments)
     warnings = (*describe_used(source, "audio", info.audio_track), *gaps)
     duration_s, has_audio = float(pictures.clip_s), sound is not None
@@ -111,7 +104,6 @@ class _PictureCopy:
         self.time_base: Fraction = stream.time_base
         self.n_frames = 0
         self.runs: list[tuple[int, int]] = []  # [first tick, end tick) in the source of each run
-        self.starts_s: list[float] = []  # when each begins in the clip
         self._source, self._container, self._stream = source, container, stream
         self._output, self._copied = output, add_copied_stream(source, stream, output)
         self._copied.set_display_rotation(-turn_deg)
@@ -151,7 +143,6 @@ class _PictureCopy:
         room_for_dts = self._last_clip_dts + 1 + key.pts - key.dts
         self._shift = max(clip_tick, room_for_dts) - key.pts
         self.runs.append((key.pts, key.pts))
-        self.starts_s.append(float(self.clip_s))
 
     def _mux(self, packet: Any) -> None:
         packet.duration = packet.duration or self._frame_ticks  # MPEG-TS has none

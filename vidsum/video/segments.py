@@ -140,7 +140,6 @@ class ClipTimeline:
         self.tick = -1  # clip tick at which the frame placed last goes on screen
         self.end_tick = 0  # clip tick at which it goes off screen
         self.segments: list[Interval] = []  # [start_s, end_s) in the source of each, as far as placed
-        self.starts_s: list[float] = []  # when each begins in the clip
         self._segment = -1
         self._source_start = self._clip_start = 0
 
@@ -150,7 +149,6 @@ class ClipTimeline:
         if is_new:
             self._segment, self._source_start, self._clip_start = frame.segment, frame.tick, self.end_tick
             self.segments.append((0.0, 0.0))
-            self.starts_s.append(float(self.end_s))
         self.tick = max(self._in_clip(frame.tick), self.tick + 1)
         self.end_tick = max(self._in_clip(frame.end_tick), self.tick + 1)
         source_s, clip_s = self.segment_start_s

@@ -34,9 +34,9 @@ class Encoding(Checked):
 
     crf: int = option("Quality, 1 is best.", DEFAULT_CRF, min=1, max=51, shared=False, **_WITHOUT_FLAG)
 
-    def tag(self, *, copy: bool = False, chapters: bool = False, shorts: "Shorts | None" = None) -> str:
-        """Return the choices in one word, for the label of a file; none for the defaults without chapters."""
-        chosen = {"copy": copy, f"crf-{self.crf}": self != Encoding(), "chapters": chapters}
+    def tag(self, *, copy: bool = False, shorts: "Shorts | None" = None) -> str:
+        """Return the choices in one word, for the label of a file; none for the defaults."""
+        chosen = {"copy": copy, f"crf-{self.crf}": self != Encoding()}
         names = [name for name, is_chosen in chosen.items() if is_chosen]
         return "-".join([*names, *([shorts.tag] if shorts and shorts.tag else [])])
 

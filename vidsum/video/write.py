@@ -1,19 +1,17 @@
 """Encode segments of a video as one MP4, every cut exact to the frame, the sound in step."""
 
-import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import Path
 
 import av
 
 from vidsum.errors import InputError, UsageError
 from vidsum.io.outputs import atomic_write
-from vidsum.times import format_time
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.audio import BITS_PER_CHANNEL, SoundSource, SoundTrack, open_sound
 from vidsum.video.damage import CANCELLED, DecodeLog
@@ -21,7 +19,6 @@ from vidsum.video.encoders import encoder_options
 from vidsum.video.listen import describe_used
 from vidsum.video.open import open_video, video_stream
 from vidsum.video.picture_track import MAX_SIDE, PictureTrack
-from vidsum.video.probe import start_offset_s
 from vidsum.video.segments import ClipTimeline, SegmentFrame, clip_time_base, in_ticks, segment_frames
 from vidsum.video.settings import DEFAULT_CRF
 from vidsum.video.style import ClipStyle
@@ -99,35 +96,6 @@ def open_mp4(path: Path, comment: str | None) -> av.container.OutputContainer:
     return container
 
 
-def add_chapters(
-    container: av.container.OutputContainer,
-    segments: Sequence[Interval],
-    starts_s: Sequence[float],
-    end_s: float,
-    offset_s: float,
-) -> None:
-    """Give an MP4 a chapter for each segment, named by its time in the source's player: `0:16.00-0:21.00`.
-
-    `starts_s` and `end_s`, in the MP4, are rounded up to ms: a player shows the segment's first picture.
-    """
-    edges_ms = [math.ceil(1000 * time_s - 1e-6) for time_s in (*starts_s, end_s)]
-    titles = ["-".join(format_time(edge_s + offset_s) for edge_s in segment) for segment in segments]
-    set_chapters(
-        container, [(*edges, title) for edges, title in zip(pairwise(edges_ms), titles, strict=True)]
-    )
-
-
-def set_chapters(container: av.container.OutputContainer, chapters: Sequence[tuple[int, int, str]]) -> None:
-    """Give a file chapters, (start, end, title) in milliseconds, before it is closed."""
-    base = Fraction(1, 1000)
-    container.set_chapters(
-        [
-            {"id": number, "start": start, "end": end, "time_base": base, "metadata": {"title": title}}
-            for number, (start, end, title) in enumerate(chapters)
-        ]
-    )
-
-
 def write_segments(
     info: VideoInfo,
     segments: Sequence[Interval],
@@ -135,7 +103,6 @@ def write_segments(
     *,
     crf: int = DEFAULT_CRF,
     comment: str | None = None,
-    chapters: bool = False,
     bits_per_s: int | None = None,
     style: ClipStyle = ClipStyle(),
     progress: Progress | None = None,
@@ -150,7 +117,6 @@ def write_segments(
         segments: [start_s, end_s) from the first picture; apart and in order.
         crf: quality, from 1, the best, to 51.
         comment: kept in the file's metadata.
-        chapters: see `add_chapters`.
         bits_per_s: rate limit of a small file, whatever `crf`: 640 pixels wide or high, the sound mono.
         style: changes of pictures.
         progress: called with the seconds of clip written.
@@ -162,7 +128,7 @@ def write_segments(
     options = encoder_options(crf if bits_per_s is None else _SMALL_CRF)
     if bits_per_s is not None:
         options |= {"maxrate": str(bits_per_s - _SMALL_SOUND), "bufsize": str(2 * bits_per_s)}
-    jumps, offset_s = read_jumps(info), start_offset_s(info)
+    jumps = read_jumps(info)
     if max(info.width, info.height) > MAX_SIDE:
         raise InputError(f"{source}: has pictures of {info.width} x {info.height}; encoders go to {MAX_SIDE}")
     chosen = normalise_segments(segments, info.duration_s)
@@ -190,8 +156,6 @@ def write_segments(
             n_frames = _write_tracks(
                 chain([first], frames), timeline, pictures, sounds, progress or (lambda *_: None), total_s
             )
-            if chapters:
-                add_chapters(output, timeline.segments, timeline.starts_s, float(timeline.end_s), offset_s)
     written = tuple(timeline.segments)
     warnings = [*describe_gaps(source, chosen, written), *jumps.describe(os.fspath(source))]
     warnings += _describe_sound(info, sound)
