@@ -22,17 +22,12 @@ def compute_rows(made: list[int]) -> FloatArray:
     return cached_rows("rows", {"of": "a test"}, make)
 
 
-def test_rows_are_made_once(own_home: Path) -> None:
+@pytest.mark.parametrize("damage", [lambda old: b"", lambda old: old[:-1], lambda old: old[:-1] + b"\1"])
+def test_rows_are_made_once_and_damaged_ones_again(own_home: Path, damage: Callable[[bytes], bytes]) -> None:
     made: list[int] = []
     for _ in range(3):
         np.testing.assert_array_equal(compute_rows(made), ROWS)
     assert made == [0]
-
-
-@pytest.mark.parametrize("damage", [lambda old: b"", lambda old: old[:-1], lambda old: old[:-1] + b"\1"])
-def test_damaged_content_is_made_again(own_home: Path, damage: Callable[[bytes], bytes]) -> None:
-    made: list[int] = []
-    compute_rows(made)
     (file,) = (own_home / "rows").iterdir()
     file.write_bytes(damage(file.read_bytes()))
     for _ in range(2):
@@ -51,14 +46,12 @@ def test_bytes_are_cached_too(own_home: Path) -> None:
     assert made == [0, 1]
 
 
-def test_a_home_that_is_a_file_stores_nothing(own_home: Path) -> None:
+def test_a_home_that_is_a_file_stores_nothing_and_a_notice_is_new_once(own_home: Path) -> None:
     own_home.write_text("a file")
     made: list[int] = []
     for _ in range(2):
         np.testing.assert_array_equal(compute_rows(made), ROWS)
     assert made == [0, 1]
     assert not is_first("a")
-
-
-def test_a_notice_is_new_once(own_home: Path) -> None:
+    own_home.unlink()
     assert [is_first("a"), is_first("b"), is_first("a")] == [True, True, False]

@@ -41,15 +41,6 @@ def test_parse_json_errors(text: str, word: str) -> None:
     assert word in one_line(caught.value)
 
 
-def test_parse_json_without_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_memory(text: str) -> Any:
-        raise MemoryError
-
-    monkeypatch.setattr("vidsum.io.text._JSON.decode", no_memory)
-    with pytest.raises(InputError, match="memory"):
-        parse_json("[]", "mine.json")
-
-
 def test_json_lines_error(tmp_path: Path) -> None:
     lines = json_lines(tmp_path / "a.jsonl", '{"a": 1}\n\n {"a": "\u2028"} \n{"a": 1}{\n')
     values = [(f"{tmp_path / 'a.jsonl'}: line {n}", {"a": value}) for n, value in ((1, 1), (3, "\u2028"))]

@@ -106,12 +106,8 @@ def parse_json(text: str, where: str) -> Any:
         return _JSON.decode(text)
     except (json.JSONDecodeError, _DuplicateKeyError) as error:
         reason = str(error)
-    except RecursionError:
-        reason = "nested too deep"
-    except MemoryError:
-        reason = "too large for the memory of this machine"
-    except ValueError:  # what is left is Python's limit for the digits of whole numbers
-        reason = "a number of thousands of digits"
+    except (RecursionError, MemoryError, ValueError):  # the last for whole numbers
+        reason = "nested too deep, too large, or a number of thousands of digits"
     raise InputError(f"{where}: cannot be read as JSON ({reason})")
 
 
@@ -168,10 +164,8 @@ def parse_yaml(text: str, where: str) -> Any:
         return yaml.load(text, _yaml_loader())
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
-    except RecursionError:
-        reason = "nested too deep"
-    except MemoryError:
-        reason = "too large for the memory of this machine"
+    except (RecursionError, MemoryError):
+        reason = "nested too deep, or too large for the memory of this machine"
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         reason = "a value is not what its form or tag says, such as the date 2001-99-99"
     raise InputError(f"{where}: cannot be read as YAML ({reason})")
