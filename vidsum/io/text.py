@@ -173,10 +173,12 @@ def parse_yaml(text: str, where: str) -> Any:
 
 @cache
 def _yaml_loader() -> "type[yaml.SafeLoader]":
-    """Return the safe loader of PyYAML, in Python: deep nesting overflows the stack of the one in C."""
+    """Return PyYAML's safe loader, in C where it has that, which refuses a key that occurs twice."""
     import yaml
 
-    class Loader(yaml.SafeLoader):
+    base: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class Loader(base):  # type: ignore[misc, valid-type]
         def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
             keys = Counter((key.tag, key.value) for key, _ in node.value if isinstance(key.value, str))
             for (_, key), count in keys.most_common(1):
