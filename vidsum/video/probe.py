@@ -84,7 +84,7 @@ def probe(
                 raise InputError(f"{path}: FFmpeg cannot read animated WebP", hint)
             raise InputError(f"{path}: none of its video can be decoded")
         tracks = track_number(container, stream), track_number(container, sound)
-        timing = read_timing(path, tracks, stream)
+        timing = read_timing(path, tracks)
         start_s = first_pts_s(stream) - timing.jumps.lead_s
         aspect = float(stream.sample_aspect_ratio or 1)
         display_width, display_height = display_size(first, aspect)

@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 import av
@@ -34,7 +35,6 @@ _STEADY_FRACTION = 0.95  # of steady gaps, from which on long gaps count as hole
 _HOLE_STEPS = 3.5
 _CUT_SHORT_S = 1.0  # a file is cut where all streams end this long before the declared end
 _DEFAULT_FPS = 25.0
-_MAX_TIMINGS = 64
 _UNLIKELY_RATE = 2.0  # ratio of bytes a second, head to whole: time stamps jump
 
 
@@ -48,23 +48,12 @@ class Timing:
     jumps: Jumps = field(default_factory=Jumps)
 
 
-_timings: dict[tuple[Path, Tracks, int, int], Timing] = {}  # by path, tracks, size and time of change
-
-
-def read_timing(
-    path: str | os.PathLike[str], tracks: Tracks = (None, None), stream: av.VideoStream | None = None
-) -> Timing:
-    """Return the timing of a video, by the header of its open `stream` if that is enough; cached."""
+def read_timing(path: str | os.PathLike[str], tracks: Tracks = (None, None)) -> Timing:
+    """Return the timing of a video, by its header if that is enough; cached while the file stays as it is."""
     path = Path(path)
     check_readable(path)
     status = path.stat()
-    key = path.absolute(), tracks, status.st_size, status.st_mtime_ns
-    if key not in _timings:
-        header = None if stream is None else _timing_from_header(stream)
-        while len(_timings) >= _MAX_TIMINGS:
-            _timings.pop(next(iter(_timings)))
-        _timings[key] = header or _scan_file(path, tracks, status.st_size)
-    return _timings[key]
+    return _scan_file(path.absolute(), tracks, status.st_size, status.st_mtime_ns)
 
 
 def read_jumps(info: VideoInfo) -> Jumps:
@@ -79,24 +68,23 @@ def read_frame_times(info: VideoInfo) -> TimeArray:
         return scan.frames_s - first_pts_s(stream) + scan.jumps.lead_s
 
 
-def _scan_file(path: Path, tracks: Tracks, size: int) -> Timing:
+@lru_cache(maxsize=64)
+def _scan_file(path: Path, tracks: Tracks, size: int, mtime_ns: int) -> Timing:
     for scan_bytes in (_HEAD_SCAN_BYTES, None) if size > _WHOLE_SCAN_BYTES else (None,):
         with open_video(path) as container:
             n_bytes = scan_bytes if container.duration else None
-            timing = _timing_from_header(video_stream(container, path, tracks[0]), container)
+            timing = _timing_from_header(container, video_stream(container, path, tracks[0]))
             timing = timing or _timing_from_packets(container, path, tracks, n_bytes)
         if timing is not None:
             return timing
     return Timing(1, 1 / _DEFAULT_FPS, is_vfr=False)
 
 
-def _timing_from_header(
-    stream: av.VideoStream, container: av.container.InputContainer | None = None
-) -> Timing | None:
+def _timing_from_header(container: av.container.InputContainer, stream: av.VideoStream) -> Timing | None:
     """Return the timing of a file whose header lists every frame, with no gap among them; None for others.
 
     The header has the times of decoding. If frames of a varying rate are reordered, these may end before the
-    last frame is shown: its packet is read, if there is a `container` to seek in.
+    last frame is shown: its packet is read.
     """
     index = stream.index_entries
     if not stream.frames or not stream.duration or len(index) != stream.frames or stream.time_base is None:
@@ -109,8 +97,6 @@ def _timing_from_header(
     is_vfr = len(gaps_s) > 0 and gaps_s.max() - gaps_s.min() > _STEADY_S
     duration_s = stream.duration * tick_s
     if is_vfr and stream.codec_context.has_b_frames:
-        if container is None:
-            return None
         last_s = _last_shown_s(container, stream) - first_pts_s(stream)
         duration_s = duration_s if last_s < duration_s else last_s + float(np.median(gaps_s))
     return Timing(len(times), duration_s, bool(is_vfr))
