@@ -92,7 +92,7 @@ def summarize(film: Path) -> None:
 
 
 def ground(film: Path) -> None:
-    vidsum.ground(film, "a dog runs", model="mrnet", snap="transnetv2", device="cpu", cache=False)
+    vidsum.ground(film, "a dog runs", model="mrnet", device="cpu", cache=False)
 
 
 def highlights(film: Path) -> None:
@@ -104,7 +104,7 @@ def highlights(film: Path) -> None:
     [
         (extract, {"efficientnet_lite0"}),
         pytest.param(summarize, {"efficientnet_lite0", "transnetv2", "ridge"}, marks=pytest.mark.deep),
-        (ground, {"efficientnet_lite0", "transnetv2", "minilm", "mrnet"}),
+        (ground, {"efficientnet_lite0", "minilm", "mrnet"}),
         (highlights, {"efficientnet_lite0", "ridge"}),
     ],
 )

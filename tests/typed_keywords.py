@@ -16,7 +16,7 @@ def wrong() -> None:
     vidsum.extract("film.mp4", fps="2")  # type: ignore[arg-type]
     vidsum.transcribe("film.mp4", translate="yes")  # type: ignore[arg-type]
     vidsum.Summarizer(beams="2")  # type: ignore[arg-type]
-    vidsum.Grounder(mask="lamb")  # type: ignore[arg-type]
+    vidsum.Grounder(evidence="picturs")  # type: ignore[arg-type]
     vidsum.Transcriber(translate=1)  # type: ignore[arg-type]
 
 

@@ -36,7 +36,7 @@ from vidsum.checkpoints.named import checkpoint_file
 from vidsum.checkpoints.trained import read_trained
 from vidsum.grounding.find import EncodedQueries, locate
 from vidsum.grounding.moment_model import MomentModel, Prediction, build_moment_model, ground_video
-from vidsum.grounding.proposals import Grouping, find_moments
+from vidsum.grounding.proposals import find_moments
 from vidsum.grounding.registry import resolve_model
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, embed_words, similarity_curves
 from vidsum.lab.datasets.moments import MomentVideo
@@ -52,10 +52,10 @@ Answers = dict[str, list[list[Moment]]]
 """Name of the row -> moments of each query."""
 
 
-def by_curve(video: ClipEmbeddings, curves: FloatArray, grouping: Grouping = "shots") -> list[list[Moment]]:
-    """Moments of each query by the grouping of its curve [T]."""
+def by_curve(video: ClipEmbeddings, curves: FloatArray) -> list[list[Moment]]:
+    """Moments of each query by its curve [T]."""
     where = (video.timestamps, video.step_s, video.duration_s, TOP_K)
-    return [find_moments(curve, *where, grouping=grouping, shots_s=video.shots_s) for curve in curves]
+    return [find_moments(curve, *where, shots_s=video.shots_s) for curve in curves]
 
 
 def answers(
@@ -69,7 +69,6 @@ def answers(
         if parts:
             for number, row in enumerate(("map", "objects")[: len(video.mixtures) + 1]):
                 rows[f"{space}: {row}"] = by_curve(video, curves[:, number])
-        rows[f"{space}: similarity, contrast"] = by_curve(video, curves[:, -1], "contrast")
         for model in models:
             named, reads = resolve_model(model, space if model in ("auto", "similarity") else "auto")
             if reads == space:

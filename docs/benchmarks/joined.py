@@ -17,7 +17,6 @@ import numpy as np
 from tests.conftest import SHARED
 from vidsum.device import Precision
 from vidsum.features.settings import Extraction
-from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings
 from vidsum.lab.datasets.moments import MomentVideo, Query
 from vidsum.models.scaling import unit_rows
@@ -129,7 +128,7 @@ def embed(path: Path, space: str, precision: Precision = "fp32") -> ClipEmbeddin
 
 
 def _input_of(path: Path, space: str, precision: Precision) -> Input:
-    return open_in_space(space, path, Extraction(precision=precision), Retrieval())
+    return open_in_space(space, path, Extraction(precision=precision))
 
 
 def hide_joins(video: ClipEmbeddings, every: int, first: int) -> ClipEmbeddings:

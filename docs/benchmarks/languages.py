@@ -22,7 +22,6 @@ from tests.conftest import SHARED
 from vidsum import checkpoints
 from vidsum.features.settings import Extraction
 from vidsum.grounding.languages import ENCODER, is_english, load_e5
-from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import embed_queries
 from vidsum.grounding.text import embed_cached, load_text_encoder
 from vidsum.models.scaling import unit_rows
@@ -98,8 +97,8 @@ def embed_clips(paths: list[str]) -> FloatArray:
     """[N, 384] the mean of each clip's rows in `vse`, of length 1."""
     rows = []
     for path in paths:
-        opened = open_in_space("vse", path, Extraction(), Retrieval())
-        rows.append(plan_embedding(opened, "vse", "none").run(None)[0].rows.mean(axis=0))
+        opened = open_in_space("vse", path, Extraction())
+        rows.append(plan_embedding(opened, "vse").run(None)[0].rows.mean(axis=0))
     return unit_rows(np.array(rows))
 
 

@@ -14,10 +14,10 @@ from docs.options import commands
 from tests.conftest import real_weights
 from tests.program import Run, check_schema
 from vidsum.__main__ import main as start
+from vidsum.checkpoints.registry import builtin_entries
 from vidsum.commands.config import variable_of
 from vidsum.commands.options import default_of, leaves_of
 from vidsum.errors import VidsumError
-from vidsum.grounding import registry
 from vidsum.grounding.settings import Retrieval
 from vidsum.options import Leaf, leaves
 from vidsum.summary.score import MODELS
@@ -367,4 +367,4 @@ def test_completion(run: Run, monkeypatch: pytest.MonkeyPatch, line: str, names:
 def test_completed_models_exist() -> None:
     assert set(SUMMARIZERS) == set(MODELS)
     models = next(leaf.option.names for leaf in leaves(Retrieval) if leaf.name == "model")
-    assert set(models) <= set(registry.MODELS)
+    assert set(models) <= {"auto", "similarity", *builtin_entries()}

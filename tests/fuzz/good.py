@@ -91,7 +91,7 @@ RECORDS = {
 _QUERIES = {"count": 3, "sha256": "ab" * 32}
 _OPTIONS = {
     "summary": {"seed": 10**30, "keep": [[0.0, 1.0]]},
-    "moments": {"top_k": 3, "model": "similarity", "space": "vse", "snap": "none", "queries": _QUERIES},
+    "moments": {"top_k": 3, "model": "similarity", "space": "vse", "queries": _QUERIES},
     "highlights": {"top_k": 3, "clip_s": 0.5},
     "shots": {"max_shots": None},
 }

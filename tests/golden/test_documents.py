@@ -315,8 +315,7 @@ def test_moments_of_a_video(vidsum: Run, bunny: str) -> None:
     ask = ("ground", bunny, "--query", "a rabbit", "--query", "a butterfly", "-k", 3, "--space", "vse", *FP32)
     check_close("moments.json", vidsum(*ask, "--saliency", "-o", "-").out)
     check_close("moments.result.json", vidsum(*ask, "--model", "similarity", "--json").out)
-    snapped = (*ask, "--snap", "kts", "--model", "qd-detr", "--mask", "lam")
-    check_close("moments_detr.json", vidsum(*snapped, "--saliency", "-o", "-").out)
+    check_close("moments_detr.json", vidsum(*ask, "--model", "qd-detr-lam", "--saliency", "-o", "-").out)
 
 
 @pytest.mark.deep

@@ -13,15 +13,14 @@ import torch
 from vidsum import device
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.device import PrecisionChoice
-from vidsum.errors import InputError, UsageError, WeightsError
+from vidsum.errors import InputError, UsageError
 from vidsum.grounding import find, registry
 from vidsum.grounding.find import EncodedQueries
 from vidsum.grounding.moment_model import ground_video
 from vidsum.grounding.proposals import find_moments
 from vidsum.grounding.spaces import ClipEmbeddings, similarity
-from vidsum.models.configs import HEADS, DETRConfig, MaskConfig, MRNetConfig
+from vidsum.models.configs import HEADS, DETRConfig, MRNetConfig
 from vidsum.models.detr_models import MODELS, build
-from vidsum.models.mask_kinds import MaskKind
 from vidsum.models.mrnet import MRNet
 from vidsum.types import FloatArray
 
@@ -43,21 +42,17 @@ def words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(find, "embed_words", words_of)
 
 
-def detr(path: Path, name: str = "qd-detr", kind: MaskKind | None = None, guided: bool = False) -> str:
+def detr(path: Path, name: str = "qd-detr", guided: bool = False) -> str:
     """Write an untrained checkpoint."""
     sizes = {"clips": 16, "words": 3, "decoder_layers": 1, **SIZES}
-    config = DETRConfig(dim_video=6 + guided, dim_query=4, mask=_mask(kind), **sizes)
+    config = DETRConfig(dim_video=6 + guided, dim_query=4, **sizes)
     return _save(path, name, config, lambda: build(name, config), guided)
 
 
-def mrnet(path: Path, kind: MaskKind | None = None, guided: bool = False) -> str:
+def mrnet(path: Path, guided: bool = False) -> str:
     sizes = {"clips": 16, **SIZES, **HEADS["light"]}
-    config = MRNetConfig(dim_video=4 + guided, dim_query=4, mask=_mask(kind), **sizes)
+    config = MRNetConfig(dim_video=4 + guided, dim_query=4, **sizes)
     return _save(path, "mrnet", config, lambda: MRNet(config), guided)
-
-
-def _mask(kind: MaskKind | None) -> MaskConfig | None:
-    return None if kind is None else MaskConfig(kind=kind)
 
 
 def _save(path: Path, name: str, config: Any, make: Callable[[], torch.nn.Module], guided: bool) -> str:
@@ -140,76 +135,6 @@ def test_curve_of_a_guided_model_is_added_to_similarity(
         assert alone[number].moments == tuple(prediction.moments) != found[number].moments
 
 
-@pytest.mark.parametrize(("model", "mask"), [("moment-detr", None), ("qd-detr", "lam")])
-def test_a_name_that_no_checkpoint_ships_for_says_how_to_train_one(
-    model: str, mask: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name = f"{model}-{mask}" if mask else model
-    monkeypatch.setattr(registry, "_shipped_models", lambda: ["mrnet"])
-    with pytest.raises(
-        WeightsError, match=f"no checkpoint of {name} comes with vidsum; these do: mrnet"
-    ) as caught:
-        registry.resolve_model(model, "auto", "cpu", mask)
-    hint = str(caught.value.hint)
-    assert hint.startswith("vidsum train detr --recipe captions")
-    assert f"--model {model}" in hint
-    assert ("--mask lam" in hint) == (mask == "lam")
-    assert hint.endswith(", then --model RUN/best.safetensors")
-
-
-def test_a_name_and_a_mask_choose_the_checkpoint_that_ships(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = detr(tmp_path / "m.safetensors", kind="lam")
-    monkeypatch.setattr(registry, "_shipped_models", lambda: ["mrnet", "qd-detr-lam"])
-    monkeypatch.setattr(registry, "checkpoint_digest", str)
-    monkeypatch.setattr(registry, "checkpoint_file", lambda name: {"qd-detr-lam": path}[name])
-    assert registry.resolve_model("qd-detr", "auto", "cpu", "lam") == ("qd-detr-lam", "vse")
-    assert registry.resolve_model("qd-detr-lam", "auto", "cpu") == ("qd-detr-lam", "vse")
-    with pytest.raises(UsageError, match="qd-detr-lam has the mask lam, not stamp"):
-        registry.resolve_model("qd-detr-lam", "auto", "cpu", "stamp")
-
-
-@pytest.mark.parametrize("make", [detr, mrnet])
-def test_the_mask_of_a_file_must_be_the_one_asked_for(tmp_path: Path, make: Any) -> None:
-    masked = make(tmp_path / "masked.safetensors", kind="stamp")
-    plain = make(tmp_path / "plain.safetensors")
-    assert registry.resolve_model(masked, "auto", "cpu", "stamp")[0] == masked
-    assert registry.resolve_model(masked, "auto", "cpu")[0] == masked
-    with pytest.raises(UsageError, match=r"masked\.safetensors has the mask stamp, not lam") as caught:
-        registry.resolve_model(masked, "auto", "cpu", "lam")
-    assert caught.value.hint == "--mask stamp"
-    with pytest.raises(UsageError, match=r"plain\.safetensors has no mask, not lam") as caught:
-        registry.resolve_model(plain, "auto", "cpu", "lam")
-    assert caught.value.hint == "leave out --mask"
-
-
-@pytest.mark.parametrize("model", ["auto", "similarity", "mrnet", "mrnet-activitynet", "mrnet-tacos"])
-def test_a_mask_is_of_detr_models(model: str) -> None:
-    with pytest.raises(UsageError, match=f"only DETR models have a mask, not {model}"):
-        registry.resolve_model(model, "auto", "cpu", "lam")
-
-
-@pytest.mark.parametrize(
-    ("shipped", "hint"),
-    [
-        (["mrnet", "qd-detr", "mrnet-detr-lam"], "--model mrnet-detr --mask lam"),
-        (["qd-detr-lam", "mrnet-detr-lam"], "--model qd-detr --mask lam"),
-        (
-            ["qd-detr-stamp"],
-            "vidsum train detr --recipe captions --data FILE --out RUN --model qd-detr --mask lam",
-        ),
-    ],
-)
-def test_a_mask_alone_names_the_model_that_ships_with_it(
-    shipped: list[str], hint: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(registry, "_shipped_models", lambda: shipped)
-    with pytest.raises(UsageError) as caught:
-        registry.resolve_model("auto", "auto", "cpu", "lam")
-    assert str(caught.value.hint).split(", then")[0] == hint
-
-
 @pytest.mark.parametrize(
     ("features", "read"),
     [
@@ -230,27 +155,21 @@ def test_models_of_what_is_not_made_of_videos_are_refused(
 
 
 def test_paths_that_are_no_moment_model_are_refused(tmp_path: Path) -> None:
-    run = tmp_path / "my run"
-    run.mkdir()
-
     def refuse(model: Path | str, message: str, space: str = "auto") -> str:
         with pytest.raises((InputError, UsageError), match=message) as caught:
             registry.resolve_model(str(model), space, "cpu")
         return str(caught.value.hint)
 
-    refuse(run, "unknown model")
-    path = detr(run / "best.safetensors")
-    hint = refuse(run, "my run is the folder of a run, not a checkpoint")
-    assert hint == f"--model '{path}'"
-    (other := tmp_path / "model.ckpt").touch()
-    hint = refuse(other, r"model\.ckpt is not a checkpoint of vidsum \(\.safetensors\)")
-    assert "--model RUN/best.safetensors" in hint
-    save_trained(
-        other := tmp_path / "other.safetensors", Trained("fulltransnet", {}, {}, {}, {"w": torch.ones(1)})
-    )
+    path = detr(tmp_path / "best.safetensors")
+    (tmp_path / "model.ckpt").touch()
+    for name in (tmp_path, tmp_path / "model.ckpt", "minilm", "moment-detr"):
+        hint = refuse(name, f"unknown model '{name}'")
+        assert hint.endswith("or give a checkpoint (RUN/best.safetensors)")
+    other = tmp_path / "other.safetensors"
+    save_trained(other, Trained("fulltransnet", {}, {}, {}, {"w": torch.ones(1)}))
     refuse(other, "a checkpoint of fulltransnet, which finds no moments")
     refuse(path, "reads the space vse, not clip", "clip")
-    refuse("minilm", "unknown model 'minilm'")
+    refuse("mrnet-tacos", "mrnet-tacos reads published features, not videos")
 
 
 def test_mrnet_is_in_bf16_where_that_is_best_or_chosen(

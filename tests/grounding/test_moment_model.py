@@ -339,8 +339,7 @@ def test_moments_of_saliency_are_runs_of_its_curve(shots_s: Any) -> None:
     video = replace(video_with((1, 3, 7), (1, 20, 24), duration_s=40), shots_s=shots_s)
     found = ground_video(oracle("detr", moments="saliency"), video, QUERIES, top_k=5)[1]
     where = (saliency_of(found), video.timestamps, video.step_s, video.duration_s, 5)
-    grouping: Any = {"grouping": "contrast"} if shots_s is None else {"shots_s": shots_s}
-    assert found.moments == find_moments(*where, **grouping)
+    assert found.moments == find_moments(*where, shots_s=shots_s)
     if shots_s is None:
         assert set(intervals(found)[:2]) == {(3.0, 7.0), (20.0, 24.0)}
     else:

@@ -1,15 +1,14 @@
-"""Grouping a similarity curve into moments, non-maximum suppression, and snapping to shots."""
+"""Moments of a similarity curve, non-maximum suppression, and edges at cuts."""
 
 from itertools import count
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from vidsum.grounding.proposals import Grouping, find_moments, snap_moments, suppress
-from vidsum.models.scaling import unit_range
+from vidsum.grounding.proposals import find_moments, snap_moments, suppress
 from vidsum.results.moments import Moment
 from vidsum.types import FloatArray, iou
 
@@ -18,99 +17,30 @@ INTERVALS = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 20)), max_size
 SHOTS = np.array([0.0, 4.0, 4.5, 10.0])
 
 
-POWERS: dict[Grouping, float] = {"contrast": 0.3, "hybrid": 0.5}
-GROUPINGS: tuple[Grouping, ...] = (*POWERS, "shots")
-
-
-def found(
-    curve: FloatArray, top_k: int = 5, max_iou: float = 0.5, grouping: Grouping = "contrast"
-) -> list[Moment]:
+def found(curve: FloatArray, top_k: int = 5) -> list[Moment]:
     """The moments of a curve of clips of 2 s."""
     times = np.arange(len(curve)) * 2.0
-    return find_moments(curve, times, 2.0, 2.0 * len(curve), top_k, grouping=grouping, max_iou=max_iou)
+    return find_moments(curve, times, 2.0, 2.0 * len(curve), top_k)
 
 
-def clips_of(moment: Moment) -> tuple[int, int]:
-    return round(moment.start_s / 2), round(moment.end_s / 2)
-
-
-def joined(passing: list[int], apart: int) -> list[tuple[int, int]]:
-    """Runs (first clip, one past the last) of clips that are at most `apart` from each other."""
-    runs: list[list[int]] = []
-    for clip in passing:
-        if runs and clip - runs[-1][1] <= apart:
-            runs[-1][1] = clip
-        else:
-            runs.append([clip, clip])
-    return [(first, last + 1) for first, last in runs]
-
-
-def first_slowly(curve: FloatArray) -> tuple[int, int]:
-    """The first moment of 75 clips, step by step."""
-    level = 9
-    while sum(value >= level / 10 for value in curve.tolist()) < 8:
-        level -= 1
-    runs = joined([clip for clip, value in enumerate(curve.tolist()) if value >= level / 10], 6)
-    return max(runs, key=lambda run: 0.5 * (run[1] - run[0]) / 75 + 0.5 * float(curve[slice(*run)].mean()))
-
-
-def contrast_slowly(curve: FloatArray, first: int, end: int, grouping: Grouping) -> float:
-    inside, outside = curve[first:end], np.concatenate([curve[:first], curve[end:]])
-    if not len(outside):
-        return 0.0
-    return float((inside.mean() - outside.mean()) * (len(inside) / len(curve)) ** POWERS[grouping])
-
-
-@given(arrays(np.float32, 75, elements=st.integers(0, 40).map(lambda value: value / 8)))
-def test_with_75_clips_the_first_moment_of_hybrid_is_that_of_a_slow_computation(curve: FloatArray) -> None:
-    assert clips_of(found(curve, 1, grouping="hybrid")[0]) == first_slowly(unit_range(curve))
-
-
-@pytest.mark.parametrize("grouping", POWERS)
-@given(curve=CURVES)
-@example(curve=np.array([3, -3, 0.25, 0], np.float32))  # its last clip is at .5, which a threshold is too
-def test_moments_are_runs_of_some_threshold_by_how_far_they_stand_out(
-    grouping: Grouping, curve: FloatArray
-) -> None:
-    saliency = unit_range(curve)
-    moments = found(curve, 1000, max_iou=1.0, grouping=grouping)
-    values = list(enumerate(saliency.tolist()))
-    allowed = {
-        run
-        for threshold in np.arange(2, 20) / 20
-        for run in joined([clip for clip, value in values if value >= threshold], 2)
-    }
-    own = moments[1:] if grouping == "hybrid" else moments  # the first of hybrid has a rule of its own
-    assert {clips_of(moment) for moment in own} <= allowed | {clips_of(moments[0])}
-    for moment in own:
-        expected = contrast_slowly(saliency, *clips_of(moment), grouping)
-        assert moment.score == pytest.approx(expected, abs=1e-5)
-    best = max((contrast_slowly(saliency, *run, grouping) for run in allowed), default=0.0)
-    assert moments[0].score == pytest.approx(best, abs=1e-5) or grouping == "hybrid"
-
-
-@pytest.mark.parametrize("grouping", GROUPINGS)
 @given(curve=CURVES, top_k=st.integers(1, 8))
-def test_moments_are_best_first_inside_the_video_and_apart(
-    grouping: Grouping, curve: FloatArray, top_k: int
-) -> None:
-    moments = found(curve, top_k, grouping=grouping)
+def test_moments_are_best_first_inside_the_video_and_apart(curve: FloatArray, top_k: int) -> None:
+    moments = found(curve, top_k)
     assert 1 <= len(moments) <= top_k
     scores = [moment.score for moment in moments]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= moment.start_s < moment.end_s <= 2 * len(curve) for moment in moments)
+    assert suppress(moments, 0.0, top_k) == moments
 
 
-@pytest.mark.parametrize("grouping", ["shots", "contrast"])
-def test_plateaus_flat_curves_and_the_end_of_the_video(grouping: Grouping) -> None:
+def test_plateaus_flat_curves_and_the_end_of_the_video() -> None:
     curve = np.zeros(75, np.float32)
     curve[10:20], curve[50:56] = 1.0, 0.8
-    assert [clips_of(moment) for moment in found(curve, 2, grouping=grouping)] == [(10, 20), (50, 56)]
+    assert [(moment.start_s, moment.end_s) for moment in found(curve, 2)] == [(20, 40), (100, 112)]
     for n in (1, 2, 75):
-        flat = np.full(n, 0.3, np.float32)
-        assert found(flat, grouping=grouping) == [Moment(0.0, 2.0 * n, 0.0)]
+        assert found(np.full(n, 0.3, np.float32)) == [Moment(0.0, 2.0 * n, 0.0)]
     curve = np.array([0, 0, 0, 1], np.float32)
-    (moment, *_) = find_moments(curve, np.arange(4.0), 1.0, 3.25, 1, grouping=grouping)
+    (moment, *_) = find_moments(curve, np.arange(4.0), 1.0, 3.25, 1)
     assert (moment.start_s, moment.end_s) == (3.0, 3.25)
 
 
@@ -165,4 +95,4 @@ def test_no_more_moments_are_made_than_needed() -> None:
 def test_edges_move_to_the_nearest_edge_within_a_second(
     before: tuple[float, float], after: tuple[float, float]
 ) -> None:
-    assert snap_moments([Moment(*before, 0.5)], SHOTS) == [Moment(*after, 0.5)]
+    assert snap_moments([Moment(*before, 0.5)], SHOTS, 1.0) == [Moment(*after, 0.5)]

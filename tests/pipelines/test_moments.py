@@ -78,8 +78,6 @@ def test_ground_fast(film: Path, colours: list[int]) -> None:
     whole = pipeline.ground(film, "green", device="cpu")
     assert "fast" not in whole.provenance["extractions"][0]["parameters"]
     assert whole.warnings == ()
-    with pytest.raises(UsageError, match="--fast decodes key frames only"):
-        pipeline.ground(film, "green", fast=True, snap="transnetv2")
 
 
 def test_ground_thousands_of_queries(film: Path, colours: list[int]) -> None:
@@ -90,41 +88,16 @@ def test_ground_thousands_of_queries(film: Path, colours: list[int]) -> None:
     np.testing.assert_array_equal(alone.queries[0].saliency, result.queries[280].saliency)
 
 
-def test_snap_to_shots(film: Path, colours: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    import torch
-
-    edges = {}
-
-    def message(moments: list[Moment], edges_s: FloatArray) -> list[Moment]:
-        edges[len(edges)] = edges_s.tolist()
-        return [replace(moment, start_s=0.125, end_s=3.5) for moment in moments]
-
-    class NoCuts(torch.nn.Linear):
-        def forward(self, frames: torch.Tensor) -> tuple[torch.Tensor, None]:  # type: ignore[override]
-            return torch.full(frames.shape[:2], -9.0), None
-
-    monkeypatch.setattr("vidsum.shots.transnetv2.load_model", lambda device, progress: NoCuts(1, 1))
-    monkeypatch.setattr(pipeline, "snap_moments", message)
-    by_kts = pipeline.ground(film, "green", snap="kts", device="cpu")
-    assert edges[0] == [0, 2, 4, 6, 10]
-    assert by_kts.queries[0].moments[0].end_s == 3.5
-    assert len(by_kts.queries[0].moments) == 1  # the others became the same
-    pipeline.ground(film, "green", snap="transnetv2", device="cpu", cache=False)
-    assert colours == [1, 2]  # what finds shots sees the frames of the same pass
-    with pytest.raises(UsageError, match="snap must be"):
-        pipeline.ground(film, "green", snap="always")  # type: ignore[arg-type]
-
-
 def test_planned_provenance_of_moments(film: Path, colours: list[int]) -> None:
     queries, options = read_queries(["green", "red"]), Extraction(device="cpu")
-    settings = Retrieval(top_k=3, snap="kts")
+    settings = Retrieval(top_k=3)
     plan = pipeline.plan_moments(film, queries, settings, options)
     assert colours == []
     known = plan.provenance
     assert known == plan.run().provenance == json.loads(json.dumps(known))
     others = [
         pipeline.plan_moments(film, read_queries(["green"]), settings, options),
-        pipeline.plan_moments(film, queries, Retrieval(top_k=4, snap="kts"), options),
+        pipeline.plan_moments(film, queries, Retrieval(top_k=4), options),
         pipeline.plan_moments(film, queries, settings, replace(options, reader="opencv")),
     ]
     assert known not in [other.provenance for other in others]

@@ -110,7 +110,6 @@ def test_ground_features(tmp_path: Path) -> None:
         ({}, "no text encoder is known"),
         ({"encode_text": lambda texts: np.ones((1, 2))}, r"vectors of shape \[1, 2\], not \[1, 3\]"),
         ({"encode_text": colour_names, "model": "mrnet"}, "by similarity only"),
-        ({"encode_text": colour_names, "snap": "transnetv2"}, "by similarity only"),
         ({"encode_text": colour_names, "space": "clip"}, "in the space own"),
         ({"encode_text": colour_names, "min_present": 0.5}, "no match probability"),
         ({"encode_text": colour_names, "evidence": "said"}, "have no speech"),

@@ -29,7 +29,6 @@ from vidsum.archive.texts import (
 )
 from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
-from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.io.provenance import identify_file
 from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
@@ -208,7 +207,7 @@ def wait_for(connection: Database, paths: Sequence[str]) -> list[str]:
 
 def plan_video(space: str, video: str, extraction: Extraction) -> Plan[EmbeddedVideo]:
     """Plan the clips of a video in a space, the same that `ground` embeds."""
-    return plan_embedding(open_in_space(space, video, extraction, Retrieval()), space)
+    return plan_embedding(open_in_space(space, video, extraction), space)
 
 
 def mark_gone(connection: Database, folders: Iterable[str]) -> list[str]:

@@ -29,7 +29,7 @@ def read_sounds(
 ) -> SoundScores | None:
     """Return the sounds of a video, none without sound; None: not in the cache, and `listen` is off."""
     retrieval = Retrieval(evidence="sound" if listen else "auto")
-    video_input = open_in_space(space, video, extraction, retrieval)
+    video_input = open_in_space(space, video, extraction)
     if video_input.video and not video_input.video.has_audio:
         return SoundScores.without_sound()
     try:

@@ -16,7 +16,6 @@ from vidsum.archive.store import Database
 from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.screen_text import find_written
-from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.speech import (
     ENCODER,
     Passage,
@@ -92,7 +91,7 @@ def read_screen(
 
     It is read in the pass that makes the features of the space. Raises PackageError: no RapidOCR.
     """
-    video_input = open_in_space(space, video, extraction, Retrieval())
+    video_input = open_in_space(space, video, extraction)
     text = plan_input_text(video_input).run(progress) if read else find_screen_text(video_input)
     if text is None:
         return None

@@ -13,7 +13,7 @@ from vidsum.checkpoints.trained import Trained, build_trained, read_trained
 from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.grounding.predictors import DETRPredictor, MRNetPredictor, WindowOutput
-from vidsum.grounding.proposals import MAX_IOU, Grouping, find_moments, suppress
+from vidsum.grounding.proposals import MAX_IOU, find_moments, suppress
 from vidsum.grounding.settings import SHIPPED_GROUNDER
 from vidsum.grounding.spaces import ClipEmbeddings, guide_column
 from vidsum.grounding.text import TextEncoder
@@ -165,10 +165,7 @@ def ground_video(
         saliency = merge_curves(windows, curves)[rows] if curves else None
         if grounder.moments == "saliency" and saliency is not None:
             where = (video.timestamps, video.step_s, video.duration_s)
-            rule: Grouping = "contrast" if video.shots_s is None else "shots"
-            moments = find_moments(
-                saliency, *where, top_k, grouping=rule, max_iou=overlap, shots_s=video.shots_s
-            )
+            moments = find_moments(saliency, *where, top_k, shots_s=video.shots_s)
         else:
             located = _place_spans(grid, windows, by_window) if fixed is None else fixed
             moments = suppress(_rank(located, by_window), overlap, top_k)

@@ -6,7 +6,6 @@ from typing import Literal
 
 from vidsum.errors import UsageError, did_you_mean
 from vidsum.io.urls import is_loopback, is_url, split_server
-from vidsum.models.mask_kinds import MaskKind
 from vidsum.options import Checked, option
 from vidsum.times import TIME, parse_every
 
@@ -37,8 +36,6 @@ def require_language(code: str) -> None:
         raise UsageError(fault, hint="give a code such as en, de or ja", option="language")
 
 
-Snap = Literal["none", "kts", "transnetv2"]
-"""Method of the shot edges that nearby edges of moments move to."""
 EmbeddingSpace = Literal["auto", "siglip2-b16-256", "mobileclip2-s2", "mobileclip2-s0", "clip", "vse"]
 """Where text and video are compared. `auto`: in the model's own, else the first of
 `CLIP_FAMILY` that is installed, else `vse`."""
@@ -82,15 +79,8 @@ class Retrieval(Checked):
         "auto",
         flag_on=(),
     )
-    snap: Snap = option("Snap moments to shot boundaries within a second.", "none", flag_on=())
     min_present: float = option(
         "Skip queries with a lower match probability. 0 keeps all.", 0.0, min=0, max=1
-    )
-    mask: MaskKind | None = option(
-        "Learned mask of a DETR model: selects which checkpoint is used.",
-        None,
-        default_text="none, or the file's",
-        flag_on=(),
     )
     evidence: EvidenceChoice = option(
         "Search pictures, speech, text on the screen, or sounds. auto: pictures, and what is cached of the "

@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from vidsum.features.settings import Extraction
-from vidsum.grounding.settings import Retrieval, Snap
 from vidsum.grounding.spaces import ClipEmbeddings, embed_video, extractions_for
 from vidsum.grounding.windows import to_grid
 from vidsum.io.cache import cached_rows
-from vidsum.pipelines.decoding import extraction_job, transitions_job
+from vidsum.pipelines.decoding import extraction_job
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import Video, VideoPath, memo_of, probe_video, source_path
 from vidsum.results.features import Features
@@ -27,44 +26,35 @@ _EXTRACTION_KEYS = ("extractor", "weights_sha256", "parameters")  # entries that
 EmbeddedVideo = tuple[ClipEmbeddings, list[Features]]  # a video in a space, and the features it is of
 
 
-def plan_embedding(video_input: Input, space: str, snap: Snap = Retrieval.snap) -> Plan[EmbeddedVideo]:
+def plan_embedding(video_input: Input, space: str) -> Plan[EmbeddedVideo]:
     """Plan a video of `open_in_space` in its space, without queries; one `Video` is embedded once."""
     provenance: dict[str, Any] = video_input.provenance
     if video_input.features is None:
         extractions = [{key: job.provenance[key] for key in _EXTRACTION_KEYS} for job in video_input.jobs]
         provenance = {"vidsum": __version__, "video": provenance["video"], "extractions": extractions}
-    by_transitions = snap == "transnetv2"
 
     def make(progress: Progress | None) -> EmbeddedVideo:
         features, pictures = video_input.read(progress)
-        settings = ShotSettings(shots="transnetv2" if by_transitions else "kts")
 
         def cut() -> TimeArray:
-            return find(features[-1], settings, pictures).edges_s
+            return find(features[0], ShotSettings(), pictures).edges_s
 
         def see() -> ClipEmbeddings:
             # another query about the video needs the same shots: they take longer than the comparison
             is_kept = video_input.features is None and video_input.extraction.cache
-            edges_s = cached_rows("shots", {**provenance, "snap": snap}, cut) if is_kept else cut()
-            return embed(
-                space, features[: len(features) - by_transitions], edges_s, video_input.extraction.device
-            )
+            edges_s = cached_rows("shots", provenance, cut) if is_kept else cut()
+            return embed(space, features, edges_s, video_input.extraction.device)
 
-        return video_input.once({**provenance, "seen": [space, snap]}, see), features
+        return video_input.once({**provenance, "seen": space}, see), features
 
     return Plan(provenance, make)
 
 
-def open_in_space(
-    space: str, source: VideoPath | Video, extraction: Extraction, retrieval: Retrieval
-) -> Input:
-    """Return a video with the jobs of a space, then of its shots: one decode pass makes all."""
+def open_in_space(space: str, source: VideoPath | Video, extraction: Extraction) -> Input:
+    """Return a video with the jobs of a space."""
     video = probe_video(source_path(source), extraction)
-    wanted = extractions_for(space, extraction)
-    jobs = [extraction_job(video, part) for part in wanted]
-    if retrieval.snap == "transnetv2":
-        jobs.append(transitions_job(video, extraction))
-    return Input(extraction, video, tuple(jobs), memo=memo_of(source))
+    jobs = tuple(extraction_job(video, part) for part in extractions_for(space, extraction))
+    return Input(extraction, video, jobs, memo=memo_of(source))
 
 
 def embed(

@@ -66,9 +66,7 @@ class GroundOptions(ReadingOptions, total=False):
     """Options of `vidsum.grounding.settings.Retrieval`."""
 
     space: Literal["auto", "siglip2-b16-256", "mobileclip2-s2", "mobileclip2-s0", "clip", "vse"]
-    snap: Literal["none", "kts", "transnetv2"]
     min_present: float
-    mask: Literal["lam", "stamp", "static"] | None
     evidence: Literal["auto", "picture", "speech", "text", "sound", "seen", "said", "both"]
     alone: bool
     language: str

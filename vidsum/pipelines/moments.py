@@ -18,7 +18,6 @@ from vidsum.grounding import languages, vse
 from vidsum.grounding.find import EncodedQueries, locate
 from vidsum.grounding.languages import is_other
 from vidsum.grounding.match import WindowMatches, embed_background, match_windows
-from vidsum.grounding.proposals import MAX_IOU, snap_moments, suppress
 from vidsum.grounding.registry import checkpoint_sha256, max_words, resolve_model, resolve_precision
 from vidsum.grounding.settings import DEFAULT_MODEL, Retrieval
 from vidsum.grounding.spaces import (
@@ -47,7 +46,7 @@ from vidsum.pipelines.queries import (
 from vidsum.pipelines.sources import Source, has_pictures
 from vidsum.pipelines.speech_evidence import without_weak
 from vidsum.results.features import Features
-from vidsum.results.moments import Grounding, Moment, QueryMoments, quote_queries
+from vidsum.results.moments import Grounding, QueryMoments, quote_queries
 from vidsum.types import FloatArray, Progress
 
 EncodeText = Callable[[Sequence[str]], npt.ArrayLike]  # texts to vectors [M, D]
@@ -109,8 +108,7 @@ class MomentSearch:
 
     def facts(self) -> dict[str, Any]:
         """Return what moments depend on in addition to the video and its features."""
-        # the model tells which mask; `plan_moments` adds what is not seen
-        facts = without_defaults(self.retrieval, "mask", "evidence")
+        facts = without_defaults(self.retrieval, "evidence")  # which `plan_moments` adds
         facts |= {"model": self.model, "space": self.space}
         spoken = [query.sha256 for query in self.queries.spoken.values()]
         facts["queries"] = query_facts(self.queries.texts, spoken)
@@ -150,19 +148,11 @@ class MomentSearch:
         request = EncodedQueries(texts, seen, without, self._others())
         devices = (extraction.device, extraction.precision)
         answers = locate(self.model, clips, request, retrieval.most_moments, *devices, alone=alone)
-        if retrieval.snap != "none":
-            answers = [replace(answer, moments=self._snapped(answer, clips)) for answer in answers]
         if self.space == "own":
             return answers
         background, all_texts = embed_background(self.space, extraction.device), (*texts, *retrieval.without)
         matches = match_windows(clips, background, all_texts, vectors, len(retrieval.without))
         return [self._judged(answer, matches, number) for number, answer in enumerate(answers)]
-
-    def _snapped(self, answer: QueryMoments, clips: ClipEmbeddings) -> tuple[Moment, ...]:
-        assert clips.shots_s is not None
-        return tuple(
-            suppress(snap_moments(answer.moments, clips.shots_s), MAX_IOU, self.retrieval.most_moments)
-        )
 
     def _judged(self, answer: QueryMoments, matches: WindowMatches, number: int) -> QueryMoments:
         if answer.query in self._unread:
@@ -226,8 +216,8 @@ def plan_moments(
         raise UsageError("encode_text reads queries for features of your own", hint="give Features")
     else:
         search = _search_in_video(queries, retrieval, extraction)
-        video_input = open_in_space(search.space, source, extraction, retrieval)
-    embedding = plan_embedding(video_input, search.space, retrieval.snap)
+        video_input = open_in_space(search.space, source, extraction)
+    embedding = plan_embedding(video_input, search.space)
     evidence = plan_evidence(retrieval, video_input)
     provenance: dict[str, Any] = {**embedding.provenance, "grounding": search.facts(), **evidence.facts()}
     if evidence.kinds != ("picture",):
@@ -291,9 +281,7 @@ def _check_texts(retrieval: Retrieval) -> Retrieval:
 
 
 def _search_in_video(queries: Queries, retrieval: Retrieval, extraction: Extraction) -> MomentSearch:
-    if extraction.fast and retrieval.snap == "transnetv2":
-        raise UsageError("--fast decodes key frames only; --snap transnetv2 needs all frames")
-    model, space = resolve_model(retrieval.model, retrieval.space, extraction.device, retrieval.mask)
+    model, space = resolve_model(retrieval.model, retrieval.space, extraction.device)
     if retrieval.alone and model == "similarity":
         raise UsageError("alone is for trained models, not for similarity", hint="--model mrnet or qd-detr")
     if retrieval.without and model != "similarity":
@@ -312,8 +300,8 @@ def _search_in_features(
             f"{extractor}: no text encoder is known for these features",
             hint="give the video, or in Python the features' text encoder: encode_text=...",
         )
-    if retrieval.model not in ("auto", "similarity") or retrieval.snap == "transnetv2":
-        raise UsageError("features can be searched by similarity only, without cuts", hint="give the video")
+    if retrieval.model not in ("auto", "similarity"):
+        raise UsageError("features can be searched by similarity only", hint="give the video")
     if retrieval.space not in ("auto", space):
         raise UsageError(f"these features are in the space {space}", hint="--space auto")
     if retrieval.min_present and space == "own":

@@ -11,7 +11,6 @@ from typing import Any, Unpack
 from vidsum.errors import UsageError, require_type
 from vidsum.features.settings import Extraction
 from vidsum.grounding import vse
-from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import resolve_space
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.decoding import extraction_job, transitions_job
@@ -242,7 +241,7 @@ def _plan_guide(video_input: Input, space: str) -> Plan[EmbeddedVideo]:
     """Plan the video in a space of the CLIP family, which its texts are compared in."""
     assert video_input.video is not None
     extraction = replace(video_input.extraction, fast=False)
-    return plan_embedding(open_in_space(space, video_input.video.path, extraction, Retrieval()), space)
+    return plan_embedding(open_in_space(space, video_input.video.path, extraction), space)
 
 
 def _resolve_ends(selection: Selection, video_input: Input) -> Selection:

@@ -370,7 +370,5 @@ def test_a_published_model_of_clips_features_is_chosen_by_its_name(
     torch.save({"model": tensors}, tmp_path / "model_best.ckpt")
     add_official(tmp_path / "model_best.ckpt", "qd-detr-qvhighlights")
     assert resolve_model("qd-detr-qvhighlights", "auto", "cpu") == ("qd-detr-qvhighlights", "clip")
-    with pytest.raises(UsageError, match="has no mask, not lam"):
-        resolve_model("qd-detr-qvhighlights", "auto", "cpu", "lam")
     with pytest.raises(WeightsError, match=r"moment-detr-qvhighlights: .*not on this machine"):
         resolve_model("moment-detr-qvhighlights", "auto", "cpu")

@@ -82,9 +82,8 @@ def _draw_moments(
     name = request.model or SHIPPED_GROUNDER
     require_moment_attention(name, request.kind, extraction.device)
     video, queries = Video(source), parse_queries(request.query)
-    retrieval = Retrieval(model=name)
-    grounding = plan_moments(video, queries, retrieval, extraction).run(progress)
-    opened = open_in_space(grounding.space, video, extraction, retrieval)
+    grounding = plan_moments(video, queries, Retrieval(model=name), extraction).run(progress)
+    opened = open_in_space(grounding.space, video, extraction)
     clips, _ = plan_embedding(opened, grounding.space).run(progress)
     texts = queries.texts[:SAMPLES]
     vectors = embed_queries(grounding.space, texts, extraction.device)
