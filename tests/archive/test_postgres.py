@@ -130,26 +130,6 @@ def test_server_interrupted(url: str, videos: Path, monkeypatch: pytest.MonkeyPa
         assert archive.add(videos)
 
 
-def test_search_with_pgvector(url: str, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Archive(url) as archive:
-        archive.add(videos)
-        if not archive._connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchall():
-            pytest.skip("the server has no pgvector")
-        requests = (
-            {"text": "red"},
-            {"text": "blue", "path": ["sea.mp4"]},
-            {"text": "green", "then": ["blue"]},
-        )
-        scanned = [archive.search(**options) for options in requests]
-        monkeypatch.setattr(postgres, "_MAX_SCANNED_VIDEOS", 0)
-        assert [archive.search(**options) for options in requests] == scanned
-        monkeypatch.setattr(postgres, "_N_NEAREST", 1)
-        (nearest,) = {Path(item.video).name for item in archive.search("red", per_video=1)}
-        assert nearest == "film.mp4"
-        archive.remove(*videos.iterdir())
-        assert count(url, "pieces_1") == 0
-
-
 def test_server_without_archive(url: str) -> None:
     with pytest.raises(InputError, match="no such archive") as raised:
         Archive(url, create=False)

@@ -88,6 +88,18 @@ def test_a_new_space_takes_the_sounds(archive: Archive, tone: Path, monkeypatch:
     assert moments(archive, "busy signal", evidence="sound") == before != []
 
 
+def test_run_beyond_the_end(archive: Archive, tone: Path) -> None:
+    archive.add(tone, sounds=True)
+    before = moments(archive, "busy signal")
+    ((content,),) = archive.rows("SELECT sounds FROM videos")
+    runs = np.frombuffer(content, RUN).copy()
+    runs["after"][runs["after"] == runs["after"].max()] = 2**32 - 1  # 16 GiB, if it were believed
+    archive.rows("UPDATE videos SET sounds = ?", runs.tobytes())
+    (start_s, end_s, present), *_ = moments(archive, "busy signal")
+    assert (start_s, present) == (before[0][0], before[0][2])
+    assert end_s <= archive.rows("SELECT duration_s FROM videos")[0][0]
+
+
 def test_films_without_sound(archive: Archive, tmp_path: Path) -> None:
     archive.add(film(tmp_path / "mute.mp4"), sounds=True)
     assert archive.rows("SELECT length(sounds) FROM videos") == [(0,)]

@@ -334,7 +334,6 @@ def _insert(
         connection.execute("INSERT INTO pictures VALUES (?, ?)", (last + number, picture))
     known = _find_stored(connection, digest, [stored.made_from], tracks, fast=embedded.fast)
     assert known is not None
-    connection.add_pieces(space, known.id, pieces)
     return known
 
 

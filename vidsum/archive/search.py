@@ -108,11 +108,8 @@ class ArchiveSearch:
 
     def _find_candidates(self, spaces: Sequence[StoredSpace], videos: set[int]) -> dict[int, list[int]]:
         """Return the likeliest videos by their pieces, with the ids of the likeliest shots of each."""
-        wanted = [number for step in self.steps for number in step.wanted]
-        best, scanned = dict[int, float](), list[_ScannedPieces]()
-        for space in spaces:
-            nearest = self.connection.nearest_videos(space.id, self.vectors[wanted] @ space.axes, videos)
-            scanned += self._iter_scanned(space, videos if nearest is None else videos & nearest)
+        scanned = [block for space in spaces for block in self._iter_scanned(space, videos)]
+        best = dict[int, float]()
         for block in scanned:
             bests = np.maximum.reduceat(block.log_present, block.edges[:-1], axis=1).sum(axis=0)
             best |= zip(block.videos, bests.tolist(), strict=True)

@@ -3,6 +3,7 @@
 The runs hold all of the scores that `ground` uses, so a search finds the same moments.
 """
 
+import math
 from typing import Final
 
 import numpy as np
@@ -74,7 +75,9 @@ def search_sounds(
 
 def _find_hits(video: int, duration_s: float, runs: Records) -> list[Hit]:
     """Return the moments of the runs of some classes in a video, best first, with the name of the loudest."""
-    curve = np.zeros(int(runs["after"].max()), np.float32)
+    # runs of a foreign archive may have any length
+    n_windows = min(int(runs["after"].max()), math.ceil(duration_s / STEP_S))
+    curve = np.zeros(n_windows, np.float32)
     for run in runs:
         windows = slice(run["first"], run["after"])
         curve[windows] = np.maximum(curve[windows], run["score"])

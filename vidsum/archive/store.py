@@ -12,13 +12,11 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 from vidsum.archive import postgres
-from vidsum.archive.packed import Records
 from vidsum.archive.postgres import REINDEX_HINT, require_known
 from vidsum.archive.settings import is_server
 from vidsum.errors import InputError, MissingError, OutputError, VidsumError
 from vidsum.io.cache import home
 from vidsum.io.outputs import check_target, make_folder
-from vidsum.types import FloatArray
 
 APPLICATION_ID = 0x76647361  # in the header of the file: `vdsa`
 _WAIT_S = 30.0  # longest wait for another process that writes
@@ -121,13 +119,6 @@ class SQLite(sqlite3.Connection):
         """Return the videos whose texts contain some words, best first."""
         query = f"SELECT video FROM {table} WHERE {table} MATCH ? ORDER BY rank"
         return self.execute(query, (" OR ".join(f'"{word}"' for word in words),))
-
-    def add_pieces(self, space: int, video: int, pieces: Records) -> None:
-        """Do nothing: all pieces of a file are scanned, without an index."""
-
-    def nearest_videos(self, space: int, vectors: FloatArray, videos: set[int]) -> set[int] | None:
-        """Return None: scan all pieces."""
-        return None
 
 
 Database = SQLite | postgres.Postgres
