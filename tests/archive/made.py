@@ -11,7 +11,7 @@ import pytest
 from tests import media
 from tests.grounding.colours import ENCODER, extractor_of_colours, use_colours
 from vidsum.archive.packed import pack_rows
-from vidsum.archive.texts import Texts
+from vidsum.archive.texts import Evidence
 from vidsum.features.extractor import Extractor
 from vidsum.features.settings import Extraction
 from vidsum.grounding.conse import ClassMixture
@@ -101,17 +101,17 @@ def film(path: Path, colours: Sequence[str] = FILM, seed: int = 0) -> Path:
     return path
 
 
-def spoken(*texts: str) -> Texts:
+def spoken(*texts: str) -> Evidence:
     """Sentences, five seconds apart."""
     sentences = [Passage(5.0 * place, 5.0 * place + 2, text) for place, text in enumerate(texts)]
     passages = [passage.text for passage in iter_passages(sentences)]
-    return Texts("speech", sentences, pack_rows(ENCODER.encode(passages)).tobytes())
+    return Evidence("speech", pack_rows(ENCODER.encode(passages)).tobytes(), sentences)
 
 
-def written(*texts: str) -> Texts:
+def written(*texts: str) -> Evidence:
     """Lines on the screen, two seconds each, five seconds apart."""
     lines = [Passage(5.0 * place, 5.0 * place + 2, text, certain=0.9) for place, text in enumerate(texts)]
-    return Texts("text", lines, pack_rows(ENCODER.encode(texts)).tobytes())
+    return Evidence("text", pack_rows(ENCODER.encode(texts)).tobytes(), lines)
 
 
 def unit(rng: np.random.Generator, count: int, dim: int) -> FloatArray:

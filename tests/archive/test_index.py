@@ -341,7 +341,7 @@ def test_add_descriptions(archive: Archive, videos: Path) -> None:
     assert set(states(archive, videos).values()) == {"unchanged"}
     archive.remove(videos / "a.mp4")
     assert count(archive, "descriptions") == 0
-    with pytest.raises(InputError, match="none of its videos has descriptions"):
+    with pytest.raises(InputError, match="none of its videos has evidence of the kind described"):
         archive.search("blue", evidence="described")
 
 

@@ -97,7 +97,7 @@ def test_page_search_and_play(browser: Any, server: Server) -> None:
 
 
 def test_page_escapes_speech(browser: Any, server: Server) -> None:
-    tab = opened(browser, server, "q=blue&in=said")
+    tab = opened(browser, server, "q=blue&in=speech")
     said = tab.locator(".cut.said").first
     assert said.locator("q").inner_text() == "Blue <b>blue</b>."
     said.click()
@@ -109,7 +109,7 @@ def test_page_escapes_speech(browser: Any, server: Server) -> None:
 
 
 def test_page_document(browser: Any, server: Server) -> None:
-    tab = opened(browser, server, "q=blue&in=said")
+    tab = opened(browser, server, "q=blue&in=speech")
     assert not tab.locator("#read").is_visible()
     tab.locator(".cut.said").first.click()
     playing(tab, "the sea.mp4", 0)

@@ -24,10 +24,10 @@ pytestmark = pytest.mark.usefixtures("colours")
 SEARCHES: list[dict[str, Any]] = [
     {"text": "red"},
     {"text": "blue", "duplicates": True},
-    {"text": "blue", "evidence": "seen", "per_video": 1},
+    {"text": "blue", "evidence": "picture", "per_video": 1},
     {"text": "green", "then": ["blue"]},
     {"text": "yellow", "without": ["red"], "also": ["green"]},
-    {"text": "blue", "evidence": "said"},
+    {"text": "blue", "evidence": "speech"},
     {"text": "green", "path": ["gr*.mp4"], "min_present": 0.1},
     {"text": "green", "after": "1971-01-01", "min_length_s": 3},
 ]

@@ -221,7 +221,7 @@ def test_search_in_speech(archive: Archive, videos: Path, monkeypatch: pytest.Mo
     )
     archive.rows("UPDATE videos SET spoken = NULL")  # these films are silent, which is known
     archive.add([videos / name for name in texts], transcribe=True)
-    result = archive.search("blue", evidence="said")
+    result = archive.search("blue", evidence="speech")
     assert (Path(result[0].video).name, result[0].evidence, result[0].start_s) == ("film.mp4", "speech", 0)
     assert "sky" in result[0].text
     assert result[0].present == result[0].score
@@ -238,13 +238,13 @@ def test_search_in_speech(archive: Archive, videos: Path, monkeypatch: pytest.Mo
         archive.query_warnings("the sky was not blue", options, archive.find("the sky was blue", options))
         == ()
     )
-    (note,) = archive.query_warnings("not blue", options, archive.search("blue", evidence="seen"))
+    (note,) = archive.query_warnings("not blue", options, archive.search("blue", evidence="picture"))
     assert "negation" in note
-    assert archive.query_warnings("not blue", SearchOptions(evidence="said")) == ()
-    assert {item.evidence for item in archive.search("blue", evidence="seen")} == {"picture"}
-    assert archive.search("blue", evidence="said", path=["*grass*"]) == []
-    sure = archive.search("blue", evidence="said", min_present=0.3)
-    assert sure == [item for item in archive.search("blue", evidence="said") if item.score >= 0.3] != []
+    assert archive.query_warnings("not blue", SearchOptions(evidence="speech")) == ()
+    assert {item.evidence for item in archive.search("blue", evidence="picture")} == {"picture"}
+    assert archive.search("blue", evidence="speech", path=["*grass*"]) == []
+    sure = archive.search("blue", evidence="speech", min_present=0.3)
+    assert sure == [item for item in archive.search("blue", evidence="speech") if item.score >= 0.3] != []
     for count in (1, 2):
         assert max(Counter(names(archive.search("blue", per_video=count))).values()) == count
 
@@ -254,7 +254,7 @@ def test_search_in_speech(archive: Archive, videos: Path, monkeypatch: pytest.Mo
     [
         ({"text": None}, "nothing to search"),
         ({"text": "  ?! "}, "nothing to search"),
-        ({"text": "red", "evidence": "said"}, "none of its videos has a transcript"),
+        ({"text": "red", "evidence": "speech"}, "none of its videos has evidence of the kind speech"),
         ({"text": "red", "then": [""]}, "--then: holds no text"),
         ({"text": "red", "without": ["?"]}, "--not: holds no text"),
         ({"like": ["none.jpg"]}, "none.jpg: no such file"),

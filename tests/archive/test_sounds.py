@@ -54,7 +54,7 @@ def test_runs_of_scores() -> None:
 def test_search_finds_what_ground_finds(place: str, tone: Path) -> None:
     with Archive(place) as archive:
         assert archive.add(tone)[0].state == "added"
-        with pytest.raises(InputError, match="none of its videos has sounds") as raised:
+        with pytest.raises(InputError, match="none of its videos has evidence of the kind sound") as raised:
             archive.search("busy signal", evidence="sound")
         assert "--sounds" in str(raised.value.hint)
         assert [archive.add(tone, sounds=True)[0].state for _ in range(2)] == ["changed", "unchanged"]
@@ -124,7 +124,7 @@ def test_what_an_archive_lacks(archive: Archive, tone: Path, tmp_path: Path) -> 
     lacking = "not searched: speech of 1 of 2 videos (--transcribe), text (--on-screen-text)"
     assert describe_missing(archive, options) == f"{lacking}; see vidsum index"  # one film has no sound
     only = "not searched: speech of 1 of 2 videos (--transcribe); see vidsum index"
-    assert describe_missing(archive, SearchOptions(evidence="said")) == only
+    assert describe_missing(archive, SearchOptions(evidence="speech")) == only
     assert describe_missing(archive, SearchOptions(evidence="sound")) == ""
     assert describe_missing(archive, SearchOptions(without=("a dog",))) == ""
     archive.rows("UPDATE videos SET spoken = ?, written = ?, sounds = ?", b"", b"", b"")

@@ -82,25 +82,25 @@ def test_new_archive_has_the_best_space(videos: Path, place: str, monkeypatch: p
 def test_change_space(videos: Path, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with Archive(place) as archive:
         archive.add(videos, space="vse", transcribe=True)
-        before = archive.search("green", evidence="seen")
+        before = archive.search("green", evidence="picture")
         archive.begin_change("clip")
         archive.add_video(str(videos / "a.mp4"), index.Extraction(), space="clip")
-        assert archive.search("green", evidence="seen") == before
+        assert archive.search("green", evidence="picture") == before
         change = archive.complete_change("clip")
         assert not change.is_complete
         assert [Path(path).name for path in change.left] == ["b.mp4", "copy.mp4"]
-        assert archive.search("green", evidence="seen") == before
+        assert archive.search("green", evidence="picture") == before
         assert archive.space == "vse"
         states = [video.state for video in archive.add([], space="clip")]
         assert states == ["unchanged", "changed", "unchanged"]
         assert (archive.space, archive.n_outdated(), count(archive, "videos")) == ("clip", 0, 2)
         assert (count(archive, "spaces"), space_ids(archive)) == (2, {2})
-        (match, *_) = archive.search("green", evidence="seen")
+        (match, *_) = archive.search("green", evidence="picture")
         assert (Path(match.video).name, match.start_s, match.end_s) == ("a.mp4", 2.0, 4.0)
-        assert names(archive, "green", evidence="said")[0] == "a.mp4"
+        assert names(archive, "green", evidence="speech")[0] == "a.mp4"
         assert {video.state for video in archive.add(videos)} == {"unchanged"}
         archive.add([], space="vse")
-        assert archive.search("green", evidence="seen") == before
+        assert archive.search("green", evidence="picture") == before
 
 
 @pytest.mark.usefixtures("installed")

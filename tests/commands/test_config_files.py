@@ -80,14 +80,14 @@ def words_and_place(run: Run) -> tuple[list[str], list[str], str]:
 
 
 def test_config_keys_are_flags(run: Run, users: Path) -> None:
-    users.write_text("search:\n  and: [deep snow]\n  not: [people]\n  in: seen\n")
-    assert words_and_place(run) == (["deep snow"], ["people"], "seen")
+    users.write_text("search:\n  and: [deep snow]\n  not: [people]\n  in: picture\n")
+    assert words_and_place(run) == (["deep snow"], ["people"], "picture")
 
 
 def test_variables_are_flags(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"AND": "a red car", "NOT": "two people", "IN": "seen"}.items():
+    for name, value in {"AND": "a red car", "NOT": "two people", "IN": "picture"}.items():
         monkeypatch.setenv(f"VIDSUM_SEARCH_{name}", value)
-    assert words_and_place(run) == (["a red car"], ["two people"], "seen")
+    assert words_and_place(run) == (["a red car"], ["two people"], "picture")
 
 
 def test_config_errors_name_the_file(run: Run, films: Path, users: Path) -> None:

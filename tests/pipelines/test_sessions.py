@@ -112,7 +112,7 @@ def test_ground_features(tmp_path: Path) -> None:
         ({"encode_text": colour_names, "model": "mrnet"}, "by similarity only"),
         ({"encode_text": colour_names, "space": "clip"}, "in the space own"),
         ({"encode_text": colour_names, "min_present": 0.5}, "no match probability"),
-        ({"encode_text": colour_names, "evidence": "said"}, "have no speech"),
+        ({"encode_text": colour_names, "evidence": "speech"}, "have no speech"),
     ],
 )
 def test_ground_features_errors(options: Any, fault: str) -> None:

@@ -22,7 +22,6 @@ from vidsum.archive.archive import Archive
 from vidsum.archive.matches import Match
 from vidsum.archive.settings import EVIDENCE, SearchOptions
 from vidsum.archive.store import default_path, require_copy
-from vidsum.archive.texts import TABLES
 from vidsum.errors import ForeignFileError, InputError, MissingError, UsageError, quote
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.io.outputs import as_utf8
@@ -182,13 +181,14 @@ def describe_archive(archive: Archive) -> dict[str, Any]:
         f"SELECT videos.id, path, duration_s, first_shot {_FROM_PRESENT} ORDER BY 1 DESC, path DESC LIMIT ?"
     )
     videos = {row[0]: (row[0], os.fsdecode(row[1]), *row[2:]) for row in archive.rows(latest, _N_LATEST)}
-    filled = (f"coalesce(sum(CASE WHEN length({column}) > 0 THEN 1 END), 0)" for _, column, _ in EVIDENCE)
-    sums = f"count(*), coalesce(sum(duration_s), 0), {', '.join(filled)}"
+    filled = "coalesce(sum(CASE WHEN length({}) > 0 THEN 1 END), 0)"
+    counted = [filled.format(stored.column) for stored in EVIDENCE.values()]
+    sums = f"count(*), coalesce(sum(duration_s), 0), {', '.join(counted)}"
     ((videos_there, seconds, *counts),) = archive.rows(
         f"SELECT {sums} FROM videos WHERE id IN (SELECT videos.id {_FROM_PRESENT})"
     )
     options = "" if archive.path == default_path() else f" --archive {shlex.quote(archive.name)}"
-    evidence = [(kind, n, flag) for (kind, _, flag), n in zip(EVIDENCE, counts, strict=True)]
+    evidence = [(kind, n, flag) for (kind, (_, flag, _)), n in zip(EVIDENCE.items(), counts, strict=True)]
     return {
         "version": __version__,
         "archive": archive.name,
@@ -210,8 +210,10 @@ def video(archive: Archive, number: int) -> dict[str, Any]:
     shots = archive.rows(of_shots, source.first_shot, source.first_shot + source.n_shots)
     texts = "SELECT start_s, end_s, text FROM {} WHERE video = ? ORDER BY start_s"
     offset_s = source.start_offset_s
-    said, described, written = (
-        shift_times(archive.rows(texts.format(table), number), offset_s) for table, _ in TABLES.values()
+    said, written, described = (
+        shift_times(archive.rows(texts.format(stored.table), number), offset_s)
+        for stored in EVIDENCE.values()
+        if stored.table
     )
     starts = [start_s + offset_s for _, start_s, _ in shots]
     passages = make_passages(starts, source.duration_s + offset_s, said, written)

@@ -24,7 +24,6 @@ from vidsum.archive.matches import Match, select_best, to_matches
 from vidsum.archive.postgres import public_name
 from vidsum.archive.search import ArchiveSearch, SearchStep
 from vidsum.archive.settings import Additions, SearchOptions, has_words, is_server
-from vidsum.archive.sounds import search_sounds
 from vidsum.archive.spaces import (
     Change,
     begin_change,
@@ -36,7 +35,7 @@ from vidsum.archive.spaces import (
     require_weights,
 )
 from vidsum.archive.store import Database, connect, default_path, faults, require_copy
-from vidsum.archive.texts import search_all_texts
+from vidsum.archive.texts import search_evidence
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.match import embed_background
@@ -249,8 +248,7 @@ class Archive:
             require_weights(self.name, name)
             search = self._build_search(name, text, options)
             videos = {*files} & list_videos(self._connection, spaces)
-            hits = search_all_texts(self._connection, self.name, text, options, videos)
-            hits += search_sounds(self._connection, self.name, text, options, videos)
+            hits = search_evidence(self._connection, self.name, text, options, videos)
             if options.includes("picture"):
                 likely = [hit for hit in hits if hit.is_quoted or hit.present >= UNLIKELY]
                 hits = [*likely, *search.run(spaces, videos)]

@@ -17,13 +17,13 @@ import numpy as np
 from vidsum.archive.claims import claim_file, wait_for_claims
 from vidsum.archive.packed import pack_clips, pack_pieces
 from vidsum.archive.settings import Additions
-from vidsum.archive.sounds import read_sounds
 from vidsum.archive.spaces import Target, drop_orphans, drop_shots, find_target, insert_space
 from vidsum.archive.store import Database
 from vidsum.archive.texts import (
     parse_descriptions,
     read_descriptions,
     read_screen,
+    read_sounds,
     read_speech,
     store_evidence,
 )
@@ -181,7 +181,9 @@ def _renew(
                 raise InputError(f"{path}: was removed from the archive meanwhile", hint="try again")
             known = _insert(connection, digest, facts[0], target, embedded, tracks)
         holder = find(target.answering, fast=True) or known  # during a change, files keep the old vectors
-        store_evidence(connection, holder.id, holder[3:6], (spoken, written, sounds, described))
+        for made, is_lacking in zip((spoken, written, sounds, described), (*holder[3:6], True), strict=True):
+            if made and is_lacking:  # else another process was first
+                store_evidence(connection, holder.id, made)
         moved_from = None if before else _forget_moved(connection, digest)
         connection.execute(
             "INSERT INTO files VALUES (?, ?, ?, ?, NULL) ON CONFLICT (path) DO UPDATE SET "
@@ -190,8 +192,8 @@ def _renew(
         )
         drop_orphans(connection)
     state: State = "changed" if before else "moved" if moved_from else "added"
-    has_new = embedded or described or any(texts and texts.sentences for texts in (spoken, written))
-    if before and before.id == holder.id and not has_new and not (sounds and sounds.duration_s):
+    has_new = embedded or described or any(made and made.rows for made in (spoken, written, sounds))
+    if before and before.id == holder.id and not has_new:
         state = "unchanged"
     about_track = describe_used(path, "audio", int(tracks.split(",")[1]) or None) if spoken else ()
     parts = (embedded.warnings if embedded else (), about_track, sounds.warnings if sounds else (), warnings)

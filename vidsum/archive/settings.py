@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, NamedTuple
 from vidsum.errors import UsageError
 from vidsum.grounding.settings import LANGUAGE_HELP, require_language
 from vidsum.options import check, option
-from vidsum.results.settings import Evidence, list_evidence
+from vidsum.results.settings import Evidence
 from vidsum.times import TIME
 
 
@@ -33,16 +33,23 @@ def is_server(archive: object) -> bool:
 
 ArchiveEvidence = Literal[Evidence, "described"]
 """Where a moment of an archive was found; `described`: in a description of `vidsum describe`."""
-EvidenceChoice = Literal["auto", "picture", "speech", "text", "sound", "described", "both", "seen", "said"]
-"""Where archives are searched. The last two are older names."""
-EVIDENCE: Final[tuple[tuple[ArchiveEvidence, str, str], ...]] = (
-    ("picture", "scan", ""),
-    ("speech", "spoken", "--transcribe"),
-    ("text", "written", "--on-screen-text"),
-    ("sound", "sounds", "--sounds"),
-    ("described", "described", ""),
-)
-"""Kinds of evidence, the column of `videos` that holds each, and the flag of `index` that adds it."""
+
+
+class StoredEvidence(NamedTuple):
+    """Where an archive holds a kind of evidence."""
+
+    column: str  # of `videos`; NULL where it was not looked for, empty where there is none
+    flag: str = ""  # of `index`, which adds it
+    table: str = ""  # its texts
+
+
+EVIDENCE: Final[dict[ArchiveEvidence, StoredEvidence]] = {
+    "picture": StoredEvidence("scan"),
+    "speech": StoredEvidence("spoken", "--transcribe", "sentences"),
+    "text": StoredEvidence("written", "--on-screen-text", "screen_lines"),
+    "sound": StoredEvidence("sounds", "--sounds"),
+    "described": StoredEvidence("described", table="descriptions"),
+}
 
 
 class Additions(NamedTuple):
@@ -60,9 +67,8 @@ class SearchOptions:
     PANEL = "Search"
 
     top_k: int = option("Maximum number of moments.", 20, flags=("--top-k", "-k"), min=1)
-    evidence: EvidenceChoice = option(
-        "Search pictures, speech, text on the screen, sounds or descriptions. auto: all that the archive "
-        "has; both: the same. Older names: seen, said.",
+    evidence: Literal["auto", ArchiveEvidence] = option(
+        "Search pictures, speech, text on the screen, sounds or descriptions. auto: all that there is.",
         "auto",
         flags=("--in",),
         shared=False,
@@ -98,7 +104,7 @@ class SearchOptions:
         require_language(self.language)
         if self.after is not None:
             self.after_s  # noqa: B018  # refuses what is no date
-        if self.evidence not in ("auto", "picture", "seen") and self.is_of_pictures:
+        if self.evidence not in ("auto", "picture") and self.is_of_pictures:
             fault = "--like, --and, --not and --then search the picture only"
             raise UsageError(fault, hint="--in picture")
         if self.like and self.min_present:
@@ -109,7 +115,7 @@ class SearchOptions:
 
     def includes(self, kind: ArchiveEvidence) -> bool:
         """Return whether a kind of evidence is searched."""
-        return self.evidence in ("auto", "both", kind) or kind in list_evidence(self.evidence)
+        return self.evidence in ("auto", kind)
 
     def list_texts(self, text: str | None) -> list[str]:
         """Return the texts of a search, `text` and those of the options, in the order of their vectors."""
@@ -140,12 +146,12 @@ def describe_missing(archive: Any, options: SearchOptions) -> str:
     """Say which evidence of a search videos of an `Archive` lack, with the flags of `index`; or nothing."""
     if options.is_of_pictures:
         return ""
-    counts = ", ".join(["count(*)", *(f"count({column})" for _, column, _ in EVIDENCE)])
+    counts = ", ".join(["count(*)", *(f"count({stored.column})" for stored in EVIDENCE.values())])
     of_files = "SELECT video FROM files WHERE gone_s IS NULL"
     ((total, *made),) = archive.rows(f"SELECT {counts} FROM videos WHERE id IN ({of_files})")
     parts = [
-        f"{kind} of {total - count} of {total} videos ({flag})" if count else f"{kind} ({flag})"
-        for (kind, _, flag), count in zip(EVIDENCE, made, strict=True)
-        if flag and count < total and options.includes(kind)
+        f"{kind} of {total - count} of {total} videos ({stored.flag})" if count else f"{kind} ({stored.flag})"
+        for (kind, stored), count in zip(EVIDENCE.items(), made, strict=True)
+        if stored.flag and count < total and options.includes(kind)
     ]
     return f"not searched: {', '.join(parts)}; see vidsum index" if parts else ""

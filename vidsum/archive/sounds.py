@@ -12,32 +12,12 @@ from vidsum.archive.packed import Records, read_records
 from vidsum.archive.search import Hit
 from vidsum.archive.settings import SearchOptions
 from vidsum.archive.store import Database
-from vidsum.errors import InputError
-from vidsum.features.settings import Extraction
 from vidsum.features.sounds import STEP_S
-from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.sounds import PARAMS, match_classes, read_names, sound_moments
-from vidsum.pipelines.embedding import open_in_space
-from vidsum.pipelines.sounds import SoundScores, plan_moment_sounds
-from vidsum.types import FloatArray, Progress
+from vidsum.types import FloatArray
 
 RUN: Final = np.dtype([("class", "<u2"), ("first", "<u4"), ("after", "<u4"), ("score", "<f2")])
 """A run of windows [first, after), `STEP_S` apart, in which a class scores `min_score` or more; its best."""
-
-
-def read_sounds(
-    space: str, video: str, extraction: Extraction, progress: Progress | None, *, listen: bool
-) -> SoundScores | None:
-    """Return the sounds of a video, none without sound; None: not in the cache, and `listen` is off."""
-    retrieval = Retrieval(evidence="sound" if listen else "auto")
-    video_input = open_in_space(space, video, extraction)
-    if video_input.video and not video_input.video.has_audio:
-        return SoundScores.without_sound()
-    try:
-        plan = plan_moment_sounds(retrieval, video_input)
-    except InputError:  # sound that cannot be decoded
-        return SoundScores.without_sound() if listen else None
-    return plan.run(progress) if plan else None
 
 
 def pack_sounds(scores: FloatArray) -> Records:
@@ -51,20 +31,9 @@ def pack_sounds(scores: FloatArray) -> Records:
     return runs
 
 
-def search_sounds(
-    connection: Database, archive: str, text: str | None, options: SearchOptions, videos: set[int]
-) -> list[Hit]:
-    """Return the moments in which the sounds that a text names are there.
-
-    Raises InputError: sounds alone are searched, and no video has any.
-    """
-    if not text or not options.includes("sound") or options.is_of_pictures:
-        return []
+def search_sounds(connection: Database, text: str, options: SearchOptions, videos: set[int]) -> list[Hit]:
+    """Return the moments in which the sounds that a text names are there."""
     query = "SELECT id, duration_s, sounds FROM videos WHERE length(sounds) > 0 ORDER BY id"
-    if not connection.execute(f"{query} LIMIT 1").fetchone():
-        if options.evidence == "sound":
-            raise InputError(f"{archive}: none of its videos has sounds", hint="vidsum index FOLDER --sounds")
-        return []
     hits, (classes,) = list[Hit](), match_classes([text], options.language)
     for video, duration_s, content in connection.stream(query) if len(classes) else ():
         runs = read_records(content, RUN)

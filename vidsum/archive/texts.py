@@ -1,4 +1,4 @@
-"""Transcripts, text on the screen and descriptions of an archive's videos, and their search."""
+"""Transcripts, text on the screen, descriptions and sounds of an archive's videos, and their search."""
 
 import re
 from collections.abc import Sequence
@@ -6,16 +6,16 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, Literal
 
 from vidsum.archive.packed import pack_rows, read_records, row_type, unpack_rows
 from vidsum.archive.search import Hit
-from vidsum.archive.settings import SearchOptions
-from vidsum.archive.sounds import pack_sounds
+from vidsum.archive.settings import EVIDENCE, ArchiveEvidence, SearchOptions
+from vidsum.archive.sounds import pack_sounds, search_sounds
 from vidsum.archive.store import Database
 from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.screen_text import find_written
+from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.speech import (
     ENCODER,
     Passage,
@@ -29,7 +29,7 @@ from vidsum.io.outputs import stems_of
 from vidsum.io.text import parse_json, read_bytes
 from vidsum.pipelines.embedding import open_in_space
 from vidsum.pipelines.screen_text import find_screen_text, plan_input_text
-from vidsum.pipelines.sounds import SoundScores
+from vidsum.pipelines.sounds import plan_moment_sounds
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.speech import find_transcript, plan_transcript, to_english
 from vidsum.results.descriptions import Descriptions
@@ -40,41 +40,30 @@ from vidsum.speech.settings import Transcription
 from vidsum.types import FloatArray, Progress
 from vidsum.video.probe import start_offset_s
 
-TextKind = Literal["speech", "described", "text"]
-
-TABLES: Final[dict[TextKind, tuple[str, str]]] = {
-    "speech": ("sentences", "spoken"),
-    "described": ("descriptions", "described"),
-    "text": ("screen_lines", "written"),
-}  # the table of texts, and the column of `videos` with the records of their meanings
-_ABSENT: Final[dict[TextKind, tuple[str, str]]] = {
-    "speech": ("a transcript", " --transcribe"),
-    "described": ("descriptions", ""),
-    "text": ("text on the screen", " --on-screen-text"),
-}  # what no video has, and the flag of `index` that makes it
 _N_CANDIDATES = 100  # videos searched exactly: the likeliest by meaning, and as many by exact words
 
 
 @dataclass(frozen=True)
-class Texts:
-    """The transcript, the descriptions, or the text on the screen of a video."""
+class Evidence:
+    """The transcript, the text on the screen, the descriptions or the sounds of a video, to store."""
 
-    kind: TextKind
-    sentences: Sequence[Passage]
-    rows: bytes  # records of the passages of a transcript, or of single descriptions or lines
-    source_sha256: str = ""  # SHA-256 of the file of descriptions
+    kind: ArchiveEvidence
+    rows: bytes = b""  # records of spoken passages, single lines or descriptions, or runs of a sound
+    sentences: Sequence[Passage] = ()
+    described_by: str | None = None  # SHA-256 of the file of descriptions
     model: str | None = None  # the vision-language model that wrote them
+    warnings: tuple[str, ...] = ()
 
 
 def read_speech(
     video: str, extraction: Extraction, progress: Progress | None, *, transcribe: bool
-) -> Texts | None:
+) -> Evidence | None:
     """Return the transcript in English, empty without sound; None: there is none and `transcribe` is off."""
     info = probe_video(video, extraction)
     try:
         plan = plan_transcript(video, Transcription(), extraction, info)
     except InputError:  # no sound
-        return Texts("speech", (), b"") if transcribe or not info.has_audio else None
+        return Evidence("speech") if transcribe or not info.has_audio else None
     if transcribe:
         english: Transcript | None = to_english(plan.run(progress), video, extraction, progress)
     else:
@@ -86,7 +75,7 @@ def read_speech(
 
 def read_screen(
     space: str, video: str, extraction: Extraction, progress: Progress | None, *, read: bool
-) -> Texts | None:
+) -> Evidence | None:
     """Return the text on the screen; None if it is not in the cache and `read` is off.
 
     It is read in the pass that makes the features of the space. Raises PackageError: no RapidOCR.
@@ -99,12 +88,27 @@ def read_screen(
     return _embed_texts(lines, "text", extraction)
 
 
-def _embed_texts(
-    sentences: Sequence[Passage], kind: TextKind, extraction: Extraction, source_sha256: str = ""
-) -> Texts:
+def read_sounds(
+    space: str, video: str, extraction: Extraction, progress: Progress | None, *, listen: bool
+) -> Evidence | None:
+    """Return the sounds of a video, none without sound; None: not in the cache, and `listen` is off."""
+    video_input = open_in_space(space, video, extraction)
+    if video_input.video and not video_input.video.has_audio:
+        return Evidence("sound")
+    try:
+        plan = plan_moment_sounds(Retrieval(evidence="sound" if listen else "auto"), video_input)
+    except InputError:  # sound that cannot be decoded
+        return Evidence("sound") if listen else None
+    if plan is None:
+        return None
+    sounds = plan.run(progress)
+    return Evidence("sound", pack_sounds(sounds.scores).tobytes(), warnings=sounds.warnings)
+
+
+def _embed_texts(sentences: Sequence[Passage], kind: ArchiveEvidence, extraction: Extraction) -> Evidence:
     texts = [passage.text for passage in split_passages(sentences, kind)]
     rows = pack_rows(load_text_encoder(ENCODER, extraction.device).encode(texts)) if texts else None
-    return Texts(kind, sentences, b"" if rows is None else rows.tobytes(), source_sha256)
+    return Evidence(kind, b"" if rows is None else rows.tobytes(), sentences)
 
 
 def read_descriptions(video: str) -> bytes:
@@ -118,7 +122,7 @@ def read_descriptions(video: str) -> bytes:
 
 def parse_descriptions(
     source: tuple[str, str], content: bytes, known: str | None, extraction: Extraction
-) -> tuple[Texts | None, tuple[str, ...]]:
+) -> tuple[Evidence | None, tuple[str, ...]]:
     """Return the sentences of a file and warnings; None of another video, or of a `known` digest."""
     digest = sha256(content).hexdigest()
     if not content or digest == known:
@@ -144,70 +148,51 @@ def parse_descriptions(
         )
         for description in described.descriptions
     ]
-    texts = _embed_texts(sentences, "described", extraction, digest)
-    return replace(texts, model=described.writer if described.is_by_vlm else None), ()
+    model = described.writer if described.is_by_vlm else None
+    return replace(_embed_texts(sentences, "described", extraction), described_by=digest, model=model), ()
 
 
-def store_evidence(
-    connection: Database,
-    video: int,
-    lacking: Sequence[bool],
-    made: tuple[Texts | None, Texts | None, SoundScores | None, Texts | None],
-) -> None:
-    """Store the speech, text and sounds of a video where they are `lacking`, and new descriptions."""
-    for item, is_lacking in zip(made, (*lacking, True), strict=True):
-        if item and not is_lacking:  # another process was first
-            continue
-        if isinstance(item, SoundScores):
-            runs = pack_sounds(item.scores).tobytes()
-            connection.execute("UPDATE videos SET sounds = ? WHERE id = ?", (runs, video))
-        elif item:
-            store_texts(connection, video, item)
-
-
-def store_texts(connection: Database, video: int, texts: Texts) -> None:
-    """Store a transcript or descriptions, replacing earlier ones."""
-    table, column = TABLES[texts.kind]
-    source = {"described_by": texts.source_sha256, "described_with": texts.model}
-    facts = {column: texts.rows, **(source if texts.source_sha256 else {})}
-    connection.execute(f"DELETE FROM {table} WHERE video = ?", (video,))
-    columns = "text, video, start_s, end_s, certain"
-    for sentence in texts.sentences:
+def store_evidence(connection: Database, video: int, made: Evidence) -> None:
+    """Store evidence of a video, replacing what was there."""
+    column, _, table = EVIDENCE[made.kind]
+    facts: dict[str, object] = {column: made.rows}
+    if made.kind == "described":
+        facts |= {"described_by": made.described_by, "described_with": made.model}
+    if table:
+        connection.execute(f"DELETE FROM {table} WHERE video = ?", (video,))
+    for sentence in made.sentences:
         row = (sentence.text, video, sentence.start_s, sentence.end_s, sentence.certain)
+        columns = "text, video, start_s, end_s, certain"
         connection.execute(f"INSERT INTO {table} ({columns}) VALUES (?, ?, ?, ?, ?)", row)
     values = ", ".join(f"{name} = ?" for name in facts)
     connection.execute(f"UPDATE videos SET {values} WHERE id = ?", (*facts.values(), video))
 
 
-def list_text_kinds(connection: Database) -> list[TextKind]:
-    """Return the kinds of texts that the videos of an archive have."""
-    query = "SELECT 1 FROM videos WHERE length({}) > 0 LIMIT 1"
-    return [kind for kind in TABLES if connection.execute(query.format(TABLES[kind][1])).fetchone()]
-
-
-def search_all_texts(
+def search_evidence(
     connection: Database, archive: str, text: str | None, options: SearchOptions, videos: set[int]
 ) -> list[Hit]:
-    """Return the moments in the kinds of texts of the options. Raises InputError: no video has any."""
-    searched = [kind for kind in TABLES if options.includes(kind)]
-    if not text or not searched or options.is_of_pictures:
+    """Return the moments in texts and sounds. Raises InputError: those of the options are in no video."""
+    kinds = [kind for kind in EVIDENCE if kind != "picture" and options.includes(kind)]
+    if not text or options.is_of_pictures or not kinds:
         return []
-    kinds = list_text_kinds(connection)
-    if options.evidence != "auto" and not {*searched} & {*kinds}:
-        texts, flag = _ABSENT[searched[0]]
-        raise InputError(f"{archive}: none of its videos has {texts}", hint=f"vidsum index FOLDER{flag}")
-    hits = list[Hit]()
-    for kind in kinds:
-        if kind in searched:
+    query, hits = "SELECT 1 FROM videos WHERE length({}) > 0 LIMIT 1", list[Hit]()
+    stored = [kind for kind in kinds if connection.execute(query.format(EVIDENCE[kind].column)).fetchone()]
+    if options.evidence != "auto" and not stored:
+        fault = f"{archive}: none of its videos has evidence of the kind {options.evidence}"
+        raise InputError(fault, hint=f"vidsum index FOLDER {EVIDENCE[options.evidence].flag}".rstrip())
+    for kind in stored:
+        if kind == "sound":
+            hits += search_sounds(connection, text, options, videos)
+        else:
             hits += search_texts(connection, kind, text, videos, options.per_video)
     return hits
 
 
 def search_texts(
-    connection: Database, kind: TextKind, text: str, videos: set[int], per_video: int
+    connection: Database, kind: ArchiveEvidence, text: str, videos: set[int], per_video: int
 ) -> list[Hit]:
     """Return the moments in which a text is said, described or written, surest first."""
-    (vector,), (table, column) = load_text_encoder(ENCODER).encode([text]), TABLES[kind]
+    (vector,), (column, _, table) = load_text_encoder(ENCODER).encode([text]), EVIDENCE[kind]
     cosines = dict[int, FloatArray]()
     rows = f"SELECT id, {column} FROM videos WHERE length({column}) > 0 ORDER BY id"
     for video, content in connection.stream(rows):
@@ -254,6 +239,6 @@ def _find_written(text: str, lines: Sequence[Passage], per_video: int) -> list[H
     ]
 
 
-def split_passages(sentences: Sequence[Passage], kind: TextKind) -> list[Passage]:
+def split_passages(sentences: Sequence[Passage], kind: ArchiveEvidence) -> list[Passage]:
     """Return the passages to compare with a query: runs of spoken sentences, or single texts."""
     return [*iter_passages(sentences)] if kind == "speech" else [*sentences]

@@ -41,9 +41,8 @@ EmbeddingSpace = Literal["auto", "siglip2-b16-256", "mobileclip2-s2", "mobilecli
 `CLIP_FAMILY` that is installed, else `vse`."""
 CaptionSpace = Literal["text", "vse"]
 """Captions of frames as sentences, or as their counterparts in the picture space."""
-EvidenceChoice = Literal["auto", "picture", "speech", "text", "sound", "seen", "said", "both"]
-"""Where moments are searched; `auto`: in the pictures, and in what is cached of the others. The last three
-are older names, see `list_evidence`."""
+EvidenceChoice = Literal["auto", "picture", "speech", "text", "sound", "both"]
+"""Where moments are searched; `auto`: in the pictures, and in what is cached of the others."""
 WRITERS = ("auto", "words", "retrieve")
 """Writers of descriptions; the address of a server is another."""
 VLM_PROMPT = (
@@ -83,8 +82,8 @@ class Retrieval(Checked):
         "Skip queries with a lower match probability. 0 keeps all.", 0.0, min=0, max=1
     )
     evidence: EvidenceChoice = option(
-        "Search pictures, speech, text on the screen, or sounds. auto: pictures, and what is cached of the "
-        "others (vidsum transcribe). Older names: seen, said, both.",
+        "Search pictures, speech, text on the screen, or sounds. both: pictures and speech. auto: pictures, "
+        "and what is cached of the others (vidsum transcribe).",
         "auto",
         flags=("--in",),
     )
@@ -104,7 +103,7 @@ class Retrieval(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.without and self.evidence not in ("auto", "picture", "seen"):
+        if self.without and self.evidence not in ("auto", "picture"):
             raise UsageError("--not searches the picture only", hint="--in picture")
         require_language(self.language)
 

@@ -67,7 +67,7 @@ class GroundOptions(ReadingOptions, total=False):
 
     space: Literal["auto", "siglip2-b16-256", "mobileclip2-s2", "mobileclip2-s0", "clip", "vse"]
     min_present: float
-    evidence: Literal["auto", "picture", "speech", "text", "sound", "seen", "said", "both"]
+    evidence: Literal["auto", "picture", "speech", "text", "sound", "both"]
     alone: bool
     language: str
     without: str | Sequence[str]
@@ -158,7 +158,7 @@ class SpeechOptions(TypedDict, total=False):
 class ArchiveSearchOptions(TypedDict, total=False):
     """Options of `vidsum.archive.settings.SearchOptions`."""
 
-    evidence: Literal["auto", "picture", "speech", "text", "sound", "described", "both", "seen", "said"]
+    evidence: Literal["auto", "picture", "speech", "text", "sound", "described"]
     like: str | Sequence[str]
     also: str | Sequence[str]
     without: str | Sequence[str]

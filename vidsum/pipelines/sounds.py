@@ -86,7 +86,7 @@ def plan_sounds(video_input: Input) -> Plan[SoundScores]:
     """Plan the sounds of a video. Raises InputError: it has none. UsageError: it is features."""
     video, extraction = video_input.video, video_input.extraction
     if video is None:
-        raise UsageError("features have no sound", hint="give the video, or --in seen")
+        raise UsageError("features have no sound", hint="give the video, or --in picture")
     return _plan_scores(probe_sound(video.path, video), video_input.file, extraction)
 
 

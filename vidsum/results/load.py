@@ -246,7 +246,7 @@ def _wrong_segments(document: Mapping[str, Any]) -> Iterator[str]:
     latest_s = duration_s + max(_LATE_S, _LATE_FRACTION * duration_s)
     for where, segment in _segments(document):
         start_s, end_s = segment["start_s"], segment["end_s"]
-        is_said = segment.get("evidence") in ("speech", "said")  # sound may begin earlier, and last longer
+        is_said = segment.get("evidence") == "speech"  # sound may begin earlier, and last longer
         if start_s < (-_LONGEST_S if is_said else 0.0):
             yield f"{where}: begins at {start_s:g} s, before the first picture"
         if end_s < start_s or (end_s == start_s and "moments" not in where):

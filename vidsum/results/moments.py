@@ -20,7 +20,7 @@ from vidsum.results.result import (
     round_optional,
     video_prefix,
 )
-from vidsum.results.settings import Evidence, list_evidence
+from vidsum.results.settings import Evidence
 from vidsum.types import FloatArray, Interval, TimeArray
 
 Verdict = Literal["yes", "unsure", "no"]
@@ -182,7 +182,7 @@ class Grounding(Result):
             video_duration_s=document["duration_s"],
             model=document["model"],
             space=document["space"],
-            evidence=_parse_evidence(document.get("evidence", "picture")),
+            evidence=tuple(document.get("evidence", ["picture"])),
             **common_fields(document),
         )
 
@@ -248,17 +248,11 @@ def _moments(moments: Sequence[Mapping[str, Any]]) -> tuple[Moment, ...]:
     return tuple(
         Moment(
             *(entry["start_s"], entry["end_s"], entry["score"]),
-            _parse_evidence(entry.get("evidence", "picture"))[0],
+            entry.get("evidence", "picture"),
             entry.get("present"),
         )
         for entry in moments
     )
-
-
-def _parse_evidence(stored: str | Sequence[str]) -> tuple[Evidence, ...]:
-    """Return the kinds of evidence in a document, in which older versions wrote older names."""
-    names = (stored,) if isinstance(stored, str) else stored
-    return tuple(kind for name in names for kind in list_evidence(name))
 
 
 def _ranked(moments: Sequence[Moment]) -> list[dict[str, Any]]:

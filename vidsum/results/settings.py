@@ -12,14 +12,9 @@ ExportName = Literal[ExportFormat, "losslesscut", "premiere", "resolve", "davinc
 MediaPaths = Literal["absolute", "relative"]
 Evidence = Literal["picture", "speech", "text", "sound"]
 """Where a moment was found: in what is seen, said, written on screen, and heard in addition to words."""
-_OLDER_NAMES: dict[str, tuple[Evidence, ...]] = {
-    "seen": ("picture",),
-    "said": ("speech",),
-    "both": ("picture", "speech"),
-}
 
 
 def list_evidence(choice: str) -> tuple[Evidence, ...]:
-    """Return the kinds of evidence that a name, or one of older versions, stands for; none for others."""
+    """Return the kinds of evidence that a choice stands for; none for `auto`."""
     kinds: tuple[Evidence, ...] = get_args(Evidence)
-    return _OLDER_NAMES.get(choice) or tuple(kind for kind in kinds if kind == choice)
+    return ("picture", "speech") if choice == "both" else tuple(kind for kind in kinds if kind == choice)
