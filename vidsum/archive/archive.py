@@ -14,11 +14,14 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from vidsum.archive import index
+from vidsum.archive.claims import wait_for_claims
+from vidsum.archive.index import IndexedVideo
 from vidsum.archive.like import embed_example
 from vidsum.archive.matches import Match, select_best, to_matches
 from vidsum.archive.postgres import public_name
@@ -48,12 +51,11 @@ from vidsum.io.provenance import label_of
 from vidsum.options import from_keywords
 from vidsum.pipelines.keywords import ArchiveSearchOptions, ReadingOptions
 from vidsum.pipelines.queries import WORDS, query_warnings, read_queries, unreadable_queries
+from vidsum.pipelines.sources import expand
 from vidsum.types import Progress, clip_interval
 from vidsum.version import __version__
-from vidsum.video.probe import file_offset_s
-
-if TYPE_CHECKING:
-    from vidsum.archive.index import IndexedVideo
+from vidsum.video.probe import file_offset_s, probe
+from vidsum.video.write import write_segments
 
 _COSINE_SCALE = 10.0  # of cosines in spaces without a match probability: and, not and then compare them
 
@@ -133,8 +135,6 @@ class Archive:
 
         Raises InputError, WeightsError, OutputError: the first video that fails ends it.
         """
-        from vidsum.pipelines.sources import expand
-
         videos = [videos] if isinstance(videos, str | os.PathLike) else videos
         extraction = from_keywords(Archive.add, Extraction, options)
         paths = expand([os.fspath(path) for path in videos], recursive=recursive) if videos else []
@@ -164,8 +164,6 @@ class Archive:
         progress: Progress | None = None,
     ) -> IndexedVideo:
         """Add one video; see `add`."""
-        from vidsum.archive import index
-
         with faults(self.path):
             space = space and resolve_space(space)
             if not self.is_there:  # a file without video makes no archive
@@ -175,27 +173,23 @@ class Archive:
                     *(self._connection, path, extraction, space), additions=additions, progress=progress
                 )
             except InputError:
-                index.mark_failed(self._connection, path)
+                index.mark_missing(self._connection, index.key_of(path))
                 raise
 
     def wait_for(self, paths: Sequence[str]) -> list[str]:
         """Wait until claims on videos are known to be live; return the videos whose claims are not."""
-        from vidsum.archive import index
-
         with faults(self.path):
-            return index.wait_for(self._connection, paths) if paths else []
+            keys = {path: index.key_of(path) for path in paths}
+            free = wait_for_claims(self._connection, [*keys.values()]) if keys else ()
+            return [path for path in paths if keys[path] in free]
 
     def remove(self, *paths: str | os.PathLike[str]) -> int:
         """Remove videos from the archive, not from the disk; return how many were in it."""
-        from vidsum.archive import index
-
         with faults(self.path):
             return index.remove(self._connection, paths)
 
     def mark_gone(self, *folders: str | os.PathLike[str]) -> list[str]:
         """Mark the missing videos of folders, which searches then skip, and return them."""
-        from vidsum.archive import index
-
         with faults(self.path):
             return index.mark_gone(self._connection, [os.fspath(folder) for folder in folders])
 
@@ -303,9 +297,6 @@ class Archive:
 
     def write_clip(self, match: Match, path: str | os.PathLike[str]) -> tuple[str, ...]:
         """Write a moment as an MP4, and return warnings; errors are those of `vidsum.write_clips`."""
-        from vidsum.video.probe import probe
-        from vidsum.video.write import write_segments
-
         require_copy(match.video)
         facts = {"vidsum": __version__, "moment": [match.video, match.start_s, match.end_s]}
         query = "SELECT tracks FROM files JOIN videos ON videos.id = video WHERE path = ?"

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from hashlib import sha256
 from itertools import chain
 from operator import and_
 from pathlib import Path
@@ -14,13 +13,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from vidsum.archive.claims import claim_file, wait_for_claims
+from vidsum.archive.claims import claim_file
 from vidsum.archive.packed import pack_clips, pack_pieces
 from vidsum.archive.settings import Additions
 from vidsum.archive.spaces import Target, drop_orphans, drop_shots, find_target, insert_space
 from vidsum.archive.store import Database
 from vidsum.archive.texts import (
-    parse_descriptions,
+    find_descriptions,
     read_descriptions,
     read_screen,
     read_sounds,
@@ -30,7 +29,7 @@ from vidsum.archive.texts import (
 from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.spaces import ClipEmbeddings
-from vidsum.io.provenance import identify_file
+from vidsum.io.provenance import hash_file, identify_file
 from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
 from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import probe_video
@@ -109,14 +108,14 @@ def add(
     Raises InputError: it cannot be read, or holds no video. WeightsError: weights are unavailable.
     """
     path = os.fspath(path)
-    key, target, video = _key(path), find_target(connection, space), os.fsdecode(_key(path))
+    key, target, video = key_of(path), find_target(connection, space), os.fsdecode(key_of(path))
     try:
         status = Path(path).stat()
     except (OSError, ValueError):  # planning names the fault
         plan_video(target.name, path, extraction)
         raise
-    facts, content = (status.st_size, status.st_mtime_ns), read_descriptions(video)
-    described_by = sha256(content).hexdigest() if content else None
+    facts, descriptions = (status.st_size, status.st_mtime_ns), find_descriptions(video)
+    described_by = hash_file(descriptions) if descriptions else None
     before = connection.execute(
         f"SELECT files.bytes, mtime_ns, tracks, {_STORED_COLUMNS} FROM files "
         "JOIN videos ON videos.id = files.video WHERE path = ?",
@@ -145,7 +144,7 @@ def add(
     with claim_file(connection, key) as is_ours:
         if not is_ours:
             return IndexedVideo(video, "claimed", 0.0, 0)
-        return _renew(connection, path, facts, known, extraction, target, additions, content, progress)
+        return _renew(connection, path, facts, known, extraction, target, additions, progress)
 
 
 def _renew(
@@ -156,10 +155,9 @@ def _renew(
     extraction: Extraction,
     target: Target,
     additions: Additions,
-    descriptions: bytes,
     progress: Progress | None,
 ) -> IndexedVideo:
-    key, digest, tracks = _key(path), identify_file(Path(path))["sha256"], _find_tracks(path, extraction)
+    key, digest, tracks = key_of(path), identify_file(Path(path))["sha256"], _find_tracks(path, extraction)
     find = partial(_find_stored, connection, digest, tracks=tracks)
     known = find(target.versions, fast=extraction.fast)
     holder = find(target.answering, fast=True) or known  # what has the texts
@@ -171,8 +169,10 @@ def _renew(
         spoken = read_speech(path, extraction, progress, transcribe=additions.transcribe)
     if holder is None or holder.is_unheard:
         sounds = read_sounds(target.name, path, extraction, progress, listen=additions.sounds)
-    described_by = holder.described_by if holder else None
-    described, warnings = parse_descriptions((path, digest), descriptions, described_by, extraction)
+    described, warnings = None, tuple[str, ...]()
+    descriptions = find_descriptions(os.fsdecode(key))
+    if descriptions and (holder is None or hash_file(descriptions) != holder.described_by):
+        described, warnings = read_descriptions(descriptions, path, digest, extraction)
     with connection.transaction():
         # another process may have been first
         known = find(target.versions, fast=extraction.fast)
@@ -201,12 +201,6 @@ def _renew(
     return IndexedVideo(os.fsdecode(key), state, known.duration_s, known.shots, moved_from, warnings)
 
 
-def wait_for(connection: Database, paths: Sequence[str]) -> list[str]:
-    """Wait for claims on files; see `wait_for_claims`."""
-    free = wait_for_claims(connection, [*map(_key, paths)])
-    return [path for path in paths if _key(path) in free]
-
-
 def plan_video(space: str, video: str, extraction: Extraction) -> Plan[EmbeddedVideo]:
     """Plan the clips of a video in a space, the same that `ground` embeds."""
     return plan_embedding(open_in_space(space, video, extraction), space)
@@ -217,27 +211,22 @@ def mark_gone(connection: Database, folders: Iterable[str]) -> list[str]:
     gone = []
     with connection.transaction():
         for folder in folders:
-            prefix = _key(folder).rstrip(os.fsencode(os.sep)) + os.fsencode(os.sep)
+            prefix = key_of(folder).rstrip(os.fsencode(os.sep)) + os.fsencode(os.sep)
             query = "SELECT path FROM files WHERE substr(path, 1, ?) = ?"
             for (path,) in connection.execute(query, (len(prefix), prefix)).fetchall():
                 if not os.path.lexists(path):
                     gone.append(os.fsdecode(path))
-                    _mark_missing(connection, path)
+                    mark_missing(connection, path)
     return gone
 
 
-def mark_failed(connection: Database, path: str | os.PathLike[str]) -> None:
-    """Mark a file that can no longer be read as gone."""
-    with connection.transaction():
-        _mark_missing(connection, _key(path))
-
-
-def _mark_missing(connection: Database, key: bytes) -> None:
+def mark_missing(connection: Database, key: bytes) -> None:
+    """Mark a file as gone, or as one that can no longer be read."""
     query = "UPDATE files SET gone_s = coalesce(gone_s, ?) WHERE path = ?"
     connection.execute(query, (time.time(), key))
 
 
-def _key(path: str | os.PathLike[str]) -> bytes:
+def key_of(path: str | os.PathLike[str]) -> bytes:
     """Return the absolute path of a file: no links are followed, and .. goes."""
     return os.fsencode(os.path.abspath(path))  # noqa: PTH100
 
@@ -245,7 +234,7 @@ def _key(path: str | os.PathLike[str]) -> bytes:
 def remove(connection: Database, paths: Iterable[str | os.PathLike[str]]) -> int:
     """Remove files from the archive, not from the disk; return how many were in it."""
     with connection.transaction():
-        removed = [connection.execute("DELETE FROM files WHERE path = ?", (_key(path),)) for path in paths]
+        removed = [connection.execute("DELETE FROM files WHERE path = ?", (key_of(path),)) for path in paths]
         drop_orphans(connection)
     return sum(cursor.rowcount for cursor in removed)
 

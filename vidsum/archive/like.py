@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from vidsum.archive.index import plan_video
 from vidsum.archive.packed import clip_type, read_records, unpack_rows
 from vidsum.archive.spaces import embed_class_names, list_answering
 from vidsum.archive.store import Database
@@ -22,8 +23,6 @@ _PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 
 def embed_example(connection: Database, space: str, like: str) -> FloatArray:
     """Return the row [1, D] of a picture or part of a video in a space. Raises InputError: cannot be read."""
-    from vidsum.archive import index
-
     path, at, part = like.rpartition("@")
     if Path(like).is_file():
         path, start_s, end_s = like, 0.0, np.inf
@@ -38,7 +37,7 @@ def embed_example(connection: Database, space: str, like: str) -> FloatArray:
         return describe_space(space).encode_images([path])
     if (stored := _stored_row(connection, space, path, start_s, end_s)) is not None:
         return stored
-    clips, _ = index.plan_video(space, path, Extraction()).run()
+    clips, _ = plan_video(space, path, Extraction()).run()
     if start_s >= clips.duration_s:
         raise InputError(f"{like}: starts after the video's end ({clips.duration_s:.1f} s)")
     within = (clips.timestamps + clips.step_s > start_s) & (clips.timestamps < end_s)

@@ -13,21 +13,15 @@ from vidsum.types import Interval
 class Match:
     """A moment [start_s, end_s) of a video in an archive."""
 
-    video: str
-    """Absolute path."""
+    video: str  # absolute path
     start_s: float
     end_s: float
-    present: float | None
-    """Probability that the moment matches; None for pictures (`like`)."""
-    score: float
-    """`present`, 1 more for quotations, or the similarity to a picture; the order of the moments."""
+    present: float | None  # probability that the moment matches; None for pictures (`like`)
+    score: float  # `present`, 1 more for quotations, or the similarity to a picture; the order of the moments
     evidence: ArchiveEvidence = "picture"
-    text: str = ""
-    """The spoken or written text, or the name of the sound."""
-    parts: tuple[Interval, ...] = ()
-    """The moments of the steps that follow each other (`then`)."""
-    also: tuple[str, ...] = ()
-    """Other videos with a near-identical moment."""
+    text: str = ""  # the spoken or written text, or the name of the sound
+    parts: tuple[Interval, ...] = ()  # the moments of the steps that follow each other (`then`)
+    also: tuple[str, ...] = ()  # other videos with a near-identical moment
     start_offset_s: float = 0.0
     """Seconds to add to its times, which count from the first picture, for those of players."""
 

@@ -1,10 +1,9 @@
 """Transcripts, text on the screen, descriptions and sounds of an archive's videos, and their search."""
 
+import os
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 
 from vidsum.archive.packed import pack_rows, read_records, row_type, unpack_rows
@@ -26,14 +25,14 @@ from vidsum.grounding.speech import (
 )
 from vidsum.grounding.text import load_text_encoder
 from vidsum.io.outputs import stems_of
-from vidsum.io.text import parse_json, read_bytes
+from vidsum.io.provenance import hash_file
 from vidsum.pipelines.embedding import open_in_space
 from vidsum.pipelines.screen_text import find_screen_text, plan_input_text
 from vidsum.pipelines.sounds import plan_moment_sounds
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.speech import find_transcript, plan_transcript, to_english
 from vidsum.results.descriptions import Descriptions
-from vidsum.results.load import find_fault, kind_of
+from vidsum.results.load import load
 from vidsum.results.screen_text import ScreenLine, ScreenText
 from vidsum.results.transcript import Transcript
 from vidsum.speech.settings import Transcription
@@ -111,45 +110,33 @@ def _embed_texts(sentences: Sequence[Passage], kind: ArchiveEvidence, extraction
     return Evidence(kind, b"" if rows is None else rows.tobytes(), sentences)
 
 
-def read_descriptions(video: str) -> bytes:
-    """Read the output of `vidsum describe`, next to a video or in the current folder; empty if missing."""
-    for stem in reversed(stems_of(video)):
-        for folder in (Path(video).parent, Path()):
-            with suppress(OSError, InputError):
-                return read_bytes(folder / f"{stem}_descriptions.json")
-    return b""
+def find_descriptions(video: str) -> Path | None:
+    """Return the output of `vidsum describe`, next to a video or in the current folder, if there is any."""
+    names = [f"{stem}_descriptions.json" for stem in reversed(stems_of(video))]
+    paths = (folder / name for name in names for folder in (Path(video).parent, Path()))
+    return next((path for path in paths if path.is_file() and os.access(path, os.R_OK)), None)
 
 
-def parse_descriptions(
-    source: tuple[str, str], content: bytes, known: str | None, extraction: Extraction
+def read_descriptions(
+    path: Path, video: str, sha256: str, extraction: Extraction
 ) -> tuple[Evidence | None, tuple[str, ...]]:
-    """Return the sentences of a file and warnings; None of another video, or of a `known` digest."""
-    digest = sha256(content).hexdigest()
-    if not content or digest == known:
-        return None, ()
+    """Return the sentences of a file and warnings; None of another video than that of a SHA-256."""
     try:
-        document = parse_json(content.decode(), "they")
-        fault = "not made by vidsum" if not isinstance(document, dict) else find_fault(document)
-        if fault is None and kind_of(document) != Descriptions.kind:
-            fault = "not descriptions"
-        if fault is None and document["provenance"]["video"]["sha256"] != source[1]:
-            fault = "of another video"
-    except (InputError, UnicodeDecodeError, KeyError, TypeError) as error:
-        fault = " ".join(str(error).split())
-    if fault is not None:
-        return None, (f"{source[0]}: its descriptions are not used ({fault})",)
-    described = Descriptions.from_dict(document)
+        described = load(path)
+        if not isinstance(described, Descriptions):
+            raise InputError("not descriptions")
+        if described.provenance["video"].get("sha256") != sha256:
+            raise InputError("of another video")
+    except InputError as error:
+        return None, (f"{video}: its descriptions are not used ({error.message})",)
     sentences = [
         Passage(
-            description.start_s,
-            description.end_s,
-            description.text,
-            certain=1.0 if description.confidence is None else description.confidence,
+            part.start_s, part.end_s, part.text, certain=1.0 if part.confidence is None else part.confidence
         )
-        for description in described.descriptions
+        for part in described.descriptions
     ]
-    model = described.writer if described.is_by_vlm else None
-    return replace(_embed_texts(sentences, "described", extraction), described_by=digest, model=model), ()
+    facts = {"described_by": hash_file(path), "model": described.writer if described.is_by_vlm else None}
+    return replace(_embed_texts(sentences, "described", extraction), **facts), ()
 
 
 def store_evidence(connection: Database, video: int, made: Evidence) -> None:

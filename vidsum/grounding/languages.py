@@ -46,8 +46,7 @@ _FUNCTION_WORDS = frozenset(
         "os pela pelo seu sua são uma umas uns che degli della delle di gli nel sono een het naar niet op "
         "zijn ",
     )
-)
-"""Short words of German, Spanish, French, Portuguese, Italian and Dutch, which English has in names alone."""
+)  # short words of German, Spanish, French, Portuguese, Italian and Dutch, which English has in names alone
 
 
 _ARTICLES = frozenset(["ein", "eine", "einen", "einem", "einer", "un", "una", "une", "een"])

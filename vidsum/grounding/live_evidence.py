@@ -21,8 +21,7 @@ from vidsum.types import FloatArray
 
 NAMED, NAMED_OTHER = Curve(1.09, -2.96), Curve(1.38, -3.31)
 """Where a network names objects: of English, and of other languages by multilingual E5."""
-BARE, BARE_OTHER = Curve(1.49, -2.90), Curve(1.64, -3.26)
-"""By the cosines alone."""
+BARE, BARE_OTHER = Curve(1.49, -2.90), Curve(1.64, -3.26)  # by the cosines alone
 _WINDOW = 5  # seconds
 _LENGTH_WEIGHT = np.float32(0.5)
 _FADE = 0.9998  # factor of the past each second

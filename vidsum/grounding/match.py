@@ -49,15 +49,13 @@ NAMED: dict[QueryKind, Curve] = {
     "phrase": Curve(1.11, -1.47, 0.62),
     "action": Curve(0.85, -1.75, 0.26),
     "sentence": Curve(1.46, -3.02, 0.18),
-}
-"""Where a network names objects."""
+}  # where a network names objects
 BARE: dict[QueryKind, Curve] = {
     "noun": Curve(1.42, -2.04, 0.10),
     "phrase": Curve(1.52, -1.47, 0.75),
     "action": Curve(1.17, -1.76, 0.22),
     "sentence": Curve(1.76, -2.59, 0.20),
-}
-"""By the cosines alone."""
+}  # by the cosines alone
 _WINDOW = 5  # clips
 _LENGTH_WEIGHT = 0.5
 _SENTENCE = 7  # words

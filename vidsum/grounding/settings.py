@@ -10,10 +10,8 @@ from vidsum.options import Checked, option
 from vidsum.times import TIME, parse_every
 
 DEFAULT_MODEL = "auto"
-SHIPPED_GROUNDER = "mrnet"
-"""The checkpoint for moments that comes with vidsum."""
-UNLIKELY = 0.2
-"""Below this probability, a query is called probably absent from a video."""
+SHIPPED_GROUNDER = "mrnet"  # the checkpoint for moments that comes with vidsum
+UNLIKELY = 0.2  # below this probability, a query is called probably absent from a video
 
 LANGUAGES = frozenset(
     re.findall(
@@ -21,8 +19,7 @@ LANGUAGES = frozenset(
         "afamarasazbebgbnbrbscacscydadeeleneoeseteufafifrfygagdglguhahehihrhuhyidisitjajvkakkkmknkokukylaloltlv"
         "mgmkmlmnmrmsmynenlnoomorpaplpsptrorusasdsiskslsosqsrsusvswtatethtltrugukuruzvixhyizh",
     )
-)
-"""Codes of the languages that multilingual E5 was trained on."""
+)  # codes of the languages that multilingual E5 was trained on
 
 LANGUAGE_HELP = (
     "Language of the queries (de, ja). auto: English, unless most words are of another (space vse)."
@@ -43,8 +40,7 @@ CaptionSpace = Literal["text", "vse"]
 """Captions of frames as sentences, or as their counterparts in the picture space."""
 EvidenceChoice = Literal["auto", "picture", "speech", "text", "sound", "both"]
 """Where moments are searched; `auto`: in the pictures, and in what is cached of the others."""
-WRITERS = ("auto", "words", "retrieve")
-"""Writers of descriptions; the address of a server is another."""
+WRITERS = ("auto", "words", "retrieve")  # writers of descriptions; the address of a server is another
 VLM_PROMPT = (
     "Describe this frame of a film in one plain English sentence of at most 20 words, in the present tense. "
     "Say only what can be seen. Do not mention the frame, the picture or the camera."
@@ -186,8 +182,7 @@ class Describing(Checked):
         default_text="shot",
         metavar="shot|TIME",
         parse=parse_every,
-    )
-    """None: shots, the long ones split."""
+    )  # None: shots, the long ones split
     writer: str = option(
         "How sentences are made. auto: retrieve with --sentences, else words. The URL of a server: by its "
         "model --vlm.",

@@ -47,8 +47,7 @@ EVENTS: Final = {
     "cheering": ("cheering",),
     "laughter": ("laughter",),
     "music": ("music",),
-}
-"""Sounds that subtitles name, by the first names of their classes."""
+}  # sounds that subtitles name, by the first names of their classes
 
 
 @lru_cache(maxsize=1)

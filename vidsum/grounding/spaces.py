@@ -56,17 +56,13 @@ class ImageTextSpace:
 
     name: str
     dim: int  # D
-    scale: float
-    """Factor of the cosines in the loss that the encoders were trained with."""
-    extractor: str
-    """Its features are the rows, or what the map reads."""
+    scale: float  # factor of the cosines in the loss that the encoders were trained with
+    extractor: str  # its features are the rows, or what the map reads
     text_encoder: str
-    weights: tuple[str, ...]
-    """Their names in the registry, which has the sources and licences."""
+    weights: tuple[str, ...]  # their names in the registry, which has the sources and licences
     measured: str  # what was measured of its accuracy, in one line
     fps: float | None = None  # frames per second of videos; None for the extractor's own
-    is_mapped: bool = False
-    """Whether a map makes the rows of features, and named classes join in."""
+    is_mapped: bool = False  # whether a map makes the rows of features, and named classes join in
     prompts: tuple[str, ...] = ("{}",)
     """The sentences into which a text is put; the mean of their embeddings is the text's."""
 

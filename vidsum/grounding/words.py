@@ -25,10 +25,8 @@ from vidsum.io.cache import cached_rows
 from vidsum.models.scaling import logistic, unit_rows
 from vidsum.types import FloatArray
 
-WORD_CURVE: Final = (1.1, 1.25, 0.14)
-"""The curve's a, c and d, fitted in `vse`."""
-SPECIFIC_SURE: Final = 0.9
-"""Confidence from which a specific name is written, otherwise its parent."""
+WORD_CURVE: Final = (1.1, 1.25, 0.14)  # the curve's a, c and d, fitted in `vse`
+SPECIFIC_SURE: Final = 0.9  # confidence from which a specific name is written, otherwise its parent
 PERSON_SURE: Final = 0.75
 """Confidence from which a person is called a woman, a child or an athlete: a wrong guess offends."""
 _MARGIN = 0.1  # by how much the other words of a description may be less sure than the surest
@@ -42,8 +40,7 @@ class EverydayWord:
 
     kind: str
     text: str
-    names: tuple[str, ...]
-    """Texts that mean it: the word without preposition, and other names."""
+    names: tuple[str, ...]  # texts that mean it: the word without preposition, and other names
     share: float  # of pictures that people describe by it
     parent: int | None  # number of the general word
     is_specific: bool
