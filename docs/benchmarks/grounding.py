@@ -67,7 +67,7 @@ def answers(
         queries = embed_queries(space, texts)
         curves = similarity_curves(video, queries)
         if parts:
-            for number, row in enumerate(("map", "objects")[: len(video.mixtures) + 1]):
+            for number, row in enumerate(("map", "objects")[: 1 + bool(video.objects)]):
                 rows[f"{space}: {row}"] = by_curve(video, curves[:, number])
         for model in models:
             named, reads = resolve_model(model, space if model in ("auto", "similarity") else "auto")

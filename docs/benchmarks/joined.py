@@ -157,18 +157,15 @@ def one_after_another(videos: Sequence[ClipEmbeddings], truths: Sequence[MomentV
         for video, offset in zip(videos, offsets, strict=False)
         if video.shots_s is not None
     ]
-    mixtures = [
-        replace(
-            mixture, probabilities=np.concatenate([video.mixtures[part].probabilities for video in videos])
-        )
-        for part, mixture in enumerate(videos[0].mixtures)
-    ]
+    named = [video.objects for video in videos if video.objects]
+    probabilities = [objects.probabilities for objects in named]
+    joined = replace(named[0], probabilities=np.concatenate(probabilities)) if named else None
     video = ClipEmbeddings(
         np.concatenate([video.rows for video in videos]),
         np.arange(int(duration_s / STEP_S)) * STEP_S,
         STEP_S,
         duration_s,
-        tuple(mixtures),
+        joined,
         np.append(np.concatenate(shots_s), duration_s),
     )
     return video, MomentVideo("long", duration_s, tuple(queries.values()))

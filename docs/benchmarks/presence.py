@@ -146,7 +146,7 @@ def embed_photographs(folder: Path, names: Sequence[str]) -> ClipEmbeddings:
     logits = get_extractor(SPEC, device="cpu").logits(features)
     mixture = ClassMixture(class_probabilities(logits), name_embeddings(EXTRACTOR))
     rows = unit_rows(load_map()(features))
-    return ClipEmbeddings(rows, np.arange(len(rows), dtype=float), 1.0, float(len(rows)), (mixture,))
+    return ClipEmbeddings(rows, np.arange(len(rows), dtype=float), 1.0, float(len(rows)), mixture)
 
 
 def ask_all(films: Path, photographs: Path | None) -> list[Asked]:
@@ -158,10 +158,11 @@ def ask_all(films: Path, photographs: Path | None) -> list[Asked]:
     video = embed_photographs(photographs, [*sentences])
 
     def group(numbers: Sequence[int]) -> ClipEmbeddings:
-        (objects,), count = video.mixtures, len(numbers)
+        objects, count = video.objects, len(numbers)
+        assert objects is not None
         mixture = ClassMixture(objects.probabilities[numbers], objects.names)
         times, edges_s = np.arange(float(count)), np.arange(0.0, count + 1, 3)
-        return ClipEmbeddings(video.rows[numbers], times, 1.0, count, (mixture,), edges_s)
+        return ClipEmbeddings(video.rows[numbers], times, 1.0, count, mixture, edges_s)
 
     return answers + ask_photographs(sentences, group, measure)
 

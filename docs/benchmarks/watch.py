@@ -46,7 +46,8 @@ class Seconds(NamedTuple):
 
 def measure(video: ClipEmbeddings, vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
     """[M, T] evidence with named classes, and without."""
-    (objects,), background = video.mixtures, embed_background("vse")
+    objects, background = video.objects, embed_background("vse")
+    assert objects is not None
     named = build_cohort(objects.names, vectors).named(log_likelihood(objects, vectors))
     running = RunningEvidence(background)
     bare = np.stack([running.add(vectors, row) for row in video.rows], axis=1)

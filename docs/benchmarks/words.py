@@ -29,7 +29,7 @@ from docs.benchmarks.joined import known_clips
 from docs.benchmarks.judged import held_out
 from vidsum.features.pictures import encode_pictures
 from vidsum.features.settings import Extraction
-from vidsum.grounding.spaces import extractions_for
+from vidsum.grounding.spaces import extraction_for
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR, load_map
 from vidsum.grounding.words import choose_words, log_shares, read_words, standard_scores, word_probabilities
@@ -172,7 +172,7 @@ def describe_clips() -> None:
     """Print what is said of each shared clip, as one segment, and R@1/16 by the clips' captions."""
     clips, texts = known_clips(), []
     for clip in clips:
-        (features,), _ = open_video_input(clip["file"], extractions_for("vse", Extraction())[-1]).read()
+        (features,), _ = open_video_input(clip["file"], extraction_for("vse", Extraction())).read()
         seen = segment_rows(features, [(0.0, features.duration_s)])
         (sentence,) = write_words(seen, "vse", MIN_SURE["words"])
         texts.append(sentence.text)

@@ -74,15 +74,14 @@ def embed_queries(space: str, texts: Sequence[str], **_: str) -> FloatArray:
     return rows if space == "vse" else np.roll(rows, 1, axis=1)
 
 
-def embed_video(space: str, features: Sequence[Features], device: str = "cpu") -> ClipEmbeddings:
+def embed_video(space: str, item: Features, device: str = "cpu") -> ClipEmbeddings:
     """Mean colours on the grid of a second, and how near they are to each name."""
-    (item,) = features
     times = grid(item.duration_s, 1.0)
     rows = unit_rows(to_grid(item.array, item, times, 1.0))
     if space != "vse":
         return ClipEmbeddings(np.roll(rows, 1, axis=1), times, 1.0, item.duration_s)
     mixture = ClassMixture(softmax(5 * rows @ NAMES.T), NAMES)
-    return ClipEmbeddings(rows, times, 1.0, item.duration_s, (mixture,))
+    return ClipEmbeddings(rows, times, 1.0, item.duration_s, mixture)
 
 
 def film(path: Path, colours: Sequence[str] = FILM, seed: int = 0) -> Path:

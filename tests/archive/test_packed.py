@@ -35,7 +35,7 @@ def video(seed: int, count: int = 20, classes: int = 30) -> ClipEmbeddings:
     mixture = ClassMixture(shares, unit(rng, classes, 8))
     still = rng.random(count) < 0.3
     return ClipEmbeddings(
-        unit(rng, count, 8), np.arange(count, dtype=np.float64), 1.0, count - 0.5, (mixture,), None, still
+        unit(rng, count, 8), np.arange(count, dtype=np.float64), 1.0, count - 0.5, mixture, None, still
     )
 
 
@@ -50,8 +50,10 @@ def test_pack_rows(rows: FloatArray) -> None:
 @given(st.integers(0, 1000))
 def test_pack_clips(seed: int) -> None:
     given_video = video(seed)
-    back = unpack_clips(pack_clips(given_video), given_video.mixtures[0].names, 19.5, 1.0)
-    shares, result = given_video.mixtures[0].probabilities, back.mixtures[0].probabilities
+    assert given_video.objects is not None
+    back = unpack_clips(pack_clips(given_video), given_video.objects.names, 19.5, 1.0)
+    assert back.objects is not None
+    shares, result = given_video.objects.probabilities, back.objects.probabilities
     assert np.allclose(result.sum(axis=1), 1, atol=1e-5)
     large = shares > 1e-5
     assert np.allclose(result[large], shares[large], rtol=0.06)
@@ -61,12 +63,13 @@ def test_pack_clips(seed: int) -> None:
 
 def test_pack_pieces() -> None:
     given_video = video(3)
+    assert given_video.objects is not None
     records = pack_pieces(given_video, np.array([0, 7, 8]), np.eye(8, dtype=np.float32))
     assert records["shot"].tolist() == [0, 0, 0, 1, 2, 2, 2, 2]
     edges = [0, 3, 6, 7, 8, 11, 14, 17, 20]
     for number, (start, end) in enumerate(pairwise(edges)):
         assert np.allclose(unpack_rows(records)[number], given_video.rows[start:end].mean(axis=0), atol=0.01)
-        mean = given_video.mixtures[0].probabilities[start:end].mean(axis=0)
+        mean = given_video.objects.probabilities[start:end].mean(axis=0)
         stored = records["class"][number]
         assert set(stored) == set(np.argsort(-mean)[:16])
         assert np.allclose(unpack_shares(records)[number], mean[stored], rtol=0.06, atol=1e-6)

@@ -47,7 +47,7 @@ def colours(loads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = SimpleNamespace(encode=encode)
     monkeypatch.setattr(writers, "load_text_encoder", lambda name: encoder)
     monkeypatch.setattr("vidsum.grounding.vse.mapped_rows", lambda features: unit_rows(features.array[:, :3]))
-    monkeypatch.setattr(description, "extractions_for", lambda space, options: (options,))  # no class scores
+    monkeypatch.setattr(description, "extraction_for", lambda space, options: options)  # no class scores
     monkeypatch.setattr(writers, "NEAREST", 1)
     monkeypatch.setattr(writers, "SHORT_LIST_CONFIDENCE", (5.0, 0.0, -5.0))
     # the shipped model reads no colours

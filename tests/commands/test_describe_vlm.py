@@ -37,7 +37,7 @@ def colour_of(picture: bytes) -> str:
 def small_pauses(loads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The extractor needs no weights, and no attempt waits."""
     monkeypatch.setattr(vlm, "PAUSE_S", 0.0)
-    monkeypatch.setattr(description, "extractions_for", lambda space, options: (options,))
+    monkeypatch.setattr(description, "extraction_for", lambda space, options: options)
     monkeypatch.setattr("vidsum.summary.score._SHIPPED_READS", ("pictures", 2.0))
 
 

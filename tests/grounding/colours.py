@@ -25,7 +25,7 @@ def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     # the map reads no colours
     spec = replace(describe("efficientnet_lite0"), inner=0)
     monkeypatch.setattr("vidsum.features.extractors.efficientnet_lite0.SPEC", spec)
-    monkeypatch.setattr("vidsum.pipelines.embedding.extractions_for", _extractions_of)
+    monkeypatch.setattr("vidsum.pipelines.embedding.extraction_for", _extraction_of)
     monkeypatch.setattr("vidsum.pipelines.embedding.embed_video", _embed_video)
     monkeypatch.setattr("vidsum.pipelines.moments.embed_queries", lambda space, texts, *_: _encode(texts))
     monkeypatch.setattr(
@@ -62,13 +62,12 @@ def _mean_colour(clips: np.ndarray) -> FloatArray:
     return clips.mean(axis=(1, 2, 3)).astype(np.float32) + 1
 
 
-def _extractions_of(space: str, how: Extraction) -> tuple[Extraction, ...]:
-    return (replace(how, extractor="mobilenet_v2", fps=2.0),)
+def _extraction_of(space: str, how: Extraction) -> Extraction:
+    return replace(how, extractor="mobilenet_v2", fps=2.0)
 
 
-def _embed_video(space: str, features: Sequence[Features], device: str) -> ClipEmbeddings:
-    (one,) = features
-    return ClipEmbeddings(_unit(one.array), one.timestamps, one.step_s, one.duration_s)
+def _embed_video(space: str, features: Features, device: str) -> ClipEmbeddings:
+    return ClipEmbeddings(_unit(features.array), features.timestamps, features.step_s, features.duration_s)
 
 
 def _unit(rows: FloatArray) -> FloatArray:

@@ -26,9 +26,9 @@ BACKGROUND = texts(11, 20)
 
 
 def video_of(n_clips: int, *edges_s: float, is_named: bool = False) -> ClipEmbeddings:
-    mixtures = (ClassMixture(classes(1, n_clips), NAMES),) if is_named else ()
+    objects = ClassMixture(classes(1, n_clips), NAMES) if is_named else None
     shots_s = np.array([*edges_s, n_clips], float) if edges_s else None
-    return ClipEmbeddings(texts(4, n_clips), np.arange(float(n_clips)), 1.0, n_clips, mixtures, shots_s)
+    return ClipEmbeddings(texts(4, n_clips), np.arange(float(n_clips)), 1.0, n_clips, objects, shots_s)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,8 @@ def test_named_objects_join_in(photographs: Photographs) -> None:  # noqa: F811
     usual = [likelihood(mixture) for mixture in photographs.probabilities]
     slope, offset = MIXTURE_WEIGHT_LINE
     weight = max(0.0, slope * max(float(query @ name) for name in NAMES) + offset)
-    seen = np.mean([likelihood(mixture) for mixture in named.mixtures[0].probabilities])
+    assert named.objects is not None
+    seen = np.mean([likelihood(mixture) for mixture in named.objects.probabilities])
     (more,) = best_evidence(named, BACKGROUND, query[None]) - best_evidence(bare, BACKGROUND, query[None])
     assert more == pytest.approx(weight * (seen - np.mean(usual)) / np.std(usual), abs=0.02)
 
@@ -164,7 +165,7 @@ def test_what_is_shown_is_likelier_than_what_is_not() -> None:
     named = np.full((9, 1000), 1 / 1000, np.float32)
     mixture = ClassMixture(named, name_embeddings("efficientnet_lite0", "cpu"))
     shots_s = np.array([0.0, 3, 6, 9])
-    video = ClipEmbeddings(np.repeat(rows, 3, axis=0), np.arange(9.0), 1.0, 9.0, (mixture,), shots_s)
+    video = ClipEmbeddings(np.repeat(rows, 3, axis=0), np.arange(9.0), 1.0, 9.0, mixture, shots_s)
     queries = [*shown, *others]
     matches = match_windows(
         video, embed_background("vse", "cpu"), queries, embed_queries("vse", queries, "cpu")

@@ -54,11 +54,12 @@ def classes(seed: int, n: int) -> FloatArray:
 
 def video_of(n_clips: int) -> ClipEmbeddings:
     mixture = ClassMixture(classes(1, n_clips), NAMES)
-    return ClipEmbeddings(texts(4, n_clips), np.arange(float(n_clips)), 1.0, n_clips, (mixture,))
+    return ClipEmbeddings(texts(4, n_clips), np.arange(float(n_clips)), 1.0, n_clips, mixture)
 
 
 def test_z_is_the_deviation_from_photographs_and_phrases(photographs: Photographs) -> None:
     video, queries, phrases = video_of(5), texts(5, 3), texts(6, 4)
+    assert video.objects is not None
     compared = [photographs.rows @ phrase for phrase in phrases]
     usual_of = [
         np.mean(
@@ -82,7 +83,7 @@ def test_z_is_the_deviation_from_photographs_and_phrases(photographs: Photograph
             - 0.75 * of_phrases
             + weight * (likelihood(mixture) - np.mean(usual)) / np.std(usual)
             for clip, mixture, of_phrases in zip(
-                video.rows, video.mixtures[0].probabilities, usual_of, strict=True
+                video.rows, video.objects.probabilities, usual_of, strict=True
             )
         ]
         np.testing.assert_allclose(curve, expected, atol=0.02)

@@ -26,7 +26,7 @@ from vidsum.grounding.spaces import (
     describe_space,
     embed_queries,
     embed_video,
-    extractions_for,
+    extraction_for,
     mixture_weights,
     resolve_space,
     similarity,
@@ -73,7 +73,7 @@ def test_auto_is_clip_where_its_weights_are(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_space_asks_for_its_features_and_leaves_the_rest_as_it_was() -> None:
     how = Extraction(fps=5, stride_frames=3, precision="bf16", device="cpu", reader="opencv", cache=False)
     for space, extractor in (("clip", "clip"), ("vse", "efficientnet_lite0")):
-        (extraction,) = extractions_for(space, how)
+        extraction = extraction_for(space, how)
         assert extraction.extractor == extractor
         assert extraction.logits == (space == "vse")
         rest = (extraction.precision, extraction.device, extraction.reader, extraction.cache)
@@ -84,22 +84,18 @@ def test_a_space_asks_for_its_features_and_leaves_the_rest_as_it_was() -> None:
 
 
 @pytest.fixture
-def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, FloatArray]:
-    """Random embeddings of 30 and 40 classes in 16 dimensions, and a map to those that takes the first 16."""
-    made = {
-        "i3d_128": unit_rows(random_rows(1, 30, 16)),
-        "efficientnet_lite0": unit_rows(random_rows(2, 40, 16)),
-    }
-    monkeypatch.setattr(spaces, "name_embeddings", lambda extractor, _device: made[extractor])
+def names(monkeypatch: pytest.MonkeyPatch) -> FloatArray:
+    """Random embeddings of 40 classes in 16 dimensions, and a map to those that takes the first 16."""
+    made = unit_rows(random_rows(2, 40, 16))
+    monkeypatch.setattr(spaces, "name_embeddings", lambda _extractor, _device: made)
     monkeypatch.setattr(vse, "mapped_rows", lambda features: unit_rows(features.array[:, :16]))
     return made
 
 
 @pytest.mark.usefixtures("names")
 def test_all_parts_lie_on_one_grid() -> None:
-    motion = seen("i3d_128", random_rows(3, 9, 30) * 5, 1.28)
     pictures = seen("efficientnet_lite0", random_rows(4, 24, 40) * 5, 0.5)
-    video = embed_video("vse", [motion, pictures], "cpu")
+    video = embed_video("vse", pictures, "cpu")
     assert len(video) == 12
     assert video.timestamps.tolist() == list(range(12))
     assert (video.step_s, video.duration_s) == (1.0, 12.0)
@@ -108,29 +104,24 @@ def test_all_parts_lie_on_one_grid() -> None:
     np.testing.assert_allclose(video.rows, unit_rows(mapped), atol=1e-5)
     assert pictures.logits is not None
     probabilities = class_probabilities(pictures.logits).reshape(12, 2, 40).mean(axis=1)
-    assert [one.probabilities.shape for one in video.mixtures] == [(12, 40), (12, 30)]
-    np.testing.assert_allclose(video.mixtures[0].probabilities, probabilities, atol=1e-6)
+    assert video.objects is not None
+    np.testing.assert_allclose(video.objects.probabilities, probabilities, atol=1e-6)
 
 
 @pytest.mark.usefixtures("names")
 def test_features_without_class_scores_are_refused() -> None:
     with pytest.raises(UsageError, match="efficientnet_lite0 have no class scores"):
-        embed_video("vse", [seen("efficientnet_lite0", None, 0.5)], "cpu")
+        embed_video("vse", seen("efficientnet_lite0", None, 0.5), "cpu")
 
 
-def test_curves_are_the_weighted_sum_of_the_standardised_parts(names: dict[str, FloatArray]) -> None:
-    mixtures = tuple(
-        ClassMixture(class_probabilities(random_rows(seed, 12, len(rows))), rows)
-        for seed, rows in ((6, names["efficientnet_lite0"]), (5, names["i3d_128"]))
-    )
+def test_curves_are_the_weighted_sum_of_the_standardised_parts(names: FloatArray) -> None:
+    objects = ClassMixture(class_probabilities(random_rows(6, 12, len(names))), names)
     rows, queries = unit_rows(random_rows(8, 12, 16)), unit_rows(random_rows(7, 3, 16))
-    found = similarity(ClipEmbeddings(rows, np.arange(12.0), 1.0, 12.0, mixtures), queries)
+    found = similarity(ClipEmbeddings(rows, np.arange(12.0), 1.0, 12.0, objects), queries)
     slope, offset = MIXTURE_WEIGHT_LINE
     for row, query in zip(found, queries, strict=True):
-        curve = standard(rows @ query)
-        for mixture in mixtures:
-            weight = max(0.0, slope * max(float(name @ query) for name in mixture.names) + offset)
-            curve = curve + weight * standard(log_likelihood(mixture, query[None])[0])
+        weight = max(0.0, slope * max(float(name @ query) for name in names) + offset)
+        curve = standard(rows @ query) + weight * standard(log_likelihood(objects, query[None])[0])
         np.testing.assert_allclose(row, standard(curve), atol=1e-4)
 
 
@@ -138,10 +129,9 @@ def standard(curve: FloatArray) -> FloatArray:
     return (curve - curve.mean()) / curve.std()
 
 
-def test_a_class_name_counts_more_the_nearer_a_query_is_to_it(names: dict[str, FloatArray]) -> None:
-    objects = names["efficientnet_lite0"]
-    mixture = ClassMixture(np.full((2, 40), 1 / 40, np.float32), objects)
-    far, near = mixture_weights(mixture, np.stack([-objects.mean(axis=0), objects[3]]))
+def test_a_class_name_counts_more_the_nearer_a_query_is_to_it(names: FloatArray) -> None:
+    mixture = ClassMixture(np.full((2, 40), 1 / 40, np.float32), names)
+    far, near = mixture_weights(mixture, np.stack([-names.mean(axis=0), names[3]]))
     assert far == 0
     assert near == pytest.approx(sum(MIXTURE_WEIGHT_LINE))
 
@@ -150,9 +140,9 @@ def test_a_class_name_counts_more_the_nearer_a_query_is_to_it(names: dict[str, F
 def test_where_all_clips_are_alike_the_curve_is_0(clips: int) -> None:
     mixture = ClassMixture(np.full((clips, 5), 0.2, np.float32), unit_rows(random_rows(0, 5, 8)))
     alike = np.tile(unit_rows(random_rows(2, 1, 8)), (clips, 1))
-    video = ClipEmbeddings(alike, np.arange(float(clips)), 1.0, clips, (mixture,))
+    video = ClipEmbeddings(alike, np.arange(float(clips)), 1.0, clips, mixture)
     assert (similarity(video, unit_rows(random_rows(1, 2, 8))) == 0).all()
-    assert (similarity(replace(video, mixtures=()), unit_rows(random_rows(1, 2, 8))) == 0).all()
+    assert (similarity(replace(video, objects=None), unit_rows(random_rows(1, 2, 8))) == 0).all()
 
 
 @pytest.mark.deep
@@ -192,8 +182,8 @@ def test_a_text_is_the_mean_of_its_prompts(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_clip_compares_frames_and_text_by_their_cosine() -> None:
     frames = seen("clip", None, 1.0)
-    video = embed_video("clip", [frames], "cpu")
-    assert video.mixtures == ()
+    video = embed_video("clip", frames, "cpu")
+    assert video.objects is None
     rows = video.rows
     np.testing.assert_allclose(rows, unit_rows(frames.array), atol=1e-6)
     curves = similarity(video, rows[[3, 8]])
@@ -238,7 +228,6 @@ def test_a_space_agrees_with_its_encoders(space: ImageTextSpace) -> None:
     assert space.dim == DIMS[space.text_encoder]
     assert space.is_mapped or (spec.dim, spec.inner, space.weights) == (space.dim, 0, (spec.checkpoint,))
     assert set(space.weights) <= builtin_entries().keys()
-    assert space.measured
     assert (space.name in CLIP_FAMILY) != space.is_mapped
     assert get_args(EmbeddingSpace) == ("auto", *CLIP_FAMILY, "vse")
 

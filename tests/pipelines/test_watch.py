@@ -41,8 +41,9 @@ def test_watch_seconds(colours: Path) -> None:
     with read_frames(video, [extractor.spec.sampling]) as frames:
         displayed = [frame for _, frame in frames]
     features = extract_features(displayed, extractor, video, with_logits=True)
-    clips, queries = embed_video("vse", [features]), ENCODER.encode(texts)
-    (mixture,) = clips.mixtures
+    clips, queries = embed_video("vse", features), ENCODER.encode(texts)
+    mixture = clips.objects
+    assert mixture is not None
     named = build_cohort(mixture.names, queries).named(log_likelihood(mixture, queries))
     running = RunningEvidence(GREYS)
     evidence = [running.add(queries, *pair) for pair in zip(clips.rows, named.T, strict=True)]

@@ -262,15 +262,16 @@ def _find_stored(
 
 def _embed_video(space: str, video: str, extraction: Extraction, progress: Progress | None) -> _VideoContent:
     clips, features = plan_video(space, video, extraction).run(progress)
-    info = features[-1].video
+    info = features.video
     assert info is not None
     assert clips.shots_s is not None
     shot_of = np.searchsorted(clips.shots_s[1:-1], clips.timestamps + clips.step_s / 2, side="right")
     shots, starts = np.unique(shot_of, return_index=True)
     middles = (clips.shots_s[shots] + clips.shots_s[shots + 1]) / 2
-    warnings = tuple(dict.fromkeys(warning for feature in features for warning in feature.warnings))
     pictures = _read_pictures(info, middles.tolist())
-    return _VideoContent(clips, starts.tolist(), pictures, extraction.fast, start_offset_s(info), warnings)
+    return _VideoContent(
+        clips, starts.tolist(), pictures, extraction.fast, start_offset_s(info), features.warnings
+    )
 
 
 def _read_pictures(info: VideoInfo, times_s: Sequence[float]) -> list[bytes]:

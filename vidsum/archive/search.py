@@ -207,8 +207,8 @@ class ArchiveSearch:
     def _smooth(self, clips: ClipEmbeddings, lengths: Sequence[int]) -> FloatArray:
         """Return [steps, T] log-probability about each clip, by the mean z of three in a run of `lengths`."""
         z = self.directions.along(clips.rows)
-        if self.cohort:
-            z += self.cohort.named(log_likelihood(clips.mixtures[0], self.vectors))
+        if self.cohort and clips.objects:
+            z += self.cohort.named(log_likelihood(clips.objects, self.vectors))
         ends = np.repeat(np.cumsum(lengths), lengths)
         starts = ends - np.repeat(lengths, lengths)
         widths = np.minimum(3, ends - starts)

@@ -129,14 +129,13 @@ def read_descriptions(
             raise InputError("of another video")
     except InputError as error:
         return None, (f"{video}: its descriptions are not used ({error.message})",)
-    sentences = [
-        Passage(
-            part.start_s, part.end_s, part.text, certain=1.0 if part.confidence is None else part.confidence
-        )
-        for part in described.descriptions
-    ]
-    facts = {"described_by": hash_file(path), "model": described.writer if described.is_by_vlm else None}
-    return replace(_embed_texts(sentences, "described", extraction), **facts), ()
+    sentences = []
+    for part in described.descriptions:
+        certain = 1.0 if part.confidence is None else part.confidence
+        sentences.append(Passage(part.start_s, part.end_s, part.text, certain=certain))
+    model = described.writer if described.is_by_vlm else None
+    made = _embed_texts(sentences, "described", extraction)
+    return replace(made, described_by=hash_file(path), model=model), ()
 
 
 def store_evidence(connection: Database, video: int, made: Evidence) -> None:

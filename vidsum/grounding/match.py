@@ -127,7 +127,7 @@ def match_windows(
 
     Raises WeightsError where the map that ships with vidsum is damaged.
     """
-    windows, curve_of = _windows(video), NAMED if video.mixtures else BARE
+    windows, curve_of = _windows(video), NAMED if video.objects else BARE
     slope, offset, weight = np.array([curve_of[kind_of(text)] for text in texts], np.float32).T[..., None]
     offset = offset + weight * commonness(background, vectors)[:, None]
     values = slope * window_evidence(video, background, vectors, windows) + offset
@@ -161,8 +161,7 @@ def window_evidence(
     for start in range(0, len(vectors), _QUERIES_PER_BATCH):
         part = vectors[start : start + _QUERIES_PER_BATCH]
         z = (part @ video.rows.T - mean) / deviation
-        if video.mixtures:
-            objects = video.mixtures[0]
+        if objects := video.objects:
             z = z + build_cohort(objects.names, part).named(log_likelihood(objects, part))
         parts.append(_means(z, windows))
     return np.concatenate(parts) - np.float32(_LENGTH_WEIGHT * usual)

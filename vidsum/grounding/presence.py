@@ -87,7 +87,8 @@ def cohort_cosines(queries: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def evidence_curves(video: ClipEmbeddings, queries: FloatArray, background: FloatArray) -> FloatArray:
     """Return [M, T] z(q, t) of each clip of a video in `vse`, for queries [M, D] and phrases [B, D]."""
-    objects = video.mixtures[0]
+    objects = video.objects
+    assert objects is not None
     named = build_cohort(objects.names, queries).named(log_likelihood(objects, queries))
     return compare_with_usual(queries, background).along(video.rows) + named
 

@@ -42,7 +42,7 @@ class ClipEmbeddings:
     timestamps: TimeArray  # [T] seconds at which each clip begins
     step_s: float
     duration_s: float  # length of the whole video
-    mixtures: tuple[ClassMixture, ...] = ()  # classes seen in the clips: objects in `vse`
+    objects: ClassMixture | None = None  # classes seen in the clips, in `vse`
     shots_s: TimeArray | None = None  # [S + 1] edges of the video's shots, where they are known
     is_still: npt.NDArray[np.bool_] | None = None  # [T] whether a clip is a still picture, if known
 
@@ -60,7 +60,6 @@ class ImageTextSpace:
     extractor: str  # its features are the rows, or what the map reads
     text_encoder: str
     weights: tuple[str, ...]  # their names in the registry, which has the sources and licences
-    measured: str  # what was measured of its accuracy, in one line
     fps: float | None = None  # frames per second of videos; None for the extractor's own
     is_mapped: bool = False  # whether a map makes the rows of features, and named classes join in
     prompts: tuple[str, ...] = ("{}",)
@@ -93,18 +92,11 @@ class ImageTextSpace:
         """Return [T, D] of a video's features, whose lengths vary. Raises UsageError: see `mapped_rows`."""
         return vse.mapped_rows(features) if self.is_mapped else features.array
 
-    def extractions(self, extraction: Extraction) -> tuple[Extraction, ...]:
-        """Return the features that it needs; device and reader are given."""
-        fixed = replace(extraction, fps=self.fps, clip_frames=None, stride_frames=None, logits=self.is_mapped)
-        return (replace(fixed, extractor=self.extractor),)
-
-
-_NOT_MEASURED = "not measured by us: its published weights were not available"
 
 _SPACES = (
     *(
         ImageTextSpace(
-            *(name, model.dim, model.scale, name, name, (name,), _NOT_MEASURED),
+            *(name, model.dim, model.scale, name, name, (name,)),
             fps=1.0,
             is_multilingual=model.is_multilingual,
         )
@@ -112,7 +104,6 @@ _SPACES = (
     ),
     ImageTextSpace(
         *(vse.NAME, 384, 10.0, vse.EXTRACTOR, "minilm", (vse.EXTRACTOR, vse.NAME, "minilm")),
-        "docs/benchmarks.md has its accuracy on photographs and real footage",
         is_mapped=True,
         prompts=("{}", "there is {}"),
     ),
@@ -143,28 +134,28 @@ def find_space_of_features(extractor: str) -> str | None:
     return next((space.name for space in SPACES.values() if space.weights == (extractor,)), None)
 
 
-def extractions_for(space: str, extraction: Extraction) -> tuple[Extraction, ...]:
-    """Return the features that a space needs, see `ImageTextSpace.extractions`."""
-    return describe_space(space).extractions(extraction)
+def extraction_for(space: str, extraction: Extraction) -> Extraction:
+    """Return the features that a space needs; device and reader are given."""
+    described = describe_space(space)
+    sampling = {"fps": described.fps, "clip_frames": None, "stride_frames": None}
+    return replace(extraction, extractor=described.extractor, logits=described.is_mapped, **sampling)
 
 
-def embed_video(space: str, features: Sequence[Features], device: str = "auto") -> ClipEmbeddings:
-    """Return a video in a space, from the features of `extractions_for`; another space is the features' own.
+def embed_video(space: str, features: Features, device: str = "auto") -> ClipEmbeddings:
+    """Return a video in a space, from the features of `extraction_for`; another space is the features' own.
 
     Raises UsageError: features lack class scores. WeightsError: the map or text encoder is unavailable.
     """
-    described, pictures, duration_s = SPACES.get(space), features[-1], features[-1].duration_s
-    times = grid(duration_s, STEP_S)
-    rows = described.rows_of(pictures) if described else pictures.array
-    rows = unit_rows(to_grid(rows, pictures, times, STEP_S))
-    mixtures = []
-    for part in reversed(features) if described and described.is_mapped else ():
-        if part.logits is None:
-            fault = f"the features of {part.extractor} have no class scores"
+    described, times = SPACES.get(space), grid(features.duration_s, STEP_S)
+    rows = described.rows_of(features) if described else features.array
+    rows, objects = unit_rows(to_grid(rows, features, times, STEP_S)), None
+    if described and described.is_mapped:
+        if features.logits is None:
+            fault = f"the features of {features.extractor} have no class scores"
             raise UsageError(fault, hint="extract them with --logits")
-        probabilities = to_grid(class_probabilities(part.logits), part, times, STEP_S)
-        mixtures.append(ClassMixture(probabilities, name_embeddings(part.extractor, device)))
-    return ClipEmbeddings(rows, times, STEP_S, duration_s, tuple(mixtures))
+        probabilities = to_grid(class_probabilities(features.logits), features, times, STEP_S)
+        objects = ClassMixture(probabilities, name_embeddings(features.extractor, device))
+    return ClipEmbeddings(rows, times, STEP_S, features.duration_s, objects)
 
 
 def embed_queries(
@@ -182,12 +173,7 @@ def embed_queries(
 
 def embed_words(space: str, texts: Sequence[str], device: str = "auto") -> list[FloatArray]:
     """Return the tokens of texts, an [L, D] for each, rows of length 1; errors as `embed_queries`."""
-    return load_text_encoder(text_encoder_name(space), device).encode_words(texts)
-
-
-def text_encoder_name(space: str) -> str:
-    """Return the name of the text encoder that reads a space's queries."""
-    return describe_space(space).text_encoder
+    return load_text_encoder(describe_space(space).text_encoder, device).encode_words(texts)
 
 
 def similarity(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
@@ -205,18 +191,16 @@ def similarity(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
 def similarity_curves(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
     """Return [M, C, T] how well each clip fits each query [M, D]: by each part of the space, last by all.
 
-    The first part is the cosine; the others, for `vse`, are the likelihoods of classes, whose weight
-    grows with the cosine of the query and the nearest class name (`MIXTURE_WEIGHT_LINE`). Every curve
-    is standardised over the whole video to mean 0 and deviation 1; a flat curve is 0.
+    The first part is the cosine; for `vse` the second is the likelihood of objects, whose weight grows with
+    the cosine of the query and the nearest class name (`MIXTURE_WEIGHT_LINE`). Every curve is standardised
+    over the whole video to mean 0 and deviation 1; a flat curve is 0.
     """
-    curves = [standardise(queries @ video.rows.T)]
-    if not video.mixtures:
-        return curves[0][:, None]
-    combined = curves[0].copy()
-    for mixture in video.mixtures:
-        curves.append(standardise(log_likelihood(mixture, queries)))
-        combined += curves[-1] * mixture_weights(mixture, queries)[:, None]
-    return np.stack([*curves, standardise(combined)], axis=1)
+    cosines = standardise(queries @ video.rows.T)
+    if video.objects is None:
+        return cosines[:, None]
+    named = standardise(log_likelihood(video.objects, queries))
+    combined = cosines + named * mixture_weights(video.objects, queries)[:, None]
+    return np.stack([cosines, named, standardise(combined)], axis=1)
 
 
 def mixture_weights(mixture: ClassMixture, queries: FloatArray) -> FloatArray:

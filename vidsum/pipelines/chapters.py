@@ -17,7 +17,7 @@ from vidsum import checkpoints
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.languages import encode_in
-from vidsum.grounding.spaces import extractions_for
+from vidsum.grounding.spaces import extraction_for
 from vidsum.grounding.speech import ENCODER, Passage, split_sentences
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.titles import title_passages
@@ -84,7 +84,7 @@ def plan_chapters(
     """
     if isinstance(source, Features) or not has_pictures(source):
         raise UsageError("chapters are of a video, not of features", hint="give the video")
-    video_input = open_video_input(source, extractions_for(MAP, extraction)[-1])
+    video_input = open_video_input(source, extraction_for(MAP, extraction))
     video = video_input.video
     assert video is not None
     least_s = (settings.count or MIN_CHAPTERS) * MIN_CHAPTER_S

@@ -16,7 +16,7 @@ from vidsum.device import cached_model
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Describing
-from vidsum.grounding.spaces import describe_space, extractions_for, resolve_space
+from vidsum.grounding.spaces import describe_space, extraction_for, resolve_space
 from vidsum.grounding.vse import NAME as MAP
 from vidsum.grounding.writers import Bank, Sentence, Writer, read_bank, retrieve, write_words
 from vidsum.io.cache import cached_rows
@@ -80,7 +80,7 @@ def plan_descriptions(
     if isinstance(source, Features) or not has_pictures(source):
         raise UsageError("descriptions are of a video, not of features", hint="give the video")
     facts = _facts(settings)
-    video_input = open_video_input(source, extractions_for(facts.get("space", MAP), extraction)[-1])
+    video_input = open_video_input(source, extraction_for(facts.get("space", MAP), extraction))
     models: tuple[str, ...] = ()
     if settings.in_gaps:
         facts["in_gaps"] = [MIN_PAUSE_S, MARGIN_S, WORDS_A_MINUTE]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from vidsum.features.settings import Extraction
-from vidsum.grounding.spaces import ClipEmbeddings, embed_video, extractions_for
+from vidsum.grounding.spaces import ClipEmbeddings, embed_video, extraction_for
 from vidsum.grounding.windows import to_grid
 from vidsum.io.cache import cached_rows
 from vidsum.pipelines.decoding import extraction_job
@@ -23,7 +22,7 @@ from vidsum.version import __version__
 _STILL = 0.5  # clips that are less surely moving are still pictures
 _EXTRACTION_KEYS = ("extractor", "weights_sha256", "parameters")  # entries that differ between extractions
 
-EmbeddedVideo = tuple[ClipEmbeddings, list[Features]]  # a video in a space, and the features it is of
+EmbeddedVideo = tuple[ClipEmbeddings, Features]  # a video in a space, and the features it is of
 
 
 def plan_embedding(video_input: Input, space: str) -> Plan[EmbeddedVideo]:
@@ -34,10 +33,10 @@ def plan_embedding(video_input: Input, space: str) -> Plan[EmbeddedVideo]:
         provenance = {"vidsum": __version__, "video": provenance["video"], "extractions": extractions}
 
     def make(progress: Progress | None) -> EmbeddedVideo:
-        features, pictures = video_input.read(progress)
+        (features,), pictures = video_input.read(progress)
 
         def cut() -> TimeArray:
-            return find(features[0], ShotSettings(), pictures).edges_s
+            return find(features, ShotSettings(), pictures).edges_s
 
         def see() -> ClipEmbeddings:
             # another query about the video needs the same shots: they take longer than the comparison
@@ -51,16 +50,14 @@ def plan_embedding(video_input: Input, space: str) -> Plan[EmbeddedVideo]:
 
 
 def open_in_space(space: str, source: VideoPath | Video, extraction: Extraction) -> Input:
-    """Return a video with the jobs of a space."""
+    """Return a video with the job of a space."""
     video = probe_video(source_path(source), extraction)
-    jobs = tuple(extraction_job(video, part) for part in extractions_for(space, extraction))
-    return Input(extraction, video, jobs, memo=memo_of(source))
+    job = extraction_job(video, extraction_for(space, extraction))
+    return Input(extraction, video, (job,), memo=memo_of(source))
 
 
-def embed(
-    space: str, features: Sequence[Features], shots_s: TimeArray, device: str = "auto"
-) -> ClipEmbeddings:
+def embed(space: str, features: Features, shots_s: TimeArray, device: str = "auto") -> ClipEmbeddings:
     """Return a video in a space, with its shots' edges [S + 1], and which of its clips are still."""
-    video, pictures = embed_video(space, features, device), features[-1]
-    moving = to_grid(motion(pictures)[:, None], pictures, video.timestamps, video.step_s)[:, 0]
+    video = embed_video(space, features, device)
+    moving = to_grid(motion(features)[:, None], features, video.timestamps, video.step_s)[:, 0]
     return replace(video, shots_s=shots_s, is_still=moving < _STILL)

@@ -26,7 +26,6 @@ from vidsum.grounding.spaces import (
     describe_space,
     embed_queries,
     find_space_of_features,
-    text_encoder_name,
 )
 from vidsum.grounding.text import load_text_encoder
 from vidsum.models.scaling import unit_rows
@@ -126,7 +125,9 @@ class MomentSearch:
 
     def has_encoder(self) -> bool:
         """Return whether the text encoder's weights are here; their check may still go on."""
-        return self.encode_text is None and checkpoints.find(text_encoder_name(self.space)) is not None
+        return (
+            self.encode_text is None and checkpoints.find(describe_space(self.space).text_encoder) is not None
+        )
 
     def vectors(self, video_input: Input, progress: Progress | None) -> FloatArray:
         texts = (*self.queries.texts, *self.retrieval.without)
@@ -167,7 +168,7 @@ class MomentSearch:
     @cached_property
     def _unread(self) -> dict[str, None]:
         texts = (*self.queries.texts, *self.retrieval.without)
-        encoder = load_text_encoder(text_encoder_name(self.space), self.extraction.device)
+        encoder = load_text_encoder(describe_space(self.space).text_encoder, self.extraction.device)
         if encoder.name == "minilm":
             return dict.fromkeys(unreadable_queries(texts, encoder.split, self.retrieval.language))
         is_multilingual = describe_space(self.space).is_multilingual
@@ -185,7 +186,7 @@ class MomentSearch:
         """Return warnings about the queries, such as those that are longer than the model reads."""
         if self.encode_text:
             return self.queries.warnings
-        encoder = load_text_encoder(text_encoder_name(self.space), self.extraction.device)
+        encoder = load_text_encoder(describe_space(self.space).text_encoder, self.extraction.device)
         if (most := max_words(self.model, self.extraction.device)) is not None:
             encoder = replace(encoder, max_tokens=min(most, encoder.max_tokens or most))
         cut = [text for text in self.queries.texts if encoder.cuts(text)]
@@ -254,7 +255,7 @@ class _Work:
         clips, features = self.embedding.run(progress)
         vectors = search.vectors(video_input, progress) if vectors is None else vectors
         report_step(progress, "comparing queries")
-        warnings = [warning for part in features for warning in part.warnings]
+        warnings = [*features.warnings]
         if search.extraction.fast and video_input.video:
             warnings.append("only key frames were decoded: moments between them may be missed")
         answers = [without_weak(answer, search.retrieval) for answer in search.answers(clips, vectors)]
@@ -262,7 +263,7 @@ class _Work:
             queries=search.queries.attach_spoken(answers),
             timestamps=clips.timestamps,
             video_duration_s=clips.duration_s,
-            video=features[0].video,
+            video=features.video,
             warnings=tuple(dict.fromkeys([*warnings, *search.warnings()])),
             step_s=clips.step_s,
         )

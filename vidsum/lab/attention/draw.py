@@ -9,7 +9,7 @@ from vidsum.features.settings import Extraction
 from vidsum.grounding.find import EncodedQueries, encode_tokens
 from vidsum.grounding.registry import load_model, resolve_model
 from vidsum.grounding.settings import SHIPPED_GROUNDER, Retrieval
-from vidsum.grounding.spaces import embed_queries, text_encoder_name
+from vidsum.grounding.spaces import describe_space, embed_queries
 from vidsum.grounding.text import load_text_encoder
 from vidsum.io.provenance import label_of
 from vidsum.lab.attention.importance import attention_maps, plot_importance_attention, require_part
@@ -88,7 +88,7 @@ def _draw_moments(
     texts = queries.texts[:SAMPLES]
     vectors = embed_queries(grounding.space, texts, extraction.device)
     grounder = load_model(grounding.model, extraction.device)
-    split = load_text_encoder(text_encoder_name(grounder.space), extraction.device).split
+    split = load_text_encoder(describe_space(grounder.space).text_encoder, extraction.device).split
     tokens = encode_tokens(grounder, EncodedQueries(texts, vectors), extraction.device)
     words = [(text, split(text)) for text in texts]
     attention = capture_attention(grounder, clips, words, tokens, vectors)

@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from vidsum.errors import UsageError
-from vidsum.grounding.spaces import text_encoder_name
+from vidsum.grounding.spaces import describe_space
 from vidsum.grounding.text import DIMS, load_text_encoder
 from vidsum.grounding.windows import resample, with_endpoints
 from vidsum.io.provenance import identify_file
@@ -150,7 +150,7 @@ def _split(source: DataSettings, seed: int) -> _Split:
 def _encoder_of(source: DataSettings) -> str:
     if source.space == "features":
         return source.text or "minilm"
-    encoder = text_encoder_name(source.space)
+    encoder = describe_space(source.space).text_encoder
     if source.text not in (None, encoder):
         fault = f"queries in the space {source.space} are embedded by {encoder}, not by {source.text}"
         raise UsageError(fault, hint=f"--text {encoder}")

@@ -11,7 +11,7 @@ import numpy as np
 from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.grounding.live_model import live_rows
-from vidsum.grounding.spaces import embed_words, text_encoder_name
+from vidsum.grounding.spaces import describe_space, embed_words
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.vse import NAME, load_map
 from vidsum.lab.datasets.clip_captions import ENCODER, is_captions, read_clip_captions
@@ -109,7 +109,7 @@ def _simulate_data(
     # by the file's name too, since two files may describe one video
     videos: dict[str, MomentVideo] = {}
     sentences: dict[str, EmbeddedSentences] = {}
-    encoder = text_encoder_name(space)
+    encoder = describe_space(space).text_encoder
     encode, sha256 = load_text_encoder(encoder, device).encode, checkpoints.sha256_of(encoder)
     for path in map(Path, source.data):
         queried = [video for video in read_moments(path).values() if video.queries]
@@ -155,7 +155,7 @@ def _captions_of_clips(
     source: DataSettings, videos: Mapping[str, MomentVideo], device: str, progress: Progress | None
 ) -> dict[str, ClipCaptions]:
     """Captions of clips of those videos that a file of them names; the first file counts."""
-    if source.features and text_encoder_name(space_of(source)) != ENCODER:
+    if source.features and describe_space(space_of(source)).text_encoder != ENCODER:
         raise UsageError(f"captions of clips are embedded by {ENCODER}", hint="--space vse")
     known: dict[str, ClipCaptions] = {}
     for path in source.features:
