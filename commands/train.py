@@ -138,8 +138,6 @@ def mrnet(
     vidsum train mrnet --data toy --head light --out runs/try
 
     vidsum train mrnet --recipe captions --data train.json --out runs/captions
-
-    vidsum train mrnet --recipe captions --data t.jsonl --head live --out runs/live
     """
 
     def step(task: Task, progress: Progress | None) -> CommandResult:
@@ -147,13 +145,10 @@ def mrnet(
         from vidsum.lab.training.mrnet import train_mrnet
 
         preset = MRNetSettings.published(choice.preset or preset_of(data, "activitynet"), choice.head)
-        settings, is_live = build(MRNetSettings, chosen, preset), choice.head == "live"
-        examples = moment_data(data, settings, progress, live=is_live)
-        fitted = train_mrnet(
-            examples, settings, Path(task.path), live=is_live, overwrite=run.overwrite, progress=progress
-        )
-        use = "watch SOURCE" if is_live else "ground VIDEO"
-        return _run_result(task.path, fitted, examples, use)
+        settings = build(MRNetSettings, chosen, preset)
+        examples = moment_data(data, settings, progress)
+        fitted = train_mrnet(examples, settings, Path(task.path), overwrite=run.overwrite, progress=progress)
+        return _run_result(task.path, fitted, examples, "ground VIDEO")
 
     run_verb(Verb("train mrnet", step), [str(run.out)], view)
 

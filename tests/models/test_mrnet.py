@@ -5,7 +5,6 @@ import torch
 
 from vidsum.models.configs import HEADS, MaskConfig, MRNetConfig
 from vidsum.models.mrnet import MRNet, Scores, match_scores
-from vidsum.models.mrnet_live import LiveMRNet
 
 SMALL = {"dim_video": 6, "dim_query": 5, "clips": 20, "d": 16, "heads": 2, "d_ff": 32}
 MASKS = [
@@ -146,22 +145,3 @@ def test_it_is_made_where_float64_is_the_default() -> None:
         torch.set_default_dtype(torch.float32)
     assert scores[0].dtype == torch.float64
     assert model.float()(torch.randn(1, 16, 8), torch.randn(1, 2, 8))[0].dtype == torch.float32
-
-
-def _model(clips: int) -> LiveMRNet:
-    torch.manual_seed(0)
-    sizes = {**HEADS["live"], "clips": clips, "d": 32, "d_ff": 16, "heads": 4}
-    return LiveMRNet(MRNetConfig(dim_video=12, dim_query=10, **sizes)).eval()
-
-
-@pytest.mark.parametrize(("clips", "n_clips"), [(150, 300), (600, 600), (150, 1024)])
-@torch.inference_mode()
-def test_clip_by_clip_is_all_at_once(clips: int, n_clips: int) -> None:
-    model, video, queries = _model(clips), torch.randn(2, n_clips, 12), torch.randn(2, 3, 10)
-    together = model(video, queries)
-    read, state, found = model.read(queries), [None] * 2, []
-    for clip in video.unbind(1):
-        logits, state = model.step(clip, read, state)
-        found.append(logits)
-    assert torch.allclose(torch.stack(found, dim=2), together, atol=1e-5)
-    assert together.std() > 0.1

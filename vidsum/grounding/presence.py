@@ -74,15 +74,9 @@ def compare_with_usual(queries: FloatArray, background: FloatArray) -> Direction
 
 def compare_with_photographs(queries: FloatArray) -> Directions:
     """Return c(q, t) for queries [M, D]."""
-    mean, deviation = cohort_cosines(queries)
-    return Directions(queries / deviation, -mean / deviation)
-
-
-def cohort_cosines(queries: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return [M, 1] mean and deviation of the cosines of queries [M, D] with the photographs."""
     tensors = load_map().tensors
-    spread = np.linalg.norm(queries @ tensors["cohort.weight"], axis=1, keepdims=True)
-    return (queries @ tensors["cohort.mean"])[:, None], _positive(spread)
+    deviation = _positive(np.linalg.norm(queries @ tensors["cohort.weight"], axis=1, keepdims=True))
+    return Directions(queries / deviation, -(queries @ tensors["cohort.mean"])[:, None] / deviation)
 
 
 def evidence_curves(video: ClipEmbeddings, queries: FloatArray, background: FloatArray) -> FloatArray:

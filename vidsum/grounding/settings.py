@@ -127,12 +127,9 @@ class Watching(Checked):
     )
     space: EmbeddingSpace = option(
         "Embedding space of text and video. auto: the best one of the CLIP family that is installed, else "
-        "vse; with a model vse.",
+        "vse.",
         "auto",
         flag_on=(),
-    )
-    model: str | None = option(
-        "Checkpoint of `train mrnet --head live`.", None, default_text="built-in matching", metavar="FILE"
     )
     min_present: float = option("Minimum match probability of an alert.", 0.5, above=0, max=1)
     for_s: float = option(

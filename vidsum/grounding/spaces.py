@@ -137,8 +137,8 @@ def find_space_of_features(extractor: str) -> str | None:
 def extraction_for(space: str, extraction: Extraction) -> Extraction:
     """Return the features that a space needs; device and reader are given."""
     described = describe_space(space)
-    sampling = {"fps": described.fps, "clip_frames": None, "stride_frames": None}
-    return replace(extraction, extractor=described.extractor, logits=described.is_mapped, **sampling)
+    sampled = replace(extraction, fps=described.fps, clip_frames=None, stride_frames=None)
+    return replace(sampled, extractor=described.extractor, logits=described.is_mapped)
 
 
 def embed_video(space: str, features: Features, device: str = "auto") -> ClipEmbeddings:

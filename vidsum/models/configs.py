@@ -190,16 +190,12 @@ class VSEConfig:
     dim_out: int
 
 
-CAUSAL: Mapping[str, Any] = MappingProxyType(
-    {"decay": "forward", "nonlinearity": "gate", "sparse": False, "cross_modal": False}
-)  # the switches of MRNet with which no clip depends on a later one
 HEADS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "paper": {"dim_map": 256, "hidden": 512, "kernel": 9, "convolutions": 4, "dim_joint": 256},
         "light": {"dim_map": 64, "hidden": 64, "kernel": 5, "convolutions": 2, "dim_joint": 64},
-        "live": {"clips": 150, "d": 64, "d_ff": 256, "dim_joint": 64, **CAUSAL},
     }
-)  # MRNet's heads, as in `MRNetConfig(**HEADS["light"])`: the paper's map, one for a CPU, none
+)  # MRNet's heads, as in `MRNetConfig(**HEADS["light"])`: the paper's map, and one for a CPU
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,17 +212,8 @@ class MRNetConfig:
     heads: Heads = 8
     d_ff: FeedForward = 1024
     gamma: float = option("Retention from one clip to the next.", 0.98, above=0, max=1)
-    decay: Decay = option(
-        "Retention mask; none leaves it out.",
-        "bidirectional",
-        default_text="bidirectional; forward with --head live",
-    )
-    sparse: bool = option(
-        "Use the learnable sparse mask.",
-        True,
-        flags=("--sparse/--no-sparse",),
-        default_text="sparse; no-sparse with --head live",
-    )
+    decay: Decay = option("Retention mask; none leaves it out.", "bidirectional")
+    sparse: bool = option("Use the learnable sparse mask.", True, flags=("--sparse/--no-sparse",))
     """The mask acts on the region vv."""
     sparsity: float = option("Fraction of the sparse mask that stays (alpha).", 0.25, min=0, below=1)
     """The loss acts while the mask's mean is above alpha / 2."""
@@ -238,14 +225,11 @@ class MRNetConfig:
         "Queries and clips attend to each other.",
         True,
         flags=("--cross-modal/--no-cross-modal",),
-        default_text="cross-modal; no-cross-modal with charades and --head live",
+        default_text="cross-modal; no-cross-modal with charades",
     )
     """Table A2."""
     nonlinearity: Nonlinearity = option(
-        "Softmax, or RetNet's swish gate.",
-        "softmax",
-        choices=("softmax", "gate"),
-        default_text="softmax; gate with --head live",
+        "Softmax, or RetNet's swish gate.", "softmax", choices=("softmax", "gate")
     )
     dropout: Dropout = 0.1
     dropout_in: InputDropout = 0.5

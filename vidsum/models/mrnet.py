@@ -225,11 +225,6 @@ class MRTBlock(nn.Module):
         mask = self.mask(normed, x.shape[1] - n_queries) if self.mask and not shared else shared
         return self._fed_forward(x + self.dropout(self.retention(normed, n_queries, is_key, mask)))
 
-    def step(self, clips: Tensor, state: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Return the next clips [B, n, d] alone, and the state after them: see `MaskRetention.recurrent`."""
-        retained, state = self.retention.recurrent(self.norms[0](clips), state)
-        return self._fed_forward(clips + self.dropout(retained)), state
-
     def _fed_forward(self, x: Tensor) -> Tensor:
         out: Tensor = x + self.dropout(self.feed_forward(self.norms[1](x)))
         return out

@@ -18,10 +18,10 @@ from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likeli
 from vidsum.grounding.languages import is_other
 from vidsum.grounding.live_evidence import RunningEvidence, to_probabilities
 from vidsum.grounding.match import embed_background
-from vidsum.grounding.presence import build_cohort, compare_with_photographs
+from vidsum.grounding.presence import build_cohort
 from vidsum.grounding.settings import Watching
-from vidsum.grounding.spaces import describe_space, embed_queries, resolve_space
-from vidsum.grounding.vse import EXTRACTOR, NAME, load_map
+from vidsum.grounding.spaces import describe_space, embed_queries, extraction_for, resolve_space
+from vidsum.grounding.vse import EXTRACTOR, load_map
 from vidsum.io.outputs import make_folder
 from vidsum.io.provenance import label_of
 from vidsum.io.urls import is_offline
@@ -66,7 +66,6 @@ def watch(
     source: str,
     queries: Sequence[str] = (),
     *,
-    model: str | None = None,
     clips: Path | None = None,
     device: str = "auto",
     video_track: TrackChoice = None,
@@ -79,7 +78,6 @@ def watch(
     Args:
         source: a file, a folder of segments, the URL of a stream, `camera`, or `-` for stdin.
         queries: what to look for.
-        model: a checkpoint of `train mrnet --head live` in place of the built-in matching.
         clips: a folder for an MP4 of each alert; made if needed.
         device: where the network runs.
         video_track, audio_track: number or language of the tracks; FFmpeg's choice by default.
@@ -89,11 +87,11 @@ def watch(
     Yields:
         A `Second` for each second of pictures, and an `Alert` when one begins and when it ends.
 
-    Raises InputError: there is no such source or model, or it cannot be read. UsageError: there is no query,
+    Raises InputError: there is no such source, or it cannot be read. UsageError: there is no query,
     or a setting is out of range. WeightsError: weights are missing and cannot be fetched.
     """
     settings = from_keywords(watch, Watching, options)
-    name = NAME if model else resolve_space(settings.space)
+    name = resolve_space(settings.space)
     space = describe_space(name)
     warn, texts = warn or _ignore, tuple[str, ...]()
     if queries:
@@ -111,8 +109,8 @@ def watch(
     rows += [space.encode_images(settings.like, device)] if settings.like else []
     are_other = [space.is_mapped and is_other(text, settings.language) for text in texts]
     are_other += [False] * len(settings.like)
-    evidence = LiveEvidence(name, np.concatenate(rows), are_other, device, model)
-    extractor = load_extractor(space.extractions(extraction)[-1])
+    evidence = LiveEvidence(name, np.concatenate(rows), are_other, device)
+    extractor = load_extractor(extraction_for(name, extraction))
     if clips:
         make_folder(clips)
     label = label_of({"vidsum": __version__, "watch": stream.name})
@@ -187,27 +185,14 @@ class LiveEvidence:
     """
 
     def __init__(
-        self,
-        space: str,
-        queries: FloatArray,
-        are_other: Sequence[bool],
-        device: str = "auto",
-        model: str | None = None,
+        self, space: str, queries: FloatArray, are_other: Sequence[bool], device: str = "auto"
     ) -> None:
-        """Queries [M, D] of length 1, some read by E5, through a model if given.
-
-        Raises WeightsError, InputError.
-        """
-        self._model, self._map, self._cohort = None, None, None
-        if model is not None:
-            from vidsum.grounding.live_model import LiveModel
-
-            self._model = LiveModel(model, queries, device)
+        """Queries [M, D] of length 1, some read by E5. Raises WeightsError."""
+        self._map, self._cohort = None, None
         self._queries, self._are_other = queries, are_other
         if describe_space(space).is_mapped:
             self._map, self._names = load_map(), name_embeddings(EXTRACTOR, device)
             self._cohort = build_cohort(self._names, queries)
-        self._photographs = compare_with_photographs(queries) if model else None
         self._running = RunningEvidence(embed_background(space, device))
 
     def present(self, features: FloatArray, logits: FloatArray | None) -> FloatArray:
@@ -218,9 +203,6 @@ class LiveEvidence:
         if self._cohort and logits is not None:
             objects = ClassMixture(class_probabilities(logits).mean(axis=0, keepdims=True), self._names)
             named = self._cohort.named(log_likelihood(objects, self._queries))[:, 0]
-        if self._model and self._photographs:
-            z = self._photographs.along(row)[:, 0]
-            return self._model.present(row, z if named is None else z + named)
         evidence = self._running.add(self._queries, row[0], named)
         return to_probabilities(evidence, self._are_other, is_named=named is not None)
 

@@ -1,4 +1,4 @@
-"""Training MRNet and mrnet-live: losses as sums written out, and videos learned by heart."""
+"""Training MRNet: losses as sums written out, and videos learned by heart."""
 
 import itertools
 import math
@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from vidsum.checkpoints.trained import read_trained
-from vidsum.errors import UsageError
 from vidsum.lab.datasets.examples import MomentExample, Toy, draw_moments
 from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.mrnet import (
@@ -23,9 +22,7 @@ from vidsum.lab.training.mrnet import (
     best_ious,
     collate_groups,
     contrastive_loss,
-    covered_share,
     iou_loss,
-    live_loss,
     mrnet_loss,
     proposal_ious,
     train_mrnet,
@@ -34,7 +31,6 @@ from vidsum.lab.training.mrnet import (
 from vidsum.lab.training.settings import LossSettings, MRNetSettings
 from vidsum.models.configs import HEADS, MRNetConfig
 from vidsum.models.mrnet import MRNet
-from vidsum.models.mrnet_live import NAME, LiveMRNet
 from vidsum.options import build
 from vidsum.types import iou
 
@@ -94,34 +90,6 @@ def test_a_query_is_judged_by_itself() -> None:
     ]
     with torch.inference_mode():
         np.testing.assert_allclose(best_ious(model, examples, 5), best_ious(model, single, 3), atol=1e-6)
-
-
-LIVE = {**HEADS["live"], "d": 16, "d_ff": 32, "dim_joint": 16, "heads": 2, "dropout": 0.0, "lr": 4e-3}
-
-
-def test_mrnet_live_learns_a_handful_of_videos_by_heart(tmp_path: Path) -> None:
-    fitted = train_mrnet(_fixed(draw_moments(HOW, 1)), _settings(40, **LIVE), tmp_path, live=True)
-    losses = [-epoch.validation for epoch in fitted.history if epoch.validation is not None]
-    assert losses[0] > 0.4
-    assert min(losses) < 0.1
-    trained = read_trained(fitted.checkpoint)
-    assert (trained.model, trained.training["validated_by"]) == (NAME, "minus the loss")
-
-
-def test_clips_that_would_depend_on_later_ones_are_refused(tmp_path: Path) -> None:
-    for wrong in ({"decay": "bidirectional"}, {"nonlinearity": "softmax"}, {"sparse": True}):
-        with pytest.raises(UsageError, match="--" + next(iter(wrong))):
-            train_mrnet(_fixed(draw_moments(HOW, 1)), _settings(1, **{**LIVE, **wrong}), tmp_path, live=True)
-    with pytest.raises(UsageError, match="--region"):
-        train_mrnet(
-            _fixed(draw_moments(HOW, 1)), _settings(1, **LIVE, regions=("vv", "qv")), tmp_path, live=True
-        )
-
-
-def test_the_fraction_of_each_clip_in_windows() -> None:
-    windows = torch.tensor([[[[0.0, 0.25], [0.5, 0.6]], [[0.9, 1.0], [0.0, 0.0]]]])
-    expected = np.array([[1, 0, 0.4, 0], [0, 0, 0, 0.4]])
-    assert np.allclose(covered_share(windows, 4)[0], expected, atol=1e-6)
 
 
 # --- losses, one pair at a time ---
@@ -258,7 +226,7 @@ def test_losses_pick_nothing_by_its_value(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(torch, "autocast", lambda *arguments, **more: nullcontext())  # there is none on meta
     sizes = {"clips": T, "dim_video": 6, "dim_query": 5, "d": 16, "heads": 2, "d_ff": 16}
     with torch.device("meta"):
-        model, live = MRNet(MRNetConfig(**sizes)), LiveMRNet(MRNetConfig(**{**HEADS["live"], **sizes}))
+        model = MRNet(MRNetConfig(**sizes))
         windows, is_query = torch.zeros(2, 3, 1, 2), torch.ones(2, 3, dtype=torch.bool)
         batch = MomentBatch(torch.zeros(2, T, 6), torch.zeros(2, 3, 5), is_query, windows)
-        assert mrnet_loss(model, batch, LossSettings()).shape == live_loss(live, batch).shape == ()
+        assert mrnet_loss(model, batch, LossSettings()).shape == ()

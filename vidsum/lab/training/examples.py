@@ -10,7 +10,6 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.errors import UsageError
-from vidsum.grounding.live_model import live_rows
 from vidsum.grounding.spaces import describe_space, embed_words
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.vse import NAME, load_map
@@ -49,25 +48,13 @@ _CLIP_NOISE = 0.15  # deviation of each number of an embedding
 
 
 def simulated_moments(
-    source: DataSettings,
-    clips: int,
-    seed: int = 0,
-    device: str = "auto",
-    progress: Progress | None = None,
-    *,
-    live: bool = False,
+    source: DataSettings, clips: int, seed: int = 0, device: str = "auto", progress: Progress | None = None
 ) -> MomentData[MomentExample]:
     """Return examples of T clips simulated from captions, others in each epoch; no video is needed.
 
-    Raises UsageError: there is no caption, no video to hold out, or no `live` guide in the space.
+    Raises UsageError: there is no caption, or no video to hold out.
     """
-    if live and space_of(source) != "vse":
-        raise UsageError("--head live compares clips with photographs in vse", hint="leave out --space")
-
-    def simulate(settings: SimulationSettings, n_videos: int, seeds: Sequence[int]) -> list[MomentExample]:
-        return simulate_moments(replace(settings, rows=live_rows) if live else settings, n_videos, seeds)
-
-    return _simulate_data(source, simulate, _QUERIES, clips, seed, device, progress)
+    return _simulate_data(source, simulate_moments, _QUERIES, clips, seed, device, progress)
 
 
 def simulated_highlights(
@@ -175,13 +162,13 @@ _FOR_FEATURES = ("text", "text_features", "query_features")
 
 
 def moment_data(
-    source: DataSettings, settings: MRNetSettings, progress: Progress | None = None, *, live: bool = False
+    source: DataSettings, settings: MRNetSettings, progress: Progress | None = None
 ) -> MomentData[MomentExample]:
-    """Return examples for MRNet or mrnet-live; errors as `annotated_moments`, and of wrong options."""
+    """Return examples for MRNet; errors as `annotated_moments`, and of wrong options."""
     kind, clips, seed = _check_kind(source), settings.model.clips, settings.loop.seed
     if kind == TOY:
         return draw_toy_data(draw_moments, Toy(clips=clips), seed)
-    make = partial(simulated_moments, live=live) if kind == "captions" else annotated_moments
+    make = simulated_moments if kind == "captions" else annotated_moments
     return make(source, clips, seed, settings.device, progress)
 
 

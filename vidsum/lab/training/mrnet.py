@@ -1,13 +1,10 @@
-"""MRNet's recipe: Eq. 10 to 12, validated by R@1 IoU 0.5, one query at a time.
-
-And that of mrnet-live: whether a query is true, clip by clip, by the cross-entropy.
-"""
+"""MRNet's recipe: Eq. 10 to 12, validated by R@1 IoU 0.5, one query at a time."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -15,16 +12,13 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from vidsum.device import move
-from vidsum.errors import UsageError
 from vidsum.lab.datasets.examples import MomentExample
 from vidsum.lab.evaluation.moments import measure
 from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.loop import FitResult
 from vidsum.lab.training.moments import Batches, MomentRecipe, check_sizes, shuffle, train_moments
 from vidsum.lab.training.settings import LossSettings, MRNetSettings
-from vidsum.models.configs import CAUSAL
 from vidsum.models.mrnet import MRNet, match_scores
-from vidsum.models.mrnet_live import NAME, LiveMRNet
 from vidsum.types import Progress, TimeArray
 
 Group = tuple[MomentExample, Sequence[int]]
@@ -84,14 +78,13 @@ def train_mrnet(
     settings: MRNetSettings,
     out: Path,
     *,
-    live: bool = False,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> FitResult:
-    """Train MRNet or mrnet-live: see `vidsum.lab.training.loop.fit`.
+    """Train MRNet: see `vidsum.lab.training.loop.fit`.
 
     The number of clips, and the sizes of a clip and a query, are those of the data. Raises UsageError too
-    where there are no examples, they do not go together, or settings of mrnet-live let clips see later ones.
+    where there are no examples, or they do not go together.
     """
     clips, dim_video, dim_query = check_sizes(
         data.examples(1),
@@ -105,25 +98,11 @@ def train_mrnet(
         groups = group_queries(examples, settings.queries_per_video)
         return Batches(groups, settings.batch_size, collate_groups, device)
 
-    recipe: MomentRecipe[Any, MomentExample, MomentBatch]
-    if live:
-        # clips must not depend on later ones
-        switches = {**CAUSAL, "regions": ("vv",), "mask": None}
-        if wrong := [name for name, value in switches.items() if getattr(config, name) != value]:
-            flags = " and ".join("--" + name.replace("_", "-").removesuffix("s") for name in wrong)
-            fault = f"with {flags}, clips would depend on later ones"
-            raise UsageError(fault, hint="leave them to --head live")
-        score = partial(_minus_loss, batch_size=settings.batch_size)
-        recipe = MomentRecipe(
-            NAME, config, partial(LiveMRNet, config), batches, live_loss, score, "minus the loss"
-        )
-    else:
-        score = partial(_recall, batch_size=settings.batch_size)
-        loss = partial(mrnet_loss, settings=settings.loss)
-        betas = (0.9, 0.99)  # as in the public code
-        recipe = MomentRecipe(
-            "mrnet", config, partial(MRNet, config), batches, loss, score, "R@1 IoU 0.5", betas
-        )
+    score = partial(_recall, batch_size=settings.batch_size)
+    loss = partial(mrnet_loss, settings=settings.loss)
+    betas = (0.9, 0.99)  # as in the public code
+    make = partial(MRNet, config)
+    recipe = MomentRecipe("mrnet", config, make, batches, loss, score, "R@1 IoU 0.5", betas)
     return train_moments(data, recipe, settings, out, overwrite=overwrite, progress=progress)
 
 
@@ -242,25 +221,3 @@ def _log_fraction(positive: Tensor, negatives: Tensor, is_negative: Tensor) -> T
     """Return [N, K] log of the softmax of a positive [N, K] among its negatives [N, K or 1, S]."""
     rest = negatives.masked_fill(~is_negative, -torch.inf).logsumexp(-1)
     return positive - torch.logaddexp(positive, rest)
-
-
-def live_loss(model: LiveMRNet, batch: MomentBatch) -> Tensor:
-    """Return the mean cross-entropy of the clips with the fraction of each in which a query is true."""
-    logits = model(batch.video, batch.queries).float()
-    targets = covered_share(batch.gt_windows, logits.shape[2])
-    return _mean_cross_entropy(logits, targets, batch.is_query[:, :, None])
-
-
-def covered_share(gt_windows: Tensor, n_clips: int) -> Tensor:
-    """Return [B, M, T] the fraction of each clip that lies in windows [B, M, W, 2] that do not overlap."""
-    edges = torch.arange(n_clips + 1, device=gt_windows.device) / n_clips
-    start, end = gt_windows[..., None, 0], gt_windows[..., None, 1]
-    common = (torch.minimum(end, edges[1:]) - torch.maximum(start, edges[:-1])).clamp(min=0)
-    return (common.sum(2) * n_clips).clamp(max=1)
-
-
-def _minus_loss(model: LiveMRNet, examples: Sequence[MomentExample], batch_size: int) -> float:
-    """Minus the loss, a proper score of probabilities that compare across videos and queries."""
-    batches = _validation_batches(examples, model, batch_size)
-    losses = [(live_loss(model, batch), len(batch.video)) for batch in batches.values()]
-    return -float(sum(loss * count for loss, count in losses)) / sum(count for _, count in losses)

@@ -50,9 +50,8 @@ start that leaves masks of this depth a gradient (docs/algorithms/learned-masks.
 
 @dataclass(frozen=True, kw_only=True)
 class MRNetChoice:
-    head: Literal["paper", "light", "live"] = option(
-        "Head of the model. paper: the paper's map of proposals; light: one for a CPU; live: a "
-        "score per clip from earlier clips, for `vidsum watch`.",
+    head: Literal["paper", "light"] = option(
+        "Head of the model. paper: the paper's map of proposals; light: one for a CPU.",
         "paper",
         panel="Model",
     )

@@ -55,8 +55,6 @@ class SimulationSettings:
     """Whether clips come with a guide (`vidsum.grounding.spaces.guided_rows`); then there is one query."""
     joined: float = 0.6
     """Fraction of the videos that are joined from events of any; the others are as annotated."""
-    rows: Callable[[ClipEmbeddings, FloatArray], FloatArray] = guided_rows
-    """A video's clips with the guide of a query."""
 
 
 def simulate_moments(settings: SimulationSettings, n_videos: int, seed: Sequence[int]) -> list[MomentExample]:
@@ -67,7 +65,7 @@ def simulate_moments(settings: SimulationSettings, n_videos: int, seed: Sequence
         draft = _draft(settings, rng)
         video = simulate_video(draft.script, settings, rng)
         queries = settings.captions.queries[[query.query for query in draft.queries]]
-        rows = settings.rows(video, queries[0]) if settings.guided else video.rows
+        rows = guided_rows(video, queries[0]) if settings.guided else video.rows
         clips = resample(rows[draft.window], settings.clips)
         examples.append(MomentExample(draft.script.name, clips, queries, draft.windows))
     return examples
