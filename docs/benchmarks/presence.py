@@ -144,7 +144,7 @@ def embed_photographs(folder: Path, names: Sequence[str]) -> ClipEmbeddings:
     """Photographs in `vse`, one after another."""
     features = encode_pictures([folder / name for name in names], EXTRACTOR)
     logits = get_extractor(SPEC, device="cpu").logits(features)
-    mixture = ClassMixture(class_probabilities(logits), name_embeddings(EXTRACTOR))
+    mixture = ClassMixture(class_probabilities(logits), name_embeddings())
     rows = unit_rows(load_map()(features))
     return ClipEmbeddings(rows, np.arange(len(rows), dtype=float), 1.0, float(len(rows)), mixture)
 

@@ -44,7 +44,7 @@ def use_archive(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"vidsum.{module}.load_map", lambda: SimpleNamespace(tensors=tensors))
     monkeypatch.setattr("vidsum.archive.archive.embed_queries", embed_queries)
     monkeypatch.setattr("vidsum.archive.archive.embed_background", lambda _: np.eye(3, dtype=np.float32))
-    monkeypatch.setattr("vidsum.archive.spaces.name_embeddings", lambda extractor: NAMES)
+    monkeypatch.setattr("vidsum.archive.spaces.name_embeddings", lambda: NAMES)
     spaces = {name: replace(space, dim=3) for name, space in SPACES.items()}
     monkeypatch.setattr("vidsum.grounding.spaces.SPACES", spaces)
     monkeypatch.setattr("vidsum.archive.texts.load_text_encoder", lambda *_: ENCODER)
@@ -56,7 +56,7 @@ def use_live(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.pipelines.watch.load_map", lambda: unit_rows)
     monkeypatch.setattr("vidsum.pipelines.watch.embed_background", lambda *_: GREYS)
     monkeypatch.setattr("vidsum.pipelines.watch.resolve_space", lambda name: "vse")
-    monkeypatch.setattr("vidsum.pipelines.watch.name_embeddings", lambda extractor, device: NAMES)
+    monkeypatch.setattr("vidsum.pipelines.watch.name_embeddings", lambda device: NAMES)
     monkeypatch.setattr("vidsum.pipelines.watch.load_extractor", namer_of_colours)
     monkeypatch.setattr(
         "vidsum.pipelines.watch.embed_queries", lambda space, texts, *_: ENCODER.encode(texts)

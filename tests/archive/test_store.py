@@ -45,14 +45,20 @@ def test_missing_archive(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such archive") as raised:
         connect(tmp_path / "none.vidsum", create=False)
     assert "vidsum index" in str(raised.value.hint)
+    for create in (True, False):
+        with pytest.raises(InputError, match="is a folder"):
+            connect(tmp_path, create=create)
 
 
-def test_newer_archive(file: Path) -> None:
+@pytest.mark.parametrize(
+    ("version", "fault"), [(99, "newer vidsum"), (-3, r"a\.vidsum: is damaged \(schema -3\)")]
+)
+def test_unknown_schema(file: Path, version: int, fault: str) -> None:
     connection = sqlite3.connect(file)
-    connection.execute("PRAGMA user_version = 99")
+    connection.execute(f"PRAGMA user_version = {version}")
     connection.close()
     before = file.read_bytes()
-    with pytest.raises(InputError, match="newer vidsum"):
+    with pytest.raises(InputError, match=fault):
         connect(file, create=True)
     assert file.read_bytes() == before
 
@@ -88,12 +94,6 @@ def test_empty_file(tmp_path: Path) -> None:
     assert path.stat().st_size == 0
     connect(path, create=True).close()
     assert spaces(path) == 0
-
-
-def test_a_folder_is_no_archive(tmp_path: Path) -> None:
-    for create in (True, False):
-        with pytest.raises(InputError, match="is a folder"):
-            connect(tmp_path, create=create)
 
 
 def test_older_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,30 +176,14 @@ def _die_in_the_middle(file: Path) -> None:
 
 def test_read_only_archive(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    assert spaces(file) == 0
+    for log in (False, True):
+        if log:
+            file.with_name("a.vidsum-wal").touch()
+        assert spaces(file) == 0
     connection = connect(file, create=False)
     with pytest.raises(OutputError, match="readonly"), faults(file):
         insert(connection, "no")
     connection.close()
-
-
-def test_read_only_archive_with_log(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
-    log = file.with_name("a.vidsum-wal")
-    log.touch()
-    assert spaces(file) == 0
-    log.write_bytes(b"changes")
-    with pytest.raises(InputError, match=r"a\.vidsum-wal") as raised:
-        connect(file, create=False)
-    assert "copy a.vidsum" in str(raised.value.hint)
-
-
-def test_unknown_schema(file: Path) -> None:
-    connection = sqlite3.connect(file)
-    connection.execute("PRAGMA user_version = -3")
-    connection.close()
-    with pytest.raises(InputError, match=r"a\.vidsum: is damaged \(schema -3\)"):
-        connect(file, create=True)
 
 
 def test_flipped_bytes(file: Path, tmp_path: Path) -> None:

@@ -5,10 +5,7 @@ import re
 import shutil
 import socket
 import socketserver
-import subprocess
-import sys
 import threading
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -192,26 +189,3 @@ def test_half_requests_time_out(server: Server, monkeypatch: pytest.MonkeyPatch)
                 break
     for client in clients:
         client.close()
-
-
-@pytest.mark.skipif(os.name == "nt", reason="needs ulimit")
-def test_four_hundred_half_requests(tmp_path: Path) -> None:
-    with Archive(tmp_path / "a.vidsum") as archive:
-        assert archive.videos() == []
-    words = [sys.executable, "-m", "vidsum", "serve", "--port", "0", "--archive", tmp_path / "a.vidsum"]
-    limited = ["sh", "-c", 'ulimit -n 256; exec "$@"', "sh", *map(str, words)]
-    with subprocess.Popen(limited, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        port = int(process.stdout.readline().rpartition(":")[2].strip("/\n"))
-        clients = [socket.create_connection(("127.0.0.1", port), 20) for _ in range(400)]
-        for client in clients:
-            with suppress(OSError):  # it has been closed
-                client.sendall(b"GET / HTTP/1.1\r\nHost: 127")
-        request = LAST.replace("HOST", f"Host: 127.0.0.1:{port}").encode()
-        for _ in range(3):
-            with socket.create_connection(("127.0.0.1", port), 20) as client:
-                client.sendall(request)
-                assert client.recv(12) == b"HTTP/1.1 200"
-        process.terminate()
-        for client in clients:
-            client.close()

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 
 from vidsum import checkpoints
-from vidsum.errors import UsageError
 from vidsum.grounding import conse as module
 from vidsum.grounding.conse import (
     ClassMixture,
@@ -91,30 +90,23 @@ def batches(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return calls
 
 
-def test_name_embeddings_are_stored_by_extractor_template_and_checkpoint(
+def test_name_embeddings_are_stored_by_checkpoint(
     batches: list[list[str]], own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, again = name_embeddings("i3d"), name_embeddings("i3d")
-    assert first.shape == (400, 2)
+    first, again = name_embeddings(), name_embeddings()
+    assert first.shape == (1000, 2)
     assert first.dtype == again.dtype == np.float32
     assert (first == again).all()
     assert len(batches) == 1
-    assert name_embeddings("efficientnet_lite0").shape == (1000, 2)
-    monkeypatch.setitem(module._TEMPLATES, "i3d", "someone is {}")
-    name_embeddings("i3d")
     monkeypatch.setattr(checkpoints, "sha256_of", lambda _name: "0" * 64)
-    name_embeddings("i3d")
+    name_embeddings()
     files = list((own_home / "class_names").iterdir())
-    assert len(batches) == len(files) == 4
+    assert len(batches) == len(files) == 2
     assert {path.suffix for path in files} == {".bin"}
-    assert batches[2][0] == "someone is abseiling"
 
 
 def test_class_sentences_are_the_names_without_remarks() -> None:
-    actions, objects = class_sentences("i3d"), class_sentences("efficientnet_lite0")
-    assert (len(actions), len(objects)) == (400, 1000)
-    assert "tying knot" in actions  # "tying knot (not on a tie)"
-    assert not any("(" in sentence for sentence in actions)
+    objects = class_sentences()
+    assert len(objects) == 1000
     assert objects[0] == "there is a tench"
-    with pytest.raises(UsageError, match="c3d has no class names"):
-        name_embeddings("c3d")
+    assert not any("(" in sentence for sentence in objects)

@@ -163,7 +163,7 @@ def test_what_is_shown_is_likelier_than_what_is_not() -> None:
     ]
     rows = load_map().simulate(embed_queries("vse", shown, "cpu"), np.zeros((3, 384), np.float32))
     named = np.full((9, 1000), 1 / 1000, np.float32)
-    mixture = ClassMixture(named, name_embeddings("efficientnet_lite0", "cpu"))
+    mixture = ClassMixture(named, name_embeddings("cpu"))
     shots_s = np.array([0.0, 3, 6, 9])
     video = ClipEmbeddings(np.repeat(rows, 3, axis=0), np.arange(9.0), 1.0, 9.0, mixture, shots_s)
     queries = [*shown, *others]

@@ -87,7 +87,7 @@ def test_a_space_asks_for_its_features_and_leaves_the_rest_as_it_was() -> None:
 def names(monkeypatch: pytest.MonkeyPatch) -> FloatArray:
     """Random embeddings of 40 classes in 16 dimensions, and a map to those that takes the first 16."""
     made = unit_rows(random_rows(2, 40, 16))
-    monkeypatch.setattr(spaces, "name_embeddings", lambda _extractor, _device: made)
+    monkeypatch.setattr(spaces, "name_embeddings", lambda _device: made)
     monkeypatch.setattr(vse, "mapped_rows", lambda features: unit_rows(features.array[:, :16]))
     return made
 

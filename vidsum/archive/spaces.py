@@ -69,7 +69,7 @@ def networks_digest(name: str) -> str:
 def embed_class_names(name: str) -> FloatArray:
     """Return the names of the classes that clips have probabilities of, [K, D]; K is 0 in most spaces."""
     space = describe_space(name)
-    return name_embeddings(space.extractor) if space.is_mapped else np.zeros((0, space.dim), np.float32)
+    return name_embeddings() if space.is_mapped else np.zeros((0, space.dim), np.float32)
 
 
 def find_space(connection: Database) -> str:

@@ -150,15 +150,8 @@ def connect(path: Path | str, *, create: bool) -> Database:
     elif path.stat().st_size:
         _require_archive(path)  # before it is changed
     may_write = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-    # read-only: open as immutable unless a WAL file exists
-    log = Path(f"{path}-wal")
-    has_log = log.exists() and log.stat().st_size > 0
-    if has_log and not (may_write or Path(f"{path}-shm").exists()):
-        fault = (
-            f"{path}: its last changes are in {log.name}, which cannot be read where nothing can be written"
-        )
-        raise InputError(fault, hint=f"copy {path.name} and {log.name} to a folder that can be written to")
-    fixed = "mode=ro" if has_log else "immutable=1"
+    log = Path(f"{path}-wal")  # without one, SQLite need not write beside a file that cannot be written
+    fixed = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
     mode = "mode=rwc" if create else "mode=rw" if may_write else fixed
     with _faults_of_opening(path):
         uri = f"{path.absolute().as_uri()}?{mode}"

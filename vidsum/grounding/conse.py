@@ -10,17 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.errors import UsageError
 from vidsum.features import describe
 from vidsum.grounding.text import load_text_encoder
+from vidsum.grounding.vse import EXTRACTOR
 from vidsum.io.cache import cached_rows
 from vidsum.models.scaling import softmax
 from vidsum.types import FloatArray
 
 TEMPERATURE = 2.0  # divides the logits: trained networks are too sure of one class
 SHARPNESS = 10.0  # weight of near class names; 0 gives the order of ConSE
-_TEMPLATES = {"i3d": "{}", "i3d_128": "{}", "efficientnet_lite0": "there is a {}"}
-"""A sentence for each class: Kinetics has phrases, ImageNet has nouns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,25 +46,18 @@ def log_likelihood(mixture: ClassMixture, queries: FloatArray, sharpness: float 
     return np.asarray(np.log(nearness @ mixture.probabilities.T), np.float32)
 
 
-def name_embeddings(extractor: str, device: str = "auto") -> FloatArray:
-    """Return the class names of an extractor's logits, [K, 384] of length 1, by MiniLM; kept on disk.
+def name_embeddings(device: str = "auto") -> FloatArray:
+    """Return the names of `EXTRACTOR`'s classes, [K, 384] of length 1, by MiniLM; kept on disk.
 
-    Raises UsageError: the extractor has no classes. WeightsError: MiniLM's weights are unavailable.
+    Raises WeightsError: MiniLM's weights are unavailable.
     """
-    if extractor not in _TEMPLATES:
-        hint = f"{' and '.join(_TEMPLATES)} have"
-        raise UsageError(f"{extractor} has no class names to compare with text", hint=hint)
-    texts = class_sentences(extractor)
+    texts = class_sentences()
     provenance = {"weights_sha256": checkpoints.sha256_of("minilm"), "sentences": texts}
-
-    def embed() -> FloatArray:
-        return load_text_encoder("minilm", device).encode(texts)
-
-    return cached_rows("class_names", provenance, embed)
+    return cached_rows("class_names", provenance, lambda: load_text_encoder("minilm", device).encode(texts))
 
 
-def class_sentences(extractor: str) -> list[str]:
-    """Return the text of each class: its name, without remarks in brackets, in the extractor's template."""
-    names = describe(extractor).class_names
+def class_sentences() -> list[str]:
+    """Return a sentence for each class of `EXTRACTOR`, with its name without remarks in brackets."""
+    names = describe(EXTRACTOR).class_names
     assert names is not None
-    return [_TEMPLATES[extractor].format(re.sub(r"\s*\([^)]*\)", "", name)) for name in names()]
+    return ["there is a " + re.sub(r"\s*\([^)]*\)", "", name) for name in names()]

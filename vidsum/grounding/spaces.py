@@ -154,7 +154,7 @@ def embed_video(space: str, features: Features, device: str = "auto") -> ClipEmb
             fault = f"the features of {features.extractor} have no class scores"
             raise UsageError(fault, hint="extract them with --logits")
         probabilities = to_grid(class_probabilities(features.logits), features, times, STEP_S)
-        objects = ClassMixture(probabilities, name_embeddings(features.extractor, device))
+        objects = ClassMixture(probabilities, name_embeddings(device))
     return ClipEmbeddings(rows, times, STEP_S, features.duration_s, objects)
 
 

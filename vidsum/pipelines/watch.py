@@ -21,7 +21,7 @@ from vidsum.grounding.match import embed_background
 from vidsum.grounding.presence import build_cohort
 from vidsum.grounding.settings import Watching
 from vidsum.grounding.spaces import describe_space, embed_queries, extraction_for, resolve_space
-from vidsum.grounding.vse import EXTRACTOR, load_map
+from vidsum.grounding.vse import load_map
 from vidsum.io.outputs import make_folder
 from vidsum.io.provenance import label_of
 from vidsum.io.urls import is_offline
@@ -191,7 +191,7 @@ class LiveEvidence:
         self._map, self._cohort = None, None
         self._queries, self._are_other = queries, are_other
         if describe_space(space).is_mapped:
-            self._map, self._names = load_map(), name_embeddings(EXTRACTOR, device)
+            self._map, self._names = load_map(), name_embeddings(device)
             self._cohort = build_cohort(self._names, queries)
         self._running = RunningEvidence(embed_background(space, device))
 
