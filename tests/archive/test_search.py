@@ -101,7 +101,7 @@ def test_search_like_indexed_part(archive: Archive, videos: Path, monkeypatch: p
     stored = archive.search(like=like, duplicates=True)
     assert (Path(stored[0].video).name, stored[0].start_s) == ("film.mp4", 0)
     with monkeypatch.context() as patch:
-        patch.setattr(index, "plan_video", None)
+        patch.setattr("vidsum.archive.like.plan_video", None)
         assert archive.search(like=like, duplicates=True) == stored
     os.utime(videos / "film.mp4")  # as if it had changed
     decoded = archive.search(like=like, duplicates=True)

@@ -281,7 +281,7 @@ def test_a_guided_detr_model_reads_the_curve_of_each_query() -> None:
 @pytest.mark.parametrize("n_rows", [1, 7, CLIPS])
 def test_a_video_of_one_window_is_what_the_detr_model_gives(name: str, n_rows: int) -> None:
     grounder, video, words = untrained(name), noisy(n_rows), noise(3, seed=1)
-    (found,) = ground_video(grounder, video, [words], top_k=3, max_iou=1)
+    (found,) = ground_video(replace(grounder, max_iou=1.0), video, [words], top_k=3)
     by_hand = called(grounder, video.rows, words)
     np.testing.assert_allclose(saliency_of(found), by_hand.saliency[0].numpy(), atol=1e-5)
     scores = by_hand.logits[-1, 0].softmax(-1)[:, 0]

@@ -130,8 +130,6 @@ def ground_video(
     tokens: Sequence[FloatArray],
     vectors: FloatArray | None = None,
     top_k: int = 5,
-    *,
-    max_iou: float | None = None,
 ) -> list[Prediction]:
     """Return the moments of each query, best first, and its saliency; each query is read by itself.
 
@@ -144,7 +142,7 @@ def ground_video(
         tokens: an [W, Dq] of each of M queries, as `Grounder.tokens` gives them; words beyond those that the
             model reads are cut.
         vectors: [M, D] of the queries in the same space, for a model with a guide.
-        top_k, max_iou: see `suppress`; `max_iou` is the model's own if not given.
+        top_k: see `suppress`.
 
     Raises UsageError where video or queries are of another size than those that the model reads.
     """
@@ -158,7 +156,6 @@ def ground_video(
             windows, predictor.proposals, grid.step_s, grid.duration_s, margins=0.5 / config.clips
         )
     rows = np.minimum((video.timestamps / grid.step_s + 1e-6).astype(np.int64), len(grid) - 1)
-    overlap = grounder.max_iou if max_iou is None else max_iou
     predictions = []
     while by_window := list(islice(outputs, len(windows))):
         curves = [output.saliency for output in by_window if output.saliency is not None]
@@ -168,7 +165,7 @@ def ground_video(
             moments = find_moments(saliency, *where, top_k, shots_s=video.shots_s)
         else:
             located = _place_spans(grid, windows, by_window) if fixed is None else fixed
-            moments = suppress(_rank(located, by_window), overlap, top_k)
+            moments = suppress(_rank(located, by_window), grounder.max_iou, top_k)
         curve = _proposal_curve(video, located, by_window) if saliency is None else saliency
         predictions.append(Prediction(moments, saliency, curve))
     return predictions
