@@ -38,14 +38,12 @@ def find_moments(
     Returns at least one moment. A score is how far its clips stand out, in deviations of the curve. Errors
     are those of `suppress`.
     """
-    _check(0.0, top_k)
     end_s = min(float(timestamps[-1]) + step_s, duration_s)
     pieces = split_curve(unit_range(curve), timestamps, step_s, end_s, shots_s)
     moments = salient_runs(pieces, step_s, top_k) or [Moment(0.0, end_s, 0.0)]
-    if shots_s is None:
-        return moments
-    # an edge of a clip beside a cut is there because the clip shows both shots
-    return suppress(snap_moments(moments, np.minimum(shots_s, end_s), step_s), 0.0, top_k)
+    if shots_s is not None:  # an edge of a clip beside a cut is there because the clip shows both shots
+        moments = snap_moments(moments, np.minimum(shots_s, end_s), step_s)
+    return suppress(moments, 0.0, top_k)
 
 
 def suppress(moments: Iterable[Moment], max_iou: float, top_k: int) -> list[Moment]:
@@ -54,7 +52,10 @@ def suppress(moments: Iterable[Moment], max_iou: float, top_k: int) -> list[Mome
     `moments` are best first. `max_iou` in [0, 1] is the largest intersection over union with a moment that
     stays. Raises UsageError where it or `top_k` is out of range.
     """
-    _check(max_iou, top_k)
+    if not 0 <= max_iou <= 1:
+        raise UsageError(f"max_iou must be in [0, 1], not {max_iou}")
+    if top_k < 1:
+        raise UsageError(f"top_k must be at least 1, not {top_k}")
     selected: list[Moment] = []
     for moment in moments:
         intervals = [(other.start_s, other.end_s) for other in selected]
@@ -63,13 +64,6 @@ def suppress(moments: Iterable[Moment], max_iou: float, top_k: int) -> list[Mome
             if len(selected) == top_k:
                 break
     return selected
-
-
-def _check(max_iou: float, top_k: int) -> None:
-    if not 0 <= max_iou <= 1:
-        raise UsageError(f"max_iou must be in [0, 1], not {max_iou}")
-    if top_k < 1:
-        raise UsageError(f"top_k must be at least 1, not {top_k}")
 
 
 def snap_moments(moments: Sequence[Moment], edges_s: TimeArray, reach_s: float) -> list[Moment]:
