@@ -135,9 +135,9 @@ class _Model:
         clip_s = duration_s / self.grounder.model.config.clips
         if self.is_detr:  # a video of fewer clips than the model reads stays as it is
             clip_s = max(step_s, clip_s)
-        whole = replace(self.grounder, clip_s=clip_s, sampled=False)
+        whole = replace(self.grounder, clip_s=clip_s, sampled=False, max_iou=max_iou)
         video = ClipEmbeddings(np.concatenate(parts, axis=1), times_s, step_s, duration_s)
-        return ground_video(whole, video, queries, top_k=top_k, max_iou=max_iou)
+        return ground_video(whole, video, queries, top_k=top_k)
 
 
 def _load(run: ModelRun, videos: Sequence[str], progress: Progress | None) -> _Model:
