@@ -123,11 +123,8 @@ def search(archive: Archive, parameters: Mapping[str, Sequence[str]]) -> dict[st
     }
     if unknown := sorted({*parameters} - {*known, "q"}):
         raise UsageError(f"unknown parameter {quote(unknown[0])}")
-    values = {
-        known[name].name: _parse_value(known[name], name, parameters[name])
-        for name in parameters
-        if name != "q"
-    }
+    chosen = {name: known[name] for name in parameters if name != "q"}
+    values = {leaf.name: _parse_value(leaf, name, parameters[name]) for name, leaf in chosen.items()}
     if "like" in values:
         values["like"] = tuple(_segment_spec(archive, shot) for shot in values["like"])
     text, options = " ".join(parameters.get("q", ())) or None, SearchOptions(**values)
@@ -215,15 +212,14 @@ def video(archive: Archive, number: int) -> dict[str, Any]:
         for stored in EVIDENCE.values()
         if stored.table
     )
-    starts = [start_s + offset_s for _, start_s, _ in shots]
+    placed = [(shot, *shift_times(tuple(span), offset_s)) for shot, *span in shots]
+    starts = [start_s for _, start_s, _ in placed]
     passages = make_passages(starts, source.duration_s + offset_s, said, written)
     return {
         "id": number,
         "video": source.path,
         "duration_s": source.duration_s + offset_s,
-        "shots": _to_dicts(
-            [(shot, *shift_times(tuple(span), offset_s)) for shot, *span in shots], "id", *_SPAN
-        ),
+        "shots": _to_dicts(placed, "id", *_SPAN),
         "said": _to_dicts(said, *_SPAN, "text"),
         "written": _to_dicts(written, *_SPAN, "text"),
         "described": _to_dicts(described, *_SPAN, "text"),
@@ -257,9 +253,8 @@ def render_page(archive: Archive, title: str, matches: Sequence[Match], target: 
         shots += [moment["shot"] for moment in moments if moment["id"] == number]
         thumbs |= {shot: data_url(read_picture(archive, shot)) for shot in shots}
     facts = {"version": __version__, "unlikely": UNLIKELY, "sure": YES_FROM, "title": title, "warnings": []}
-    stored = json.dumps({**facts, "moments": moments, "videos": videos, "thumbs": thumbs}).replace(
-        "<", "\\u003c"
-    )
+    stored = json.dumps({**facts, "moments": moments, "videos": videos, "thumbs": thumbs})
+    stored = stored.replace("<", "\\u003c")
     html, *scripts, base, style = (
         files("vidsum").joinpath(name).read_text("utf-8")
         for name in (
@@ -326,9 +321,8 @@ def render_timeline(moments: Sequence[Match], document: Mapping[str, Any]) -> tu
     """Return moments as a timeline or table in a `format`, and a file name. Raises UsageError, InputError."""
     target = Path(f"moments.{document.get('format')}")
     if target.suffix == ".csv":
-        return to_csv(
-            [{"rank": rank, **asdict(moment)} for rank, moment in enumerate(moments, 1)]
-        ), target.name
+        rows = [{"rank": rank, **asdict(moment)} for rank, moment in enumerate(moments, 1)]
+        return to_csv(rows), target.name
     cuts = make_cuts(moments, str(document.get("query") or ""))
     return joint_timeline_text(cuts, joint_format(target), target)[0], target.name
 
