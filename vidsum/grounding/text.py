@@ -28,7 +28,7 @@ MINILM_TOKENS = 256  # maximum number of tokens for all-MiniLM-L6-v2, as publish
 DIMS = {"minilm": 384, "glove": 50, **{name: model.dim for name, model in CLIP_MODELS.items()}}
 """D of each encoder, known without loading it."""
 _BATCH = 64
-_TEXTS_PER_REPORT = 1024  # captions embedded between two reports of progress
+_TEXTS_PER_REPORT = 1000  # between two reports of progress
 
 Texts = Sequence[str]
 Embed = Callable[[Texts], list[FloatArray]]
@@ -64,22 +64,26 @@ def load_text_encoder(name: str, device: str = "auto") -> TextEncoder:
     return _load(name, device, checkpoints.sha256_of(name))
 
 
+def embed_in_batches(
+    texts: Texts, encode: Callable[[Texts], FloatArray], step: str, progress: Progress | None
+) -> FloatArray:
+    """Return the vectors [M, D] of many texts, with progress."""
+    parts: list[FloatArray] = []
+    for start in range(0, len(texts), _TEXTS_PER_REPORT):
+        parts.append(encode(texts[start : start + _TEXTS_PER_REPORT]))
+        if progress:
+            progress(step, start + len(parts[-1]), len(texts))
+    return np.concatenate(parts)
+
+
 def embed_cached(
     texts: Texts, encode: Callable[[Texts], FloatArray], encoder: str, progress: Progress | None = None
 ) -> FloatArray:
     """Return [N, D] of captions by `TextEncoder.encode`, each distinct one once, cached under `encoder`."""
-    distinct = sorted(set(texts))
-
-    def make() -> FloatArray:
-        order = sorted(range(len(distinct)), key=lambda row: len(distinct[row]))  # for less padding
-        parts: list[FloatArray] = []
-        for start in range(0, len(order), _TEXTS_PER_REPORT):
-            parts.append(encode([distinct[row] for row in order[start : start + _TEXTS_PER_REPORT]]))
-            if progress:
-                progress("captions embedded", start + len(parts[-1]), len(distinct))
-        return np.concatenate(parts)[np.argsort(order)]
-
-    rows = cached_rows("captions", {"encoder": encoder, "texts": distinct}, make)
+    distinct = sorted(set(texts), key=lambda text: (len(text), text))  # neighbours need little padding
+    provenance = {"encoder": encoder, "texts": distinct}
+    make = partial(embed_in_batches, distinct, encode, "captions embedded", progress)
+    rows = cached_rows("captions", provenance, make)
     row_of = {text: row for row, text in enumerate(distinct)}
     return rows[[row_of[text] for text in texts]]
 

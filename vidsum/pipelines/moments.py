@@ -27,13 +27,13 @@ from vidsum.grounding.spaces import (
     embed_queries,
     find_space_of_features,
 )
-from vidsum.grounding.text import load_text_encoder
+from vidsum.grounding.text import embed_in_batches, load_text_encoder
 from vidsum.models.scaling import unit_rows
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
 from vidsum.pipelines.evidence import PlannedEvidence, plan_evidence
 from vidsum.pipelines.keywords import GroundOptions
-from vidsum.pipelines.plan import Input, Plan, embed_in_batches, open_input, report_step
+from vidsum.pipelines.plan import Input, Plan, open_input, report_step
 from vidsum.pipelines.queries import (
     Queries,
     parse_queries,
@@ -132,7 +132,7 @@ class MomentSearch:
     def vectors(self, video_input: Input, progress: Progress | None) -> FloatArray:
         texts = (*self.queries.texts, *self.retrieval.without)
         if self.encode_text is None:
-            return embed_in_batches(texts, self._embed, progress)
+            return embed_in_batches(texts, self._embed, "reading queries", progress)
         vectors = np.asarray(self.encode_text(texts), np.float32)
         assert video_input.features is not None
         if vectors.shape != (expected := (len(texts), video_input.features.dim)):

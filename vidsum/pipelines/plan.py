@@ -13,8 +13,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar, Unpack
 
-import numpy as np
-
 from vidsum.errors import InputError
 from vidsum.features import cache
 from vidsum.features.cache import CacheState
@@ -27,7 +25,7 @@ from vidsum.pipelines.sources import Source, Video, VideoPath, has_pictures, mem
 from vidsum.results.feature_files import read_features, write_features
 from vidsum.results.features import Features
 from vidsum.shots.cuts import ShotPictures, changes_to_features
-from vidsum.types import FloatArray, Interval, Progress, VideoInfo
+from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.changes import NAME
 from vidsum.video.segments import measure_changes
 
@@ -130,21 +128,6 @@ def report_step(progress: Progress | None, step: str) -> None:
     """Report the beginning of a step whose length is not known."""
     if progress:
         progress(step, 0, 0)
-
-
-_TEXTS_PER_REPORT = 1000  # texts between two reports of progress
-
-
-def embed_in_batches(
-    texts: Sequence[str], embed: Callable[[Sequence[str]], FloatArray], progress: Progress | None
-) -> FloatArray:
-    """Return the vectors [M, D] of many texts, with progress."""
-    parts = []
-    for first in range(0, len(texts), _TEXTS_PER_REPORT):
-        if progress:
-            progress("reading queries", first, len(texts))
-        parts.append(embed(texts[first : first + _TEXTS_PER_REPORT]))
-    return np.concatenate(parts)
 
 
 def open_input(source: Source, extraction: Extraction) -> Input:
