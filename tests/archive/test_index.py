@@ -282,7 +282,7 @@ def test_add_text_on_the_screen(
     monkeypatch.setattr("vidsum.pipelines.screen_text.has_extra", lambda _: True)
     monkeypatch.setattr("vidsum.pipelines.decoding.load_reader", lambda: reader)
     archive.add(videos)
-    with pytest.raises(InputError, match="has text on the screen"):
+    with pytest.raises(InputError, match="has evidence of the kind text"):
         archive.search("gate", evidence="text")
     decoded = list[str]()
     read = decoding.read_frames
