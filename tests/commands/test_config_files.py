@@ -119,13 +119,13 @@ def test_repeatable_variable(
     ("command", "hint", "named"),
     [
         ("ground", "--space vse", "VIDSUM_GROUND_SPACE=vse"),
-        ("ground", "give the video, or --snap none", "give the video, or VIDSUM_SNAP=none"),
+        ("ground", "give the video, or --space vse", "give the video, or VIDSUM_GROUND_SPACE=vse"),
         ("ground", "--force to accept it", "VIDSUM_GROUND_FORCE=true to accept it"),
         ("ground", "leave out --alone and --fast", "leave out alone and --fast"),
         (
             "ground",
-            "vidsum train detr --mask lam, then --mask lam",
-            "vidsum train detr --mask lam, then VIDSUM_GROUND_MASK=lam",
+            "vidsum train detr --space vse, then --space vse",
+            "vidsum train detr --space vse, then VIDSUM_GROUND_SPACE=vse",
         ),
         ("summarize", "--min-segment 1.5s", "VIDSUM_MIN_SEGMENT=1.5s"),
         ("summarize", "raise --max-shot or --max-shots", "raise max_shot or max_shots"),
