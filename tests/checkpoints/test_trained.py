@@ -60,7 +60,7 @@ def test_save_trained_errors(tmp_path: Path) -> None:
 
 def test_read_trained_errors(tmp_path: Path) -> None:
     path = tmp_path / "m.safetensors"
-    for name, message in (("none", "no such file"), ("", "is a directory")):
+    for name, message in (("none", "no such file"), ("", "is not a file")):
         with pytest.raises(InputError, match=message):
             read_trained(tmp_path / name)
     save_trained(path, _trained())
