@@ -17,11 +17,9 @@ from vidsum.features.settings import Extraction
 from vidsum.io.packages import (
     EXTRAS,
     explain_import_error,
-    find_pytorch_mismatch,
     has_extra,
     install_extra_command,
     installed_version,
-    pytorch_repair_command,
 )
 from vidsum.options import option
 from vidsum.pipelines.tasks import Progress, Task
@@ -120,13 +118,13 @@ def _machine(config: Path | None) -> CommandResult:
     from vidsum import checkpoints
     from vidsum.version import __version__
 
-    fault = find_pytorch_mismatch()
+    messages: tuple[str, ...] = ()
     try:
         device = _device()
     except Exception as error:
         if (broken := explain_import_error(error)) is None:
             raise
-        device, fault = "unknown", broken.message
+        device, messages = "unknown", (f"{broken.message}: {broken.hint}",)
     facts = {
         "vidsum": __version__,
         "python": platform.python_version(),
@@ -143,7 +141,7 @@ def _machine(config: Path | None) -> CommandResult:
     return CommandResult(
         data={**facts, **cache.data},
         lines=(*_lines(facts), f"{'cache':<20} {cache.lines[0]}"),
-        messages=(f"{fault}: {pytorch_repair_command()}",) if fault else (),
+        messages=messages,
     )
 
 

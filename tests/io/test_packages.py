@@ -1,9 +1,9 @@
-"""How to install a package, and what is told of PyTorch and torchvision that do not match."""
+"""How to install a package, and what is said of a PyTorch that cannot be imported."""
 
 import shlex
 import sys
 import tomllib
-from importlib import import_module, metadata
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -14,19 +14,17 @@ from vidsum.io import packages
 from vidsum.io.packages import (
     EXTRAS,
     explain_import_error,
-    find_pytorch_mismatch,
     installed_version,
     pip_install_command,
     pytorch_repair_command,
 )
 
 
-def add_package(folder: Path, name: str, version: str, requires: str | None = None, code: str = "") -> None:
+def add_package(folder: Path, name: str, version: str, code: str = "") -> None:
     """A package that can be imported, with the metadata of an installed one."""
     info = folder / f"{name}-{version}.dist-info"
     info.mkdir(parents=True)
-    needs = f"Requires-Dist: {requires}\n" if requires else ""
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}")
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
     (folder / name).mkdir()
     (folder / name / "__init__.py").write_text(code)
 
@@ -36,49 +34,6 @@ def test_the_command_is_that_of_this_interpreter_in_one_word(monkeypatch: pytest
     command = pip_install_command("ray>=2", "a[b]")
     assert shlex.split(command) == ["/opt/my python/bin/python", "-m", "pip", "install", "ray>=2", "a[b]"]
     assert command.startswith("'/opt/my python/bin/python' -m pip install ")
-
-
-@pytest.mark.parametrize(
-    ("torch", "vision", "requires", "said"),
-    [
-        ("2.6.0", "0.21.0", "torch==2.6.0", None),
-        ("2.6.0+cpu", "0.21.0+cpu", "torch==2.6.0", None),
-        ("2.7.0", "0.21.0", "torch (==2.6.0)", "torchvision 0.21.0 requires torch ==2.6.0, but torch 2.7.0"),
-        ("2.13.0", "0.29.2", "torch (>=2.14.0)", "requires torch >=2.14.0"),
-        ("2.15.0", "0.29.2", "torch (>=2.14.0)", None),
-        ("2.6.0a0+ecf3bae40a", "0.21.0a0+7af6987", None, None),  # built from source
-    ],
-)
-def test_versions_are_compared(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    torch: str,
-    vision: str,
-    requires: str | None,
-    said: str | None,
-) -> None:
-    add_package(tmp_path, "torch", torch)
-    add_package(tmp_path, "torchvision", vision, requires)
-    monkeypatch.syspath_prepend(tmp_path)
-    fault = find_pytorch_mismatch()
-    assert (fault is None) == (said is None)
-    assert (said or "") in (fault or "")
-
-
-@pytest.mark.parametrize("missing", ["torch", "torchvision"])
-def test_a_missing_package_is_named(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def version(name: str) -> str:
-        if name == missing:
-            raise metadata.PackageNotFoundError(name)
-        return "1.0"
-
-    monkeypatch.setattr(metadata, "version", version)
-    assert installed_version(missing) == "not installed"
-    assert find_pytorch_mismatch() == f"{missing} is not installed"
-    monkeypatch.undo()
-    assert find_pytorch_mismatch() is None
-    monkeypatch.setattr(packages, "installed_version", lambda _: "not installed")
-    assert find_pytorch_mismatch() is None
 
 
 def test_a_missing_extra_becomes_one_line_and_its_command(monkeypatch: pytest.MonkeyPatch) -> None:

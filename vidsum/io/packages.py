@@ -1,4 +1,4 @@
-"""The packages that vidsum runs on: how to install them, whether they match, and no telemetry."""
+"""The packages that vidsum runs on: how to install them, what is wrong with PyTorch, and no telemetry."""
 
 import os
 import shlex
@@ -63,24 +63,6 @@ def install_extra_command(extra: str) -> str:
 def pytorch_repair_command() -> str:
     """Return the command that installs PyTorch and torchvision that match."""
     return pip_install_command("--force-reinstall", *_PAIR)
-
-
-def find_pytorch_mismatch() -> str | None:
-    """Return why PyTorch and torchvision cannot work together, by their metadata; else None."""
-    from importlib import metadata
-
-    from packaging.requirements import Requirement
-
-    torch, vision = map(installed_version, _PAIR)
-    if torch == vision == "not installed":
-        return None
-    for package, version in zip(_PAIR, (torch, vision), strict=True):
-        if version == "not installed":
-            return f"{package} is not installed"
-    for required in map(Requirement, metadata.requires("torchvision") or ()):
-        if required.name == "torch" and not required.specifier.contains(torch, prereleases=True):
-            return f"torchvision {vision} requires torch {required.specifier}, but torch {torch} is installed"
-    return None
 
 
 def explain_import_error(error: Exception) -> VidsumError | None:
