@@ -95,11 +95,7 @@ def ground(
     A score ranks the moments of one query in one video. `match`, the
     probability that a moment shows the query, compares videos and queries.
     """
-    from vidsum import checkpoints
 
-    is_chosen = retrieval.space == "auto" and any(map(checkpoints.find, CLIP_FAMILY))
-    if retrieval.space not in CLIP_FAMILY and not is_chosen:
-        checkpoints.hash_in_background("minilm", "vse")
     _require_one_stdin(batch, query_options)
     sources = batch.inputs(sources)
     _require_query(sources, query_options)

@@ -89,9 +89,6 @@ def search(
 
     vidsum search --like holiday.mp4@1:20-1:25
     """
-    from vidsum import checkpoints
-
-    checkpoints.hash_in_background("minilm", "vse")
     from vidsum.archive.archive import Archive
 
     target = _target(outputs, extra)

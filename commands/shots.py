@@ -58,7 +58,7 @@ def shots(
 
     vidsum shots film.mp4 --max-shot 20s -o -
 
-    vidsum shots film.mp4 --shots transnetv2 --clips-dir cuts --images 3 --stats
+    vidsum shots film.mp4 --clips-dir cuts --images 3 --stats
     """
     sources = batch.inputs(sources)
     more = {"images": f"shots_images_{extra.images}"} if extra.images else {}
@@ -91,7 +91,7 @@ def find_shots(
         if n_images and "images" in files.named:
             write_images(shots, files.named["images"], n_images, files.clip_stem)
         if "stats" in files.named:
-            write_stats(shots, files.named["stats"], settings, extraction, progress)
+            write_stats(shots, files.named["stats"])
 
     def answer(shots: Shots, names: str) -> CommandResult:
         line = f"{names}: {len(shots)} shot{'s' if len(shots) > 1 else ''} by {shots.method}"

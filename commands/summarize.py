@@ -103,7 +103,8 @@ def summarize_one(
     progress: Progress | None,
 ) -> CommandResult:
     """Summarize a video, or features."""
-    from vidsum.pipelines.summary import open_for_shots, plan_summary
+    from vidsum.pipelines.plan import open_input
+    from vidsum.pipelines.summary import plan_summary
     from vidsum.results.clock import to_player_time
     from vidsum.results.summary import Summary
 
@@ -111,7 +112,7 @@ def summarize_one(
     needs_speech = extra.subtitles or (extra.shorts.burn and not _is_mute(task.path, extraction))
     if needs_speech and selection.snap == "auto":
         selection = replace(selection, snap="speech")
-    plan = plan_summary(open_for_shots(task.path, shots, extraction), selection, shots)
+    plan = plan_summary(open_input(task.path, extraction), selection, shots)
 
     def answer(summary: Summary, names: str) -> CommandResult:
         table = interval_table("segment", to_player_time(summary).segments)

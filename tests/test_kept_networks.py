@@ -18,12 +18,10 @@ from vidsum.features.extractor import Extractor
 from vidsum.features.settings import CLIP_FAMILY
 from vidsum.grounding import registry, text
 from vidsum.grounding.text import TextEncoder
-from vidsum.models.transnetv2 import TransNetV2
-from vidsum.shots import transnetv2
 from vidsum.summary import score
 from vidsum.types import FloatArray
 
-_KEPT = (features._load, transnetv2._load, text._load, registry._load_checkpoint, score._load_checkpoint)
+_KEPT = (features._load, text._load, registry._load_checkpoint, score._load_checkpoint)
 
 
 @pytest.fixture
@@ -34,7 +32,7 @@ def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def load_state_dict(name: str, progress: object = None) -> dict[str, torch.Tensor]:
         counted[name] += 1
         torch.manual_seed(0)
-        return TransNetV2().state_dict() if name == "transnetv2" else networks.WEIGHTS[name]()
+        return networks.WEIGHTS[name]()
 
     def minilm(device: str) -> TextEncoder:
         counted["minilm"] += 1
@@ -57,7 +55,6 @@ def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr("vidsum.checkpoints.trained.read_trained", read_trained)
     monkeypatch.setattr("vidsum.summary.importance_model.read_trained", read_trained)
     monkeypatch.setattr(Extractor, "encode", _rows)
-    monkeypatch.setattr(TransNetV2, "forward", lambda self, x: (torch.full(x.shape[:2], -9.0), None))
     monkeypatch.setitem(text._LOADERS, "minilm", minilm)
     for stored in _KEPT:
         stored.cache_clear()
@@ -88,7 +85,7 @@ def extract(film: Path) -> None:
 
 
 def summarize(film: Path) -> None:
-    vidsum.summarize(film, shots="transnetv2", device="cpu", cache=False)
+    vidsum.summarize(film, device="cpu", cache=False)
 
 
 def ground(film: Path) -> None:
@@ -103,7 +100,7 @@ def highlights(film: Path) -> None:
     ("command", "networks_used"),
     [
         (extract, {"efficientnet_lite0"}),
-        pytest.param(summarize, {"efficientnet_lite0", "transnetv2", "ridge"}, marks=pytest.mark.deep),
+        pytest.param(summarize, {"efficientnet_lite0", "ridge"}, marks=pytest.mark.deep),
         (ground, {"efficientnet_lite0", "minilm", "mrnet"}),
         (highlights, {"efficientnet_lite0", "ridge"}),
     ],

@@ -15,7 +15,7 @@ def wrong() -> None:
     vidsum.find_highlights("film.mp4", reader="ffmpeg")  # type: ignore[arg-type]
     vidsum.extract("film.mp4", fps="2")  # type: ignore[arg-type]
     vidsum.transcribe("film.mp4", translate="yes")  # type: ignore[arg-type]
-    vidsum.Summarizer(beams="2")  # type: ignore[arg-type]
+    vidsum.Summarizer(seed="2")  # type: ignore[arg-type]
     vidsum.Grounder(evidence="picturs")  # type: ignore[arg-type]
     vidsum.Transcriber(translate=1)  # type: ignore[arg-type]
 

@@ -2,12 +2,12 @@
 
     @dataclass(frozen=True)
     class Selection:
-        beams: int = option("Beam width of trained models; 1 is greedy.", 1, min=1)
+        seed: int = option("Random seed.", 0, min=0)
 
         def __post_init__(self) -> None:
             check(self)
 
-A type that several settings share may hold its `Option`: `Annotated[int, Option("Beam width.", min=1)]`.
+A type that several settings share may hold its `Option`: `Annotated[int, Option("Random seed.", min=0)]`.
 
 `check` refuses values that a field does not allow, `build` makes settings from values by name, and `leaves`
 lists the options for a command line, a file, Python keywords or a page of the documentation.

@@ -1,4 +1,4 @@
-"""How exactly shots begin: films joined from real clips, beside PySceneDetect's detectors and TransNetV2.
+"""How exactly shots begin: films joined from real clips, beside PySceneDetect's detectors.
 
     python -m docs.benchmarks.cuts FOLDER [--half odd] [--seeds 0 1 2 3 4 5 6 7 8] [--scenedetect PYTHON]
 
@@ -21,8 +21,8 @@ import numpy as np
 
 import vidsum
 from docs.benchmarks import argument_parser
+from docs.benchmarks.boundaries import Times, f1, precision_recall
 from docs.benchmarks.joined import HALVES, composite
-from tests.shots.boundaries import Times, f1, precision_recall
 from vidsum.shots.find import find
 
 FPS = 25
@@ -113,7 +113,6 @@ def main() -> None:
     methods: dict[str, Callable[[Path], Times]] = {
         "`vidsum shots`": lambda film: vidsum.find_shots(film).edges_s[1:-1],
         "change points of KTS alone, between samples": lambda film: find(vidsum.extract(film)).edges_s[1:-1],
-        "`vidsum shots --shots transnetv2`": lambda film: vidsum.find_shots(film, "transnetv2").edges_s[1:-1],
     }
     for detector in ("content", "adaptive", "hash", "hist"):
         methods[f"PySceneDetect, {detector}"] = by_peer(options.scenedetect, detector)

@@ -19,9 +19,9 @@ from PIL import Image, ImageDraw
 
 import vidsum
 from docs.benchmarks import argument_parser
+from docs.benchmarks.boundaries import Times, f1, precision_recall
 from docs.benchmarks.joined import FIRST, HALVES, known_clips
 from docs.benchmarks.screen_text import SENTENCES, font_of
-from tests.shots.boundaries import Times, f1, precision_recall
 
 KINDS = ("plain", "builds", "fades", "inset", "both", "talk")
 WIDTH, HEIGHT = 960, 540

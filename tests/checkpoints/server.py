@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import json
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -29,11 +28,11 @@ class Server:
         self.answers[path] = answer
         return self.url + path
 
-    def publish(self, project: str, filename: str, archive: bytes, **page: Any) -> str:
-        """Put an archive on the index; returns its path. `page` goes to `project_page`."""
+    def publish(self, project: str, filename: str, archive: bytes, sha256: str | None = None) -> str:
+        """Put an archive on the index; returns its path."""
         path = f"/files/{filename}"
         self.serve(path, archive)
-        self.serve(f"/simple/{project}/", project_page(filename, path, archive, **page))
+        self.serve(f"/simple/{project}/", project_page(filename, path, archive, sha256))
         return path
 
 
@@ -111,15 +110,9 @@ def failing(status: int) -> Answer:
     return lambda handler: handler.send_error(status)
 
 
-def project_page(
-    filename: str, path: str, archive: bytes, *, as_json: bool = False, sha256: str | None = None
-) -> Answer:
+def project_page(filename: str, path: str, archive: bytes, sha256: str | None = None) -> bytes:
     """A project's page on a simple index; `sha256` replaces the true one, "" leaves it out."""
     digest = hashlib.sha256(archive).hexdigest() if sha256 is None else sha256
-    if as_json:
-        file = {"filename": filename, "url": path, "hashes": {"sha256": digest} if digest else {}}
-        page = json.dumps({"meta": {"api-version": "1.0"}, "name": "any", "files": [file]})
-        return lambda handler: send(handler, page.encode(), "application/vnd.pypi.simple.v1+json")
     fragment = f"#sha256={digest}" if digest else ""
     return f'<!DOCTYPE html><html><body><a href="{path}{fragment}">{filename}</a></body></html>'.encode()
 

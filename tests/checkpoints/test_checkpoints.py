@@ -14,9 +14,7 @@ from tests.checkpoints.conftest import UseRegistry, child_environ, file_of, in_w
 from tests.checkpoints.server import Server, wheel
 from tests.conftest import real_weights
 from vidsum import checkpoints
-from vidsum.checkpoints import registry
 from vidsum.errors import UsageError, WeightsError
-from vidsum.io.provenance import hash_file
 
 ARRAYS = {"params": {"kernel": np.arange(6, dtype=np.float32).reshape(2, 3)}}
 PICKLE = pickle.dumps(ARRAYS)
@@ -91,23 +89,6 @@ def test_changed_file(fetched: Path) -> None:
         checkpoints.path_of("text")
     checkpoints.fetch("text")
     assert checkpoints.verify("text").state == "present"
-
-
-def test_hash_in_background(fetched: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    hashed = []
-    monkeypatch.setattr(registry, "hash_file", lambda path: hashed.append(path) or hash_file(path))
-    checkpoints.hash_in_background("net", "text")
-    assert checkpoints.path_of("net") == fetched / "net" / "net.safetensors"
-    assert checkpoints.path_of("text") == fetched / "text"
-    assert len(hashed) == 3  # once per file
-
-    checkpoints.hash_in_background("net")
-    _flip_last_byte(fetched / "net" / "net.safetensors")
-    with pytest.raises(WeightsError, match="does not have the recorded SHA-256"):
-        checkpoints.path_of("net")
-    checkpoints.hash_in_background("net")
-    with pytest.raises(WeightsError, match="does not have the recorded SHA-256"):
-        checkpoints.path_of("net")
 
 
 def test_cut_file(fetched: Path) -> None:

@@ -14,7 +14,7 @@ OUTSIDE = registry.UrlSource | registry.HubSource  # not on the package index
 
 
 def test_registry_models_and_sources() -> None:
-    extractors = {"mobilenet_v2", "i3d", "googlenet", "c3d", "clip", "transnetv2"}
+    extractors = {"mobilenet_v2", "i3d", "googlenet", "c3d", "clip"}
     assert extractors <= registry.builtin_entries().keys()
     for entry in registry.builtin_entries().values():
         for file in entry.files:

@@ -25,9 +25,10 @@ from vidsum.options import from_keywords, leaves, option
 from vidsum.pipelines import keywords
 from vidsum.pipelines.highlights import plan_highlights
 from vidsum.pipelines.moments import plan_moments
+from vidsum.pipelines.plan import open_input
 from vidsum.pipelines.queries import parse_queries
 from vidsum.pipelines.speech import plan_transcript
-from vidsum.pipelines.summary import open_for_shots, plan_shots, plan_summary
+from vidsum.pipelines.summary import plan_shots, plan_summary
 from vidsum.shots.settings import ShotSettings
 from vidsum.speech.settings import Transcription
 from vidsum.summary.settings import Selection
@@ -116,9 +117,7 @@ def test_new_option_keyword(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 PLANS: dict[type[Any], Callable[[Any, Path], Any]] = {
-    Selection: lambda values, film: plan_summary(
-        open_for_shots(film, ShotSettings(), Extraction()), values, ShotSettings()
-    ),
+    Selection: lambda values, film: plan_summary(open_input(film, Extraction()), values, ShotSettings()),
     ShotSettings: lambda values, film: plan_shots(film, values, Extraction()),
     Extraction: lambda values, film: plan_shots(film, ShotSettings(), values),
     Retrieval: lambda values, film: plan_moments(film, parse_queries("red"), values, Extraction()),

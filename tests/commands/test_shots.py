@@ -3,7 +3,6 @@
 import csv
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import cv2
 import numpy as np
@@ -11,12 +10,9 @@ import pytest
 from PIL import Image
 
 from tests.program import Run, check_schema
-from vidsum.pipelines.clips import write_stats
 from vidsum.results.feature_files import write_features
 from vidsum.results.feature_h5 import H5Video, write_h5
 from vidsum.results.features import Features
-from vidsum.results.shots import Shots
-from vidsum.shots.settings import ShotSettings
 from vidsum.video.probe import probe
 
 
@@ -110,19 +106,6 @@ def test_shot_statistics(run: Run, film: Path) -> None:
     assert (rows[50]["Timecode"], rows[50]["shot"]) == ("00:00:02.000", "2")
     largest = sorted(range(250), key=lambda row: -float(rows[row]["change"]))[:3]
     assert sorted(largest) == [50, 100, 150]
-
-
-def test_transnetv2_statistics(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shots = Shots(np.array([0.0, 4.0, 10.0]), "transnetv2", video=probe(film))
-    seen = Features(
-        np.linspace(0, 1, 250, dtype=np.float32)[:, None], np.arange(250) / 25, 0.04, 0.04, 10.0, 25.0
-    )
-    source = SimpleNamespace(read=lambda progress: ([seen], None))
-    monkeypatch.setattr("vidsum.pipelines.clips.open_for_shots", lambda *about, **options: source)
-    write_stats(shots, "stats.csv", ShotSettings(shots="transnetv2"))
-    rows = list(csv.DictReader(Path("stats.csv").read_text().splitlines()))
-    assert [float(row["transition"]) for row in rows] == pytest.approx(seen.array[:, 0], abs=1e-4)
-    assert [row["shot"] for row in rows] == ["1"] * 100 + ["2"] * 150
 
 
 def test_scene_list(run: Run, film: Path) -> None:

@@ -38,21 +38,6 @@ def test_fulltransnet_needs_no_file(run: Run, film: Path) -> None:
     document = json.loads(Path("film_summary.json").read_text(encoding="utf-8"))
     assert (document["model"], document["model_reason"]) == ("fulltransnet", "it was asked for")
     assert {"model_sha256", "map_sha256"} <= document["provenance"]["summary"].keys()
-    ran = run("summarize", film, "--model", "fulltransnet", "--beams", 2, "-o", "-")
-    assert ran.json["provenance"]["summary"]["beams"] == 2
-
-
-def test_summarize_beams(run: Run, film: Path, model: Path) -> None:
-    ran = run("summarize", film, "--model", model, "--beams", 3, "-o", "-")
-    assert ran.json["provenance"]["summary"]["beams"] == 3
-    assert "beams has no effect" not in ran.err
-
-
-def test_beams_of_a_model_that_does_not_decode(run: Run, film: Path, loads: list[str]) -> None:
-    for model in ("ridge", "contrastive", "auto"):
-        ran = run("summarize", film, "--model", model, "--beams", 3, "-o", "-", code=2)
-        assert f"beams has no effect on {'ridge' if model == 'auto' else model}, which" in ran.err
-    assert loads == []
 
 
 def test_checkpoint_in_provenance(run: Run, film: Path, model: Path) -> None:

@@ -25,7 +25,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_weights_list(run: Run) -> None:
     ran = run("weights", "list")
-    for name in ("mobilenet_v2", "i3d", "googlenet", "c3d", "clip", "transnetv2"):
+    for name in ("mobilenet_v2", "i3d", "googlenet", "c3d", "clip"):
         assert name in ran.out
     assert "missing" in ran.out
     states = {

@@ -1,16 +1,12 @@
 """Configs of the models: through JSON, and what makes no model."""
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 import pytest
 
-from vidsum.errors import UsageError
-from vidsum.models import configs
 from vidsum.models.configs import DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
-from vidsum.models.mask_kinds import MaskTraits
 from vidsum.options import from_mapping
 
 
@@ -50,27 +46,6 @@ def test_a_static_mask_hides_unless_its_run_was_stored_with_another_fusion(fusio
     stored = {"kind": "static", "depth": 2, "fusion": fusion, "shared": False, "identity": False}
     mask = DETRConfig(**{**asdict(DETRConfig()), "mask": stored}).mask
     assert mask.fusion == fusion
-
-
-@pytest.mark.parametrize(
-    ("traits", "make", "message"),
-    [
-        (
-            MaskTraits(has_layers=False),
-            lambda: MaskConfig(init="he"),
-            "(?m)a stamp mask, which has no layers$",
-        ),
-        (MaskTraits(is_bounded=True), lambda: MaskConfig(bound="sigmoid"), "(?m)which lies within 0 and 1$"),
-        (MaskTraits(is_square=True), lambda: MRNetConfig(mask=MaskConfig()), "queries attend there"),
-        (MaskTraits(is_sparse=True), lambda: FullTransNetConfig(mask=MaskConfig()), "has no term for one"),
-    ],
-)
-def test_traits_of_a_mask_decide_where_it_is_refused(
-    monkeypatch: pytest.MonkeyPatch, traits: MaskTraits, make: Callable[[], Any], message: str
-) -> None:
-    monkeypatch.setattr(configs, "MASK_TRAITS", {"stamp": traits})
-    with pytest.raises(UsageError, match=message):
-        make()
 
 
 MASK, FULLTRANSNET, MRNET, DETR = MaskConfig, FullTransNetConfig, MRNetConfig, DETRConfig

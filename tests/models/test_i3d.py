@@ -8,18 +8,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import ndimage
 from torch import Tensor, nn
 
-from vidsum.models.i3d import (
-    C3D,
-    I3D,
-    NeighbourMax3d,
-    SameConv3d,
-    conv_of_blocks,
-    from_released,
-    same_padding,
-)
+from vidsum.models.i3d import C3D, I3D, from_released, same_padding
 
 MIXED = {
     "Mixed_3b": (192, 64, 96, 128, 16, 32, 32),
@@ -169,42 +160,6 @@ def test_same_padding_gives_ceil_size_over_stride_places(size: int, kernel: int,
     if kernel >= stride:
         assert (padded - kernel) // stride + 1 == -(-size // stride)
         assert before + after == 0 or padded == (-(-size // stride) - 1) * stride + kernel
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("shape", [(4, 5, 6), (1, 7, 7), (2, 1, 1)])
-def test_neighbour_max_is_the_3x3x3_maximum(shape: Triple, dtype: torch.dtype) -> None:
-    torch.manual_seed(0)
-    x = torch.randn(2, 3, *shape).to(dtype).contiguous(memory_format=torch.channels_last_3d)
-    given_in = x.clone()
-    expected = ndimage.maximum_filter(x.float().numpy(), size=(1, 1, 3, 3, 3), mode="constant", cval=-np.inf)
-    np.testing.assert_array_equal(NeighbourMax3d()(x).float(), expected)
-    assert torch.equal(x, given_in)
-
-
-@pytest.mark.parametrize("shape", [(5, 8, 9), (6, 7, 8), (1, 2, 3), (16, 4, 6)])
-@pytest.mark.parametrize("kernel", [(7, 7, 7), (3, 3, 3), (4, 4, 4), (2, 5, 1)])
-def test_a_convolution_of_stride_2_is_one_of_blocks(shape: Triple, kernel: Triple) -> None:
-    torch.manual_seed(0)
-    x, weight = torch.randn(2, 3, *shape).double(), torch.randn(4, 3, *kernel).double()
-    pads = [same_padding(size, side, 2) for size, side in zip(shape, kernel, strict=True)]
-    around = torch.nn.functional.pad(x, [edge for pad in reversed(pads) for edge in pad])
-    for bias in (None, torch.randn(4).double()):
-        expected = torch.nn.functional.conv3d(around, weight, bias, 2)
-        found = conv_of_blocks(x, weight, bias, [first for first, _ in pads])
-        torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("has_amx", [True, False])
-def test_the_first_layer_in_bf16_is_the_rounded_one(has_amx: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: has_amx)
-    torch.manual_seed(0)
-    conv = SameConv3d(3, 8, 7, 2).bfloat16()
-    x = torch.randn(1, 3, 9, 20, 21).bfloat16()
-    with torch.no_grad():
-        found, expected = conv(x).float(), conv.float()(x.float())
-    assert found.shape == expected.shape
-    assert (found - expected).abs().max() < 0.01 * expected.abs().max()
 
 
 # --- C3D ---

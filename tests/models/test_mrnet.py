@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from vidsum.models.configs import HEADS, MaskConfig, MRNetConfig
+from vidsum.models.configs import MaskConfig, MRNetConfig
 from vidsum.models.mrnet import MRNet, Scores, match_scores
 
 SMALL = {"dim_video": 6, "dim_query": 5, "clips": 20, "d": 16, "heads": 2, "d_ff": 32}
@@ -134,14 +134,3 @@ def test_every_mask_learns_and_ignores_padded_queries(mask: MaskConfig | None) -
         alone = model(video[:1], queries[:1, :2])
     for found, expected in zip(scores[:2], alone[:2], strict=True):
         assert torch.allclose(found[:1, :2][..., model.valid], expected[..., model.valid], atol=1e-5)
-
-
-def test_it_is_made_where_float64_is_the_default() -> None:
-    torch.set_default_dtype(torch.float64)
-    try:
-        model = MRNet(MRNetConfig(dim_video=8, dim_query=8, clips=16, d=16, heads=2, **HEADS["light"])).eval()
-        scores = model(torch.randn(1, 16, 8), torch.randn(1, 2, 8))
-    finally:
-        torch.set_default_dtype(torch.float32)
-    assert scores[0].dtype == torch.float64
-    assert model.float()(torch.randn(1, 16, 8), torch.randn(1, 2, 8))[0].dtype == torch.float32

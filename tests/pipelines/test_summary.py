@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from tests import media
 from vidsum.features import describe
 from vidsum.features.extractor import Extractor
 from vidsum.features.settings import Extraction
 from vidsum.pipelines import decoding as jobs
-from vidsum.pipelines.plan import extract
+from vidsum.pipelines.plan import extract, open_input
 from vidsum.pipelines.replacing import read_result_record
-from vidsum.pipelines.summary import open_for_shots, plan_shots, plan_summary, summarize
+from vidsum.pipelines.summary import plan_shots, plan_summary, summarize
 from vidsum.results import result as documents
 from vidsum.results.feature_files import write_features
 from vidsum.results.features import Features
@@ -41,14 +40,9 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         spec = describe(settings.extractor, fps=settings.fps)
         return Extractor(spec, _mean_colour, device="cpu", precision="fp32", backend="torch")
 
-    class NoCuts(torch.nn.Linear):
-        def forward(self, frames: torch.Tensor) -> tuple[torch.Tensor, None]:  # type: ignore[override]
-            return torch.full(frames.shape[:2], -9.0), None
-
     monkeypatch.setattr(jobs, "read_frames", counted)
     monkeypatch.setattr(jobs, "load_extractor", extractor)
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: Path(name))
-    monkeypatch.setattr("vidsum.shots.transnetv2.load_model", lambda device, progress: NoCuts(1, 1))
     return served
 
 
@@ -59,20 +53,6 @@ def _mean_colour(clips: np.ndarray) -> np.ndarray:
 @pytest.fixture(scope="module")
 def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return media.make_video(tmp_path_factory.mktemp("film") / "film.mp4", n_frames=100).path
-
-
-def test_one_decode_pass(film: Path, passes: list[int]) -> None:
-    summary = summarize(film, shots="transnetv2", device="cpu")
-    assert passes == [2]
-    assert summary.shot_method == "transnetv2"
-    summarize(film, shots="transnetv2", device="cpu", budget="30%")
-    assert passes == [2]  # all of it was in the cache
-
-
-def test_decode_missing_only(film: Path, passes: list[int]) -> None:
-    extract(film, device="cpu")
-    summarize(film, shots="transnetv2", device="cpu")
-    assert passes == [1, 1]
 
 
 def test_cache_entries(film: Path, passes: list[int]) -> None:
@@ -86,7 +66,7 @@ def test_cache_entries(film: Path, passes: list[int]) -> None:
 def test_planned_provenance(film: Path, passes: list[int], tmp_path: Path) -> None:
     settings, cutting = Extraction(device="cpu"), ShotSettings(max_shots=3)
     selection = Selection(keep=((1.0, 1.5),), budget="50%")
-    plan = plan_summary(open_for_shots(film, cutting, settings), selection, cutting)
+    plan = plan_summary(open_input(film, settings), selection, cutting)
     summary = plan.run()
     assert plan.provenance == summary.provenance
     shots = plan_shots(film, cutting, settings)

@@ -82,14 +82,8 @@ def test_find_kts_is_the_direct_implementation() -> None:
 
 def test_find_limits_of_other_methods() -> None:
     features = Features.from_array(np.ones((40, 2)))
-    transitions = np.zeros((200, 1))
-    transitions[[29, 34, 119]] = 1  # cuts at 3, 3.5 and 12 s
     uniform = cut(features, shots="uniform", max_shot_s=4.0)
-    between = cut(
-        Features.from_array(transitions, fps=10.0), shots="transnetv2", min_shot_s=1.0, max_shot_s=6.0
-    )
     assert uniform.edges_s.tolist() == [0, 4, 8, 12, 16, 20]
-    assert between.edges_s.tolist() == [0, 3.5, 7.75, 12, 16, 20]
 
 
 def test_find_constant_features() -> None:

@@ -71,10 +71,3 @@ def test_read_transform_errors(key: str, value: Any) -> None:
     if (key, value) != ("space", None):
         with pytest.raises(InputError, match=r"x\.safetensors: does not say what features"):
             read_transform({"extractor": "i3d", key: value}, "x.safetensors")
-
-
-@pytest.mark.parametrize("old", [{"centred": True}, {"extractor": "efficientnet_lite0-evidence"}])
-def test_read_transform_of_older_models(old: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="class scores") as caught:
-        read_transform({"extractor": "efficientnet_lite0", "ends": True, **old}, "x.safetensors")
-    assert "train it again" in str(caught.value.hint)

@@ -123,20 +123,9 @@ def test_fulltransnet_is_the_published_form_and_its_decoder_decides() -> None:
     assert isinstance(model.head, PointerHead)
     curve = importance(summarizer, made, shots)
     assert not is_flat(curve)
-    assert np.ptp(curve - importance(summarizer, made, shots, width=3)) > 0
     with torch.no_grad():
         model.head.q.weight.neg_()  # the decoder's steps now point to what they avoided
     assert np.corrcoef(curve, importance(summarizer, made, shots))[0, 1] < 0
-
-
-def test_a_checkpoint_of_an_older_version_is_read_or_refused_by_name(tmp_path: Path) -> None:
-    trained = read_trained(checkpoint_file("fulltransnet"))
-    older = tmp_path / "older.safetensors"
-    save_trained(older, replace(trained, config={**trained.config, "ridge": False}))
-    assert isinstance(load_importance_model(str(older), "cpu").model, FullTransNet)
-    save_trained(older, replace(trained, config={**trained.config, "ridge": True, "head": "frame"}))
-    with pytest.raises(InputError, match=r"older\.safetensors: has the head frame, which is no longer"):
-        load_importance_model(str(older), "cpu")
 
 
 def test_fulltransnet_scores_footage_as_live_as_ridge_does() -> None:

@@ -89,7 +89,6 @@ def test_slide_that_comes_again_is_one_look() -> None:
     coverage = Coverage(looks, [(0, 20), (20, 40)], [1.0, 1.0])
     coverage.add(0, 20)
     assert coverage.has_look(44, 60)
-    assert coverage.repeats(44, 60)
     assert not coverage.has_look(20, 40)
 
 

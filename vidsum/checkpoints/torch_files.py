@@ -43,12 +43,7 @@ def read_numpy_pickle(path: Path) -> dict[str, npt.NDArray[Any]]:
             tree = RestrictedUnpickler(stream, _ARRAYS, "pickle of arrays").load()
     except UNPICKLING_ERRORS as error:
         raise WeightsError(f"{path.name}: not a pickle of arrays ({error})") from error
-    arrays: dict[str, npt.NDArray[Any]] = {}
-    for key, array in flatten(tree, path.name):
-        if key in arrays:
-            raise WeightsError(f"{path.name}: two arrays are called {key!r}")
-        arrays[key] = array
-    return arrays
+    return dict(flatten(tree, path.name))
 
 
 def flatten(tree: object, what: str, prefix: str = "") -> Iterator[tuple[str, npt.NDArray[Any]]]:

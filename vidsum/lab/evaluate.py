@@ -29,7 +29,7 @@ from vidsum.lab.evaluation.settings import (
 from vidsum.lab.evaluation.submissions import TestedVideos
 from vidsum.lab.evaluation.summaries import Scores, Videos, evaluate_summaries
 from vidsum.lab.sources import Finished, checkpoints_of, read_finished, refuse_equal_names
-from vidsum.summary.score import require_beams, score
+from vidsum.summary.score import score
 from vidsum.summary.settings import Selection
 from vidsum.types import Progress
 
@@ -76,8 +76,7 @@ def _summary(request: SummaryRequest, progress: Progress | None) -> Report[Measu
             f"{request.source}: the rows of --scores, --summaries and --run have no video in common"
         )
     for model in request.models:  # as `vidsum summarize --model` computes it
-        require_beams([model], request.beams, request.device)
-        selection = Selection(model=model, beams=request.beams)
+        selection = Selection(model=model)
         rows[model] = {
             name: score(video.features, shots_of(video), selection, BUDGET, request.device)
             for name, video in videos.items()
@@ -143,7 +142,7 @@ def _read_all_rows(
         return rows, finished, []
     from vidsum.lab.training.predict import predict_run
 
-    predict = partial(predict_run, beams=request.beams, device=request.device, progress=progress)
+    predict = partial(predict_run, device=request.device, progress=progress)
     tests = [predict(run, data, request.protocol) for run in request.runs]
     by_test = {test: video.name for test, video in _common_tests(tests).items()}
     rows = {

@@ -107,7 +107,7 @@ def _summary_provenance(request: SummaryRequest) -> dict[str, Any]:
         "models": {model: checkpoint_sha256(model) for model in request.models},
         "segmentations": list(request.segmentation),
         "n_seeds": request.seeds,
-        "runs": {"protocol": request.protocol, "beams": request.beams, "files": files},
+        "runs": {"protocol": request.protocol, "files": files},
         **({"space": request.space} if captions else {}),
         **({} if request.plot_of == "scores" else {"plot_of": request.plot_of}),
     }

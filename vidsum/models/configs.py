@@ -9,9 +9,13 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from vidsum.errors import UsageError
-from vidsum.models.mask_kinds import MASK_TRAITS, Fusion, MaskKind, MaskTraits
 from vidsum.options import Limits, Option, check, from_mapping, option
 
+MaskKind = Literal["lam", "stamp", "static"]
+"""Learned masks of a model's attention. LAM and STAMP differ in cross-attention alone: STAMP reads the tokens
+that attend, LAM the logits Q K^T. The static one reads nothing."""
+Fusion = Literal["product", "sum", "hide"]
+"""How a mask M changes logits: times M, plus M, or plus (M - 1) * 10000, which hides (SwinBERT's)."""
 MaskInit = Literal["default", "xavier", "he"]
 """Start of a mask's linear layers: as PyTorch's, Xavier's weights, or He's and biases of 0."""
 Bound = Literal["none", "sigmoid"]
@@ -54,8 +58,7 @@ class MaskConfig:
     )
     depth: int = option(
         "Linear layers of the mask (L).", 2, min=1, max=64, default_text="2; with `detr`, 32 on QVHighlights"
-    )
-    """A ReLU follows each but the last. The papers went up to 64; their best on QVHighlights is 32."""
+    )  # a ReLU follows each but the last; the papers went up to 64
     fusion: Fusion = option(
         "Multiply logits by the mask, add it, or hide (static only): add (M - 1) * 10000, as SwinBERT.",
         None,
@@ -72,8 +75,7 @@ class MaskConfig:
         False,
         flags=("--mask-identity/--mask-plain",),
         default_text="mask-plain",
-    )
-    """True lets a trained model be extended. The papers do not say how their layers start."""
+    )  # like no mask, it extends a trained model; the papers do not say how their layers start
     init: MaskInit = option(
         "Initial weights of the mask.", "default", default_text="PyTorch's; with `detr`, he on QVHighlights"
     )
@@ -81,29 +83,21 @@ class MaskConfig:
 
     def __post_init__(self) -> None:
         """Refuse with a UsageError what is not allowed, or has no effect on a mask of this kind."""
-        traits = MASK_TRAITS.get(str(self.kind), MaskTraits())
         if vars(self)["fusion"] is None:
-            object.__setattr__(self, "fusion", traits.fusion)
+            object.__setattr__(self, "fusion", "hide" if self.is_static else "product")
         check(self)
-        if self.kind not in MASK_TRAITS:
-            raise UsageError(f"the mask {self.kind} is not implemented: MASK_TRAITS lacks it")
-        if self.fusion == "hide" and not traits.is_bounded:
+        if self.fusion == "hide" and not self.is_static:
             fault = f"hide is for static masks, whose numbers are at most 1, not for {self.kind}"
             raise UsageError(fault, hint="--mask static, or --mask-fusion product or sum")
-        reasons = {
-            "init": "" if traits.has_layers else "has no layers",
-            "bound": "lies within 0 and 1" if traits.is_bounded else "",
-        }
         for name, default in (("init", "default"), ("bound", "none")):
-            if reasons[name] and getattr(self, name) != default:
-                reason = " and ".join(filter(None, reasons.values()))
-                fault = f"{name} has no effect on a {self.kind} mask, which {reason}"
+            if self.is_static and getattr(self, name) != default:
+                fault = f"{name} has no effect on a static mask, which has no layers and lies within 0 and 1"
                 raise UsageError(fault, hint=f"leave out --mask-{name}")
 
     @property
-    def traits(self) -> MaskTraits:
-        """The facts of its kind."""
-        return MASK_TRAITS[self.kind]
+    def is_static(self) -> bool:
+        """Whether the mask is the same for all videos, and square: its tokens are the keys."""
+        return self.kind == "static"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,14 +115,12 @@ class FullTransNetConfig:
     d_ff: FeedForward = 2048
     attention: Pattern = option("Attention pattern of the encoder.", "local-global")
     window: int = option("Local window in tokens (w); odd.", 17, min=1)
-    global_tokens: int = option("Global tokens per shot.", 3, min=1, max=3)
-    """1: the first sample; 2: the middle one too; 3: the last one too."""
+    global_tokens: int = option("Global tokens per shot.", 3, min=1, max=3)  # first, middle, last sample
     head: Head = option(
         "Head of the model. linear: the paper's, for up to 1536 samples; pointer: for any length, "
         "if there is no mask.",
         "linear",
     )
-    """`linear` has t_max outputs, `pointer` compares with the encoder's."""
     target: Target = option(
         "Key frame that a step of the decoder predicts: the next one, or (same-step) the one that it was "
         "just given, as in the public code. Such a decoder cannot summarize without labels.",
@@ -142,7 +134,7 @@ class FullTransNetConfig:
         """Refuse with a UsageError what makes no model; a mask from JSON becomes a MaskConfig."""
         object.__setattr__(self, "mask", from_mapping(MaskConfig, self.mask))
         check(self)
-        _refuse_mask(self.mask, "is_sparse", "FullTransNet: its loss has no term for one")
+        _refuse_static(self.mask, "FullTransNet: its loss has no term for one")
         is_split = self.d % self.heads == 0 or None not in (self.d_k, self.d_v)
         _require(is_split and self.d % 2 == 0, "d must be even and a multiple of heads", self)
         _require(self.window % 2 == 1, "window must be odd", self)
@@ -174,7 +166,6 @@ class RidgeConfig:
     novelty: float = option(
         "Weight of the scorer contrastive's curve beside the model's, both of deviation 1.", 0.0, min=0
     )
-    """Not fitted: features simulated from captions lack most of what it measures."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -214,20 +205,16 @@ class MRNetConfig:
     gamma: float = option("Retention from one clip to the next.", 0.98, above=0, max=1)
     decay: Decay = option("Retention mask; none leaves it out.", "bidirectional")
     sparse: bool = option("Use the learnable sparse mask.", True, flags=("--sparse/--no-sparse",))
-    """The mask acts on the region vv."""
     sparsity: float = option("Fraction of the sparse mask that stays (alpha).", 0.25, min=0, below=1)
-    """The loss acts while the mask's mean is above alpha / 2."""
     regions: tuple[Region, ...] = option(
         "Region of the attention to mask. Can be repeated.", ("vv",), flags=("--region",), default_text="vv"
-    )
-    """Table 8."""
+    )  # Table 8
     cross_modal: bool = option(
         "Queries and clips attend to each other.",
         True,
         flags=("--cross-modal/--no-cross-modal",),
         default_text="cross-modal; no-cross-modal with charades",
-    )
-    """Table A2."""
+    )  # Table A2
     nonlinearity: Nonlinearity = option(
         "Softmax, or RetNet's swish gate.", "softmax", choices=("softmax", "gate")
     )
@@ -239,25 +226,22 @@ class MRNetConfig:
     convolutions: Dimension = 4
     dim_joint: Dimension = 256  # width of the space in which proposals and queries are compared
     counts: tuple[int, ...] = ()  # diagonals of the map at each stride; `pooling_counts` of T where empty
-    diagonal: float = 1.0
-    """Diagonal of M_RD; 2 in the public code. This and the fields below are for the authors' checkpoints."""
+    # the fields below are for the authors' checkpoints
+    diagonal: float = 1.0  # of M_RD; 2 in the public code
     positions: Positions = "after"
-    bias: bool = False  # whether the projections of Eq. 1 have one.
+    bias: bool = False  # whether the projections of Eq. 1 have one
     inputs: Inputs = "projected"
     pool: Dimension = 1  # features per clip, joined by `pooled` inputs
     dim_pool: Dimension = 512
-    queries_attend: bool = True
-    """False: a block takes each query as its own value, without the layer that follows attention."""
-    contrastive_power: Annotated[float, Limits(above=0)] = 0.5
-    """Exponent of the contrastive score in `match_scores`."""
-    mask: MaskConfig | None = None  # a learned one on top of Eq. 7; not in the paper.
+    queries_attend: bool = True  # if not, a block takes each query as its own value
+    contrastive_power: Annotated[float, Limits(above=0)] = 0.5  # in `match_scores`
+    mask: MaskConfig | None = None  # a learned one on top of Eq. 7; not in the paper
 
     def __post_init__(self) -> None:
         """Refuse with a UsageError what makes no model; JSON's lists become tuples, its mask a MaskConfig."""
         object.__setattr__(self, "mask", from_mapping(MaskConfig, self.mask))
         check(self)
-        _refuse_mask(self.mask, "is_sparse", "MRNet's blocks: they have a sparse mask of their own")
-        _refuse_mask(self.mask, "is_square", "MRNet's blocks: queries attend there, but are no keys")
+        _refuse_static(self.mask, "MRNet's blocks: they have a sparse mask of their own")
         object.__setattr__(self, "regions", tuple(self.regions))
         object.__setattr__(self, "counts", tuple(self.counts))
         _require(self.d % (2 * self.heads) == 0, "d must be an even multiple of heads", self)
@@ -287,11 +271,10 @@ class DETRConfig:
         0,
         min=0,
         flag_on=(),
-    )
-    """Not in mrnet-detr."""
+    )  # not in mrnet-detr
     mask: MaskConfig | None = None
+    # the fields below are for mrnet-detr only; see `MRNetConfig`
     gamma: Annotated[float, Limits(above=0, max=1)] = 0.98
-    """This and the fields below are for mrnet-detr only; see `MRNetConfig`."""
     decay: Decay = "bidirectional"
     sparse: bool = True
     sparsity: Annotated[float, Limits(min=0, below=1)] = 0.25
@@ -305,9 +288,9 @@ class DETRConfig:
         _require(fits, "d must be a multiple of 4 and of twice the heads", self)
 
 
-def _refuse_mask(mask: MaskConfig | None, trait: Literal["is_sparse", "is_square"], reason: str) -> None:
-    if mask and getattr(mask.traits, trait):
-        raise UsageError(f"no {mask.kind} mask in {reason}", hint="--mask stamp")
+def _refuse_static(mask: MaskConfig | None, reason: str) -> None:
+    if mask and mask.is_static:
+        raise UsageError(f"no static mask in {reason}", hint="--mask stamp")
 
 
 def _require(holds: bool, rule: str, config: Any) -> None:

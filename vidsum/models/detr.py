@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from vidsum.device import move
 from vidsum.models.attention.heads import MultiHeadAttention, input_projection, sines
-from vidsum.models.attention.learned_mask import FusedAttention, Mask, SoftMask
+from vidsum.models.attention.learned_mask import FusedAttention, LearnedMask, Mask, SoftMask
 from vidsum.models.configs import DETRConfig
 from vidsum.types import FloatArray
 
@@ -177,7 +177,7 @@ def initialise(module: nn.Module) -> None:
     elif isinstance(module, MultiHeadAttention):
         for projection in (module.q, module.k, module.v, module.out):
             nn.init.zeros_(projection.bias)
-    elif isinstance(module, Mask) and module.config.traits.has_layers:
+    elif isinstance(module, LearnedMask):
         module.reset_parameters()
 
 

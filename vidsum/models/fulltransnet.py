@@ -14,7 +14,14 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, pad, scaled_dot_product_attention
 
 from vidsum.models.attention.heads import MultiHeadAttention, sinusoid
-from vidsum.models.attention.learned_mask import Mask, SoftMask, fused_attention, learned_masks, shared_mask
+from vidsum.models.attention.learned_mask import (
+    LearnedMask,
+    Mask,
+    SoftMask,
+    fused_attention,
+    learned_masks,
+    shared_mask,
+)
 from vidsum.models.attention.local_global import SparsePattern, attend_sparsely
 from vidsum.models.configs import FullTransNetConfig
 
@@ -31,13 +38,6 @@ class DecoderState:
     cross: tuple[Cached, ...]  # the memory in each layer
     past: tuple[Cached, ...] | None = None  # the steps so far in each layer
     n_steps: int = 0
-
-    def rows(self, index: Tensor) -> "DecoderState":
-        """Return the state of the videos, or of the beams, at `index` [B']."""
-        cross = tuple((keys[index], values[index]) for keys, values in self.cross)
-        past = self.past and tuple((keys[index], values[index]) for keys, values in self.past)
-        embedded, memory, is_valid = self.embedded[index], self.memory[index], self.is_valid[index]
-        return DecoderState(embedded, memory, is_valid, cross, past, self.n_steps)
 
 
 class FullTransNet(nn.Module):
@@ -291,7 +291,7 @@ def global_tokens(shot_of_sample: Tensor, per_shot: int) -> Tensor:
 
 def initialise(module: nn.Module) -> None:
     """Xavier for every matrix, zero for every bias (Algorithm 1); what is ours starts in its own way."""
-    if isinstance(module, Mask) and module.config.traits.has_layers:
+    if isinstance(module, LearnedMask):
         module.reset_parameters()
     if isinstance(module, nn.Linear):
         nn.init.xavier_uniform_(module.weight)

@@ -5,7 +5,7 @@ I3D is Inception-v1 inflated to three dimensions (Carreira and Zisserman, "Quo V
 max pools pad as TensorFlow's "SAME" does, which is asymmetric where the stride does not divide the input.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
@@ -22,43 +22,12 @@ def same_padding(size: int, kernel: int, stride: int) -> tuple[int, int]:
     return total // 2, total - total // 2
 
 
-def conv_of_blocks(x: Tensor, weight: Tensor, bias: Tensor | None, before: Sequence[int]) -> Tensor:
-    """Return a convolution of stride 2 as one of stride 1 over blocks of 2 x 2 x 2 positions, of 8 C
-    channels.
-
-    The same sums: kernels get zeros at their ends, to an even size. With 3 channels, a CPU that multiplies
-    matrices in bf16 (AMX) has small ones to multiply; with 24, all of I3D takes three quarters of the time.
-
-    Args:
-        x: [N, C, T, H, W].
-        weight, bias: [D, C, kT, kH, kW] and [D].
-        before: padding before each axis; that after it is for ceil(size / 2) positions.
-    """
-    kernel = [-(-size // 2) for size in weight.shape[2:]]
-    padded = functional.pad(weight, [end for size in weight.shape[:1:-1] for end in (0, size % 2)])
-    pads: list[int] = []
-    for size, first, blocks in zip(x.shape[:1:-1], before[::-1], kernel[::-1], strict=True):
-        pads += [first, 2 * (-(-size // 2) + blocks - 1) - size - first]
-    return functional.conv3d(_blocks(functional.pad(x, pads)), _blocks(padded), bias)
-
-
-def _blocks(x: Tensor) -> Tensor:
-    """Return [N, 8 C, T / 2, H / 2, W / 2]: positions of each block as channels, last in memory."""
-    n, channels, *sizes = x.shape
-    t, h, w = (size // 2 for size in sizes)
-    blocks = x.permute(0, 2, 3, 4, 1).reshape(n, t, 2, h, 2, w, 2, channels).permute(0, 1, 3, 5, 2, 4, 6, 7)
-    return blocks.reshape(n, t, h, w, 8 * channels).permute(0, 4, 1, 2, 3)
-
-
 class SameConv3d(nn.Conv3d):
     """Convolution over [N, C, T, H, W] with "SAME" padding by zeros."""
 
     def forward(self, x: Tensor) -> Tensor:
         pads = [same_padding(*axis) for axis in zip(x.shape[2:], self.kernel_size, self.stride, strict=True)]
         before = [first for first, _ in pads]
-        is_narrow = self.in_channels < 8 and set(self.stride) == {2} and x.dtype == torch.bfloat16
-        if is_narrow and x.device.type == "cpu" and torch.cpu._is_amx_tile_supported():
-            return conv_of_blocks(x, self.weight, self.bias, before)
         if any(first != last for first, last in pads):
             (t0, t1), (h0, h1), (w0, w1) = pads
             x, before = functional.pad(x, (w0, w1, h0, h1, t0, t1)), [0, 0, 0]
@@ -76,23 +45,6 @@ class SameMaxPool3d(nn.Module):
         before = [same_padding(*axis)[0] for axis in zip(x.shape[2:], self.kernel, self.stride, strict=True)]
         # where "SAME" pads one position more after than before, ceil_mode adds that position
         return functional.max_pool3d(x, self.kernel, self.stride, before, ceil_mode=True)
-
-
-class NeighbourMax3d(nn.Module):
-    """Max pool of kernel 3, stride 1, "SAME": the maximum of one axis after the other.
-
-    Equal to `SameMaxPool3d((3, 3, 3), (1, 1, 1))`, with 6 comparisons for 26: up to four times as fast.
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        for axis in (2, 3, 4):
-            rest = x.shape[axis] - 1
-            highest = x.clone()
-            behind, ahead = highest.narrow(axis, 1, rest), highest.narrow(axis, 0, rest)
-            behind.copy_(torch.maximum(behind, x.narrow(axis, 0, rest)))
-            ahead.copy_(torch.maximum(ahead, x.narrow(axis, 1, rest)))
-            x = highest
-        return x
 
 
 class Unit3D(nn.Module):
@@ -122,7 +74,7 @@ class Mixed(nn.Module):
         self.Branch_2.add_module("Conv3d_0a_1x1", Unit3D(inputs, narrow_2, 1))
         self.Branch_2.add_module("Conv3d_0b_3x3", Unit3D(narrow_2, wide_2, 3))
         self.Branch_3 = nn.Sequential()
-        self.Branch_3.add_module("MaxPool3d_0a_3x3", NeighbourMax3d())
+        self.Branch_3.add_module("MaxPool3d_0a_3x3", SameMaxPool3d((3, 3, 3), (1, 1, 1)))
         self.Branch_3.add_module("Conv3d_0b_1x1", Unit3D(inputs, pooled, 1))
 
     def forward(self, x: Tensor) -> Tensor:

@@ -11,14 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from vidsum.models.attention.heads import MultiHeadAttention, join_heads, sines, split_heads
-from vidsum.models.attention.learned_mask import (
-    FusedAttention,
-    Mask,
-    SoftMask,
-    cross_masks,
-    learned_masks,
-    shared_mask,
-)
+from vidsum.models.attention.learned_mask import FusedAttention, Mask, SoftMask, learned_masks, shared_mask
 from vidsum.models.configs import DETRConfig
 from vidsum.models.detr import (
     DETR,
@@ -37,7 +30,7 @@ class QDDETR(DETR):
 
     def __init__(self, config: DETRConfig) -> None:
         super().__init__(config)
-        across = cross_masks(config.mask, config.d, config.words, config.layers)
+        across = learned_masks(config.mask, config.d, config.words, config.layers, cross=True)
         self.cross = nn.ModuleList(CrossLayer(config, mask) for mask in across)
         # the global token is one of the sequence
         masks = learned_masks(config.mask, config.d, 1 + config.clips, config.layers)

@@ -7,7 +7,6 @@ import os
 import re
 import warnings
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Unpack
 
@@ -21,15 +20,13 @@ from vidsum.options import from_keywords
 from vidsum.pipelines.export import style_for
 from vidsum.pipelines.keywords import MomentClipOptions
 from vidsum.pipelines.replacing import require_replaceable
-from vidsum.pipelines.summary import open_for_shots
 from vidsum.pipelines.timelines import result_video
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.shots.cuts import changes_to_features, find_cuts
-from vidsum.shots.settings import ShotSettings
 from vidsum.times import format_timestamp
-from vidsum.types import FloatArray, Interval, Progress, VideoInfo, clip_interval
+from vidsum.types import Interval, Progress, VideoInfo, clip_interval
 from vidsum.video.probe import start_offset_s
 from vidsum.video.read import read_frames_at
 from vidsum.video.segments import measure_changes
@@ -212,17 +209,9 @@ def _times(span: Interval, n_images: int, frame_s: float) -> list[float]:
     return [float(min(max(time_s, start_s), latest)) for time_s in times]
 
 
-def write_stats(
-    shots: Shots,
-    path: str | os.PathLike[str],
-    settings: ShotSettings = ShotSettings(),
-    extraction: Extraction = Extraction(),
-    progress: Progress | None = None,
-) -> None:
+def write_stats(shots: Shots, path: str | os.PathLike[str]) -> None:
     """Write a row for each frame: its number from 1, its time, how much it differs from the one before (mean
     absolute difference of tiny pictures, 0 to 255), and the number of its shot.
-
-    With `transnetv2`, also the probability that it is part of a transition.
 
     Raises UsageError: the shots are of features. InputError: the video is not there any more. OutputError:
     the file cannot be written.
@@ -230,15 +219,10 @@ def write_stats(
     video = result_video(shots)
     changes = measure_changes(video, [(0.0, video.duration_s)])
     times = changes.timestamps
-    columns: dict[str, Sequence[float] | FloatArray] = {"change": changes.array[:, 0]}
-    if settings.shots == "transnetv2":
-        (seen, *_), _ = open_for_shots(video.path, settings, extraction, with_features=False).read(progress)
-        nearest = np.searchsorted(seen.timestamps, times - 1 / (2 * video.fps)).clip(max=len(seen) - 1)
-        columns["transition"] = seen.array[nearest, 0]
     numbers, offset_s = shots.numbers_at(times) + 1, start_offset_s(video)
     with atomic_write(path) as part, part.open("w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(("Frame Number", "Timecode", *columns, "shot"))
-        for row, (time_s, shot) in enumerate(zip(times.tolist(), numbers.tolist(), strict=True)):
-            values = (f"{column[row]:.4f}" for column in columns.values())
-            rows.writerow((row + 1, format_timestamp(time_s + offset_s), *values, shot))
+        rows.writerow(("Frame Number", "Timecode", "change", "shot"))
+        by_frame = zip(times.tolist(), changes.array[:, 0].tolist(), numbers.tolist(), strict=True)
+        for number, (time_s, change, shot) in enumerate(by_frame, 1):
+            rows.writerow((number, format_timestamp(time_s + offset_s), f"{change:.4f}", shot))

@@ -1,4 +1,4 @@
-"""Features, transitions and changes of a video, all made in one decode pass."""
+"""Features and changes of a video, all made in one decode pass."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ from vidsum.video.read import read_frames
 from vidsum.video.skipping import allow_key_frames
 from vidsum.video.threads import Consumer, fan_out
 
-_TRANSITIONS = "transnetv2"
 _RECORDED_BY_EFFECT = (
     *("extractor", "fps", "clip_frames", "stride_frames", "logits", "precision", "backend", "device"),
     *("reader", "fast", "strict", "cache", "video_track", "audio_track"),
@@ -107,19 +106,6 @@ def extraction_job(video: VideoInfo, extraction: Extraction) -> Job:
     return Job(provenance, spec.sampling, consumer)
 
 
-def transitions_job(video: VideoInfo, extraction: Extraction) -> Job:
-    """Return the job that reads every frame with TransNetV2."""
-    from vidsum.shots import transnetv2
-
-    def consumer(progress: Progress | None) -> Consumer[Features]:
-        model = transnetv2.load_model(extraction.device, progress)
-        return partial(transnetv2.predict_transitions, model=model, video=video, progress=progress)
-
-    sha256 = checkpoints.sha256_of(transnetv2.CHECKPOINT)
-    provenance = _job_provenance(video, extraction, [transnetv2.SAMPLING], _TRANSITIONS, sha256, {})
-    return Job(provenance, transnetv2.SAMPLING, consumer)
-
-
 def screen_text_job(video: VideoInfo, extraction: Extraction, store: Store) -> Job:
     """Return the job that reads text on the screen. Raises PackageError: RapidOCR is not installed."""
 
@@ -134,7 +120,7 @@ def screen_text_job(video: VideoInfo, extraction: Extraction, store: Store) -> J
 
 def changes_job(video: VideoInfo, extraction: Extraction, jobs: Sequence[Job]) -> Job | None:
     """Return the job that measures changes of the pictures for other jobs; None if that is not possible."""
-    if extraction.reader != "pyav" or any(job.provenance["extractor"] == _TRANSITIONS for job in jobs):
+    if extraction.reader != "pyav":
         return None
     samplings = [job.sampling for job in jobs if job.sampling]
     rates = sorted({sampling.fps or 0.0 for sampling in samplings})

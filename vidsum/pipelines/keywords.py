@@ -45,12 +45,10 @@ class SummaryOptions(ShotOptions, total=False):
     """Options of `vidsum.summary.settings.Selection`."""
 
     seed: int
-    beams: int
     keep: Sequence[tuple[float, float]]
     drop: Sequence[tuple[float, float]]
     keep_said: str | Sequence[str]
     about: str | Sequence[str]
-    title: str | None
     snap: Literal["auto", "speech", "sentence", "none"]
     min_segment_s: float
     max_segment_s: float | None

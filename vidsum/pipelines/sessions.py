@@ -19,10 +19,11 @@ from vidsum.grounding.settings import DEFAULT_MODEL
 from vidsum.options import all_from_keywords, from_keywords
 from vidsum.pipelines.keywords import GrounderOptions, SpeechOptions, SummarizerOptions, SummaryOptions
 from vidsum.pipelines.moments import EncodeText, moment_settings, plan_moments
+from vidsum.pipelines.plan import open_input
 from vidsum.pipelines.queries import parse_queries
 from vidsum.pipelines.sources import Source
 from vidsum.pipelines.speech import plan_transcript
-from vidsum.pipelines.summary import open_for_shots, plan_summary
+from vidsum.pipelines.summary import plan_summary
 from vidsum.results.moments import Grounding
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
@@ -61,7 +62,7 @@ class Summarizer:
         """Return the summary of a video, with options of its own in place of the summarizer's."""
         overrides = {**options, **({} if budget is None else {"budget": budget})}
         selection, settings, extraction = self._settings(**overrides)
-        video_input = open_for_shots(source, settings, extraction)
+        video_input = open_input(source, extraction)
         return plan_summary(video_input, selection, settings, self._custom_scorer).run(progress)
 
     def _settings(self, **overrides: Any) -> tuple[Selection, ShotSettings, Extraction]:

@@ -8,17 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
-from vidsum.errors import UsageError, require_type
+from vidsum.errors import require_type
 from vidsum.features.settings import Extraction
 from vidsum.grounding import vse
 from vidsum.grounding.spaces import resolve_space
 from vidsum.options import all_from_keywords, without_defaults
-from vidsum.pipelines.decoding import extraction_job, transitions_job
 from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
 from vidsum.pipelines.keywords import ShotOptions, SummaryOptions
 from vidsum.pipelines.plan import Input, Plan, open_input, report_step
 from vidsum.pipelines.queries import read_queries
-from vidsum.pipelines.sources import Source, has_pictures, memo_of, probe_video, source_path
+from vidsum.pipelines.sources import Source
 from vidsum.pipelines.speech_evidence import plan_summary_speech, protected_words, quoted_passages
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
@@ -36,7 +35,6 @@ from vidsum.summary.score import (
     best_score,
     candidate_models,
     installed_scorer,
-    require_beams,
     resolve_scorer,
     weights_sha256,
 )
@@ -58,8 +56,8 @@ def find_shots(
     """Cut a video into shots.
 
     Args:
-        source: a video, a feature file or features; `transnetv2` needs the video.
-        shots: `kts`, `uniform` or `transnetv2`.
+        source: a video, a feature file or features.
+        shots: `kts` or `uniform`.
         progress: called while it runs.
         **options: other fields of `vidsum.shots.settings.ShotSettings`, such as `max_shots=10`, and those of
             `vidsum.features.settings.Extraction` for a video.
@@ -100,14 +98,12 @@ def summarize(
     selection, settings, extraction = all_from_keywords(
         summarize, (Selection, ShotSettings, Extraction), video_input
     )
-    return plan_summary(open_for_shots(source, settings, extraction), selection, settings, scorer).run(
-        progress
-    )
+    return plan_summary(open_input(source, extraction), selection, settings, scorer).run(progress)
 
 
 def plan_shots(source: Source, settings: ShotSettings, extraction: Extraction) -> Plan[Shots]:
     """Plan the shots of a video or of features. Raises InputError, UsageError: see `find_shots`."""
-    video_input = open_for_shots(source, settings, extraction, with_features=False)
+    video_input = open_input(source, extraction)
     provenance = {**video_input.provenance, "shots": without_defaults(settings)}
 
     def make(progress: Progress | None) -> Shots:
@@ -119,28 +115,14 @@ def plan_shots(source: Source, settings: ShotSettings, extraction: Extraction) -
     return Plan(provenance, make)
 
 
-def open_for_shots(
-    source: Source, settings: ShotSettings, extraction: Extraction, *, with_features: bool = True
-) -> Input:
-    """Return the input of which the last job, or the features that exist, show where the shots begin."""
-    if settings.shots != "transnetv2":
-        return open_input(source, extraction)
-    if isinstance(source, Features) or not has_pictures(source):
-        raise UsageError("TransNetV2 reads every frame: features are not enough", hint="give the video")
-    extraction = replace(extraction, fast=False)  # key frames are not enough
-    video = probe_video(source_path(source), extraction)
-    jobs = [extraction_job(video, extraction)] if with_features else []
-    return Input(extraction, video, (*jobs, transitions_job(video, extraction)), memo=memo_of(source))
-
-
 def plan_summary(
     video_input: Input, selection: Selection, settings: ShotSettings, scorer: CustomScorer | None = None
 ) -> Plan[Summary]:
-    """Plan the summary of an input of `open_for_shots`; errors are those of `summarize`."""
+    """Plan the summary of an input of `open_input`; errors are those of `summarize`."""
     require_type(selection.budget, str, int, float)
     selection = _resolve_ends(selection, video_input)
     is_video = video_input.features is None and video_input.video is not None
-    space = resolve_space("auto") if is_video and (selection.about or selection.title) else vse.NAME
+    space = resolve_space("auto") if is_video and selection.about else vse.NAME
     if texts := guide_texts(selection, video_input.kind[0], space):
         read_queries(texts)
     guide = _plan_guide(video_input, space) if space != vse.NAME else None
@@ -148,7 +130,6 @@ def plan_summary(
     scorer = scorer or installed_scorer(selection.model)
     device = video_input.extraction.device
     models = (scorer.name,) if scorer else candidate_models(selection.model, *video_input.kind, device)
-    require_beams(models, selection.beams, device)
     facts = _facts(selection, models, scorer, speech)
     if guide:
         facts["guide"] = {"space": space, "extractions": guide.provenance["extractions"]}
@@ -179,9 +160,9 @@ class _Work:
             units = speech_units(transcript, selection.min_segment_s) if selection.snap != "none" else []
             quoted = quoted_passages(transcript, selection.keep_said, self.video_input, progress)
             words = protected_words(selection, transcript)
-        (features, *transitions), pictures = self.video_input.read(progress)
+        (features, *_), pictures = self.video_input.read(progress)
         report_step(progress, "finding shots")
-        shots = find(transitions[0] if transitions else features, self.settings, pictures)
+        shots = find(features, self.settings, pictures)
         budget_s, warnings = _budget(selection, features.duration_s)
         report_step(progress, "scoring frames")
         guide = None
@@ -231,8 +212,7 @@ class _Work:
             scored = best_score(self.models, features, shots, selection, fraction, device)
         if not self.texts:
             return scored
-        texts = (selection.about, selection.title)
-        importance = guide_importance(scored.importance, features, *texts, device, guide)
+        importance = guide_importance(scored.importance, features, self.texts, device, guide)
         # the importance may be flat, which no longer matters
         return replace(scored, importance=importance, warnings=read_queries(self.texts).warnings)
 

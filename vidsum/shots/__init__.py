@@ -1,4 +1,4 @@
-"""Cut a video into shots: kernel temporal segmentation, equal shots, or the cuts that TransNetV2 sees."""
+"""Cut a video into shots: kernel temporal segmentation and cuts, or equal shots."""
 
 import sys
 from types import ModuleType

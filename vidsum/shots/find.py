@@ -1,7 +1,6 @@
 """Cutting a video into shots, by any method; edges are [S + 1] seconds, from 0 to `duration_s`."""
 
 import math
-from itertools import pairwise
 
 import numpy as np
 
@@ -31,9 +30,9 @@ def find(
     """Cut a video into shots.
 
     Args:
-        features: of the video; for `transnetv2` those of `predict_transitions`.
+        features: of the video.
         settings: the method and its limits: `kts` (kernel temporal segmentation of the features, made unit
-            length), `uniform` (equal shots of about 5 s) or `transnetv2`. For `kts` the shortest shot is 1 s
+            length) or `uniform` (equal shots of about 5 s). For `kts` the shortest shot is 1 s
             (or half of `max_shot_s`, if that is less) by default, the longest 60 s (or twice the mean length
             of `max_shots` shots, if that is more); else there is no limit, as with `math.inf`.
         pictures: for `kts`: the known pictures between samples.
@@ -53,15 +52,11 @@ def find(
     if features.timestamps[-1] >= features.duration_s:
         last_s, end_s = features.timestamps[-1], features.duration_s
         raise UsageError(f"the last feature is at {last_s:g} s, but the video ends at {end_s:g} s")
-    limits = (settings.max_shots, shortest_s or 0.0, longest_s or math.inf)
     if settings.shots == "kts":
         edges = _kts_edges(features, settings, pictures, cuts)
-    elif settings.shots == "uniform":
-        edges = equal_edges(features.duration_s, _UNIFORM_SHOT_S, *limits)
     else:
-        from vidsum.shots.transnetv2 import find_cuts
-
-        edges = edges_between(find_cuts(features), features.duration_s, *limits)
+        limits = (settings.max_shots, shortest_s or 0.0, longest_s or math.inf)
+        edges = equal_edges(features.duration_s, _UNIFORM_SHOT_S, *limits)
     return Shots(edges_s=edges, method=settings.shots, video=features.video, video_fps=features.video_fps)
 
 
@@ -166,37 +161,3 @@ def equal_edges(
         raise UsageError(f"{duration_s:g} s cannot be cut into equal shots within the limits: {counts}")
     count = int(min(max(round(duration_s / shot_s), fewest), most))
     return np.linspace(0.0, duration_s, count + 1)
-
-
-def edges_between(
-    cuts_s: TimeArray,
-    duration_s: float,
-    max_shots: int | None = None,
-    min_shot_s: float = 0.0,
-    max_shot_s: float = math.inf,
-) -> TimeArray:
-    """Return the edges of the shots between cuts, which may be in any order and outside the video.
-
-    While a shot is shorter than `min_shot_s`, or there are more than `max_shots`, the shortest shot (the
-    first, if several are) is joined to its shorter neighbour (the one before, if both are equal). After that,
-    a shot longer than `max_shot_s` is split into the fewest equal shots that are not.
-    """
-    inside = np.unique(cuts_s[(cuts_s > 0) & (cuts_s < duration_s)])
-    edges = np.concatenate([[0.0], inside, [duration_s]])
-    while len(edges) > 2:
-        lengths = np.diff(edges)
-        shortest = int(lengths.argmin())
-        if lengths[shortest] >= min_shot_s and len(lengths) <= (max_shots or math.inf):
-            break
-        edges = np.delete(edges, shortest if _joins_before(lengths, shortest) else shortest + 1)
-    pieces = [
-        np.linspace(start, end, max(1, math.ceil((end - start) / max_shot_s - 1e-9)), endpoint=False)
-        for start, end in pairwise(edges)
-    ]
-    return np.concatenate([*pieces, [duration_s]])
-
-
-def _joins_before(lengths: TimeArray, shot: int) -> bool:
-    if shot == 0:
-        return False
-    return shot == len(lengths) - 1 or bool(lengths[shot - 1] <= lengths[shot + 1])

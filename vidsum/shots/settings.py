@@ -6,7 +6,7 @@ from typing import Literal
 from vidsum.options import Checked, option
 from vidsum.times import TIME
 
-ShotMethod = Literal["kts", "uniform", "transnetv2"]
+ShotMethod = Literal["kts", "uniform"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,7 +15,7 @@ class ShotSettings(Checked):
 
     PANEL = "Shots"
 
-    shots: ShotMethod = option("Shot detection method. transnetv2 reads every frame: 20 times slower.", "kts")
+    shots: ShotMethod = option("Shot detection method; uniform: shots of 5 s.", "kts")
     max_shots: int | None = option(
         "Maximum number of shots.", None, min=1, default_text="chosen by KTS", flag_on=("shots",)
     )

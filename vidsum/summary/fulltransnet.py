@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from vidsum.errors import UsageError
-from vidsum.models.fulltransnet import DecoderState, FullTransNet, global_tokens
+from vidsum.models.fulltransnet import FullTransNet, global_tokens
 from vidsum.types import FloatArray
 
 
@@ -23,35 +23,18 @@ class Decoded:
     steps: FloatArray  # [L, T] probability of each sample at each step; the rest is the end's
 
 
-@dataclass(frozen=True)
-class _Beam:
-    """One summary so far: its frames, the sum of their log-probabilities, and each step's distribution."""
-
-    key_frames: tuple[int, ...] = ()
-    score: float = 0.0
-    steps: tuple[Tensor, ...] = ()
-
-    @property
-    def mean_score(self) -> float:
-        return self.score / max(1, len(self.key_frames))
-
-
 @torch.inference_mode()
-def decode(
-    model: FullTransNet, features: Tensor, is_global: Tensor, n_key_frames: int, width: int = 1
-) -> Decoded:
+def decode(model: FullTransNet, features: Tensor, is_global: Tensor, n_key_frames: int) -> Decoded:
     """Choose key frames until there are `n_key_frames`, or the model ends the summary.
 
     Each step takes the most likely frame that is not chosen yet. A summary ends before a step at which the
-    end is more likely than all frames together. With `width` beams the best summaries so far go on side by
-    side, and the one with the highest mean log-probability of a frame is taken.
+    end is more likely than all frames together.
 
     Args:
         model: in `eval` mode.
         features: [T, D]
         is_global: [T] bool, see `vidsum.models.fulltransnet.global_tokens`.
         n_key_frames: the budget, in samples; at least 1, at most T.
-        width: beams; 1 is greedy.
 
     Raises UsageError: the model was trained with the target `same-step`.
     """
@@ -60,10 +43,19 @@ def decode(
         raise UsageError(
             fault, hint="VIDSUM_PROTOCOL=paper vidsum evaluate summary --run RUN gives it labels"
         )
-    state = model.encode(features[None], is_global[None])
+    key_frames, steps = list[int](), list[Tensor]()
+    state, last = model.encode(features[None], is_global[None]), None
     with _one_thread():
-        best = _best_beam(model, state, n_key_frames, width)
-    return Decoded(best.key_frames, torch.stack(best.steps).float().cpu().numpy())
+        while len(key_frames) < n_key_frames:
+            rows, state = model.step(state, last)
+            frames, end = rows[0, :-1], rows[0, -1]
+            steps.append(frames.exp())
+            if end > math.log(0.5):
+                break
+            chosen = torch.tensor(key_frames, dtype=torch.int64, device=rows.device)
+            last = frames.index_fill(0, chosen, -math.inf).argmax()[None]
+            key_frames.append(int(last))
+    return Decoded(tuple(key_frames), torch.stack(steps).float().cpu().numpy())
 
 
 @contextmanager
@@ -77,59 +69,11 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(n_threads)
 
 
-def _best_beam(model: FullTransNet, state: DecoderState, n_key_frames: int, width: int) -> _Beam:
-    """Return the summary of `decode`, from the state before the first step."""
-    beams, ended = [_Beam()], list[_Beam]()
-    last: Tensor | None = None
-    for _ in range(n_key_frames):
-        log_probabilities, state = model.step(state, last)
-        going_on, ended_now = _extend(beams, log_probabilities, width)
-        ended += ended_now
-        if not going_on:
-            break
-        parents = [parent for parent, _ in going_on]
-        if parents != list(range(len(beams))):
-            state = state.rows(torch.tensor(parents, device=log_probabilities.device))
-        beams = [beam for _, beam in going_on]
-        last = torch.tensor([beam.key_frames[-1] for beam in beams], device=log_probabilities.device)
-    else:
-        ended += beams
-    return max(ended, key=lambda beam: beam.mean_score)
-
-
-def _extend(
-    beams: list[_Beam], log_probabilities: Tensor, width: int
-) -> tuple[list[tuple[int, _Beam]], list[_Beam]]:
-    """Return the best `width` ways to go on, each with its parent's number, and the beams that end here.
-
-    `log_probabilities` are [W, T + 1] for W beams, the last column that of the end.
-    """
-    going_on: list[tuple[int, _Beam]] = []
-    ended = []
-    for number, (beam, row) in enumerate(zip(beams, log_probabilities, strict=True)):
-        steps = (*beam.steps, row[:-1].exp())
-        if row[-1] > math.log(0.5):
-            ended.append(_Beam(beam.key_frames, beam.score, steps))
-            continue
-        for frame, score in _most_likely(row[:-1], beam.key_frames, width):
-            going_on.append((number, _Beam((*beam.key_frames, frame), beam.score + score, steps)))
-    # all have the same number of frames: their sums can be compared
-    best = sorted(going_on, key=lambda way: -way[1].score)[:width]
-    return sorted(best, key=lambda way: way[0]), ended
-
-
-def _most_likely(row: Tensor, chosen: tuple[int, ...], width: int) -> list[tuple[int, float]]:
-    """(frame, log-probability) of the `width` most likely frames that are not chosen yet."""
-    is_chosen = torch.tensor(chosen, dtype=torch.int64, device=row.device)
-    scores, frames = row.index_fill(0, is_chosen, -math.inf).topk(min(width, len(row) - len(chosen)))
-    return list(zip(frames.tolist(), scores.tolist(), strict=True))
-
-
 IntArray = npt.NDArray[np.int64]
 
 
 def importance_curve(
-    model: FullTransNet, array: FloatArray, shot_of_sample: IntArray, fraction: float, width: int
+    model: FullTransNet, array: FloatArray, shot_of_sample: IntArray, fraction: float
 ) -> FloatArray:
     """Return [T] in [0, 1]: the probability that the decoder chooses a shot's samples at its steps.
 
@@ -139,20 +83,20 @@ def importance_curve(
 
     def curve(window: slice) -> FloatArray:
         shots_here = shot_of_sample[window]
-        return shot_curve(decode_samples(model, array[window], shots_here, fraction, width), shots_here)
+        return shot_curve(decode_samples(model, array[window], shots_here, fraction), shots_here)
 
     # a pointer head could read any length at once, but time and memory of its steps grow with T squared
     return average_windows(windows(shot_of_sample, model.config.t_max), len(array), curve)
 
 
 def decode_samples(
-    model: FullTransNet, array: FloatArray, shot_of_sample: IntArray, fraction: float, width: int = 1
+    model: FullTransNet, array: FloatArray, shot_of_sample: IntArray, fraction: float
 ) -> Decoded:
     """Decode [T, D] samples that go through the model at once."""
     device = next(model.parameters()).device
     n_key_frames = min(len(array), max(1, int(fraction * len(array))))
     is_global = global_tokens(torch.from_numpy(shot_of_sample), model.config.global_tokens)
-    return decode(model, torch.tensor(array, device=device), is_global.to(device), n_key_frames, width)
+    return decode(model, torch.tensor(array, device=device), is_global.to(device), n_key_frames)
 
 
 def shot_curve(decoded: Decoded, shot_of_sample: IntArray) -> FloatArray:

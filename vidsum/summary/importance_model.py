@@ -34,7 +34,6 @@ RIDGE_RATES = 0.3
 """How far, as a fraction, the rate of features may be from that of ridge regression's training: it has no
 positions, and was trained on every 15th frame at 24 to 30 frames a second."""
 _END_S = 60.0  # maximum time from the start and to the end, in seconds: beyond, it carries no information
-_EVIDENCE: Final = "efficientnet_lite0-evidence"  # in checkpoints of older versions (also `centred`)
 
 
 @dataclass(frozen=True)
@@ -72,10 +71,7 @@ class FeatureTransform:
 
 
 def read_transform(recorded: Mapping[str, Any], name: str) -> FeatureTransform:
-    """Read a checkpoint's transform. Raises InputError: it is of another kind, or an older version."""
-    if recorded.get("centred") or recorded.get("extractor") == _EVIDENCE:
-        fault = f"{name}: was trained on simulated class scores, which are no longer supported"
-        raise InputError(fault, hint="train it again with --space vse")
+    """Read a checkpoint's transform. Raises InputError: it is of another kind."""
     inputs = FeatureTransform(recorded.get("space"), recorded.get("ends", False))
     if inputs.space not in (None, vse.NAME) or not isinstance(inputs.ends, bool):
         raise InputError(f"{name}: does not say what features it reads")
@@ -123,9 +119,7 @@ def _require_its_map(trained: Trained, inputs: FeatureTransform, name: str) -> N
 
 def _ridge(trained: Trained, name: str) -> RidgeScorer:
     try:
-        # older ones name the number of random features, 0 where there are none
-        config = {key: value for key, value in trained.config.items() if key != "components"}
-        model = build_scorer(RidgeConfig(**config), trained.tensors)
+        model = build_scorer(RidgeConfig(**trained.config), trained.tensors)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name}: its tensors and its configuration do not fit together") from error
     if not all(np.isfinite(array).all() for array in model.arrays.values()):
@@ -138,45 +132,34 @@ def _network(trained: Trained, name: str, device: str) -> "FullTransNet":
     from vidsum.models.fulltransnet import FullTransNet
 
     def make(config: Any) -> "FullTransNet":
-        if config.get("head") == "frame":
-            fault = f"{name}: has the head frame, which is no longer supported"
-            raise InputError(fault, hint="train it again with --head pointer or linear")
-        # older ones say that they do not start from ridge regression
-        return FullTransNet(FullTransNetConfig(**{key: config[key] for key in config if key != "ridge"}))
+        return FullTransNet(FullTransNetConfig(**config))
 
     return build_trained(trained, "fulltransnet", make, name).to(choose_device(device))
 
 
 def importance(
-    summarizer: ImportanceModel,
-    features: Features,
-    shots: Shots | None,
-    fraction: float = 0.15,
-    width: int = 1,
+    summarizer: ImportanceModel, features: Features, shots: Shots | None, fraction: float = 0.15
 ) -> FloatArray:
-    """Return [T] importance in [0, 1]: by ridge regression `add_novelty`, by FullTransNet `importance_curve`.
+    """Return [T] importance in [0, 1]: by FullTransNet `importance_curve`, by ridge regression the logistic
+    function of its scores and of how new each sample is.
 
     The first, middle and last samples of shots are global tokens. At the summary's fraction of the video
-    decoding stops; `width` is that of `decode`. Raises UsageError: see `require_readable`.
+    decoding stops. Raises UsageError: see `require_readable`.
     """
     require_readable(summarizer, features)
     model = summarizer.model
     if isinstance(model, RidgeScorer):
-        return add_novelty(model, model(summarizer.inputs.of(features)), features)
+        scores = model(summarizer.inputs.of(features))
+        if weight := model.config.novelty:
+            novelty = contrastive(features)
+            novelty = (novelty - novelty.mean()) / max(float(novelty.std()), 1e-6)
+            scores = (scores + weight * novelty) / math.sqrt(1 + weight**2)
+        return logistic(scores)
     from vidsum.summary.fulltransnet import importance_curve
 
     assert shots is not None, "only ridge does without"
     array = summarizer.inputs.of(features)
-    return importance_curve(model, array, shots.numbers_at(features.timestamps), fraction, width)
-
-
-def add_novelty(model: RidgeScorer, scores: FloatArray, features: Features) -> FloatArray:
-    """Return [T] importance in [0, 1], by the logistic function: scores [T], and how new each sample is."""
-    if weight := model.config.novelty:
-        novelty = contrastive(features)
-        novelty = (novelty - novelty.mean()) / max(float(novelty.std()), 1e-6)
-        scores = (scores + weight * novelty) / math.sqrt(1 + weight**2)
-    return logistic(scores)
+    return importance_curve(model, array, shots.numbers_at(features.timestamps), fraction)
 
 
 def require_readable(summarizer: ImportanceModel, features: Features) -> None:
@@ -201,15 +184,11 @@ def require_kind(
     if extractor not in (summarizer.extractor, "custom", *captions):
         fault = f"{summarizer.name} reads features of {summarizer.extractor}, not of {extractor}"
         raise UsageError(fault, hint=_extraction_hint(summarizer))
-    if not reads_rate(summarizer, rate, film_fps):
+    tolerance = RIDGE_RATES if isinstance(summarizer.model, RidgeScorer) else 0.1
+    # every frame, of a film slower than the training's rate, will do
+    if abs(rate / min(summarizer.fps, max(rate, film_fps)) - 1) > tolerance:
         fault = f"{summarizer.name} reads {summarizer.fps:g} features a second, not {rate:g}"
         raise UsageError(fault, hint=f"--fps {summarizer.fps:g}")
-
-
-def reads_rate(summarizer: ImportanceModel, rate: float, film_fps: float = math.inf) -> bool:
-    """Return whether a rate is within a tenth of the training's (ridge: `RIDGE_RATES`), or every frame."""
-    tolerance = RIDGE_RATES if isinstance(summarizer.model, RidgeScorer) else 0.1
-    return abs(rate / min(summarizer.fps, max(rate, film_fps)) - 1) <= tolerance
 
 
 def _extraction_hint(summarizer: ImportanceModel) -> str:

@@ -34,9 +34,6 @@ class Looks:
         self._slides, self.important_slides = number_slides(self._rows, features.timestamps, slides)
         self.same = SAME_LOOK.get(features.extractor, ELSEWHERE)
         self._mean = self._rows.mean(axis=0)
-        counts = np.diff(features.picture_starts, append=len(self._rows))
-        self._picture = np.repeat(np.arange(len(counts)), counts)
-        self._is_still = counts > 1
 
     def samples(self, start: float, end: float) -> slice:
         """Return the samples of a part; between two samples, the one before."""
@@ -81,15 +78,6 @@ class Looks:
                 different = np.vstack([different, look])
         return min(len(different) + len(slides), enough)
 
-    def stills(self, start: int, end: int) -> set[int] | None:
-        """Return the numbers of a part's pictures if all of them stand still, else None."""
-        pictures = self._picture[self.samples(start, end)]
-        return set(pictures.tolist()) if self._is_still[pictures].all() else None
-
-    def pictures(self, start: int, end: int) -> set[int]:
-        """Return the numbers of a part's pictures."""
-        return set(self._picture[self.samples(start, end)].tolist())
-
 
 class Coverage:
     """How much of the looks of a video's shots has been shown."""
@@ -101,7 +89,7 @@ class Coverage:
         alike = np.array([np.maximum(self._of_shots @ look, 0).sum() for look in self._of_shots])
         self._weights = np.asarray(worth) / np.maximum(alike, 1)
         self._most_alike = np.zeros(len(shots), np.float32)
-        self._pictures, self._slides = set[int](), set[int]()
+        self._slides = set[int]()
 
     def _alike(self, start: int, end: int) -> FloatArray:
         """Return [S] how much a part looks like the best window of each shot."""
@@ -117,15 +105,7 @@ class Coverage:
             return slide in self._slides
         return bool((self._added @ self._looks.absolute(start, end) >= self._looks.same).any())
 
-    def repeats(self, start: int, end: int) -> bool:
-        """Return whether a part holds nothing but still pictures, or a slide, that were added."""
-        if self._looks.slide(start, end) in self._slides:
-            return True
-        stills = self._looks.stills(start, end)
-        return stills is not None and stills <= self._pictures
-
     def add(self, start: int, end: int) -> None:
-        self._pictures |= self._looks.pictures(start, end)
         if (slide := self._looks.slide(start, end)) >= 0:
             self._slides.add(slide)
         else:

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -124,19 +123,6 @@ def best_score(
     )
 
 
-def require_beams(models: Sequence[str], beams: int, device: str = "auto") -> None:
-    """Raise UsageError where none of the models decodes, so that more than one beam would do nothing."""
-    if beams > 1 and not any(_decodes(model, device) for model in models):
-        fault = f"beams has no effect on {models[0]}, which writes no summary step by step"
-        raise UsageError(fault, hint="leave beams out, or --model fulltransnet")
-
-
-def _decodes(model: str, device: str) -> bool:
-    if model in SCORERS or not (model in SHIPPED_MODELS or Path(model).exists()):
-        return False
-    return hasattr(load_importance_checkpoint(model, device).model.config, "decodes")
-
-
 def check_flatness(model: str, importance: FloatArray) -> ScoredVideo:
     """Return the curve of a named model, with a warning if it is flat and not `uniform`."""
     if model == "uniform" or not is_flat(importance):
@@ -161,7 +147,7 @@ def score(
 ) -> FloatArray:
     """Return [T] importance in [0, 1]; errors as `candidate_models`.
 
-    Of `selection`, the model (not `auto`), the seed and the beams count. `fraction` is the budget's fraction
+    Of `selection`, the model (not `auto`) and the seed count. `fraction` is the budget's fraction
     of the video, `device` that of a trained model. FullTransNet alone needs shots. The scores of the models
     that ship are multiplied by `liveness`: people never scored footage that is black, frozen or blurred.
     """
@@ -169,9 +155,7 @@ def score(
         return SCORERS[selection.model](features, selection.seed)
     from vidsum.summary.importance_model import importance
 
-    curve = importance(
-        load_importance_checkpoint(selection.model, device), features, shots, fraction, selection.beams
-    )
+    curve = importance(load_importance_checkpoint(selection.model, device), features, shots, fraction)
     return curve * liveness(features) if selection.model in SHIPPED_MODELS else curve
 
 

@@ -36,7 +36,6 @@ class SelectionParams:
     good: float = 0.8  # shots of this fraction of the highest score come first
     fair: float = 0.5  # candidates of this fraction close gaps, and show looks before others repeat them
     much_room: float = 0.1  # fraction of the room that whole short shots fill
-    repeat_weight: float = 0.2  # weight of another segment of a still picture
     rounding: float = 1e-9  # sums per frame that differ by less are equal
 
 
@@ -167,10 +166,7 @@ class _Choice:
         is_good = piece.is_first and piece.score >= PARAMS.good * self.highest.score
         is_fair = piece.score >= PARAMS.fair * self.highest.score
         rank = 2 * (not (is_new and is_fair)) + (not is_good)
-        gain = self.gain(piece) * (
-            PARAMS.repeat_weight if self.coverage.repeats(piece.start, piece.end) else 1
-        )
-        return rank, -gain, piece.cell[0] - piece.cell[1], piece.start
+        return rank, -self.gain(piece), piece.cell[0] - piece.cell[1], piece.start
 
     def gain(self, piece: Candidate) -> float:
         """Return the gain in F by a candidate, per frame."""

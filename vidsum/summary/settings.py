@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from vidsum.errors import UsageError
-from vidsum.options import ADVANCED, Option, check, option
+from vidsum.options import ADVANCED, check, option
 from vidsum.times import TIME, parse_interval, parse_limit
 
 DEFAULT_MODEL = "auto"
@@ -19,7 +19,6 @@ SUMMARIZERS = ("auto", *SHIPPED_MODELS, "highlights", "contrastive", "cluster", 
 """All importance models with a name."""
 
 _WITHOUT_FLAG: Mapping[str, Any] = {"panel": ADVANCED, "flag_on": ()}  # for configuration files
-Beams = Annotated[int, Option("Beam width for trained models; 1 is greedy.", min=1, **_WITHOUT_FLAG)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +42,6 @@ class Selection:
         names=SUMMARIZERS,
     )
     seed: int = option("Random seed (for the random and cluster models).", 0, min=0, **_WITHOUT_FLAG)
-    beams: Beams = 1
     keep: tuple[tuple[float, float], ...] = option(
         "Always include this time range. Can be repeated.", (), metavar="START-END", parse=parse_interval
     )
@@ -54,9 +52,6 @@ class Selection:
         "Always include speech about TEXT. Can be repeated.", (), metavar="TEXT"
     )
     about: tuple[str, ...] = option("Prefer what TEXT describes. Can be repeated.", (), metavar="TEXT")
-    title: str | None = option(
-        "Title of the video: what it names counts slightly more.", None, metavar="TEXT", **_WITHOUT_FLAG
-    )
     snap: Literal["auto", "speech", "sentence", "none"] = option(
         "Where cuts may fall: never inside a word (speech) or a sentence (sentence). auto: speech, "
         "if there is a transcript.",

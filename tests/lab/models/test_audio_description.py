@@ -14,8 +14,7 @@ from vidsum.lab.models.audio_description import (
     Phase,
     train_in,
 )
-from vidsum.models.configs import MaskConfig
-from vidsum.models.mask_kinds import MaskKind
+from vidsum.models.configs import MaskConfig, MaskKind
 
 PAPER = AudioDescriptionConfig()
 TINY = replace(SMALL, dim_visual=6, dim_audio=4, d=16, d_ff=16, layers=2, n_tokens=3, d_adapter=16, d_lm=16)

@@ -7,8 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from vidsum.lab.models.vit import ONE_LAYER, ViT, ViTConfig
-from vidsum.models.configs import MaskConfig
-from vidsum.models.mask_kinds import MaskKind
+from vidsum.models.configs import MaskConfig, MaskKind
 
 TINY = ViTConfig(channels=1, image=8, patch=2, d=16, layers=2, heads=4, classes=10)
 

@@ -9,21 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from vidsum.errors import UsageError
-from vidsum.models.attention import learned_mask
 from vidsum.models.attention.learned_mask import (
     MASKS,
     LearnedMask,
     SoftMask,
     StaticMask,
     attention_weights,
-    cross_masks,
     fused_attention,
     learned_masks,
     static_sparsity,
 )
-from vidsum.models.configs import MaskConfig, MaskInit
-from vidsum.models.mask_kinds import MASK_TRAITS, Fusion, MaskKind, MaskTraits
+from vidsum.models.configs import Fusion, MaskConfig, MaskInit, MaskKind
 
 D, HEADS, MOST_KEYS = 6, 2, 9
 
@@ -285,17 +281,11 @@ def test_learned_masks_by_layer(config: MaskConfig | None, kinds: list[type[Any]
     masks = learned_masks(config, D, MOST_KEYS, 3)
     assert [mask if mask is None else type(mask) for mask in masks] == kinds
     assert len({id(mask) for mask in masks}) == (3 if None not in kinds else 2 if config else 1)
-    assert cross_masks(STATIC, D, MOST_KEYS, 2) == [None, None]
+    assert learned_masks(STATIC, D, MOST_KEYS, 2, cross=True) == [None, None]
 
 
-def test_a_kind_that_a_table_lacks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert get_args(MaskKind) == tuple(MASKS) == tuple(MASK_TRAITS)
-    monkeypatch.setattr(learned_mask, "MASKS", {"lam": LearnedMask})
-    with pytest.raises(UsageError, match="the mask stamp is not implemented: MASKS lacks it"):
-        learned_masks(MaskConfig(kind="stamp"), D, MOST_KEYS, 3)
-    monkeypatch.setattr("vidsum.models.configs.MASK_TRAITS", {"lam": MaskTraits()})
-    with pytest.raises(UsageError, match="the mask stamp is not implemented: MASK_TRAITS lacks it"):
-        MaskConfig(kind="stamp")
+def test_masks_has_each_kind() -> None:
+    assert get_args(MaskKind) == tuple(MASKS)
 
 
 def test_more_keys_than_columns_are_refused() -> None:

@@ -19,8 +19,7 @@ from vidsum.models.attention.retention import (
     xpos,
     xpos_turn,
 )
-from vidsum.models.configs import Decay, MRNetConfig, Region
-from vidsum.models.mask_kinds import Fusion
+from vidsum.models.configs import Decay, Fusion, MRNetConfig, Region
 
 
 def as_complex(x: Tensor) -> list[complex]:

@@ -17,9 +17,9 @@ from vidsum.lab.attention.moments import SAMPLES, capture_attention, has_mask, p
 from vidsum.lab.attention.settings import AttentionKind, AttentionRequest, parse_part
 from vidsum.pipelines.embedding import open_in_space, plan_embedding
 from vidsum.pipelines.moments import plan_moments
+from vidsum.pipelines.plan import open_input
 from vidsum.pipelines.queries import parse_queries
 from vidsum.pipelines.sources import Video
-from vidsum.pipelines.summary import open_for_shots
 from vidsum.results.clock import shift_times
 from vidsum.shots.find import find
 from vidsum.shots.settings import ShotSettings
@@ -57,7 +57,7 @@ def _draw_importance(
         raise UsageError(f"{name} has no attention to draw", hint="--model fulltransnet")
     model = load_importance_checkpoint(name, extraction.device)
     require_part(model, part)
-    opened = open_for_shots(source, ShotSettings(), extraction)
+    opened = open_input(source, extraction)
     (features,), pictures = opened.read(progress)
     shots = find(features, ShotSettings(), pictures)
     layers, heads = ([part[0]], [part[1]]) if isinstance(part, tuple) else (None, None)

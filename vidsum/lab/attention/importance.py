@@ -68,7 +68,6 @@ def attention_maps(
     features: Features,
     shots: Shots,
     fraction: float = 0.15,
-    width: int = 1,
     *,
     layers: Sequence[int] | None = None,
     heads: Sequence[int] | None = None,
@@ -84,7 +83,7 @@ def attention_maps(
     all_shots = shots.numbers_at(features.timestamps)
     window = windows(all_shots, min(LONGEST, model.config.t_max))[0]
     array, shot_of_sample = summarizer.inputs.of(features)[window], all_shots[window]
-    decoded = decode_samples(model, array, shot_of_sample, fraction, width)
+    decoded = decode_samples(model, array, shot_of_sample, fraction)
     # no step reads the last step's token, unless the step after it has written the end
     tokens = torch.tensor(decoded.key_frames[: len(decoded.steps) - 1], dtype=torch.int64)
     is_global = global_tokens(torch.from_numpy(shot_of_sample), model.config.global_tokens)

@@ -9,7 +9,7 @@ from vidsum.device import Device
 from vidsum.errors import UsageError, unknown_name_error
 from vidsum.grounding.settings import CaptionSpace
 from vidsum.options import Option, check, option
-from vidsum.summary.settings import SUMMARIZERS, Beams
+from vidsum.summary.settings import SUMMARIZERS
 
 Segmentation = Literal["change-points", "uniform-60", "one-peak", "two-peak", "two-peak-30-300"]
 """Shots of key-shot summaries: those of the data, or those that know nothing of the video."""
@@ -69,7 +69,6 @@ class SummaryRequest:
         metavar="FOLDER",
     )
     protocol: Literal["auto", "paper"] = option(_LABELS, "auto", flag_on=())
-    beams: Beams = 1
     segmentation: tuple[Segmentation, ...] = option(
         "Shots of the summaries. Can be repeated.",
         (),

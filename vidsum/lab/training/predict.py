@@ -37,7 +37,6 @@ def predict_run(
     videos: Mapping[str, AnnotatedVideo],
     protocol: Protocol = "auto",
     *,
-    beams: int = 1,
     device: str = "auto",
     progress: Progress | None = None,
 ) -> TestedVideos:
@@ -64,7 +63,7 @@ def predict_run(
             summarizers = {folder: build_importance_model(read_trained(path), str(path), device)}
         video, key = videos[name], name if times[name] == 1 else f"{name} ({split})"
         tested.videos[key] = video
-        tested.scores[key] = _scores(summarizers[folder], video, protocol, beams)
+        tested.scores[key] = _scores(summarizers[folder], video, protocol)
         if progress:
             progress("videos decoded", done, len(tests))
     return tested
@@ -84,11 +83,11 @@ def _trained(out: Path, splits: Sequence[Mapping[str, Any]]) -> list[Mapping[str
     return trained
 
 
-def _scores(summarizer: ImportanceModel, video: AnnotatedVideo, protocol: Protocol, beams: int) -> FloatArray:
+def _scores(summarizer: ImportanceModel, video: AnnotatedVideo, protocol: Protocol) -> FloatArray:
     # at its own rate: every 15th frame is not the same rate in all videos of a data set
     summarizer = replace(summarizer, fps=1 / video.features.step_s)
     if protocol == "auto":
-        return importance(summarizer, video.features, shots_of(video), width=beams)
+        return importance(summarizer, video.features, shots_of(video))
     require_readable(summarizer, video.features)
     model = summarizer.model
     if not isinstance(model, FullTransNet):

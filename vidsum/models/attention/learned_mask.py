@@ -17,9 +17,7 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout as drop
 from torch.nn.functional import pad, relu, scaled_dot_product_attention
 
-from vidsum.errors import UsageError
-from vidsum.models.configs import Bound, MaskConfig
-from vidsum.models.mask_kinds import Fusion
+from vidsum.models.configs import Bound, Fusion, MaskConfig
 
 _OPEN_LOGIT = 6.0  # logit of a bounded mask that starts neutral: 0.9975, which still has a gradient
 _HIDDEN_LOGIT = 10000.0  # subtracted from a logit where `hide` has M = 0, as in SwinBERT and BERT
@@ -173,7 +171,7 @@ class StaticMask(Mask):
 
 MASKS: Mapping[str, type[Mask]] = MappingProxyType(
     {"lam": LearnedMask, "stamp": LearnedMask, "static": StaticMask}
-)  # the class of each `MaskKind`; its facts are in `MASK_TRAITS` (vidsum/models/mask_kinds.py)
+)  # the class of each `MaskKind`
 
 
 def sparse_mask(weights: Tensor) -> Tensor:
@@ -202,27 +200,13 @@ def _neutral(config: MaskConfig) -> float:
     return 1.0 if config.fusion == "product" else 0.0
 
 
-def learned_masks(config: MaskConfig | None, d: int, n_keys: int, layers: int) -> list[Mask | None]:
-    """Return the mask of each layer of self-attention, or of the first if shared; none without config.
-
-    Raises UsageError: the kind has no class.
-    """
-    return _make_masks(config, d, n_keys, layers, cross=False)
-
-
-def cross_masks(config: MaskConfig | None, d: int, n_keys: int, layers: int) -> list[Mask | None]:
-    """Return the masks of cross-attention; a square one has none, since its diagonal is a token itself."""
-    is_square = config is not None and config.traits.is_square
-    return _make_masks(None if is_square else config, d, n_keys, layers, cross=True)
-
-
-def _make_masks(
-    config: MaskConfig | None, d: int, n_keys: int, layers: int, *, cross: bool
+def learned_masks(
+    config: MaskConfig | None, d: int, n_keys: int, layers: int, *, cross: bool = False
 ) -> list[Mask | None]:
-    if config is None:
+    """Return the mask of each layer, or of the first if shared; none without config, or for cross-attention
+    a static one, whose diagonal is a token itself."""
+    if config is None or (cross and config.is_static):
         return [None] * layers
-    if config.kind not in MASKS:
-        raise UsageError(f"the mask {config.kind} is not implemented: MASKS lacks it")
     make, n_masks = MASKS[config.kind], 1 if config.shared else layers
     return [make(config, d, n_keys, cross=cross) if n < n_masks else None for n in range(layers)]
 

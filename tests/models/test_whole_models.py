@@ -1,6 +1,6 @@
-"""The transformers with learned masks: they learn, and a checkpoint holds them."""
+"""The transformers with learned masks: they learn, a checkpoint holds them, in any floating-point type."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,11 @@ from vidsum.models.mrnet import MRNet
 
 T, DIM = 8, 6
 CONFIGS: dict[str, Any] = {
-    "fulltransnet": FullTransNetConfig(dim_in=DIM, d=8, layers=2, heads=2, d_ff=8, window=3, t_max=T),
-    "mrnet": MRNetConfig(dim_video=DIM, dim_query=DIM, clips=T, d=8, heads=2, d_ff=8, **HEADS["light"]),
-    **dict.fromkeys(MODELS, DETRConfig(dim_video=DIM, dim_query=DIM, clips=T, words=4, d=8, heads=2, d_ff=8)),
+    "fulltransnet": FullTransNetConfig(dim_in=DIM, d=16, layers=2, heads=2, d_ff=8, window=3, t_max=T),
+    "mrnet": MRNetConfig(dim_video=DIM, dim_query=DIM, clips=T, d=16, heads=2, d_ff=8, **HEADS["light"]),
+    **dict.fromkeys(
+        MODELS, DETRConfig(dim_video=DIM, dim_query=DIM, clips=T, words=4, d=16, heads=2, d_ff=8)
+    ),
 }
 MASKS = [
     MaskConfig(kind="lam", depth=2),
@@ -30,6 +32,8 @@ MASKS = [
     MaskConfig(kind="lam", depth=2, init="xavier", bound="sigmoid"),
     MaskConfig(kind="stamp", depth=2, fusion="sum", init="he", bound="sigmoid"),
 ]
+each_model = pytest.mark.parametrize("name", CONFIGS)
+each_kind = pytest.mark.parametrize("mask", [None, MASKS[0], MaskConfig(kind="stamp", depth=3)])
 
 
 def make(name: str, config: Any) -> nn.Module:
@@ -38,10 +42,10 @@ def make(name: str, config: Any) -> nn.Module:
     return makers[name](config) if name in makers else build(name, config)
 
 
-def outputs(name: str, model: nn.Module) -> list[Tensor]:
+def outputs(name: str, model: nn.Module, dtype: torch.dtype = torch.float32) -> list[Tensor]:
     """Outputs for two videos, the second of them shorter where it can be."""
     draw = torch.Generator().manual_seed(1)
-    video, words = torch.randn(2, T, DIM, generator=draw), torch.randn(2, 3, DIM, generator=draw)
+    video, words = (torch.randn(2, n, DIM, generator=draw, dtype=torch.float32).to(dtype) for n in (T, 3))
     is_clip, is_word = torch.arange(T) < torch.tensor([[T], [5]]), torch.arange(3) < torch.tensor([[2], [3]])
     if name == "fulltransnet":
         is_global, frames = torch.arange(T).expand(2, T) % 4 == 0, torch.tensor([[1, 3], [0, 4]])
@@ -52,7 +56,7 @@ def outputs(name: str, model: nn.Module) -> list[Tensor]:
 
 
 @pytest.mark.parametrize("mask", MASKS)
-@pytest.mark.parametrize("name", CONFIGS)
+@each_model
 def test_masked_model_learns_and_is_saved(name: str, mask: MaskConfig, tmp_path: Path) -> None:
     config = replace(CONFIGS[name], mask=mask)
     model = make(name, config).eval()
@@ -72,7 +76,7 @@ def test_masked_model_learns_and_is_saved(name: str, mask: MaskConfig, tmp_path:
 
 @pytest.mark.parametrize("kind", ["lam", "stamp"])
 @pytest.mark.parametrize("fusion", ["product", "sum"])
-@pytest.mark.parametrize("name", CONFIGS)
+@each_model
 def test_identity_mask_changes_nothing(name: str, fusion: Any, kind: Any) -> None:
     plain = make(name, CONFIGS[name]).eval()
     mask = MaskConfig(kind=kind, depth=3, fusion=fusion, identity=True)
@@ -82,3 +86,38 @@ def test_identity_mask_changes_nothing(name: str, fusion: Any, kind: Any) -> Non
     assert all(".mask.layers." in key for key in missing)
     assert unexpected == []
     torch.testing.assert_close(outputs(name, extended), outputs(name, plain), atol=1e-5, rtol=1e-5)
+
+
+@pytest.fixture
+def default_dtype() -> Iterator[None]:
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.usefixtures("default_dtype")
+@each_kind
+@each_model
+def test_float64_as_default_gives_the_answers_of_float32(name: str, mask: MaskConfig | None) -> None:
+    config = replace(CONFIGS[name], mask=mask)
+    model = make(name, config).eval()
+    expected = outputs(name, model)
+    torch.set_default_dtype(torch.float64)
+    wide = make(name, config)
+    wide.load_state_dict(model.state_dict())
+    for output, before in zip(outputs(name, wide.eval(), torch.float64), expected, strict=True):
+        assert output.dtype == torch.float64
+        assert torch.allclose(output, before.double(), atol=1e-4)
+    loss = sum(output.sum() for output in outputs(name, wide.train(), torch.float64))
+    if hasattr(wide, "sparsity_loss"):
+        loss = loss + wide.sparsity_loss()
+    loss.backward()
+    assert all(p.grad is None or p.grad.isfinite().all() for p in wide.parameters())
+
+
+@each_kind
+@each_model
+def test_a_model_runs_after_bfloat16(name: str, mask: MaskConfig | None) -> None:
+    model = make(name, replace(CONFIGS[name], mask=mask)).eval()
+    expected = outputs(name, model)
+    for output, before in zip(outputs(name, model.bfloat16(), torch.bfloat16), expected, strict=True):
+        assert (output.float() - before).abs().max() <= 0.1 * before.abs().max()
