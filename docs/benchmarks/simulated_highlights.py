@@ -38,7 +38,8 @@ TOP_K = 10
 
 def simulation(videos: dict[str, MomentVideo], captions: Path) -> SimulationSettings:
     """How the videos are simulated that have captions of their clips."""
-    texts, vectors = read_clip_captions(captions), embed_captions(captions)
+    texts = read_clip_captions(captions)
+    vectors = embed_captions(texts)
     clips = {name: ClipCaptions(texts[name], vectors[name]) for name in videos if name in texts}
     encode, sha256 = load_text_encoder(ENCODER).encode, checkpoints.sha256_of(ENCODER)
     described = {name: videos[name] for name in clips}

@@ -14,7 +14,7 @@ from tests.lab.importers.published_detr import at_random, moment_detr
 from vidsum.checkpoints.named import OFFICIAL
 from vidsum.checkpoints.obtain import convert
 from vidsum.errors import InputError, OutputError, WeightsError
-from vidsum.lab.datasets.published_features import read_parts
+from vidsum.lab.datasets.published_features import open_features
 from vidsum.lab.importers import add_official
 
 NOT_PLAIN: dict[str, Callable[[], Any]] = {
@@ -63,7 +63,7 @@ def test_no_plain_tensors(tmp_path: Path, make: Callable[[], Any]) -> None:
         add_official(tmp_path / "m.pth", "mrnet-activitynet")
     torch.save(make(), tmp_path / "v_a.pt")
     with pytest.raises(InputError, match=r"v_a\.pt: "):
-        read_parts([tmp_path], "v_a")
+        open_features([tmp_path], ["v_a"])("v_a")
 
 
 def test_repeated_tensor(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from vidsum.errors import InputError
-from vidsum.lab.datasets.published_features import read_parts, read_words
+from vidsum.lab.datasets.published_features import open_features, read_words
 from vidsum.results.feature_files import read_features
 from vidsum.results.features import Features
 
@@ -74,10 +74,10 @@ def test_bad_arrays(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(InputError, match=r"qid1\.npz"):
         read_words(tmp_path, "1")
     with pytest.raises(InputError, match=r"v_a\.npz"):
-        read_parts([tmp_path], "v_a")
+        open_features([tmp_path], ["v_a"])("v_a")
     (tmp_path / "v_b.npy").write_bytes(content)
     with pytest.raises(InputError, match=r"v_b\.npy"):
-        read_parts([tmp_path], "v_b")
+        open_features([tmp_path], ["v_b"])("v_b")
 
 
 def test_other_members(tmp_path: Path) -> None:

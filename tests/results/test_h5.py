@@ -9,7 +9,7 @@ import pytest
 
 from vidsum.errors import InputError
 from vidsum.lab.datasets.labels import read_tvsum_mat
-from vidsum.lab.datasets.published_features import check_features, read_parts
+from vidsum.lab.datasets.published_features import open_features
 from vidsum.lab.datasets.summaries import read_annotated
 from vidsum.results.feature_files import read_features
 
@@ -75,7 +75,7 @@ def annotated(file: h5py.File) -> h5py.Group:
 
 
 def read_published(path: Path) -> object:
-    return read_parts([path], "v_a")
+    return open_features([path], ["v_a"])("v_a")
 
 
 @pytest.mark.parametrize("spoil", SPOILT, ids=lambda spoil: spoil.__name__)
@@ -101,7 +101,7 @@ def test_data_outside_the_file(
         if name == "n_steps":
             group["features"] = ROWS
     if read == read_published and "link" not in spoil.__name__:
-        check_features([tmp_path / "f.h5"], ["v_a"])  # reads names and links alone
+        open_features([tmp_path / "f.h5"], ["v_a"])  # reads names and links alone
     with pytest.raises(InputError, match=r"f\.h5: /.*(other file|another file|claims)"):
         read(tmp_path / "f.h5")
 

@@ -21,7 +21,7 @@ from vidsum.lab.datasets.clip_captions import (
     read_frame_captions,
 )
 from vidsum.lab.datasets.labels import read_summe_protocol, read_tvsum_mat
-from vidsum.lab.datasets.published_features import check_features, read_moment_features, read_parts
+from vidsum.lab.datasets.published_features import open_features
 
 VIDEOS = {"v_a": ["a dog runs", 'it\'s a "dog"'], "v_b": ["a dog runs", "", "snow\\d"]}
 
@@ -86,8 +86,6 @@ def test_a_file_that_is_absent_is_named(tmp_path: Path) -> None:
     for name in ("none.jsonl.gz", "none.jsonl"):
         with pytest.raises(InputError, match=f"{name}: no such file"):
             read_clip_captions(tmp_path / name)
-        with pytest.raises(InputError, match=name):
-            embed_captions(tmp_path / name)
 
 
 @pytest.fixture
@@ -102,7 +100,6 @@ def encoded_texts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(clip_captions.checkpoints, "sha256_of", lambda name: f"sha of {name}")
     monkeypatch.setattr(clip_captions, "load_text_encoder", lambda *_: SimpleNamespace(encode=encode))
-    monkeypatch.setattr(clip_captions, "_last", {})
     return texts
 
 
@@ -112,41 +109,35 @@ def vector_of(text: str) -> list[float]:
 
 
 def test_each_distinct_caption_is_embedded_once_and_kept(
-    tmp_path: Path, encoded_texts: list[str], monkeypatch: pytest.MonkeyPatch
+    encoded_texts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vidsum.grounding.text._TEXTS_PER_REPORT", 2)
-    path = stored(tmp_path / "captions.jsonl", lines_of(VIDEOS))
+    videos = {name: tuple(captions) for name, captions in VIDEOS.items()}
     done: list[tuple[str, float, float]] = []
-    embedded = embed_captions(path, "cpu", lambda *given: done.append(given))
+    embedded = embed_captions(videos, "cpu", lambda *given: done.append(given))
     for video, captions in VIDEOS.items():
         assert np.allclose(embedded[video], [vector_of(caption) for caption in captions])
     assert sorted(encoded_texts) == sorted({text for captions in VIDEOS.values() for text in captions})
     assert done == [("captions embedded", 2, 4), ("captions embedded", 4, 4)]
     encoded_texts.clear()
-    clip_captions._last.clear()
-    again = embed_captions(path)
+    again = embed_captions(videos)
     assert all(np.array_equal(again[video], embedded[video]) for video in VIDEOS)
     assert encoded_texts == []
-    stored(path, lines_of({"v_a": ["a cat"]}))  # another file of the same name
-    assert np.allclose(embed_captions(path)["v_a"], [vector_of("a cat")])
 
 
 def test_they_are_features_beside_others(tmp_path: Path, encoded_texts: list[str]) -> None:
     path = stored(tmp_path / "captions.jsonl.gz", lines_of(VIDEOS))
     assert is_captions(path)
     assert not is_captions(tmp_path / "features.hdf5")
-    check_features([path], list(VIDEOS))
-    assert encoded_texts == []
     folder = tmp_path / "features"
     folder.mkdir()
     np.save(folder / "v_b.npy", np.eye(3, 4, dtype=np.float32))
-    first, second = read_parts([path, folder], "v_b")
-    assert np.allclose(first, [vector_of(caption) for caption in VIDEOS["v_b"]])
-    assert np.array_equal(read_moment_features([path, folder], "v_b"), np.concatenate([first, second], 1))
     with pytest.raises(InputError, match="has no features of 1 of 2 videos, such as v_c"):
-        check_features([path], ["v_a", "v_c"])
-    with pytest.raises(InputError, match="has no features of v_c"):
-        read_parts([path], "v_c")
+        open_features([path], ["v_a", "v_c"])
+    assert encoded_texts == []
+    first, second = open_features([path, folder], ["v_b"])("v_b")
+    assert np.allclose(first, [vector_of(caption) for caption in VIDEOS["v_b"]])
+    assert np.array_equal(second, np.eye(3, 4))
 
 
 # --- captions of sampled frames ---

@@ -9,15 +9,8 @@ import pytest
 import torch
 
 from vidsum.errors import InputError
-from vidsum.grounding.windows import resample
 from vidsum.lab.datasets.moments import Query
-from vidsum.lab.datasets.published_features import (
-    check_features,
-    read_clips,
-    read_moment_features,
-    read_queries,
-    read_words,
-)
+from vidsum.lab.datasets.published_features import open_features, read_queries, read_words
 
 ROWS = np.array([[3.0, 4.0], [0.0, 0.0], [0.0, 2.0]], np.float32)
 UNIT = [[0.6, 0.8], [0.0, 0.0], [0.0, 1.0]]
@@ -47,27 +40,25 @@ def write(folder: Path, layout: str, rows: np.ndarray, name: str = "v_a", key: s
     return path
 
 
+def read(sources: list[Path], video: str = "v_a") -> np.ndarray:
+    """[N, D] of several sources side by side"""
+    return np.concatenate(open_features(sources, [video])(video), axis=1)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_layout_gives_rows_of_length_one(tmp_path: Path, layout: str) -> None:
     source = write(tmp_path, layout, ROWS)
-    np.testing.assert_allclose(read_moment_features([source], "v_a"), UNIT, rtol=1e-6)
-    check_features([source], ["v_a"])
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_video_that_is_not_there_is_named(tmp_path: Path, layout: str) -> None:
-    source = write(tmp_path, layout, ROWS)
-    with pytest.raises(InputError, match=f"{source.name}.*v_b"):
-        read_moment_features([source], "v_b")
-    with pytest.raises(InputError, match="has no features of 2 of 3 videos, such as v_b"):
-        check_features([source], ["v_a", "v_b", "v_c"])
+    np.testing.assert_allclose(read([source]), UNIT, rtol=1e-6)
+    fault = f"{source.name}: has no features of 2 of 3 videos, such as v_b"
+    with pytest.raises(InputError, match=fault):
+        open_features([source], ["v_a", "v_b", "v_c"])
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_nan_is_refused_with_its_place(tmp_path: Path, layout: str) -> None:
     source = write(tmp_path, layout, np.where(ROWS == 4, np.nan, ROWS).astype(np.float32))
     with pytest.raises(InputError, match=rf"{source.name}.*v_a.*: holds NaN"):
-        read_moment_features([source], "v_a")
+        read([source])
 
 
 @pytest.mark.parametrize("shape", [(6,), (0, 4), (2, 2, 3), ()])
@@ -75,15 +66,12 @@ def test_nan_is_refused_with_its_place(tmp_path: Path, layout: str) -> None:
 def test_arrays_of_another_shape_are_refused(tmp_path: Path, layout: str, shape: tuple[int, ...]) -> None:
     source = write(tmp_path, layout, np.ones(shape, np.float32))
     with pytest.raises(InputError, match=r"v_a.*features must be \[N, D\]"):
-        read_moment_features([source], "v_a")
+        read([source])
 
 
-def test_empty_axes_dots_in_names_and_clips(tmp_path: Path) -> None:
+def test_empty_axes_and_dots_in_names(tmp_path: Path) -> None:
     source = write(tmp_path, "npy", ROWS[:, None, None, :], name="s17-d69.avi")
-    check_features([source], ["s17-d69.avi"])
-    rows = read_moment_features([source], "s17-d69.avi")
-    np.testing.assert_allclose(rows, UNIT, rtol=1e-6)
-    np.testing.assert_allclose(read_clips([source], "s17-d69.avi", 2), resample(rows, 2))
+    np.testing.assert_allclose(read([source], "s17-d69.avi"), UNIT, rtol=1e-6)
 
 
 def test_several_sources_stand_side_by_side_as_long_as_the_shortest(tmp_path: Path) -> None:
@@ -92,7 +80,7 @@ def test_several_sources_stand_side_by_side_as_long_as_the_shortest(tmp_path: Pa
         write(tmp_path, "npy", np.array([[0.0, 0, 5], [2, 0, 0]], np.float32)),
     ]
     expected = [[0.6, 0.8, 0, 0, 1], [0, 0, 1, 0, 0]]
-    np.testing.assert_allclose(read_moment_features(sources, "v_a"), expected, rtol=1e-6)
+    np.testing.assert_allclose(read(sources), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize(("longer", "is_read"), [(1, True), (2, True), (3, False), (10, False)])
@@ -102,10 +90,10 @@ def test_sources_of_different_rates_are_refused_with_their_lengths(
     sources = [write(tmp_path, "npz", np.ones((10, 2))), write(tmp_path, "npy", np.ones((10 + longer, 3)))]
     for order in (sources, sources[::-1]):
         if is_read:
-            assert read_moment_features(order, "v_a").shape == (10, 5)
+            assert read(order).shape == (10, 5)
             continue
         with pytest.raises(InputError, match="v_a: features have different rates") as caught:
-            read_moment_features(order, "v_a")
+            read(order)
         for source, length in zip(sources, (10, 10 + longer), strict=True):
             assert f"{source} {length}" in caught.value.message
         assert "features of the same rate" in str(caught.value.hint)
@@ -115,38 +103,33 @@ def test_sources_of_different_rates_are_refused_with_their_lengths(
 def test_damaged_files_are_named(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"no such thing")
     with pytest.raises(InputError, match=name):
-        read_moment_features([tmp_path], "v_a")
+        read([tmp_path])
 
 
 def test_files_without_features_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"v_a\.npz: has no array named features"):
-        read_moment_features([write(tmp_path, "npz", ROWS, key="other")], "v_a")
+        read([write(tmp_path, "npz", ROWS, key="other")])
     with pytest.raises(InputError, match=r"v_a: has no dataset c3d_features or features"):
-        read_moment_features([write(tmp_path, "h5 of groups", ROWS, key="other")], "v_a")
+        read([write(tmp_path, "h5 of groups", ROWS, key="other")])
     torch.save({"other": torch.ones(2, 2)}, tmp_path / "v_a.pt")
     with pytest.raises(InputError, match=r"v_a\.pt: holds no tensor"):
-        read_moment_features([tmp_path], "v_a")
+        read([tmp_path])
 
 
 def test_no_code_in_a_file_is_run(tmp_path: Path) -> None:
     torch.save({"features": Path("x")}, tmp_path / "v_a.pt")
     with pytest.raises(InputError, match=r"v_a\.pt: holds more than tensors"):
-        read_moment_features([tmp_path], "v_a")
+        read([tmp_path])
     np.save(tmp_path / "v_b.npy", np.array([Path("x")], object), allow_pickle=True)
     with pytest.raises(InputError, match=r"v_b\.npy"):
-        read_moment_features([tmp_path], "v_b")
+        read([tmp_path], "v_b")
 
 
 def test_a_source_that_is_nothing_is_named(tmp_path: Path) -> None:
-    for act in (
-        lambda path: read_moment_features([path], "v_a"),
-        lambda path: check_features([path], ["v_a"]),
-    ):
-        with pytest.raises(InputError, match="nowhere: no such file or folder"):
-            act(tmp_path / "nowhere")
     (tmp_path / "text.hdf5").write_text("text")
-    with pytest.raises(InputError, match=r"text\.hdf5"):
-        check_features([tmp_path / "text.hdf5"], ["v_a"])
+    for name, fault in (("nowhere", ": no such file or folder"), ("text.hdf5", "")):
+        with pytest.raises(InputError, match=name + fault):
+            read([tmp_path / name])
 
 
 def test_words_of_a_query_are_rows_of_length_1(tmp_path: Path) -> None:
@@ -188,9 +171,9 @@ def test_vectors_of_the_public_code_are_read_as_they_are(tmp_path: Path, dim: in
     vectors = [pooled(torch.randn(1, length, dim, generator=generator)) for length in (5, 211, 1)]
     for number, vector in enumerate(vectors, 1):
         torch.save(vector, tmp_path / f"v_val_2_{number}.pt")
-    read = read_queries(tmp_path, [query(3), query(1), query(2)])
-    assert (read.dtype, read.shape) == (np.float32, (3, dim))
-    for row, vector in zip(read, (vectors[2], vectors[0], vectors[1]), strict=True):
+    vectors_read = read_queries(tmp_path, [query(3), query(1), query(2)])
+    assert (vectors_read.dtype, vectors_read.shape) == (np.float32, (3, dim))
+    for row, vector in zip(vectors_read, (vectors[2], vectors[0], vectors[1]), strict=True):
         np.testing.assert_array_equal(row, vector[0].numpy())
 
 
@@ -203,10 +186,10 @@ def test_tokens_and_frames_are_averaged_as_in_the_public_code(tmp_path: Path) ->
     np.save(tmp_path / "v_val_2_3.npy", rows)
     np.savez(tmp_path / "v_val_2_4.npz", features=rows)
     np.savez(tmp_path / "qid5.npz", last_hidden_state=rows)
-    read = read_queries(tmp_path, [*map(query, range(1, 5)), query(5, audio="", qid="5")])
-    for row in read:
+    vectors_read = read_queries(tmp_path, [*map(query, range(1, 5)), query(5, audio="", qid="5")])
+    for row in vectors_read:
         np.testing.assert_allclose(row, expected, atol=2e-3)
-    np.testing.assert_allclose(read[2], expected, atol=1e-5)
+    np.testing.assert_allclose(vectors_read[2], expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("shape", [(6,), (1, 6), (1, 1, 6)])

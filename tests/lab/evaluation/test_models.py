@@ -17,7 +17,7 @@ from vidsum.errors import InputError, UsageError, WeightsError
 from vidsum.grounding.text import TextEncoder
 from vidsum.grounding.windows import resample
 from vidsum.lab.datasets.moments import Query
-from vidsum.lab.datasets.published_features import read_clips
+from vidsum.lab.datasets.published_features import open_features
 from vidsum.lab.evaluation import models
 from vidsum.lab.evaluation.models import ModelRun, highlights_by, moments_by, snap_to_clips
 from vidsum.lab.evaluation.submissions import read_highlight_predictions, write_predictions
@@ -129,7 +129,9 @@ def detected(clips: FloatArray, words: FloatArray) -> Detections:
 def best_proposal(run: ModelRun, video: str, text: str) -> tuple[float, float]:
     """Start and end of MRNet's own best answer, as fractions of the video."""
     model = small("mrnet")
-    clips = torch.from_numpy(read_clips(run.features, video, CLIPS))[None]
+    clips = torch.from_numpy(resample(np.concatenate(open_features(run.features, [video])(video), 1), CLIPS))[
+        None
+    ]
     scores = match_scores(model(clips, torch.from_numpy(encode([text]))[None]))[0, 0]
     first, last = divmod(int(scores.masked_fill(~model.valid, -1).argmax()), CLIPS)
     return first / CLIPS, (last + 1) / CLIPS

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from vidsum.errors import InputError, UsageError
+from vidsum.grounding.windows import resample
 from vidsum.lab.datasets.examples import MomentExample, Toy, draw_moments
 from vidsum.lab.datasets.moments import read_highlights
-from vidsum.lab.datasets.published_features import read_clips, read_moment_features
+from vidsum.lab.datasets.published_features import open_features
 from vidsum.lab.training.annotated import MomentData, annotated_highlights, annotated_moments
 from vidsum.lab.training.examples import draw_toy_data
 from vidsum.lab.training.settings import DataSettings
@@ -74,7 +75,8 @@ def test_examples_have_the_clips_the_queries_and_the_windows(source: DataSetting
     assert data.examples(1) is data.examples(2)
     for example in (*data.examples(1), *data.validation):
         n = int(example.name.removeprefix("film_"))
-        np.testing.assert_array_equal(example.video, read_clips(source.features, example.name, CLIPS))
+        (rows,) = open_features(source.features, [example.name])(example.name)
+        np.testing.assert_array_equal(example.video, resample(rows, CLIPS))
         np.testing.assert_array_equal(example.queries, [[n, query] for query in range(n % 3 + 1)])
         expected = [[[query / (10 + n), 1]] for query in range(n % 3 + 1)]
         np.testing.assert_allclose(example.windows, expected, rtol=1e-6)
@@ -136,8 +138,8 @@ def test_the_checkpoint_will_say_how_wide_each_of_several_sources_is(
     (first,) = source.features
     (tmp_path / "second").mkdir()
     for name in _names(annotated_moments(replace(source, validation="0"), CLIPS))[0]:
-        rows = read_moment_features([first], name)[:, :2]
-        np.save(tmp_path / "second" / f"{name}.npy", rows + 1)
+        (rows,) = open_features([first], [name])(name)
+        np.save(tmp_path / "second" / f"{name}.npy", rows[:, :2] + 1)
     several = replace(source, features=(first, tmp_path / "second"), validation="0")
     features = annotated_moments(several, CLIPS).features
     assert (features["dim"], features["dims"]) == (DIM + 2, [DIM, 2])

@@ -11,7 +11,8 @@ import pytest
 from tests.lab.training.test_captions import WORDS, one_hot
 from vidsum import checkpoints
 from vidsum.errors import UsageError
-from vidsum.lab.training import examples
+from vidsum.lab.datasets.clip_captions import Captions
+from vidsum.lab.training import examples, simulated
 from vidsum.lab.training.examples import simulated_moments
 from vidsum.lab.training.settings import DataSettings
 from vidsum.types import FloatArray
@@ -67,11 +68,9 @@ def test_validation_is_simulated_from_other_videos_and_all_its_queries_are_true_
 
 
 def test_a_checkpoint_is_told_what_it_will_read(annotations: Path) -> None:
-    guided = simulated_moments(recipe(annotations, clip_s=2.0), clips=16)
-    assert guided.features == {"space": "vse", "dim": N + 1, "clip_s": 2.0, "guided": True}
-    plain = simulated_moments(recipe(annotations, guided=False), clips=16)
-    assert plain.features["dim"] == N
-    assert guided.about["map_sha256"] == "that of vse"
+    vse = simulated_moments(recipe(annotations), clips=16)
+    assert vse.features == {"space": "vse", "dim": N + 1, "clip_s": 1.0, "guided": True}
+    assert vse.about["map_sha256"] == "that of vse"
     clip = simulated_moments(recipe(annotations, space="clip"), clips=16)
     assert clip.features == {"space": "clip", "dim": N + 1, "clip_s": 1.0, "guided": True}
     assert "map_sha256" not in clip.about
@@ -95,30 +94,24 @@ def clips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "".join(json.dumps({"vid": name, "captions": texts}) + "\n" for name, texts in captions.items())
     )
 
-    def embedded(path: Path, device: str, progress: object) -> dict[str, FloatArray]:
-        return {name: one_hot(texts) for name, texts in captions.items()}
+    def embedded(videos: Captions, device: str, progress: object) -> dict[str, FloatArray]:
+        return {name: one_hot(texts) for name, texts in videos.items()}
 
-    monkeypatch.setattr(examples, "embed_clips", embedded)
+    monkeypatch.setattr(examples, "embed_captions", embedded)
     return path
 
 
 def test_half_of_the_annotated_videos_are_described_by_captions_of_their_clips(
-    annotations: Path, clips: Path
+    annotations: Path, clips: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = simulated_moments(recipe(annotations, features=(clips,), joined=0, validation="0"), clips=60)
+    monkeypatch.setattr(simulated, "_JOINED", 0)
+    data = simulated_moments(recipe(annotations, features=(clips,), validation="0"), clips=60)
     names = [example.name for epoch in range(1, 9) for example in data.examples(epoch)]
     described = np.isin(names, ["train/v_1", "train/v_2", "train/v_3"])
     assert "joined" not in names
     assert 0.5 < described.mean() < 0.85  # half, and three tenths of the others
     assert data.about["captions_of_clips"][0]["name"] == "clips.jsonl"
-    assert (data.about["described"], data.about["joined"]) == (3, 0)
-
-
-def test_joined_alone_and_annotated_alone(annotations: Path) -> None:
-    for fraction in (0.0, 1.0):
-        data = simulated_moments(recipe(annotations, joined=fraction, validation="0"), clips=16)
-        joined = [example.name == "joined" for epoch in range(1, 4) for example in data.examples(epoch)]
-        assert np.mean(joined) == fraction
+    assert data.about["described"] == 3
 
 
 def test_captions_of_other_videos_or_for_another_space_are_refused(annotations: Path, clips: Path) -> None:

@@ -121,13 +121,6 @@ def test_shots_and_texts_share_their_noise_and_some_of_it_passes() -> None:
     assert correlation[3, 4] == pytest.approx(0.0, abs=0.08)
 
 
-def test_without_a_guide_several_queries_are_asked_of_one_video() -> None:
-    plain = replace(making(), guided=False, n_queries=3)
-    examples = simulate_moments(plain, 40, (0,))
-    assert {example.video.shape for example in examples} == {(20, N)}
-    assert max(len(example.queries) for example in examples) == 3
-
-
 def test_a_clip_that_two_segments_share_shows_both() -> None:
     script = Script("x", 4.0, (ScriptSegment(0, 0.0, 1.5), ScriptSegment(1, 1.5, 4.0)))
     rows = simulate_video(script, making(), np.random.default_rng(0)).rows

@@ -74,8 +74,6 @@ ENCODER = "minilm"  # the text encoder of captions, and the name of the features
 _SUFFIXES = (".jsonl", ".jsonl.gz")
 
 Captions = Mapping[str, tuple[str, ...]]
-_last: dict[tuple[str, int, int], Mapping[str, FloatArray]] = {}
-"""The embeddings of the file that was read last, for the next video."""
 
 
 def is_captions(source: Path) -> bool:
@@ -97,23 +95,12 @@ def read_clip_captions(path: str | os.PathLike[str]) -> Captions:
 
 
 def embed_captions(
-    path: Path, device: str = "auto", progress: Progress | None = None
-) -> Mapping[str, FloatArray]:
-    """Return [N, 384] of length 1 for each video's clips; the last file stays in memory."""
-    try:
-        facts = path.stat()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({(error.strerror or str(error)).lower()})") from error
-    stamp = str(path.resolve()), facts.st_mtime_ns, facts.st_size  # changes when the file does
-    if stamp not in _last:
-        videos = read_clip_captions(path)
-        rows = embed_texts(
-            [caption for captions in videos.values() for caption in captions], device, progress
-        )
-        ends = np.cumsum([len(captions) for captions in videos.values()])
-        _last.clear()
-        _last[stamp] = dict(zip(videos, np.split(rows, ends[:-1]), strict=True))
-    return _last[stamp]
+    videos: Captions, device: str = "auto", progress: Progress | None = None
+) -> dict[str, FloatArray]:
+    """Return [N, 384] of length 1 for each video's clips."""
+    rows = embed_texts([caption for captions in videos.values() for caption in captions], device, progress)
+    ends = np.cumsum([len(captions) for captions in videos.values()])
+    return dict(zip(videos, np.split(rows, ends[:-1]), strict=True))
 
 
 def embed_texts(texts: Sequence[str], device: str = "auto", progress: Progress | None = None) -> FloatArray:

@@ -8,7 +8,8 @@
 Rows are brought to length 1, as the published models take them; several sources are put side by side.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import InputError, WeightsError, safe_name
-from vidsum.grounding.windows import resample
 from vidsum.io.arrays import convert_errors, read_array, read_arrays
-from vidsum.lab.datasets.clip_captions import embed_captions, is_captions, read_clip_captions
+from vidsum.lab.datasets.clip_captions import Captions, embed_captions, is_captions, read_clip_captions
 from vidsum.lab.datasets.moments import Query
 from vidsum.models.scaling import mean_of_normalised, unit_rows
 from vidsum.results.feature_h5 import member, open_h5, read_dataset
 from vidsum.types import FloatArray, Progress
+
+ReadParts = Callable[[str], tuple[FloatArray, ...]]
 
 _H5_KEYS = ("c3d_features", "features")
 _FOLDER_SUFFIXES = (".npz", ".npy", ".pt")
@@ -34,64 +36,55 @@ _MOST_APART = 2
 """Rows that the published sources of one video differ by: networks round its end in their ways."""
 
 
-def read_parts(sources: Sequence[Path], video: str) -> tuple[FloatArray, ...]:
-    """Return the features of one video, an [N, D] with rows of length 1 for each source.
+def open_features(
+    sources: Sequence[Path], videos: Collection[str], device: str = "auto", progress: Progress | None = None
+) -> ReadParts:
+    """Return a function that reads the features of a video, an [N, D] with rows of length 1 for each source.
 
-    Raises InputError: a source lacks the video, holds no [N, D] of finite numbers, or has another rate.
+    Captions of clips are embedded at once. Raises InputError: a source lacks a video or is none of the
+    layouts. The function raises it where a source holds no [N, D] of finite numbers, or has another rate.
     """
-    parts = [_check_array(*_read_stored(source, video)) for source in sources]
-    lengths = [len(part) for part in parts]
-    if max(lengths) - min(lengths) > _MOST_APART:
-        rows = ", ".join(f"{source} {length}" for source, length in zip(sources, lengths, strict=True))
-        raise InputError(
-            f"{video}: features have different rates, by their rows: {rows}", hint="features of the same rate"
-        )
-    return tuple(part[: min(lengths)] for part in parts)
+    readers = [_open_source(source, videos, device, progress) for source in sources]
+
+    def read(video: str) -> tuple[FloatArray, ...]:
+        parts = [_check_array(*reader(video)) for reader in readers]
+        lengths = [len(part) for part in parts]
+        if max(lengths) - min(lengths) > _MOST_APART:
+            rows = ", ".join(f"{source} {length}" for source, length in zip(sources, lengths, strict=True))
+            fault = f"{video}: features have different rates, by their rows: {rows}"
+            raise InputError(fault, hint="features of the same rate")
+        return tuple(part[: min(lengths)] for part in parts)
+
+    return read
 
 
-def read_moment_features(sources: Sequence[Path], video: str) -> FloatArray:
-    """Return the same side by side: [N, D], where D is the sum of theirs."""
-    return np.concatenate(read_parts(sources, video), axis=1)
-
-
-def read_clips(sources: Sequence[Path], video: str, n_clips: int) -> FloatArray:
-    """Return the same averaged into a fixed number of clips over the whole video: [n_clips, D]."""
-    return resample(read_moment_features(sources, video), n_clips)
-
-
-def check_features(sources: Sequence[Path], videos: Collection[str]) -> None:
-    """Raise InputError, before any work, where a source lacks some videos or is none of the layouts."""
-    for source in sources:
-        if source.is_dir():
-            held = _names_in(source)
-        elif is_captions(source):
-            held = set(read_clip_captions(source))
-        else:
-            with open_h5(_h5_file(source)) as file:
-                held = set(file)
-        missing = [video for video in videos if video not in held]
-        if missing:
-            raise InputError(
-                f"{source}: has no features of {len(missing)} of {len(videos)} videos, such as {missing[0]}"
-            )
+def _open_source(
+    source: Path, videos: Collection[str], device: str, progress: Progress | None
+) -> Callable[[str], tuple[str, Any]]:
+    """Return what gives the name of a video's features in a source, and the features."""
+    captions: Captions = {}
+    if source.is_dir():
+        held = _names_in(source)
+    elif not source.is_file():
+        reason = "is neither file nor folder" if source.exists() else "no such file or folder"
+        raise InputError(f"{source}: {reason}")
+    elif is_captions(source):
+        captions = read_clip_captions(source)
+        held = set(captions)
+    else:
+        with open_h5(source) as file:
+            held = set(file)
+    if missing := [video for video in videos if video not in held]:
+        counts = f"{len(missing)} of {len(videos)} videos, such as {missing[0]}"
+        raise InputError(f"{source}: has no features of {counts}")
+    if captions:
+        embedded = embed_captions(captions, device, progress)
+        return lambda video: (f"{source}: {video}", embedded[video])
+    return partial(_from_folder if source.is_dir() else _from_h5, source)
 
 
 def _names_in(folder: Path) -> set[str]:
     return {file.stem for file in folder.iterdir() if file.suffix in _FOLDER_SUFFIXES}
-
-
-def embed_sources(sources: Sequence[Path], device: str, progress: Progress | None = None) -> None:
-    """Embed the captions of those sources that hold some, which takes long: `read_parts` then does not."""
-    for source in sources:
-        if not source.is_dir() and is_captions(source):
-            embed_captions(source, device, progress)
-
-
-def _h5_file(source: Path) -> Path:
-    if not source.is_file():
-        reason = "is neither file nor folder" if source.exists() else "no such file or folder"
-        raise InputError(f"{source}: {reason}")
-    return source
 
 
 def read_words(folder: Path, qid: str) -> FloatArray:
@@ -154,24 +147,9 @@ def _finite(where: str, rows: npt.NDArray[Any]) -> FloatArray:
     return floats
 
 
-def _read_stored(source: Path, video: str) -> tuple[str, Any]:
-    """Return the name of a video's features in a source, and the features."""
-    if source.is_dir():
-        return _from_folder(source, video, _VIDEO_KEYS)
-    if not is_captions(source):
-        return _from_h5(source, video)
-    videos = embed_captions(source)
-    if video not in videos:
-        raise InputError(f"{source}: has no features of {video}")
-    return f"{source}: {video}", videos[video]
-
-
 def _from_h5(source: Path, video: str) -> tuple[str, Any]:
-    """Return the same of an HDF5 file."""
-    with open_h5(_h5_file(source)) as file:
+    with open_h5(source) as file:
         entry = member(file, video)
-        if entry is None:
-            raise InputError(f"{source}: has no features of {video}")
         entries = {video: entry}
         if isinstance(entry, h5py.Group):
             entries = {f"{video}/{key}": member(entry, key) for key in _H5_KEYS}
@@ -181,12 +159,9 @@ def _from_h5(source: Path, video: str) -> tuple[str, Any]:
         raise InputError(f"{source}: {video}: has no dataset {' or '.join(_H5_KEYS)}")
 
 
-def _from_folder(folder: Path, name: str, keys: Sequence[str]) -> tuple[str, Any]:
-    """Return the same of a folder; `keys` are those that the array may have in its file."""
-    candidates = [folder / f"{name}{suffix}" for suffix in _FOLDER_SUFFIXES]
-    file = next((file for file in candidates if file.is_file()), None)
-    if file is None:
-        raise InputError(f"{folder}: has no features of {name} ({', '.join(_FOLDER_SUFFIXES)})")
+def _from_folder(folder: Path, name: str, keys: Sequence[str] = _VIDEO_KEYS) -> tuple[str, Any]:
+    """Return an array of a folder; `keys` are those that it may have in its file."""
+    file = next(file for suffix in _FOLDER_SUFFIXES if (file := folder / f"{name}{suffix}").is_file())
     if file.suffix == ".pt":
         return str(file), _from_torch(file, keys)
     if file.suffix == ".npz":
@@ -196,7 +171,6 @@ def _from_folder(folder: Path, name: str, keys: Sequence[str]) -> tuple[str, Any
 
 
 def _from_npz(file: Path, keys: Sequence[str]) -> tuple[str, Any]:
-    """Return the same of an array of a file, the first that it has."""
     with convert_errors(file):
         stored = read_arrays(file, keys)
     for key in keys:
@@ -212,14 +186,11 @@ def _from_torch(file: Path, keys: Sequence[str]) -> Any:
     try:
         with convert_errors(file):
             torch_file = TorchFile(file, str(file))
+        stored = torch_file.content
+        if isinstance(stored, dict):
+            stored = next((stored[key] for key in keys if key in stored), None)
+        if isinstance(stored, StoredTensor):
+            return torch_file.arrays({"its tensor": stored})["its tensor"].astype(np.float32)
     except WeightsError as error:
         raise InputError(f"{file}: holds more than tensors, or is damaged") from error
-    stored = torch_file.content
-    if isinstance(stored, dict):
-        stored = next((stored[key] for key in keys if key in stored), None)
-    if not isinstance(stored, StoredTensor):
-        raise InputError(f"{file}: holds no tensor, alone or named {' or '.join(keys)}")
-    try:
-        return torch_file.arrays({"its tensor": stored})["its tensor"].astype(np.float32)
-    except WeightsError as error:
-        raise InputError(error.message) from error
+    raise InputError(f"{file}: holds no tensor, alone or named {' or '.join(keys)}")

@@ -14,13 +14,7 @@ from vidsum.grounding.moment_model import MomentModel, Prediction, build_moment_
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.text import load_text_encoder
 from vidsum.lab.datasets.moments import CLIP_S, MomentVideo, Query
-from vidsum.lab.datasets.published_features import (
-    check_features,
-    embed_sources,
-    read_parts,
-    read_queries,
-    read_words,
-)
+from vidsum.lab.datasets.published_features import ReadParts, open_features, read_queries, read_words
 from vidsum.lab.evaluation.highlight_metrics import MAX_MOMENTS
 from vidsum.lab.evaluation.moments import TOP
 from vidsum.lab.evaluation.submissions import MomentPredictions, QueryPrediction
@@ -58,9 +52,7 @@ def moments_by(
     moments = {}
     for number, (name, video) in enumerate(queried.items(), 1):
         query_vectors = list(islice(embedded, len(video.queries)))
-        answers = model.answer(
-            read_parts(run.features, name), video.duration_s, query_vectors, max(TOP), max_iou
-        )
+        answers = model.answer(model.parts(name), video.duration_s, query_vectors, max(TOP), max_iou)
         moments[name] = [answer.moments for answer in answers]
         if progress:
             progress("videos searched", number, len(queried))
@@ -80,7 +72,7 @@ def highlights_by(
     max_iou = 1 if model.is_detr else model.grounder.max_iou
     predictions = {}
     for number, (query, words) in enumerate(zip(queries.values(), embedded, strict=True), 1):
-        parts = _clip_features(run.features, query)
+        parts = _clip_features(model, query)
         (answer,) = model.answer(parts, query.duration_s, [words], MAX_MOMENTS, max_iou)
         moments = tuple(snap_to_clips(moment, query.duration_s) for moment in answer.moments)
         saliency = None if answer.saliency is None else tuple(answer.saliency.tolist())
@@ -95,6 +87,7 @@ class _Model:
     run: ModelRun
     trained: Trained
     grounder: MomentModel
+    parts: ReadParts  # reads the features of a video
 
     @property
     def is_detr(self) -> bool:
@@ -147,10 +140,9 @@ def _load(run: ModelRun, videos: Sequence[str], progress: Progress | None) -> _M
     """
     trained, name = read_trained(run.checkpoint), str(run.checkpoint)
     grounder = build_moment_model(trained, name, run.device)
-    check_features(run.features, videos)
-    embed_sources(run.features, run.device, progress)
+    parts = open_features(run.features, videos, run.device, progress)
     if videos:
-        dims = [part.shape[1] for part in read_parts(run.features, videos[0])]
+        dims = [part.shape[1] for part in parts(videos[0])]
         learned = trained.features.get("dims", dims)
         if dims != learned:
             raise UsageError(
@@ -161,7 +153,7 @@ def _load(run: ModelRun, videos: Sequence[str], progress: Progress | None) -> _M
         raise UsageError(
             f"{name} reads a similarity curve, which feature files do not have", hint="vidsum ground VIDEO"
         )
-    return _Model(run, trained, grounder)
+    return _Model(run, trained, grounder, parts)
 
 
 def _embed_queries(model: _Model, queries: Mapping[str, Query]) -> list[FloatArray]:
@@ -183,15 +175,15 @@ def _embed_queries(model: _Model, queries: Mapping[str, Query]) -> list[FloatArr
         raise WeightsError(error.message, f"{_WORDS_HINT}; or {fix}" if model.is_detr else fix) from error
 
 
-def _clip_features(sources: Sequence[Path], query: Query) -> tuple[FloatArray, ...]:
+def _clip_features(model: _Model, query: Query) -> tuple[FloatArray, ...]:
     """Return the features of a video's whole clips, [N, D] per source. Raises InputError: another rate."""
-    parts = read_parts(sources, query.video)
+    parts = model.parts(query.video)
     n_rows = len(parts[0])
     # networks round the end of a video in their ways; one that differs more was extracted at another rate
     if not max(1, query.n_clips - 1) <= n_rows <= query.n_clips + 2:
         raise InputError(
-            f"{sources[0]}: has {n_rows} features of {query.video}, whose {query.duration_s:g} s are "
-            f"{query.n_clips} clips of {CLIP_S:g} s",
+            f"{model.run.features[0]}: has {n_rows} features of {query.video}, "
+            f"whose {query.duration_s:g} s are {query.n_clips} clips of {CLIP_S:g} s",
             hint=f"vidsum evaluate highlights reads features of {1 / CLIP_S:g} a second",
         )
     return tuple(part[: query.n_clips] for part in parts)

@@ -15,15 +15,7 @@ from vidsum.grounding.windows import resample, with_endpoints
 from vidsum.io.provenance import identify_file
 from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample, MomentExample, scores_at
 from vidsum.lab.datasets.moments import CLIP_S, MomentVideo, Query, describe_repairs, read_moments
-from vidsum.lab.datasets.published_features import (
-    check_features,
-    embed_sources,
-    read_clips,
-    read_moment_features,
-    read_parts,
-    read_queries,
-    read_words,
-)
+from vidsum.lab.datasets.published_features import ReadParts, open_features, read_queries, read_words
 from vidsum.lab.training.settings import DataSettings
 from vidsum.types import FloatArray, Progress, stack_intervals
 
@@ -55,18 +47,18 @@ def annotated_moments(
     missing. UsageError: no video to train on, or another text encoder than the space's. WeightsError: no text
     encoder.
     """
-    folder, split = source.query_features, _split(source, seed)
-    vectors = read_queries(folder, split.queries) if folder else None
-    embed_sources(source.features, device, progress)
-    if vectors is None:
+    folder, split = source.query_features, _split(source, seed, device, progress)
+    if folder:
+        vectors = read_queries(folder, split.queries)
+    else:
         vectors = load_text_encoder(split.encoder, device).encode([query.text for query in split.queries])
     embedded = iter(vectors)
 
-    def examples(video: MomentVideo) -> list[MomentExample]:
+    def examples(video: MomentVideo, rows: FloatArray) -> list[MomentExample]:
         queries = np.stack([next(embedded) for _ in video.queries])
         windows = stack_intervals([query.windows for query in video.queries]).astype(np.float32)
         windows = np.asarray(windows / video.duration_s, np.float32)
-        return [MomentExample(video.name, read_clips(source.features, video.name, clips), queries, windows)]
+        return [MomentExample(video.name, resample(rows, clips), queries, windows)]
 
     data = _examples(source, split, examples, clip_s_of(split.train, clips), progress)
     if not folder:
@@ -92,8 +84,8 @@ def annotated_highlights(
     """
     folder = source.text_features
     is_encoder_given = source.text is not None or source.space != "features"
-    split = _split(source if is_encoder_given or not folder else replace(source, text="clip"), seed)
-    embed_sources(source.features, device, progress)
+    read = source if is_encoder_given or not folder else replace(source, text="clip")
+    split = _split(read, seed, device, progress)
     if folder:
         if not all(query.qid for query in split.queries):
             fault = f"{source.data[0]}: its queries have no numbers, by which words are found"
@@ -103,8 +95,7 @@ def annotated_highlights(
         encode = load_text_encoder(split.encoder, device).encode_words
         embedded = iter(encode([query.text for query in split.queries]))
 
-    def examples(video: MomentVideo) -> list[HighlightExample]:
-        rows = read_moment_features(source.features, video.name)
+    def examples(video: MomentVideo, rows: FloatArray) -> list[HighlightExample]:
         with_ends = with_endpoints(resample(rows, min(clips, len(rows))))
         return [_highlight(query, with_ends, next(embedded)[:words]) for query in video.queries]
 
@@ -120,6 +111,7 @@ class _Split(NamedTuple):
     train: list[MomentVideo]
     val: list[MomentVideo]
     encoder: str
+    parts: ReadParts
     warnings: tuple[str, ...]
 
     @property
@@ -127,7 +119,7 @@ class _Split(NamedTuple):
         return [query for video in (*self.train, *self.val) for query in video.queries]
 
 
-def _split(source: DataSettings, seed: int) -> _Split:
+def _split(source: DataSettings, seed: int, device: str, progress: Progress | None) -> _Split:
     """Read annotations, hold out the validation videos and make sure that all have features."""
     encoder = _encoder_of(source)
     videos = read_moments(Path(source.data[0]))
@@ -143,8 +135,8 @@ def _split(source: DataSettings, seed: int) -> _Split:
     val = [video for video in held_out.values() if video.queries]
     if not train:
         raise UsageError("no video has a query to train on")
-    check_features(source.features, [video.name for video in (*train, *val)])
-    return _Split(train, val, encoder, warnings)
+    names = [video.name for video in (*train, *val)]
+    return _Split(train, val, encoder, open_features(source.features, names, device, progress), warnings)
 
 
 def _encoder_of(source: DataSettings) -> str:
@@ -171,7 +163,7 @@ def held_out_of(videos: Mapping[str, MomentVideo], fraction: float, seed: int) -
 def _examples(
     source: DataSettings,
     split: _Split,
-    make: Callable[[MomentVideo], list[Example]],
+    make: Callable[[MomentVideo, FloatArray], list[Example]],
     clip_s: float,
     progress: Progress | None,
 ) -> MomentData[Example]:
@@ -179,12 +171,12 @@ def _examples(
     by_video: list[list[Example]] = []
     videos = (*split.train, *split.val)
     for number, video in enumerate(videos, 1):
-        by_video.append(make(video))
+        by_video.append(make(video, np.concatenate(split.parts(video.name), axis=1)))
         if progress:
             progress("features", number, len(videos))
     parts = by_video[: len(split.train)], by_video[len(split.train) :]
     train, val = ([example for of_video in part for example in of_video] for part in parts)
-    dims = [part.shape[1] for part in read_parts(source.features, split.train[0].name)]
+    dims = [part.shape[1] for part in split.parts(split.train[0].name)]
     # evaluation cannot tell by their sum whether it is given them in the same order
     of_several = {"dims": dims} if len(dims) > 1 else {}
     dim = int(train[0].video.shape[1])

@@ -13,8 +13,7 @@ from vidsum.errors import UsageError
 from vidsum.grounding.spaces import describe_space, embed_words
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.vse import NAME, load_map
-from vidsum.lab.datasets.clip_captions import ENCODER, is_captions, read_clip_captions
-from vidsum.lab.datasets.clip_captions import embed_captions as embed_clips
+from vidsum.lab.datasets.clip_captions import ENCODER, embed_captions, is_captions, read_clip_captions
 from vidsum.lab.datasets.examples import HighlightExample, MomentExample, Toy, draw_highlights, draw_moments
 from vidsum.lab.datasets.moments import MomentVideo, describe_repairs, read_moments
 from vidsum.lab.training.annotated import (
@@ -40,10 +39,8 @@ from vidsum.options import leaves
 from vidsum.types import FloatArray, Progress
 
 _VALIDATION_SEED, _TRAINING_SEED = 1, 2
-_CLIP_S, _VIDEOS = 1.0, 1200
-"""The longest clip in seconds, and the videos simulated per epoch, unless the settings have others."""
-_JOINED = 0.6  # the fraction of joined videos, unless the settings have another
-_QUERIES = 4  # maximum per example of MRNet, where there is no guide
+_CLIP_S = 1.0  # length of the longest simulated clip
+_VIDEOS = 1200  # simulated videos per epoch, unless the settings have another number
 _CLIP_NOISE = 0.15  # deviation of each number of an embedding
 
 
@@ -54,7 +51,7 @@ def simulated_moments(
 
     Raises UsageError: there is no caption, or no video to hold out.
     """
-    return _simulate_data(source, simulate_moments, _QUERIES, clips, seed, device, progress)
+    return _simulate_data(source, simulate_moments, clips, seed, device, progress)
 
 
 def simulated_highlights(
@@ -67,7 +64,7 @@ def simulated_highlights(
     def simulate(settings: SimulationSettings, n_videos: int, seeds: Sequence[int]) -> list[HighlightExample]:
         return simulate_highlights(settings, book(settings.captions), n_videos, seeds)
 
-    return _simulate_data(source, simulate, 1, clips, seed, device, progress)
+    return _simulate_data(source, simulate, clips, seed, device, progress)
 
 
 def space_of(source: DataSettings) -> str:
@@ -82,14 +79,13 @@ def show_in_clip(captions: FloatArray, noise: FloatArray) -> FloatArray:
 def _simulate_data(
     source: DataSettings,
     simulate: Callable[[SimulationSettings, int, Sequence[int]], list[Example]],
-    n_queries: int,
     n_clips: int,
     seed: int,
     device: str,
     progress: Progress | None,
 ) -> MomentData[Example]:
     space, fraction = space_of(source), source.held_out
-    clip_s, guided, n_videos = source.clip_s or _CLIP_S, source.guided is not False, source.videos or _VIDEOS
+    n_videos = source.videos or _VIDEOS
     if isinstance(fraction, Path):
         fault = "with captions, --validation is a fraction of the annotated videos"
         raise UsageError(fault, hint="--validation 0.1")
@@ -108,12 +104,10 @@ def _simulate_data(
     held_out = held_out_of(videos, fraction, seed)
     train = {name: video for name, video in videos.items() if name not in held_out}
     show = load_map().simulate if space == "vse" else show_in_clip
-    joined = _JOINED if source.joined is None else source.joined
-    sizes = (show, n_clips, clip_s, n_queries, guided, joined)
-    of_train = SimulationSettings(captions_of(train, sentences, clips), *sizes)
+    of_train = SimulationSettings(captions_of(train, sentences, clips), show, n_clips, _CLIP_S)
     val: list[Example] = []
     if held_out:
-        of_val = SimulationSettings(captions_of(held_out, sentences, clips), *sizes)
+        of_val = replace(of_train, captions=captions_of(held_out, sentences, clips))
         val = simulate(of_val, N_VALIDATION, (seed, _VALIDATION_SEED))
     first = simulate(of_train, 1, (seed,))[0]
 
@@ -124,14 +118,13 @@ def _simulate_data(
     return MomentData(
         examples=examples,
         validation=[example for example in val if example.windows.any()],
-        features={"space": space, "dim": int(first.video.shape[1]), "clip_s": clip_s, "guided": guided},
+        features={"space": space, "dim": int(first.video.shape[1]), "clip_s": _CLIP_S, "guided": True},
         about={
             "recipe": "captions",
             **({"map_sha256": checkpoints.sha256_of(NAME)} if space == "vse" else {}),
             "annotations": files_of(source.data),
             **({"captions_of_clips": files_of(source.features), "described": len(clips)} if clips else {}),
             "videos": n_videos,
-            "joined": joined,
             "validation": fraction,
         },
         warnings=describe_repairs(videos),
@@ -146,7 +139,8 @@ def _captions_of_clips(
         raise UsageError(f"captions of clips are embedded by {ENCODER}", hint="--space vse")
     known: dict[str, ClipCaptions] = {}
     for path in source.features:
-        texts, vectors = read_clip_captions(path), embed_clips(path, device, progress)
+        texts = read_clip_captions(path)
+        vectors = embed_captions(texts, device, progress)
         for name in videos:
             video = name.split("/", 1)[1]
             if video in texts and name not in known:
@@ -157,7 +151,6 @@ def _captions_of_clips(
 
 
 TOY = "toy"  # the value of `DataSettings.data` for toy data
-_FOR_CAPTIONS = ("clip_s", "guided", "videos", "joined")
 _FOR_FEATURES = ("text", "text_features", "query_features")
 
 
@@ -218,7 +211,7 @@ def _check_kind(source: DataSettings) -> Literal["captions", "toy", "features"]:
             fault = f"--data {TOY} has no captions to simulate features from"
             raise UsageError(fault, hint="--data FILE, or leave out --recipe captions")
         return kind
-    _refuse(source, _FOR_CAPTIONS, "without --recipe captions")
+    _refuse(source, ("videos",), "without --recipe captions")
     if len(source.data) > 1:
         raise UsageError("--features needs exactly one file of annotations", hint="one --data")
     if kind == TOY:

@@ -217,24 +217,8 @@ class DataSettings(Checked):
     text: Literal["minilm", "clip", "glove"] | None = option(
         "Text encoder of the queries.", None, default_text="minilm"
     )
-    clip_s: float | None = option(
-        "With captions: clip length in seconds; a window has T clips.", None, default_text="1", above=0
-    )
-    guided: bool | None = option(
-        "With captions: whether each clip comes with its similarity to the query.",
-        None,
-        flags=("--guided/--plain",),
-        default_text="guided",
-    )
     videos: int | None = option(
         "With captions: simulated videos per epoch.", None, min=1, default_text="1200"
-    )
-    joined: float | None = option(
-        "With captions: fraction of the videos that join events of any; the others are as annotated.",
-        None,
-        min=0,
-        max=1,
-        default_text="0.6",
     )
     validation: str | None = option(
         "Validation data. Annotations of other videos, or a fraction of the training videos; 0: "

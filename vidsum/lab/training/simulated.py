@@ -21,8 +21,9 @@ from vidsum.lab.training.scripts import (
 )
 from vidsum.lab.training.sentences import Captions, Words
 from vidsum.models.scaling import unit_rows
-from vidsum.types import FloatArray, Interval, TimeArray, stack_intervals
+from vidsum.types import FloatArray, Interval, TimeArray
 
+_JOINED = 0.6  # fraction of the videos that are joined from events of any; the others are as annotated
 _NO_TARGET = 0.1  # fraction of no-target queries
 _SCENE = 0.3  # weight of a video's own sentences where none of them is true
 _WHOLE, _ELSEWHERE = 0.4, 0.2
@@ -50,11 +51,6 @@ class SimulationSettings:
     show: Show
     clips: int  # T, of an example
     clip_s: float  # seconds of a clip: of a video longer than T of them, an example is mostly a window of T
-    n_queries: int = 1  # maximum number of queries per example
-    guided: bool = True
-    """Whether clips come with a guide (`vidsum.grounding.spaces.guided_rows`); then there is one query."""
-    joined: float = 0.6
-    """Fraction of the videos that are joined from events of any; the others are as annotated."""
 
 
 def simulate_moments(settings: SimulationSettings, n_videos: int, seed: Sequence[int]) -> list[MomentExample]:
@@ -64,10 +60,9 @@ def simulate_moments(settings: SimulationSettings, n_videos: int, seed: Sequence
     for _ in range(n_videos):
         draft = _draft(settings, rng)
         video = simulate_video(draft.script, settings, rng)
-        queries = settings.captions.queries[[query.query for query in draft.queries]]
-        rows = guided_rows(video, queries[0]) if settings.guided else video.rows
-        clips = resample(rows[draft.window], settings.clips)
-        examples.append(MomentExample(draft.script.name, clips, queries, draft.windows))
+        query = settings.captions.queries[draft.query.query]
+        clips = resample(guided_rows(video, query)[draft.window], settings.clips)
+        examples.append(MomentExample(draft.script.name, clips, query[None], draft.windows[None]))
     return examples
 
 
@@ -87,15 +82,14 @@ def _highlight_example(
     """Return the numbers of the query and a random negative, and what makes the example from words."""
     draft = _draft(settings, rng)
     video = simulate_video(fill_gaps(draft.script, settings.captions, rng), settings, rng)
-    query, negative = draft.queries[0], int(rng.integers(len(settings.captions.queries)))
+    query, negative = draft.query, int(rng.integers(len(settings.captions.queries)))
 
     def clips(number: int) -> FloatArray:
-        rows = guided_rows(video, settings.captions.queries[number]) if settings.guided else video.rows
+        rows = guided_rows(video, settings.captions.queries[number])
         return resample_clips(rows[draft.window], STEP_S, settings.clip_s, settings.clips)
 
     def make(words: FloatArray, negative_words: FloatArray) -> HighlightExample:
-        windows = draft.windows[0]
-        windows = windows[windows[:, 1] > windows[:, 0]]
+        windows = draft.windows[draft.windows[:, 1] > draft.windows[:, 0]]
         pair = Pair(negative_rows, negative_words)
         return HighlightExample(draft.script.name, rows, words, windows, saliency, pair)
 
@@ -106,17 +100,16 @@ def _highlight_example(
 
 
 class _Draft(NamedTuple):
-    """The script of an example, and its queries."""
+    """The script of an example, and its query."""
 
     script: Script
-    queries: list[ScriptQuery]
+    query: ScriptQuery
     window: slice  # the clips of the video's grid that the example has
-    windows: FloatArray
-    """[M, W, 2] where each query is true, as fractions of the window, padded with empty ones."""
+    windows: FloatArray  # [W, 2] where the query is true, as fractions of the window; else one empty one
 
 
 def _draft(settings: SimulationSettings, rng: np.random.Generator) -> _Draft:
-    """Return a draft whose queries are true in a part of the video only. UsageError: hardly any is."""
+    """Return a draft whose query is true in a part of the video only. UsageError: hardly any is."""
     for _ in range(_DRAWS):
         if draft := _try_draft(settings, rng):
             return draft
@@ -128,26 +121,20 @@ def _draft(settings: SimulationSettings, rng: np.random.Generator) -> _Draft:
 
 
 def _try_draft(settings: SimulationSettings, rng: np.random.Generator) -> _Draft | None:
-    """Return a draft; None where a query is true in too much of it."""
-    window_s = settings.clips * settings.clip_s
-    is_joined = rng.random() < settings.joined
-    script = (
-        joined_script(settings.captions, _LONGEST * window_s, rng)
-        if is_joined
-        else annotated_script(settings.captions, rng)
-    )
-    queries = [
-        draw_query(script, settings.captions, sentence, rng)
-        for sentence in _sentences_of(script, settings, rng)
-    ]
-    moments = [query.moments for query in queries]
+    """Return a draft; None where its query is true in too much of it."""
+    captions, window_s = settings.captions, settings.clips * settings.clip_s
+    if rng.random() < _JOINED:
+        script = joined_script(captions, _LONGEST * window_s, rng)
+    else:
+        script = annotated_script(captions, rng)
+    query = draw_query(script, captions, _draw_sentence(script, captions, rng), rng)
     n_clips = len(grid(script.duration_s, STEP_S))
-    window = _window(n_clips, round(window_s / STEP_S), moments[0], rng)
+    window = _window(n_clips, round(window_s / STEP_S), query.moments, rng)
     outliers = [segment.window for segment in script.segments if segment.sentence == NOTHING]
-    windows, empty = (_windows(intervals, window, script.duration_s) for intervals in (moments, [outliers]))
-    covered, nothing = ((spans[..., 1] - spans[..., 0]).sum(axis=1).max() for spans in (windows, empty))
+    windows, empty = (_windows(spans, window, script.duration_s) for spans in (query.moments, outliers))
+    covered, nothing = ((spans[:, 1] - spans[:, 0]).sum() for spans in (windows, empty))
     is_too_much = covered >= _MAX_COVERED * (1 - nothing) - 1e-6  # also of nothing but outliers
-    return None if is_too_much else _Draft(script, queries, window, windows)
+    return None if is_too_much else _Draft(script, query, window, windows)
 
 
 def simulate_video(script: Script, settings: SimulationSettings, rng: np.random.Generator) -> ClipEmbeddings:
@@ -211,15 +198,11 @@ def _lasting_noise(script: Script, dim: int, rng: np.random.Generator) -> FloatA
     return rows
 
 
-def _sentences_of(script: Script, settings: SimulationSettings, rng: np.random.Generator) -> list[int]:
-    """Some sentences that are true in a video; now and then the first is another one, a no-target query."""
-    present = list(dict.fromkeys(segment.sentence for segment in script.true))
-    sentences = [
-        int(number) for number in rng.permutation(present)[: 1 if settings.guided else settings.n_queries]
-    ]
-    if not sentences or rng.random() < _NO_TARGET:
-        sentences[:1] = [int(rng.integers(settings.captions.n_sentences))]
-    return sentences
+def _draw_sentence(script: Script, captions: Captions, rng: np.random.Generator) -> int:
+    """Return a sentence that is true in a video; now and then any, which makes a no-target query."""
+    present = rng.permutation(list(dict.fromkeys(segment.sentence for segment in script.true)))
+    is_any = not len(present) or rng.random() < _NO_TARGET
+    return int(rng.integers(captions.n_sentences) if is_any else present[0])
 
 
 def _window(n_clips: int, longest: int, moments: Sequence[Interval], rng: np.random.Generator) -> slice:
@@ -233,13 +216,10 @@ def _window(n_clips: int, longest: int, moments: Sequence[Interval], rng: np.ran
     return slice(int(start), int(start) + longest)
 
 
-def _windows(moments: Sequence[Sequence[Interval]], window: slice, duration_s: float) -> FloatArray:
-    """Return [M, W, 2] the moments of each query inside the window, as fractions, padded with empty ones."""
+def _windows(moments: Sequence[Interval], window: slice, duration_s: float) -> FloatArray:
+    """Return [W, 2] the moments of a query inside the window, as fractions; else one empty one."""
     first_s, last_s = window.start * STEP_S, min(window.stop * STEP_S, duration_s)
-    length_s = last_s - first_s
-    windows = []
-    for of_query in moments:
-        inside = [(max(start, first_s), min(end, last_s)) for start, end in of_query]
-        inside = [(start, end) for start, end in inside if end - start >= _SHORTEST_S]
-        windows.append([((start - first_s) / length_s, (end - first_s) / length_s) for start, end in inside])
-    return stack_intervals(windows, max_count=max(1, *map(len, windows))).astype(np.float32)
+    inside = np.clip(np.reshape(moments, (-1, 2)), first_s, last_s)
+    inside = inside[inside[:, 1] - inside[:, 0] >= _SHORTEST_S]
+    fractions = (inside - first_s) / (last_s - first_s)
+    return np.asarray(fractions if len(fractions) else np.zeros((1, 2)), np.float32)
