@@ -304,7 +304,7 @@ def test_a_missing_tensor_is_named(name: str, lacks: str) -> None:
             {},
             "span_loss_type ce",
         ),
-        (published_detr.linear("input_vid_proj.2.net.1", D, D), {}, "n_input_proj 3"),
+        (published_detr.linear("input_vid_proj.2.net.1", D, D), {}, r"it has input_vid_proj\.2"),
         ({}, {"use_txt_pos": True}, "with --use_txt_pos is not supported"),
         ({}, {"no_norm_vfeat": True}, "with --no_norm_vfeat is not supported"),
         ({}, {"no_norm_tfeat": True}, "with --no_norm_tfeat is not supported"),

@@ -374,33 +374,6 @@ def test_no_step_reads_a_number_from_the_device(tmp_path: Path) -> None:
     assert len(in_steps) == 4
 
 
-def test_fp16_scales_the_loss_and_leaves_out_steps_that_overflow(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """On the CPU, where it is refused for its slowness."""
-    with pytest.raises(UsageError, match="fp16 is for GPUs"):
-        _fit(tmp_path / "refused", replace(SETTINGS, precision="fp16"))
-    assert not (tmp_path / "refused").exists()
-    monkeypatch.setattr("vidsum.lab.training.loop.require_precision", lambda device, precision: None)
-    fitted = _fit(tmp_path / "half", LoopSettings(epochs=40, precision="fp16"))
-    assert fitted.history[-1].loss < fitted.history[0].loss / 5
-    for tensor in read_trained(fitted.checkpoint).tensors.values():
-        assert tensor.dtype == torch.float32
-    again = _fit(tmp_path / "again", LoopSettings(epochs=40, precision="fp16"))
-    _same_files(tmp_path / "half", tmp_path / "again")
-    assert again.history[-1].loss == fitted.history[-1].loss
-
-    recipe = small_recipe()
-    before = {name: tensor.clone() for name, tensor in recipe.model.state_dict().items()}
-    # finite, but its scaled gradient is not
-    fit(
-        replace(recipe, loss=lambda model, example: recipe.loss(model, example) * 1e38),
-        replace(SETTINGS, epochs=1, precision="fp16"),
-        tmp_path / "overflow",
-    )
-    assert all(torch.equal(tensor, before[name]) for name, tensor in recipe.model.state_dict().items())
-
-
 def test_matrices_are_multiplied_as_tf32_only_while_training_on_cuda() -> None:
     before = torch.get_float32_matmul_precision()
     for kind, expected in (("cpu", before), ("cuda", "high")):

@@ -82,7 +82,11 @@ def qd_detr_checkpoint(published: Published) -> Trained:
 def _checkpoint(model: str, reader: TensorReader, tensors: "Tensors", options: Mapping[str, Any]) -> Trained:
     """Return the checkpoint, with the tensors that both models have."""
     options = {**_OPTIONS, **options}
-    _refuse_variants(reader, options)
+    for option in _REFUSED:
+        if options.get(option):
+            raise WeightsError(f"{reader.model} with --{option} is not supported")
+    if len(reader.take("span_embed.layers.2.bias")) != 2:
+        raise WeightsError(f"{reader.model} with --span_loss_type ce is not supported, only l1")
     tensors |= reader.take_layers(_INPUTS | _ANSWERS)
     tensors |= _perceptron(reader, "span_embed", "decoder.spans", 3)
     tensors |= _encoder(reader, "encoder", "encoder")
@@ -104,18 +108,6 @@ def _checkpoint(model: str, reader: TensorReader, tensors: "Tensors", options: M
     # one frame a clip, not the mean of several
     features = {"space": space, "dim": dim, "clip_s": clip_s, "fps": 1 / clip_s, "text": "clip"}
     return Trained(model, config, features, {"origin": "the authors' published state dict"}, tensors)
-
-
-def _refuse_variants(reader: TensorReader, options: Mapping[str, Any]) -> None:
-    """Refuse unsupported variants, naming the option: it says more than a tensor's name."""
-    if len(reader.take("span_embed.layers.2.bias")) != 2:
-        raise WeightsError(f"{reader.model} with --span_loss_type ce is not supported, only l1")
-    inputs = reader.count(r"input_vid_proj\.(\d+)\.")
-    if inputs != 2:
-        raise WeightsError(f"{reader.model} with --n_input_proj {inputs} is not supported, only 2")
-    for name in _REFUSED:
-        if options.get(name):
-            raise WeightsError(f"{reader.model} with --{name} is not supported")
 
 
 def _encoder(reader: TensorReader, published_key: str, key: str) -> "Tensors":

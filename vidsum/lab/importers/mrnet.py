@@ -11,24 +11,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-class Sizes(NamedTuple):
-    """The sizes that identify a configuration."""
-
-    dim_video: int
-    clips: int
-    convolutions: int
-    kernel: int
-
-    def __str__(self) -> str:
-        video = f"{self.clips} clips, features of {self.dim_video}"
-        return f"{video}, {self.convolutions} convolutions of {self.kernel}"
-
-
 class Configuration(NamedTuple):
     """A published configuration, checkpoints/best/*/config.yml."""
 
-    dataset: str
-    sizes: Sizes
+    sizes: Mapping[str, int]  # that identify it, by the names of the configuration
     space: str
     switches: Mapping[str, Any]  # settings of the model that no tensor shows
     max_iou: float  # IoU threshold of non-maximum suppression
@@ -42,9 +28,15 @@ _CHARADES = {"gamma": 0.98, "pool": 2, "contrastive_power": 0.5, **_CLIPS_ALONE}
 _TACOS = {"gamma": 0.999, "pool": 4, "contrastive_power": 0.3}
 _C3D, _I3D = "c3d with distilbert", "i3d with distilbert"
 CONFIGURATIONS: Mapping[str, Configuration] = {
-    "mrnet-activitynet": Configuration("ActivityNet Captions", Sizes(500, 64, 4, 9), _C3D, _ACTIVITYNET, 0.5),
-    "mrnet-charades": Configuration("Charades-STA", Sizes(1024, 64, 2, 17), _I3D, _CHARADES, 0.5),
-    "mrnet-tacos": Configuration("TACoS", Sizes(500, 128, 3, 5), _C3D, _TACOS, 0.4),
+    "mrnet-activitynet": Configuration(
+        {"dim_video": 500, "clips": 64, "convolutions": 4, "kernel": 9}, _C3D, _ACTIVITYNET, 0.5
+    ),
+    "mrnet-charades": Configuration(
+        {"dim_video": 1024, "clips": 64, "convolutions": 2, "kernel": 17}, _I3D, _CHARADES, 0.5
+    ),
+    "mrnet-tacos": Configuration(
+        {"dim_video": 500, "clips": 128, "convolutions": 3, "kernel": 5}, _C3D, _TACOS, 0.4
+    ),
 }
 
 _CLIP_S = 1e6  # every video is one window: the published model reads T clips of a whole video of any length
@@ -55,39 +47,26 @@ _UNUSED = r"text_encoder\.fc_out1\.|text_out\.(fc_out2|layernorm)\.|trans_ret\.r
 
 def mrnet_checkpoint(published: Published, name: str) -> Trained:
     """Convert a published state dict of a configuration. Raises WeightsError: another one, or damaged."""
+    configuration = CONFIGURATIONS[name]
     reader = TensorReader(published.tensors, "MRNet", _UNUSED)
     layers = max(1, reader.count(r"trans_ret\.rets\.(\d+)\."))
     convolutions = max(1, reader.count(r"proposal_conv\.convs\.(\d+)\."))
     is_shared = "trans_ret.rets.0.self_attn.linears.3.weight" in published.tensors
-    try:
-        tensors = _tensors(reader, layers, convolutions, is_shared)
-        shapes = _shapes(tensors)
-    except (IndexError, RuntimeError, TypeError) as error:
-        raise WeightsError("not a published state dict of MRNet: its tensors have other shapes") from error
-    sizes = Sizes(shapes["dim_video"], shapes["clips"], convolutions, shapes["kernel"])
-    configuration = _configuration(sizes, name)
+    tensors = _tensors(reader, layers, convolutions, is_shared)
+    shapes = {**_shapes(tensors), "convolutions": convolutions}
+    if {size: shapes[size] for size in configuration.sizes} != configuration.sizes:
+        other, expected = (
+            ", ".join(f"{size} {sizes[size]}" for size in configuration.sizes)
+            for sizes in (shapes, configuration.sizes)
+        )
+        raise WeightsError(f"MRNet with {other}; {name} has {expected}")
     reader.require_all_taken()
     if not configuration.switches.get("queries_attend", True):
         for number in range(layers):
             _let_queries_pass(tensors, f"blocks.{number}.retention", is_shared)
-    config = {**_ALIKE, **configuration.switches, **shapes}
-    config |= {"layers": layers, "convolutions": convolutions, "bias": is_shared}
+    config = {**_ALIKE, **configuration.switches, **shapes, "layers": layers, "bias": is_shared}
     features = {"space": configuration.space, "clip_s": _CLIP_S, "max_iou": configuration.max_iou}
     return Trained("mrnet", config, features, {"origin": "the authors' published state dict"}, tensors)
-
-
-def _configuration(sizes: Sizes, name: str) -> Configuration:
-    """Return the configuration `name`. Raises WeightsError where it has other sizes."""
-    names = {configuration.sizes: other for other, configuration in CONFIGURATIONS.items()}
-    if sizes not in names:
-        known = "; ".join(
-            f"{configuration.dataset}: {configuration.sizes}" for configuration in CONFIGURATIONS.values()
-        )
-        raise WeightsError(f"MRNet with {sizes} is not one of the published configurations ({known})")
-    if (actual := names[sizes]) != name:
-        datasets = f"{CONFIGURATIONS[actual].dataset}, not for {CONFIGURATIONS[name].dataset}"
-        raise WeightsError(f"MRNet for {datasets} ({sizes})", hint=f"--as {actual}")
-    return CONFIGURATIONS[name]
 
 
 def _tensors(reader: TensorReader, layers: int, convolutions: int, is_shared: bool) -> "dict[str, Tensor]":

@@ -16,11 +16,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.amp import GradScaler
 from torch.optim import Optimizer
 
 from vidsum.checkpoints.trained import Trained, save_trained
-from vidsum.device import require_precision
 from vidsum.errors import UsageError, VidsumError
 from vidsum.lab.training import state
 from vidsum.lab.training.settings import LoopSettings
@@ -35,10 +33,8 @@ Example = TypeVar("Example")
 class Recipe(Generic[Model, Example]):
     """A model with its data, loss and validation. Model and examples are on the device already."""
 
-    model: Model
-    """With its first weights."""
-    optimizer: Optimizer
-    """With its first settings: only its state is kept between runs."""
+    model: Model  # with its first weights
+    optimizer: Optimizer  # with its first settings: only its state is kept between runs
     examples: Mapping[str, Example] | Callable[[int], Mapping[str, Example]]
     """One step each, by the name of the video or batch; or those of an epoch, made from its number."""
     loss: Callable[[Model, Example], Tensor]
@@ -49,8 +45,7 @@ class Recipe(Generic[Model, Example]):
     """Recorded of the model and its data in the checkpoint; its tensors are not used."""
     lr_share: Callable[[float], float] | None = None
     """Fraction of the optimizer's learning rate by the number of epochs done; None: always all of it."""
-    max_norm: float | None = None
-    """Gradient clipping norm."""
+    max_norm: float | None = None  # gradient clipping norm
 
 
 @dataclass(frozen=True)
@@ -59,10 +54,8 @@ class FitResult:
 
     history: tuple[Epoch, ...]
     best: Epoch
-    checkpoint: Path
-    """The weights of the best epoch."""
-    up_to_date: bool
-    """Whether there was nothing left to do."""
+    checkpoint: Path  # the weights of the best epoch
+    up_to_date: bool  # whether there was nothing left to do
 
 
 def fit(
@@ -83,7 +76,6 @@ def fit(
     """
     if recipe.validate is None and settings.patience is not None:
         raise UsageError("patience needs a validation part", hint="choose one, or leave patience out")
-    require_precision(str(next(recipe.model.parameters()).device), settings.precision)
     state.make_folder(folder)
     state.clear_parts(folder)
     if overwrite:
@@ -156,14 +148,13 @@ def _run_epoch(
         examples = recipe.examples(number) if callable(recipe.examples) else recipe.examples
         names = list(examples)
         order = [names[place] for place in torch.randperm(len(names)).tolist()]
-        scaler = GradScaler(device.type, enabled=settings.precision == "fp16")
         recipe.model.train()
         for name, example in prefetch(examples, order):
             done = number - 1 + (len(losses) + 1) / len(names)
             if recipe.lr_share is not None:
                 for group in recipe.optimizer.param_groups:
                     group["lr"] = group.setdefault("initial_lr", group["lr"]) * recipe.lr_share(done)
-            losses[name] = _step(recipe, example, settings.precision, scaler)
+            losses[name] = _step(recipe, example, settings.precision)
             if progress:
                 progress(folder.name, done, settings.epochs)
     values = torch.stack([*losses.values()]).tolist()
@@ -181,19 +172,16 @@ def _run_epoch(
     return Epoch(number, math.fsum(values) / len(values), validation, round(time.perf_counter() - started, 3))
 
 
-def _step(recipe: Recipe[Model, Example], example: Example, precision: str, scaler: GradScaler) -> Tensor:
+def _step(recipe: Recipe[Model, Example], example: Example, precision: str) -> Tensor:
     """Train on one example; return its loss, a scalar on the device."""
     device = next(recipe.model.parameters()).device.type
-    dtype = torch.float16 if precision == "fp16" else torch.bfloat16
-    with torch.autocast(device, dtype, enabled=precision != "fp32"):
+    with torch.autocast(device, torch.bfloat16, enabled=precision == "bf16"):
         loss = recipe.loss(recipe.model, example)
     recipe.optimizer.zero_grad()
-    scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+    loss.backward()  # type: ignore[no-untyped-call]
     if recipe.max_norm is not None:
-        scaler.unscale_(recipe.optimizer)
         nn.utils.clip_grad_norm_(recipe.model.parameters(), recipe.max_norm)
-    scaler.step(recipe.optimizer)
-    scaler.update()
+    recipe.optimizer.step()
     return loss.detach()
 
 

@@ -26,11 +26,8 @@ class LoopSettings(Checked):
     patience: int | None = option(
         "Stop after this many epochs without improvement.", None, min=1, default_text="none"
     )
-    precision: Literal["fp32", "bf16", "fp16"] = option(
-        "Floating-point type of the computations. fp16 is for GPUs.", "fp32"
-    )
-    """bf16 and fp16 by autocast; weights and optimizer stay float32. On CUDA fp32 multiplies in TF32. With
-    fp16 the loss is scaled, anew in each epoch; steps whose gradients overflow are left out."""
+    precision: Literal["fp32", "bf16"] = option("Floating-point type of the computations.", "fp32")
+    """bf16 by autocast; weights and optimizer stay float32. On CUDA fp32 multiplies in TF32."""
 
 
 @dataclass(frozen=True, kw_only=True)
