@@ -253,7 +253,10 @@ STRICT = highlight(1, "x", "A dog", (0, 4))
         ([with_saliency(STRICT, {0: (1,)}) | {"relevant_clip_ids": [0, 1]}], "2 relevant_clip_ids, but 1"),
         ([with_saliency(STRICT, {-1: (1,)})], "line 1: has relevant_clip_ids that .*: -1"),
         ([with_saliency(STRICT, {0: (1,)}) | {"relevant_clip_ids": ["a"]}], "relevant_clip_ids that .*: 'a'"),
-        ([with_saliency(STRICT, {0: (1,), 75: (2,)})], "line 1: has clip 75 in .*; the last is 74"),
+        (
+            [with_saliency(STRICT | {"duration": 151}, {0: (1,), 75: (2,)})],
+            "line 1: has clip 75 in .*; the last is 74",
+        ),
         ([with_saliency(STRICT, {0: (1,), 1: (2, 3)})], "not one of each annotator for each clip"),
         ([with_saliency(STRICT, {0: ()})], "not one of each annotator for each clip"),
         ([with_saliency(STRICT, {0: (float("nan"),)})], "saliency_scores that are not finite numbers: nan"),

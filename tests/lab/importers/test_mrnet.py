@@ -142,7 +142,7 @@ def test_what_is_none_of_the_configurations_is_refused(change: dict[str, int], n
 def test_other_shapes_are_refused(theirs: str, wrong: Tensor, tmp_path: Path) -> None:
     tensors = given("mrnet-activitynet", is_shared=False)
     torch.save({**tensors, theirs: wrong}, tmp_path / "best.pth")
-    with pytest.raises(WeightsError, match="do not have the form of mrnet-activitynet|MRNet with"):
+    with pytest.raises(WeightsError, match="do not have the form of mrnet-activitynet"):
         add_official(tmp_path / "best.pth", "mrnet-activitynet")
 
 

@@ -18,7 +18,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +54,10 @@ class Query:
         return Path(self.audio).stem or (f"qid{self.qid}" if self.qid else "")
 
     @property
+    def n_annotators(self) -> int:
+        return 0 if self.saliency is None else self.saliency.shape[1]
+
+    @property
     def n_clips(self) -> int:
         """The whole clips of the video; a rest at its end does not count."""
         return int(self.duration_s / CLIP_S)
@@ -72,17 +76,16 @@ def read_moments(path: str | os.PathLike[str]) -> dict[str, MomentVideo]:
 
     Raises InputError, which names the entry: no known layout, nothing in it, or something is missing.
     """
-    annotations: dict[str, list[_Annotation]] = {}
-    for annotation in _annotations(path):
-        annotations.setdefault(annotation.video, []).append(annotation)
-    for name, of_video in annotations.items():
-        if len({annotation.duration_s for annotation in of_video}) > 1:
-            raise InputError(f"{path}: {safe_name(name)}: two of its entries give it different durations")
+    queries: dict[str, list[Query]] = {}
+    for _, query in _read_queries(path):
+        queries.setdefault(query.video, []).append(query)
     videos = {}
-    for name, of_video in annotations.items():
+    for name, of_video in queries.items():
+        if len({query.duration_s for query in of_video}) > 1:
+            raise InputError(f"{path}: {safe_name(name)}: two of its entries give it different durations")
         repairs: list[str] = []
-        queries = [query for annotation in of_video if (query := _repair(annotation, repairs))]
-        videos[name] = MomentVideo(name, of_video[0].duration_s, tuple(queries), tuple(repairs))
+        repaired = [usable for query in of_video if (usable := _repair(query, repairs))]
+        videos[name] = MomentVideo(name, of_video[0].duration_s, tuple(repaired), tuple(repairs))
     return videos
 
 
@@ -94,48 +97,39 @@ def read_highlights(path: str | os.PathLike[str]) -> dict[str, Query]:
     """
     queries: dict[str, Query] = {}
     n_annotators: int | None = None
-    for annotation in _annotations(path):
-        if annotation.qid is None:
-            raise annotation.fault("has no qid", hint="annotations in QVHighlights' layout")
-        if annotation.qid in queries:
-            raise annotation.fault(f"has qid {safe_name(annotation.qid)} again")
-        _check_strictly(annotation)
-        query = _query(annotation, annotation.text, annotation.windows)
-        of_query = 0 if query.saliency is None else query.saliency.shape[1]
-        if n_annotators not in (None, of_query):
-            raise annotation.fault("has another number of annotators than those before it")
-        n_annotators = of_query
-        queries[annotation.qid] = query
+    for where, query in _read_queries(path):
+        if not query.qid:
+            raise InputError(f"{where}: has no qid", hint="annotations in QVHighlights' layout")
+        if query.qid in queries:
+            raise InputError(f"{where}: has qid {safe_name(query.qid)} again")
+        if not query.windows:
+            raise InputError(f"{where}: has no window")
+        for start, end in query.windows:
+            if not 0 <= start < end <= query.duration_s:
+                video = f"its video of {query.duration_s:g} s: {[start, end]}"
+                raise InputError(f"{where}: has a window that is inverted, empty or outside {video}")
+        if query.saliency is not None and (clip := len(query.saliency) - 1) >= query.n_clips:
+            last = f"the last is {query.n_clips - 1}"
+            raise InputError(f"{where}: has clip {clip} in relevant_clip_ids; {last}")
+        if n_annotators not in (None, query.n_annotators):
+            raise InputError(f"{where}: has another number of annotators than those before it")
+        n_annotators = query.n_annotators
+        queries[query.qid] = query
     return queries
 
 
-@dataclass(frozen=True)
-class _Annotation:
-    """One sentence and when it is true, as it stands: windows may be inverted or leave the video."""
+def _read_queries(path: str | os.PathLike[str]) -> Iterator[tuple[str, Query]]:
+    """Yield the place and content of each annotation; windows may be inverted or leave the video.
 
-    where: str
-    video: str
-    duration_s: float  # positive, at most `LONGEST_S`
-    text: str
-    windows: tuple[Interval, ...]  # (start_s, end_s), finite
-    qid: str | None = None
-    audio: str = ""
-    saliency: Mapping[int, tuple[float, ...]] | None = None
-    """Number of a clip -> what each annotator gave it: QVHighlights."""
-
-    def fault(self, reason: str, hint: str | None = None) -> InputError:
-        return InputError(f"{self.where}: {reason}", hint)
-
-
-def _annotations(path: str | os.PathLike[str]) -> Iterator[_Annotation]:
-    """Yield the annotations of a file; none is an InputError."""
+    Raises InputError: there is none.
+    """
     source = Path(path)
     text = read_text(source)
-    annotations = _layout(text)(source, text)
-    if (first := next(annotations, None)) is None:
+    queries = _layout(text)(source, text)
+    if (first := next(queries, None)) is None:
         raise InputError(f"{source}: holds no annotation")
     yield first
-    yield from annotations
+    yield from queries
 
 
 def describe_repairs(videos: Mapping[str, MomentVideo]) -> tuple[str, ...]:
@@ -149,50 +143,16 @@ def describe_repairs(videos: Mapping[str, MomentVideo]) -> tuple[str, ...]:
     )
 
 
-def _query(annotation: _Annotation, text: str, windows: tuple[Interval, ...]) -> Query:
-    """Return the query; clips that annotators did not score, and annotators that are missing, have 0."""
-    saliency = None
-    if scores := annotation.saliency:
-        n_clips = max(int(annotation.duration_s / CLIP_S), max(scores) + 1)
-        saliency = np.zeros((n_clips, max(map(len, scores.values()))), np.float32)
-        for clip, of_clip in scores.items():
-            saliency[clip, : len(of_clip)] = of_clip
-    facts = (annotation.qid or "", text, annotation.video, annotation.duration_s, windows, saliency)
-    return Query(*facts, audio=annotation.audio)
-
-
-def _check_strictly(annotation: _Annotation) -> None:
-    """Refuse windows outside the video, and scores that are not one of each annotator for whole clips."""
-    duration_s, scores = annotation.duration_s, annotation.saliency
-    if not annotation.windows:
-        raise annotation.fault("has no window")
-    for start, end in annotation.windows:
-        if not 0 <= start < end <= duration_s:
-            video = f"its video of {duration_s:g} s: {[start, end]}"
-            raise annotation.fault(f"has a window that is inverted, empty or outside {video}")
-    if scores is None:
-        return
-    if not scores or len({len(of_clip) for of_clip in scores.values()}) > 1 or () in scores.values():
-        raise annotation.fault("has saliency_scores that are not one of each annotator for each clip")
-    clip, last = max(scores), int(duration_s / CLIP_S) - 1
-    if clip > last:
-        raise annotation.fault(f"has clip {clip} in relevant_clip_ids; the last is {last}")
-
-
-def _repair(annotation: _Annotation, repairs: list[str]) -> Query | None:
-    """Return the query of an annotation, if it can be used; what was done to it is added to the repairs."""
-    text = annotation.text.strip()
-    if not text or not annotation.windows:
+def _repair(query: Query, repairs: list[str]) -> Query | None:
+    """Return the usable part of a query, if there is any; what was done to it is added to the repairs."""
+    text = query.text.strip()
+    if not text or not query.windows:
         reason = "that have no window" if text else "whose sentence has no words"
         repairs.append(f"annotations left out {reason}")
         return None
-    windows = [_clip_window(window, annotation.duration_s, repairs) for window in annotation.windows]
-    valid = tuple(window for window in windows if window)
-    if not valid:
-        return None
-    if annotation.saliency and (last := max(annotation.saliency)) * CLIP_S >= annotation.duration_s:
-        raise annotation.fault(f"has clip {last} in relevant_clip_ids, which begins after the end")
-    return _query(annotation, text, valid)
+    windows = [_clip_window(window, query.duration_s, repairs) for window in query.windows]
+    usable = tuple(window for window in windows if window)
+    return replace(query, text=text, windows=usable) if usable else None
 
 
 def _clip_window(window: Interval, duration_s: float, repairs: list[str]) -> Interval | None:
@@ -207,7 +167,7 @@ def _clip_window(window: Interval, duration_s: float, repairs: list[str]) -> Int
     return inside
 
 
-def _layout(text: str) -> Callable[[Path, str], Iterator[_Annotation]]:
+def _layout(text: str) -> Callable[[Path, str], Iterator[tuple[str, Query]]]:
     first = text.lstrip().partition("\n")[0]
     if not first.startswith("{"):
         return _of_charades_text
@@ -219,16 +179,15 @@ def _layout(text: str) -> Callable[[Path, str], Iterator[_Annotation]]:
         return _of_json
 
 
-def _of_json(path: Path, text: str) -> Iterator[_Annotation]:
+def _of_json(path: Path, text: str) -> Iterator[tuple[str, Query]]:
     document = entry_of(str(path), parse_json(text, str(path)))
     for name, values in document.values.items():
         entry = entry_of(f"{path}: {safe_name(name)}", values)
         windows, sentences = entry.list("timestamps"), entry.list("sentences")
-        if len(windows) != len(sentences):
-            raise entry.fault(f"has {len(windows)} timestamps, but {len(sentences)} sentences")
         audios = entry.list("audios") if "audios" in entry.values else [""] * len(sentences)
-        if len(audios) != len(sentences):
-            raise entry.fault(f"has {len(audios)} audios, but {len(sentences)} sentences")
+        for key, values in (("timestamps", windows), ("audios", audios)):
+            if len(values) != len(sentences):
+                raise entry.fault(f"has {len(values)} {key}, but {len(sentences)} sentences")
         in_frames = "num_frames" in entry.values
         per_s = entry.positive("fps") if in_frames else 1.0
         duration_s = _duration(entry, "num_frames" if in_frames else "duration", per_s)
@@ -239,7 +198,7 @@ def _of_json(path: Path, text: str) -> Iterator[_Annotation]:
                 raise entry.fault(f"has an audio that is not the name of a file: {quote(audio)}")
             start, end = entry.window(window)
             seconds = (start / per_s, end / per_s)
-            yield _Annotation(entry.where, name, duration_s, sentence, (seconds,), audio=audio)
+            yield entry.where, Query("", sentence, name, duration_s, (seconds,), audio=audio)
 
 
 def _duration(entry: DataEntry, key: str, per_s: float = 1.0) -> float:
@@ -252,35 +211,37 @@ def _duration(entry: DataEntry, key: str, per_s: float = 1.0) -> float:
     return length / per_s
 
 
-def _of_lines(path: Path, text: str) -> Iterator[_Annotation]:
+def _of_lines(path: Path, text: str) -> Iterator[tuple[str, Query]]:
     for entry in parse_lines(path, text):
         if "relevant_windows" not in entry.values:
             raise entry.fault("has no relevant_windows: the file is of a test split without annotations")
-        yield _Annotation(
-            entry.where,
-            entry.text("vid"),
-            _duration(entry, "duration"),
-            entry.text("query"),
-            tuple(entry.window(window) for window in entry.list("relevant_windows")),
-            entry.number_or_text("qid") if "qid" in entry.values else None,
-            saliency=_saliency(entry) if "saliency_scores" in entry.values else None,
-        )
+        duration_s = _duration(entry, "duration")
+        windows = tuple(entry.window(window) for window in entry.list("relevant_windows"))
+        qid = entry.number_or_text("qid") if "qid" in entry.values else ""
+        saliency = _saliency(entry, duration_s) if "saliency_scores" in entry.values else None
+        yield entry.where, Query(qid, entry.text("query"), entry.text("vid"), duration_s, windows, saliency)
 
 
-def _saliency(entry: DataEntry) -> dict[int, tuple[float, ...]]:
+def _saliency(entry: DataEntry, duration_s: float) -> FloatArray:
+    """Return [C, U] scores; clips that annotators did not score have 0."""
     clips, scores = entry.list("relevant_clip_ids"), entry.list("saliency_scores")
     if len(clips) != len(scores):
         raise entry.fault(f"has {len(clips)} relevant_clip_ids, but {len(scores)} saliency_scores")
-    by_clip = {}
-    for clip, of_clip in zip(clips, scores, strict=True):
-        is_number = isinstance(clip, int) and not isinstance(clip, bool) and 0 <= clip < LONGEST_S
-        if not is_number or clip in by_clip:
-            raise entry.fault(f"has relevant_clip_ids that are not numbers of different clips: {quote(clip)}")
-        by_clip[clip] = entry.numbers(of_clip, "saliency_scores")
-    return by_clip
+    of_clips = [entry.numbers(of_clip, "saliency_scores") for of_clip in scores]
+    if not all(of_clips) or len(set(map(len, of_clips))) != 1:
+        raise entry.fault("has saliency_scores that are not one of each annotator for each clip")
+    wrong = [clip for clip in clips if type(clip) is not int or not 0 <= clip < LONGEST_S]
+    if wrong or len(set(clips)) < len(clips):
+        fault = f"has relevant_clip_ids that are not numbers of different clips: {quote((wrong or clips)[0])}"
+        raise entry.fault(fault)
+    if max(clips) * CLIP_S >= duration_s:
+        raise entry.fault(f"has clip {max(clips)} in relevant_clip_ids, which begins after the end")
+    saliency = np.zeros((max(int(duration_s / CLIP_S), max(clips) + 1), len(of_clips[0])), np.float32)
+    saliency[clips] = of_clips
+    return saliency
 
 
-def _of_charades_text(path: Path, text: str) -> Iterator[_Annotation]:
+def _of_charades_text(path: Path, text: str) -> Iterator[tuple[str, Query]]:
     lengths: dict[str, float] | None = None
     for number, line in number_lines(text):
         where = f"{path}: line {number}"
@@ -295,7 +256,7 @@ def _of_charades_text(path: Path, text: str) -> Iterator[_Annotation]:
         entry = DataEntry(where, {"length": lengths[name]})
         with suppress(ValueError):  # `window` refuses other texts
             times = [float(time) for time in times]
-        yield _Annotation(where, name, _duration(entry, "length"), sentence, (entry.window(times),))
+        yield where, Query("", sentence, name, _duration(entry, "length"), (entry.window(times),))
 
 
 def _charades_lengths(path: Path) -> dict[str, float]:
