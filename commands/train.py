@@ -82,11 +82,11 @@ def fulltransnet(
     def train(
         prepared: "TrainingRun[FullTransNetSettings]", number: int, progress: Progress | None
     ) -> CommandResult:
-        trained = train_split(
+        fitted, warnings = train_split(
             prepared, number, keep_epochs=extra_epochs.keep_epochs, overwrite=run.overwrite, progress=progress
         )
         folder = str(prepared.folder(number))
-        return _fitted_result(folder, trained.fitted, trained.warnings, trained.split.name)
+        return _fitted_result(folder, fitted, warnings, prepared.splits[number].name)
 
     prepare = partial(prepare_run, settings=settings)
     _train_splits("train fulltransnet", data, run, prepare, train, settings.device, view)
@@ -107,15 +107,16 @@ def ridge(
     def train(
         prepared: "TrainingRun[RidgeSettings]", number: int, progress: Progress | None
     ) -> CommandResult:
-        fitted, folder = fit_split(prepared, number, progress), str(prepared.folder(number))
+        checkpoint, fitted = fit_split(prepared, number, progress)
+        split, folder = prepared.splits[number].name, str(prepared.folder(number))
         rank = "" if fitted.validation is None else f", validation {fitted.validation:.3f}"
         facts = {
-            "split": fitted.split.name,
-            "checkpoint": str(fitted.checkpoint),
+            "split": split,
+            "checkpoint": str(checkpoint),
             "penalty": fitted.penalty,
             "validation": fitted.validation,
         }
-        line = f"{folder}: {fitted.split.name}, penalty {fitted.penalty:g}{rank}"
+        line = f"{folder}: {split}, penalty {fitted.penalty:g}{rank}"
         return CommandResult(data=facts, lines=(line,))
 
     _train_splits("train ridge", data, run, partial(prepare_ridge, settings=settings), train, "auto", view)

@@ -95,9 +95,9 @@ def test_a_run_learns_what_people_score(tmp_path: Path, ends: bool) -> None:
         model=replace(SMALL, dim_in=99), loop=loop, lr=0.02, order="any", ends=ends, device="cpu"
     )
     split = k_fold(videos, 3)[0]
-    trained = train_split(prepare_run(videos, [split], settings, tmp_path), 0)
-    assert trained.fitted.history[-1].loss < trained.fitted.history[0].loss * 0.8
-    summarizer = load_importance_model(str(trained.fitted.checkpoint), "cpu")
+    trained, _ = train_split(prepare_run(videos, [split], settings, tmp_path), 0)
+    assert trained.history[-1].loss < trained.history[0].loss * 0.8
+    summarizer = load_importance_model(str(trained.checkpoint), "cpu")
     assert summarizer.model.config.dim_in == 6 + 2 * ends
     assert (summarizer.dim, summarizer.inputs) == (6, FeatureTransform(ends=ends))
     for name in split.test:
@@ -120,8 +120,8 @@ def test_draws_of_an_epoch_differ_and_resuming_gives_the_same_bytes(tmp_path: Pa
             model=SMALL, loop=loop, order="any", ridge=0.5, validation=0.1, device="cpu"
         )
         run = prepare_run(videos, k_fold(videos, 3)[:1], settings, out, draw=draw, overwrite=True)
-        trained = train_split(run, 0)
-        assert load_importance_model(str(trained.fitted.checkpoint), "cpu").extractor == "drawn"
+        trained, _ = train_split(run, 0)
+        assert load_importance_model(str(trained.checkpoint), "cpu").extractor == "drawn"
         return (out / "split_0" / "best.safetensors").read_bytes()
 
     videos = toy_videos(9)

@@ -14,7 +14,7 @@ from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import OutputError, UsageError
 from vidsum.lab.datasets.splits import Split, k_fold
 from vidsum.lab.datasets.summaries import AnnotatedVideo, target_of
-from vidsum.lab.training.ridge import PENALTIES, RidgeResult, fit_split, prepare_ridge
+from vidsum.lab.training.ridge import PENALTIES, Fitted, fit_split, prepare_ridge
 from vidsum.lab.training.run import read_run
 from vidsum.lab.training.summary_settings import RidgeSettings
 from vidsum.models.configs import RidgeConfig
@@ -41,10 +41,10 @@ NAMES = tuple(VIDEOS)
 SPLIT = Split("made-1", NAMES[:-2], NAMES[-2:])
 
 
-def fit(out: Path, settings: RidgeSettings = SETTINGS, **options: Any) -> tuple[RidgeResult, ImportanceModel]:
+def fit(out: Path, settings: RidgeSettings = SETTINGS, **options: Any) -> tuple[Fitted, ImportanceModel]:
     videos = options.pop("videos", VIDEOS)
-    result = fit_split(prepare_ridge(videos, [SPLIT], settings, out, **options), 0)
-    return result, load_importance_model(str(result.checkpoint), "cpu")
+    checkpoint, fitted = fit_split(prepare_ridge(videos, [SPLIT], settings, out, **options), 0)
+    return fitted, load_importance_model(str(checkpoint), "cpu")
 
 
 def read_rows(video: AnnotatedVideo, ends: bool = True) -> np.ndarray:

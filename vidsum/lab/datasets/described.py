@@ -4,7 +4,7 @@ What is described, by its content rather than its name:
 
 - COCO's JSON (`annotations` with `image_id` and `caption`), MSR-VTT's (`sentences` with `video_id`)
 - timed sentences: the layouts of `vidsum.lab.datasets.moments`; MAD's JSON; CSV with the columns of `TIMED`
-- pictures: CSV, Flickr8k's .txt (`name.jpg#0<tab>sentence`) and Karpathy's JSON (`images` with `sentences`)
+- pictures: CSV of a name and a caption, a row for each sentence
 
 Captions: COCO's list of results; CSV of an id and a caption; and with times, which meet the moments that they
 overlap most: CSV as above, ActivityNet's `results`, {video}_descriptions.json or a folder of these.
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from vidsum.errors import InputError, quote, safe_name
-from vidsum.io.text import is_json_lines, number_lines, parse_json, read_packed_text
+from vidsum.io.text import is_json_lines, parse_json, read_packed_text
 from vidsum.lab.datasets.clip_captions import is_unicode
 from vidsum.lab.datasets.entries import DataEntry, entry_of, table_of
 from vidsum.lab.datasets.moments import read_moments
@@ -124,16 +124,12 @@ def _people(path: Path) -> Iterator[_Said]:
     suffix = path.name.lower().removesuffix(".gz").rpartition(".")[2]
     if suffix == "csv":
         return map(_of_row, _table(path, text))
-    if suffix == "txt" and "##" not in text:
-        return _of_flickr8k(path, text)
     if suffix == "json" and not is_json_lines(text):
         entry = entry_of(str(path), parse_json(text, str(path)))
         if "annotations" in entry.values:
             return _of_entries(entry.entries("annotations"))
         if "videos" in entry.values and "sentences" in entry.values:
             return _of_entries(entry.entries("sentences"))
-        if "images" in entry.values:
-            return _of_karpathy(entry)
         if any(isinstance(value, Mapping) and "movie" in value for value in entry.values.values()):
             return _of_mad(entry)
     queries = (query for video in read_moments(path).values() for query in video.queries)
@@ -190,23 +186,6 @@ def _of_entries(entries: Iterable[DataEntry]) -> Iterator[_Said]:
     for entry in entries:
         name = next((name for name in _ID if name in entry.values and name != "id"), "id")
         yield _Said(entry.where, entry.number_or_text(name), entry.text("caption"))
-
-
-def _of_flickr8k(path: Path, text: str) -> Iterator[_Said]:
-    for number, line in number_lines(text):
-        key, tab, sentence = line.partition("\t")
-        file, mark, _ = key.rpartition("#")
-        where = f"{path}: line {number}"
-        if not (tab and mark):
-            raise InputError(f"{where}: is not a name with the number of a sentence, a tab, and a sentence")
-        yield _Said(where, file, sentence)
-
-
-def _of_karpathy(entry: DataEntry) -> Iterator[_Said]:
-    for image in entry.entries("images"):
-        folder = f"{image.text('filepath')}/" if "filepath" in image.values else ""
-        for sentence in image.entries("sentences"):
-            yield _Said(image.where, folder + image.text("filename"), sentence.text("raw"))
 
 
 def _of_mad(entry: DataEntry) -> Iterator[_Said]:

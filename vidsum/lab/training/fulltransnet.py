@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,6 @@ from torch import Tensor
 from vidsum.checkpoints.trained import Trained
 from vidsum.device import choose_device
 from vidsum.errors import UsageError
-from vidsum.lab.datasets.captioned import Draw
 from vidsum.lab.datasets.splits import Split, with_validation
 from vidsum.lab.datasets.summaries import AnnotatedVideo, shot_of_sample, shots_of, target_of
 from vidsum.lab.evaluation.reference import BUDGET, at_every_frame
@@ -41,26 +41,13 @@ _Run = TrainingRun[FullTransNetSettings]
 
 
 @dataclass(frozen=True)
-class SplitResult:
-    """A trained split."""
-
-    split: Split
-    fitted: FitResult
-    warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Example:
     """A training video as the model takes it, on its device."""
 
-    features: Tensor
-    """[1, T, D]"""
-    is_global: Tensor
-    """[1, T] bool"""
-    key_frames: Tensor
-    """[1, L] int64"""
-    likes: Tensor
-    """[1, T] see `likes_of`."""
+    features: Tensor  # [1, T, D]
+    is_global: Tensor  # [1, T] bool
+    key_frames: Tensor  # [1, L] int64; none where no shot fits the budget
+    likes: Tensor  # [1, T] see `likes_of`
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +66,9 @@ def prepare_run(
     splits: Sequence[Split],
     settings: FullTransNetSettings,
     out: Path,
-    *,
-    sources: Sequence[Path] = (),
-    draw: Draw | None = None,
-    overwrite: bool = False,
+    **options: Any,
 ) -> TrainingRun[FullTransNetSettings]:
-    """Check data and settings and write `run.json`: see `start_run`; take validation parts from the splits.
+    """Take validation parts from the splits and start a run: see `start_run`, which takes the options.
 
     Raises UsageError too where videos do not go with the model.
     """
@@ -104,17 +88,8 @@ def prepare_run(
         if len(longest.features) > most:
             fault = f"{longest.name} has {len(longest.features)} samples; the model has positions for {most}"
             raise UsageError(fault, hint="--head pointer without --mask trains on videos of any length")
-    return start_run(
-        "fulltransnet",
-        videos,
-        splits,
-        settings,
-        out,
-        sources=sources,
-        draw=draw,
-        overwrite=overwrite,
-        device=choose_device(settings.device).type,
-    )
+    device = choose_device(settings.device).type
+    return start_run("fulltransnet", videos, splits, settings, out, device=device, **options)
 
 
 def train_split(
@@ -124,8 +99,8 @@ def train_split(
     keep_epochs: Sequence[int] = (),
     overwrite: bool = False,
     progress: Progress | None = None,
-) -> SplitResult:
-    """Train the model of one split: see `fit`. Raises UsageError too: no training video has a key shot."""
+) -> tuple[FitResult, tuple[str, ...]]:
+    """Train the model of one split, see `fit`; return warnings too. UsageError: no video has a key shot."""
     split, settings = run.splits[number], run.settings
     examples, warnings = _examples(run, split)
     with first_weights(settings.loop.seed):
@@ -149,7 +124,7 @@ def train_split(
         overwrite=overwrite,
         progress=progress,
     )
-    return SplitResult(split, fitted, warnings)
+    return fitted, warnings
 
 
 def _examples(run: _Run, split: Split) -> tuple[Examples | Callable[[int], Examples], tuple[str, ...]]:
@@ -164,7 +139,8 @@ def _examples(run: _Run, split: Split) -> tuple[Examples | Callable[[int], Examp
     taught: dict[str, VideoExample] = {}
     for name in split.train:
         video = read(name)
-        if whole := example_of(video, model.global_tokens, device):
+        whole = example_of(video, model.global_tokens, device)
+        if whole.key_frames.numel():
             taught[name] = VideoExample(video, whole)
     fault = "none of its shots makes a summary of 15 %"
     warnings = tuple(f"{name}: not trained on, as {fault}" for name in split.train if name not in taught)
@@ -250,14 +226,8 @@ def likes_of(video: AnnotatedVideo) -> FloatArray:
     return np.asarray(likes / likes.sum(), np.float32)
 
 
-def example_of(video: AnnotatedVideo, per_shot: int, device: torch.device) -> Example | None:
-    """Return a video as the model reads it, with global tokens `per_shot`; None without key frames."""
-    example = teaching_example(video, per_shot, device)
-    return example if example.key_frames.shape[1] else None
-
-
-def teaching_example(video: AnnotatedVideo, per_shot: int, device: torch.device) -> Example:
-    """As `example_of`, with no key frames where no shot fits the budget."""
+def example_of(video: AnnotatedVideo, per_shot: int, device: torch.device) -> Example:
+    """Return a video as the model reads it, with global tokens `per_shot`."""
     is_global = global_tokens(torch.from_numpy(shot_of_sample(video)), per_shot)
     arrays = (video.features.array, key_frames(video), likes_of(video))
     features, frames, likes = map(torch.from_numpy, arrays)
@@ -267,22 +237,20 @@ def teaching_example(video: AnnotatedVideo, per_shot: int, device: torch.device)
 def loss_of(model: FullTransNet, example: VideoExample, settings: FullTransNetSettings) -> Tensor:
     """Return Eq. 13 on one video.
 
-    `crop` is the least fraction of the shots in a random part of the video, `noise` the maximum fraction of
-    the decoder's input tokens to replace by random frames, so that it does not just go on with its last frame
-    (1, 0: as in the paper). In `any` order the key frames are drawn by what people like.
+    `crop` is the least fraction of the shots in a random part of the video (1: as in the paper). In `any`
+    order the key frames are drawn by what people like.
     """
     part = example.whole
     if settings.crop < 1:
         cropped = random_part(example.video, settings.crop)
-        part = example_of(cropped, model.config.global_tokens, part.features.device) or part
+        smaller = example_of(cropped, model.config.global_tokens, part.features.device)
+        part = smaller if smaller.key_frames.numel() else part
     key_frames, likes = part.key_frames, None
     if settings.order == "any":
         likes = part.likes
         n_key_frames = max(1, int(BUDGET * likes.shape[1]))
         key_frames = torch.multinomial(likes, n_key_frames)
-    noise = settings.noise
-    tokens = add_noise(key_frames, part.features.shape[1], noise) if noise else key_frames
-    log_probabilities = model(part.features, part.is_global, tokens).float()
+    log_probabilities = model(part.features, part.is_global, key_frames).float()
     return fulltransnet_loss(log_probabilities, key_frames, likes)
 
 
@@ -315,11 +283,3 @@ def random_part(video: AnnotatedVideo, least: float) -> AnnotatedVideo:
         user_summary=None,
         user_scores=None,
     )
-
-
-def add_noise(key_frames: Tensor, n_samples: int, most: float) -> Tensor:
-    """Key frames [1, L] of which a random fraction, up to `most`, are any of the samples instead."""
-    fraction = torch.rand(()) * most
-    is_replaced = (torch.rand(key_frames.shape) < fraction).to(key_frames.device)
-    others = torch.randint(n_samples, key_frames.shape).to(key_frames.device)
-    return torch.where(is_replaced, others, key_frames)

@@ -12,7 +12,7 @@ from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import InputError, UsageError
 from vidsum.lab.datasets.summaries import AnnotatedVideo, shot_of_sample, shots_of
 from vidsum.lab.evaluation.submissions import TestedVideos
-from vidsum.lab.training.fulltransnet import teaching_example, with_inputs
+from vidsum.lab.training.fulltransnet import example_of, with_inputs
 from vidsum.lab.training.run import NAME as RUN
 from vidsum.lab.training.run import read_run
 from vidsum.lab.training.state import BEST
@@ -103,7 +103,7 @@ def _scores(summarizer: ImportanceModel, video: AnnotatedVideo, protocol: Protoc
 def _decode_with_labels(model: FullTransNet, inputs: FeatureTransform, video: AnnotatedVideo) -> Decoded:
     """Return the model's steps, each given all key frames before it that it should have chosen."""
     read = with_inputs(video, inputs)
-    example = teaching_example(read, model.config.global_tokens, next(model.parameters()).device)
+    example = example_of(read, model.config.global_tokens, next(model.parameters()).device)
     log_probabilities = model(example.features, example.is_global, example.key_frames)
     key_frames = tuple(example.key_frames[0].tolist())
     return Decoded(key_frames, log_probabilities[0, :, :-1].exp().cpu().numpy())

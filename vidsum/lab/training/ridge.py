@@ -14,7 +14,7 @@ import numpy as np
 
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import UsageError
-from vidsum.lab.datasets.splits import Split, k_fold
+from vidsum.lab.datasets.splits import k_fold
 from vidsum.lab.datasets.summaries import target_of
 from vidsum.lab.evaluation.summary_metrics import spearman_rho
 from vidsum.lab.training.run import TrainingRun, split_facts, start_run
@@ -30,20 +30,14 @@ _FOLDS, _VALIDATION_DRAWS = 5, 3
 _END_SCALE = 3.0  # factor of the time from the start and to the end, which the penalty then hardly shrinks
 
 
-@dataclass(frozen=True)
-class RidgeResult:
-    split: Split
-    checkpoint: Path
-    penalty: float
-    validation: float | None
-
-
 prepare_ridge: Callable[..., TrainingRun[RidgeSettings]] = partial(start_run, "ridge")
 """Check data and settings and write `run.json`."""
 
 
-def fit_split(run: TrainingRun[RidgeSettings], number: int, progress: Progress | None = None) -> RidgeResult:
-    """Fit the model of one split, and write its checkpoint; see `fit_ridge`."""
+def fit_split(
+    run: TrainingRun[RidgeSettings], number: int, progress: Progress | None = None
+) -> tuple[Path, "Fitted"]:
+    """Fit the model of one split, see `fit_ridge`, and write its checkpoint, whose path comes too."""
     split = run.splits[number]
     fitted = fit_ridge(run, split.train, progress)
     facts = {"split": split_facts(split), "penalty": fitted.penalty, "validation": fitted.validation}
@@ -53,7 +47,7 @@ def fit_split(run: TrainingRun[RidgeSettings], number: int, progress: Progress |
     training = {**run.facts, **facts}
     config, tensors = asdict(run.settings.model), fitted.model.arrays
     save_trained(target, Trained("ridge", config, run.features, training, tensors))
-    return RidgeResult(split, target, fitted.penalty, fitted.validation)
+    return target, fitted
 
 
 class Fitted(NamedTuple):

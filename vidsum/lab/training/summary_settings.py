@@ -81,13 +81,6 @@ class FullTransNetSettings(Checked):
         above=0,
         max=1,
     )
-    noise: float = option(
-        "Maximum fraction of the decoder's input tokens to replace at random, so that it relies on the "
-        "video; 0: none, as in the paper.",
-        0.0,
-        min=0,
-        max=1,
-    )
     order: Literal["time", "any"] = option(
         "Order of the key frames that the decoder learns. time: the paper's; any: each frame that is not "
         "chosen yet is right, the more so the higher people's score.",
