@@ -3,9 +3,7 @@
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -44,20 +42,17 @@ def small_recipe() -> Recipe[nn.Sequential, Example]:
 
 
 def main(folder: str, *kills: str) -> None:
-    """Train in `folder`, slowly. With kills, train in a folder below it for each, in processes of their own:
-    first one that kills itself in the middle of the file after so many, then one that goes on."""
+    """Train in a folder below it for each kill, in processes of their own: first one that kills itself in the
+    middle of the file after so many, then one that goes on."""
     epoch = Epoch(1, 1.0, 0.5, 1.0)
     # loads what would else be loaded in each process
     small_recipe().optimizer.step()
-    if kills:
-        plot_curves([epoch], epoch, Path(folder) / "curves.png")
+    plot_curves([epoch], epoch, Path(folder) / "curves.png")
     for kill in kills:
         run = Path(folder) / kill
         assert _status_of(lambda: _train(run, int(kill))) == signal.SIGKILL  # noqa: B023 (called at once)
         assert any(run.glob(".*.part.*"))
         assert _status_of(lambda: _train(run)) == 0  # noqa: B023
-    if not kills:
-        _train(Path(folder), slow_s=0.05)
 
 
 def _status_of(work: Callable[[], None]) -> int:
@@ -72,16 +67,10 @@ def _status_of(work: Callable[[], None]) -> int:
     return os.waitpid(child, 0)[1]
 
 
-def _train(folder: Path, kill_after: int | None = None, slow_s: float = 0) -> None:
+def _train(folder: Path, kill_after: int | None = None) -> None:
     if kill_after is not None:
         _kill_in_the_file_after(kill_after)
-    recipe = small_recipe()
-
-    def slow_loss(model: nn.Sequential, example: Example) -> Tensor:
-        time.sleep(slow_s)
-        return recipe.loss(model, example)
-
-    fit(replace(recipe, loss=slow_loss), SETTINGS, folder)
+    fit(small_recipe(), SETTINGS, folder)
 
 
 def _kill_in_the_file_after(n_files: int) -> None:

@@ -1,11 +1,9 @@
 """The training loop: it learns, it stops, and a run that was killed ends as one that was not."""
 
 import csv
-import signal
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -140,21 +138,8 @@ def test_a_run_killed_while_it_writes_any_file_ends_as_one_never_killed(tmp_path
         assert not any((tmp_path / kill).glob(".*"))
 
 
-@pytest.mark.deep
 @pytest.mark.usefixtures("real_curves")
-def test_a_run_killed_from_outside_ends_as_one_never_killed(tmp_path: Path) -> None:
-    _fit(tmp_path / "whole")
-    running = subprocess.Popen([*PROGRAM, str(tmp_path / "killed")])
-    while not (tmp_path / "killed" / "last.safetensors").exists():
-        time.sleep(0.01)
-    running.send_signal(signal.SIGKILL)
-    assert running.wait() == -signal.SIGKILL
-    assert not (tmp_path / "killed" / "curves.png").exists()
-    _fit(tmp_path / "killed")
-    _same_files(tmp_path / "whole", tmp_path / "killed")
-
-
-def test_a_finished_run_is_up_to_date(tmp_path: Path) -> None:
+def test_a_finished_run_is_up_to_date_and_a_missing_picture_is_drawn_anew(tmp_path: Path) -> None:
     first = _fit(tmp_path)
     times = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     again = _fit(tmp_path)
@@ -162,11 +147,6 @@ def test_a_finished_run_is_up_to_date(tmp_path: Path) -> None:
     assert not first.up_to_date
     assert again.history == first.history
     assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == times
-
-
-@pytest.mark.usefixtures("real_curves")
-def test_a_picture_that_is_missing_is_drawn_anew(tmp_path: Path) -> None:
-    _fit(tmp_path)
     before = (tmp_path / "curves.png").read_bytes()
     (tmp_path / "curves.png").unlink()
     assert _fit(tmp_path).up_to_date
@@ -208,28 +188,19 @@ def test_examples_may_be_those_of_an_epoch_and_drawn_after_the_seed(tmp_path: Pa
     assert [epoch.loss for epoch in again.history] == [epoch.loss for epoch in whole.history]
 
 
-def test_the_learning_rate_follows_its_course(tmp_path: Path) -> None:
-    def stepped(epochs: float) -> float:
-        return 1.0 if epochs <= 3 else 0.0
-
-    recipe = replace(small_recipe(), lr_share=stepped)
-    fit(recipe, SETTINGS, tmp_path / "whole")
-    fit(small_recipe(), replace(SETTINGS, epochs=3), tmp_path / "three")
-    frozen = read_tensors(tmp_path / "whole" / "last.safetensors", SCHEMA)[1]
-    three = read_tensors(tmp_path / "three" / "last.safetensors", SCHEMA)[1]
-    weights = [name for name in three if name.startswith("model.")]
-    assert weights
-    assert all(torch.equal(frozen[name], three[name]) for name in weights)
-
-
-def test_lr_share_is_a_fraction_of_the_optimizers_rate(tmp_path: Path) -> None:
+def test_the_learning_rate_follows_its_course_as_a_fraction_of_the_optimizers_rate(tmp_path: Path) -> None:
     half = small_recipe()
     for group in half.optimizer.param_groups:
         group["lr"] /= 2
-    fit(half, SETTINGS, tmp_path / "half")
-    fit(replace(small_recipe(), lr_share=lambda epochs: 0.5), SETTINGS, tmp_path / "share")
-    found = [read_trained(tmp_path / name / "best.safetensors").tensors for name in ("half", "share")]
-    assert all(torch.equal(found[0][name], found[1][name]) for name in found[0])
+    fit(half, replace(SETTINGS, epochs=3), tmp_path / "half")
+    stepped = replace(small_recipe(), lr_share=lambda epochs: 0.5 if epochs <= 3 else 0.0)
+    fit(stepped, SETTINGS, tmp_path / "share")
+    half_rate, stepped_rate = (
+        read_tensors(tmp_path / name / "last.safetensors", SCHEMA)[1] for name in ("half", "share")
+    )
+    weights = [name for name in half_rate if name.startswith("model.")]
+    assert weights
+    assert all(torch.equal(half_rate[name], stepped_rate[name]) for name in weights)
 
 
 def test_long_gradients_are_scaled_down(tmp_path: Path) -> None:
@@ -257,6 +228,8 @@ def test_files_that_are_not_of_a_run_are_left_alone(tmp_path: Path, name: str) -
     with pytest.raises(OutputError, match="not of a training run"):
         _fit(tmp_path)
     assert (tmp_path / name).read_text() == "mine"
+    with pytest.raises(OutputError, match="cannot be made"):
+        _fit(tmp_path / name / "run")
 
 
 def test_overwrite_starts_anew(tmp_path: Path) -> None:
@@ -313,12 +286,6 @@ def test_weights_and_validation_that_are_not_finite_are_refused(tmp_path: Path) 
     with pytest.raises(VidsumError, match="epoch 1: the validation is nan"):
         fit(replace(small_recipe(), validate=lambda model: float("nan")), SETTINGS, tmp_path)
     assert not (tmp_path / "last.safetensors").exists()
-
-
-def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError, match="cannot be made"):
-        _fit(tmp_path / "file" / "run")
 
 
 def test_progress_counts_epochs(tmp_path: Path) -> None:

@@ -30,20 +30,15 @@ Phase = Literal["language", "align", "tune"]
 class AudioDescriptionConfig:
     """Sizes; the defaults are the paper's, and LLaMA 7B's."""
 
-    dim_visual: int = 512
-    """CLIP's."""
-    dim_audio: int = 512
-    """OpenL3's."""
-    n_tokens: int = 25
-    """S of either kind."""
+    dim_visual: int = 512  # CLIP's
+    dim_audio: int = 512  # OpenL3's
+    n_tokens: int = 25  # S of either kind
     d: int = 768
     heads: int = 12
     d_ff: int = 3072
     layers: int = 16
-    mask: MaskConfig | None = None
-    """Table 2: none is full attention."""
-    linear_layers: int = 0
-    """Extra layers of width d after each layer ("+ Linear Layers" of Table 3)."""
+    mask: MaskConfig | None = None  # Table 2: none is full attention
+    linear_layers: int = 0  # extra layers of width d after each layer ("+ Linear Layers" of Table 3)
     dropout: float = 0.1
 
     d_adapter: int = 512
@@ -55,14 +50,12 @@ class AudioDescriptionConfig:
     lm_heads: int = 32
     lm_ff: int = 11008
     lm_layers: int = 32
-    adapted: int = 31
-    """The last so many layers attend to the queries."""
+    adapted: int = 31  # the last so many layers attend to the queries
     vocabulary: int = 32000
     lora_rank: int = 16
 
 
-STAMP: Final = MaskConfig(kind="stamp", depth=16)
-"""The mask of the paper's Table 2."""
+STAMP: Final = MaskConfig(kind="stamp", depth=16)  # the mask of the paper's Table 2
 SMALL: Final = AudioDescriptionConfig(
     dim_visual=384,
     dim_audio=32,

@@ -18,8 +18,7 @@ from vidsum.models.attention.heads import MultiHeadAttention
 from vidsum.models.attention.learned_mask import Mask, SoftMask, fused_attention, learned_masks, shared_mask
 from vidsum.models.configs import MaskConfig
 
-ONE_LAYER: Final = MaskConfig(kind="lam", depth=1)
-"""The papers' mask."""
+ONE_LAYER: Final = MaskConfig(kind="lam", depth=1)  # the papers' mask
 
 
 @dataclass(frozen=True)
@@ -27,8 +26,7 @@ class ViTConfig:
     """Sizes; the defaults are those of ViT-B/16 on ImageNet-1K."""
 
     channels: int = 3
-    image: int = 224
-    """Pixels of a side; a multiple of `patch`."""
+    image: int = 224  # pixels of a side; a multiple of `patch`
     patch: int = 16
     d: int = 768
     layers: int = 12

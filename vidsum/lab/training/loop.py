@@ -41,8 +41,7 @@ class Recipe(Generic[Model, Example]):
     """A scalar; called in training mode, under autocast. It should not wait for the device."""
     validate: Callable[[Model], float] | None
     """Higher is better; called in evaluation mode without gradients. None: the last epoch is the best."""
-    about: Trained
-    """Recorded of the model and its data in the checkpoint; its tensors are not used."""
+    about: Trained  # recorded of the model and its data in the checkpoint; its tensors are not used
     lr_share: Callable[[float], float] | None = None
     """Fraction of the optimizer's learning rate by the number of epochs done; None: always all of it."""
     max_norm: float | None = None  # gradient clipping norm

@@ -21,21 +21,16 @@ from vidsum.lab.training.settings import LossSettings, MRNetSettings
 from vidsum.models.mrnet import MRNet, match_scores
 from vidsum.types import Progress, TimeArray
 
-Group = tuple[MomentExample, Sequence[int]]
-"""A video, and which of its queries go through the model together."""
+Group = tuple[MomentExample, Sequence[int]]  # a video, and which of its queries go through the model together
 
 
 class MomentBatch(NamedTuple):
     """Several videos with their queries, on a device."""
 
-    video: Tensor
-    """[B, T, Dv]"""
-    queries: Tensor
-    """[B, M, Dq], padded with zeros"""
-    is_query: Tensor
-    """[B, M] bool"""
-    gt_windows: Tensor
-    """[B, M, W, 2] as fractions of the video, padded with empty ones"""
+    video: Tensor  # [B, T, Dv]
+    queries: Tensor  # [B, M, Dq], padded with zeros
+    is_query: Tensor  # [B, M] bool
+    gt_windows: Tensor  # [B, M, W, 2] as fractions of the video, padded with empty ones
 
 
 def group_queries(examples: Sequence[MomentExample], size: int | None) -> list[Group]:
