@@ -45,9 +45,10 @@ def only(path: Path) -> AnnotatedVideo:
 
 
 def changed(tmp_path: Path, *without: str, **datasets: Any) -> Path:
-    """A file of one published video with some datasets changed or left out."""
-    kept = {key: value for key, value in {**published(), **datasets}.items() if key not in without}
-    return write(tmp_path / "x.h5", video_3=kept)
+    """A file of one published video with some datasets changed or left out, as those that are None."""
+    left_out = {*without, *(key for key, value in datasets.items() if value is None)}
+    present = {key: value for key, value in {**published(), **datasets}.items() if key not in left_out}
+    return write(tmp_path / "x.h5", video_3=present)
 
 
 def assert_same(first: AnnotatedVideo, second: AnnotatedVideo) -> None:

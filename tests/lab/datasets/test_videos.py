@@ -104,41 +104,27 @@ def test_each_text_is_embedded_once_and_kept(tmp_path: Path, embedded: list[str]
         np.testing.assert_array_equal(again[name].features.array, video.features.array)
 
 
-def test_a_video_without_captions_is_named(tmp_path: Path) -> None:
+def test_files_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
+    captions, mat = write_tvsum(tmp_path)
+    for name in ("tvsum.h5", "ydata", "frame_captions.json"):
+        with pytest.raises(UsageError, match=rf"{name}: annotations are TVSum's"):
+            captioned_videos(captions, tmp_path / name)
+    for files, name in (
+        ((tmp_path / "none.json", mat), "none.json"),
+        ((captions, tmp_path / "x.mat"), "x.mat"),
+    ):
+        with pytest.raises(InputError, match=rf"{name}: no such file"):
+            captioned_videos(*files)
     protocol = write_protocol(tmp_path / "p.npz", ["Base jumping", "Bike Polo"])
     path = write_captions(tmp_path / "c.json", {"Base_jumping": ["a man"]})
     with pytest.raises(InputError, match=r"c\.json: has no captions of .?Bike_Polo.? \(summe/video_2\)"):
         captioned_videos(path, protocol)
-
-
-def test_captions_that_all_lie_after_the_last_frame_are_refused(tmp_path: Path) -> None:
-    protocol = write_protocol(tmp_path / "p.npz", ["x"], n_frames=90)
-    path = tmp_path / "c.json"
-    path.write_text('{"x": {"picks": [90], "captions": ["a dog"]}}')
+    path.write_text('{"x": {"picks": [90], "captions": ["a dog"]}}')  # all after the last frame
     with pytest.raises(InputError, match=r"c\.json: x has 90 frames, and captions of none"):
-        captioned_videos(path, protocol)
-
-
-@pytest.mark.parametrize("name", ["tvsum.h5", "ydata", "frame_captions.json"])
-def test_annotations_of_another_kind_are_refused(tmp_path: Path, name: str) -> None:
-    captions, _ = write_tvsum(tmp_path)
-    with pytest.raises(UsageError, match=rf"{name}: annotations are TVSum's"):
-        captioned_videos(captions, tmp_path / name)
-
-
-@pytest.mark.parametrize("missing", ["captions.json", "ydata.mat"])
-def test_a_missing_file_is_named(tmp_path: Path, missing: str) -> None:
-    files = write_tvsum(tmp_path)
-    (tmp_path / missing).unlink()
-    with pytest.raises(InputError, match=rf"{missing}: no such file"):
-        captioned_videos(*files)
-
-
-def test_a_video_of_no_length_is_refused(tmp_path: Path) -> None:
-    path = write_captions(tmp_path / "c.json", {"x": ["a dog"] * 2})
-    mat = write_mat(tmp_path / "y.mat", {"x": np.ones((2, 30))}, fps=np.inf)
+        captioned_videos(path, write_protocol(tmp_path / "p.npz", ["x"], n_frames=90))
+    endless = write_mat(tmp_path / "y.mat", {"x": np.ones((2, 30))}, fps=np.inf)
     with pytest.raises(InputError, match="length"):
-        captioned_videos(path, mat)
+        captioned_videos(write_captions(tmp_path / "c.json", {"x": ["a dog"] * 2}), endless)
 
 
 def test_several_data_sets_come_together(tmp_path: Path) -> None:
