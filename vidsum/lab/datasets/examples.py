@@ -29,12 +29,6 @@ class MomentExample:
     windows: FloatArray
     """[M, 2] fractions of the video, or [M, W, 2] of up to W moments of a query, padded with (0, 0)."""
 
-    def __post_init__(self) -> None:
-        _check_rows(self.name, video=self.video, queries=self.queries)
-        queries, windows = list(self.queries.shape), list(self.windows.shape)
-        if len(windows) not in (2, 3) or windows[0] != queries[0] or windows[-1] != 2:
-            raise UsageError(f"{self.name}: {queries[0]} queries have windows {windows}")
-
 
 class Pair(NamedTuple):
     video: FloatArray  # [T, Dv] clips, the last two numbers of each its endpoints
@@ -54,19 +48,6 @@ class HighlightExample:
     """[T] from 0 to `MOST_SALIENT`: the annotators' scores of each clip, added up; 0 outside the moments."""
     negative: Pair | None = None
     """The video with a query that does not describe it; None: the words of any other query will do."""
-
-    def __post_init__(self) -> None:
-        _check_rows(self.name, video=self.video, words=self.words)
-        windows, saliency, n_clips = list(self.windows.shape), list(self.saliency.shape), len(self.video)
-        if len(windows) != 2 or windows[1] != 2 or saliency != [n_clips]:
-            raise UsageError(f"{self.name}: {n_clips} clips have windows {windows} and saliency {saliency}")
-
-
-def _check_rows(name: str, **arrays: FloatArray) -> None:
-    shapes = [list(array.shape) for array in arrays.values()]
-    if any(len(shape) != 2 or 0 in shape for shape in shapes):
-        names, sizes = " and ".join(arrays), " and ".join(map(str, shapes))
-        raise UsageError(f"{name}: {names} must be two [N, D], not {sizes}")
 
 
 def scores_at(saliency: FloatArray, times_s: TimeArray) -> FloatArray:
@@ -96,9 +77,6 @@ class Toy:
                 f"{self.queries} queries, {self.segments} segments of two clips and more do not fit into "
                 f"{self.clips} clips"
             )
-        if self.n_videos < 1 or self.noise < 0:
-            numbers = f"{self.n_videos}, {self.noise:g}"
-            raise UsageError(f"n_videos must be positive, noise not negative: {numbers}")
 
 
 def draw_moments(toy: Toy, *seeds: int) -> list[MomentExample]:
