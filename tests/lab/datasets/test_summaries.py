@@ -131,18 +131,13 @@ def test_key_frames_stand_in_for_a_missing_gtscore_and_are_named(tmp_path: Path,
     ("datasets", "warning"),
     [
         ({"gtscore": np.linspace(1, 5, STEPS)}, "gtscore spans 1 to 5, not 0 to 1"),
-        ({"n_frame_per_seg": [60, 30, 22]}, "n_frame_per_seg disagrees"),
         ({"user_summary": np.ones((2, N_FRAMES - 3))}, "user_summary has 110 frames of 113"),
         ({"user_summary": np.ones((2, N_FRAMES + 3))}, "user_summary has 116 frames of 113"),
         ({"change_points": [[0, 59], [60, 113]]}, "the last shot ends at frame 113 of 113"),
     ],
 )
 def test_repairs_are_warnings(tmp_path: Path, datasets: Datasets, warning: str) -> None:
-    video = only(
-        changed(tmp_path, "n_frame_per_seg", **datasets)
-        if "change_points" in datasets
-        else changed(tmp_path, **datasets)
-    )
+    video = only(changed(tmp_path, **datasets))
     assert [text for text in video.features.warnings if warning in text]
     assert video.change_points[-1, 1] == N_FRAMES - 1
     assert video.user_summary.shape[1] == N_FRAMES

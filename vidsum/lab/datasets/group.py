@@ -141,9 +141,6 @@ def shot_frames(group: H5Group, n_frames: int) -> IntArray:
     outside = n_frames - int((last - first + 1).sum())
     if outside > TOLERANCE:
         raise group.fault(f"change_points leave {outside} of {n_frames} frames in no shot")
-    lengths = group.numbers("n_frame_per_seg")
-    if lengths is not None and not np.array_equal(np.ravel(lengths), last - first + 1):
-        group.warnings.append("n_frame_per_seg disagrees with change_points, which are used")
     return points
 
 

@@ -20,6 +20,7 @@ from torch.optim import Optimizer
 
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import UsageError, VidsumError
+from vidsum.io.outputs import make_folder
 from vidsum.lab.training import state
 from vidsum.lab.training.settings import LoopSettings
 from vidsum.lab.training.state import Epoch
@@ -75,7 +76,7 @@ def fit(
     """
     if recipe.validate is None and settings.patience is not None:
         raise UsageError("patience needs a validation part", hint="choose one, or leave patience out")
-    state.make_folder(folder)
+    make_folder(folder)
     state.clear_parts(folder)
     if overwrite:
         state.clear(folder)

@@ -14,11 +14,12 @@ import numpy as np
 
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import UsageError
+from vidsum.io.outputs import make_folder
 from vidsum.lab.datasets.splits import k_fold
 from vidsum.lab.datasets.summaries import target_of
 from vidsum.lab.evaluation.summary_metrics import spearman_rho
 from vidsum.lab.training.run import TrainingRun, split_facts, start_run
-from vidsum.lab.training.state import BEST, make_folder, refuse_foreign
+from vidsum.lab.training.state import BEST, refuse_foreign
 from vidsum.lab.training.summary_settings import RidgeSettings
 from vidsum.models.ridge import RidgeScorer, moving_average
 from vidsum.types import FloatArray, Progress, TimeArray

@@ -11,7 +11,7 @@ import numpy as np
 
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding import vse
-from vidsum.io.outputs import as_utf8, atomic_write
+from vidsum.io.outputs import as_utf8, atomic_write, make_folder
 from vidsum.io.provenance import identify_file
 from vidsum.io.text import read_json
 from vidsum.lab.datasets.captioned import Draw, FeatureSimulator
@@ -19,7 +19,7 @@ from vidsum.lab.datasets.labels import DATASETS
 from vidsum.lab.datasets.splits import Split, by_dataset
 from vidsum.lab.datasets.summaries import AnnotatedVideo, dataset_name
 from vidsum.lab.training.settings import plain_fields
-from vidsum.lab.training.state import BEST, CURVES, LAST, clear, make_folder, require_same
+from vidsum.lab.training.state import BEST, CURVES, LAST, clear, require_same
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings, SplitOptions
 from vidsum.summary.importance_model import SENTENCES, FeatureTransform
 

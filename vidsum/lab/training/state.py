@@ -17,7 +17,6 @@ from torch.optim import Optimizer
 from vidsum.checkpoints.named import BEST as BEST
 from vidsum.checkpoints.trained import read_tensors, read_trained, write_tensors
 from vidsum.errors import InputError, OutputError
-from vidsum.io import outputs
 from vidsum.io.outputs import atomic_write
 from vidsum.io.provenance import flat
 
@@ -75,13 +74,6 @@ def load_state(
         state.setdefault(int(index), {})[key] = tensor
     optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
     return history
-
-
-def make_folder(folder: Path) -> None:
-    """Make the folder of a run unless it is there. Raises OutputError where it cannot be made."""
-    if folder.is_file():
-        raise OutputError(f"{folder}: is a file, not a folder", hint="choose another --out")
-    outputs.make_folder(folder)
 
 
 def clear(folder: Path) -> None:
