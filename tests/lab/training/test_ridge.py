@@ -133,17 +133,19 @@ def test_draws_count_as_one_video_of_so_many_frames(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, model.coef_ * ([1] * DIM + [3] * 2), atol=1e-5)
 
 
+def best(run: Path) -> Path:
+    return run / "split_0" / "best.safetensors"
+
+
 def test_a_run_is_the_same_bytes_again_and_others_are_refused(tmp_path: Path) -> None:
-    result, _ = fit(tmp_path / "run", SETTINGS)
-    first = result.checkpoint.read_bytes()
-    for out in ("run", "other"):
-        again, _ = fit(tmp_path / out, SETTINGS)
-        assert again.checkpoint.read_bytes() == first
+    for out in ("first", "run", "run"):
+        fit(tmp_path / out, SETTINGS)
+        assert best(tmp_path / out).read_bytes() == best(tmp_path / "first").read_bytes()
     with pytest.raises(OutputError, match="penalty was"):
         fit(tmp_path / "run", replace(SETTINGS, penalty=0.5))
-    assert result.checkpoint.read_bytes() == first
+    assert best(tmp_path / "run").read_bytes() == best(tmp_path / "first").read_bytes()
     fit(tmp_path / "run", replace(SETTINGS, penalty=0.5), overwrite=True)
-    assert result.checkpoint.read_bytes() != first
+    assert best(tmp_path / "run").read_bytes() != best(tmp_path / "first").read_bytes()
 
 
 def test_no_model_of_a_run_that_was_overwritten_is_left(tmp_path: Path) -> None:
@@ -160,8 +162,8 @@ def test_no_model_of_a_run_that_was_overwritten_is_left(tmp_path: Path) -> None:
 def test_a_run_and_its_checkpoint_say_what_they_are_made_from(tmp_path: Path) -> None:
     source = tmp_path / "made.h5"
     source.write_bytes(b"videos")
-    result, _ = fit(tmp_path / "run", sources=[source])
-    run, trained = read_run(tmp_path / "run"), read_trained(result.checkpoint)
+    fit(tmp_path / "run", sources=[source])
+    run, trained = read_run(tmp_path / "run"), read_trained(best(tmp_path / "run"))
     assert run["model"] == trained.model == "ridge"
     assert run["features"] == trained.features
     assert (trained.features["dim"], trained.features["fps"], trained.features["ends"]) == (DIM, 2, True)
