@@ -5,7 +5,7 @@ The log is written before the state: after a kill between the two it has a line 
 
 import csv
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ from vidsum.io.provenance import flat
 
 SCHEMA = "vidsum.training_state/1"
 LAST, LOG, CURVES = "last.safetensors", "log.csv", "curves.png"
-_LINE_CHARACTERS = 200  # more than the first line of a log has
 _ANEW = "--overwrite starts over, or choose another --out"
 
 
@@ -77,8 +76,11 @@ def load_state(
 
 
 def clear(folder: Path) -> None:
-    """Remove the run in a folder; the state first, so that no half of it is taken for a run."""
-    for name in (LAST, BEST, LOG, CURVES):
+    """Remove the run in a folder; the state first, so that no half of it is taken for a run.
+
+    The checkpoint goes last: files beside one are of a run.
+    """
+    for name in (LAST, LOG, CURVES, BEST):
         (folder / name).unlink(missing_ok=True)
     for path in folder.glob(epoch_file("*")):
         if _is_checkpoint(path):
@@ -90,17 +92,10 @@ def epoch_file(epoch: int | str) -> str:
 
 
 def refuse_foreign(folder: Path) -> None:
-    """Raise OutputError where files have the names of a run's, and are not of one."""
-    if (folder / LAST).exists():  # `load_state` looks at it
-        return
-    checks: dict[str, Callable[[Path], bool]] = {
-        BEST: _is_checkpoint,
-        LOG: _is_log,
-        CURVES: lambda path: path.with_name(BEST).exists(),  # drawn when all epochs are done
-    }
-    for name, is_ours in checks.items():
-        if (folder / name).exists() and not is_ours(folder / name):
-            raise OutputError(f"{folder / name}: already exists, and is not of a training run", hint=_ANEW)
+    """Raise OutputError where files have the names of a run's, and neither state nor checkpoint is there."""
+    named = [path for name in (BEST, LOG, CURVES) if (path := folder / name).exists()]
+    if named and not (folder / LAST).exists() and not _is_checkpoint(folder / BEST):
+        raise OutputError(f"{named[0]}: already exists, and is not of a training run", hint=_ANEW)
 
 
 def _is_checkpoint(path: Path) -> bool:
@@ -109,11 +104,6 @@ def _is_checkpoint(path: Path) -> bool:
     except InputError:
         return False
     return True
-
-
-def _is_log(path: Path) -> bool:
-    with path.open(encoding="utf-8", errors="replace") as file:
-        return file.readline(_LINE_CHARACTERS).strip() == ",".join(field.name for field in fields(Epoch))
 
 
 def clear_parts(folder: Path) -> None:
