@@ -161,7 +161,7 @@ def _from_h5(source: Path, video: str) -> tuple[str, Any]:
 
 def _from_folder(folder: Path, name: str, keys: Sequence[str] = _VIDEO_KEYS) -> tuple[str, Any]:
     """Return an array of a folder; `keys` are those that it may have in its file."""
-    file = next(file for suffix in _FOLDER_SUFFIXES if (file := folder / f"{name}{suffix}").is_file())
+    file = next(file for suffix in _FOLDER_SUFFIXES if (file := folder / f"{name}{suffix}").exists())
     if file.suffix == ".pt":
         return str(file), _from_torch(file, keys)
     if file.suffix == ".npz":
