@@ -126,23 +126,18 @@ def test_a_file_for_validation_is_all_held_out(source: DataSettings, tmp_path: P
         annotated_moments(replace(source, validation=source.data[0]), CLIPS)
 
 
-def test_the_checkpoint_will_say_what_it_reads(source: DataSettings) -> None:
-    features = annotated_moments(replace(source, validation="0"), CLIPS).features
+def test_the_checkpoint_will_say_what_it_reads(source: DataSettings, tmp_path: Path) -> None:
+    data = annotated_moments(replace(source, validation="0"), CLIPS)
     # of videos of 10 to 29 s, 95 of 100 last 28.05 s or less
-    assert features == {"space": "features", "text": "minilm", "dim": DIM, "clip_s": round(28.05 / CLIPS, 3)}
-
-
-def test_the_checkpoint_will_say_how_wide_each_of_several_sources_is(
-    source: DataSettings, tmp_path: Path
-) -> None:
+    reads = {"space": "features", "text": "minilm", "dim": DIM, "clip_s": round(28.05 / CLIPS, 3)}
+    assert data.features == reads
     (first,) = source.features
     (tmp_path / "second").mkdir()
-    for name in _names(annotated_moments(replace(source, validation="0"), CLIPS))[0]:
+    for name in _names(data)[0]:
         (rows,) = open_features([first], [name])(name)
         np.save(tmp_path / "second" / f"{name}.npy", rows[:, :2] + 1)
     several = replace(source, features=(first, tmp_path / "second"), validation="0")
-    features = annotated_moments(several, CLIPS).features
-    assert (features["dim"], features["dims"]) == (DIM + 2, [DIM, 2])
+    assert annotated_moments(several, CLIPS).features == {**reads, "dim": DIM + 2, "dims": [DIM, 2]}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,13 @@ import pytest
 import torch
 
 from vidsum.errors import UsageError
-from vidsum.lab.training.settings import DETRSettings, LossSettings, MRNetSettings
+from vidsum.lab.training.settings import (
+    DETRLossSettings,
+    DETRSettings,
+    LossSettings,
+    MatchWeights,
+    MRNetSettings,
+)
 from vidsum.lab.training.summary_settings import FullTransNetSettings
 from vidsum.models.attention.learned_mask import learned_masks
 from vidsum.models.configs import MaskConfig
@@ -163,6 +169,8 @@ WRONG: dict[type[Any], list[dict[str, Any]]] = {
     ],
     MRNetSettings: [*MOMENTS, {"queries_per_video": 0}, {"kernel": 4}, {"temperature": 0.0}],
     DETRSettings: [*MOMENTS, {"d": 30}, {"mask": {"kind": "stencil"}}, {"tau": 0}],
+    DETRLossSettings: [{"no_moment": -1}, {"margin": -0.1}, {"lambda_s": -1}],
+    MatchWeights: [{"giou": -1}],
     LossSettings: [
         {"iou_low": 1.0},
         {"iou_low": 0.4, "iou_high": 0.3},
