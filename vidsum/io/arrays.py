@@ -2,6 +2,7 @@
 
 import lzma
 import os
+import sys
 import tokenize
 import warnings
 import zipfile
@@ -61,6 +62,8 @@ def read_array(path: Path) -> npt.NDArray[Any]:
 def _checked(array: Any, name: str) -> npt.NDArray[Any]:
     if not isinstance(array, np.ndarray) or array.dtype.kind not in _KINDS:
         raise UsageError(f"{name} does not hold numbers")
-    if array.dtype.kind == "U":
-        array.tolist()  # raises ValueError where a number is no character
+    if array.dtype.kind == "U":  # NumPy makes strings of numbers that are no characters, which break a print
+        points = np.frombuffer(array.astype(array.dtype.newbyteorder("=")).tobytes(), np.uint32)
+        if points.max(initial=0) > sys.maxunicode:
+            raise UsageError(f"{name} is not text")
     return array
