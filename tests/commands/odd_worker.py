@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.pipelines import sources
-from vidsum.pipelines.workers import _begin
+from vidsum.pipelines.workers import _serve
 
 _probe, _replace = sources.probe, Path.replace
 
 
-def begin(pipe: Any, n_threads: int) -> None:
-    """Start as any worker, and spoil it."""
-    _begin(pipe, n_threads)
+def serve(pipe: Any, n_threads: int) -> None:
+    """Run tasks as any worker, but spoiled."""
     sources.probe = _probe_or_die
     Path.replace = _replace_slowly  # type: ignore[assignment, method-assign]
+    _serve(pipe, n_threads)
 
 
 def _probe_or_die(path: Any, **settings: Any) -> Any:

@@ -8,7 +8,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,10 +27,9 @@ ODD_PARENT = """
 from tests.commands import odd_worker
 from vidsum.pipelines import workers
 from vidsum.commands.app import main
-workers._begin = odd_worker.begin
+workers._serve = odd_worker.serve
 main()
 """
-WAIT = os.waitpid
 UNIFORM = ("--shots", "uniform", "--output-dir", "out")
 pytestmark = [pytest.mark.weights, pytest.mark.skipif(os.name != "posix", reason="signals are sent")]
 
@@ -109,30 +107,12 @@ def test_queries_on_stdin(run: Run, sent: list[tuple[bytes, bytes]], monkeypatch
 
 
 def test_jobs_killed_worker(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "_begin", odd_worker.begin)
+    monkeypatch.setattr(workers, "_serve", odd_worker.serve)
     films = make_films(film, "a.mp4", "deadly.mp4", "b.mp4", "deadly2.mp4", "c.mp4")
     ran = run("info", *films, "--json", "--jobs", "2", code=1)
     lines = ran.json_lines
     assert [line["exit_code"] for line in lines] == [0, 1, 0, 1, 0]
     assert all("SIGKILL" in line["errors"][0]["message"] for line in lines if not line["ok"])
-
-
-def test_jobs_exit_code_read_by_pool(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pool's thread reaps the process first, and sets its exit code late."""
-    monkeypatch.setattr(workers, "_begin", odd_worker.begin)
-    monkeypatch.setattr(os, "waitpid", _wait_late)
-    ran = run("info", *make_films(film, "deadly.mp4", "a.mp4"), "--json", "--jobs", "2", code=1)
-    assert "SIGKILL" in ran.json_lines[0]["errors"][0]["message"]
-
-
-def _wait_late(pid: int, flags: int) -> tuple[int, int]:
-    is_pool = not threading.current_thread().name.startswith("ThreadPoolExecutor")
-    if not is_pool:
-        time.sleep(0.2)
-    result = WAIT(pid, flags)
-    if is_pool and result[0]:
-        time.sleep(0.6)
-    return result
 
 
 def test_jobs_without_processes(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
