@@ -9,13 +9,13 @@ import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
 from vidsum.commands.config import variable_for
-from vidsum.commands.options import CommandGroup, metavar_of, settings_of
+from vidsum.commands.options import CommandGroup, complete, metavar_of, settings_of
 from vidsum.commands.result import View, failed, render
 from vidsum.device import use_one_arena
 from vidsum.errors import OutputError, UsageError, did_you_mean
@@ -113,25 +113,14 @@ def vidsum(
     """Make short versions of videos, and find moments by describing them."""
 
 
-def _names_below(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the commands of the program, or of the command that was named."""
-    inner: Any = ctx.find_root().command
-    for word in ctx.params.get("words") or ():
-        known = hasattr(inner, "list_commands") and word in inner.list_commands(ctx)
-        inner = inner.resolve_command(ctx, [word])[1] if known else None
-    names = inner.list_commands(ctx) if hasattr(inner, "list_commands") else ()
-    return [name for name in names if name.startswith(incomplete)]
-
-
 @app.command("help")
 def help_(
-    ctx: typer.Context,
     words: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="COMMAND",
             help="The command, such as `train mrnet`; or `sounds`, which lists those of --in sound.",
-            autocompletion=_names_below,
+            autocompletion=complete(COMMANDS),
         ),
     ] = None,
 ) -> None:
@@ -140,15 +129,8 @@ def help_(
         from vidsum.pipelines.sounds import list_sounds
 
         print(list_sounds())
-        return
-    name, inner = "vidsum", cast("Any", ctx.find_root().command)
-    for word in words or ():
-        if not hasattr(inner, "list_commands"):
-            raise UsageError(f"`{name}` has no command {word!r}", hint=f"{name} --help")
-        if word not in inner.list_commands(ctx):
-            break  # running it says that it is not known
-        name, inner = f"{name} {word}", inner.resolve_command(ctx, [word])[1]
-    run([*(words or ()), "--help"])
+    else:
+        run([*(words or ()), "--help"])
 
 
 def find_command(words: Sequence[str]) -> Any:

@@ -17,7 +17,6 @@ from typer import Exit
 
 from vidsum.commands.outputs import Outputs
 from vidsum.commands.result import (
-    LOG,
     Columns,
     CommandResult,
     Table,
@@ -28,7 +27,7 @@ from vidsum.commands.result import (
     run_alone,
     run_one,
 )
-from vidsum.errors import InputError, UsageError, printable, redact
+from vidsum.errors import InputError, UsageError, redact
 from vidsum.io.outputs import check_target
 from vidsum.io.paths import register_input, reserve_output, url_of
 from vidsum.io.progress import Display
@@ -58,10 +57,7 @@ class Batch:
 
     recursive: bool = option("Include videos in subfolders.", False, flags=("--recursive", "-r"))
     from_file: str | None = option(
-        "File with one input per line, or separated by NUL (find -print0); - for stdin.",
-        None,
-        metavar="FILE",
-        shared=False,
+        "File with one input per line, or separated by NUL (find -print0); - for stdin.", None, metavar="FILE"
     )
     jobs: int = option("Number of videos processed at the same time.", 1, flags=("--jobs", "-j"), min=1)
     ray: str | None = option(
@@ -88,18 +84,12 @@ class Batch:
         flag_on=(),
     )
     summary_json: Path | None = option(
-        "Save the status of each input as JSON.",
-        None,
-        metavar="FILE",
-        shared=False,
-        writes=True,
-        flag_on=("extract",),
+        "Save the status of each input as JSON.", None, metavar="FILE", writes=True, flag_on=("extract",)
     )
     table: Path | None = option(
         "Save a CSV table with a row per input: status, length, results, warnings.",
         None,
         metavar="FILE",
-        shared=False,
         writes=True,
     )
 
@@ -173,7 +163,7 @@ def run_verb(
     is_batch, results = len(tasks) > 1, list[CommandResult]()
     with (
         _write_at_end(verb, batch, outcomes, overwrite=outputs.overwrite),
-        Display(quiet=view.quiet, log=LOG.info if view.log_file else None) as display,
+        Display(quiet=view.quiet) as display,
     ):
 
         def label(task: Task) -> str:
@@ -306,12 +296,11 @@ def _print_end(
     to_stderr: bool,
     has_counts: bool,
 ) -> None:
-    """Log the counts of a batch; print them with the inputs that failed, and the last table of the verb."""
+    """Print the counts of a batch, the inputs that failed, and the last table of the verb."""
     failed = [outcome for outcome in outcomes if outcome.state == "failed"]
     rows = tuple((outcome.input, str(outcome.exit_code), outcome.error) for outcome in failed)
     title = count_states(outcomes)
     counts = Table(("failed", "exit code", "error") if rows else (), rows, title)
-    LOG.info(printable(f"{verb.name}: {title}"))
     ranking = verb.rank and verb.rank(results)
     for table in filter(None, [counts if has_counts else None, ranking]):
         if not (view.json or view.quiet):

@@ -38,7 +38,7 @@ class ChapterOutputs:
 
     PANEL = "Output"
 
-    copy: bool = option("Save a copy of the video with the chapters, not encoded again.", False, shared=False)
+    copy: bool = option("Save a copy of the video with the chapters, not encoded again.", False)
 
 
 @command(app)

@@ -12,8 +12,7 @@ A key is an option's long name; a key that is a command's name holds options for
       fulltransnet:
         epochs: 100
 
-Likewise `VIDSUM_SUMMARIZE_BUDGET` sets an option of one command, and `VIDSUM_DEVICE` that of all, if it means
-the same in all commands that have it.
+Likewise `VIDSUM_SUMMARIZE_BUDGET` sets an option of one command, and `VIDSUM_DEVICE` of all that have it.
 """
 
 import os
@@ -31,35 +30,6 @@ from vidsum.io.paths import is_file
 from vidsum.options import Leaf, item_of, required
 
 NAME = "vidsum.yaml"
-_PER_COMMAND = (
-    *(
-        "annotations",
-        "batch_size",
-        "captions",
-        "clips",
-        "clips_dir",
-        "data",
-        "dropout",
-        "extractor",
-        "features",
-        "head",
-    ),
-    *("layers", "like", "lr", "mask", "min_present", "model", "not", "out", "output", "overwrite", "plot"),
-    *(
-        "plot_kind",
-        "plot_of",
-        "precision",
-        "preset",
-        "query_features",
-        "run",
-        "seed",
-        "space",
-        "split",
-        "text_features",
-    ),
-    *("top_k", "validation", "weight_decay", "window"),
-)
-"""Options that mean different things in different commands, so that no variable sets all of them."""
 
 
 def user_file() -> Path:
@@ -72,17 +42,9 @@ def config_file(path: Path | None) -> Path | None:
     return path or (user_file() if is_file(user_file()) else None)
 
 
-def variable_of(leaf: Leaf) -> str | None:
-    """Return the variable that sets an option in every command that has it; None if there is none."""
-    if leaf.parameter == "config":
-        return "VIDSUM_CONFIG"
-    is_shared = leaf.option.shared and leaf.parameter not in _PER_COMMAND
-    return f"VIDSUM_{leaf.parameter.upper()}" if is_shared else None
-
-
 def variable_for(leaf: Leaf, command: str) -> str:
-    """Return a variable that sets an option of a command such as `train mrnet`."""
-    return variable_of(leaf) or "_".join(["VIDSUM", *command.split(), leaf.parameter]).upper()
+    """Return the variable that sets an option of a command such as `train mrnet`."""
+    return "_".join(["VIDSUM", *command.split(), leaf.parameter]).upper()
 
 
 def has_flag(leaf: Leaf, command: str) -> bool:
@@ -158,7 +120,7 @@ class Choices:
     def of(self, leaf: Leaf) -> Any:
         """Return the chosen value of an option; None if there is none.
 
-        Raises UsageError: it is not allowed, is missing, or a variable has the name of options that differ.
+        Raises UsageError: it is not allowed, or is missing.
         """
         values, origin = self._find(leaf)
         if values is None:
@@ -178,16 +140,11 @@ class Choices:
 
     def _find(self, leaf: Leaf) -> tuple[Any, str]:
         """Return texts, as typed or as a file has them, and where they are from; None if there are none."""
-        name = leaf.parameter.upper()
         if (typed := self._typed.get(leaf.parameter)) is not None:
             return typed, ""
-        specific, shared = "_".join(["VIDSUM", *self._words, name]).upper(), variable_of(leaf)
-        for variable in filter(None, (specific, shared)):
+        for variable in (variable_for(leaf, " ".join(self._words)), variable_for(leaf, "")):
             if text := os.environ.get(variable):
                 return _split(leaf, text), f" (from {variable})"
-        if not shared and os.environ.get(f"VIDSUM_{name}"):
-            fault = f"VIDSUM_{name}: {leaf.flags[0]} can only be set for one command"
-            raise UsageError(fault, hint=f"name the command too: {specific}")
         return self._defaults.get(leaf.parameter), f" (from {self._file})"
 
 
@@ -209,59 +166,47 @@ def _read(leaf: Leaf, value: Any) -> Any:
 
 
 def _read_defaults(context: Any, words: Sequence[str], path: Path, names: set[str]) -> dict[str, Any]:
-    """Return the values of a file for the options of a command, those under its own name first.
+    """Return the values of a file for the options of a command; those under its own name win.
 
-    Raises UsageError: the file cannot be read, or has a key that is no option, in any section.
+    Raises UsageError: the file cannot be read, or a section that the command reads has a key that is none.
     """
     from vidsum.io.text import read_yaml  # PyYAML is slow to load, and most runs have no file
 
     try:
-        document = read_yaml(path)
+        section = read_yaml(path)
     except InputError as error:
         raise UsageError(error.message, error.hint) from error
-    entries = [*_entries(document, path, context, context.find_root().command, (), names)]
-    entries_of_command = [
-        entry for entry in entries if entry[0] == tuple(words[: len(entry[0])]) and entry[1] in names
-    ]
-    return {key: value for _, key, value in sorted(entries_of_command, key=lambda entry: len(entry[0]))}
+    values, command = dict[str, Any](), context.find_root().command
+    for depth, word in enumerate([*words, None]):
+        title = " ".join(["vidsum", *words[:depth]])
+        options = _read_section(section, path, title)
+        inner = command.list_commands(context) if word else []
+        own = names if depth in (0, len(words)) else set()
+        known = {*inner, *own}
+        if not depth and not options.keys() <= known:  # the keys of other commands, which take long to load
+            known |= {*_option_names(context, command)} - {"config"}
+        if unknown := [key for key in options if key not in known]:
+            kinds = " or ".join([*(["command"] if inner else []), *(["option"] if own else [])])
+            near = did_you_mean(unknown[0], sorted(known))
+            hint = f"{title if depth else 'vidsum COMMAND'} --help"
+            raise UsageError(f"{path}: `{title}` has no {kinds} {unknown[0]!r}{near}", hint)
+        values |= {key: value for key, value in options.items() if key in own}
+        if word:
+            section, command = options.get(word), command.resolve_command(context, [word])[1]
+    return values
 
 
-def _entries(
-    section: Any, path: Path, context: Any, command: Any, words: tuple[str, ...], names: set[str]
-) -> Iterator[tuple[tuple[str, ...], str, Any]]:
-    """Yield the entries of a section and of those in it: the words of its command, option name and value.
-
-    At the top, `names` are known options, so that most files need no other command to be loaded.
-    """
-    title = " ".join(["vidsum", *words])
+def _read_section(section: Any, path: Path, title: str) -> dict[str, Any]:
     if not isinstance(section, dict | None):
         raise UsageError(f"{path}: {title} must be a mapping of options to values")
     options = {str(key).replace("-", "_"): value for key, value in (section or {}).items()}
     if len(options) < len(section or {}):
         raise UsageError(f"{path}: a key appears twice, with - and with _")
-    inner = command.list_commands(context) if hasattr(command, "list_commands") else []
-    for key, value in options.items():
-        if key in inner:
-            below = command.resolve_command(context, [key])[1]
-            yield from _entries(value, path, context, below, (*words, key), names)
-            continue
-        if not words and key in _PER_COMMAND:
-            fault = f"{path}: {key!r} can only be set for one command"
-            raise UsageError(fault, hint="put it under the name of a command")
-        if not (not words and key in names) and key not in (
-            known := {*_option_names(context, command, words)}
-        ):
-            kinds = " or ".join([*(["command"] if inner else []), *([] if inner and words else ["option"])])
-            fault = f"{path}: `{title}` has no {kinds} {key!r}{did_you_mean(key, [*inner, *sorted(known)])}"
-            raise UsageError(fault, hint=f"{title if words else 'vidsum COMMAND'} --help")
-        yield words, key, value
+    return options
 
 
-def _option_names(context: Any, command: Any, words: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the names of the options of a command; of the whole program, without words, those of all."""
-    if not hasattr(command, "list_commands"):
-        leaves = getattr(command.callback, "leaves", [])
-        yield from (leaf.parameter for leaf in leaves if leaf.parameter != "config")
-    elif not words:
-        for name in command.list_commands(context):
-            yield from _option_names(context, command.resolve_command(context, [name])[1])
+def _option_names(context: Any, command: Any) -> Iterator[str]:
+    """Yield the names of the options of a command, or of all commands below it."""
+    for name in command.list_commands(context) if hasattr(command, "list_commands") else ():
+        yield from _option_names(context, command.resolve_command(context, [name])[1])
+    yield from (leaf.parameter for leaf in getattr(command.callback, "leaves", ()))

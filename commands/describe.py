@@ -47,7 +47,6 @@ class DescriptionOutputs:
         "with {text} and {output}; it implies --in-gaps.",
         None,
         metavar="PROGRAM",
-        shared=False,
     )
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,14 +10,10 @@ from vidsum.commands.batch import Verb, run_verb
 from vidsum.commands.options import command
 from vidsum.commands.outputs import MEDIA_HELP, Outputs
 from vidsum.commands.result import CommandResult, View
-from vidsum.errors import UsageError
 from vidsum.options import ADVANCED, option
-from vidsum.pipelines.staging import replacing, save_text
+from vidsum.pipelines.staging import save_text
 from vidsum.pipelines.tasks import Files, Progress, Task
 from vidsum.results.settings import ExportName, MediaPaths
-
-if TYPE_CHECKING:
-    from vidsum.results.cuts import Cutting
 
 app = typer.Typer(add_completion=False)
 
@@ -36,21 +32,11 @@ class ExportSettings:
     PANEL = "Output"
 
     format: ExportName | None = option(
-        "Format of the files.", None, default_text="by the suffix of --output, else otio", shared=False
+        "Format of the files.", None, default_text="by the suffix of --output, else otio"
     )
     media: MediaPaths = option(MEDIA_HELP, "absolute", panel=ADVANCED)
     video: Path | None = option(
-        "The video, if it has moved.",
-        None,
-        default_text="where the result says",
-        metavar="FILE",
-        shared=False,
-    )
-    chapters: bool = option(
-        "Save a copy of the video with chapters instead. It is not encoded again: {result}.mkv, or "
-        "-o FILE.mp4.",
-        False,
-        shared=False,
+        "The video, if it has moved.", None, default_text="where the result says", metavar="FILE"
     )
 
 
@@ -66,8 +52,6 @@ def export(results: Results, outputs: Outputs, settings: ExportSettings, view: V
     vidsum export film_summary.json -o cut.edl
 
     vidsum export *_moments.json --format fcpxml --media relative
-
-    vidsum export film_shots.json --chapters -o film_chapters.mp4
     """
     outputs.require_one_text(results)
     format, ending, suffixes = _wanted(settings, outputs)
@@ -81,58 +65,25 @@ def export(results: Results, outputs: Outputs, settings: ExportSettings, view: V
 
         result = read_result(task.path)
         target = bases[task.path]
-        data = {"output": str(target), "format": format}
-        if settings.chapters:
-            files = (target, Path(task.path), settings.video)
-            line = _save_chaptered(result, *files, overwrite=outputs.overwrite)
-            return CommandResult(data=data, lines=(line,))
         text, warnings = timeline_text(
             result, format, target, settings.media, settings.video, Path(task.path)
         )
         if outputs.to_stdout:
             return CommandResult(data={"format": format}, document=text, messages=warnings)
         line = save_text(text, target, overwrite=outputs.overwrite)
+        data = {"output": str(target), "format": format}
         return CommandResult(data=data, lines=(line,), messages=warnings)
 
     run_verb(Verb("export", step), results, view, outputs=outputs, targets=targets)
 
 
 def _wanted(settings: ExportSettings, outputs: Outputs) -> tuple[str, str, tuple[str, ...]]:
-    """Return the format, how names end that are made from the input's, and the suffixes that --output may
-    have.
-
-    Raises UsageError: there is no such format, or --chapters is asked for with another.
-    """
+    """Return the format, how names end that are made from the input's, and the suffixes of --output."""
     from vidsum.pipelines.timelines import format_of
     from vidsum.results.formats import FORMATS, PROGRAMS
 
     output = None if outputs.to_stdout else outputs.output
-    if settings.chapters:
-        if settings.format or outputs.to_stdout:
-            other = "--format" if settings.format else "-o -"
-            raise UsageError(f"--chapters and {other} exclude each other", hint="run export twice")
-        return "video", ".mkv", (".mkv", ".mp4", ".m4v", ".mov", ".webm")
     format = PROGRAMS.get(settings.format or "", settings.format) or (format_of(output) if output else "otio")
     ending, named = FORMATS[format].ending, Path(output or "").suffix
     suffix = ending[ending.rindex(".") :]
     return format, ending, (suffix, named) if named.lower() == suffix else (suffix,)
-
-
-def _save_chaptered(
-    result: "Cutting", target: Path, record: Path, video: Path | None, *, overwrite: bool
-) -> str:
-    """Write the copy of a video with chapters, unless it is there already; return a line about it.
-
-    Raises OutputError: another file is there, and is not to be replaced.
-    """
-    from vidsum.pipelines.replacing import read_label
-    from vidsum.pipelines.timelines import chapters_label, write_chaptered
-
-    source = Path(video or (result.video.path if result.video else ""))
-    if target.exists() and source.exists() and target.samefile(source):
-        raise UsageError(f"{target}: would be written over the video", hint="-o FILE")
-    if target.exists() and not overwrite and read_label(target) == chapters_label(result, video, record):
-        return f"{target} (unchanged)"
-    with replacing(target, target.parent, overwrite=overwrite) as shadow:
-        write_chaptered(result, shadow, video, record)
-    return str(target)

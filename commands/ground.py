@@ -50,7 +50,7 @@ class QueryOptions:
     query_audio: tuple[str, ...] = option(
         "Recording of a spoken query; - for stdin. Can be repeated.", (), metavar="FILE"
     )
-    force: bool = option("Accept unclear or long spoken queries.", False, shared=False, flag_on=())
+    force: bool = option("Accept unclear or long spoken queries.", False, flag_on=())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,15 +44,14 @@ class IndexOptions:
     PANEL = "Archive"
 
     transcribe: bool = option("Transcribe videos without a transcript.", False)
-    on_screen_text: bool = option("Read the text on the screen of videos.", False, shared=False)
-    sounds: bool = option("Recognise the sounds of videos.", False, shared=False)
+    on_screen_text: bool = option("Read the text on the screen of videos.", False)
+    sounds: bool = option("Recognise the sounds of videos.", False)
     prune: bool = option("Remove videos that no longer exist from the archive.", False)
-    watch: bool = option("Keep running, and add new files.", False, shared=False)
+    watch: bool = option("Keep running, and add new files.", False)
     space: EmbeddingSpace | None = option(
         "Change the archive's image-text space. Searches use the old one until all videos are done.",
         None,
         default_text="the archive's own",
-        shared=False,
     )
 
 

@@ -45,7 +45,7 @@ _COLUMNS: Columns = {
 class InfoOptions:
     """Scope of the report."""
 
-    cache: bool = option("Only the cache of features.", False, shared=False)
+    cache: bool = option("Only the cache of features.", False)
 
 
 @command(app)

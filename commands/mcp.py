@@ -33,7 +33,6 @@ class Writing:
         None,
         metavar="FOLDER",
         default_text="read only",
-        shared=False,
         writes=True,
     )
 

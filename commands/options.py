@@ -25,7 +25,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo
 
 from vidsum.commands.config import Choices, has_flag, name_settings
-from vidsum.commands.result import CommandResult, run_alone, start_log
+from vidsum.commands.result import CommandResult, run_alone
 from vidsum.errors import UsageError, VidsumError, did_you_mean
 from vidsum.io import paths
 from vidsum.options import ADVANCED, Leaf, build, item_of, leaves, required
@@ -211,8 +211,6 @@ def _flatten(function: Callable[..., Any]) -> Callable[..., None]:
             arguments[name] = build(kind, chosen) if kind else chosen if group else words[name]
             if not group and arguments[name] is None and get_origin(hints[name].__origin__) is list:
                 arguments[name] = []
-        if log_file := arguments["view"].log_file:
-            start_log(log_file)
         if returns is CommandResult:
             path = ctx.command_path.removeprefix("vidsum ")
             run_alone(path, arguments["view"], partial(function, **arguments))

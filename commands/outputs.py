@@ -88,14 +88,11 @@ class Outputs:
                 refuse(targets, source, fault)
 
     def destinations(self, sources: Sequence[str], ending: str, suffixes: Sequence[str]) -> dict[str, Path]:
-        """Return where the main output of each source goes: `FOLDER/{stem}{ending}` (see `own_names`), or
-        where `--output` says.
+        """Return where the main output of each source goes: where `--output` says, else to
+        `FOLDER/{stem}{ending}` (see `own_names`).
 
-        In a folder that was named, the folders of the sources are kept, from the one that holds them all on.
-
-        Raises:
-            UsageError: `--output` is one name for several sources, or has a suffix (not one of `suffixes`) or
-                a field that does not fit.
+        `--output-dir` keeps the folders of the sources, from the one that holds them all on. Raises
+        UsageError: `--output` is one name for several sources, or has another suffix or an unknown field.
         """
         output = self.output
         if output is None or self.to_stdout:
@@ -103,11 +100,8 @@ class Outputs:
             root = self.output_dir or Path()
             return own_names(sources, lambda source, name: root / folders.get(source, "") / f"{name}{ending}")
         if not self.is_template and len(sources) > 1:
-            more = f" and {len(sources) - 2} more" if len(sources) > 2 else ""
-            raise UsageError(
-                f"--output names one file, but there are several inputs: {', '.join(sources[:2])}{more}",
-                hint=f"-o '{{stem}}{ending}', or --output-dir FOLDER",
-            )
+            fault = f"--output names one file, but there are {len(sources)} inputs"
+            raise UsageError(fault, hint=f"-o '{{stem}}{ending}', or --output-dir FOLDER")
         targets = {
             source: fill_template(output, source, number, suffixes[0]) if self.is_template else Path(output)
             for number, source in enumerate(sources, 1)
@@ -117,9 +111,7 @@ class Outputs:
         return targets
 
     def require_one_text(self, sources: Sequence[str]) -> None:
-        """Raise a UsageError where several inputs would print texts to stdout: only JSON can be told
-        apart.
-        """
+        """Raise a UsageError where several inputs would print texts to stdout."""
         if self.to_stdout and len(sources) > 1:
             fault = f"-o - prints one file of this format, but there are {len(sources)} inputs"
             raise UsageError(fault, hint="--output-dir FOLDER")
@@ -162,9 +154,8 @@ class Exports:
     def with_exports(self, targets: Mapping[str, Files], outputs: Outputs) -> dict[str, Files]:
         """Return the files of each source with its exports, checked before any work.
 
-        An export of one of several sources that cannot be written is refused alone.
-
-        Raises UsageError, InputError, OutputError: the JSON goes to stdout, or the only source has such one.
+        Of one of several sources, an export that cannot be written is refused alone. Raises UsageError,
+        InputError, OutputError: the only source has such one, or the JSON goes to stdout.
         """
         if self == Exports(media=self.media):
             return dict(targets)
@@ -173,20 +164,20 @@ class Exports:
             raise UsageError("-o - writes JSON only", hint=hint)
         exported = dict[str, Files]()
         for source, files in targets.items():
+            refused = dict[Path, VidsumError]()
             exports = {} if files.fault else self.targets_of(files, source)
-            check = partial(self._check, source, outputs, files.named)
-            faults = {path: attempt(partial(check, kind, path)) for kind, path in exports.items()}
-            refused = {path: fault for path, fault in faults.items() if fault}
-            for fault in refused.values() if len(targets) == 1 else ():
-                raise fault
+            for kind, path in exports.items():
+                if fault := attempt(partial(self._check, source, outputs, files.named, kind, path)):
+                    if len(targets) == 1:
+                        raise fault
+                    refused[path] = fault
             exported[source] = replace(files, derived=tuple(exports.values()), refused=refused)
         return exported
 
     def write(self, result: CommandResult, files: Files, source: str, *, overwrite: bool) -> CommandResult:
         """Return the result of a command with its exports, made from its data and written next to its JSON.
 
-        A format that the result does not suit, such as chapters of a short video, is an error of its own, and
-        so is a file that exists, differs and is not to be replaced. Without moments, timelines are left out.
+        Each that cannot be written is an error of its own. Without moments, timelines are left out.
         """
         if not files.derived:
             return result
@@ -194,24 +185,27 @@ class Exports:
         from vidsum.results.load import result_of
 
         lines, messages, made = list(result.lines), list(result.messages), result_of(result.data)
-        errors, exports = dict[Path, Problem](), list[str]()
+        errors, exports = list[Problem](), list[str]()
         write = partial(write_export, made, files.record, overwrite=overwrite)
         for kind, target in self.targets_of(files, source).items():
-            fault = files.refused.get(target)
-            written = (
-                attempt(partial(write, kind, target, self.media, self.preview)) if fault is None else fault
-            )
+            step = partial(write, kind, target, self.media, self.preview)
+            written = files.refused[target] if target in files.refused else attempt(step)
             if isinstance(written, EmptyResultError):
                 messages.append(written.message)
             elif isinstance(written, VidsumError):
-                errors[target] = Problem.of(written)
+                errors.append(Problem.of(written))
             else:
                 exports.append(str(target))
                 lines.append(written[0])
                 messages += written[1]
-        data = {"exports": exports, **result.data}
-        result = replace(result, data=data, lines=tuple(lines), messages=tuple(dict.fromkeys(messages)))
-        return replace(result, errors=tuple(errors.values()), exit_code=1) if errors else result
+        return replace(
+            result,
+            data={"exports": exports, **result.data},
+            lines=tuple(lines),
+            messages=tuple(dict.fromkeys(messages)),
+            errors=tuple(dict.fromkeys(errors)),
+            exit_code=1 if errors else result.exit_code,
+        )
 
     def targets_of(self, files: Files, source: str) -> dict[str, Path]:
         from vidsum.pipelines.exports import export_targets
@@ -315,19 +309,8 @@ def plan_files(
     """Return where the moments, highlights or shots (`kind`) of each video go, checked before any work.
 
     With `-o FILE.csv` there is one table of all inputs: then, as for stdout, no input has files of its own.
-
-    Args:
-        kind: ends the names of the JSON files.
-        sources, outputs, exports, clips: the videos, and what was chosen.
-        more: the ends of the names of other files, by option.
-        settings: how the clips differ from the moments.
-        needs_pictures: refuse features where clips or other files are requested.
-
-    Raises:
-        UsageError: there would be other files than the table, or than the JSON on stdout; there are no clips
-            to pad; two videos have the same clips, or a video has the name of a clip; or see
-            `Outputs.destinations` and `check_outputs`.
-        OutputError: see `check_outputs`.
+    `more` has the ends of the names of other files, by option; `needs_pictures` refuses features for these
+    and for clips. Raises UsageError: files do not go together, or have the same names; OutputError.
     """
     has_clips, table = clips.clip_folder(Path()) is not None, None
     is_file = outputs.output is not None and not (outputs.is_template or outputs.to_stdout)

@@ -29,24 +29,16 @@ class Page:
     PANEL = "Output"
 
     output: str = option(
-        "The page; - for stdout.",
-        "report.html",
-        flags=("--output", "-o"),
-        metavar="FILE",
-        shared=False,
-        writes=True,
+        "The page; - for stdout.", "report.html", flags=("--output", "-o"), metavar="FILE", writes=True
     )
-    embed: bool = option(
-        "Put small videos into the page. 360p, up to 20 minutes and 24 MB in all.", False, shared=False
-    )
+    embed: bool = option("Put small videos into the page. 360p, up to 20 minutes and 24 MB in all.", False)
     bundle: Path | None = option(
         "Write page, videos and subtitles here. A folder, or a .zip file.",
         None,
         metavar="DIR|ZIP",
-        shared=False,
         writes=True,
     )
-    title: str = option("Title of the page.", "", default_text="the name of the video", shared=False)
+    title: str = option("Title of the page.", "", default_text="the name of the video")
     overwrite: bool = option("Replace existing outputs.", False)
 
 

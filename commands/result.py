@@ -1,13 +1,9 @@
-"""The result of a command for one input, and the functions that print and log it."""
+"""The result of a command for one input, and the functions that print it."""
 
 import json
-import logging
-import os
-import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -15,15 +11,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 from typer import Exit
 
 from vidsum.commands.config import name_settings
-from vidsum.errors import OutputError, Problem, VidsumError, printable, redact
-from vidsum.io.outputs import check_target, is_special, open_existing
+from vidsum.errors import Problem, VidsumError, printable, redact
 from vidsum.io.packages import explain_import_error
-from vidsum.io.paths import reserve_output
 from vidsum.io.urls import Url
 from vidsum.options import ADVANCED, option
 from vidsum.results.batch import Outcome
 from vidsum.times import format_time
-from vidsum.version import __version__
 
 if TYPE_CHECKING:
     from vidsum.results.moments import Moment  # with NumPy, which --help can do without
@@ -45,14 +38,6 @@ class View:
         "Show details, and tracebacks of internal errors.", False, flags=("--verbose", "-v"), panel=ADVANCED
     )
     config: Path | None = option("YAML file with defaults for options.", None, metavar="FILE", panel=ADVANCED)
-    log_file: Path | None = option(
-        "Append steps, results, warnings and errors to this file.",
-        None,
-        metavar="FILE",
-        writes=True,
-        panel=ADVANCED,
-        flag_on=("extract", "index", "watch"),
-    )
 
 
 @dataclass(frozen=True)
@@ -176,11 +161,10 @@ def failed(command: str, path: str | None, view: View, error: Exception) -> Comm
 
 
 def render(result: CommandResult, view: View, *, in_batch: bool = False) -> None:
-    """Print a result to stdout, its warnings and errors to stderr, and log it.
+    """Print a result to stdout, its warnings and errors to stderr.
 
     In a batch of several inputs, JSON documents take one line, and warnings and errors name the input.
     """
-    _log(result)
     if view.json:
         print(json.dumps(_envelope(result)), file=sys.stdout, flush=True)  # ASCII: valid in any encoding
         return
@@ -215,17 +199,6 @@ def _add_prefix(message: str, prefix: str) -> str:
     return message if message.startswith(prefix) else prefix + message
 
 
-def _log(result: CommandResult) -> None:
-    name = f"{result.command} {result.input or ''}".strip()
-    for level, texts in (
-        (logging.INFO, result.lines if len(result.lines) == 1 else () if result.errors else ("done",)),
-        (logging.WARNING, result.messages),
-        (logging.ERROR, [problem.message for problem in result.errors]),
-    ):
-        for text in texts:
-            LOG.log(level, printable(f"{name}: {text.removeprefix(f'{result.input}: ')}"))
-
-
 def _envelope(result: CommandResult) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
@@ -255,75 +228,3 @@ def print_table(table: Table, stream: TextIO) -> None:
             for cell, width, is_number in zip(row, widths, is_numeric, strict=True)
         ]
         print("  ".join(cells).rstrip(), file=stream)
-
-
-# --- the log (`--log-file`) ---
-
-LOG = logging.getLogger("vidsum.commands")
-"""Silent until `start_log`."""
-LOG.propagate = False
-LOG.addHandler(logging.NullHandler())
-
-_LINE = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (INFO|WARNING|ERROR) ")
-_LINE_BYTES = 40
-"""Upper limit of the length of a match of `_LINE`."""
-
-
-def start_log(path: Path) -> None:
-    """Log this process to a file, in place of the log of an earlier command.
-
-    Raises:
-        UsageError: the command reads the file, or writes another output to it.
-        OutputError: it exists and is not a log, or cannot be written.
-    """
-    for handler in LOG.handlers[1:]:
-        LOG.removeHandler(handler)
-        handler.close()
-    reserve_output(path, "--log-file")
-    check_target(path)
-    if path.is_file() and (head := _head(path)) and not _LINE.match(head):
-        raise OutputError(f"{path}: already exists, and is not a log of vidsum", hint="--log-file FILE")
-    flags = os.O_APPEND | (0 if is_special(path) else os.O_CREAT)
-    try:
-        stream = os.fdopen(open_existing(path, flags), "a", encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror})") from error
-    handler = _Handler(stream, path)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    LOG.addHandler(handler)
-    LOG.setLevel(logging.INFO)
-    handler.raises = True  # report a full disk before any work
-    LOG.info(f"vidsum {__version__}")
-    handler.raises = False
-
-
-class _Handler(logging.StreamHandler[TextIO]):
-    """A handler that ends the log, with one warning, when it cannot write."""
-
-    raises = False
-
-    def __init__(self, stream: TextIO, path: Path) -> None:
-        super().__init__(stream)
-        self._path = path
-
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
-        """End the log."""
-        error = sys.exc_info()[1]
-        LOG.removeHandler(self)
-        self.close()
-        reason = error.strerror if isinstance(error, OSError) else error
-        fault = f"{self._path}: cannot be written ({reason})"
-        if self.raises:
-            raise OutputError(fault)
-        print(f"warning: {fault}; the log ends here", file=sys.stderr)
-
-    def close(self) -> None:
-        """Close the file; lines that do not fit on a full disk are lost."""
-        super().close()
-        with suppress(OSError):
-            self.stream.close()
-
-
-def _head(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(_LINE_BYTES)

@@ -43,16 +43,11 @@ class SearchOutputs:
         "Save a timeline of all moments. .otio, .edl, .fcpxml, .xml, .kdenlive or .mlt.",
         None,
         metavar="FILE",
-        shared=False,
         writes=True,
     )
-    report: Path | None = option(
-        "Save a page with the moments (.html).", None, metavar="FILE", shared=False, writes=True
-    )
+    report: Path | None = option("Save a page with the moments (.html).", None, metavar="FILE", writes=True)
     clips: Path | None = option("Save each moment as MP4 in this folder.", None, metavar="FOLDER")
-    pictures: Path | None = option(
-        "Save a JPEG of each moment in this folder.", None, metavar="FOLDER", shared=False
-    )
+    pictures: Path | None = option("Save a JPEG of each moment in this folder.", None, metavar="FOLDER")
 
 
 @dataclass(frozen=True)

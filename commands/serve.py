@@ -26,7 +26,7 @@ class Address:
     token: str | None = option(
         "Token required on the first visit.", None, default_text="none on 127.0.0.1, else a random one"
     )
-    open: bool = option("Open the page in a browser.", False, shared=False)
+    open: bool = option("Open the page in a browser.", False)
 
 
 @command(app)

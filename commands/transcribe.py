@@ -45,17 +45,12 @@ class TranscriptOutputs:
 
     PANEL = "Output"
 
-    on_screen_text: bool = option("Read the text on the screen, not the speech.", False, shared=False)
+    on_screen_text: bool = option("Read the text on the screen, not the speech.", False)
     format: _Format = option(
-        "Save subtitles or plain text too.",
-        "json",
-        shared=False,
-        default_text="by the suffix of --output, else json",
+        "Save subtitles or plain text too.", "json", default_text="by the suffix of --output, else json"
     )
-    events: bool = option(
-        "Add [applause], [cheering], [laughter] and [music] to speech.", False, shared=False
-    )
-    words: bool = option("Include the times of words in JSON and WebVTT.", False, shared=False)
+    events: bool = option("Add [applause], [cheering], [laughter] and [music] to speech.", False)
+    words: bool = option("Include the times of words in JSON and WebVTT.", False)
 
 
 @command(app)

@@ -40,7 +40,7 @@ class TrimOutputs(Checked):
     PANEL = "Output"
 
     encoding: Encoding = field(default_factory=Encoding)
-    dry_run: bool = option("Print what would be removed, write nothing.", False, shared=False)
+    dry_run: bool = option("Print what would be removed, write nothing.", False)
 
 
 @command(app)

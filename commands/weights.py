@@ -69,7 +69,7 @@ def list_(view: WeightsView) -> CommandResult:
 class PullOptions:
     """Which weights."""
 
-    all: bool = option("Every checkpoint that can be fetched.", False, shared=False)
+    all: bool = option("Every checkpoint that can be fetched.", False)
 
 
 @command(app)
@@ -125,20 +125,18 @@ def path(name: Name, view: WeightsView) -> CommandResult:
 class AddOptions:
     """Name and kind of the imported file."""
 
-    name: Annotated[str, Option("Name of the checkpoint.", flags=("--as",), shared=False)]
+    name: Annotated[str, Option("Name of the checkpoint.", flags=("--as",))]
     format: Literal["mrnet-official", "detr-official"] | None = option(
         "Source layout: mrnet-official for mrnet-activitynet, mrnet-charades and "
         "mrnet-tacos, detr-official for moment-detr-qvhighlights and qd-detr-qvhighlights. It is stored "
         "as a checkpoint of vidsum; there is no published SHA-256 to compare it with.",
         None,
         default_text="that of the name",
-        shared=False,
     )
     network: str | None = option(
         "Extractor for whose network these are weights of your own; --as is then the new extractor's name.",
         None,
         names=EXTRACTORS,
-        shared=False,
     )
 
     def __post_init__(self) -> None:

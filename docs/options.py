@@ -9,14 +9,13 @@ from typing import Any
 import typer
 
 from vidsum.commands.app import app
-from vidsum.commands.config import variable_of
 from vidsum.commands.options import default_of, leaves_of, metavar_of, range_of
 from vidsum.options import Leaf
 
 _HEAD = """# Options
 
 `VIDSUM_COMMAND_NAME` in the environment, and `NAME` under the command in a `--config` file, set an option
-too; the short variables of the last column set it in every command that has it.
+too; `VIDSUM_NAME` sets it in every command that has it.
 """
 
 
@@ -45,14 +44,13 @@ def _below(words: str, command: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _section(words: str, command: Any) -> str:
-    table = ["| option | value | default | what it does | variable |", "|---|---|---|---|---|"]
+    table = ["| option | value | default | what it does |", "|---|---|---|---|"]
     return f"\n## vidsum {words}\n\n" + "\n".join([*table, *map(_row, leaves_of(command))]) + "\n"
 
 
 def _row(leaf: Leaf) -> str:
     flags = ", ".join(f"`{flag}`" for flag in flags_of(leaf))
-    variable = f"`{name}`" if (name := variable_of(leaf)) else ""
-    cells = [flags, value_of(leaf), default_of(leaf), leaf.option.help, variable]
+    cells = [flags, value_of(leaf), default_of(leaf), leaf.option.help]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

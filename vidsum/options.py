@@ -71,8 +71,6 @@ class Option(Limits):
     """Values that the command line allows, if they are not all of a Literal or the type is none."""
     names: tuple[str, ...] = ()
     """Names that a shell completes, if it takes others or files, too."""
-    shared: bool = True
-    """Whether `VIDSUM_NAME` may set it in all commands, not only `VIDSUM_COMMAND_NAME` in one."""
     parse: Callable[[str], Any] | None = None
     """Turns a text of the command line into a value of the field."""
     flag_on: tuple[str, ...] | None = None

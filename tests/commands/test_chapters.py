@@ -82,6 +82,12 @@ def titles(path: str = "talk_chapters.json") -> list[tuple[float, str]]:
     return [(chapter["start_s"], chapter["title"]) for chapter in document["chapters"]]
 
 
+def packets(path: str) -> list[tuple[int, bytes]]:
+    """Return the stored packets of pictures and sound, each with the number of its stream."""
+    with av.open(path) as container:
+        return sorted((packet.stream.index, bytes(packet)) for packet in container.demux())
+
+
 def test_chapters_of_a_talk(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     make_talk(Path("talk.mp4"))
     say(monkeypatch, *topical())
@@ -92,6 +98,7 @@ def test_chapters_of_a_talk(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert Path("talk_chapters.chapters.txt").read_text().splitlines()[1] == "0:15 Accordions"
     assert "title=Beekeeping" in Path("talk_chapters.ffmetadata").read_text()
     assert "Glaciers" in Path("talk_chapters.html").read_text()
+    assert packets("talk_chapters.mp4") == packets("talk.mp4")
     with av.open("talk_chapters.mp4") as copy:
         marks = [
             (float(mark["start"] * mark["time_base"]), mark["metadata"]["title"]) for mark in copy.chapters()

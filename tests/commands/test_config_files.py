@@ -1,7 +1,6 @@
-"""vidsum.yaml of the user, none beside the inputs; unknown variables, --log-file, help, --no-color."""
+"""vidsum.yaml of the user, none beside the inputs; hints, and help."""
 
 import os
-import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +15,6 @@ from vidsum.archive.store import connect
 from vidsum.commands.config import Choices, name_settings
 from vidsum.errors import UsageError
 from vidsum.options import Leaf, Option
-from vidsum.version import __version__
 
 
 @pytest.fixture
@@ -127,11 +125,11 @@ def test_repeatable_variable(
             "vidsum train detr --space vse, then --space vse",
             "vidsum train detr --space vse, then VIDSUM_GROUND_SPACE=vse",
         ),
-        ("summarize", "--min-segment 1.5s", "VIDSUM_MIN_SEGMENT=1.5s"),
+        ("summarize", "--min-segment 1.5s", "VIDSUM_SUMMARIZE_MIN_SEGMENT=1.5s"),
         ("summarize", "raise --max-shot or --max-shots", "raise max_shot or max_shots"),
         ("shots", "raise --max-shot or --max-shots", "raise --max-shot or --max-shots"),
         ("extract", "use --precision fp32", "use --precision fp32"),
-        ("train mrnet", "--no-sparse", "VIDSUM_SPARSE=false"),
+        ("train mrnet", "--no-sparse", "VIDSUM_TRAIN_MRNET_SPARSE=false"),
         ("train fulltransnet", "--validation 0", "VIDSUM_TRAIN_FULLTRANSNET_VALIDATION=0"),
         ("no command", "--space vse", "--space vse"),
     ],
@@ -141,23 +139,6 @@ def test_hints_name_variables(command: str, hint: str, named: str) -> None:
     name_settings(error, command)
     assert error.hint == named
     assert str(error) == error.message == "--space is wrong"
-
-
-def test_log_lines(run: Run, films: Path) -> None:
-    (films / "bad.mp4").write_bytes(b"\0" * 100)
-    for _ in range(2):
-        run("shots", films, "--log-file", "log.txt", "-q", code=1)
-    lines = Path("log.txt").read_text().splitlines()
-    assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (INFO|ERROR) ", line) for line in lines)
-    text = [line.split(" ", 2)[2] for line in lines]
-    assert text.pop(0) == f"INFO vidsum {__version__}"
-    steps = [f"INFO 1/2 a.mp4: {step}" for step in ("extracting features", "finding shots")]
-    assert text[:3] == [*steps, f"INFO shots {films}/a.mp4: a_shots.json: 4 shots by kts"]
-    assert text[3].startswith(f"ERROR shots {films}/bad.mp4: ")
-    assert text[3].count("bad.mp4") == 1
-    assert text[4] == "INFO shots: 2 inputs: 1 done, 1 failed"
-    assert text[-1] == "INFO shots: 2 inputs: 1 up to date, 1 failed"
-    run("shots", films, "--log-file", "no/log.txt", code=1, error="no/log.txt")
 
 
 @pytest.mark.parametrize("words", [["shots"], ["train", "mrnet"], []])
@@ -174,12 +155,6 @@ def test_help_is_a_command_too(run: Run, words: list[str]) -> None:
         ("- a\n- b", "mapping"),
         ("summarize: 3", "mapping"),
         ("a: [", "YAML"),
-        ("highlights:\n  nonsense: 1", "no option"),
-        ("highlights: 5", "mapping"),
-        ("train:\n  epochs: 3", "`vidsum train` has no command 'epochs'"),
-        ("train:\n  fulltransnet:\n    epoch: 3", "`vidsum train fulltransnet` has no option 'epoch'"),
-        ("train:\n  fulltransnet: 3", "train fulltransnet must be a mapping"),
-        ("train: 3", "train must be a mapping"),
         ("summarize:\n  budget: true", "--budget takes a single value"),
         ("summarize:\n  budget: yes", 'put yes, no, on and off in quotes: "yes"'),
         ("summarize:\n  max-shots: [10]", "--max-shots takes a single value"),
@@ -190,12 +165,28 @@ def test_help_is_a_command_too(run: Run, words: list[str]) -> None:
         ("budget: 2001-99-99", "YAML"),
         ("seed: 0b_", "YAML"),
         ("seed: 1\nseed: 2", "'seed' twice"),
-        *((f"{key}: a", key) for key in ("sources", "config", "clips", "model")),  # not of all commands
+        ("sources: a", "'sources'"),
+        ("config: a", "'config'"),
     ],
 )
 def test_config_errors(run: Run, text: str, complaint: str) -> None:
     Path("bad.yaml").write_text(text)
     run("summarize", "a.mp4", "--config", "bad.yaml", code=2, error=complaint)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("train:\n  epochs: 3", "`vidsum train` has no command 'epochs'"),
+        ("train:\n  fulltransnet:\n    epoch: 3", "`vidsum train fulltransnet` has no option 'epoch'"),
+        ("train:\n  fulltransnet: 3", "train fulltransnet must be a mapping"),
+        ("train: 3", "train must be a mapping"),
+    ],
+)
+def test_config_errors_of_subcommand(run: Run, text: str, complaint: str) -> None:
+    Path("bad.yaml").write_text(text)
+    words = ("fulltransnet", "--data", "t.h5", "--out", "o", "--config", "bad.yaml")
+    run("train", *words, code=2, error=complaint)
 
 
 def test_config_sections(run: Run, films: Path) -> None:

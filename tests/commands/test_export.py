@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any, get_args
 
-import av
 import numpy as np
 import pytest
 
@@ -88,8 +87,6 @@ def test_export_names_of_clips(run: Run, film: Path) -> None:
     assert "a bird" in run("export", "film_shots.json", "--format", "csv", "-o", "-").out
     transcript.save("film_transcript.json")
     assert "<b> hello" in run("export", "film_shots.json", "--format", "csv", "-o", "-").out
-    run("export", "film_shots.json", "--chapters", "-o", "film.mkv")
-    assert next(title for _, title in chapters_in("film.mkv")).startswith("<b> hello")
 
 
 @pytest.mark.usefixtures("summary")
@@ -184,53 +181,6 @@ def test_export_from_stdin(run: Run, summary: dict[str, Any], monkeypatch: pytes
         source(content)
         ran = run("export", "-", "--format", "csv", code=3)
         assert (ran.err.count("\n") < 3, "internal" in ran.err) == (True, False)
-
-
-def chapters_in(path: str) -> list[tuple[float, str]]:
-    with av.open(path) as container:
-        return [
-            (float(entry["start"] * entry["time_base"]), entry["metadata"]["title"])
-            for entry in container.chapters()
-        ]
-
-
-def packets(path: str) -> list[list[bytes]]:
-    """Return the stored packets of pictures and sound."""
-    with av.open(path) as container:
-        streams = [*container.streams.video, *container.streams.audio]
-        result: dict[int, list[bytes]] = {stream.index: [] for stream in streams}
-        for packet in container.demux(streams):
-            result[packet.stream.index].append(bytes(packet))
-    return list(result.values())
-
-
-@pytest.mark.parametrize("suffix", ["mkv", "mp4", "mov"])
-def test_export_chapters_of_copy(run: Run, summary: dict[str, Any], film: Path, suffix: str) -> None:
-    before, name = film.read_bytes(), f"film_chapters.{suffix}"
-    starts = {item["start_s"]: f"segment {number}" for number, item in enumerate(summary["segments"], 1)}
-    expected = sorted(({} if 0 in starts else {0.0: "Start"}) | starts)
-    assert run("export", "film.json", "--chapters", "-o", name).out == f"{name}\n"
-    with av.open(name) as container:
-        late_s = next(container.decode(video=0)).time  # as sound begins before it
-    expected[1:] = [start + late_s for start in expected[1:]]
-    assert [start for start, _ in chapters_in(name)] == pytest.approx(expected, abs=0.0011)
-    assert [packets(name), film.read_bytes()] == [packets(str(film)), before]
-    assert run("export", "film.json", "--chapters", "-o", name).out == f"{name} (unchanged)\n"
-    document = {**summary, "segments": [{"start_s": 1.0, "end_s": 1.48}]}
-    Path("mine.json").write_text(json.dumps(document))
-    run("export", "mine.json", "--chapters", "-o", name)
-    assert [title for _, title in chapters_in(name)] == ["Start", "segment 1"]
-
-
-@pytest.mark.usefixtures("summary")
-def test_export_chapters_errors(run: Run, film: Path) -> None:
-    for arguments, code, said in (
-        (["-o", film, "--overwrite"], 2, "over the video"),
-        (["-o", "film.webm"], 3, "cannot be copied into .webm"),
-    ):
-        ran = run("export", "film.json", "--chapters", *arguments, code=code, error=said)
-        assert len(ran.err.splitlines()) == 2
-    assert not Path("film.webm").exists()
 
 
 def test_export_kodi_next_to_video(run: Run, film: Path) -> None:

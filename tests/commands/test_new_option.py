@@ -78,7 +78,7 @@ def test_a_new_option_is_one_line(
     run("--help-all")
     assert "--new-number N A new number. [>= 2; default: 3]" in " ".join(capsys.readouterr().out.split())
     leaf = next(leaf for leaf in leaves(extended) if leaf.name == "new_number")
-    assert docs.options._row(leaf) == "| `--new-number` | N >= 2 | 3 | A new number. | `VIDSUM_NEW_NUMBER` |"
+    assert docs.options._row(leaf) == "| `--new-number` | N >= 2 | 3 | A new number. |"
     assert from_keywords(run, extended, {"new_number": 9}).new_number == 9
     with pytest.raises(UsageError, match="new_number must be at least 2"):
         extended(new_number=1)

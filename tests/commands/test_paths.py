@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.program import Run
-from vidsum.commands.result import start_log
 from vidsum.errors import InputError
 from vidsum.io.outputs import is_special
 from vidsum.results.batch import BATCH_SCHEMA
@@ -21,7 +20,7 @@ def without_weights(loads: list[str]) -> list[str]:
     return loads
 
 
-@pytest.mark.parametrize("option", ["--summary-json", "--log-file"])
+@pytest.mark.parametrize("option", ["--summary-json", "--table"])
 @pytest.mark.parametrize(
     "taken", ["film.mp4", "out.json", "list.txt", "own.yaml", "notes.txt", "link.mp4", "hard.mp4"]
 )
@@ -85,29 +84,11 @@ def test_special_files(run: Run, film: Path) -> None:
     assert is_special(Path("/dev/null"))
 
 
-@pytest.mark.parametrize("option", ["--summary-json", "--log-file"])
+@pytest.mark.parametrize("option", ["--summary-json", "--table"])
 def test_pipe_without_reader(run: Run, film: Path, option: str) -> None:
     os.mkfifo("pipe")
     ran = run("shots", film, option, "pipe", code=1, error="no process reads this pipe")
     assert "Traceback" not in ran.err
-
-
-def test_log_on_full_disk(run: Run, film: Path) -> None:
-    ran = run("shots", film, "--log-file", "/dev/full", code=1)
-    assert ran.err.count("\n") == 1
-    assert "/dev/full: cannot be written (No space left on device)" in ran.err
-
-
-def test_log_failure_is_reported_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from vidsum.commands.result import LOG
-    from vidsum.io import paths
-
-    paths.begin(())
-    start_log(tmp_path / "log")
-    LOG.handlers[1].stream.close()  # type: ignore[attr-defined]
-    LOG.info("lost")
-    LOG.info("lost too")
-    assert capsys.readouterr().err.count("the log ends here") == 1
 
 
 def test_endless_queries(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ def test_url_up_to_date(run: Run, server: Server) -> None:
 
 def test_bounds_and_other_protocols(run: Run, server: Server) -> None:
     too_large = run("info", f"{server.url}/a/film.mp4", "--max-download", "0.000001", code=3)
-    assert "VIDSUM_MAX_DOWNLOAD=GB" in too_large.err
+    assert "VIDSUM_INFO_MAX_DOWNLOAD=GB" in too_large.err
 
 
 CANARY = "hunter2"
@@ -88,16 +88,16 @@ def test_secrets_in_outputs(
             camera,
         ]
         Path("list.txt").write_text("\n".join(odd))
-        tables = ("--table", "t.csv", "--summary-json", "s.json", "--log-file", "l.log")
+        tables = ("--table", "t.csv", "--summary-json", "s.json")
         commands = [
             ("info", *urls, closed, "--from-file", "list.txt", *tables),
             ("info", *urls, *odd, "--json", "-v", "-j", "2"),
-            ("index", *urls, "--archive", "a.vidsum", *tables[4:]),
+            ("index", *urls, "--archive", "a.vidsum"),
             ("search", "red", "--archive", "a.vidsum", "-o", "rows.csv"),
             ("search", "--like", url, "--archive", "a.vidsum"),
             ("watch", camera, *QUERY, "-v"),
             ("watch", urls[2], *QUERY),
-            ("watch", url, *QUERY, "--json", "--clips-dir", "alerts", "--idle", "0.5s", *tables[4:]),
+            ("watch", url, *QUERY, "--json", "--clips-dir", "alerts", "--idle", "0.5s"),
             ("watch", url, url, *QUERY),
             ("shots", url, "-o", f"{url}.json"),
             ("search", "red", "--archive", f"postgresql://me:{CANARY}@127.0.0.1:9/x?password={CANARY}"),
@@ -114,6 +114,6 @@ def test_secrets_in_outputs(
     written = [path for path in tmp_path.rglob("*") if path.name != "list.txt"]
     assert [path for path in written if CANARY in os.fsdecode(path)] == []
     files = [path for path in written if path.is_file()]
-    assert {"a.vidsum", "rows.csv", "t.csv", "s.json", "l.log"} <= {path.name for path in files}
+    assert {"a.vidsum", "rows.csv", "t.csv", "s.json"} <= {path.name for path in files}
     assert [path for path in files if CANARY.encode() in path.read_bytes()] == []
     assert len([path for path in own_home.rglob("*.mp4") if path.stem.startswith(("get_", "film_"))]) == 2

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from docs.options import commands, flags_of
-from vidsum.commands.config import variable_of
 from vidsum.commands.options import default_of, leaves_of, metavar_of
 from vidsum.options import Leaf, item_of, required
 
@@ -66,7 +65,7 @@ def _option_facts(leaf: Leaf) -> dict[str, Any]:
         "required": leaf.default is MISSING,
         "panel": leaf.option.panel or "Options",
         "metavar": leaf.option.metavar or (None if leaf.choices else metavar_of(leaf)),
-        "variable": variable_of(leaf),
+        "variable": f"VIDSUM_{leaf.parameter.upper()}",
     }
 
 

@@ -71,7 +71,6 @@ class SearchOptions:
         "Search pictures, speech, text on the screen, sounds or descriptions. auto: all that there is.",
         "auto",
         flags=("--in",),
-        shared=False,
     )
     like: tuple[str, ...] = option(
         "Find what looks like this picture, or part of a video. Can be repeated.",
@@ -85,16 +84,16 @@ class SearchOptions:
         "Leave out moments that show this. Can be repeated.", (), flags=("--not",), metavar="TEXT"
     )
     then: tuple[str, ...] = option("Require this later in the video. Can be repeated.", (), metavar="TEXT")
-    language: str = option(LANGUAGE_HELP, "auto", metavar="CODE", shared=False, flag_on=("search",))
+    language: str = option(LANGUAGE_HELP, "auto", metavar="CODE", flag_on=("search",))
     path: tuple[str, ...] = option(
-        "Only videos at this path, such as '2024/*.mp4'. Can be repeated.", (), metavar="GLOB", shared=False
+        "Only videos at this path, such as '2024/*.mp4'. Can be repeated.", (), metavar="GLOB"
     )
     after: str | None = option("Only files changed since, e.g. 2024-05-31.", None, metavar="DATE")
     min_length_s: float = option(
         "Skip shorter moments.", 0.0, min=0, flags=("--min-length",), **TIME, flag_on=()
     )
     min_present: float = option(
-        "Skip moments with a lower match probability. 0 keeps all.", 0.0, min=0, max=1, shared=False
+        "Skip moments with a lower match probability. 0 keeps all.", 0.0, min=0, max=1
     )
     per_video: int = option("Maximum number of moments per video.", 3, min=1)
     duplicates: bool = option("List near-identical moments of several videos separately.", False, flag_on=())

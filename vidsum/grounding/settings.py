@@ -77,7 +77,7 @@ class Retrieval(Checked):
         flags=("--in",),
     )
     alone: bool = option("Use only the trained model.", False, flag_on=())
-    language: str = option(LANGUAGE_HELP, "auto", metavar="CODE", shared=False, flag_on=("ground",))
+    language: str = option(LANGUAGE_HELP, "auto", metavar="CODE", flag_on=("ground",))
     without: tuple[str, ...] = option(
         "Leave out moments that show this. Only with similarity. Can be repeated.",
         (),
@@ -142,8 +142,8 @@ class Watching(Checked):
         default_text="5s",
         **TIME,
     )
-    language: str = option(LANGUAGE_HELP, "auto", metavar="CODE", shared=False, flag_on=("watch",))
-    follow: bool = option("Follow a file that is still being recorded.", False, shared=False)
+    language: str = option(LANGUAGE_HELP, "auto", metavar="CODE", flag_on=("watch",))
+    follow: bool = option("Follow a file that is still being recorded.", False)
     idle_s: float | None = option(
         "Stop after this long without new pictures.",
         None,

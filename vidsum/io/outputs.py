@@ -64,7 +64,7 @@ def is_special(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
-def open_existing(path: Path, flags: int = 0) -> int:
+def open_existing(path: Path) -> int:
     """Return a file descriptor to write into what a path leads to; a pipe that no process reads does not
     block.
 
@@ -72,7 +72,7 @@ def open_existing(path: Path, flags: int = 0) -> int:
     """
     nonblocking = getattr(os, "O_NONBLOCK", 0)
     try:
-        descriptor = os.open(path, os.O_WRONLY | nonblocking | flags, 0o666)
+        descriptor = os.open(path, os.O_WRONLY | nonblocking)
     except OSError as error:
         if error.errno == errno.ENXIO:
             raise OSError(error.errno, "no process reads this pipe") from error

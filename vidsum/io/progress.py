@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from threading import TIMEOUT_MAX, Lock, Timer
@@ -22,8 +22,8 @@ SLOW_S = 5.0  # without a terminal, steps that take longer are printed as a line
 class Display:
     """Progress bars or lines for one or several inputs, unless quiet. Use it in a `with`."""
 
-    def __init__(self, *, quiet: bool = False, log: "Callable[[str], None] | None" = None) -> None:
-        self._is_quiet, self._log = quiet, log
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._is_quiet = quiet
         self._bars: Bars | None = None if quiet or not sys.stderr.isatty() else _make_bars()
         self._tasks: dict[tuple[str, str], TaskID] = {}
         self._started: dict[str, float] = {}
@@ -44,7 +44,7 @@ class Display:
 
     def reporter(self, label: str) -> "Progress | None":
         """Return the function that reports the progress of an input; `label` precedes the names of steps."""
-        return None if self._is_quiet and self._log is None else partial(self._report, label)
+        return None if self._is_quiet else partial(self._report, label)
 
     def end(self, label: str) -> None:
         """Remove the bars of an input."""
@@ -67,8 +67,6 @@ class Display:
     def _report(self, label: str, step: str, done: float, total: float) -> None:
         name, now = printable(f"{label}: {step}" if label else step), time.monotonic()
         is_new, started = name not in self._started, self._started.setdefault(name, now)
-        if is_new and self._log:
-            self._log(name)
         if self._bars is not None:
             with self._lock:
                 if (key := (label, step)) not in self._tasks:

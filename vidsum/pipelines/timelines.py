@@ -24,7 +24,6 @@ from vidsum.results.media import Clip, Media, check_path, one_line, read_media
 from vidsum.results.result import Result
 from vidsum.results.settings import MediaPaths
 from vidsum.results.transcript import Transcript
-from vidsum.times import Cue
 from vidsum.types import VideoInfo
 from vidsum.video.probe import start_offset_s
 
@@ -119,28 +118,17 @@ def _named_cuts(result: Cutting, played: Cutting, record: Path) -> list[Cut]:
     return [replace(cut, label=name.label) for cut, name in zip(cuts_of(played), names, strict=True)]
 
 
-def write_chaptered(
-    result: Cutting, path: PathLike, video: PathLike | None = None, record: Path | None = None
-) -> None:
-    """Copy the video of a result (or `video`), not encoded again, with a chapter for each of its cuts.
+def write_chaptered(result: Cutting, path: PathLike) -> None:
+    """Copy the video of a result, not encoded again, with a chapter for each of its cuts.
 
-    `record` is the file of the result, if not next to `path`: see `timeline_text`.
-
-    Raises UsageError: the result is of features, or see `copy_with_chapters`. InputError: the video is
-    missing or another one, there is nothing to mark, or a codec does not fit. OutputError: it cannot be
-    written.
+    Raises UsageError: see `copy_with_chapters`, or the result is of features. InputError: the video is
+    missing or another one, or a codec does not fit. OutputError: it cannot be written.
     """
     from vidsum.video.chapters import copy_with_chapters
 
-    if result.video is None:
-        raise UsageError("cannot copy the video: the result was computed from features only")
-    chapters = _chapters_of(result, video, record or Path(path))
-    if not chapters:
-        raise EmptyResultError(f"{os.fspath(path)}: not written: the result has no moments")
-    source = reopen_video(result.video, video)
-    if os.path.realpath(path) == os.path.realpath(source.path):
-        raise UsageError(f"{os.fspath(path)}: would be written over the video", hint="-o FILE")
-    copy_with_chapters(source, path, chapters, chapters_label(result, video, record or Path(path)))
+    video, played = result_video(result), to_player_time(result)
+    chapters = chapters_of(cuts_of(played), length_of(played), start_offset_s(video))
+    copy_with_chapters(video, path, chapters, label_of({"made": result.provenance, "chapters": chapters}))
 
 
 def copy_suffix(video: PathLike) -> str:
@@ -149,18 +137,6 @@ def copy_suffix(video: PathLike) -> str:
 
     suffix = Path(video).suffix.lower()
     return suffix if suffix in CONTAINERS else ".mkv"
-
-
-def chapters_label(result: Cutting, video: PathLike | None, record: Path) -> str:
-    """Return the label of a copy with the chapters of a result in a file."""
-    return label_of({"made": result.provenance, "chapters": _chapters_of(result, video, record)})
-
-
-def _chapters_of(result: Cutting, video: PathLike | None, record: Path) -> list[Cue]:
-    played = to_player_time(result, video)
-    return chapters_of(
-        _named_cuts(result, played, record), length_of(played), start_offset_s(result.video, video)
-    )
 
 
 def joint_format(path: PathLike) -> str:

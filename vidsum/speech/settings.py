@@ -33,9 +33,7 @@ class Trimming(Checked):
     PANEL = "Trimming"
 
     by: Literal["loudness", "voice"] = option(
-        "Keep what is loud (loudness), or where somebody speaks (voice; requires vidsum[speech]).",
-        "loudness",
-        shared=False,
+        "Keep what is loud (loudness), or where somebody speaks (voice; requires vidsum[speech]).", "loudness"
     )
     threshold_db: float | None = option(
         "Sound below this level is silence, in dB of full scale, such as -40.",
@@ -45,7 +43,6 @@ class Trimming(Checked):
         metavar="DB",
         min=-100,
         max=0,
-        shared=False,
     )
     min_pause_s: float = option(
         "Leave shorter pauses alone.", 0.5, above=0, flags=("--min-pause",), metavar="TIME", parse=parse_time
@@ -76,13 +73,12 @@ class Trimming(Checked):
         parse=parse_time,
     )
     fillers: bool = option(
-        "Remove filler words (um, uh) and false starts too (requires vidsum[speech]).", False, shared=False
+        "Remove filler words (um, uh) and false starts too (requires vidsum[speech]).", False
     )
     filler: tuple[str, ...] = option(
         'Remove this word or phrase too, such as "you know"; implies --fillers. Can be repeated.',
         (),
         metavar="WORDS",
-        shared=False,
     )
 
     def __post_init__(self) -> None:

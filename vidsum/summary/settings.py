@@ -56,7 +56,6 @@ class Selection:
         "Where cuts may fall: never inside a word (speech) or a sentence (sentence). auto: speech, "
         "if there is a transcript.",
         "auto",
-        shared=False,
         panel=ADVANCED,
         flag_on=("summarize",),
     )

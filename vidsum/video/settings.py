@@ -32,7 +32,7 @@ class Encoding(Checked):
 
     PANEL = "Output"
 
-    crf: int = option("Quality, 1 is best.", DEFAULT_CRF, min=1, max=51, shared=False, **_WITHOUT_FLAG)
+    crf: int = option("Quality, 1 is best.", DEFAULT_CRF, min=1, max=51, **_WITHOUT_FLAG)
 
     def tag(self, *, copy: bool = False, shorts: "Shorts | None" = None) -> str:
         """Return the choices in one word, for the label of a file; none for the defaults."""
@@ -47,9 +47,9 @@ class Shorts:
 
     PANEL = "Output"
 
-    vertical: bool = option("Crop to 9:16, following what matters.", False, shared=False)
-    aspect: Aspect = option("Shape of --vertical.", "9:16", shared=False, **_WITHOUT_FLAG)
-    burn: bool = option("Burn captions of the speech into the picture.", False, shared=False)
+    vertical: bool = option("Crop to 9:16, following what matters.", False)
+    aspect: Aspect = option("Shape of --vertical.", "9:16", **_WITHOUT_FLAG)
+    burn: bool = option("Burn captions of the speech into the picture.", False)
 
     def __post_init__(self) -> None:
         check(self)

@@ -28,9 +28,7 @@ class AttentionRequest:
         default_text=f"fulltransnet; with --query {SHIPPED_GROUNDER}",
         metavar="NAME|FILE",
     )
-    query: tuple[str, ...] = option(
-        "Text query for a moment model. Can be repeated.", (), metavar="TEXT", shared=False
-    )
+    query: tuple[str, ...] = option("Text query for a moment model. Can be repeated.", (), metavar="TEXT")
     kind: tuple[AttentionKind, ...] = option(
         "Figure. With --query also mask (the masks of the layers) and weights (the distribution of attention "
         "weights, with and without masks). Can be repeated.",
@@ -59,8 +57,7 @@ class AttentionFiles:
     PANEL = "Output"
 
     output_dir: Annotated[
-        Path | None,
-        Option("Folder of the figures.", default_text="current folder", metavar="FOLDER", shared=False),
+        Path | None, Option("Folder of the figures.", default_text="current folder", metavar="FOLDER")
     ] = None
     plot_format: Annotated[Literal["png", "svg"], Option("Format of the figures.")] = "png"
     overwrite: bool = option("Replace existing outputs.", False)
