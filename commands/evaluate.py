@@ -224,7 +224,7 @@ def draw_one(
     files = task.files
     with ExitStack() as stack:
         shadows = {
-            kind: stack.enter_context(replacing(path, path.parent, overwrite=overwrite))
+            kind: stack.enter_context(replacing(path, overwrite=overwrite))
             for kind, path in files.named.items()
         }
         facts, messages = draw_attention(request, task.path, shadows, extraction, progress)

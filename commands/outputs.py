@@ -22,7 +22,7 @@ from vidsum.pipelines.names import (
 from vidsum.pipelines.saving import Saving, save_result
 from vidsum.pipelines.tasks import Files, Task
 from vidsum.results.settings import ExportFormat, ExportName, MediaPaths
-from vidsum.video.settings import Clips, PreviewFormat
+from vidsum.video.settings import Clips
 
 R = TypeVar("R", bound=Any)
 T = TypeVar("T")
@@ -144,12 +144,6 @@ class Exports:
     )
     media: MediaPaths = option(MEDIA_HELP, "absolute", flag_on=())
     report: bool = option("Save a page with player, curve and pictures.", False)
-    preview: PreviewFormat | None = option(
-        "Save an animation of each segment or moment, in {JSON name}_previews/.",
-        None,
-        panel=ADVANCED,
-        flag_on=("summarize", "highlights"),
-    )
 
     def with_exports(self, targets: Mapping[str, Files], outputs: Outputs) -> dict[str, Files]:
         """Return the files of each source with its exports, checked before any work.
@@ -160,7 +154,7 @@ class Exports:
         if self == Exports(media=self.media):
             return dict(targets)
         if outputs.to_stdout:
-            hint = "-o FILE.json, with --export, --report or --preview"
+            hint = "-o FILE.json, with --export or --report"
             raise UsageError("-o - writes JSON only", hint=hint)
         exported = dict[str, Files]()
         for source, files in targets.items():
@@ -188,7 +182,7 @@ class Exports:
         errors, exports = list[Problem](), list[str]()
         write = partial(write_export, made, files.record, overwrite=overwrite)
         for kind, target in self.targets_of(files, source).items():
-            step = partial(write, kind, target, self.media, self.preview)
+            step = partial(write, kind, target, self.media)
             written = files.refused[target] if target in files.refused else attempt(step)
             if isinstance(written, EmptyResultError):
                 messages.append(written.message)
@@ -210,8 +204,7 @@ class Exports:
     def targets_of(self, files: Files, source: str) -> dict[str, Path]:
         from vidsum.pipelines.exports import export_targets
 
-        is_previewed = self.preview is not None
-        return export_targets(self.export, files.record, source, page=self.report, previews=is_previewed)
+        return export_targets(self.export, files.record, source, page=self.report)
 
     def _check(
         self, source: str, outputs: Outputs, named: Mapping[str, Path], kind: str, target: Path

@@ -232,7 +232,7 @@ def _save_file(
         require_not_read(path)
         save_bytes(archive.picture(match), path, overwrite=outputs.overwrite)
         return ()
-    with replacing(path, path.parent, overwrite=outputs.overwrite) as shadow:
+    with replacing(path, overwrite=outputs.overwrite) as shadow:
         return archive.write_clip(match, shadow)
 
 

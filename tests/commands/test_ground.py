@@ -231,15 +231,6 @@ def test_records_with_one_clip(run: Run, film: Path) -> None:
     assert clip.read_bytes() == b"mine"
 
 
-def test_ground_previews(run: Run, film: Path) -> None:
-    ran = run("ground", film, *ASK, "--query", "yellow", "-k", "1", "--preview", "mp4")
-    assert ran.out.splitlines()[-1] == "2 previews in film_moments_previews"
-    for name, colour in (("1_1.mp4", (30, 200, 30)), ("2_1.mp4", (180, 180, 40))):
-        with av.open(f"film_moments_previews/{name}") as container:
-            first = next(container.decode(video=0)).to_ndarray(format="rgb24")
-        assert first.mean(axis=(0, 1)) == pytest.approx(colour, abs=12)
-
-
 def test_a_plot_and_its_limit(run: Run, film: Path) -> None:
     queries = [part for number in range(13) for part in ("--query", f"green {number}")]
     run("ground", film, "--plot", *queries, "-k", "1", error="first 12 of 13 queries")

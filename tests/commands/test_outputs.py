@@ -227,7 +227,7 @@ def test_shortened_names(run: Run, film: Path, letter: str) -> None:
     films = [film.with_name(letter * (250 // size) + end) for end in ("1.ts", "2.ts", "2.mp4")]
     for path in films:
         path.write_bytes(film.read_bytes())
-    extra = ("--storyboard", "--subtitles", "--export", "ffmetadata", "--preview", "gif")
+    extra = ("--storyboard", "--subtitles", "--export", "ffmetadata")
     for path in films:
         run("summarize", path, *extra, "--skip-existing")
         run("shots", path, "--clips", "--images", 1, "--stats", "--sheet")

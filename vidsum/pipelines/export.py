@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Unpack
@@ -19,7 +17,7 @@ from vidsum.pipelines.keywords import ClipOptions
 from vidsum.pipelines.replacing import read_label, require_replaceable
 from vidsum.pipelines.timelines import result_video
 from vidsum.results.clock import to_player_time
-from vidsum.results.cuts import Cut, Cutting, cuts_of, groups_of
+from vidsum.results.cuts import cuts_of
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.load import load_text_for
 from vidsum.results.moments import Grounding, Highlights
@@ -28,11 +26,10 @@ from vidsum.results.summary import Summary
 from vidsum.results.trim import Trim
 from vidsum.times import format_time
 from vidsum.types import Interval, Progress, VideoInfo
-from vidsum.video.encoders import encode_preview
-from vidsum.video.frames import Exact
+from vidsum.video.frames import LongSide
 from vidsum.video.probe import start_offset_s
 from vidsum.video.read import read_frames_at
-from vidsum.video.settings import Encoding, PreviewFormat, Shorts
+from vidsum.video.settings import Encoding, Shorts
 from vidsum.video.style import ClipStyle
 
 PathLike = str | os.PathLike[str]
@@ -138,6 +135,7 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike, *, over
 
 
 _MAX_PICTURES = 120
+_SHEET_SIDE = 320  # pixels of a picture on a contact sheet
 
 
 def write_sheet(result: Grounding | Highlights | Shots, path: PathLike) -> None:
@@ -151,7 +149,8 @@ def write_sheet(result: Grounding | Highlights | Shots, path: PathLike) -> None:
     video, cuts = result_video(result), cuts_of(result)
     pictured, length = cuts[:_MAX_PICTURES], format_time(video.duration_s)
     times = [(cut.start_s + cut.end_s) / 2 for cut in pictured]
-    images = [frame.image for frame in read_frames_at(video, times, _size(video))]
+    size = LongSide(min(_SHEET_SIDE, max(video.display_width, video.display_height)))
+    images = [frame.image for frame in read_frames_at(video, times, size)]
     facts = (
         f"{result.kind}: {f'{len(pictured)} of ' if cuts[len(pictured) :] else ''}{len(cuts)}, of {length}"
     )
@@ -185,48 +184,3 @@ def write_plot(
 
     importance_plot(result, path)
     return ()
-
-
-_FPS = 8
-_MAX_PREVIEW_S = 6.0
-_SIDE = 320
-
-
-def iter_previews(result: Cutting, format: PreviewFormat) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and content of a preview of each segment, shot or moment: its first 6 s.
-
-    Names are numbers from 1: `2.gif`; those of moments of queries are query and rank: `1_2.gif`. Pictures are
-    320 pixels at most on the longer side, 8 a second. Raises UsageError: the result is of features.
-    InputError: the video is missing or another one.
-    """
-    info = result_video(result)
-    size = _size(info)
-    for name, cut in _named_cuts(result):
-        length_s = min(cut.end_s - cut.start_s, _MAX_PREVIEW_S)
-        n_pictures = max(1, math.ceil(length_s * _FPS - 1e-6))
-        times_s = [cut.start_s + number / _FPS for number in range(n_pictures)]
-        pictures = [frame.image for frame in read_frames_at(info, times_s, size)]
-        yield f"{name}.{format}", encode_preview(pictures, format, _FPS)
-
-
-def is_preview(name: str) -> bool:
-    """Return whether a file has the name of a preview."""
-    return re.fullmatch(r"\d+(_\d+)?\.(gif|webp|mp4)", name) is not None
-
-
-def _named_cuts(result: Cutting) -> list[tuple[str, Cut]]:
-    groups = groups_of(result)
-    return [
-        (f"{number}_{rank}" if isinstance(result, Grounding) else str(rank), cut)
-        for number, group in enumerate(groups, 1)
-        for rank, cut in enumerate(group, 1)
-    ]
-
-
-def _size(info: VideoInfo) -> Exact:
-    """Return the size of previews: even sides, as H.264 requires, and no larger than the video."""
-    scale = min(1.0, _SIDE / max(info.display_width, info.display_height))
-    width, height = (
-        max(2, 2 * round(scale * side / 2)) for side in (info.display_width, info.display_height)
-    )
-    return Exact(width, height)

@@ -1,4 +1,4 @@
-"""Exports of a result next to its JSON: timelines, lists, a page, previews; one table of several results."""
+"""Exports of a result next to its JSON: timelines, lists, a page; one table of several results."""
 
 from __future__ import annotations
 
@@ -8,20 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vidsum.errors import EmptyResultError, InputError, UsageError
-from vidsum.io.outputs import make_folder
 from vidsum.pipelines.records import is_ours
-from vidsum.pipelines.staging import require_replaceable, save_bytes, save_text
+from vidsum.pipelines.staging import require_replaceable, save_text
 
 if TYPE_CHECKING:
     from vidsum.results.cuts import Cutting
     from vidsum.results.settings import ExportName, MediaPaths
-    from vidsum.video.settings import PreviewFormat
 
 
 def export_targets(
-    formats: Sequence[ExportName], record: Path, source: str, *, page: bool, previews: bool
+    formats: Sequence[ExportName], record: Path, source: str, *, page: bool
 ) -> dict[str, Path]:
-    """Return the file of each export of a result, by kind: a format, `html` or `previews` (a folder)."""
+    """Return the file of each export of a result, by kind: a format, or `html`."""
     from vidsum.results.formats import FORMATS, PROGRAMS
 
     targets = {}
@@ -31,8 +29,6 @@ def export_targets(
         targets[kind] = base.with_suffix(".edl" if kind == "kodi" else FORMATS[kind].ending)
     if page:
         targets["html"] = record.with_suffix(".html")
-    if previews:
-        targets["previews"] = record.with_name(f"{record.stem}_previews")
     return targets
 
 
@@ -41,24 +37,15 @@ def check_export(kind: str, source: str, target: Path, media: MediaPaths) -> Non
     from vidsum.pipelines.sources import has_pictures
     from vidsum.pipelines.timelines import require_expressible, require_nameable
 
-    if kind not in ("html", "previews"):
+    if kind != "html":
         require_expressible(kind, has_video=has_pictures(source))
         require_nameable(kind, source, target, media)
 
 
 def write_export(
-    result: Cutting,
-    record: Path,
-    kind: str,
-    target: Path,
-    media: MediaPaths,
-    preview: PreviewFormat | None,
-    *,
-    overwrite: bool,
+    result: Cutting, record: Path, kind: str, target: Path, media: MediaPaths, *, overwrite: bool
 ) -> tuple[str, tuple[str, ...]]:
     """Write an export of the result in a record; return a line about it, and warnings."""
-    if kind == "previews" and preview:
-        return _write_previews(result, record, target, preview, overwrite=overwrite), ()
     text, warnings = _export_text(result, record, kind, target, media)
     return save_text(text, target, overwrite=overwrite), warnings
 
@@ -66,11 +53,11 @@ def write_export(
 def require_writable(
     document: Mapping[str, Any], record: Path, targets: Mapping[str, Path], media: MediaPaths
 ) -> None:
-    """Raise OutputError where a file is there that `write_export` would refuse; previews are not checked."""
+    """Raise OutputError where a file is there that `write_export` would refuse."""
     from vidsum.results.load import result_of
 
     for kind, target in targets.items():
-        if kind != "previews" and target.is_file() and not is_ours(target):
+        if target.is_file() and not is_ours(target):
             with suppress(EmptyResultError, InputError, UsageError):  # `write_export` reports these
                 text, _ = _export_text(result_of(document), record, kind, target, media)
                 require_replaceable(text.encode(), target, overwrite=False)
@@ -85,23 +72,6 @@ def _export_text(
     if kind == "html":
         return report_text([(str(record), result)], target)
     return timeline_text(result, kind, target, media)
-
-
-def _write_previews(
-    result: Cutting, record: Path, folder: Path, format: PreviewFormat, *, overwrite: bool
-) -> str:
-    """Write a preview of each segment, remove outdated ones; return a line about them."""
-    from vidsum.pipelines.export import is_preview, iter_previews
-
-    states = {}
-    for name, content in iter_previews(result, format):
-        make_folder(folder)
-        states[name] = save_bytes(content, folder / name, overwrite=overwrite, folder=record.parent)
-    for path in list(folder.glob(f"*.{format}")):
-        if path.name not in states and is_preview(path.name) and is_ours(path, record.parent):
-            path.unlink()
-    state = "" if any(states.values()) else " (unchanged)"
-    return f"{len(states)} preview{'' if len(states) == 1 else 's'} in {folder}{state}"
 
 
 def save_table(results: Sequence[Cutting], path: Path, *, overwrite: bool) -> tuple[int, str]:

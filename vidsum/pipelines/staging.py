@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from vidsum.errors import OutputError
 from vidsum.io.outputs import atomic_write, check_target, is_special, make_folder
 from vidsum.io.paths import require_not_read
-from vidsum.pipelines.records import FOLDER_RECORD, HINT, add_to_folder, hash_of, is_ours, name_in
+from vidsum.pipelines.records import HINT, add_to_folder, hash_of, is_ours
 from vidsum.pipelines.tasks import Files
 
 _STEM_LETTERS = 40
@@ -120,42 +120,39 @@ def move(shadow: Path, target: Path) -> None:
 
 
 @contextmanager
-def replacing(target: Path, folder: Path, *, overwrite: bool) -> Iterator[Path]:
+def replacing(target: Path, *, overwrite: bool) -> Iterator[Path]:
     """Give a hidden path to write a file to that no JSON record lists; then it becomes the target.
 
     Raises OutputError: the target is not ours, unless it may be overwritten; or it cannot be written.
     """
-    require_replaceable(b"", target, overwrite=overwrite, folder=folder)
+    require_replaceable(b"", target, overwrite=overwrite)
     with hidden(target) as shadow:
         yield shadow
         if not shadow.exists():
             return
-        listed = {} if is_special(target) else {name_in(target, folder / FOLDER_RECORD): hash_of(shadow)}
-        add_to_folder(folder, listed)
+        listed = {} if is_special(target) else {target.name: hash_of(shadow)}
+        add_to_folder(target.parent, listed)
         move(shadow, target)
-        add_to_folder(folder, listed, only=True)
+        add_to_folder(target.parent, listed, only=True)
 
 
-def require_replaceable(content: bytes, target: Path, *, overwrite: bool, folder: Path | None = None) -> bool:
+def require_replaceable(content: bytes, target: Path, *, overwrite: bool) -> bool:
     """Return whether a file has other content. Raises OutputError: it has, and may not be replaced."""
     if not target.is_file():
         return True
     if target.read_bytes() == content:
         return False
-    if not overwrite and not is_ours(target, folder):
+    if not overwrite and not is_ours(target):
         fault = f"{target}: already exists, and was not written by vidsum, or edited since"
         raise OutputError(fault, hint=HINT)
     return True
 
 
-def save_bytes(content: bytes, target: Path, *, overwrite: bool, folder: Path | None = None) -> bool:
+def save_bytes(content: bytes, target: Path, *, overwrite: bool) -> bool:
     """Return whether a file was written; False where the same one is there. Errors: see `replacing`."""
-    if not require_replaceable(content, target, overwrite=overwrite, folder=folder):
+    if not require_replaceable(content, target, overwrite=overwrite):
         return False
-    with (
-        replacing(target, folder or target.parent, overwrite=overwrite) as shadow,
-        atomic_write(shadow) as part,
-    ):
+    with replacing(target, overwrite=overwrite) as shadow, atomic_write(shadow) as part:
         part.write_bytes(content)
     return True
 

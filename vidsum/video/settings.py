@@ -11,7 +11,6 @@ from vidsum.times import parse_time
 
 Reader = Literal["pyav", "decord", "opencv"]
 Aspect = Literal["9:16", "1:1", "4:5"]  # width to height of pictures
-PreviewFormat = Literal["gif", "webp", "mp4"]
 DEFAULT_CRF = 20  # no difference is seen from the source
 _WITHOUT_FLAG: Mapping[str, Any] = {"panel": ADVANCED, "flag_on": ()}  # for configuration files
 
