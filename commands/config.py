@@ -181,16 +181,16 @@ def _read_defaults(context: Any, words: Sequence[str], path: Path, names: set[st
         title = " ".join(["vidsum", *words[:depth]])
         options = _read_section(section, path, title)
         inner = command.list_commands(context) if word else []
-        own = names if depth in (0, len(words)) else set()
-        known = {*inner, *own}
+        chosen = names if depth in (0, len(words)) else set()
+        known = {*inner, *chosen}
         if not depth and not options.keys() <= known:  # the keys of other commands, which take long to load
             known |= {*_option_names(context, command)} - {"config"}
         if unknown := [key for key in options if key not in known]:
-            kinds = " or ".join([*(["command"] if inner else []), *(["option"] if own else [])])
+            kinds = " or ".join([*(["command"] if inner else []), *(["option"] if chosen else [])])
             near = did_you_mean(unknown[0], sorted(known))
             hint = f"{title if depth else 'vidsum COMMAND'} --help"
             raise UsageError(f"{path}: `{title}` has no {kinds} {unknown[0]!r}{near}", hint)
-        values |= {key: value for key, value in options.items() if key in own}
+        values |= {key: value for key, value in options.items() if key in chosen and key not in inner}
         if word:
             section, command = options.get(word), command.resolve_command(context, [word])[1]
     return values
