@@ -33,9 +33,7 @@ _TYPES: dict[str, tuple[str, type[Any], tuple[str, ...]]] = {
     "ExtractionOptions": ("SamplingOptions", Extraction, ("extractor",)),
     "ShotOptions": ("ExtractionOptions", ShotSettings, ()),
     "SummaryOptions": ("ShotOptions", Selection, ()),
-    "SummarizerOptions": ("SummaryOptions", Selection, ("budget",)),
     "GroundOptions": ("ReadingOptions", Retrieval, ()),
-    "GrounderOptions": ("GroundOptions", Retrieval, ("top_k",)),
     "HighlightOptions": ("ExtractionOptions", HighlightSettings, ()),
     "WatchOptions": ("TypedDict", Watching, ()),
     "DescribeOptions": ("ReadingOptions", Describing, ()),
@@ -47,7 +45,7 @@ _TYPES: dict[str, tuple[str, type[Any], tuple[str, ...]]] = {
     "ArchiveSearchOptions": ("TypedDict", SearchOptions, ()),
 }
 """Base and options of each type; without names, the options that no other type has."""
-_PARAMETERS = ("shots", "model", "top_k")
+_PARAMETERS = ("budget", "shots", "model", "top_k")
 """Parameters that functions declare themselves; `transcribe` declares `language` too."""
 
 

@@ -55,7 +55,7 @@ NAMES_ON_PAGES: dict[str, tuple[str, ...]] = {
 def test_the_examples_run(
     block: str, default_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if "vidsum.ground" in block or "vidsum.Grounder" in block:
+    if "vidsum.ground" in block:
         for name in ("i3d", "efficientnet_lite0", "minilm"):
             real_weights(name)
     shutil.copy(ROOT / "docs" / "sample" / "big_buck_bunny.mp4", tmp_path / "film.mp4")

@@ -259,7 +259,7 @@ def test_python_options_page() -> None:
 
 
 def test_help_lists_options() -> None:
-    for function in (vidsum.summarize, vidsum.Summarizer.__call__, vidsum.find_highlights):
+    for function in (vidsum.summarize, vidsum.Archive.add, vidsum.find_highlights):
         assert "\n    device: str = 'auto'. Device" in (function.__doc__ or "")
     assert (vidsum.summarize.__doc__ or "").count("\nOptions:\n") == 1
 

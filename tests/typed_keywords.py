@@ -15,13 +15,10 @@ def wrong() -> None:
     vidsum.find_highlights("film.mp4", reader="ffmpeg")  # type: ignore[arg-type]
     vidsum.extract("film.mp4", fps="2")  # type: ignore[arg-type]
     vidsum.transcribe("film.mp4", translate="yes")  # type: ignore[arg-type]
-    vidsum.Summarizer(seed="2")  # type: ignore[arg-type]
-    vidsum.Grounder(evidence="picturs")  # type: ignore[arg-type]
-    vidsum.Transcriber(translate=1)  # type: ignore[arg-type]
 
 
 def right() -> None:
     """Allowed values: lists, and a single text."""
     vidsum.summarize("film.mp4", "20%", keep=[(1.0, 2.0)], about="a dog", keep_said=["snow"], fps=2.0)
-    vidsum.Summarizer(budget=0.2, shots="uniform")("film.mp4", "10s", drop=((0.0, 1.0),))
-    vidsum.Grounder(top_k=1, space="vse")("film.mp4", ["a dog", "snow"])
+    vidsum.summarize("film.mp4", 0.2, shots="uniform", drop=((0.0, 1.0),))
+    vidsum.ground("film.mp4", ["a dog", "snow"], 1, space="vse")

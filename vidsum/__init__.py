@@ -32,11 +32,8 @@ if TYPE_CHECKING:
     from vidsum.pipelines.moments import ground as ground
     from vidsum.pipelines.plan import extract as extract
     from vidsum.pipelines.screen_text import read_screen as read_screen
-    from vidsum.pipelines.sessions import Grounder as Grounder
-    from vidsum.pipelines.sessions import Summarizer as Summarizer
-    from vidsum.pipelines.sessions import Transcriber as Transcriber
-    from vidsum.pipelines.sessions import iter_results as iter_results
     from vidsum.pipelines.sources import Video as Video
+    from vidsum.pipelines.sources import iter_results as iter_results
     from vidsum.pipelines.sources import read_frames as read_frames
     from vidsum.pipelines.speech import transcribe as transcribe
     from vidsum.pipelines.summary import find_shots as find_shots
@@ -87,8 +84,7 @@ _NAMES = {
     "pipelines.plan": "extract",
     "pipelines.bundle": "write_report",
     "pipelines.screen_text": "read_screen",
-    "pipelines.sessions": "Grounder Summarizer Transcriber iter_results",
-    "pipelines.sources": "read_frames Video",
+    "pipelines.sources": "iter_results read_frames Video",
     "pipelines.speech": "transcribe",
     "pipelines.audio_description": "write_audio_description",
     "pipelines.summary": "find_shots summarize",

@@ -90,12 +90,9 @@ def test_a_new_option_is_one_line(
         (vidsum.extract, [Extraction]),
         (vidsum.find_shots, [Extraction, ShotSettings]),
         (vidsum.summarize, [Extraction, ShotSettings, Selection]),
-        (vidsum.Summarizer, [Extraction, ShotSettings, Selection]),
         (vidsum.ground, [Retrieval]),
-        (vidsum.Grounder, [Retrieval]),
         (vidsum.find_highlights, [Extraction, HighlightSettings]),
         (vidsum.transcribe, [Transcription]),
-        (vidsum.Transcriber, [Transcription]),
     ],
 )
 def test_keywords_of_functions(function: Any, kinds: list[type[Any]]) -> None:

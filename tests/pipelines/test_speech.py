@@ -44,7 +44,6 @@ def test_transcribe_times(talk: Path, model: stub.StubModel) -> None:
 def test_transcribe_video_object(talk: Path, tmp_path: Path) -> None:
     expected = vidsum.transcribe(talk).segments
     assert vidsum.transcribe(vidsum.Video(talk)).segments == expected
-    assert vidsum.Transcriber()(vidsum.Video(talk)).segments == expected
     film = media.make_video(tmp_path / "film.mp4", n_frames=5).path
     assert vidsum.probe(vidsum.Video(film)) == vidsum.probe(film)
     with pytest.raises(UsageError, match="ndarray"):

@@ -54,12 +54,6 @@ class SummaryOptions(ShotOptions, total=False):
     max_segment_s: float | None
 
 
-class SummarizerOptions(SummaryOptions, total=False):
-    """Options of `vidsum.summary.settings.Selection`."""
-
-    budget: str | float
-
-
 class GroundOptions(ReadingOptions, total=False):
     """Options of `vidsum.grounding.settings.Retrieval`."""
 
@@ -69,12 +63,6 @@ class GroundOptions(ReadingOptions, total=False):
     alone: bool
     language: str
     without: str | Sequence[str]
-
-
-class GrounderOptions(GroundOptions, total=False):
-    """Options of `vidsum.grounding.settings.Retrieval`."""
-
-    top_k: int | None
 
 
 class HighlightOptions(ExtractionOptions, total=False):
@@ -176,9 +164,7 @@ SETTINGS = {
     "ExtractionOptions": "features.Extraction",
     "ShotOptions": "shots.ShotSettings features.Extraction",
     "SummaryOptions": "summary.Selection shots.ShotSettings features.Extraction",
-    "SummarizerOptions": "summary.Selection shots.ShotSettings features.Extraction",
     "GroundOptions": "grounding.Retrieval features.Extraction",
-    "GrounderOptions": "grounding.Retrieval features.Extraction",
     "HighlightOptions": "grounding.HighlightSettings features.Extraction",
     "WatchOptions": "grounding.Watching",
     "DescribeOptions": "grounding.Describing features.Extraction",

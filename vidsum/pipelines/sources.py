@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import codecs
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError, UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.io.paths import add_copy
 from vidsum.io.text import decode, read_bytes, read_stdin
@@ -28,6 +28,8 @@ from vidsum.video.timing import read_jumps
 from vidsum.video.tracks import choose_track, describe_tracks
 
 VideoPath = str | os.PathLike[str]
+Given = TypeVar("Given")
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +72,7 @@ def _source_hint(value: object) -> str:
     if isinstance(value, Features | VideoInfo):
         return "features.video.path" if isinstance(value, Features) else "its attribute `path`"
     if isinstance(value, list | tuple):
-        return "for several videos: vidsum.iter_results(vidsum.Summarizer(), paths)"
+        return "for several videos: vidsum.iter_results(vidsum.summarize, paths)"
     return "for an array of features: vidsum.Features.from_array(array, fps=...)"
 
 
@@ -193,3 +195,24 @@ def read_frames(
     size = None if max_side is None else LongSide(min(max_side, longest))
     frames = read_frames_at(info, times.tolist(), size)
     return [frame.image for frame in frames]
+
+
+def iter_results(
+    step: Callable[[Given], Made], sources: Iterable[Given]
+) -> Iterator[tuple[Given, Made | VidsumError]]:
+    """Yield each source and the result of a step, such as `vidsum.summarize`, as soon as it is made.
+
+    A VidsumError takes the place of its result, and the others follow; an error that all would meet, such as
+    missing weights, is raised. Raises UsageError: the step cannot be called.
+    """
+    if not callable(step):
+        raise UsageError("the step cannot be called", hint="vidsum.iter_results(step, sources)")
+    for source in sources:
+        made: Made | VidsumError
+        try:
+            made = step(source)
+        except VidsumError as error:
+            if error.ends_batch:
+                raise
+            made = error
+        yield source, made

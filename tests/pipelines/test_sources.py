@@ -1,4 +1,4 @@
-"""Summarizers and grounders that are made once, videos that keep their features, moments in own features."""
+"""Videos that keep their features, and moments in features of one's own."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -51,23 +51,6 @@ def colour_names(texts: Sequence[str]) -> Any:
     return [2 * np.eye(3)[WORDS[text]] for text in texts]
 
 
-def test_summarizer_matches_summarize(colour: Colour, film: Path) -> None:
-    summarizer = vidsum.Summarizer("contrastive", budget="80%", extractor="colour", shots="uniform")
-    expected = vidsum.summarize(film, "80%", model="contrastive", extractor="colour", shots="uniform")
-    assert summarizer(film).to_dict() == expected.to_dict()
-    shorter = summarizer(film, "20%", drop=[(0.0, 0.5)])
-    assert shorter.duration_s < expected.duration_s
-    assert shorter.segments[0][0] >= 0.5
-    assert summarizer(film).to_dict() == expected.to_dict()  # a call changes nothing
-
-
-def test_session_option_errors() -> None:
-    with pytest.raises(TypeError, match=r"Summarizer\(\) got an unexpected keyword argument 'budjet'"):
-        vidsum.Summarizer(budjet="10%")  # type: ignore[call-arg]
-    with pytest.raises(UsageError, match="top_k"):
-        vidsum.Grounder(top_k=0)
-
-
 def test_a_video_is_decoded_once(colour: Colour, film: Path) -> None:
     video = vidsum.Video(film)
     options: Any = {"extractor": "colour", "cache": False}
@@ -93,8 +76,7 @@ def test_changed_video(colour: Colour, film: Path, tmp_path: Path) -> None:
 
 
 def test_ground_features(tmp_path: Path) -> None:
-    grounder = vidsum.Grounder(top_k=1, encode_text=colour_names)
-    result = grounder(three_colours(), ["green", "blue"])
+    result = vidsum.ground(three_colours(), ["green", "blue"], 1, encode_text=colour_names)
     spans = [(item.moments[0].start_s, item.moments[0].end_s) for item in result.queries]
     assert spans == [(2.0, 4.0), (4.0, 6.0)]
     assert (result.space, result.model, result.queries[0].present) == ("own", "similarity", None)
@@ -130,19 +112,3 @@ def test_an_array_is_to_be_wrapped(function: Any) -> None:
     with pytest.raises(UsageError, match="not ndarray") as error:
         function(np.ones((10, 4)))
     assert "Features.from_array" in str(error.value.hint)
-
-
-def test_unload_networks() -> None:
-    from vidsum.device import cached_model, unload
-
-    loaded = []
-
-    @cached_model(maxsize=1)
-    def load(name: str) -> str:
-        loaded.append(name)
-        return name
-
-    assert [load("a"), load("a")] == ["a", "a"]
-    unload()
-    load("a")
-    assert loaded == ["a", "a"]
