@@ -127,12 +127,9 @@ class Verb:
     name: str
     work: Work[CommandResult]
     """A module-level function, or a `partial` of one, where worker processes have to unpickle it."""
-    device: str = "cpu"
-    """The device that it computes on, for a cluster."""
-    columns: Columns = field(default_factory=dict)
-    """Columns of `--table`."""
-    rank: Callable[[Sequence[CommandResult]], Table | None] | None = None
-    """Makes a last table of all results."""
+    device: str = "cpu"  # the device that it computes on, for a cluster
+    columns: Columns = field(default_factory=dict)  # columns of `--table`
+    rank: Callable[[Sequence[CommandResult]], Table | None] | None = None  # makes a last table of all results
     collect: Callable[[Sequence[CommandResult]], CommandResult] | None = None
     """Writes one file of all results."""
     retry: Callable[[Sequence[str]], Sequence[str]] | None = None

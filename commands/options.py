@@ -59,8 +59,7 @@ class Chosen:
     """Marks a mapping of the chosen values of settings by name, without defaults."""
 
     kind: type[Any]
-    preset_names: tuple[str, ...] = ()
-    """Fields whose default is a preset's."""
+    preset_names: tuple[str, ...] = ()  # fields whose default is a preset's
 
 
 def command(app: typer.Typer) -> Callable[[F], F]:

@@ -224,8 +224,7 @@ class Destination:
 
     outputs: Outputs
     exports: Exports = Exports()
-    table: Path | None = None
-    """One CSV of all inputs, in place of files of each."""
+    table: Path | None = None  # one CSV of all inputs, in place of files of each
 
     def deliver(
         self, task: Task, saving: Saving[R], answer: Callable[[R, str], CommandResult]

@@ -46,8 +46,7 @@ class Table:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    title: str = ""
-    """A line above the columns."""
+    title: str = ""  # a line above the columns
 
 
 def interval_table(name: str, intervals: "Iterable[Interval]") -> Table:
@@ -85,21 +84,16 @@ class CommandResult:
 
     command: str = ""
     input: str | None = None
-    data: Mapping[str, Any] = field(default_factory=dict)
-    """JSON-ready facts."""
-    lines: tuple[str, ...] = ()
-    """Facts for people to read."""
+    data: Mapping[str, Any] = field(default_factory=dict)  # JSON-ready facts
+    lines: tuple[str, ...] = ()  # facts for people to read
     table: Table | None = None
     document: Mapping[str, Any] | str | None = None
     """Output for stdout (`-o -`): a JSON document, or the text of another file."""
-    messages: tuple[str, ...] = ()
-    """Warnings and notes."""
+    messages: tuple[str, ...] = ()  # warnings and notes
     errors: tuple[Problem, ...] = ()
     exit_code: int = 0
-    fatal: VidsumError | None = None
-    """The error, where it ends a batch."""
-    details: tuple[str, ...] = ()
-    """More lines for people, printed with `--verbose`."""
+    fatal: VidsumError | None = None  # the error, where it ends a batch
+    details: tuple[str, ...] = ()  # more lines for people, printed with `--verbose`
 
     @classmethod
     def failed(cls, command: str, input: str | None, error: Exception) -> "CommandResult":

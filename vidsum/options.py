@@ -29,8 +29,7 @@ from vidsum.errors import UsageError, did_you_mean
 
 Settings = TypeVar("Settings")
 
-ADVANCED = "Advanced"
-"""The panel of options that few users need; it ends the help of a command."""
+ADVANCED = "Advanced"  # the panel of options that few users need; it ends the help of a command
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,21 +61,17 @@ class Option(Limits):
     help: str
     flags: tuple[str, ...] = ()
     """`--field-name` if empty; the first long one names the environment variable and the key in a file."""
-    panel: str = ""
-    """Heading in `--help`; that of the settings (`PANEL`) if empty."""
+    panel: str = ""  # heading in `--help`; that of the settings (`PANEL`) if empty
     default_text: str = ""
     """The default in words, if it is not a number."""
     metavar: str | None = None
     choices: tuple[str, ...] = ()
     """Values that the command line allows, if they are not all of a Literal or the type is none."""
-    names: tuple[str, ...] = ()
-    """Names that a shell completes, if it takes others or files, too."""
-    parse: Callable[[str], Any] | None = None
-    """Turns a text of the command line into a value of the field."""
+    names: tuple[str, ...] = ()  # names that a shell completes, if it takes others or files, too
+    parse: Callable[[str], Any] | None = None  # turns a text of the command line into a value of the field
     flag_on: tuple[str, ...] | None = None
     """Commands that have a flag for it; None: all. In others, a variable or a configuration file sets it."""
-    writes: bool = False
-    """Whether it names a file to write: any other option that names a file has it read."""
+    writes: bool = False  # whether it names a file to write: any other option that names a file has it read
 
 
 def option(help: str, default: Any, **details: Any) -> Any:
@@ -88,10 +83,8 @@ def option(help: str, default: Any, **details: Any) -> Any:
 class Leaf:
     """One option of settings or of settings nested in them."""
 
-    name: str
-    """As `build` takes it: the field's name; in optional nested settings `{field}_{name}`."""
-    kind: Any
-    """The field's type."""
+    name: str  # as `build` takes it: the field's name; in optional nested settings `{field}_{name}`
+    kind: Any  # the field's type
     option: Option
     default: Any
     """MISSING where a value must be given."""

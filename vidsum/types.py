@@ -13,11 +13,9 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float32]
 TimeArray = npt.NDArray[np.float64]
-Picture = npt.NDArray[np.uint8]
-"""One RGB picture, [H, W, 3]."""
+Picture = npt.NDArray[np.uint8]  # one RGB picture, [H, W, 3]
 
-Interval = tuple[float, float]
-"""[start_s, end_s)"""
+Interval = tuple[float, float]  # [start_s, end_s)
 
 _FIRST_S = 0.5
 
@@ -37,26 +35,17 @@ class VideoInfo:
     container: str
     codec: str
     duration_s: float
-    fps: float
-    """Average frames per second."""
-    is_vfr: bool
-    """Whether the times between frames vary."""
-    n_frames: int
-    """Frames declared by the file, or counted from its packets."""
+    fps: float  # average frames per second
+    is_vfr: bool  # whether the times between frames vary
+    n_frames: int  # frames declared by the file, or counted from its packets
     width: int
-    height: int
-    """Stored size in pixels, before rotation and sample aspect ratio."""
+    height: int  # with the width: the stored size in pixels, before rotation and sample aspect ratio
     display_width: int
-    display_height: int
-    """Size as shown: rotated upright, with square pixels."""
-    rotation_deg: int
-    """Clockwise turn that shows the picture upright: 0, 90, 180 or 270."""
-    sample_aspect_ratio: float
-    """Width of a stored pixel over its height; 1.0 for square pixels."""
-    start_s: float
-    """Time stamp of the first picture in the file; all other times here count from it."""
-    audio_codec: str | None = None
-    """Codec of the audio track that is read; None without sound."""
+    display_height: int  # with the width: the size as shown, rotated upright, with square pixels
+    rotation_deg: int  # clockwise turn that shows the picture upright: 0, 90, 180 or 270
+    sample_aspect_ratio: float  # width of a stored pixel over its height; 1.0 for square pixels
+    start_s: float  # time stamp of the first picture in the file; all other times here count from it
+    audio_codec: str | None = None  # codec of the audio track that is read; None without sound
     start_offset_s: float | None = None
     """From the file's start, which players count from, to the first picture; None: not known."""
     video_track: int | None = None

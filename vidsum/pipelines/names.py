@@ -16,8 +16,7 @@ from vidsum.pipelines.tasks import Files
 _SOUNDS = (".aac", ".aiff", ".flac", ".m4a", ".mp3", ".ogg", ".opus", ".wav", ".wma")
 _FIELDS = ("stem", "name", "suffix", "parent", "n")
 """Fields of `--output`: parts of the input's name and folder, and its number in the batch, from 1."""
-_FORM = re.compile(r"(0?[1-9]d?)?")
-"""How a field may be padded, as in {n:04}: at most nine places."""
+_FORM = re.compile(r"(0?[1-9]d?)?")  # how a field may be padded, as in {n:04}: at most nine places
 
 
 def own_names(sources: Sequence[str], target: Callable[[str, str], Path]) -> dict[str, Path]:

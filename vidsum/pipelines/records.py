@@ -36,10 +36,8 @@ class Earlier:
     """The outputs that an earlier run left at the paths of a result."""
 
     record: Path
-    document: dict[str, Any] | None
-    """The record, if nobody edited it."""
-    fault: str
-    """Why the record is not trusted."""
+    document: dict[str, Any] | None  # the record, if nobody edited it
+    fault: str  # why the record is not trusted
     outputs: Mapping[str, str]
     """The SHA-256 of each file of the record, by its path relative to the record's folder."""
 

@@ -46,8 +46,7 @@ class Saving(Generic[R]):
 
     provenance: Mapping[str, Any]
     run: Callable[[], R]
-    load: Callable[[Mapping[str, Any]], R]
-    """Returns the result of a document."""
+    load: Callable[[Mapping[str, Any]], R]  # returns the result of a document
     write: Callable[[R, Files], Iterable[str]] = _write_nothing
     """Writes all files but the record, and returns warnings."""
     document: Callable[[R, Collection[str]], dict[str, Any]] = lambda result, _: result.to_dict()
@@ -60,8 +59,7 @@ class Saving(Generic[R]):
     """Returns the part of a provenance that results to be merged share."""
     is_apart: Callable[[R, str], bool] = lambda result, name: False
     """Returns whether a file of an earlier result is about something else than the new one: it stays."""
-    encoding_tag: str = ""
-    """See `vidsum.video.settings.Encoding.tag`."""
+    encoding_tag: str = ""  # see `vidsum.video.settings.Encoding.tag`
 
     def changes(self, earlier: Earlier) -> list[str]:
         """Return in words what differs in how an earlier result, or what merged ones share, was made."""
@@ -75,10 +73,8 @@ class Saved(Generic[R]):
     """A result whose files were written, or found up to date."""
 
     result: R
-    document: Mapping[str, Any]
-    """Its requested part, as JSON."""
-    names: str
-    """The files, in words."""
+    document: Mapping[str, Any]  # its requested part, as JSON
+    names: str  # the files, in words
     clips: Sequence[Path]
     messages: tuple[str, ...]
     is_new: bool

@@ -23,22 +23,14 @@ class Files:
 
     named: Mapping[str, Path]
     """By kind, the one that records what they were made from first, if none is called `json`."""
-    nested: bool = True
-    """Whether they stand under `outputs` in the JSON result."""
-    absent: tuple[str, ...] = ()
-    """Kinds that are null in the JSON result where they were not asked for."""
-    clip_folder: Path | None = None
-    """Folder of an MP4 for each moment, if these are asked for."""
-    clip_stem: str = ""
-    """Prefix of the names of these MP4 files."""
-    clip_settings: Clips = field(default_factory=Clips)
-    """How they differ from their moments."""
-    derived: tuple[Path, ...] = ()
-    """Exports, made from the record."""
-    refused: Mapping[Path, VidsumError] = field(default_factory=dict)
-    """Formats that cannot be made."""
-    fault: VidsumError | None = None
-    """Why none of them can be made."""
+    nested: bool = True  # whether they stand under `outputs` in the JSON result
+    absent: tuple[str, ...] = ()  # kinds that are null in the JSON result where they were not asked for
+    clip_folder: Path | None = None  # folder of an MP4 for each moment, if these are asked for
+    clip_stem: str = ""  # prefix of the names of these MP4 files
+    clip_settings: Clips = field(default_factory=Clips)  # how they differ from their moments
+    derived: tuple[Path, ...] = ()  # exports, made from the record
+    refused: Mapping[Path, VidsumError] = field(default_factory=dict)  # formats that cannot be made
+    fault: VidsumError | None = None  # why none of them can be made
 
     @property
     def record(self) -> Path:
@@ -83,29 +75,22 @@ class Files:
 class Task:
     """One input of a batch."""
 
-    number: int
-    """Position in the batch, from 0."""
+    number: int  # position in the batch, from 0
     path: str
     files: Files = field(default_factory=lambda: Files({}))
     """Its outputs, if the command writes any; their names may depend on the other inputs."""
-    url: Url | None = None
-    """The address that the input is a copy of."""
+    url: Url | None = None  # the address that the input is a copy of
 
 
-Work = Callable[[Task, Progress | None], R]
-"""The work on one input. Worker processes unpickle it."""
+Work = Callable[[Task, Progress | None], R]  # the work on one input, which worker processes unpickle
 
 
 @dataclass(frozen=True)
 class Queue(Generic[R]):
     """The tasks of a batch."""
 
-    work: Work[R]
-    """Never raises an Exception."""
+    work: Work[R]  # never raises an Exception
     tasks: Sequence[Task]
-    progress_of: Callable[[Task], Progress | None]
-    """Returns the function that reports the progress of a task."""
-    finish: Callable[[Task, R], None]
-    """Called when a task is done, which may be before its turn."""
-    fail: Callable[[Task, VidsumError], R]
-    """Returns the result of a task whose process or machine was lost."""
+    progress_of: Callable[[Task], Progress | None]  # returns the function that reports the progress of a task
+    finish: Callable[[Task, R], None]  # called when a task is done, which may be before its turn
+    fail: Callable[[Task, VidsumError], R]  # returns the result of a task whose process or machine was lost

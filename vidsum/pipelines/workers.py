@@ -90,10 +90,8 @@ class _Crew(Generic[R]):
         return worker
 
 
-_STOP_S = 20.0
-"""A worker that has not ended this long after it was told to is killed."""
-_PROGRESS_S = 0.2
-"""Seconds between two reports of the progress of a step."""
+_STOP_S = 20.0  # a worker that has not ended this long after it was told to is killed
+_PROGRESS_S = 0.2  # seconds between two reports of the progress of a step
 
 
 class _WorkerProcess(SpawnProcess):
