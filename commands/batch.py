@@ -1,7 +1,7 @@
 """Run a command on a batch of inputs: here, in worker processes or on a Ray cluster.
 
 A bad input is reported, the others are processed, and the exit code says so. At the end a table is printed,
-and `--table` and `--summary-json` write files.
+and `--table` writes a file.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ from vidsum.io.text import STDIN
 from vidsum.options import ADVANCED, option
 from vidsum.pipelines.records import has_foreign
 from vidsum.pipelines.tasks import Files, Progress, Queue, Task, Work
-from vidsum.results.batch import BatchFile, Outcome, count_states
+from vidsum.results.batch import Outcome, count_states, require_table, write_table
 from vidsum.times import parse_time
 
 Sources = Annotated[
@@ -82,9 +82,6 @@ class Batch:
         default_text="2:00:00",
         parse=parse_time,
         flag_on=(),
-    )
-    summary_json: Path | None = option(
-        "Save the status of each input as JSON.", None, metavar="FILE", writes=True, flag_on=("extract",)
     )
     table: Path | None = option(
         "Save a CSV table with a row per input: status, length, results, warnings.",
@@ -308,25 +305,20 @@ def _print_end(
 def _write_at_end(
     verb: Verb, batch: Batch | None, outcomes: Sequence[Outcome], *, overwrite: bool
 ) -> Iterator[None]:
-    """Write the status files when the batch ends or is interrupted.
+    """Write `--table` when the batch ends or is interrupted.
 
-    Raises:
-        UsageError: one is an input or another output.
-        OutputError: one cannot be written, or would replace a file of another kind; checked before any work,
-            and again at the end.
+    Raises UsageError: it is an input or another output. OutputError: it cannot be written, or would replace a
+    file of another kind; checked before any work, and again at the end.
     """
-    files = list[BatchFile]()
-    if batch and batch.summary_json:
-        files.append(BatchFile.of_json(batch.summary_json, verb.name, outcomes))
-    if batch and batch.table:
-        files.append(BatchFile.of_table(batch.table, tuple(verb.columns), outcomes))
-    for outcome in outcomes if files else ():
-        register_input(outcome.input)
-    for file in files:
-        reserve_output(file.path, file.option)
-        check_target(file.path)
-        file.check(overwrite=overwrite)
-    with contextlib.ExitStack() as at_the_end:
-        for file in files:
-            at_the_end.callback(file.write, overwrite=overwrite)
+    if not batch or not batch.table:
         yield
+        return
+    for outcome in outcomes:
+        register_input(outcome.input)
+    reserve_output(batch.table, "--table")
+    check_target(batch.table)
+    require_table(batch.table, overwrite=overwrite)
+    try:
+        yield
+    finally:
+        write_table(batch.table, outcomes, tuple(verb.columns), overwrite=overwrite)

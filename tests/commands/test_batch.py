@@ -1,13 +1,12 @@
 """Batches: folders and lists as inputs, what is skipped, what is told at the end and on the way."""
 
 import csv
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.program import Run, check_schema
+from tests.program import Run
 from vidsum.io.progress import Display
 from vidsum.pipelines.sources import source_path
 
@@ -31,32 +30,25 @@ def test_inputs_from_list(run: Run, folder: Path, film: Path) -> None:
     assert [Path(line["input"]).name for line in ran.json_lines] == ["a.mp4", "bad.mp4", "film.mp4"]
 
 
-def test_summary_states(run: Run, folder: Path) -> None:
+def test_states(run: Run, folder: Path) -> None:
     def states(*options: object) -> dict[str, Any]:
-        run("shots", folder, "-r", "--output-dir", "out", "--summary-json", "batch.json", *options, code=1)
-        document = json.loads(Path("batch.json").read_text())
-        check_schema(document, "batch")
-        assert sum(document["counts"].values()) == 3
-        return {Path(row["input"]).name: row["state"] for row in document["inputs"]}
+        run("shots", folder, "-r", "--output-dir", "out", "--table", "table.csv", *options, code=1)
+        return {Path(row["input"]).name: row["state"] for row in table()}
 
     assert states("--export", "csv") == {"a.mp4": "done", "bad.mp4": "failed", "b": "done"}
-    (made, *_) = json.loads(Path("batch.json").read_text())["inputs"]
-    assert made["outputs"] == {"output": "out/a_shots.json", "exports": ["out/a_shots.csv"]}
+    assert table()[0]["output"] == "out/a_shots.json"
     assert states() == {"a.mp4": "up to date", "bad.mp4": "failed", "b": "up to date"}
     assert states("--skip-existing") == {"a.mp4": "skipped", "bad.mp4": "failed", "b": "skipped"}
     failing = states("--fail-fast")
     assert failing == {"a.mp4": "up to date", "bad.mp4": "failed", "b": "not run"}
 
 
-def test_summary_and_table_of_interrupted_run(
-    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_table_of_interrupted_run(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(path: str, **_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("vidsum.pipelines.sources.probe", interrupted)
-    run("shots", folder, "--summary-json", "batch.json", "--table", "table.csv", code=130)
-    assert json.loads(Path("batch.json").read_text())["counts"]["not run"] == 2
+    run("shots", folder, "--table", "table.csv", code=130)
     assert [row["state"] for row in table()] == ["not run", "not run"]
 
 
@@ -123,16 +115,7 @@ FACTS = {
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_table_rows(run: Run, folder: Path, command: str) -> None:
-    settings = (
-        command,
-        folder,
-        "-r",
-        *COMMANDS[command],
-        "--table",
-        "table.csv",
-        "--summary-json",
-        "all.json",
-    )
+    settings = (command, folder, "-r", *COMMANDS[command], "--table", "table.csv")
     run(*settings, code=1)
     rows = table()
     assert [row["input"] for row in rows] == [str(folder / name) for name in ("a.mp4", "bad.mp4", "below/b")]
@@ -143,11 +126,6 @@ def test_table_rows(run: Run, folder: Path, command: str) -> None:
     for name, value in FACTS[command].items():
         assert rows[0][name] == rows[2][name] == str(value) or float(rows[0][name]) == value
         assert rows[1][name] == ""
-    document = json.loads(Path("all.json").read_text())
-    check_schema(document, "batch")
-    assert {name: str(value) for name, value in document["inputs"][0]["facts"].items()} == {
-        name: rows[0][name] for name in document["inputs"][0]["facts"]
-    }
     if command != "info":
         run(*settings, code=1)  # the table of the last run is replaced
         assert [row["state"] for row in table()] == ["up to date", "failed", "up to date"]

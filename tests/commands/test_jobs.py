@@ -134,13 +134,13 @@ def test_jobs_fail_fast(run: Run, film: Path) -> None:
 def test_jobs_stopped_batch_summary(film: Path) -> None:
     films = make_films(film, "slow.mp4", "b.mp4", "slow2.mp4")
     command = [sys.executable, "-c", ODD_PARENT, "shots", *films, *UNIFORM, "--jobs", "2"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "VIDSUM_SHOTS_SUMMARY_JSON": "batch.json"}
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "VIDSUM_SHOTS_TABLE": "batch.csv"}
     with subprocess.Popen(command, env=environment, preexec_fn=_heed_interruptions) as process:
         _wait_until(lambda: len(list(Path("out").glob(".*slow2*part*"))) == 1)  # b.mp4 is done
         process.send_signal(signal.SIGINT)
         assert process.wait(300) == 130
-    outcomes = json.loads(Path("batch.json").read_text())["inputs"]
-    assert [entry["state"] for entry in outcomes] == ["not run", "done", "not run"]
+    states = [line.split(",")[1] for line in Path("batch.csv").read_text().splitlines()]
+    assert states == ["state", "not run", "done", "not run"]
     assert [path.name for path in Path("out").iterdir()] == ["b_shots.json"]
 
 

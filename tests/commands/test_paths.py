@@ -10,7 +10,6 @@ import pytest
 from tests.program import Run
 from vidsum.errors import InputError
 from vidsum.io.outputs import is_special
-from vidsum.results.batch import BATCH_SCHEMA
 from vidsum.results.load import load, read_document
 
 
@@ -20,11 +19,10 @@ def without_weights(loads: list[str]) -> list[str]:
     return loads
 
 
-@pytest.mark.parametrize("option", ["--summary-json", "--table"])
 @pytest.mark.parametrize(
     "taken", ["film.mp4", "out.json", "list.txt", "own.yaml", "notes.txt", "link.mp4", "hard.mp4"]
 )
-def test_side_outputs_spare_files(run: Run, film: Path, option: str, taken: str, loads: list[str]) -> None:
+def test_table_spares_files(run: Run, film: Path, taken: str, loads: list[str]) -> None:
     Path("film.mp4").write_bytes(film.read_bytes())
     Path("link.mp4").symlink_to("film.mp4")
     os.link("film.mp4", "hard.mp4")
@@ -32,7 +30,7 @@ def test_side_outputs_spare_files(run: Run, film: Path, option: str, taken: str,
         Path(name).write_text(text)
     before = {path: path.read_bytes() for path in Path().iterdir()}
     words = ["shots", "--from-file", "list.txt", "-o", "out.json", "--config", "own.yaml"]
-    ran = run(*words, option, taken, code=None, error=taken)
+    ran = run(*words, "--table", taken, code=None, error=taken)
     assert ran.code in (1, 2)
     assert "Traceback" not in ran.err
     assert loads == []
@@ -40,21 +38,11 @@ def test_side_outputs_spare_files(run: Run, film: Path, option: str, taken: str,
 
 
 @pytest.mark.parametrize("name", ["queries.txt", "film_moments.json", "film_moments.csv"])
-def test_batch_summary_of_ground(run: Run, film: Path, name: str) -> None:
+def test_table_over_files_of_ground(run: Run, film: Path, name: str) -> None:
     Path("queries.txt").write_text("a dog\n")
-    ran = run("ground", film, "--queries", "queries.txt", "--export", "csv", "--summary-json", name, code=2)
+    ran = run("ground", film, "--queries", "queries.txt", "--export", "csv", "--table", name, code=2)
     assert name in ran.err
     assert Path("queries.txt").read_text() == "a dog\n"
-
-
-def test_batch_summary_overwrite(run: Run, film: Path) -> None:
-    for _ in range(2):
-        run("shots", film, "--summary-json", "all.json")
-    Path("all.json").write_text("mine")
-    run("shots", film, "--summary-json", "all.json", code=1)
-    assert Path("all.json").read_text() == "mine"
-    run("shots", film, "--summary-json", "all.json", "--overwrite")
-    assert read_document("all.json")["schema"] == BATCH_SCHEMA
 
 
 def test_file_created_during_batch(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,31 +51,30 @@ def test_file_created_during_batch(run: Run, film: Path, monkeypatch: pytest.Mon
     plan = summary.plan_shots
 
     def interfering(*arguments: object) -> object:
-        Path("all.json").write_text("mine")
+        Path("all.csv").write_text("mine")
         return plan(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(summary, "plan_shots", interfering)
-    run("shots", film, "--summary-json", "all.json", code=1)
-    assert Path("all.json").read_text() == "mine"
+    run("shots", film, "--table", "all.csv", code=1)
+    assert Path("all.csv").read_text() == "mine"
 
 
 def test_special_files(run: Run, film: Path) -> None:
-    os.mkfifo("pipe.json")
+    os.mkfifo("pipe.csv")
     transcript: list[str] = []
-    reader = threading.Thread(target=lambda: transcript.append(Path("pipe.json").read_text()), daemon=True)
+    reader = threading.Thread(target=lambda: transcript.append(Path("pipe.csv").read_text()), daemon=True)
     reader.start()
     Path("null.json").symlink_to("/dev/null")
-    run("shots", film, "-o", "null.json", "--overwrite", "--summary-json", "pipe.json")
+    run("shots", film, "-o", "null.json", "--overwrite", "--table", "pipe.csv")
     reader.join(10)
-    assert json.loads(transcript[0])["counts"]["done"] == 1
-    assert is_special(Path("pipe.json"))
+    assert transcript[0].splitlines()[1].split(",")[1] == "done"
+    assert is_special(Path("pipe.csv"))
     assert is_special(Path("/dev/null"))
 
 
-@pytest.mark.parametrize("option", ["--summary-json", "--table"])
-def test_pipe_without_reader(run: Run, film: Path, option: str) -> None:
+def test_pipe_without_reader(run: Run, film: Path) -> None:
     os.mkfifo("pipe")
-    ran = run("shots", film, option, "pipe", code=1, error="no process reads this pipe")
+    ran = run("shots", film, "--table", "pipe", code=1, error="no process reads this pipe")
     assert "Traceback" not in ran.err
 
 

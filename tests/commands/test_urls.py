@@ -88,7 +88,7 @@ def test_secrets_in_outputs(
             camera,
         ]
         Path("list.txt").write_text("\n".join(odd))
-        tables = ("--table", "t.csv", "--summary-json", "s.json")
+        tables = ("--table", "t.csv")
         commands = [
             ("info", *urls, closed, "--from-file", "list.txt", *tables),
             ("info", *urls, *odd, "--json", "-v", "-j", "2"),
@@ -114,6 +114,6 @@ def test_secrets_in_outputs(
     written = [path for path in tmp_path.rglob("*") if path.name != "list.txt"]
     assert [path for path in written if CANARY in os.fsdecode(path)] == []
     files = [path for path in written if path.is_file()]
-    assert {"a.vidsum", "rows.csv", "t.csv", "s.json"} <= {path.name for path in files}
+    assert {"a.vidsum", "rows.csv", "t.csv"} <= {path.name for path in files}
     assert [path for path in files if CANARY.encode() in path.read_bytes()] == []
     assert len([path for path in own_home.rglob("*.mp4") if path.stem.startswith(("get_", "film_"))]) == 2

@@ -1,19 +1,16 @@
-"""The status of each input of a batch, as JSON (`--summary-json`), as CSV (`--table`), and in a table."""
+"""The status of each input of a batch, as CSV (`--table`) and in words."""
 
 import csv
 import io
-import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from vidsum.errors import OutputError, Problem
 from vidsum.io.outputs import as_utf8, atomic_write
 
-BATCH_SCHEMA = "vidsum.batch/1"
 STATES = ("done", "up to date", "skipped", "left", "failed", "not run")
 """`left`: another process is working on the input."""
 
@@ -26,8 +23,7 @@ class Outcome:
     state: str = "not run"
     exit_code: int | None = None
     outputs: Mapping[str, Any] = field(default_factory=dict)
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    """Empty for an input that failed or was skipped."""
+    facts: Mapping[str, Any] = field(default_factory=dict)  # empty for an input that failed or was skipped
     messages: tuple[str, ...] = ()
     errors: tuple[Problem, ...] = ()
 
@@ -49,18 +45,6 @@ def count_states(outcomes: Sequence[Outcome]) -> str:
     return f"{len(outcomes)} inputs: {words}"
 
 
-def _to_json(command: str, outcomes: Sequence[Outcome]) -> str:
-    """Return the status of each input as JSON; the schema is in vidsum/schemas."""
-    counts = Counter(outcome.state for outcome in outcomes)
-    document = {
-        "schema": BATCH_SCHEMA,
-        "command": command,
-        "counts": {state: counts[state] for state in STATES},
-        "inputs": [asdict(outcome) for outcome in outcomes],
-    }
-    return json.dumps(document, indent=1) + "\n"
-
-
 def _to_csv(outcomes: Sequence[Outcome], facts: Sequence[str]) -> str:
     """Return the rows of all inputs, with a header; `facts` are columns of their own."""
     text = io.StringIO()
@@ -74,40 +58,18 @@ def _to_csv(outcomes: Sequence[Outcome], facts: Sequence[str]) -> str:
     return text.getvalue()
 
 
-@dataclass(frozen=True)
-class BatchFile:
-    """A file with the status of each input, written when a batch ends or is interrupted."""
+def require_table(path: Path, *, overwrite: bool) -> None:
+    """Raise OutputError if a file that is no such table exists and `overwrite` is off."""
+    if overwrite or not path.is_file():  # devices and pipes are written into, not replaced
+        return
+    head = ",".join(_FIRST_COLUMNS) + ","
+    with path.open("rb") as file:
+        if file.read(len(head)) != head.encode():
+            raise OutputError(f"{path}: already exists, and is not a table of a batch", hint="--table FILE")
 
-    option: str
-    path: Path
-    kind: str
-    head: str
-    """First bytes of such a file; only files that begin with it are replaced."""
-    text: Callable[[], str]
 
-    @classmethod
-    def of_json(cls, path: Path, command: str, outcomes: Sequence[Outcome]) -> "BatchFile":
-        """Return the file of `--summary-json`."""
-        head = f'{{\n "schema": "{BATCH_SCHEMA}"'
-        return cls("--summary-json", path, "batch summary", head, partial(_to_json, command, outcomes))
-
-    @classmethod
-    def of_table(cls, path: Path, facts: Sequence[str], outcomes: Sequence[Outcome]) -> "BatchFile":
-        """Return the file of `--table`."""
-        head = ",".join(_FIRST_COLUMNS) + ","
-        return cls("--table", path, "table of a batch", head, partial(_to_csv, outcomes, facts))
-
-    def check(self, *, overwrite: bool) -> None:
-        """Raise OutputError if another kind of file exists and `overwrite` is off."""
-        if overwrite or not self.path.is_file():  # devices and pipes are written into, not replaced
-            return
-        with self.path.open("rb") as file:
-            if file.read(len(self.head)) != self.head.encode():
-                fault = f"{self.path}: already exists, and is not a {self.kind}"
-                raise OutputError(fault, hint=f"{self.option} FILE")
-
-    def write(self, *, overwrite: bool) -> None:
-        """Write the file. Raises OutputError: see `check`, or it cannot be written."""
-        self.check(overwrite=overwrite)
-        with atomic_write(self.path) as part:
-            part.write_bytes(as_utf8(self.text()).encode())
+def write_table(path: Path, outcomes: Sequence[Outcome], facts: Sequence[str], *, overwrite: bool) -> None:
+    """Write a row per input. Raises OutputError: see `require_table`, or it cannot be written."""
+    require_table(path, overwrite=overwrite)
+    with atomic_write(path) as part:
+        part.write_bytes(as_utf8(_to_csv(outcomes, facts)).encode())
