@@ -176,7 +176,6 @@ def main() -> None:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
-    """Print a warning of Python's as a line like any other."""
     print(f"warning: {message}", file=sys.stderr)
 
 
@@ -203,7 +202,6 @@ def _handle(error: Exception) -> int:
 
 
 def _report(error: Exception) -> int:
-    """Print an error that came before or outside a batch."""
     words = sys.argv[1:]
     view = View(json="--json" in words, verbose="-v" in words or "--verbose" in words)
     command = next((word for word in words if not word.startswith("-")), "vidsum")

@@ -36,7 +36,6 @@ from vidsum.options import ADVANCED, option
 from vidsum.pipelines.records import has_foreign
 from vidsum.pipelines.tasks import Files, Progress, Queue, Task, Work
 from vidsum.results.batch import Outcome, count_states, require_table, write_table
-from vidsum.times import parse_time
 
 Sources = Annotated[
     list[str],
@@ -73,15 +72,6 @@ class Batch:
         metavar="GB",
         default_text="8",
         flag_on=("extract",),
-    )
-    max_download_time: float = option(
-        "Longest time to download one URL, e.g. 30:00.",
-        7200.0,
-        above=0,
-        metavar="TIME",
-        default_text="2:00:00",
-        parse=parse_time,
-        flag_on=(),
     )
     table: Path | None = option(
         "Save a CSV table with a row per input: status, length, results, warnings.",
@@ -229,10 +219,9 @@ class _GuardedWork:
         from vidsum.pipelines.sources import is_folder
 
         if task.url:
-            from vidsum.pipelines.download import DownloadLimits, update_copy
+            from vidsum.pipelines.download import update_copy
 
-            limits = DownloadLimits(batch.max_download, batch.max_download_time)
-            update_copy(task.url, Path(task.path), limits, progress)
+            update_copy(task.url, Path(task.path), batch.max_download, progress)
         elif is_folder(task.path):
             hints = [] if batch.recursive else ["--recursive includes subfolders"]
             hints += ["name audio files one by one"] if self.command == "transcribe" else []
@@ -261,7 +250,6 @@ def _iter_results(
 def _start(
     queue: Queue[CommandResult], verb: Verb, batch: Batch | None
 ) -> Generator[CommandResult, None, None]:
-    """Run the tasks where the options say."""
     jobs = min(batch.jobs, len(queue.tasks)) if batch else 1
     if batch and batch.ray:
         from vidsum.pipelines.cluster import on_cluster

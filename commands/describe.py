@@ -146,7 +146,6 @@ def _answer(descriptions: "Descriptions", names: str) -> CommandResult:
 
 
 def _targets(sources: list[str], outputs: Outputs, *, with_video: bool) -> dict[str, Files]:
-    """Return the files of each source, checked before any work."""
     targets = {}
     for source, json in outputs.destinations(sources, "_descriptions.json", (".json",)).items():
         named = {"json": json, "vtt": json.with_suffix(".vtt"), "srt": json.with_suffix(".srt")}
@@ -167,7 +166,6 @@ def _require_speaker(name: str, outputs: Outputs) -> None:
 
 
 def _line(names: str, result: "Descriptions") -> str:
-    """Name the files, and summarize their contents."""
     count, n_unsure = len(result.descriptions), result.n_unsure
     line = f"{names}: {count} description{'s' * (count != 1)} by {result.writer}"
     if result.n_sent is not None:

@@ -315,7 +315,6 @@ def _queries_of(result: CommandResult) -> Sequence[Mapping[str, Any]]:
 
 
 def _match(probability: float | None) -> str:
-    """Format a match probability with its verdict."""
     from vidsum.results.moments import verdict_on
 
     return "?" if probability is None else f"{verdict_on(probability)} {_percent(probability)}"

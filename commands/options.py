@@ -176,7 +176,6 @@ def range_of(leaf: Leaf) -> str:
 
 
 def _show_all(ctx: typer.Context, value: bool) -> None:
-    """Print the help with all options, and leave."""
     if value:
         ctx.meta[_ALL] = True
         typer.echo(ctx.get_help(), nl=False)  # Rich has printed it, and left an empty text
@@ -244,7 +243,6 @@ _HELP_ALL = typer.Option(
 
 
 def _name(leaf: Leaf) -> str:
-    """Return the name of an option as a parameter of a Python function."""
     return f"{leaf.parameter}_" if iskeyword(leaf.parameter) else leaf.parameter
 
 
@@ -256,7 +254,6 @@ def _type(leaf: Leaf) -> Any:
 
 
 def _option(leaf: Leaf) -> Any:
-    """Return the Typer option of a field."""
     notes = [range_of(leaf), f"default: {words}" if (words := default_of(leaf)) else ""]
     if leaf.default is MISSING:
         notes.append("required")
@@ -292,7 +289,6 @@ def _place(leaves: Sequence[Leaf]) -> Callable[[Leaf], int]:
 
 
 def _escape(text: str) -> str:
-    """Return a text that Rich prints as it is."""
     return re.sub(r"(\\*)\[", r"\1\1\\[", text)
 
 

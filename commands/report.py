@@ -78,7 +78,6 @@ def report(results: Results, page: Page, view: View) -> CommandResult:
 
 
 def _write(made: "Sequence[tuple[str, PageResult]]", page: Page, target: Path) -> CommandResult:
-    """Write the page of results."""
     from vidsum.pipelines.bundle import write_bundle
     from vidsum.pipelines.report import report_text
 

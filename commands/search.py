@@ -186,7 +186,6 @@ def _target(outputs: Outputs, extra: SearchOutputs) -> Path | None:
 
 
 def _title(text: str | None, filters: SearchOptions) -> str:
-    """Describe the search in a line."""
     parts = [text or "", *(f"like {Path(like).name}" for like in filters.like)]
     named = (("and", filters.also), ("not", filters.without), ("then", filters.then))
     parts += [f"{word} {query}" for word, texts in named for query in texts]
@@ -268,7 +267,6 @@ def _table(matches: Sequence["Match"]) -> Table:
 
 
 def _content(document: Mapping[str, Any], target: Path) -> str:
-    """Return the text of the list in the format of its file."""
     if target.suffix == ".json":
         return json.dumps(document, indent=1) + "\n"
     from vidsum.archive.answers import to_csv

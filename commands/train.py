@@ -58,7 +58,6 @@ class KeptEpochs:
 
 
 def _preset_names(kind: type[MRNetSettings | DETRSettings]) -> tuple[str, ...]:
-    """Return the options that a preset sets."""
     sizes = {name for size in kind.SIZES.values() for name in size}
     return tuple(sizes.union(*(preset for preset in kind.PRESETS.values())))
 

@@ -202,7 +202,6 @@ def _answer(transcript: "Transcript", names: str) -> CommandResult:
 
 
 def _line(names: str, transcript: "Transcript") -> str:
-    """Name the files, and summarize their contents."""
     if not transcript.segments:
         return f"{names}: no segments"
     count = len(transcript.segments)

@@ -337,5 +337,4 @@ def item_of(kind: Any) -> Any:
 
 
 def _optional(hint: Any) -> Any:
-    """Return the settings X of `X | None`, or None."""
     return required(hint) if required(hint) is not hint and is_dataclass(required(hint)) else None

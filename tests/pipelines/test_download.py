@@ -170,8 +170,10 @@ def test_size_and_time_are_bounded(server: Server, monkeypatch: pytest.MonkeyPat
     with pytest.raises(InputError, match=r"larger than 0\.0001 GB"):
         download(url, max_gigabytes=0.0001)
     endless = server.serve("/endless.mp4", _endless)
-    with pytest.raises(InputError, match="did not end within 0 s"):
-        download(endless, max_time_s=0.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_MAX_TIME_S", 0.0)
+        with pytest.raises(InputError, match="did not end within 0 s"):
+            download(endless)
     monkeypatch.setattr(module, "TIMEOUTS_S", (1.0, 0.05))
     silent = server.serve("/silent.mp4", lambda handler: module.time.sleep(0.3))
     with pytest.raises(InputError, match="does not answer in time"):
@@ -261,10 +263,11 @@ def test_transfer_time_limit(
     server: Server, respond: Responder | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = server.serve("/film.mp4", respond or b"")
+    monkeypatch.setattr(module, "_MAX_TIME_S", 0.5)
     if respond is None:
         monkeypatch.setattr("socket.getaddrinfo", _slow_name)
     with pytest.raises(InputError, match=r"did not end within 0\.5 s") as error:
-        download(url, max_time_s=0.5)
+        download(url)
     assert error.value.hint  # it took 44 days before
 
 
@@ -301,8 +304,9 @@ def test_pages_are_left_to_yt_dlp(server: Server, tmp_path: Path, monkeypatch: p
     with pytest.raises(InputError, match="live, or larger"):
         download(other)
     _program(tmp_path, "import time; time.sleep(9)")
+    monkeypatch.setattr(module, "_MAX_TIME_S", 0.1)
     with pytest.raises(InputError, match="did not end within"):
-        download(other, max_time_s=0.1)
+        download(other)
 
 
 @pytest.mark.parametrize(

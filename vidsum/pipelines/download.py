@@ -18,7 +18,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from threading import TIMEOUT_MAX
 from typing import Any
 from urllib.parse import unquote
 
@@ -42,7 +41,8 @@ from vidsum.io.network import (
 from vidsum.io.urls import Url
 from vidsum.types import Progress
 
-MAX_GB, MAX_TIME_S = 8.0, 7200.0
+MAX_GB = 8.0
+_MAX_TIME_S = 7200.0  # of one run; the next one continues
 _MAX_CACHE_BYTES = 32 * 10**9  # of all copies; beyond it, those least recently used are removed
 _IN_USE_S = 86_400.0  # a copy that was used within this time is not removed
 _LOCK = ".lock"
@@ -55,18 +55,6 @@ _PAGES = ("text/html", "application/xhtml", "mpegurl", "dash+xml")
 
 class _OtherPartError(requests.RequestException):
     """A server sent other bytes than requested."""
-
-
-@dataclass(frozen=True)
-class DownloadLimits:
-    """Maximum size and time of a download."""
-
-    gigabytes: float = MAX_GB
-    seconds: float = MAX_TIME_S
-
-    @property
-    def bytes(self) -> int:
-        return int(self.gigabytes * 1e9)
 
 
 def is_web(name: str | os.PathLike[str]) -> bool:
@@ -86,30 +74,23 @@ def copy_path(url: str) -> Path:
     return folder / f"{stem[:80] or 'video'}_{digest_of_url(url.raw)}.{suffix}"
 
 
-def download(
-    url: str,
-    *,
-    max_gigabytes: float = MAX_GB,
-    max_time_s: float = MAX_TIME_S,
-    progress: Progress | None = None,
-) -> Path:
+def download(url: str, *, max_gigabytes: float = MAX_GB, progress: Progress | None = None) -> Path:
     """Return the path of a local copy of the video at an address, in `$VIDSUM_HOME/videos`.
 
     Args:
         url: `http://` or `https://`; a file, or a page that yt-dlp reads.
         max_gigabytes: maximum size, in 10^9 bytes.
-        max_time_s: maximum time that the transfer takes, in seconds.
         progress: called as progress(step, bytes so far, bytes in all).
 
-    Raises InputError: it cannot be downloaded, is larger or takes longer than allowed, or VIDSUM_OFFLINE
+    Raises InputError: it cannot be downloaded, is larger than allowed or takes two hours, or VIDSUM_OFFLINE
     forbids it and there is no copy.
     """
     target = copy_path(url)
-    update_copy(Url(url), target, DownloadLimits(max_gigabytes, max_time_s), progress)
+    update_copy(Url(url), target, max_gigabytes, progress)
     return target
 
 
-def update_copy(url: Url, target: Path, bounds: DownloadLimits, progress: Progress | None = None) -> None:
+def update_copy(url: Url, target: Path, max_gigabytes: float, progress: Progress | None = None) -> None:
     """Make `target` a copy of what is at `url`; see `download`. One process at a time does so."""
     try:
         if is_offline():
@@ -118,13 +99,13 @@ def update_copy(url: Url, target: Path, bounds: DownloadLimits, progress: Progre
                 raise InputError(fault, hint="unset VIDSUM_OFFLINE, or give a file")
             return
         target.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(target.parent / _LOCK, timeout=min(bounds.seconds, TIMEOUT_MAX)):
-            _Transfer(url, target, bounds, progress).run()
+        with FileLock(target.parent / _LOCK, timeout=_MAX_TIME_S):
+            _Transfer(url, target, max_gigabytes, progress).run()
         os.utime(target.parent)
         _evict(target.parent)
     except Timeout:
-        fault = f"{url}: another process did not download it within {bounds.seconds:g} s"
-        raise InputError(fault, hint="--max-download-time TIME") from None
+        fault = f"{url}: another process did not download it within {_MAX_TIME_S:g} s"
+        raise InputError(fault, hint="run again") from None
     except OSError as error:
         failed = InputError(f"{target}: cannot be stored ({error.strerror or error})")
         failed.ends_batch = is_full(error)
@@ -137,7 +118,7 @@ class _Transfer:
 
     url: Url
     target: Path
-    bounds: DownloadLimits
+    max_gigabytes: float
     progress: Progress | None
 
     @property
@@ -151,18 +132,18 @@ class _Transfer:
 
     def run(self) -> None:
         """Bring the copy up to date. Raises InputError: see `download`; OSError: it cannot be written."""
-        deadline = time.monotonic() + self.bounds.seconds
+        deadline = time.monotonic() + _MAX_TIME_S
         with Session() as session:  # it has no file://: no redirection reaches the files of this machine
             try:
                 session.within(
-                    self.bounds.seconds, lambda: transfer(lambda: self._request(session, deadline), self.part)
+                    _MAX_TIME_S, lambda: transfer(lambda: self._request(session, deadline), self.part)
                 )
             except (requests.RequestException, UnicodeError) as error:
                 # the error that caused it names the whole URL
                 raise InputError(f"{self.url}: {self._reason(error)}") from None
             except TimeoutError:
-                fault = f"{self.url}: did not end within {self.bounds.seconds:g} s"
-                raise InputError(fault, hint="run again to continue, or --max-download-time TIME") from None
+                fault = f"{self.url}: did not end within {_MAX_TIME_S:g} s"
+                raise InputError(fault, hint="run again to continue") from None
 
     def _reason(self, error: requests.RequestException | UnicodeError) -> str:
         if isinstance(error, ValueError):  # InvalidURL and its kin
@@ -208,9 +189,9 @@ class _Transfer:
         return {}
 
     def _received(self, done: int, total: int) -> None:
-        if max(done, total) > self.bounds.bytes:
+        if max(done, total) > self.max_gigabytes * 1e9:
             self.part.unlink(missing_ok=True)
-            fault = f"{self.url}: is larger than {self.bounds.gigabytes:g} GB"
+            fault = f"{self.url}: is larger than {self.max_gigabytes:g} GB"
             raise InputError(fault, hint="--max-download GB")
         if self.progress:
             self.progress("downloading", done, total)
@@ -227,7 +208,7 @@ class _Transfer:
             old.unlink()
         has_ffmpeg = shutil.which("ffmpeg") is not None
         form = "bv*[height<=1080]+ba/b" if has_ffmpeg else "b[ext=mp4]/b"
-        bounds = ["--max-filesize", str(self.bounds.bytes), "--match-filters", "!is_live"]
+        bounds = ["--max-filesize", str(int(self.max_gigabytes * 1e9)), "--match-filters", "!is_live"]
         quiet = ["--no-playlist", "--no-warnings", "--no-progress", "--quiet", "--ignore-config"]
         place = ["-o", str(self.target.with_name("page.%(ext)s")), "--batch-file", "-"]
         try:
@@ -239,8 +220,8 @@ class _Transfer:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            fault = f"{self.url}: yt-dlp did not end within {self.bounds.seconds:g} s"
-            raise InputError(fault, hint="--max-download-time TIME") from None
+            fault = f"{self.url}: yt-dlp did not end within {_MAX_TIME_S:g} s"
+            raise InputError(fault, hint="give the address of the video file") from None
         files = [path for path in self.target.parent.glob("page.*") if path.suffix != ".part"]
         if ran.returncode or len(files) != 1:
             said = ran.stderr.decode(errors="replace").strip().splitlines()

@@ -80,7 +80,6 @@ def _parts(source: str) -> tuple[str, str]:
 
 
 def _fields_of(source: str, number: int) -> dict[str, object]:
-    """Return the values of a template's fields for a source and its number in the batch."""
     names = {"stem": stem_of(source), "name": _name_of(source), "suffix": Path(_parts(source)[0]).suffix}
     return {**names, "parent": folder_of(source).name, "n": number}
 
@@ -111,7 +110,6 @@ def require_suffix(path: Path, suffixes: Sequence[str]) -> None:
 
 
 def _listed(words: Sequence[str]) -> str:
-    """`a, b or c`."""
     return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 

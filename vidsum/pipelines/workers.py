@@ -203,7 +203,6 @@ def _exit(signum: int, frame: object) -> None:
 
 
 def _reporter(pipe: "Connection[Any, Any]") -> Progress:
-    """Return a function that sends the progress of steps, for all threads of a task."""
     last_s: dict[str, float] = {}
     lock = threading.Lock()
 
