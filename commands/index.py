@@ -84,7 +84,8 @@ def index(
     if batch.ray not in (None, "local") and not is_server(where.archive):
         hint = "--jobs N, --ray local, or --archive postgresql://..."
         raise UsageError("a file is written on one machine", hint=hint)
-    _reserve_archive(where)
+    if where.archive and not is_server(where.archive):  # no other output may have its name
+        register_input(where.archive, "--archive")
     from vidsum.archive.archive import Archive
 
     may_begin = settings.space is None or bool(named or batch.from_file)
@@ -153,12 +154,6 @@ def index_one(
     lines = (f"{task.path}: {added.state}{origin}, {length}",) if is_listed else ()
     messages = ("left to another process, which is adding it",) if is_left else added.warnings
     return CommandResult("index", task.path, data, lines, messages=messages)
-
-
-def _reserve_archive(where: ArchiveFile) -> None:
-    """Reserve the name of the archive, which may not exist yet: no other output may have it."""
-    if where.archive and not is_server(where.archive):
-        register_input(where.archive, "--archive")
 
 
 def _report_missing(archive: "Archive", named: Sequence[str], view: View, *, prune: bool) -> None:

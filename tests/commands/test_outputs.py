@@ -212,6 +212,8 @@ def test_names_of_kinds(tmp_path: Path, film: Path) -> None:
     inputs = [str(film.with_name(name)) for name in ("film.mp4", "film.wav", "film.npz", "talk.wav")]
     assert stems(*inputs) == ["film", "film.wav", "film.npz", "talk.wav"]
     assert stems(inputs[0], "nowhere/film.mp4", "a\0/b.mp4") == ["film", "film", "b"]
+    film.with_name("film.h5").write_bytes(b"")
+    assert stems(str(film.with_name("film.h5#video_1")), inputs[0]) == ["video_1", "film"]
     film.with_name("talk.npz").unlink()
     assert stems(inputs[3]) == ["talk"]
 

@@ -28,9 +28,10 @@ def own_names(sources: Sequence[str], target: Callable[[str, str], Path]) -> dic
     files = {folder: _files_by_stem(folder) for folder in {Path(source).parent for source in sources}}
 
     def choose(source: str) -> str:
-        path = Path(source)
+        path, is_inside = Path(source), bool(_parts(source)[1])  # a video in an h5 file has its own name
         others = [other for other in files[path.parent].get(path.stem, ()) if other.name != path.name]
-        return _name_of(source) if any(_is_rival(path, other) for other in others) else stem_of(source)
+        has_rival = not is_inside and any(_is_rival(path, other) for other in others)
+        return _name_of(source) if has_rival else stem_of(source)
 
     return {source: target(source, choose(source)) for source in sources}
 
@@ -79,11 +80,6 @@ def _parts(source: str) -> tuple[str, str]:
     return path, video
 
 
-def _fields_of(source: str, number: int) -> dict[str, object]:
-    names = {"stem": stem_of(source), "name": _name_of(source), "suffix": Path(_parts(source)[0]).suffix}
-    return {**names, "parent": folder_of(source).name, "n": number}
-
-
 def folder_of(source: str) -> Path:
     """Return that of a file; for an address, one named after its host, and its path there."""
     if url := url_of(source):
@@ -106,11 +102,8 @@ def require_suffix(path: Path, suffixes: Sequence[str]) -> None:
     """Raise a UsageError unless a file has one of the suffixes."""
     if path.suffix not in suffixes:
         hint = f"-o {path.with_suffix(suffixes[0])}" if path.name else None
-        raise UsageError(f"{path}: output must end in {_listed(suffixes)}", hint=hint)
-
-
-def _listed(words: Sequence[str]) -> str:
-    return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+        endings = " or ".join(filter(None, [", ".join(suffixes[:-1]), suffixes[-1]]))
+        raise UsageError(f"{path}: output must end in {endings}", hint=hint)
 
 
 def check_outputs(source: str, outputs: Sequence[Path], *, make_folders: bool = False) -> None:
@@ -156,7 +149,8 @@ def fill_template(output: str, source: str, number: int, suffix: str) -> Path:
         for _, name, form, conversion in Formatter().parse(output):
             if name is not None and (name not in _FIELDS or conversion or not _FORM.fullmatch(form or "")):
                 raise ValueError
-        return Path(output.format(**_fields_of(source, number)))
+        names = {"stem": stem_of(source), "name": _name_of(source), "suffix": Path(_parts(source)[0]).suffix}
+        return Path(output.format(**names, parent=folder_of(source).name, n=number))
     except (ValueError, LookupError) as error:
         raise UsageError(
             f"{output}: braces must hold {', '.join(_FIELDS[:-1])} or {_FIELDS[-1]}",

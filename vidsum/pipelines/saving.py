@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from vidsum.features.settings import Extraction
+from vidsum.io.paths import require_not_read
 from vidsum.pipelines import staging
 from vidsum.pipelines.records import (
     Earlier,
@@ -36,10 +37,6 @@ R = TypeVar("R", bound=Any)
 _MAX_NAMED_FILES = 3  # removed files that the output names; it counts the others
 
 
-def _write_nothing(result: Any, files: Files) -> Iterable[str]:
-    return ()
-
-
 @dataclass(frozen=True)
 class Saving(Generic[R]):
     """Functions that make, read and write the result of one input."""
@@ -47,7 +44,7 @@ class Saving(Generic[R]):
     provenance: Mapping[str, Any]
     run: Callable[[], R]
     load: Callable[[Mapping[str, Any]], R]  # returns the result of a document
-    write: Callable[[R, Files], Iterable[str]] = _write_nothing
+    write: Callable[[R, Files], Iterable[str]] = lambda result, files: ()
     """Writes all files but the record, and returns warnings."""
     document: Callable[[R, Collection[str]], dict[str, Any]] = lambda result, _: result.to_dict()
     """Returns a result as JSON, with the optional parts that were requested or are among some keys."""
@@ -112,7 +109,8 @@ def save_result(files: Files, saving: Saving[R], *, overwrite: bool) -> Saved[R]
         produced = staged.produced()
         if not overwrite:
             earlier.require_ours(produced)
-        staging.require_not_inputs(produced)
+        for path in produced:  # writers see only the hidden names
+            require_not_read(path)
         has_changed = document != earlier.document or any(map(staging.differs, produced, produced.values()))
         is_new = overwrite or has_changed
         carried = _carry(earlier, saving, document) if is_same else {}

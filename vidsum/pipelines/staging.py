@@ -94,12 +94,6 @@ def hidden(target: Path) -> Iterator[Path]:
             shadow.unlink(missing_ok=True)
 
 
-def require_not_inputs(paths: Iterable[Path]) -> None:
-    """Raise a UsageError where a file would be renamed over an input: writers see only the hidden names."""
-    for path in paths:
-        require_not_read(path)
-
-
 def differs(target: Path, shadow: Path) -> bool:
     return not target.is_file() or hash_of(target) != hash_of(shadow)
 
