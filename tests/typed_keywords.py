@@ -15,6 +15,7 @@ def wrong() -> None:
     vidsum.find_highlights("film.mp4", reader="ffmpeg")  # type: ignore[arg-type]
     vidsum.extract("film.mp4", fps="2")  # type: ignore[arg-type]
     vidsum.transcribe("film.mp4", translate="yes")  # type: ignore[arg-type]
+    vidsum.ground("film.mp4", "a dog", evidence="picturs")  # type: ignore[arg-type]
 
 
 def right() -> None:

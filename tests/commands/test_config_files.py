@@ -89,7 +89,7 @@ def test_variables_are_flags(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_config_errors_name_the_file(run: Run, films: Path, users: Path) -> None:
-    users.write_text("fps: 2\nseed: 1\n")
+    users.write_text("fps: 2\nseeds: 1\n")
     run("shots", films / "a.mp4", code=2, error="vidsum.yaml")
     users.write_text("fps: many\n")
     run("shots", films / "a.mp4", code=2, error=f"(from {users})")
