@@ -223,9 +223,7 @@ class MRTBlock(nn.Module):
         """Return [B, M + T, d] to the same; see `run_blocks`. `shared`: the mask of all blocks, if any."""
         normed = self.norms[0](x)
         mask = self.mask(normed, x.shape[1] - n_queries) if self.mask and not shared else shared
-        return self._fed_forward(x + self.dropout(self.retention(normed, n_queries, is_key, mask)))
-
-    def _fed_forward(self, x: Tensor) -> Tensor:
+        x = x + self.dropout(self.retention(normed, n_queries, is_key, mask))
         out: Tensor = x + self.dropout(self.feed_forward(self.norms[1](x)))
         return out
 

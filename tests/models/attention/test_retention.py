@@ -131,19 +131,6 @@ def test_forms_of_retention_are_one_at_any_length(length: int, dtype: torch.dtyp
     assert weights[0, n, m].item() == pytest.approx((own * other.conj() * step).sum().real.item(), abs=near)
 
 
-@pytest.mark.parametrize("clips", [150, 512, 600, 1500])
-def test_a_block_of_any_size_reads_clip_by_clip_what_it_reads_at_once(clips: int) -> None:
-    torch.manual_seed(0)
-    causal = {"decay": "forward", "nonlinearity": "gate", "sparse": False, "cross_modal": False}
-    module = MaskRetention(MRNetConfig(d=16, heads=2, clips=clips, **causal)).double()
-    x, state, found = torch.randn(1, 700, 16, dtype=torch.float64), None, []
-    with torch.no_grad():
-        for part in x.split([1, 299, 400], dim=1):
-            out, state = module.recurrent(part, state)
-            found.append(out)
-        torch.testing.assert_close(torch.cat(found, dim=1), module(x, 0), atol=1e-5, rtol=0)
-
-
 def layer(**options: object) -> MaskRetention:
     torch.manual_seed(0)
     return MaskRetention(MRNetConfig(d=8, heads=2, clips=4, gamma=0.7, **options)).eval()

@@ -205,18 +205,6 @@ class MaskRetention(nn.Module):
             return out
         return torch.cat([join_heads(values[:, :, :n_queries]), out[:, n_queries:]], dim=1)
 
-    def recurrent(self, clips: Tensor, state: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Eq. A3: the same of the next clips [B, n, d] alone, and the state after them.
-
-        For the gate, decay that looks forward in the region vv, and no mask.
-        """
-        q, k, v = self._split(self.video_projections, clips, clips, clips)
-        d_k = q.shape[3]
-        retained, state = recurrent_retention(
-            q / math.sqrt(d_k), k, v, self.config.gamma, xpos_turn(d_k, self.scale_base), state
-        )
-        return self._join(clips, retained), state
-
     def mask(self, n_queries: int, length: int, device: torch.device | None = None) -> Tensor:
         """Return [M + T, M + T] of Eq. 7: 1 for unlimited attention, M_RD * M_LS for the masked regions.
 
