@@ -23,11 +23,9 @@ import numpy as np
 import torch
 
 from docs.benchmarks import argument_parser
-from docs.benchmarks.top_clips import clips_of, measure_top_clips
 from docs.benchmarks.without_words import STATISTICS, with_statistic
 from vidsum.grounding.settings import CaptionSpace
 from vidsum.lab.datasets.captioned import Draw, draw_of, in_space, read_captioned
-from vidsum.lab.datasets.labels import Labels, read_tvsum_mat
 from vidsum.lab.datasets.splits import Split, splits_of
 from vidsum.lab.datasets.summaries import AnnotatedVideo, shots_of
 from vidsum.lab.evaluation.summaries import evaluate_summaries
@@ -161,33 +159,16 @@ def train(row: str, seed: int, data: Data, out: Path, epochs: int, folds: Sequen
         train_split(prepared, number)
 
 
-@dataclass(frozen=True)
-class Measured:
-    """One run's measures of each video."""
-
-    summaries: Mapping[str, VideoMeasures]
-    top_clips: Mapping[str, float] | None
-    """TVSum's top-5 mAP, see `docs.benchmarks.top_clips`."""
+Measures = Mapping[str, VideoMeasures]
+"""One run's measures of each video."""
 
 
-def measured(
-    row: str, videos: Videos, scores: Mapping[str, Any], annotations: Mapping[str, Labels]
-) -> Measured:
+def measured(row: str, videos: Videos, scores: Mapping[str, Any]) -> Measures:
     """A row's measures."""
     report = evaluate_summaries(videos, {row: scores}, knapsacks=("pgl-sum",), n_seeds=10)
     (report_row,) = (row_ for row_ in report.rows if row_.name == row)
     assert isinstance(report_row.measures, SummaryMeasures)
-    return Measured(report_row.measures.videos, top_clips(videos, scores, annotations))
-
-
-def top_clips(
-    videos: Videos, scores: Mapping[str, Any], annotations: Mapping[str, Labels]
-) -> Mapping[str, float] | None:
-    """Top-5 mAP of each video; None where the videos are not TVSum's, or tested several times."""
-    if not annotations or not scores.keys() <= annotations.keys():
-        return None
-    clips = {name: clips_of(scores[name], videos[name].picks, annotations[name]) for name in scores}
-    return measure_top_clips({name: annotations[name] for name in scores}, clips).videos
+    return report_row.measures.videos
 
 
 def main() -> None:
@@ -226,27 +207,26 @@ def main() -> None:
 def print_table(experiment: str, data: Data, folder: Path, options: argparse.Namespace) -> None:
     """The rows that are trained, beside those that need no training."""
     tests = {name: data.tested[name] for split in data.splits for name in split.test}
-    annotations = read_tvsum_mat(options.tvsum / MAT) if EXPERIMENTS[experiment][1] == "tvsum" else {}
-    rows: dict[str, list[Measured]] = {}
+    rows: dict[str, list[Measures]] = {}
     for row in options.row or (*RIDGE, *FULLTRANSNET):
         for seed in range(options.seeds):
             run = folder / f"{row}-{seed}"
             if not (run / "run.json").exists() or unfinished_splits(run):
                 continue
             predicted = predict_run(run, as_seen_by(row, data).tested)
-            rows.setdefault(row, []).append(measured(row, predicted.videos, predicted.scores, annotations))
+            rows.setdefault(row, []).append(measured(row, predicted.videos, predicted.scores))
             if row == TEACHER_FORCED:
                 forced = predict_run(run, data.tested, "paper")
                 name = f"{row}, shown the labels"
-                rows.setdefault(name, []).append(measured(name, forced.videos, forced.scores, annotations))
+                rows.setdefault(name, []).append(measured(name, forced.videos, forced.scores))
     others = {} if options.row else untrained(tests)
-    rows |= {name: [measured(name, tests, scores, annotations)] for name, scores in others.items()}
+    rows |= {name: [measured(name, tests, scores)] for name, scores in others.items()}
     for report_row in (
         () if options.row else evaluate_summaries(tests, {}, knapsacks=("pgl-sum",), n_seeds=10).rows
     ):
         if report_row.name in (HUMAN, MEAN, OTHERS, RANDOM):
             assert isinstance(report_row.measures, SummaryMeasures)
-            rows[report_row.name] = [Measured(report_row.measures.videos, None)]
+            rows[report_row.name] = [report_row.measures.videos]
     print(f"\n{experiment}: {len(tests)} videos, {len(data.splits)} folds")
     columns = {row: [figures(runs, measure) for measure in MEASURES] for row, runs in rows.items()}
     print_rows({row: (len(rows[row]), cells) for row, cells in columns.items()})
@@ -279,23 +259,21 @@ def untrained(tests: Videos) -> dict[str, Mapping[str, Any]]:
 
 ByVideo = Mapping[str, float | None]
 """A measure of each video, the mean over seeds."""
-MEASURES: Sequence[str] = ("tau", "rho", "F max", "F avg", "top-5 mAP")
+MEASURES: Sequence[str] = ("tau", "rho", "F max", "F avg")
 
 
-def figures(runs: Sequence[Measured], measure: str) -> ByVideo:
+def figures(runs: Sequence[Measures], measure: str) -> ByVideo:
     """A column's figures of a row."""
     by_run = [figures_of(run, measure) for run in runs]
     return {name: mean([run[name] for run in by_run]) for name in by_run[0]}
 
 
-def figures_of(run: Measured, measure: str) -> ByVideo:
-    """A measure of one run; none of top-5 mAP where it was not measured."""
-    if measure == "top-5 mAP":
-        return run.top_clips or {}
+def figures_of(run: Measures, measure: str) -> ByVideo:
+    """A measure of one run."""
     field = {"F max": "f_max", "F avg": "f_avg"}.get(measure)
     return {
         name: getattr(of_video.key_shots[0], field) if field else getattr(of_video, measure)
-        for name, of_video in run.summaries.items()
+        for name, of_video in run.items()
     }
 
 

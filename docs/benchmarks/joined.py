@@ -1,4 +1,4 @@
-"""Films joined from real clips, whose moments are known, and natural footage, whose moments were annotated.
+"""Films joined from real clips, whose moments are known.
 
 The queries of a film are those of its clips: of each kind, one per clip that has it. A short query can be
 true of several clips; `joined_queries.json` lists those, and queries that are true of none.
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from vidsum.grounding.spaces import STEP_S, ClipEmbeddings
 from vidsum.lab.datasets.moments import MomentVideo, Query
 from vidsum.models.scaling import unit_rows
 from vidsum.pipelines.embedding import open_in_space, plan_embedding
-from vidsum.pipelines.plan import Input
-from vidsum.results.features import Features
-from vidsum.video.probe import probe
 
 HALVES = {"all": slice(None), "even": slice(0, None, 2), "odd": slice(1, None, 2)}
 FIRST = SHARED / "videos"
@@ -33,19 +30,10 @@ KINDS = ("query", "paraphrase", "short", "uncovered")
 """Keys in a clip's file: its caption, another wording of it, one to four words, and a text that names
 nothing that the classes cover."""
 _NOTES = Path(__file__).with_name("joined_queries.json")
-_NATURAL = Path(__file__).with_name("natural_moments.json")
-_SAMPLE = Path(__file__).parents[1] / "sample"
 
 
 Asked = tuple[ClipEmbeddings, MomentVideo]
 """A video, and its queries."""
-
-
-class Film(NamedTuple):
-    """A video and its queries; `qid` of a query is the file name of the clip that it is about."""
-
-    path: Path
-    truth: MomentVideo
 
 
 def known_clips(folders: Sequence[Path] = FOLDERS) -> list[dict[str, str]]:
@@ -98,37 +86,11 @@ def notes() -> dict[str, Any]:
     return read
 
 
-def natural_films(*, held_out: bool) -> list[Film]:
-    """Footage that was not joined, with its annotated moments: what settings were chosen by, or the rest."""
-    videos = json.loads(_NATURAL.read_text())["videos"]
-    films = []
-    for video in (entry for entry in videos if entry.get("held_out", False) == held_out):
-        name = Path(video["file"])
-        path = _SAMPLE / name.name if name.parts[0] == "sample" else FIRST / name
-        duration_s = probe(path).duration_s
-        queries = tuple(
-            Query(
-                name.name, moment["query"], name.stem, duration_s, tuple((a, b) for a, b in moment["windows"])
-            )
-            for moment in video["moments"]
-        )
-        films.append(Film(path, MomentVideo(name.stem, duration_s, queries)))
-    return films
-
-
-def features_of(path: Path, space: str, precision: Precision = "fp32") -> list[Features]:
-    """The features of a film that a space needs; they are kept in the cache."""
-    return _input_of(path, space, precision).read()[0]
-
-
 def embed(path: Path, space: str, precision: Precision = "fp32") -> ClipEmbeddings:
-    """A film in a space; see `features_of`."""
-    clips, _ = plan_embedding(_input_of(path, space, precision), space).run()
+    """A film in a space; its features stay in the cache."""
+    opened = open_in_space(space, path, Extraction(precision=precision))
+    clips, _ = plan_embedding(opened, space).run()
     return clips
-
-
-def _input_of(path: Path, space: str, precision: Precision) -> Input:
-    return open_in_space(space, path, Extraction(precision=precision))
 
 
 def hide_joins(video: ClipEmbeddings, every: int, first: int) -> ClipEmbeddings:
