@@ -1,7 +1,6 @@
 """`vidsum evaluate`: compare summaries, moments, highlights and captions with people, and with chance."""
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -26,7 +25,7 @@ from vidsum.lab.evaluation.settings import (
 from vidsum.options import build, option
 from vidsum.pipelines.names import check_outputs, require_suffix
 from vidsum.pipelines.saving import Saving
-from vidsum.pipelines.staging import hidden, replacing
+from vidsum.pipelines.staging import replacing
 from vidsum.pipelines.tasks import Files, Progress, Task
 
 app = typer.Typer(
@@ -35,19 +34,6 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Measure summaries, moments, highlights and captions against people.",
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class SummaryData:
-    """The videos to evaluate on."""
-
-    PANEL = "What to evaluate"
-
-    data: tuple[Path, ...] = option(
-        "h5 file of annotated videos, or a folder. SumMe, TVSum or their layout. Can be repeated.",
-        (),
-        metavar="PATH",
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,18 +50,13 @@ class ReportFiles:
         metavar="FILE",
         writes=True,
     )
-    plot: Path | None = option(
-        "PNG or SVG plot of the report; see --plot-of.", None, metavar="FILE", writes=True
-    )
+    plot: Path | None = option("PNG or SVG plot of the report.", None, metavar="FILE", writes=True)
     overwrite: bool = option("Replace existing outputs.", False)
 
 
 @command(app)
 def summary(
-    data: SummaryData,
-    chosen: Annotated[Mapping[str, Any], Chosen(SummaryRequest)],
-    report: ReportFiles,
-    view: View,
+    chosen: Annotated[Mapping[str, Any], Chosen(SummaryRequest)], report: ReportFiles, view: View
 ) -> None:
     """Compare importance scores with annotators: rank correlation and F.
 
@@ -87,12 +68,13 @@ def summary(
 
     vidsum evaluate summary --data summe.h5 --scores mine.json -o report.json
     """
-    _require_plot(chosen, report)
+    if "plot_of" in chosen and report.plot is None:
+        raise UsageError("--plot-of needs a file to plot to", hint="--plot FILE.png")
     needs_features = chosen.get("plot_of") != "segments"
-    if report.plot and needs_features and not (data.data or chosen.get("captions")):
+    if report.plot and needs_features and not (chosen.get("data") or chosen.get("captions")):
         raise UsageError("--plot needs videos with features", hint="--data FILE.h5")
-    requests = [build(SummaryRequest, {**chosen, "data": path}) for path in data.data or (None,)]
-    _evaluate("summary", [(str(request.source), request) for request in requests], report, view)
+    request = build(SummaryRequest, chosen)
+    _evaluate("summary", request.source, request, report, view)
 
 
 @command(app)
@@ -119,9 +101,8 @@ def moments(
 
     vidsum evaluate moments --data charades_test.json --run OUT --features charades_i3d
     """
-    _require_plot(chosen, report)
     request = build(MomentsRequest, {**chosen, "predictions": tuple(predictions or ())})
-    _evaluate("moments", [(str(request.data), request)], report, view)
+    _evaluate("moments", request.data, request, report, view)
 
 
 @command(app)
@@ -154,8 +135,8 @@ def highlights(
         raise UsageError("only one file of PREDICTIONS is measured", hint="PREDICTIONS ANNOTATIONS")
     positional = {"annotations": annotations, "predictions": predictions[0] if predictions else None}
     request = build(HighlightsRequest, {**chosen, **positional})
-    measured = str(request.run or request.predictions)
-    _evaluate("highlights", [(measured, request)], report, view, request.write_predictions)
+    measured = request.run or request.predictions or annotations
+    _evaluate("highlights", measured, request, report, view, request.write_predictions)
 
 
 @command(app)
@@ -184,7 +165,7 @@ def captions(
     vidsum evaluate captions DESCRIPTIONS --data activitynet/val_1.json --metric r@5/16
     """
     request = build(CaptionsRequest, {**chosen, "predictions": tuple(predictions)})
-    _evaluate("captions", [(str(request.data), request)], report, view)
+    _evaluate("captions", request.data, request, report, view)
 
 
 @command(app)
@@ -195,15 +176,17 @@ def attention(
     outputs: AttentionFiles,
     view: View,
 ) -> None:
-    """Draw the attention of a trained model while it reads a video.
+    """Draw the attention of a FullTransNet while it summarizes a video.
 
     vidsum evaluate attention film.mp4 --part 5.0
 
-    vidsum evaluate attention film.mp4 --query "a dog in the snow" --kind attention --kind weights
+    vidsum evaluate attention film.mp4 --model runs/tvsum/split_0/best.safetensors --part all
     """
     if not sources:
         raise UsageError("no video", hint="vidsum evaluate attention VIDEO")
-    targets = {source: Files(outputs.paths(source, request), nested=False) for source in sources}
+    targets = {
+        source: Files({"attention": outputs.path(source, request)}, nested=False) for source in sources
+    }
     for source, files in targets.items():
         check_outputs(source, files.all)
     work = partial(draw_one, request, extraction, overwrite=outputs.overwrite)
@@ -218,31 +201,20 @@ def draw_one(
     *,
     overwrite: bool,
 ) -> CommandResult:
-    """Draw the figures of one video."""
+    """Draw the figure of one video."""
     from vidsum.lab.attention.draw import draw_attention
 
-    files = task.files
-    with ExitStack() as stack:
-        shadows = {
-            kind: stack.enter_context(replacing(path, overwrite=overwrite))
-            for kind, path in files.named.items()
-        }
-        facts, messages = draw_attention(request, task.path, shadows, extraction, progress)
-    lines = tuple(map(str, files.all))
-    return CommandResult(input=task.path, data={**files.facts(), **facts}, lines=lines, messages=messages)
+    path = task.files.named["attention"]
+    with replacing(path, overwrite=overwrite) as shadow:
+        facts, messages = draw_attention(request, task.path, shadow, extraction, progress)
+    data = {**task.files.facts(), **facts}
+    return CommandResult(input=task.path, data=data, lines=(str(path),), messages=messages)
 
 
-def _require_plot(chosen: Mapping[str, Any], report: ReportFiles) -> None:
-    if "plot_of" in chosen and report.plot is None:
-        raise UsageError("--plot-of needs a file to plot to", hint="--plot FILE.png")
-
-
-def _files(sources: Sequence[str], report: ReportFiles, predictions: Path | None) -> Files:
+def _files(source: Path, report: ReportFiles, predictions: Path | None) -> Files:
     """Return where a report goes, checked before any work.
 
-    Raises:
-        UsageError: a wrong suffix, several inputs for one file, or a file that is read.
-        OutputError: the folder does not exist.
+    Raises UsageError: a wrong suffix, or a file that is read. OutputError: the folder does not exist.
     """
     json = None if report.output in (None, "-") else Path(str(report.output))
     named = {"output": json, "plot": report.plot, "predictions": predictions}
@@ -250,22 +222,20 @@ def _files(sources: Sequence[str], report: ReportFiles, predictions: Path | None
     files = {kind: path for kind, path in named.items() if path}
     for kind, path in files.items():
         require_suffix(path, suffixes[kind])
-        if len(sources) > 1:
-            raise UsageError(f"{path} is one file, but there are several inputs")
-        check_outputs(sources[0], [path])
+        check_outputs(str(source), [path])
     return Files(files, nested=False, absent=("output", "plot"))
 
 
 def _evaluate(
     task: str,
-    requests: Sequence[tuple[str, Request]],
+    source: Path,
+    request: Request,
     report: ReportFiles,
     view: View,
     predictions: Path | None = None,
 ) -> None:
-    """Make the report of each request, after the name of its source, unless its files are up to date."""
-    name, sources, request_of = f"evaluate {task}", [source for source, _ in requests], dict(requests)
-    files = _files(sources, report, predictions)
+    """Make the report of a request, by the name of its source, unless its files are up to date."""
+    files = _files(source, report, predictions)
 
     def step(item: Task, progress: Progress | None) -> CommandResult:
         from vidsum.lab.evaluate import evaluate
@@ -273,7 +243,6 @@ def _evaluate(
         from vidsum.lab.sources import provenance
         from vidsum.results.result import seal
 
-        request: Any = request_of[item.path]
         made_from = provenance(request)
 
         def answer(made: Report[Any], names: str) -> CommandResult:
@@ -284,36 +253,31 @@ def _evaluate(
             return seal(document(made, made_from))
 
         def write(made: Report[Any], files: Files) -> Sequence[str]:
-            if "plot" in files.named and made.plot:
-                made.plot(files.named["plot"], None)
-            if written and "predictions" in files.named:
-                written.replace(files.named["predictions"])
+            for kind, path in files.named.items():
+                if kind in made.writers:
+                    made.writers[kind](path)
             return ()
 
-        with hidden(predictions) if predictions else nullcontext() as written:
-            if written:
-                request = replace(request, write_predictions=written)
-            if not files.named:
-                made = evaluate(request, progress)
-                facts = to_document(made, ())
-                warnings = tuple(facts["warnings"])
-                if report.output == "-":
-                    return CommandResult(data=facts, document=facts, messages=warnings)
-                return replace(answer(made, ""), data={**files.facts(), **facts}, messages=warnings)
-            saving: Saving[Any] = Saving(
-                made_from,
-                lambda: evaluate(request, progress),
-                lambda _: None,
-                write,
-                to_document,
-                select=lambda _: None,
-            )
-            saved = Destination(Outputs(overwrite=report.overwrite)).deliver(
-                replace(item, files=files), saving, answer
-            )
-            return _to_stdout(saved, files) if report.output == "-" else saved
+        if not files.named:
+            made = evaluate(request, progress)
+            facts = to_document(made, ())
+            warnings = tuple(facts["warnings"])
+            if report.output == "-":
+                return CommandResult(data=facts, document=facts, messages=warnings)
+            return replace(answer(made, ""), data={**files.facts(), **facts}, messages=warnings)
+        saving: Saving[Any] = Saving(
+            made_from,
+            lambda: evaluate(request, progress),
+            lambda _: None,
+            write,
+            to_document,
+            select=lambda _: None,
+        )
+        outputs = Destination(Outputs(overwrite=report.overwrite))
+        saved = outputs.deliver(replace(item, files=files), saving, answer)
+        return _to_stdout(saved, files) if report.output == "-" else saved
 
-    run_verb(Verb(name, step), sources, view)
+    run_verb(Verb(f"evaluate {task}", step), [str(source)], view)
 
 
 def _to_stdout(saved: CommandResult, files: Files) -> CommandResult:

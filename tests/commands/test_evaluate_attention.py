@@ -4,12 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.conftest import files_here
-from tests.conftest import deep
-from tests.grounding.colours import use_colours
 from tests.program import Run
 from tests.untrained import save_untrained
-from vidsum.models.configs import MaskConfig
 
 ATTENTION = ("evaluate", "attention")
 
@@ -19,18 +15,6 @@ def model(loads: list[str]) -> Path:
     """A FullTransNet that reads what the extractors of `loads` give."""
     features = {"extractor": "efficientnet_lite0", "dim": 1280, "fps": 2.0}
     return save_untrained(Path("best.safetensors"), "fulltransnet", features, dim_in=1280, layers=2, window=3)
-
-
-@pytest.fixture
-def moment_models(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Untrained models of colours, with and without a mask."""
-    use_colours(monkeypatch)
-    for name, mask in {"lam": MaskConfig(kind="lam"), "plain": None}.items():
-        reads, sizes = (
-            {"space": "vse", "clip_s": 0.5},
-            {"dim_video": 5, "dim_query": 3, "clips": 8, "words": 4},
-        )
-        save_untrained(Path(f"{name}.safetensors"), "qd-detr", reads, **sizes, mask=mask)
 
 
 def test_attention_default_model(run: Run, film: Path, loads: list[str]) -> None:
@@ -55,18 +39,3 @@ def test_attention_overwrite(run: Run, film: Path, model: Path) -> None:
     Path("film_attention.png").write_text("mine")
     run(*draw, code=1, error="--overwrite")
     run(*draw, "--overwrite")
-
-
-@pytest.mark.parametrize("kinds", [["mask"], deep(["attention", "mask", "weights"])])
-@pytest.mark.usefixtures("moment_models")
-def test_figures_of_a_moment_model(run: Run, film: Path, kinds: list[str]) -> None:
-    options = [word for kind in kinds for word in ("--kind", kind)]
-    draw = (*ATTENTION, film, "--query", "green", *options, "--plot-format", "svg")
-    run(*draw, "--model", "lam.safetensors", "--device", "cpu")
-    assert files_here() == sorted(
-        [".vidsum.json", "lam.safetensors", "plain.safetensors", *(f"film_{kind}.svg" for kind in kinds)]
-    )
-    text = Path("film_mask.svg").read_text()
-    assert "<!-- clips to words, layer 1: learned mask M -->" in text
-    assert "<!-- green -->" in text
-    run(*draw, "--model", "plain.safetensors", code=2, error="has no mask to plot")

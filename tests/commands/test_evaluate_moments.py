@@ -54,32 +54,6 @@ def test_evaluate_moments_baselines(run: Run, data: Path) -> None:
     assert "cut that reach out of their video: 1, first in v_b" in ran.err
 
 
-def test_rows_of_people_stand_last(run: Run, data: Path, mine: Path) -> None:
-    Path("people").mkdir()
-    table = "video_id,description,start,end\nv_b.mp4,a bird,20,100\nv_b.mp4,A bird.,20,60\n"
-    Path("people/one.csv").write_text(table + "v_b.mp4,a bird,20,60\nv_b.mp4,A bird.,20,60\n")
-    arguments = ("evaluate", "moments", mine, "--data", data, "--people", "people")
-    document = run(*arguments, "-o", "-").json
-    check_schema(document, "moment_evaluation")
-    rows = {row["name"]: row["miou"] for row in document["rows"]}
-    assert list(rows)[:3] == ["mine", "random", "whole video"]
-    assert rows["people (pairwise): 2 queries, 2 people"] == pytest.approx(0.75)  # .5 and 1
-    assert rows["people (annotations): 2 queries, 2 people"] == pytest.approx(0.625)  # 1 and .5, .5 and .5
-    assert [file["name"] for file in document["provenance"]["files"]] == [
-        "made.json",
-        "mine.jsonl",
-        "one.csv",
-    ]
-    displayed = run(*arguments).out
-    assert "people (pairwise): 2 queries" in displayed
-    assert "standard errors" in displayed
-    run(*arguments, "-o", "one.json")
-    assert "unchanged" in run(*arguments, "-o", "one.json").out
-    Path("people/two.csv").write_text(table)
-    changed = run(*arguments, "-o", "one.json")
-    assert "unchanged" not in changed.out
-
-
 def test_recall_is_drawn(run: Run, data: Path, mine: Path) -> None:
     run("evaluate", "moments", mine, "--data", data, "--plot", "recall.svg")
     drawn = Path("recall.svg").read_bytes()
@@ -89,16 +63,6 @@ def test_recall_is_drawn(run: Run, data: Path, mine: Path) -> None:
     printed = run("evaluate", "moments", mine, "--data", data, "--plot", "recall.svg", "-o", "-").json
     check_schema(printed, "moment_evaluation")
     assert printed == run("evaluate", "moments", mine, "--data", data, "-o", "-").json
-
-
-def test_plot_truth(run: Run, data: Path, mine: Path) -> None:
-    text = next(iter(json.loads(data.read_text()).values()))["sentences"][0]
-    ask = ("evaluate", "moments", "--data", data, "--plot", "plot.svg", "-o", "r.json", "--plot-of")
-    run(*ask, "density")
-    assert "true moments lie" in Path("plot.svg").read_text()
-    run(*ask, text, code=1, error="--overwrite")
-    run(*ask, text, mine, "--overwrite")
-    assert "<!-- truth -->" in Path("plot.svg").read_text()
 
 
 def test_empty_moments(run: Run) -> None:

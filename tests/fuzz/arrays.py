@@ -4,7 +4,7 @@ import io
 import json
 import random
 import zipfile
-from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -66,44 +66,28 @@ def _damaged(arrays: dict[str, Array], rng: random.Random) -> dict[str, Array]:
             changed[f"{name}x"] = array
         elif change > 1:
             with np.errstate(all="ignore"):
-                changed[name] = _OF_ARRAYS[change - 2](array, rng)
+                changed[name] = _changed(array, rng)
     return changed
 
 
-def _typed(array: Array, rng: random.Random) -> Array:
-    try:
-        return array.astype(rng.choice(_DTYPES))
-    except (TypeError, ValueError):
+def _changed(array: Array, rng: random.Random) -> Array:
+    """An array of another type, content, shape, length or order, or an empty one."""
+    change, flat = rng.randrange(6), array.reshape(-1)
+    if change == 0:
+        with suppress(TypeError, ValueError):
+            return array.astype(rng.choice(_DTYPES))
         return np.zeros(array.shape, np.int64)
-
-
-def _filled(array: Array, rng: random.Random) -> Array:
-    changed = array.astype(np.float64) if array.dtype.kind in "iufb" else np.zeros(array.shape)
-    if changed.size:
-        changed.reshape(-1)[rng.randrange(changed.size) :] = rng.choice(_FILLS)
-    return changed
-
-
-def _shaped(array: Array, rng: random.Random) -> Array:
-    shapes = [array[None], array[..., None], array.reshape(-1), array.T, array.reshape(-1)[0:1]]
-    return rng.choice(shapes)
-
-
-def _cut(array: Array, rng: random.Random) -> Array:
-    return array[: rng.randrange(len(array) + 1)] if array.ndim else array[None][:0]
-
-
-def _turned(array: Array, rng: random.Random) -> Array:
-    return array[::-1] if array.ndim else -array if array.dtype.kind in "if" else array
-
-
-def _emptied(array: Array, rng: random.Random) -> Array:
+    if change == 1 and array.dtype.kind in "iufb" and array.size:
+        filled = flat.astype(np.float64)
+        filled[rng.randrange(array.size) :] = rng.choice(_FILLS)
+        return filled.reshape(array.shape)
+    if change == 2:
+        return rng.choice([array[None], array[..., None], flat, array.T, flat[:1]])
+    if change == 3:
+        return array[: rng.randrange(len(array) + 1)] if array.ndim else array[None][:0]
+    if change == 4:
+        return array[::-1] if array.ndim else -array if array.dtype.kind in "if" else array
     return np.zeros(rng.choice([(0,), (0, 4), (4, 0), (1, 1, 1, 1)]), array.dtype)
-
-
-_OF_ARRAYS: tuple[Callable[[Array, random.Random], Array], ...] = (
-    _typed, _filled, _shaped, _cut, _turned, _emptied,
-)  # fmt: skip
 
 
 @cache

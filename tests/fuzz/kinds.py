@@ -3,9 +3,8 @@
 import json
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -16,12 +15,10 @@ Read = Callable[[Path], None]
 """Reads a file as a command does and asserts that what was read makes sense."""
 
 
-@dataclass(frozen=True)
-class Case:
-    """One damaged file, and what reads it."""
+class Case(NamedTuple):
+    """The name of a damaged file, its content, and what reads it."""
 
     name: str
-    """Name of the file."""
     content: bytes
     read: Read
 

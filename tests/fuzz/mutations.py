@@ -31,7 +31,23 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?")
 def damage(content: bytes, rng: random.Random) -> bytes:
     """One to three changes to the bytes: bits, ends, chunks."""
     for _ in range(rng.randint(1, 3)):
-        content = rng.choice(_OF_BYTES)(content, rng)
+        start, place = (rng.randrange(len(content) + 1) for _ in range(2))
+        end = min(len(content), start + rng.choice([1, 4, 16, 64, 512]))
+        size = end - start
+        filler = rng.choice([rng.randbytes(size), b"\xff" * size, bytes(size)])
+        flipped = bytearray(content)
+        for _ in range(rng.choice([1, 1, 4, 32]) if content else 0):
+            flipped[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+        content = rng.choice(
+            [
+                bytes(flipped),
+                content[:start],
+                content[:start] + content[end:],  # a chunk is lost
+                content[:end] + content[start:],  # or doubled
+                content[:place] + content[start:end] + content[place + size :],  # or copied elsewhere
+                content[:start] + filler + content[end:],
+            ]
+        )
     return content
 
 
@@ -133,44 +149,3 @@ def _places(data: Any) -> list[tuple[Any, Any]]:
             result.append((holder, key))
             waiting.append(holder[key])
     return result
-
-
-def _flip(content: bytes, rng: random.Random) -> bytes:
-    changed = bytearray(content)
-    for _ in range(rng.choice([1, 1, 4, 32]) if changed else 0):
-        changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
-    return bytes(changed)
-
-
-def _cut(content: bytes, rng: random.Random) -> bytes:
-    return content[: rng.randrange(len(content) + 1)]
-
-
-def _chunk(content: bytes, rng: random.Random) -> tuple[int, int]:
-    start = rng.randrange(len(content) + 1)
-    return start, min(len(content), start + rng.choice([1, 4, 16, 64, 512]))
-
-
-def _drop(content: bytes, rng: random.Random) -> bytes:
-    start, end = _chunk(content, rng)
-    return content[:start] + content[end:]
-
-
-def _double(content: bytes, rng: random.Random) -> bytes:
-    start, end = _chunk(content, rng)
-    return content[:end] + content[start:]
-
-
-def _splice(content: bytes, rng: random.Random) -> bytes:
-    start, end = _chunk(content, rng)
-    place = rng.randrange(len(content) + 1)
-    return content[:place] + content[start:end] + content[place + end - start :]
-
-
-def _noise(content: bytes, rng: random.Random) -> bytes:
-    start, end = _chunk(content, rng)
-    filler = rng.choice([rng.randbytes(end - start), b"\xff" * (end - start), bytes(end - start)])
-    return content[:start] + filler + content[end:]
-
-
-_OF_BYTES = (_flip, _cut, _drop, _double, _splice, _noise)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import kendalltau
+from sklearn.metrics import f1_score
 
 from tests.lab.evaluation.annotated import dataset
 from vidsum.errors import InputError
@@ -53,8 +54,6 @@ def mask() -> np.ndarray:
 
 
 def test_segments_are_compared_as_they_are_and_curves_at_the_picks(tmp_path: Path) -> None:
-    from sklearn.metrics import f1_score
-
     folder = save(tmp_path / "mine", "video_1", "video_2", "video_3")
     (folder / "film_moments.json").write_text('{"schema": "vidsum.moments/1"}')  # passed over
     finished = read_finished(folder, VIDEOS, {})
@@ -99,8 +98,6 @@ def labels(**changes: Any) -> dict[str, Labels]:
 
 @pytest.mark.parametrize("names", [("Id_1", "Id 2"), ("video_1", "video_2")])
 def test_videos_go_by_the_names_of_their_files_too(tmp_path: Path, names: tuple[str, ...]) -> None:
-    from sklearn.metrics import f1_score
-
     finished = read_finished(save(tmp_path / "mine", *names), labels(), labels())
     assert sorted(finished.scores) == ["tvsum/video_1", "tvsum/video_2"]
     assert len(finished.scores["tvsum/video_1"]) == 40

@@ -171,14 +171,6 @@ def ground_video(
     return predictions
 
 
-def whole_video(
-    grounder: MomentModel, video: ClipEmbeddings, tokens: Sequence[FloatArray], vectors: FloatArray
-) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Return the clips [t, Dv] and the query [W, Dq] of each query, with one window; see `ground_video`."""
-    grid = _grid(grounder, video)
-    return _inputs(grounder, grid, [slice(0, len(grid))], tokens, vectors)
-
-
 def _grid(grounder: MomentModel, video: ClipEmbeddings) -> ClipEmbeddings:
     """Return the video; for a sampled model of longer clips, the first clip of the grid in each."""
     if not grounder.sampled:

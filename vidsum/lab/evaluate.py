@@ -14,8 +14,7 @@ from vidsum.lab.datasets.moments import read_highlights, read_moments
 from vidsum.lab.datasets.summaries import AnnotatedVideo, annotated_files, read_annotated, shots_of
 from vidsum.lab.evaluation import submissions
 from vidsum.lab.evaluation.captions import BASELINES, evaluate_captions
-from vidsum.lab.evaluation.moments import evaluate_highlights, evaluate_moments, queries_of
-from vidsum.lab.evaluation.people import read_people, with_people
+from vidsum.lab.evaluation.moments import evaluate_highlights, evaluate_moments
 from vidsum.lab.evaluation.reference import BUDGET, CHANGE_POINTS, KNAPSACKS, SEGMENTATIONS
 from vidsum.lab.evaluation.report import Measures, Report
 from vidsum.lab.evaluation.settings import (
@@ -98,18 +97,18 @@ def _summary(request: SummaryRequest, progress: Progress | None) -> Report[Measu
         progress=progress,
     )
 
-    def plot(target: Path, label: str | None) -> None:
+    def plot(target: Path) -> None:
         from vidsum.lab.evaluation.plots import plot_scores, plot_segments
 
         if request.plot_of == "scores":
-            plot_scores(videos, rows, target, label=label)
+            plot_scores(videos, rows, target)
         else:
             chosen = {row: summaries.selections for row, summaries in finished.items()}
-            plot_segments(videos, rows, chosen, target, label=label)
+            plot_segments(videos, rows, chosen, target)
 
     shares = (f"{row}: {warning}" for row, summaries in finished.items() for warning in summaries.warnings)
     notes = _notes(request, videos, report.facts, len(data))
-    return replace(report, warnings=(*notes, *shares, *report.warnings), plot=plot)
+    return replace(report, warnings=(*notes, *shares, *report.warnings), writers={"plot": plot})
 
 
 def _videos(request: SummaryRequest, labels: Mapping[str, Labels], progress: Progress | None) -> Videos:
@@ -191,7 +190,6 @@ def _notes(request: SummaryRequest, videos: Videos, facts: Mapping[str, Any], n_
 
 def _moments(request: MomentsRequest, progress: Progress | None) -> Report[Measures]:
     videos, checkpoints = read_moments(request.data), checkpoints_of(request.runs)
-    plotted = None if request.plot_of in ("recall", "density") else queries_of(request.plot_of, videos)
     rows = _read_rows(
         request.predictions, list(checkpoints), lambda path: submissions.read_predictions(path, videos)
     )
@@ -201,20 +199,13 @@ def _moments(request: MomentsRequest, progress: Progress | None) -> Report[Measu
         model = ModelRun(checkpoint, request.features, None, request.device, request.query_features)
         rows[row] = moments_by(model, videos, max_iou=request.max_iou, progress=progress)
     report = evaluate_moments(videos, rows, comparison=request.comparison, n_seeds=request.seeds)
-    if request.people:
-        report = with_people(report, read_people(request.people), videos, request.comparison)
 
-    def plot(target: Path, label: str | None) -> None:
-        from vidsum.lab.evaluation.plots import plot_density, plot_queries, plot_recall
+    def plot(target: Path) -> None:
+        from vidsum.lab.evaluation.plots import plot_recall
 
-        if plotted:
-            plot_queries(plotted, rows, target, label)
-        elif request.plot_of == "density":
-            plot_density(videos, request.data.name, target, label)
-        else:
-            plot_recall(report, f"{request.data.name}: {report.facts['n_queries']} queries", target, label)
+        plot_recall(report, f"{request.data.name}: {report.facts['n_queries']} queries", target)
 
-    return replace(report, plot=plot)
+    return replace(report, writers={"plot": plot})
 
 
 def _highlights(request: HighlightsRequest, progress: Progress | None) -> Report[Measures]:
@@ -228,6 +219,6 @@ def _highlights(request: HighlightsRequest, progress: Progress | None) -> Report
         name, checkpoint = checkpoint_of(request.run or Path())
         run = ModelRun(checkpoint, request.features, request.text_features, request.device)
         predictions = highlights_by(run, queries, progress)
-        if request.write_predictions:
-            submissions.write_predictions(request.write_predictions, predictions.values())
-    return evaluate_highlights(queries, predictions, name=name, n_seeds=request.seeds)
+    report = evaluate_highlights(queries, predictions, name=name, n_seeds=request.seeds)
+    write = partial(submissions.write_predictions, predictions=predictions.values())
+    return replace(report, writers={"predictions": write})

@@ -13,7 +13,6 @@ from vidsum.io.provenance import identify_file
 from vidsum.lab.datasets.described import caption_files
 from vidsum.lab.datasets.labels import ODD_FRACTION, ODD_S, Labels, labels_of, plain_name
 from vidsum.lab.datasets.summaries import AnnotatedVideo, annotated_files
-from vidsum.lab.evaluation.people import people_files
 from vidsum.lab.evaluation.reference import BUDGET, BoolArray
 from vidsum.lab.evaluation.settings import (
     CaptionsRequest,
@@ -51,15 +50,12 @@ def provenance(request: Request) -> dict[str, Any]:
     if isinstance(request, SummaryRequest):
         facts = _summary_provenance(request)
     elif isinstance(request, MomentsRequest):
-        answers = people_files(request.people) if request.people else []
-        files = [*_files(request.data, *request.predictions), *_checkpoint_files(request.runs)]
         facts = {
-            "files": [*files, *_files(*answers)],
+            "files": [*_files(request.data, *request.predictions), *_checkpoint_files(request.runs)],
             "features": [_folder_size(source) for source in request.features],
             **({"query_features": _folder_size(queries)} if (queries := request.query_features) else {}),
             "max_iou": request.max_iou,
             "comparison": request.comparison,
-            **({} if request.plot_of == "recall" else {"plot_of": request.plot_of}),
         }
     elif isinstance(request, CaptionsRequest):
         predictions = [file for path in request.predictions for file in caption_files(path)]
@@ -141,7 +137,7 @@ class Finished:
             return ()
         return (
             f"its summaries keep {share:.0%} of the videos, those of the other rows up to {BUDGET:.0%}: "
-            "their F and coverage do not compare",
+            "their F do not compare",
         )
 
 

@@ -1,7 +1,6 @@
-"""Key shots, F-measure, coverage and rank correlation against published and direct computations."""
+"""Key shots, F-measure and rank correlation against published and direct computations."""
 
 from collections.abc import Callable
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, spearmanr
+from sklearn.metrics import f1_score
 
 from vidsum.lab.datasets.labels import read_summe_protocol
 from vidsum.lab.evaluation import reference as module
@@ -17,7 +17,6 @@ from vidsum.lab.evaluation.reference import (
     KNAPSACKS,
     SEGMENTATIONS,
     at_every_frame,
-    coverages,
     f_measures,
     key_shots,
 )
@@ -110,31 +109,17 @@ def test_a_score_holds_until_the_next_pick() -> None:
 def test_f_measures_are_those_of_scikit_learn() -> None:
     rng = np.random.default_rng(0)
     summaries, references = rng.random((4, 500)) < 0.15, rng.random((3, 500)) < 0.3
-    from sklearn.metrics import f1_score
-
     expected = [[f1_score(reference, summary) for reference in references] for summary in summaries]
     np.testing.assert_allclose(f_measures(summaries, references, np.ones(500)), expected, rtol=1e-12)
-
-
-@settings(max_examples=50)
-@given(votes=st.lists(st.integers(0, 5), min_size=1, max_size=7), seed=st.integers(0, 1000))
-def test_coverage_is_the_fraction_of_the_votes_that_as_many_frames_could_hold(
-    votes: list[int], seed: int
-) -> None:
-    summary = np.random.default_rng(seed).random(len(votes)) < 0.5
-    best = max(sum(choice) for choice in combinations(votes, int(summary.sum())))
-    held = sum(vote for vote, chosen in zip(votes, summary, strict=True) if chosen)
-    assert coverages(summary, votes, [1] * len(votes)).item() == pytest.approx(held / best if best else 0)
 
 
 def test_a_segment_counts_as_all_its_frames() -> None:
     rng = np.random.default_rng(0)
     summaries, references = rng.random((4, 9)) < 0.5, rng.random((3, 9)) < 0.5
-    votes, lengths = rng.integers(0, 5, 9), rng.integers(1, 9, 9)
-    rows, others, counts = (np.repeat(array, lengths, axis=-1) for array in (summaries, references, votes))
+    lengths = rng.integers(1, 9, 9)
+    rows, others = (np.repeat(array, lengths, axis=-1) for array in (summaries, references))
     ones = np.ones(lengths.sum())
     assert f_measures(summaries, references, lengths) == pytest.approx(f_measures(rows, others, ones))
-    assert coverages(summaries, votes, lengths) == pytest.approx(coverages(rows, counts, ones))
 
 
 # --- shots that know nothing of the video ---

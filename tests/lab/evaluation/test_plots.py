@@ -11,22 +11,9 @@ from hypothesis import strategies as st
 
 from tests.lab.training.videos import sampled_video
 from vidsum.errors import UsageError
-from vidsum.lab.datasets.moments import MomentVideo, Query
 from vidsum.lab.datasets.summaries import AnnotatedVideo
-from vidsum.lab.evaluation.moments import queries_of
-from vidsum.lab.evaluation.plots import (
-    BINS,
-    density,
-    people_of,
-    plot_density,
-    plot_queries,
-    plot_scores,
-    plot_segments,
-    runs_of,
-    spans_of,
-)
+from vidsum.lab.evaluation.plots import people_of, plot_scores, plot_segments, runs_of
 from vidsum.lab.evaluation.reference import reference_of
-from vidsum.results.moments import Moment
 from vidsum.types import FloatArray
 
 N_SAMPLES = 240
@@ -146,44 +133,3 @@ def test_segments_of_rows_stand_under_the_annotators(tmp_path: Path) -> None:
     # a piece for each of the finished summary's six runs, and for the one key shot of the model
     assert text.count("fill: #16a34a") == 6
     assert text.count("fill: #d97706") == 1
-
-
-def moment_video(*windows: tuple[float, float], duration_s: float = 60.0) -> MomentVideo:
-    query = Query("7", "a dog runs", "v1", duration_s, windows)
-    return MomentVideo("v1", duration_s, (query,))
-
-
-def test_predictions_stand_under_the_truth_with_their_iou(tmp_path: Path) -> None:
-    video = moment_video((10.0, 20.0), (40.0, 50.0))
-    rows = {"near": {"v1": [(Moment(42.0, 50.0, 0.9), Moment(0.0, 5.0, 0.1))]}, "silent": {"v1": [()]}}
-    plot_queries([(video.queries[0], 0)], rows, tmp_path / "a.svg")
-    text = (tmp_path / "a.svg").read_text(encoding="utf-8")
-    for words in ("truth", "near, IoU 0.80", "silent, IoU 0.00", "v1: a dog runs", "1:00"):
-        assert f"<!-- {words} -->" in text
-
-
-def test_a_query_is_found_by_its_text_or_number() -> None:
-    videos = {"v1": moment_video((10.0, 20.0))}
-    expected = [(videos["v1"].queries[0], 0)]
-    assert queries_of(" A dog runs", videos) == queries_of("7", videos) == expected
-    with pytest.raises(UsageError, match="no query of the data is 'a cat'"):
-        queries_of("a cat", videos)
-
-
-@given(st.lists(st.tuples(st.floats(0, 59), st.floats(0.1, 60)), min_size=1, max_size=20))
-def test_the_density_of_moments_counts_each_once(windows: list[tuple[float, float]]) -> None:
-    windows = [(start, min(60.0, start + length)) for start, length in windows]
-    spans = spans_of({"v1": moment_video(*windows)})
-    np.testing.assert_allclose(spans, np.array(windows) / 60)
-    found, expected = density(spans), np.zeros((BINS, BINS))
-    for start, end in spans:
-        expected[min(int(start * BINS), BINS - 1), min(int(end * BINS), BINS - 1)] += 1 / len(windows)
-    np.testing.assert_allclose(found, expected, atol=1e-6)
-
-
-def test_the_density_of_a_data_set_is_drawn(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        plot_density({"v1": moment_video((10.0, 20.0))}, "made.json", tmp_path / f"{name}.svg")
-    text = (tmp_path / "a.svg").read_text(encoding="utf-8")
-    assert text == (tmp_path / "b.svg").read_text(encoding="utf-8")
-    assert "<!-- made.json: where 1 true moments lie, per cent of them -->" in text

@@ -144,15 +144,12 @@ def moment(*values: Any) -> list[dict[str, Any]]:
         ([], "lacks 2 of 2 queries"),
         ([{**line(7), "qid": 9}], "line 1: qid 9 "),
         ([{**line(7), "qid": True}], "line 1: has no number or text qid"),
-        ([line(7, vid=None)], "line 1: has no text vid"),
         ([line(7, vid="z")], "in the data"),
         ([line(7, query=None)], "line 1: has no text query"),
         (moment(2, 1.9, 1), "ends before its start: [2, 1.9, 1]"),
         ([line(8), *moment(6, 2, 1)], "line 2: has a moment that ends before"),
         (moment(2, 6, float("nan")), "line 1: has a moment that is not a start, end and score: [2, 6, nan]"),
-        (moment(2, float("inf"), 1), "score: [2, inf, 1]"),
         (moment(2, 6), "score: [2, 6]"),
-        (moment("2", 6, 1), "score: ['2', 6, 1]"),
         (moment(2, 10**400, 1), "score: [2, 1000"),
         ([line(7, pred_relevant_windows=[{"5": 1, "6": 1, "1": 1}])], "score: {"),
         ([line(7, pred_relevant_windows=3)], "line 1: has no list pred_relevant_windows"),
@@ -314,11 +311,11 @@ def test_faults_of_answers_by_text(tmp_path: Path, lines: Sequence[Any], reason:
     assert reason in fault(tmp_path, lambda path: read_predictions(path, VIDEOS), lines)
 
 
-@pytest.mark.parametrize(("video", "qid"), [("x", 7), ("y", 1)])
-def test_an_unknown_number_is_named(tmp_path: Path, video: str, qid: int) -> None:
-    lines = [submitted(video, "A dog", qid=qid)]
-    reason = fault(tmp_path, lambda path: read_predictions(path, NUMBERED), lines)
-    assert f"line 1: qid {qid} of {video} is not in the data" in reason
+def test_an_unknown_number_is_named(tmp_path: Path) -> None:
+    for video, qid in (("x", 7), ("y", 1)):
+        lines = [submitted(video, "A dog", qid=qid)]
+        reason = fault(tmp_path, lambda path: read_predictions(path, NUMBERED), lines)
+        assert f"line 1: qid {qid} of {video} is not in the data" in reason
 
 
 # --- importance scores ---

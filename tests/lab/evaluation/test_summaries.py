@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import kendalltau, spearmanr
+from sklearn.metrics import f1_score
 
 from tests.lab.evaluation.annotated import annotated_video, dataset
 from vidsum.errors import UsageError
@@ -38,98 +39,90 @@ def report() -> SummaryReport:
     return evaluate_summaries(VIDEOS, {"ours": SCORES}, n_seeds=3)
 
 
-class TestAgainstDirectComputations:
-    def test_the_rows_that_are_always_there(self, report: SummaryReport) -> None:
-        names = ["human", "mean annotator", "mean of the others", "ours", "random", "uniform"]
-        assert [row.name for row in report.rows] == names
-        facts = report.facts
-        assert (facts["n_videos"], facts["ranked_against"]) == (3, "user_scores")
-        assert facts["n_annotators"] == {"fewest": 4, "most": 4}
+def test_the_rows_that_are_always_there(report: SummaryReport) -> None:
+    names = ["human", "mean annotator", "mean of the others", "ours", "random", "uniform"]
+    assert [row.name for row in report.rows] == names
+    facts = report.facts
+    assert (facts["n_videos"], facts["ranked_against"]) == (3, "user_scores")
+    assert facts["n_annotators"] == {"fewest": 4, "most": 4}
+    rows = means(report)
+    assert rows["mean annotator"].tau > rows["human"].tau > 0.3
+    assert rows["mean annotator"].key_shots[0].f_avg > rows["random"].key_shots[0].f_avg
+    assert rows["uniform"].tau == rows["uniform"].rho == 0
+    for row in report.rows:
+        assert list(row.measures.videos) == list(VIDEOS)
+        taus = [measures.tau for measures in row.measures.videos.values()]
+        assert row.measures.mean.tau == pytest.approx(np.mean(taus))
 
-    def test_rank_correlation_is_averaged_over_annotators_then_videos(self, report: SummaryReport) -> None:
-        taus, rhos = (
-            np.mean(
-                [
-                    np.mean([correlate(SCORES[name], user).statistic for user in video.user_scores])
-                    for name, video in VIDEOS.items()
-                ]
-            )
-            for correlate in (kendalltau, spearmanr)
+
+def test_the_same_videos_are_measured_alike_again_and_alone(report: SummaryReport) -> None:
+    again = evaluate_summaries(VIDEOS, {"ours": SCORES}, n_seeds=3)
+    assert to_text(document(again, {})) == to_text(document(report, {}))
+    one = "made/video_2"
+    alone = evaluate_summaries({one: VIDEOS[one]}, {"ours": SCORES}, n_seeds=3)
+    for row, expected in zip(alone.rows, report.rows, strict=True):
+        assert row.measures.videos[one] == expected.measures.videos[one]
+
+
+def test_rank_correlation_is_averaged_over_annotators_then_videos(report: SummaryReport) -> None:
+    taus, rhos = (
+        np.mean(
+            [
+                np.mean([correlate(SCORES[name], user).statistic for user in video.user_scores])
+                for name, video in VIDEOS.items()
+            ]
         )
-        assert means(report)["ours"].tau == pytest.approx(taus)
-        assert means(report)["ours"].rho == pytest.approx(rhos)
+        for correlate in (kendalltau, spearmanr)
+    )
+    assert means(report)["ours"].tau == pytest.approx(taus)
+    assert means(report)["ours"].rho == pytest.approx(rhos)
 
-    def test_f_measure_is_with_the_summaries_of_the_data(self, report: SummaryReport) -> None:
-        from sklearn.metrics import f1_score
 
-        expected = []
-        for name, video in VIDEOS.items():
-            frames = at_every_frame(SCORES[name], video.picks, video.n_frames)
-            summary = key_shots(frames[None], video.change_points, "dsnet")[0]
-            assert video.user_summary is not None
-            each = [f1_score(user, summary) for user in video.user_summary]
-            expected.append((max(each), np.mean(each)))
-        found = means(report)["ours"].key_shots[0]
-        assert (found.segmentation, found.knapsack) == ("change-points", "dsnet")
-        assert (found.f_max, found.f_avg) == pytest.approx(tuple(np.mean(expected, axis=0)))
+def test_f_measure_is_with_the_summaries_of_the_data(report: SummaryReport) -> None:
+    expected = []
+    for name, video in VIDEOS.items():
+        frames = at_every_frame(SCORES[name], video.picks, video.n_frames)
+        summary = key_shots(frames[None], video.change_points, "dsnet")[0]
+        assert video.user_summary is not None
+        each = [f1_score(user, summary) for user in video.user_summary]
+        expected.append((max(each), np.mean(each)))
+    found = means(report)["ours"].key_shots[0]
+    assert (found.segmentation, found.knapsack) == ("change-points", "dsnet")
+    assert (found.f_max, found.f_avg) == pytest.approx(tuple(np.mean(expected, axis=0)))
 
-    def test_the_human_row_leaves_each_annotator_out(self, report: SummaryReport) -> None:
-        from sklearn.metrics import f1_score
 
-        f_max, f_avg, taus = [], [], []
-        for video in VIDEOS.values():
-            for one in range(4):
-                others = [other for other in range(4) if other != one]
-                each = [f1_score(video.user_summary[other], video.user_summary[one]) for other in others]
-                f_max.append(max(each))
-                f_avg.append(np.mean(each))
-                taus += [kendalltau(video.user_scores[one], video.user_scores[other])[0] for other in others]
-        human = means(report)["human"]
-        assert human.tau == pytest.approx(np.mean(taus))
-        assert (human.key_shots[0].f_max, human.key_shots[0].f_avg) == pytest.approx(
-            (np.mean(f_max), np.mean(f_avg))
-        )
+def test_the_human_row_leaves_each_annotator_out(report: SummaryReport) -> None:
+    f_max, f_avg, taus = [], [], []
+    for video in VIDEOS.values():
+        for one in range(4):
+            others = [other for other in range(4) if other != one]
+            each = [f1_score(video.user_summary[other], video.user_summary[one]) for other in others]
+            f_max.append(max(each))
+            f_avg.append(np.mean(each))
+            taus += [kendalltau(video.user_scores[one], video.user_scores[other])[0] for other in others]
+    human = means(report)["human"]
+    assert human.tau == pytest.approx(np.mean(taus))
+    assert (human.key_shots[0].f_max, human.key_shots[0].f_avg) == pytest.approx(
+        (np.mean(f_max), np.mean(f_avg))
+    )
 
-    def test_the_mean_of_the_others_does_not_know_the_annotator(self, report: SummaryReport) -> None:
-        from sklearn.metrics import f1_score
 
-        taus, rhos, f_scores = [], [], []
-        for video in VIDEOS.values():
-            for one in range(4):
-                others = np.delete(video.user_scores, one, axis=0).mean(axis=0)
-                taus.append(kendalltau(others, video.user_scores[one]).statistic)
-                rhos.append(spearmanr(others, video.user_scores[one]).statistic)
-                votes = np.delete(video.user_summary, one, axis=0).mean(axis=0, dtype=np.float32)
-                summary = key_shots(votes[None], video.change_points, "dsnet")[0]
-                f_scores.append(f1_score(video.user_summary[one], summary))
-        rows = means(report)
-        found = rows["mean of the others"]
-        assert (found.tau, found.rho) == pytest.approx((np.mean(taus), np.mean(rhos)))
-        assert found.key_shots[0].f_avg == pytest.approx(np.mean(f_scores))
-        assert (found.key_shots[0].f_max, found.key_shots[0].coverage) == (None, None)
-        assert rows["human"].tau < found.tau < rows["mean annotator"].tau
-
-    def test_the_annotators_beat_chance_and_chance_orders_nothing(self, report: SummaryReport) -> None:
-        rows = means(report)
-        assert rows["mean annotator"].tau > rows["human"].tau > 0.3
-        assert rows["mean annotator"].key_shots[0].coverage > rows["random"].key_shots[0].coverage
-        assert rows["uniform"].tau == rows["uniform"].rho == 0
-
-    def test_rows_of_single_videos_average_to_the_mean(self, report: SummaryReport) -> None:
-        for row in report.rows:
-            assert list(row.measures.videos) == list(VIDEOS)
-            taus = [measures.tau for measures in row.measures.videos.values()]
-            assert row.measures.mean.tau == pytest.approx(np.mean(taus))
-
-    def test_the_same_inputs_give_the_same_bytes(self, report: SummaryReport) -> None:
-        again = evaluate_summaries(VIDEOS, {"ours": SCORES}, n_seeds=3)
-        assert to_text(document(again, {})) == to_text(document(report, {}))
-
-    def test_a_video_is_measured_alike_whatever_is_beside_it(self, report: SummaryReport) -> None:
-        one = "made/video_2"
-        alone = evaluate_summaries({one: VIDEOS[one]}, {"ours": SCORES}, n_seeds=3)
-        for row, expected in zip(alone.rows, report.rows, strict=True):
-            assert row.measures.videos[one] == expected.measures.videos[one]
+def test_the_mean_of_the_others_does_not_know_the_annotator(report: SummaryReport) -> None:
+    taus, rhos, f_scores = [], [], []
+    for video in VIDEOS.values():
+        for one in range(4):
+            others = np.delete(video.user_scores, one, axis=0).mean(axis=0)
+            taus.append(kendalltau(others, video.user_scores[one]).statistic)
+            rhos.append(spearmanr(others, video.user_scores[one]).statistic)
+            votes = np.delete(video.user_summary, one, axis=0).mean(axis=0, dtype=np.float32)
+            summary = key_shots(votes[None], video.change_points, "dsnet")[0]
+            f_scores.append(f1_score(video.user_summary[one], summary))
+    rows = means(report)
+    found = rows["mean of the others"]
+    assert (found.tau, found.rho) == pytest.approx((np.mean(taus), np.mean(rhos)))
+    assert found.key_shots[0].f_avg == pytest.approx(np.mean(f_scores))
+    assert found.key_shots[0].f_max is None
+    assert rows["human"].tau < found.tau < rows["mean annotator"].tau
 
 
 def test_without_scores_of_annotators_ranks_are_against_their_mean() -> None:
@@ -146,7 +139,7 @@ def test_without_scores_of_annotators_ranks_are_against_their_mean() -> None:
     single = {"made/video_1": annotated_video("made/video_1", n_annotators=1)}
     human, mean, others = (row.measures.mean for row in evaluate_summaries(single, {}).rows[:3])
     assert (human.tau, human.rho, others.tau, others.rho) == (None, None, None, None)
-    assert all(shots.f_max is shots.f_avg is shots.coverage is None for shots in human.key_shots)
+    assert all(shots.f_max is shots.f_avg is None for shots in human.key_shots)
     assert others.key_shots[0].f_avg is None
     assert mean.tau == mean.key_shots[1].f_avg == pytest.approx(1)
 

@@ -1,1 +1,1 @@
-"""Figures of the attention of trained models, as in the papers: `vidsum evaluate attention`."""
+"""Figures of the attention of a FullTransNet, as in its paper: `vidsum evaluate attention`."""

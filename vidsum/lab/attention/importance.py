@@ -1,10 +1,10 @@
 """The attention of a trained FullTransNet while it summarizes a video, by hooks, and its pictures."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from vidsum.errors import UsageError
 from vidsum.lab.attention.settings import AttentionPart
 from vidsum.models.attention.heads import MultiHeadAttention, split_heads
-from vidsum.models.attention.learned_mask import Mask, SoftMask, attention_weights
+from vidsum.models.attention.learned_mask import Mask, attention_weights
 from vidsum.models.attention.local_global import local_global_mask
 from vidsum.models.fulltransnet import DecoderLayer, EncoderLayer, FullTransNet, global_tokens
 from vidsum.results import figures
@@ -31,38 +31,23 @@ LONGEST = 1536
 """Maximum number of samples in a map, which is quadratic in them."""
 
 
-class Recorded(NamedTuple):
-    """The inputs of the attentions of one run."""
-
-    projected: Mapping[nn.Module, Tensor]
-    """[1, *, d] output of each projection to queries or keys."""
-    masks: Mapping[nn.Module, SoftMask]
-    """The learned mask that each `Mask` made."""
-
-
 @dataclass(frozen=True, eq=False)
 class AttentionMaps:
     """Attention weights of some layers and heads; rows sum to 1. T samples in C cells, mostly C = T."""
 
-    encoder: FloatArray
-    """[N, h, C, C] of the samples, to the samples."""
-    decoder: FloatArray
-    """[N, h, L, L] of step l, to the tokens that steps 0 ... l have read."""
-    cross: FloatArray
-    """[N, h, L, C] of step l, to the samples."""
-    layers: tuple[int, ...]
-    """Numbers of the N layers, from 0."""
+    encoder: FloatArray  # [N, h, C, C] of the samples, to the samples
+    decoder: FloatArray  # [N, h, L, L] of step l, to the tokens that steps 0 ... l have read
+    cross: FloatArray  # [N, h, L, C] of step l, to the samples
+    layers: tuple[int, ...]  # numbers of the N layers, from 0
     heads: tuple[int, ...]
-    key_frames: IntArray
-    """[L] or [L - 1] the sample that each step writes; the last step may write the end instead."""
+    key_frames: IntArray  # [L] or, where the last step writes the end, [L - 1] samples
     samples_per_cell: int
-    timestamps: TimeArray
-    """[T] seconds, of the samples."""
-    edges_s: TimeArray
-    """[S + 1] of the shots that the samples lie in."""
+    timestamps: TimeArray  # [T] seconds, of the samples
+    edges_s: TimeArray  # [S + 1] of the shots that the samples lie in
     warnings: tuple[str, ...] = ()
 
 
+@torch.inference_mode()
 def attention_maps(
     summarizer: ImportanceModel,
     features: Features,
@@ -80,6 +65,8 @@ def attention_maps(
     used, with a warning. Raises UsageError: no such layer or head.
     """
     model = _network(summarizer)
+    some_layers = _numbers("layer", layers, model.config.layers)
+    some_heads = _numbers("head", heads, model.config.heads)
     all_shots = shots.numbers_at(features.timestamps)
     window = windows(all_shots, min(LONGEST, model.config.t_max))[0]
     array, shot_of_sample = summarizer.inputs.of(features)[window], all_shots[window]
@@ -87,26 +74,29 @@ def attention_maps(
     # no step reads the last step's token, unless the step after it has written the end
     tokens = torch.tensor(decoded.key_frames[: len(decoded.steps) - 1], dtype=torch.int64)
     is_global = global_tokens(torch.from_numpy(shot_of_sample), model.config.global_tokens)
-    recorded = record_attention(model, torch.tensor(array), is_global, tokens)
-    some_layers = _numbers("layer", layers, model.config.layers)
-    some_heads = _numbers("head", heads, model.config.heads)
     per_cell = -(-len(array) // cells)
     warnings: tuple[str, ...] = ()
     if len(array) < len(features):
         until = format_short_time(float(features.timestamps[len(array)]))
         of_all = format_short_time(features.duration_s)
         warnings = (f"attention is shown for 0:00-{until} only, of {of_all}",)
-
-    def maps(part: Callable[[int, int], Tensor], per_row: int, per_column: int) -> FloatArray:
-        rows = [
-            [pooled(part(layer, head), per_row, per_column) for head in some_heads] for layer in some_layers
-        ]
-        return np.array(rows, np.float32)
-
+    weigh = _record(model, torch.tensor(array), is_global, tokens)
+    n_steps = len(tokens) + 1
+    earlier = torch.ones(n_steps, n_steps, dtype=torch.bool).tril()  # Eq. 6: no step sees a later one
+    is_pair = _encoder_pairs(model, is_global)
+    first = cast(EncoderLayer, model.encoder[0])
+    encoder, decoder, cross = list[FloatArray](), list[FloatArray](), list[FloatArray]()
+    for number in some_layers:
+        reader, writer = cast(EncoderLayer, model.encoder[number]), cast(DecoderLayer, model.decoder[number])
+        # without a mask of its own, a layer has that of the first one, if any
+        weights = weigh(reader.attention, is_pair, reader.mask or first.mask)
+        encoder.append(pooled(weights[some_heads, :], per_cell, per_cell))
+        decoder.append(weigh(writer.attention, earlier)[some_heads, :].numpy())
+        cross.append(pooled(weigh(writer.cross)[some_heads, :], 1, per_cell))
     return AttentionMaps(
-        encoder=maps(lambda *at: encoder_weights(model, recorded, is_global, *at), per_cell, per_cell),
-        decoder=maps(lambda *at: decoder_weights(model, recorded, *at), 1, 1),
-        cross=maps(lambda *at: cross_weights(model, recorded, *at), 1, per_cell),
+        encoder=np.stack(encoder),
+        decoder=np.stack(decoder),
+        cross=np.stack(cross),
         layers=some_layers,
         heads=some_heads,
         key_frames=np.array(decoded.key_frames, np.int64),
@@ -117,69 +107,48 @@ def attention_maps(
     )
 
 
-@torch.inference_mode()
-def record_attention(model: FullTransNet, array: Tensor, is_global: Tensor, tokens: Tensor) -> Recorded:
-    """Run a model in `eval` mode by teacher forcing; record the queries and keys of all its attentions.
+def _record(model: FullTransNet, array: Tensor, is_global: Tensor, tokens: Tensor) -> Callable[..., Tensor]:
+    """Run a model in `eval` mode by teacher forcing; return weigh(attention, pairs, mask) -> [h, Q, K].
 
     Of samples [T, D], `is_global` [T] bool and `tokens` [L - 1] int64, the samples that the decoder reads.
     """
-    projected: dict[nn.Module, Tensor] = {}
-    masks: dict[nn.Module, SoftMask] = {}
+    outputs: dict[nn.Module, Any] = {}  # of the projections to queries and keys, and of learned masks
 
-    def keep(projection: nn.Module, _: object, output: Tensor) -> None:
-        projected[projection] = output
-
-    def keep_mask(learned: nn.Module, _: object, output: SoftMask) -> None:
-        masks[learned] = output
+    def keep(module: nn.Module, _: object, output: object) -> None:
+        outputs[module] = output
 
     attentions = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
     projections = [projection for attention in attentions for projection in (attention.q, attention.k)]
-    hooks = [projection.register_forward_hook(keep) for projection in projections]
-    learned_masks = [module for module in model.modules() if isinstance(module, Mask)]
-    hooks += [module.register_forward_hook(keep_mask) for module in learned_masks]
+    recorded = [*projections, *(module for module in model.modules() if isinstance(module, Mask))]
+    hooks = [module.register_forward_hook(keep) for module in recorded]
     device = next(model.parameters()).device
     try:
         model(*(tensor[None].to(device) for tensor in (array, is_global, tokens)))
     finally:
         for hook in hooks:
             hook.remove()
-    return Recorded(projected, masks)
+
+    def weigh(attention: MultiHeadAttention, pairs: Tensor | None = None, mask: Mask | None = None) -> Tensor:
+        queries, keys = (split_heads(outputs[part], attention.heads) for part in (attention.q, attention.k))
+        is_key = None if pairs is None else pairs[None].to(device)
+        return attention_weights(queries, keys, outputs[mask] if mask else None, is_key)[0].cpu()
+
+    return weigh
 
 
-@torch.inference_mode()
-def encoder_weights(
-    model: FullTransNet, recorded: Recorded, is_global: Tensor, layer: int, head: int
-) -> Tensor:
-    """Return [T, T] the sparse weights of Eq. 9-10, with the learned mask where there is one."""
-    encoder = cast(EncoderLayer, model.encoder[layer])
+def _encoder_pairs(model: FullTransNet, is_global: Tensor) -> Tensor:
+    """Return [T, T] which samples attend to which (Eq. 9-10)."""
     is_valid = torch.ones_like(is_global)
     everywhere = {"full": is_valid, "local": ~is_valid}.get(model.config.attention, is_global)
-    attends = local_global_mask(everywhere[None], is_valid[None], model.config.attention_window)[0]
-    # without a mask of its own, a layer has that of the first one, if any
-    learned = encoder.mask or cast(EncoderLayer, model.encoder[0]).mask
-    return _weights(encoder.attention, recorded, head, attends, recorded.masks[learned] if learned else None)
-
-
-def decoder_weights(model: FullTransNet, recorded: Recorded, layer: int, head: int) -> Tensor:
-    """Return [L, L] the masked self-attention of Eq. 6: no step sees a later one."""
-    attention = cast(DecoderLayer, model.decoder[layer]).attention
-    n_steps = recorded.projected[attention.q].shape[1]
-    return _weights(attention, recorded, head, torch.ones(n_steps, n_steps, dtype=torch.bool).tril())
-
-
-def cross_weights(model: FullTransNet, recorded: Recorded, layer: int, head: int) -> Tensor:
-    """Return [L, T] the attention of Eq. 7 to the encoder's output."""
-    return _weights(cast(DecoderLayer, model.decoder[layer]).cross, recorded, head)
+    return local_global_mask(everywhere[None], is_valid[None], model.config.attention_window)[0]
 
 
 def pooled(weights: Tensor, per_row: int, per_column: int) -> FloatArray:
-    """Means of `per_row` rows and sums of `per_column` columns: each row still sums to 1."""
-    row_starts, column_starts = (
-        np.arange(0, length, step) for length, step in zip(weights.shape, (per_row, per_column), strict=True)
-    )
-    counts = np.diff(np.append(row_starts, len(weights)))
-    sums = np.add.reduceat(np.add.reduceat(weights.numpy(), row_starts, axis=0), column_starts, axis=1)
-    return np.asarray(sums / counts[:, None], np.float32)
+    """Return means of `per_row` rows and sums of `per_column` columns of [h, Q, K]: rows still sum to 1."""
+    n_rows, n_columns = weights.shape[1:]
+    row_starts, column_starts = np.arange(0, n_rows, per_row), np.arange(0, n_columns, per_column)
+    sums = np.add.reduceat(np.add.reduceat(weights.numpy(), row_starts, axis=1), column_starts, axis=2)
+    return np.asarray(sums / np.diff(np.append(row_starts, n_rows))[:, None], np.float32)
 
 
 def require_part(summarizer: ImportanceModel, part: AttentionPart) -> None:
@@ -200,21 +169,6 @@ def _numbers(what: str, chosen: Sequence[int] | None, count: int) -> tuple[int, 
         if not 0 <= number < count:
             raise UsageError(f"unknown {what} {number}: the model has 0 to {count - 1}")
     return tuple(range(count) if chosen is None else chosen)
-
-
-def _weights(
-    attention: MultiHeadAttention,
-    recorded: Recorded,
-    head: int,
-    attends: Tensor | None = None,
-    mask: SoftMask | None = None,
-) -> Tensor:
-    queries, keys = (
-        split_heads(recorded.projected[projection], attention.heads)[:, head : head + 1]
-        for projection in (attention.q, attention.k)
-    )
-    is_key = None if attends is None else attends[None].to(queries.device)
-    return attention_weights(queries, keys, mask, is_key)[0, 0].cpu()
 
 
 def plot_importance_attention(

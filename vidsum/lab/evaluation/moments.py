@@ -146,21 +146,6 @@ def evaluate_moments(
     )
 
 
-def queries_of(wanted: str, videos: Mapping[str, MomentVideo]) -> list[tuple[Query, int]]:
-    """Return the queries of a text or number, with places in their videos. Raises UsageError: no such."""
-    matches = [
-        (query, position)
-        for video in videos.values()
-        for position, query in enumerate(video.queries)
-        if wanted.strip().casefold() in (query.qid, query.text.strip().casefold())
-    ]
-    if not matches:
-        raise UsageError(
-            f"no query of the data is {wanted!r}", hint="--plot-of recall, density, or a query of --data"
-        )
-    return matches
-
-
 def _averages(videos: Sequence[MomentVideo]) -> dict[str, float]:
     """Return the averages of MRNet's Table 1, and the mean length of the moments; words end at spaces."""
     queries = [query for video in videos for query in video.queries]

@@ -1,9 +1,8 @@
-"""Plots of evaluations, as the papers have them: FullTransNet, Figs. 3 and 4; MRNet, Figs. 4, A3-A5."""
+"""Plots of evaluations: R@1 over the IoU, and FullTransNet's Figs. 3 and 4."""
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Mapping, Sized
 from itertools import cycle
 from pathlib import Path
-from textwrap import fill, shorten
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,7 +11,6 @@ from matplotlib.lines import Line2D
 from vidsum.errors import UsageError
 from vidsum.io.outputs import as_utf8
 from vidsum.lab.datasets.labels import Labels
-from vidsum.lab.datasets.moments import MomentVideo, Query
 from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.lab.evaluation.moments import CURVE, RANDOM, THRESHOLDS, WHOLE, MomentMeasures
 from vidsum.lab.evaluation.reference import (
@@ -25,14 +23,12 @@ from vidsum.lab.evaluation.reference import (
     reference_of,
 )
 from vidsum.lab.evaluation.report import Report
-from vidsum.lab.evaluation.submissions import MomentPredictions
 from vidsum.lab.evaluation.summaries import Videos
 from vidsum.models.scaling import unit_range
 from vidsum.results import figures
-from vidsum.types import FloatArray, TimeArray, iou
+from vidsum.types import FloatArray
 
 _ROWS = (*figures.OTHERS, figures.GREY)  # colours of rows; annotators are blue
-BINS = 32  # cells of a map of moments along each side
 _BASELINES = {RANDOM: ":", WHOLE: "--"}  # their lines, which are grey
 
 
@@ -41,8 +37,6 @@ def plot_scores(
     predictions: Mapping[str, Mapping[str, FloatArray]],
     target: Path,
     limit: int = 8,
-    *,
-    label: str | None = None,
 ) -> None:
     """Plot scores [T] over time as PNG or SVG, each curve scaled to [0, 1] in each video (constant: 0.5).
 
@@ -70,7 +64,7 @@ def plot_scores(
     lines = [Line2D([], [], color=colour) for colour in (figures.BLUE, *_ROWS[: len(predictions)])]
     rows = ["annotators' mean", *map(as_utf8, predictions)]
     figure.legend(lines, rows, loc="outside lower center", ncols=4, frameon=False)
-    figures.save_figure(figure, target, label)
+    figures.save_figure(figure, target)
 
 
 def _draw_video(axes: Axes, video: AnnotatedVideo, rows: Mapping[str, FloatArray | None]) -> None:
@@ -84,8 +78,8 @@ def _draw_video(axes: Axes, video: AnnotatedVideo, rows: Mapping[str, FloatArray
     axes.set_yticks([0, 1], ["lowest", "highest"], fontsize=8)
 
 
-def plot_recall(report: Report[MomentMeasures], title: str, target: Path, label: str | None = None) -> None:
-    """Plot R@1 over the IoU; target, label and errors are those of `plot_scores`."""
+def plot_recall(report: Report[MomentMeasures], title: str, target: Path) -> None:
+    """Plot R@1 over the IoU; target and errors are those of `plot_scores`."""
     figure = figures.new_figure(6.5, 4.0)
     axes = figure.subplots()
     colours = cycle((figures.BLUE, *figures.OTHERS))
@@ -107,7 +101,7 @@ def plot_recall(report: Report[MomentMeasures], title: str, target: Path, label:
     axes.grid(axis="x", alpha=0.4)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
-    figures.save_figure(figure, target, label)
+    figures.save_figure(figure, target)
 
 
 def plot_segments(
@@ -116,8 +110,6 @@ def plot_segments(
     selections: Mapping[str, Mapping[str, BoolArray]],
     target: Path,
     limit: int = 6,
-    *,
-    label: str | None = None,
 ) -> None:
     """Plot the key shots of each row under the part of the annotators whose summaries have a frame.
 
@@ -149,7 +141,7 @@ def plot_segments(
     axes.set_xlabel("frame")
     some = f", {len(drawn)} of {len(videos)} videos" if len(drawn) < len(videos) else ""
     figures.draw_heading(figure, f"Key shots of 15 %; annotators: how many chose a frame{some}")
-    figures.save_figure(figure, target, label)
+    figures.save_figure(figure, target)
 
 
 def people_of(reference: Reference) -> FloatArray:
@@ -165,75 +157,6 @@ def runs_of(frames: BoolArray) -> list[tuple[int, int]]:
     """First frame and length of each run of frames that are chosen."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], frames, [False]]).astype(np.int8)))
     return [(start, end - start) for start, end in edges.reshape(-1, 2).tolist()]
-
-
-def plot_queries(
-    queries: Sequence[tuple[Query, int]],
-    predictions: Mapping[str, MomentPredictions],
-    target: Path,
-    label: str | None = None,
-    limit: int = 6,
-) -> None:
-    """Plot the best moment of each row under the true ones, its next two paler; errors as `plot_scores`."""
-    _check_rows(predictions)
-    drawn, n_rows = queries[:limit], len(predictions) + 1
-    figure = figures.new_figure(8.5, 0.3 + len(drawn) * (0.8 + 0.3 * n_rows))
-    for axes, (query, place) in zip(figure.subplots(len(drawn), squeeze=False)[:, 0], drawn, strict=True):
-        axes.broken_barh(
-            [(start, end - start) for start, end in query.windows], (-0.35, 0.7), color=figures.BLUE
-        )
-        names = ["truth"]
-        for number, (row, videos) in enumerate(predictions.items(), 1):
-            moments = [(moment.start_s, moment.end_s) for moment in videos[query.video][place]]
-            best = float(iou(moments[:1], query.windows).max()) if moments else 0.0
-            names.append(f"{as_utf8(row)}, IoU {best:.2f}")
-            for rank, (start, end) in enumerate(moments[:3]):
-                height = 0.7 if rank == 0 else 0.25
-                bar = [(start, end - start)], (number - height / 2, height)
-                axes.broken_barh(
-                    *bar, color=_ROWS[number - 1], alpha=1 if rank == 0 else 0.45, zorder=2 - rank
-                )
-        axes.set_yticks(range(n_rows), names, fontsize=9)
-        axes.set_ylim(n_rows - 0.4, -0.6)
-        figures.draw_time_axis(axes, query.duration_s, 10)
-        name = fill(shorten(f"{query.video}: {query.text}", 150, placeholder=" …"), 78)
-        axes.set_title(as_utf8(name), loc="left", fontsize=10, parse_math=False)
-    axes.set_xlabel("time (min:s)")
-    figures.save_figure(figure, target, label)
-
-
-def plot_density(
-    videos: Mapping[str, MomentVideo], title: str, target: Path, label: str | None = None
-) -> None:
-    """Plot where the true moments of a data set lie in their videos; see `plot_scores`."""
-    spans = spans_of(videos)
-    centres = np.stack([spans.mean(axis=1), spans[:, 1] - spans[:, 0]], axis=1)
-    figure = figures.new_figure(8.5, 4.2)
-    panels = {("start", "end"): spans, ("centre", "length"): centres}
-    for axes, ((x, y), points) in zip(figure.subplots(1, 2), panels.items(), strict=True):
-        share = density(points)
-        figures.draw_map(axes, 100 * share.T, "", figures.root_norm(100 * share))
-        axes.invert_yaxis()
-        for axis, name in ((axes.xaxis, x), (axes.yaxis, y)):
-            axis.set_ticks(np.linspace(-0.5, BINS - 0.5, 5), ["0", "", "0.5", "", "1"])
-            axis.set_label_text(f"{name} (fraction of the video)")
-    figures.draw_heading(figure, f"{title}: where {len(spans)} true moments lie, per cent of them")
-    figures.save_figure(figure, target, label)
-
-
-def spans_of(videos: Mapping[str, MomentVideo]) -> TimeArray:
-    """Return [N, 2] start and end of all true moments, as fractions of their videos."""
-    queries = [query for video in videos.values() for query in video.queries]
-    return np.array(
-        [(a / query.duration_s, b / query.duration_s) for query in queries for a, b in query.windows]
-    )
-
-
-def density(points: TimeArray) -> FloatArray:
-    """Return [x, y] the fraction of points [N, 2] in each of `BINS` x `BINS` cells of the unit square."""
-    cells = np.minimum((np.clip(points, 0, 1) * BINS).astype(np.int64), BINS - 1)
-    counts = np.bincount(cells[:, 0] * BINS + cells[:, 1], minlength=BINS**2).reshape(BINS, BINS)
-    return np.asarray(counts / len(points), np.float32)
 
 
 def _check_rows(predictions: Sized) -> None:

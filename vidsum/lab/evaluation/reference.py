@@ -102,21 +102,6 @@ def f_measures(summaries: npt.ArrayLike, references: npt.ArrayLike, lengths: npt
     return np.asarray(np.divide(2 * overlaps, totals, out=np.zeros_like(overlaps), where=totals > 0))
 
 
-def coverages(summaries: npt.ArrayLike, votes: npt.ArrayLike, lengths: npt.ArrayLike) -> Numbers:
-    """Return [A] the votes that each summary holds, divided by the most votes that as many frames could hold.
-
-    A frame has a vote from each annotator whose summary contains it; `votes` are [P], or [A, P] where they
-    differ by summary. Unlike F, it is 1 for the frames most chosen, even where annotators disagree; 0 without
-    votes.
-    """
-    chosen, counts, frames = np.atleast_2d(summaries), np.asarray(votes), np.asarray(lengths, np.float64)
-    # frames with at least 1, 2 ... votes: at best, the summary has as many of each as fit
-    levels = np.arange(1, counts.max() + 1)
-    at_least = (counts[..., None, :] >= levels[:, None]) @ frames
-    best = np.minimum((chosen @ frames)[:, None], at_least).sum(axis=1)
-    return np.asarray(np.divide((chosen * counts) @ frames, best, out=np.zeros(len(chosen)), where=best > 0))
-
-
 CHANGE_POINTS: Final = "change-points"  # name of the segmentation that comes with the data
 
 

@@ -64,8 +64,8 @@ class Report(Generic[M_co]):
     warnings: tuple[str, ...] = ()
     title: str = ""  # line above the table: the data and the unit
     note: str = ""  # line below the table: the method
-    plot: Callable[[Path, str | None], None] | None = field(default=None, repr=False, compare=False)
-    """plot(PNG or SVG file, label) draws the report; None where there is nothing to draw."""
+    writers: Mapping[str, Callable[[Path], None]] = field(default_factory=dict, repr=False, compare=False)
+    """Functions that write other files of it: `plot` (PNG or SVG), `predictions` (JSON lines)."""
 
 
 class ReportTable(NamedTuple):

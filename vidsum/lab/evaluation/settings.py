@@ -36,7 +36,9 @@ class SummaryRequest:
 
     PANEL = PANEL
 
-    data: Path | None = None  # an h5 file of annotated videos
+    data: Path | None = option(
+        "h5 file of annotated videos, or a folder. SumMe, TVSum or their layout.", None, metavar="PATH"
+    )
     annotations: Path | None = option(
         "Scores of annotators. ydata-tvsum50.mat or SumMe's protocol (.npz): alone, for --data "
         "without them, or with --captions.",
@@ -140,26 +142,12 @@ class MomentsRequest:
         metavar="FOLDER",
         flag_on=(),
     )
-    people: Path | None = option(
-        "Folder of CSV files with answers of people. Adds their agreement with each other and with "
-        "the annotations.",
-        None,
-        metavar="FOLDER",
-        flag_on=(),
-    )
     max_iou: float = option("Maximum IoU of two moments of a model of --run.", 0.5, min=0, max=1, flag_on=())
     comparison: Comparison = option(
         "A moment is found if its IoU is >= the threshold (mmn: MMN, MRNet) or > (2d-tan).", "mmn", flag_on=()
     )
     seeds: Seeds = 10
     device: Device = "auto"
-    plot_of: str = option(
-        "Content of --plot. R@1 over the IoU (recall), where true moments lie (density), or each "
-        "row's moments of a query, given by its text or number, under the true ones.",
-        "recall",
-        panel="Output",
-        metavar="recall|density|QUERY",
-    )
 
     def __post_init__(self) -> None:
         check(self)

@@ -1,7 +1,7 @@
 """Measures of rows of scores on one video and over videos: predictions, annotators, chance, equal scores."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -15,7 +15,6 @@ from vidsum.lab.evaluation.reference import (
     IntArray,
     Reference,
     at_every_frame,
-    coverages,
     f_measures,
     key_shots,
 )
@@ -32,20 +31,13 @@ UNIFORM: Final = "uniform"
 class KeyShotMeasures:
     """Key-shot summaries of a row compared with the annotators', for one segmentation and one knapsack.
 
-    None: a single annotator, who has no other; F max and coverage also for `mean of the others`.
+    None: a single annotator, who has no other; F max also for `mean of the others`.
     """
 
     segmentation: str
     knapsack: str
     f_max: float | None  # F-measure with the nearest annotator
     f_avg: float | None  # mean F-measure over the annotators
-    coverage: float | None
-
-
-_MEASURES = tuple(
-    field.name for field in fields(KeyShotMeasures) if field.name not in ("segmentation", "knapsack")
-)
-"""Names of the measures, in the order of the columns of `_columns`."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +60,12 @@ class SummaryMeasures:
     @cached_property
     def mean(self) -> VideoMeasures:
         """Over the videos; None where a video has none."""
-        mean: VideoMeasures = _mean_of(list(self.videos.values()))
-        return mean
+        videos = list(self.videos.values())
+        key_shots = tuple(
+            replace(same[0], f_max=_mean([f.f_max for f in same]), f_avg=_mean([f.f_avg for f in same]))
+            for same in zip(*(video.key_shots for video in videos), strict=True)
+        )
+        return VideoMeasures(_mean([v.tau for v in videos]), _mean([v.rho for v in videos]), key_shots)
 
     def as_json(self) -> dict[str, Any]:
         """Return the mean, and those of each video."""
@@ -110,7 +106,7 @@ def columns_of(settings: Sequence[KeyShotMeasures]) -> Columns:
         }
         knapsacks = " and ".join(setting.knapsack for setting in settings)
         title = f"segmentation {first.segmentation}, knapsack {knapsacks}"
-        return Columns(title, {**cells, "coverage": (-1, "coverage")})
+        return Columns(title, cells)
     cells = {
         f"F {setting.segmentation}": (number, "f_avg")
         for number, setting in enumerate(settings)
@@ -123,17 +119,8 @@ def _without_negative_zero(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value + 0.0 if isinstance(value, float) else value for key, value in values.items()}
 
 
-def _mean_of(measures: Sequence[Any]) -> Any:
-    """Return the means of measures, field by field, which have the same texts; None where one is None."""
-    first = measures[0]
-    if is_dataclass(first) and not isinstance(first, type):
-        by_name = {field.name: [getattr(item, field.name) for item in measures] for field in fields(first)}
-        return replace(first, **{name: _mean_of(values) for name, values in by_name.items()})
-    if isinstance(first, tuple):
-        return tuple(map(_mean_of, zip(*measures, strict=True)))
-    if isinstance(first, str):
-        return first
-    return None if None in measures else float(np.mean(measures))
+def _mean(values: Sequence[float | None]) -> float | None:
+    return None if None in values else float(np.mean(np.array(values, np.float64)))
 
 
 def measure_video(
@@ -219,17 +206,16 @@ def _key_shot_measures(
         among, without, values = _measure_key_shots(summaries, n_annotators, len(others))
         draws.append([among, without, *(values.mean(axis=0) for values in _split(values, drawn.values()))])
     means = dict(zip((HUMAN, OTHERS, *rows), np.mean(draws, axis=0).tolist(), strict=True))
-    by_name = {
-        row: {name: None if np.isnan(value) else value for name, value in zip(_MEASURES, values, strict=True)}
-        for row, values in means.items()
+    return {
+        row: KeyShotMeasures(segmentation, knapsack, *(None if np.isnan(f) else f for f in measures))
+        for row, measures in means.items()
     }
-    return {row: KeyShotMeasures(segmentation, knapsack, **values) for row, values in by_name.items()}
 
 
 def _measure_key_shots(
     summaries: BoolArray, n_annotators: int, n_others: int
 ) -> tuple[TimeArray, TimeArray, TimeArray]:
-    """Return the measures [M] among annotators, [M] of the means of the others, [R, M] of the rest.
+    """Return F max and avg [2] among annotators, [2] of the means of the others, [R, 2] of the rest.
 
     Of summaries [U + V + R, n_frames]: of U annotators, of the mean without each (V is U or 0), of the rest.
     """
@@ -238,27 +224,20 @@ def _measure_key_shots(
     lengths = np.diff(starts, append=summaries.shape[1])
     annotators, others, rest = np.split(summaries[:, starts], np.cumsum([n_annotators, n_others]))
     matches = f_measures(others, annotators, lengths).diagonal()
-    without = _columns(f_max=np.nan, f_avg=matches.mean() if matches.size else np.nan, coverage=np.nan)
+    without = np.array([np.nan, matches.mean() if matches.size else np.nan])
     scores = f_measures(rest, annotators, lengths)
-    covered = coverages(rest, annotators.sum(axis=0), lengths)
-    measured = _columns(f_max=scores.max(axis=1), f_avg=scores.mean(axis=1), coverage=covered)
+    measured = np.stack([scores.max(axis=1), scores.mean(axis=1)], axis=1)
     return _measure_annotators(annotators, lengths), without, measured
 
 
 def _measure_annotators(annotators: BoolArray, lengths: IntArray) -> TimeArray:
-    """Return [M] the same of the annotators: each compared with the others; NaN for a single one."""
+    """Return [2] the same of the annotators: each compared with the others; NaN for a single one."""
     n_annotators = len(annotators)
     if n_annotators < 2:
-        return np.full(len(_MEASURES), np.nan)
+        return np.full(2, np.nan)
     apart = ~np.eye(n_annotators, dtype=np.bool_)
     scores = f_measures(annotators, annotators, lengths)[apart].reshape(n_annotators, n_annotators - 1)
-    covered = coverages(annotators, annotators.sum(axis=0) - annotators, lengths)
-    return _columns(f_max=scores.max(axis=1).mean(), f_avg=scores.mean(), coverage=covered.mean())
-
-
-def _columns(**measures: npt.ArrayLike) -> TimeArray:
-    """Return [..., M] the measures [...] in the order of the fields; all must be there."""
-    return np.stack([measures[name] for name in _MEASURES], axis=-1)
+    return np.array([scores.max(axis=1).mean(), scores.mean()])
 
 
 def kendall_tau_b(first: npt.ArrayLike, second: npt.ArrayLike) -> TimeArray:
