@@ -246,8 +246,8 @@ def _evaluate(
         made_from = provenance(request)
 
         def answer(made: Report[Any], names: str) -> CommandResult:
-            columns, rows, title, note = table(made, request.source.name)
-            return CommandResult(lines=tuple(filter(None, (note, names))), table=Table(columns, rows, title))
+            drawn = Table(*table(made), f"{request.source.name}: {made.title}")
+            return CommandResult(lines=tuple(filter(None, (made.note, names))), table=drawn)
 
         def to_document(made: Report[Any], keys: Collection[str]) -> dict[str, Any]:
             return seal(document(made, made_from))

@@ -29,10 +29,8 @@ from vidsum.options import from_mapping
 State = Literal["here", "small", "not here"]
 
 FOLDER: Final = Path(__file__).parent / "papers"
-_MAX_NESTING = 3
-"""Variables may hold others."""
-WORDS: Final = 249
-"""Number of words at which full attention costs what STAMP's Table 4 says; the paper does not give it."""
+_MAX_NESTING = 3  # variables may hold others
+WORDS: Final = 249  # at which full attention costs what STAMP's Table 4 says; the paper does not give it
 
 
 @dataclass(frozen=True)
@@ -40,20 +38,13 @@ class PaperRow:
     """A row of a table, in one group."""
 
     name: str
-    published: Mapping[str, float | None]
-    """Figure by column; fractions in per cent."""
-    train: tuple[str, ...] = ()
-    """Words after `vidsum train`, without --out; with {data} in them."""
-    evaluate: tuple[str, ...] = ()
-    """Words after `vidsum evaluate`; with {data} and {run} in them."""
-    paths: Mapping[str, str] | None = None
-    """Where the figure of a column is in the report of `evaluate`."""
-    why: str = ""
-    """Why it is not comparable, where it cannot be made."""
-    computed: str = ""
-    """The model whose costs are its figures, in place of commands."""
-    sizes: Mapping[str, Any] = field(default_factory=dict)
-    """Options of that model that are not the published defaults."""
+    published: Mapping[str, float | None]  # figure by column; fractions in per cent
+    train: tuple[str, ...] = ()  # words after `vidsum train`, without --out; with {data} in them
+    evaluate: tuple[str, ...] = ()  # words after `vidsum evaluate`; with {data} and {run} in them
+    paths: Mapping[str, str] | None = None  # where the figure of a column is in the report of `evaluate`
+    why: str = ""  # why it is not comparable, where it cannot be made
+    computed: str = ""  # the model whose costs are its figures, in place of commands
+    sizes: Mapping[str, Any] = field(default_factory=dict)  # its options, unlike the published defaults
 
     @property
     def data(self) -> tuple[str, ...]:
@@ -66,8 +57,7 @@ class PaperRow:
 class PaperTable:
     """A table of the papers."""
 
-    tables: Mapping[str, Sequence[str]]
-    """Its numbers by paper."""
+    tables: Mapping[str, Sequence[str]]  # its numbers by paper
     title: str
     state: State
     rows: tuple[PaperRow, ...]

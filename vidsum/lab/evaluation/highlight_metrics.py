@@ -14,10 +14,8 @@ from vidsum.lab.evaluation.reference import BoolArray, IntArray
 from vidsum.lab.evaluation.report import per_cent
 from vidsum.types import FloatArray, TimeArray, iou
 
-THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
-"""The IoU at which a moment is right: .5, .55 ... .95."""
-RECALL_THRESHOLDS = (0.3, *THRESHOLDS)
-"""Thresholds of R1; the published evaluation lacks .3, which newer tables have."""
+THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))  # IoU of a right moment: .5 ... .95
+RECALL_THRESHOLDS = (0.3, *THRESHOLDS)  # of R1; the published evaluation lacks .3, which newer tables have
 MAX_MOMENTS = 10  # number of moments of a query that count
 
 LENGTHS_S = {"full": (0.0, np.inf), "short": (0.0, 10.0), "middle": (10.0, 30.0), "long": (30.0, np.inf)}
@@ -29,8 +27,7 @@ LEVELS = {"Fair": 2, "Good": 3, "VeryGood": 4}  # the lowest score that an annot
 class WindowMeasures:
     """How well the moments of a set of queries meet the ground-truth windows."""
 
-    recall: Mapping[float, float]
-    """IoU -> R1: the fraction of queries whose first moment meets a window by as much."""
+    recall: Mapping[float, float]  # IoU -> R1, the fraction of queries whose first moment is right
     precision: Mapping[float, float]  # IoU -> mAP, the mean average precision
     miou: float  # mean IoU of the first moment with the window that it meets best
 
@@ -57,10 +54,8 @@ class ClipMeasures:
 
 @dataclass(frozen=True)
 class HighlightMeasures:
-    moments: Mapping[str, WindowMeasures | None] | None
-    """From `measure_moments`; None where there are no moments to measure."""
-    clips: Mapping[str, ClipMeasures] | None
-    """From `measure_clips`; None where there is no saliency to measure."""
+    moments: Mapping[str, WindowMeasures | None] | None  # from `measure_moments`; None: no moments
+    clips: Mapping[str, ClipMeasures] | None  # from `measure_clips`; None: no saliency
 
     def as_json(self) -> dict[str, Any]:
         moments = clips = None

@@ -21,21 +21,16 @@ from vidsum.lab.evaluation.submissions import MomentPredictions, QueryPrediction
 from vidsum.results.moments import Moment
 from vidsum.types import FloatArray, Progress
 
-_WORDS_HINT = "--text-features FOLDER has their words"
-
 
 @dataclass(frozen=True)
 class ModelRun:
     """A checkpoint, and what its model reads."""
 
     checkpoint: Path
-    features: tuple[Path, ...]
-    """Features of the videos, in the order of the training: `vidsum.lab.datasets.published_features`."""
-    text_features: Path | None = None
-    """Folder of the words of queries, see `read_words`; if not given, a text encoder embeds them."""
+    features: tuple[Path, ...]  # of the videos, in the order of the training
+    text_features: Path | None = None  # folder of the words of queries; without it a text encoder embeds them
     device: str = "auto"
-    query_features: Path | None = None
-    """Folder of the vectors of queries, see `read_queries`, for MRNet where it was trained on such."""
+    query_features: Path | None = None  # folder of the vectors of queries, for MRNet that was trained on such
 
 
 def moments_by(
@@ -158,21 +153,19 @@ def _load(run: ModelRun, videos: Sequence[str], progress: Progress | None) -> _M
 
 def _embed_queries(model: _Model, queries: Mapping[str, Query]) -> list[FloatArray]:
     """Return the queries as the model reads them: their published words, or by a text encoder."""
-    folder = model.run.text_features
-    if folder and not model.is_detr:
-        raise UsageError(
-            "--text-features: MRNet reads one vector per query, not its words",
-            hint="without it, the model's text encoder embeds the queries",
-        )
-    if folder:
+    if folder := model.run.text_features:
+        if not model.is_detr:
+            hint = "without it, the model's text encoder embeds the queries"
+            raise UsageError("--text-features: MRNet reads one vector per query, not its words", hint)
         return [read_words(folder, qid) for qid in queries]
+    words_hint = "--text-features FOLDER has their words"
     try:
         return model.embed(queries.values())
     except InputError as error:
-        raise InputError(error.message, hint=_WORDS_HINT if model.is_detr else error.hint) from error
+        raise InputError(error.message, hint=words_hint if model.is_detr else error.hint) from error
     except WeightsError as error:
         fix = f"vidsum weights add FILE --as {model.trained.features['text']}"
-        raise WeightsError(error.message, f"{_WORDS_HINT}; or {fix}" if model.is_detr else fix) from error
+        raise WeightsError(error.message, f"{words_hint}; or {fix}" if model.is_detr else fix) from error
 
 
 def _clip_features(model: _Model, query: Query) -> tuple[FloatArray, ...]:

@@ -114,10 +114,8 @@ class Reference:
     n_frames: int
     mean_scores: FloatArray  # [T] mean importance of the annotators at the picks
     user_scores: FloatArray | None  # [U, T] importance scores of each annotator at the picks
-    frame_scores: FloatArray | None
-    """[U, n_frames] those at every frame; None where only those at the picks are known."""
-    user_summary: BoolArray | None
-    """[U, n_frames] key-shot summary of each annotator, made with `change_points`."""
+    frame_scores: FloatArray | None  # [U, n_frames] at every frame; None: only those at the picks are known
+    user_summary: BoolArray | None  # [U, n_frames] key shots of each annotator, of `change_points`
     change_points: IntArray | None
 
     @property

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Generic, Literal, Protocol, TypeVar
 
 from vidsum.errors import UsageError
 
@@ -68,15 +68,6 @@ class Report(Generic[M_co]):
     """Functions that write other files of it: `plot` (PNG or SVG), `predictions` (JSON lines)."""
 
 
-class ReportTable(NamedTuple):
-    """A report for people to read; its fields are those of `Report`."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    title: str
-    note: str
-
-
 def document(report: Report[Measures], provenance: Mapping[str, Any]) -> dict[str, Any]:
     """Return a report as JSON-ready data; `vidsum.results.result.seal` adds the digest."""
     return {
@@ -89,16 +80,15 @@ def document(report: Report[Measures], provenance: Mapping[str, Any]) -> dict[st
     }
 
 
-def table(report: Report[Measures], source: str) -> ReportTable:
-    """Return a report as a table, with measures as rows and rows as columns where there are many measures."""
+def table(report: Report[Measures]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Return the columns and rows of a table, whose rows are measures where there are many measures."""
     figures = {row.name: row.measures.figures() for row in report.rows}
     heads = tuple(next(iter(figures.values())))
-    title = f"{source}: {report.title}"
     if report.task not in _TRANSPOSED:
-        rows = tuple((name, *cells.values()) for name, cells in figures.items())
-        return ReportTable(("row", *heads), rows, title, report.note)
-    rows = tuple((head, *(cells[head] for cells in figures.values())) for head in heads)
-    return ReportTable(("measure", *figures), rows, title, report.note)
+        return ("row", *heads), tuple((name, *cells.values()) for name, cells in figures.items())
+    return ("measure", *figures), tuple(
+        (head, *(cells[head] for cells in figures.values())) for head in heads
+    )
 
 
 def per_cent(fraction: float) -> str:

@@ -36,10 +36,8 @@ class QueryPrediction:
     qid: str
     query: str
     video: str
-    moments: tuple[Moment, ...] | None = None
-    """The first is the answer; None where moments were not predicted."""
-    saliency: tuple[float, ...] | None = None
-    """Saliency of each clip of `CLIP_S`; the last may be missing. None where it was not predicted."""
+    moments: tuple[Moment, ...] | None = None  # the first is the answer; None: not predicted
+    saliency: tuple[float, ...] | None = None  # of each clip of `CLIP_S`, perhaps but the last; None as above
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +45,7 @@ class TestedVideos:
     """The test videos of all splits of a training run, each scored by the model that has not seen it."""
 
     row: str
-    videos: dict[str, AnnotatedVideo]
-    """By name; one that several splits test occurs once for each of them, with the split's name."""
+    videos: dict[str, AnnotatedVideo]  # by name; one that several splits test has a name for each of them
     scores: dict[str, FloatArray]  # [T] of each
 
 
@@ -168,11 +165,8 @@ def _answers(path: Path) -> Iterator[tuple[DataEntry, QueryPrediction]]:
         entries = iter([entry_of(str(path), parse_json(text, str(path)))])
     for entry in entries:
         if _WINDOWS in entry.values:
-            has_number = entry.values.get("qid") is not None
-            yield (
-                entry,
-                _read_submission(entry, entry.number_or_text("qid") if has_number else "", saliency=False),
-            )
+            qid = "" if entry.values.get("qid") is None else entry.number_or_text("qid")
+            yield entry, _read_submission(entry, qid, saliency=False)
         else:
             yield from ((entry, answer) for answer in _read_document(entry))
 
