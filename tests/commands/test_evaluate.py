@@ -56,19 +56,6 @@ def test_scores_without_common_video(run: Run, data: Path, mine: Path) -> None:
     assert "no video in common" in ran.err
 
 
-@pytest.mark.shared
-def test_evaluate_tvsum_annotations(run: Run, shared: Path) -> None:
-    mat = shared / "data" / "tvsum" / "ydata-tvsum50.mat"
-    ran = run("evaluate", "summary", "--annotations", mat, "--segmentation", "uniform-60", "--json")
-    document = ran.json["data"]
-    assert (document.pop("output"), document.pop("plot")) == (None, None)
-    check_schema(document, "evaluation")
-    rows = {row["name"]: row for row in document["rows"]}
-    assert list(rows) == ["human", "mean annotator", "mean of the others", "random", "uniform"]
-    assert rows["human"]["tau"] == pytest.approx(0.1774, abs=5e-5)
-    assert rows["human"]["key_shots"][0]["f_avg"] == pytest.approx(0.257, abs=5e-4)
-
-
 @pytest.fixture
 def trained(data: Path, run: Run) -> Path:
     """A run of one epoch that tests on one of the videos of `data`."""
@@ -89,11 +76,14 @@ def test_evaluate_run(run: Run, data: Path, trained: Path) -> None:
     assert "evaluated on 1 of 3 videos" in ran.json["messages"][0]
     files = [file["name"] for file in document["provenance"]["runs"]["files"]]
     assert files == ["mine/run.json", "mine/split_0/best.safetensors"]
-
-
-def test_paper_protocol_label(run: Run, data: Path, trained: Path) -> None:
     ran = run("evaluate", "summary", "--data", data, "--run", trained, "--protocol", "paper", "--seeds", 2)
     assert "mine (uses ground truth at test time)" in ran.out
+    checkpoint = trained / "split_0" / "best.safetensors"
+    ran = run("evaluate", "summary", "--data", data, "--model", checkpoint, "--seeds", 2)
+    assert f"{checkpoint}: was trained on 2 of these videos" in ran.err
+    checkpoint.unlink()
+    ran = run("evaluate", "summary", "--data", data, "--run", trained, code=3)
+    assert "mine: none of its 1 splits is trained yet" in ran.err
 
 
 def test_segments_are_drawn(run: Run, data: Path) -> None:
@@ -118,12 +108,6 @@ def test_missing_plot_is_drawn(run: Run, data: Path) -> None:
     assert Path("s.svg").exists()
 
 
-def test_model_trained_on_the_videos(run: Run, data: Path, trained: Path) -> None:
-    checkpoint = trained / "split_0" / "best.safetensors"
-    ran = run("evaluate", "summary", "--data", data, "--model", checkpoint, "--seeds", 2)
-    assert f"{checkpoint}: was trained on 2 of these videos" in ran.err
-
-
 def test_overlapping_test_splits(run: Run, data: Path) -> None:
     names = ["video_1", "video_2", "video_3"]
     splits = [{"train_keys": [names[i]], "test_keys": names[:i] + names[i + 1 :]} for i in range(2)]
@@ -133,12 +117,6 @@ def test_overlapping_test_splits(run: Run, data: Path) -> None:
     ran = run("evaluate", "summary", "--data", data, "--run", "twice", "--seeds", 2, "--json")
     assert (ran.json["data"]["n_videos"], ran.json["data"]["n_tests"]) == (3, 4)
     assert any("4 tests of 3 videos" in message for message in ran.json["messages"])
-
-
-def test_unfinished_split(run: Run, data: Path, trained: Path) -> None:
-    (trained / "split_0" / "best.safetensors").unlink()
-    ran = run("evaluate", "summary", "--data", data, "--run", trained, code=3)
-    assert "mine: none of its 1 splits is trained yet" in ran.err
 
 
 def test_a_single_split_of_a_run(run: Run, data: Path, trained: Path) -> None:
