@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from vidsum.lab.evaluation.caption_metrics import (
     rouge_l,
     tokenize,
 )
-from vidsum.lab.evaluation.report import Measured, Report, Row, check_rows
+from vidsum.lab.evaluation.report import Report, Row, check_rows, per_cent
 from vidsum.lab.evaluation.settings import CaptionsRequest
 from vidsum.results.result import count_text
 from vidsum.types import FloatArray, Progress
@@ -28,6 +28,14 @@ OTHERS, PEOPLE = BASELINES = "others", "people"
 _DRAWS: Final = 1000
 
 
+class Measured(NamedTuple):
+    """A measure with 95 % of a bootstrap."""
+
+    value: float
+    low: float
+    high: float
+
+
 @dataclass(frozen=True)
 class CaptionMeasures:
     """A row: its measures by name."""
@@ -35,10 +43,12 @@ class CaptionMeasures:
     measures: Mapping[str, Measured]
 
     def as_json(self) -> dict[str, Any]:
-        return {"measures": {name: measured.as_json() for name, measured in self.measures.items()}}
+        return {"measures": {name: measured._asdict() for name, measured in self.measures.items()}}
 
     def figures(self) -> dict[str, str]:
-        return {name: measured.text() for name, measured in self.measures.items()}
+        """Return each in per cent, with its interval."""
+        cells = {name: list(map(per_cent, measured)) for name, measured in self.measures.items()}
+        return {name: f"{value} [{low}, {high}]" for name, (value, low, high) in cells.items()}
 
 
 def evaluate_captions(

@@ -7,7 +7,7 @@ from typing import Any, Final, Generic, Literal, Protocol, TypeVar
 
 from vidsum.errors import UsageError
 
-Task = Literal["summary", "moments", "highlights", "vse", "captions"]
+Task = Literal["summary", "moments", "highlights", "captions"]
 
 SCHEMAS: Final[Mapping[Task, str]] = {
     "summary": "vidsum.evaluation/1",
@@ -15,8 +15,7 @@ SCHEMAS: Final[Mapping[Task, str]] = {
     "highlights": "vidsum.highlight_evaluation/1",
     "captions": "vidsum.caption_evaluation/1",
 }
-_TRANSPOSED: Final = ("highlights", "vse", "captions")
-"""Tasks of many measures: these are the rows of the table."""
+_TRANSPOSED: Final = ("highlights", "captions")  # of many measures, which are the rows of the table
 
 
 class Measures(Protocol):
@@ -27,22 +26,6 @@ class Measures(Protocol):
 
     def figures(self) -> dict[str, str]:
         """Return the measures that a table shows, rounded, by the heads of their columns."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A measure with 95 % of a bootstrap."""
-
-    value: float
-    low: float
-    high: float
-
-    def as_json(self) -> dict[str, float]:
-        return {"value": self.value, "low": self.low, "high": self.high}
-
-    def text(self) -> str:
-        """In per cent."""
-        return f"{per_cent(self.value)} [{per_cent(self.low)}, {per_cent(self.high)}]"
 
 
 M_co = TypeVar("M_co", bound=Measures, covariant=True)
