@@ -37,9 +37,9 @@ class Server:
 
 
 @contextmanager
-def running_server() -> Iterator[Server]:
+def running_server(handler: type["_Handler"] | None = None) -> Iterator[Server]:
     """Run a server on a free port until the block ends."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as http:
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler or _Handler) as http:
         http.daemon_threads = True
         http.block_on_close = False
         server = Server(f"http://127.0.0.1:{http.server_port}")
@@ -52,6 +52,8 @@ def running_server() -> Iterator[Server]:
 
 
 class _Handler(BaseHTTPRequestHandler):
+    """Answers a request and closes the connection."""
+
     def do_GET(self) -> None:
         server: Server = self.server.vidsum_server  # type: ignore[attr-defined]
         server.received.append(self.path)
@@ -67,6 +69,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing."""
+
+
+class KeepAliveHandler(_Handler):
+    """Keeps connections open for further requests."""
+
+    protocol_version = "HTTP/1.1"
 
 
 def send(handler: BaseHTTPRequestHandler, body: bytes, content_type: str = "binary/octet-stream") -> None:

@@ -3,44 +3,21 @@
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import pytest
 
+from tests.checkpoints.server import KeepAliveHandler, running_server
+from tests.hostile import trickle
 from vidsum.io.network import Session
-
-
-class _Handler(BaseHTTPRequestHandler):
-    """Answers `/quick` at once, and `/slow` with a byte now and then for ever; keeps connections open."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Length", "2" if self.path == "/quick" else "1000000")
-        self.end_headers()
-        self.wfile.write(b"ok")
-        try:
-            while self.path == "/slow":
-                self.wfile.write(b".")
-                time.sleep(0.05)
-        except OSError:
-            self.close_connection = True
-
-    def log_message(self, *_: object) -> None:
-        pass
 
 
 @pytest.fixture
 def url() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
-        server.daemon_threads = True
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    """A server that answers `/quick` at once, and `/slow` with a byte now and then for ever."""
+    with running_server(KeepAliveHandler) as server:
+        server.serve("/quick", b"ok")
+        server.serve("/slow", trickle(b"HTTP/1.1 200 OK\r\n\r\n"))
+        yield server.url
 
 
 @pytest.mark.parametrize("paths", [["/slow"], ["/quick", "/slow"]])
