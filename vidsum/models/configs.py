@@ -22,18 +22,12 @@ Bound = Literal["none", "sigmoid"]
 Pattern = Literal["full", "local", "global", "local-global"]
 """The attention pattern of an encoder: the rows of FullTransNet's Table III."""
 Head = Literal["linear", "pointer"]
-Target = Literal["next", "same-step"]
-"""Prediction of a step of FullTransNet's decoder: the key frame after its inputs, or the last input."""
 Decay = Literal["bidirectional", "forward", "none"]
 """MRNet's Eq. 4; `forward` lets a clip see only itself and those before it, as the original RetNet."""
 Region = Literal["vv", "qq", "vq", "qv"]
 """A part of the attention matrix (MRNet, Eq. 2): who attends to whom; v is a clip, q is a query."""
 Nonlinearity = Literal["softmax", "gate", "none"]
 """The function of the masked logits; `none` is Eq. 3, retention by itself."""
-Positions = Literal["after", "before"]
-"""Whether positions come in after the projections, as in MRNet's Eq. 1, or before, as in the public code."""
-Inputs = Literal["projected", "pooled"]
-"""How features become tokens: by two layers for each modality, or as in MRNet's public code."""
 
 Dimension = Annotated[int, Limits(min=1)]
 Dropout = Annotated[float, Option("Dropout rate.", min=0, max=0.99)]
@@ -121,7 +115,7 @@ class FullTransNetConfig:
         "if there is no mask.",
         "linear",
     )
-    target: Target = option(
+    target: Literal["next", "same-step"] = option(
         "Key frame that a step of the decoder predicts: the next one, or (same-step) the one that it was "
         "just given, as in the public code. Such a decoder cannot summarize without labels.",
         "next",
@@ -228,9 +222,9 @@ class MRNetConfig:
     counts: tuple[int, ...] = ()  # diagonals of the map at each stride; `pooling_counts` of T where empty
     # the fields below are for the authors' checkpoints
     diagonal: float = 1.0  # of M_RD; 2 in the public code
-    positions: Positions = "after"
+    positions: Literal["after", "before"] = "after"  # after the projections (Eq. 1), or in the code before
     bias: bool = False  # whether the projections of Eq. 1 have one
-    inputs: Inputs = "projected"
+    inputs: Literal["projected", "pooled"] = "projected"  # by two layers for each modality, or pooled
     pool: Dimension = 1  # features per clip, joined by `pooled` inputs
     dim_pool: Dimension = 512
     queries_attend: bool = True  # if not, a block takes each query as its own value
