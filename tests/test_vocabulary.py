@@ -1,4 +1,4 @@
-"""Names and docstrings of the package use the vocabulary of docs/contributing.md."""
+"""Names, docstrings and lengths of the package's files are those of docs/contributing.md."""
 
 import ast
 import re
@@ -21,6 +21,7 @@ FORBIDDEN_NAMES = {
     *("wishes", "beside"),
 }
 """Pronouns and participles say nothing about a value."""
+_MAX_LINES = 350
 FORBIDDEN_STARTS = re.compile(r"(What|Of|The same|Those|One of|Who)\b")
 
 
@@ -74,3 +75,8 @@ def test_class_names() -> None:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes[node.name].append(str(path.relative_to(ROOT)))
     assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
+def test_file_lengths() -> None:
+    lengths = {str(path.relative_to(ROOT)): len(path.read_text("utf-8").splitlines()) for path in MODULES}
+    assert {path: length for path, length in lengths.items() if length > _MAX_LINES} == {}

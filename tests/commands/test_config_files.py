@@ -89,7 +89,7 @@ def test_variables_are_flags(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_config_errors_name_the_file(run: Run, films: Path, users: Path) -> None:
-    users.write_text("fps: 2\nseeds: 1\n")
+    users.write_text("fps: 2\nnonsense: 1\n")
     run("shots", films / "a.mp4", code=2, error="vidsum.yaml")
     users.write_text("fps: many\n")
     run("shots", films / "a.mp4", code=2, error=f"(from {users})")
@@ -161,7 +161,7 @@ def test_help_is_a_command_too(run: Run, words: list[str]) -> None:
         ("summarize:\n  fps: {a: 2}", "--fps takes a single value"),
         ("summarize:\n  keep: [[0:01-0:02]]", "--keep takes a single value"),
         ("max-shots: 3\nmax_shots: 4", "twice"),
-        ("[" * 100_000, "deep"),
+        ("[" * 100_000, "YAML"),
         ("budget: 2001-99-99", "YAML"),
         ("seed: 0b_", "YAML"),
         ("seed: 1\nseed: 2", "'seed' twice"),
