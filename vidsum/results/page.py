@@ -190,7 +190,6 @@ def picture_times(result: Cutting) -> list[list[float]]:
 
 
 def _apart(cuts: Sequence[Cut], curve: Curve) -> list[float]:
-    """Return the best time of each cut, away from those of the others where one lies in another."""
     times: list[float] = []
     for cut in cuts:
         away_s = (cut.end_s - cut.start_s) / 4
@@ -209,7 +208,6 @@ def data_url(content: bytes, kind: str = "image/jpeg") -> str:
 
 
 def _curves_of(result: Cutting) -> list[Curve]:
-    """Return the curve of each group of cuts; empty where the result has none."""
     if isinstance(result, Shots | Trim | Chapters):
         return [NO_CURVE]
     times = result.timestamps.tolist()
@@ -332,7 +330,6 @@ def _headline(result: Cutting) -> str:
 
 
 def _reason(result: Cutting) -> str:
-    """Return the deciding model or method, in one line."""
     if isinstance(result, Shots):
         return f"by {result.method}"
     if isinstance(result, Trim):
