@@ -113,9 +113,7 @@ def film_and_results() -> tuple[bytes, list[dict[str, Any]]]:
                 "parameters": {"fps": 2.0},
                 "grounding" if kind == "moments" else kind: _OPTIONS[kind],
             }
-        highlights = next(document for document in matches if "clip_s" in document)
-        of_older_version = {name: value for name, value in highlights.items() if "model" not in name}
-        return film.read_bytes(), [*matches, of_older_version]
+        return film.read_bytes(), matches
 
 
 def lines_of(entries: list[Any]) -> str:

@@ -73,7 +73,7 @@ def test_transcript_precision(talk: Path, model: stub.StubModel) -> None:
 
 def test_transcript_cache_damage(talk: Path, model: stub.StubModel, tmp_path: Path) -> None:
     first = vidsum.transcribe(talk)
-    (entry,) = (tmp_path / "home" / "transcripts").iterdir()
+    (entry,) = (tmp_path / "home" / "transcript").iterdir()
     whole = entry.read_bytes()
     for damaged in (b"", whole[:-1], whole.replace(b"word1", b"word9")):
         entry.write_bytes(damaged)

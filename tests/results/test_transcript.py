@@ -6,15 +6,7 @@ from typing import get_args
 
 import pytest
 
-from vidsum.results.transcript import (
-    Segment,
-    TextFormat,
-    Transcript,
-    Word,
-    format_segments,
-    parse_segments,
-    segments_data,
-)
+from vidsum.results.transcript import Segment, TextFormat, Transcript, Word, format_segments
 
 FORMATS: tuple[TextFormat, ...] = get_args(TextFormat)
 
@@ -44,12 +36,11 @@ def test_format_segments_uncertain() -> None:
         assert ". (?)\n" in format_segments(lines, form)
 
 
-def test_parse_segments() -> None:
+def test_transcript_document() -> None:
     other = replace(LINES[0], uncertain=True, language="de")
-    assert parse_segments(segments_data((*LINES, other))) == (*LINES, other)
-    assert "language" not in segments_data(LINES)[0]
-    with pytest.raises((TypeError, KeyError)):
-        parse_segments([{"text": "x", "words": [{"nonsense": 1}]}])
+    transcript = Transcript((*LINES, other), "en", 1.0, 4000.0)
+    assert Transcript.from_dict(transcript.to_dict()) == transcript
+    assert "language" not in transcript.to_dict()["segments"][0]
 
 
 def test_text_between_turns() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from vidsum import checkpoints
 from vidsum.device import Precision, device_type, prefers_int8, trimming
@@ -21,6 +21,7 @@ from vidsum.io import provenance
 from vidsum.io.provenance import digest_of
 from vidsum.options import without_defaults
 from vidsum.results.features import Features
+from vidsum.results.load import find_cached, store
 from vidsum.results.screen_text import ScreenText
 from vidsum.shots.cuts import changes_to_features
 from vidsum.types import Progress, VideoInfo
@@ -39,14 +40,6 @@ _RECORDED_BY_EFFECT = (
 )  # options of which `_job_provenance` records the effect on the features, if any
 
 
-class Store(Protocol):
-    """A cache of results by their provenance."""
-
-    def get(self, provenance: Mapping[str, Any]) -> Any: ...
-
-    def put(self, result: Any) -> None: ...
-
-
 @dataclass(frozen=True)
 class Job:
     """Features, or text, to make from the frames of a video."""
@@ -58,7 +51,15 @@ class Job:
 
     Without it and a sampling, the job is the changes of the pictures that are decoded for other jobs.
     """
-    store: Store = cache
+    is_text: bool = False  # whether it makes a `ScreenText`, not `Features`
+
+    def find(self) -> Any:
+        """Return the result from the cache, if it is there."""
+        return find_cached(ScreenText, self.provenance) if self.is_text else cache.get(self.provenance)
+
+    def keep(self, made: Any) -> None:
+        """Write the result to the cache."""
+        store(made) if self.is_text else cache.put(made)
 
 
 def resolve_spec(extraction: Extraction, video: VideoInfo | None = None) -> Spec:
@@ -106,7 +107,7 @@ def extraction_job(video: VideoInfo, extraction: Extraction) -> Job:
     return Job(provenance, spec.sampling, consumer)
 
 
-def screen_text_job(video: VideoInfo, extraction: Extraction, store: Store) -> Job:
+def screen_text_job(video: VideoInfo, extraction: Extraction) -> Job:
     """Return the job that reads text on the screen. Raises PackageError: RapidOCR is not installed."""
 
     def consumer(progress: Progress | None) -> Consumer[ScreenText]:
@@ -115,7 +116,7 @@ def screen_text_job(video: VideoInfo, extraction: Extraction, store: Store) -> J
     sampling, (package, sha256) = sampling_for(video), reader_facts()
     parameters = {"package": package, "rate": sampling.fps, "long_side": LONG_SIDE}
     provenance = _job_provenance(video, extraction, [sampling], ScreenText.kind, sha256, parameters)
-    return Job(provenance, sampling, consumer, store)
+    return Job(provenance, sampling, consumer, is_text=True)
 
 
 def changes_job(video: VideoInfo, extraction: Extraction, jobs: Sequence[Job]) -> Job | None:
@@ -172,12 +173,12 @@ def run_jobs(
     digests = [digest_of(job.provenance) for job in jobs]
     results: list[Any] = [(memo or {}).get(digest) for digest in digests]
     if extraction.cache:
-        results = [made or job.store.get(job.provenance) for made, job in zip(results, jobs, strict=True)]
+        results = [made or job.find() for made, job in zip(results, jobs, strict=True)]
     missing = [number for number, features in enumerate(results) if features is None]
     for number, features in _decode(video, jobs, missing, extraction, progress).items():
         results[number] = features
         if extraction.cache and not features.warnings:  # of a damaged video the warning must come every time
-            jobs[number].store.put(features)
+            jobs[number].keep(features)
     notes = describe_used(video.path, "video", video.video_track)
     made = [
         replace(features, video=video, provenance=job.provenance, warnings=(*notes, *features.warnings))

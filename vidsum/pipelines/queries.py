@@ -20,8 +20,7 @@ _NEGATION = re.compile(r"\b(not|no|without|never|nobody)\b|n['\u2019]t\b|(?<!\S)
 
 
 _NEGATION_NOTE = "negation is not understood; use --not TEXT"
-WORDS: Final = ("speech", "text")
-"""Evidence that quotes words, in which a negation is understood."""
+WORDS: Final = ("speech", "text")  # evidence that quotes words, in which a negation is understood
 _MAX_DIGITS = 3  # longer numbers are written, not seen
 
 

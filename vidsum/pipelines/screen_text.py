@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping
-from typing import Any, Unpack
+from typing import Unpack
 
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
-from vidsum.io import cache
 from vidsum.io.outputs import atomic_write
 from vidsum.io.packages import has_extra
 from vidsum.options import from_keywords
@@ -18,30 +15,10 @@ from vidsum.pipelines.keywords import ReadingOptions
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import Video, VideoPath, memo_of, probe_video, source_path
 from vidsum.results.clock import to_player_time
-from vidsum.results.screen_text import ScreenText, format_screens, lines_data, parse_lines
+from vidsum.results.load import find_cached
+from vidsum.results.screen_text import ScreenText, format_screens
 from vidsum.results.transcript import TextFormat
 from vidsum.types import Progress
-
-
-class _ScreenTexts:
-    """The texts in the cache; they are small, and stay until removed."""
-
-    folder = "screen_texts"
-
-    def get(self, provenance: Mapping[str, Any]) -> ScreenText | None:
-        content = cache.find_bytes(self.folder, provenance)
-        if content is None:
-            return None
-        stored = json.loads(content)
-        return ScreenText(**{**stored, "lines": parse_lines(stored["lines"])}, provenance=provenance)
-
-    def put(self, result: ScreenText) -> None:
-        stored = {"duration_s": result.duration_s, "n_frames_read": result.n_frames_read}
-        content = json.dumps({"lines": lines_data(result.lines), **stored})
-        cache.store_bytes(self.folder, result.provenance, content.encode())
-
-
-STORE = _ScreenTexts()
 
 
 def read_screen(
@@ -74,7 +51,7 @@ def plan_input_text(video_input: Input) -> Plan[ScreenText]:
     video, extraction = video_input.video, video_input.extraction
     if video is None:
         raise UsageError("features have no text", hint="give the video, or --in picture")
-    job = screen_text_job(video, extraction, STORE)
+    job = screen_text_job(video, extraction)
 
     def make(progress: Progress | None) -> ScreenText:
         jobs = [*video_input.jobs]
@@ -85,7 +62,7 @@ def plan_input_text(video_input: Input) -> Plan[ScreenText]:
             jobs += [measured] if measured else []
         else:
             jobs = []
-        is_known = extraction.cache and STORE.get(job.provenance)
+        is_known = extraction.cache and find_cached(ScreenText, job.provenance)
         made = run_jobs(video, [job] if is_known else [*jobs, job], extraction, progress, video_input.memo)
         text: ScreenText = made[-1]
         return text
@@ -98,7 +75,7 @@ def find_screen_text(video_input: Input) -> ScreenText | None:
     video, extraction = video_input.video, video_input.extraction
     if video is None or not extraction.cache or not has_extra("ocr"):
         return None
-    return STORE.get(screen_text_job(video, extraction, STORE).provenance)
+    return find_cached(ScreenText, screen_text_job(video, extraction).provenance)
 
 
 def write_screen_text(text: ScreenText, path: str | os.PathLike[str], form: TextFormat) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -16,7 +15,6 @@ from vidsum import checkpoints
 from vidsum.device import returning_blocks, trimming
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
-from vidsum.io import cache
 from vidsum.io.outputs import atomic_write
 from vidsum.io.provenance import identify_file
 from vidsum.io.text import read_stdin
@@ -25,7 +23,8 @@ from vidsum.pipelines.keywords import SpeechOptions
 from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import source_path
 from vidsum.results.clock import shift_times, to_player_time
-from vidsum.results.transcript import SpokenQuery, TextFormat, Transcript, parse_segments, segments_data
+from vidsum.results.load import find_cached, store
+from vidsum.results.transcript import SpokenQuery, TextFormat, Transcript
 from vidsum.results.transcript import format_segments as format_segments
 from vidsum.speech.recognize import (
     CHECKPOINT,
@@ -44,7 +43,6 @@ from vidsum.version import __version__
 from vidsum.video.damage import CANCELLED, DecodeLog
 from vidsum.video.listen import SoundInfo, describe_used, lead_in_s, probe_sound, read_sound
 
-_FOLDER = "transcripts"  # folder in the cache; transcripts are small, and stay until removed
 _BLOCK_S = 30.0  # sound that is in memory at once
 _MIN_LANGUAGE_PROBABILITY = 0.5
 _NO_SPEECH = "no speech found"
@@ -100,7 +98,7 @@ def plan_transcript(
     provenance = _transcript_provenance(source, settings, extraction.device, sound.ahead_s)
 
     def make(progress: Progress | None) -> Transcript:
-        transcript, warnings = _find_cached(provenance) if extraction.cache else None, list[str]()
+        transcript, warnings = find_cached(Transcript, provenance) if extraction.cache else None, list[str]()
         if transcript is None:
             transcript, n_damaged = _recognize(sound, settings, extraction.device, progress)
             transcript = replace(transcript, provenance=provenance)
@@ -109,7 +107,7 @@ def plan_transcript(
                     f"{sound.path}: {n_damaged} packets of its sound are damaged, and count as silence"
                 )
             elif extraction.cache:
-                _store(transcript)
+                store(transcript)
         warnings = [*describe_used(sound.path, "audio", sound.track), *warnings, *_warnings(transcript)]
         return replace(transcript, video=sound.video, warnings=tuple(warnings))
 
@@ -139,10 +137,10 @@ def find_transcript(
     if not extraction.cache:
         return None
     identify = partial(_transcript_provenance, source, device=extraction.device, offset_s=offset_s)
-    cached = _find_cached(identify(settings=Transcription()))
+    cached = find_cached(Transcript, identify(settings=Transcription()))
     if not english or cached is None or set(cached.languages) <= {"en"}:
         return cached
-    return _find_cached(identify(settings=Transcription(translate=True)))
+    return find_cached(Transcript, identify(settings=Transcription(translate=True)))
 
 
 def _recognize(
@@ -234,24 +232,6 @@ def write_text(
         played = to_player_time(transcript)
         text = format_segments(played.segments, form, with_words=with_words, events=played.events or ())
         part.write_text(text, encoding="utf-8")
-
-
-def _find_cached(provenance: Mapping[str, Any]) -> Transcript | None:
-    """Return the transcript of an earlier run with this provenance, without its video."""
-    content = cache.find_bytes(_FOLDER, provenance)
-    if content is None:
-        return None
-    cached = json.loads(content)
-    segments = tuple(split_at_pauses(parse_segments(cached["segments"])))  # earlier versions did not split
-    cached |= {"segments": segments, "warnings": tuple(cached.get("warnings", ()))}
-    return Transcript(**cached, provenance=provenance)
-
-
-def _store(transcript: Transcript) -> None:
-    names = ("language", "language_probability", "duration_s", "translated")
-    content = {name: getattr(transcript, name) for name in names}
-    content = {"segments": segments_data(transcript.segments), **content, "warnings": transcript.warnings}
-    cache.store_bytes(_FOLDER, transcript.provenance, json.dumps(content).encode())
 
 
 def _warnings(transcript: Transcript) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from vidsum.results.result import Result, common_fields, count_text, interval_data, round_number, video_prefix
+from vidsum.results.result import Result, common_fields, count_text, video_prefix
 
 MIN_CHAPTERS, MIN_CHAPTER_S = 3, 10.0
 """YouTube shows chapters from 0:00, three at least, none shorter than this."""
@@ -20,9 +20,6 @@ class Chapter:
     end_s: float
     title: str
 
-    def to_dict(self) -> dict[str, Any]:
-        return {**interval_data((self.start_s, self.end_s)), "title": self.title}
-
 
 @dataclass(frozen=True, eq=False)
 class Chapters(Result):
@@ -30,10 +27,8 @@ class Chapters(Result):
 
     kind: ClassVar = "chapters"
 
-    chapters: tuple[Chapter, ...]
-    """In time order; at least `MIN_CHAPTERS` of at least `MIN_CHAPTER_S`."""
-    evidence: str
-    """Where their boundaries and titles come from: `speech` or `picture`."""
+    chapters: tuple[Chapter, ...]  # in time order; at least `MIN_CHAPTERS` of at least `MIN_CHAPTER_S`
+    evidence: str  # where their boundaries and titles come from: `speech` or `picture`
     video_duration_s: float
 
     def __repr__(self) -> str:
@@ -41,11 +36,7 @@ class Chapters(Result):
         return f"Chapters({video_prefix(self.video)}{number} by {self.evidence}, {self.video_duration_s:g} s)"
 
     def to_dict(self) -> dict[str, Any]:
-        return self.document(
-            duration_s=round_number(self.video_duration_s),
-            evidence=self.evidence,
-            chapters=[chapter.to_dict() for chapter in self.chapters],
-        )
+        return self.document(duration_s=self.video_duration_s, evidence=self.evidence, chapters=self.chapters)
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Chapters:

@@ -7,7 +7,7 @@ from vidsum.io.outputs import as_utf8
 from vidsum.results.chapters import Chapters
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.moments import Grounding, Highlights, Moment, shorten
-from vidsum.results.result import round_number, round_optional
+from vidsum.results.result import round_number
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
@@ -108,7 +108,7 @@ def _moments(
             rank,
             round_number(moment.score),
             moment.evidence if has_evidence else "",
-            round_optional(present),
+            None if present is None else round_number(present),
         )
         for rank, moment in enumerate(moments, 1)
     ]

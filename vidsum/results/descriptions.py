@@ -6,21 +6,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
-from vidsum.results.result import (
-    Result,
-    common_fields,
-    interval_data,
-    round_number,
-    round_optional,
-    video_prefix,
-)
+from vidsum.results.result import Result, common_fields, video_prefix
 from vidsum.times import to_srt, to_vtt
 from vidsum.types import Interval
 
-VLM = "vlm:"
-"""Begins the writer of descriptions by a vision-language model; the model's name follows."""
-_HEAD = "WEBVTT\nKind: descriptions\nLanguage: en\n"
-"""Players take the kind from the page; these lines tell people and editors."""
+VLM = "vlm:"  # begins the writer of descriptions by a vision-language model; the model's name follows
+_HEAD = "WEBVTT\nKind: descriptions\nLanguage: en\n"  # for people and editors; players need none of it
 
 
 @dataclass(frozen=True)
@@ -30,12 +21,7 @@ class Description:
     start_s: float
     end_s: float
     text: str
-    confidence: float | None
-    """Probability that people accept it of the picture; see `vidsum.grounding.writers.Sentence`."""
-
-    def to_dict(self) -> dict[str, Any]:
-        span = interval_data((self.start_s, self.end_s))
-        return {**span, "text": self.text, "confidence": round_optional(self.confidence)}
+    confidence: float | None  # that people accept it of the picture; see `vidsum.grounding.writers.Sentence`
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,17 +30,12 @@ class Descriptions(Result):
 
     kind: ClassVar = "descriptions"
 
-    descriptions: tuple[Description, ...]
-    """In time order, none overlaps another; none where nothing is sure enough."""
-    writer: str
-    """Their source: `words`, `retrieve`, `people`, or `vlm:` and the name of a model."""
+    descriptions: tuple[Description, ...]  # in time order, apart; none where nothing is sure enough
+    writer: str  # their source: `words`, `retrieve`, `people`, or `vlm:` and the name of a model
     video_duration_s: float
-    n_unsure: int = 0
-    """Segments without a sentence that is sure enough."""
-    gaps: tuple[Interval, ...] | None = None
-    """The pauses of speech, where descriptions were fitted into them; else None."""
-    n_sent: int | None = None
-    """Frames that this run sent to the model of a server, which files do not record; else None."""
+    n_unsure: int = 0  # segments without a sentence that is sure enough
+    gaps: tuple[Interval, ...] | None = None  # pauses of speech, where descriptions were fitted into them
+    n_sent: int | None = None  # frames that this run sent to the model of a server; files do not record it
 
     @property
     def is_by_vlm(self) -> bool:
@@ -77,13 +58,12 @@ class Descriptions(Result):
         return to_srt(cues) if form == "srt" else to_vtt(cues).replace("WEBVTT\n", _HEAD, 1)
 
     def to_dict(self) -> dict[str, Any]:
-        gaps = [[round_number(time_s) for time_s in gap] for gap in self.gaps or ()]
         return self.document(
-            duration_s=round_number(self.video_duration_s),
+            duration_s=self.video_duration_s,
             writer=self.writer,
             unsure=self.n_unsure,
-            gaps=None if self.gaps is None else gaps,
-            descriptions=[entry.to_dict() for entry in self.descriptions],
+            gaps=self.gaps,
+            descriptions=self.descriptions,
         )
 
     @classmethod

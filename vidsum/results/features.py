@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from vidsum.errors import UsageError
 from vidsum.models.scaling import distances_between
-from vidsum.results.result import Result, load_pandas, round_numbers, video_data, video_prefix
+from vidsum.results.result import Result, load_pandas, to_data, video_data, video_prefix
 from vidsum.types import FloatArray, TimeArray, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.probe import probe
@@ -36,21 +36,15 @@ _ODD_S, _ODD_FRACTION = 2.0, 0.02
 class Features(Result):
     """Features of one video: row t of `array` describes [timestamps[t], timestamps[t] + covers_s)."""
 
-    array: FloatArray
-    """[T, D]"""
-    timestamps: TimeArray
-    """[T] seconds; strictly increasing."""
-    step_s: float
-    """Seconds from one feature to the next."""
+    array: FloatArray  # [T, D]
+    timestamps: TimeArray  # [T] seconds; strictly increasing
+    step_s: float  # seconds from one feature to the next
     covers_s: float
     """Seconds that one feature sees: the clip's length, or `step_s` where a feature is one frame."""
-    duration_s: float
-    """Length of the whole video."""
-    video_fps: float
-    """Frames per second of the video; shot lengths in frames are counted with it."""
+    duration_s: float  # length of the whole video
+    video_fps: float  # frames per second of the video; shot lengths in frames are counted with it
     extractor: str = "custom"
-    logits: FloatArray | None = None
-    """[T, K] class scores before the softmax, where they were asked for."""
+    logits: FloatArray | None = None  # [T, K] class scores before the softmax, where they were asked for
     embeddings: FloatArray | None = None
     """[T, E] in the space of sentences, where a map from the extractor's pictures to it ships."""
 
@@ -179,7 +173,7 @@ class Features(Result):
         """As JSON-ready data; the numbers too unless they are not asked for."""
         document = {**self.metadata, "shape": list(self.array.shape)}
         if with_arrays:
-            document["timestamps_s"] = round_numbers(self.timestamps)
+            document["timestamps_s"] = to_data(self.timestamps)
             document["features"] = self.array.tolist()
             for name in EXTRA_ARRAYS:
                 rows = getattr(self, name)

@@ -5,12 +5,15 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict, replace
 from importlib.resources import files
 from itertools import chain, pairwise
+from math import inf
 from pathlib import Path
 from typing import Any, TypeVar
 
 from vidsum.errors import InputError, quote, require_type, safe_name
+from vidsum.io import cache
 from vidsum.io.outputs import stems_of
 from vidsum.io.provenance import digest_of
 from vidsum.io.text import read_json
@@ -67,6 +70,18 @@ def load_text_for(path: Path, video: VideoInfo, kind: type[Text]) -> Text | None
             if isinstance(text, kind) and text.video and text.video.bytes == video.bytes:
                 return text
     return None
+
+
+def find_cached(kind: type[Text], provenance: Mapping[str, Any]) -> Text | None:
+    """Return the text of an earlier run from the cache, without its video; None if it is not there."""
+    content = cache.find_bytes(kind.kind, provenance)
+    return None if content is None else replace(kind.from_dict(json.loads(content)), provenance=provenance)
+
+
+def store(text: Texts) -> None:
+    """Write a text to the cache by its provenance; texts are small, and stay there until removed."""
+    content = json.dumps(asdict(replace(text, video=None)))
+    cache.store_bytes(text.kind, text.provenance, content.encode())
 
 
 def result_of(document: Mapping[str, Any]) -> Cutting:
@@ -156,17 +171,13 @@ _COMMANDS = {
     "summary": "summarize",
     "moments": "ground",
     **{kind: usage.split()[0] for kind, usage in _TEXT_COMMANDS.items()},
-}
-"""Commands by the kind of document that they write, where it is called otherwise."""
+}  # commands by the kind of document that they write, where it is called otherwise
 RESULTS = ("summary", "trim", "shots", "chapters", "moments", "highlights")
 """Documents with segments and curves."""
 
-_LONGEST_S = 1e9  # a time or length in seconds: 31 years
-_HIGHEST_RATE = 1e6  # frames per second
 _LARGEST = 2.0**53  # any number: up to here, JSON's numbers are exact to 1
-_LONGEST_PATH = 4096  # in bytes; Linux opens no longer ones
 _FREE = ("provenance.", "budget.asked_s")  # here numbers may be as large as they were typed: a seed, a budget
-_DEEPEST = 64  # lists and objects inside each other
+_LONGEST_PATH = 4096  # in bytes; Linux opens no longer ones
 _LATE_S, _LATE_FRACTION = 2.0, 0.02  # how far a segment may end after its video, as headers err
 
 
@@ -175,10 +186,13 @@ def find_fault(document: Mapping[str, Any]) -> str | None:
     kind = kind_of(document)
     if kind is None:
         return "names no schema of vidsum"
-    faults = [_absurd_values(document), _against_schema(document, kind)]
+    faults = [_wrong_numbers(document), _against_schema(document, kind)]
     if kind in (*RESULTS, "descriptions", "screen_text"):
-        faults += [_wrong_video(document), _wrong_segments(document), _wrong_curves(document)]
-    return next(chain.from_iterable(faults), None)
+        faults += [_wrong_path(document["video"]), _wrong_segments(document, kind), _wrong_curves(document)]
+    try:
+        return next(chain.from_iterable(faults), None)
+    except RecursionError:
+        return "is nested too deep"
 
 
 def kind_of(document: Mapping[str, Any]) -> str | None:
@@ -191,19 +205,16 @@ def _schema_of(kind: str) -> Any:
     return files("vidsum") / "schemas" / f"{kind}.schema.json"
 
 
-def _absurd_values(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield numbers that nothing can be computed with, and a depth that readers cannot follow."""
-    waiting: list[tuple[str, Any, int]] = [("", document, 0)]
-    while waiting:
-        where, value, depth = waiting.pop()
-        if depth > _DEEPEST:
-            yield "is nested too deep"
-        elif isinstance(value, Mapping):
-            waiting += [(f"{where}.{key}" if where else key, part, depth + 1) for key, part in value.items()]
-        elif isinstance(value, list):
-            waiting += [(f"{where}[{number}]", part, depth + 1) for number, part in enumerate(value)]
-        elif isinstance(value, int | float) and not abs(value) <= _LARGEST and not where.startswith(_FREE):
-            yield f"{safe_name(where)}: {quote(value)} is too large"
+def _wrong_numbers(value: Any, where: str = "") -> Iterator[str]:
+    """Yield numbers that nothing can be computed with."""
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _wrong_numbers(part, f"{where}.{key}" if where else key)
+    elif isinstance(value, list):
+        for number, part in enumerate(value):
+            yield from _wrong_numbers(part, f"{where}[{number}]")
+    elif isinstance(value, int | float) and not abs(value) <= _LARGEST and not where.startswith(_FREE):
+        yield f"{safe_name(where)}: {quote(value)} is too large"
 
 
 def _against_schema(document: Mapping[str, Any], kind: str) -> Iterator[str]:
@@ -218,44 +229,31 @@ def _against_schema(document: Mapping[str, Any], kind: str) -> Iterator[str]:
         yield f"{safe_name(error.json_path[2:]) or kind}: {what} (not valid by the schema of {kind})"
 
 
-def _wrong_video(document: Mapping[str, Any]) -> Iterator[str]:
-    video = document["video"]
-    if video is not None and not _is_path(video["path"]):
-        yield f"video.path: {quote(video['path'])} is not a path"
-    rates = {"video_fps": document.get("video_fps"), "video.fps": video and video["fps"]}
-    for where, rate in rates.items():
-        if rate is not None and not 1 / _LONGEST_S <= rate <= _HIGHEST_RATE:
-            yield f"{where}: {quote(rate)} is not a frame rate"
-    lengths = {"duration_s": document.get("duration_s"), "video.duration_s": video and video["duration_s"]}
-    for where, length in lengths.items():
-        if length is not None and not 0 < length <= _LONGEST_S:
-            yield f"{where}: {quote(length)} is not the length of a video"
-
-
-def _is_path(text: str) -> bool:
+def _wrong_path(video: Mapping[str, Any] | None) -> Iterator[str]:
+    path = video["path"] if video else "."
     try:
-        return 0 < len(os.fsencode(text)) <= _LONGEST_PATH and "\0" not in text
+        is_path = 0 < len(os.fsencode(path)) <= _LONGEST_PATH and "\0" not in path
     except UnicodeEncodeError:  # a surrogate that stands for no byte
-        return False
+        is_path = False
+    if not is_path:
+        yield f"video.path: {quote(path)} is not a path"
 
 
-def _wrong_segments(document: Mapping[str, Any]) -> Iterator[str]:
+def _wrong_segments(document: Mapping[str, Any], kind: str) -> Iterator[str]:
     """Yield segments that end before they begin, or after the video."""
-    video = document["video"]
-    duration_s = document.get("duration_s", video["duration_s"] if video else _LONGEST_S)
+    film = document if "duration_s" in document else document["video"]  # shots have no length of their own
+    duration_s = film["duration_s"] if film else inf
     latest_s = duration_s + max(_LATE_S, _LATE_FRACTION * duration_s)
     for where, segment in _segments(document):
         start_s, end_s = segment["start_s"], segment["end_s"]
-        is_said = segment.get("evidence") == "speech"  # sound may begin earlier, and last longer
-        if start_s < (-_LONGEST_S if is_said else 0.0):
-            yield f"{where}: begins at {start_s:g} s, before the first picture"
         if end_s < start_s or (end_s == start_s and "moments" not in where):
             yield f"{where}: ends at {end_s:g} s, but begins at {start_s:g} s"
-        if end_s > (_LONGEST_S if is_said else latest_s):
-            yield f"{where}: ends at {end_s:g} s, but the video has {duration_s:g} s"
+        is_inside = start_s >= 0 and end_s <= latest_s
+        if not is_inside and segment.get("evidence") != "speech":  # sound may begin earlier, and last longer
+            yield f"{where}: lasts from {start_s:g} to {end_s:g} s, but the video has {duration_s:g} s"
         if segment.get("last_frame", 0) < segment.get("first_frame", 0):
             yield f"{where}: last_frame is before first_frame"
-    for kind in {"shots", "chapters"} & {kind_of(document)}:
+    if kind in ("shots", "chapters"):
         for number, (before, after) in enumerate(pairwise(document[kind]), 1):
             if before["end_s"] != after["start_s"]:
                 yield f"{kind}[{number}]: does not begin where the {kind[:-1]} before it ends"
@@ -263,35 +261,27 @@ def _wrong_segments(document: Mapping[str, Any]) -> Iterator[str]:
 
 def _segments(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the segments, shots and moments of a result, with their places."""
-    lists = {
-        name: document[name]
-        for name in ("segments", "removed", "shots", "chapters", "moments", "descriptions", "lines")
-        if name in document
-    }
-    queries = enumerate(document.get("queries", ()))
-    lists |= {f"queries[{number}].moments": query["moments"] for number, query in queries}
+    names = ("segments", "removed", "shots", "chapters", "moments", "descriptions", "lines")
+    lists = {name: document[name] for name in names if name in document}
+    for number, query in enumerate(document.get("queries", ())):
+        lists[f"queries[{number}].moments"] = query["moments"]
     for name, items in lists.items():
         yield from ((f"{name}[{number}]", item) for number, item in enumerate(items))
 
 
 def _wrong_curves(document: Mapping[str, Any]) -> Iterator[str]:
     """Yield curves that do not have one score per time, or whose times do not increase."""
-    for where, times_s, scores in _curves(document):
-        if len(times_s) != len(scores):
-            yield f"{where}: has {len(scores)} scores for {len(times_s)} times"
-        if any(later <= earlier for earlier, later in pairwise(times_s)):
-            yield f"{where}: its times do not increase"
-        if any(time_s > _LONGEST_S for time_s in times_s[-1:]):
-            yield f"{where}: ends at {times_s[-1]:g} s"
-
-
-def _curves(document: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[float], Sequence[float]]]:
-    """Yield the times and scores of each curve of a result, with its place."""
-    for name in ("importance", "saliency"):
-        if name in document:
-            yield name, document[name]["timestamps_s"], document[name]["scores"]
     times_s = document.get("timestamps_s", ())
+    curves = {
+        name: (document[name]["timestamps_s"], document[name]["scores"])
+        for name in ("importance", "saliency")
+        if name in document
+    }
     for number, query in enumerate(document.get("queries", ())):
-        yield f"queries[{number}].saliency", times_s, query.get("saliency", ())
-        if "said" in query:
-            yield f"queries[{number}].said", times_s, query["said"]
+        curves[f"queries[{number}].saliency"] = times_s, query.get("saliency", ())
+        curves[f"queries[{number}].said"] = times_s, query.get("said", times_s)
+    for where, (times, scores) in curves.items():
+        if len(times) != len(scores):
+            yield f"{where}: has {len(scores)} scores for {len(times)} times"
+        if any(later <= earlier for earlier, later in pairwise(times)):
+            yield f"{where}: its times do not increase"

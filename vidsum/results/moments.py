@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 
 from vidsum.errors import UsageError
-from vidsum.results.result import (
-    ContentEquality,
-    Result,
-    common_fields,
-    count_text,
-    interval_data,
-    round_number,
-    round_numbers,
-    round_optional,
-    video_prefix,
-)
+from vidsum.results.result import ContentEquality, Result, common_fields, count_text, video_prefix
 from vidsum.results.settings import Evidence
 from vidsum.types import FloatArray, Interval, TimeArray
 
@@ -39,21 +29,19 @@ class Moment:
 
     start_s: float
     end_s: float
-    score: float
-    """Higher is better; comparable among the moments of one query on one video only."""
-    evidence: Evidence = "picture"
-    """Whether the pictures, the speech or the sounds match."""
-    present: float | None = None
-    """How likely the query is true of this moment, by its evidence. None: not known."""
+    score: float  # higher is better; comparable among the moments of one query on one video only
+    evidence: Evidence = "picture"  # whether the pictures, the speech or the sounds match
+    present: float | None = None  # how likely the query is true of it, by its evidence; None: not known
 
     @property
     def interval(self) -> Interval:
         """Start and end in seconds."""
         return self.start_s, self.end_s
 
-    def to_dict(self) -> dict[str, Any]:
-        document = {**interval_data((self.start_s, self.end_s)), "score": round_number(self.score)}
-        return document if self.present is None else {**document, "present": round_number(self.present)}
+    def to_dict(self, *, with_evidence: bool = False) -> dict[str, Any]:
+        present = {} if self.present is None else {"present": self.present}
+        evidence = {"evidence": self.evidence} if with_evidence else {}
+        return {"start_s": self.start_s, "end_s": self.end_s, "score": self.score, **present, **evidence}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,16 +49,11 @@ class QueryMoments(ContentEquality):
     """The results of one query."""
 
     query: str
-    moments: tuple[Moment, ...]
-    """Best first; none where the query is not present enough."""
-    saliency: FloatArray
-    """[T] how well each clip fits the query: 0 for the worst of the video, 1 for the best."""
-    present: float | None = None
-    """How likely the query is true of the video at all; compares across videos. None: not known."""
-    said: FloatArray | None = None
-    """[T] how well what is said during each clip fits the query, in [0, 1]; None where it was not used."""
-    spoken: Mapping[str, Any] | None = None
-    """The transcript of a spoken query: the fields of `vidsum.results.transcript.SpokenQuery`."""
+    moments: tuple[Moment, ...]  # best first; none where the query is not present enough
+    saliency: FloatArray  # [T] how well each clip fits: 0 for the worst of the video, 1 for the best
+    present: float | None = None  # how likely it is true of the video; compares across videos; None: unknown
+    said: FloatArray | None = None  # [T] how well speech in each clip fits, in [0, 1]; None: it was not used
+    spoken: Mapping[str, Any] | None = None  # of a spoken query: the fields of `SpokenQuery`
 
     def __repr__(self) -> str:
         present = "" if self.present is None else f", present={self.present:.2f}"
@@ -88,24 +71,15 @@ class QueryMoments(ContentEquality):
         return None if self.present is None else verdict_on(self.present)
 
     def to_dict(self, *, with_saliency: bool, with_evidence: bool) -> dict[str, Any]:
-        moments = [moment.to_dict() for moment in self.moments]
-        if with_evidence:
-            moments = [
-                {**data, "evidence": moment.evidence}
-                for data, moment in zip(moments, self.moments, strict=True)
-            ]
-        document: dict[str, Any] = {
-            "query": self.query,
-            "present": round_optional(self.present),
-            "verdict": self.verdict,
-            "moments": moments,
-        }
+        moments = [moment.to_dict(with_evidence=with_evidence) for moment in self.moments]
+        document: dict[str, Any] = {"query": self.query, "present": self.present, "verdict": self.verdict}
+        document["moments"] = moments
         if self.spoken is not None:
             document["spoken"] = {name: value for name, value in self.spoken.items() if name != "text"}
         if with_saliency:
-            document["saliency"] = round_numbers(self.saliency)
+            document["saliency"] = self.saliency
             if self.said is not None:
-                document["said"] = round_numbers(self.said)
+                document["said"] = self.said
         return document
 
     @classmethod
@@ -130,19 +104,13 @@ class Grounding(Result):
 
     kind: ClassVar = "moments"
 
-    queries: tuple[QueryMoments, ...]
-    """In the order given."""
-    timestamps: TimeArray
-    """[T] seconds at which each clip begins."""
-    step_s: float
-    """Seconds from one clip to the next."""
+    queries: tuple[QueryMoments, ...]  # in the order given
+    timestamps: TimeArray  # [T] seconds at which each clip begins
+    step_s: float  # seconds from one clip to the next
     video_duration_s: float
-    model: str
-    """`similarity`, a model that ships, or a checkpoint."""
-    space: str
-    """The space in which text and video were compared."""
-    evidence: tuple[Evidence, ...] = ("picture",)
-    """Where the queries were searched."""
+    model: str  # `similarity`, a model that ships, or a checkpoint
+    space: str  # the space in which text and video were compared
+    evidence: tuple[Evidence, ...] = ("picture",)  # where the queries were searched
 
     @property
     def moments(self) -> tuple[Moment, ...]:
@@ -161,11 +129,11 @@ class Grounding(Result):
         """As JSON-ready data; the curves too unless they are not asked for."""
         with_evidence = self.evidence != ("picture",)
         return self.document(
-            {"timestamps_s": round_numbers(self.timestamps)} if with_saliency else {},
-            duration_s=round_number(self.video_duration_s),
+            {"timestamps_s": self.timestamps} if with_saliency else {},
+            duration_s=self.video_duration_s,
             model=self.model,
             space=self.space,
-            **({"evidence": [*self.evidence]} if with_evidence else {}),
+            **({"evidence": self.evidence} if with_evidence else {}),
             queries=[
                 query.to_dict(with_saliency=with_saliency, with_evidence=with_evidence)
                 for query in self.queries
@@ -200,17 +168,12 @@ class Highlights(Result):
 
     kind: ClassVar = "highlights"
 
-    saliency: FloatArray
-    """[C] how much there is to see in each clip, in [0, 1]; comparable among the clips of one video only."""
-    timestamps: TimeArray
-    """[C] seconds at which each clip begins."""
-    clip_s: float
-    """Seconds of a clip; the last one may end with the video, before."""
-    moments: tuple[Moment, ...]
-    """Segments of salient clips, best first."""
+    saliency: FloatArray  # [C] how much each clip has to see, in [0, 1]; comparable within one video only
+    timestamps: TimeArray  # [C] seconds at which each clip begins
+    clip_s: float  # seconds of a clip; the last one may end with the video, before
+    moments: tuple[Moment, ...]  # segments of salient clips, best first
     video_duration_s: float
-    model: str = ""
-    """The model of the saliency; `model_reason` says in one line why this one."""
+    model: str = ""  # the model of the saliency; `model_reason` says in one line why this one
     model_reason: str = ""
 
     def __repr__(self) -> str:
@@ -219,11 +182,11 @@ class Highlights(Result):
 
     def to_dict(self) -> dict[str, Any]:
         return self.document(
-            duration_s=round_number(self.video_duration_s),
-            clip_s=round_number(self.clip_s),
+            duration_s=self.video_duration_s,
+            clip_s=self.clip_s,
             model=self.model,
             model_reason=self.model_reason,
-            saliency={"timestamps_s": round_numbers(self.timestamps), "scores": round_numbers(self.saliency)},
+            saliency={"timestamps_s": self.timestamps, "scores": self.saliency},
             moments=[moment.to_dict() for moment in self.moments],
         )
 
@@ -235,8 +198,8 @@ class Highlights(Result):
             clip_s=document["clip_s"],
             moments=_moments(document["moments"]),
             video_duration_s=document["duration_s"],
-            model=document.get("model", ""),
-            model_reason=document.get("model_reason", ""),
+            model=document["model"],
+            model_reason=document["model_reason"],
             **common_fields(document),
         )
 
@@ -245,25 +208,18 @@ class Highlights(Result):
 
 
 def _moments(moments: Sequence[Mapping[str, Any]]) -> tuple[Moment, ...]:
-    return tuple(
-        Moment(
-            *(entry["start_s"], entry["end_s"], entry["score"]),
-            entry.get("evidence", "picture"),
-            entry.get("present"),
-        )
-        for entry in moments
-    )
+    return tuple(Moment(**moment) for moment in moments)
 
 
 def _ranked(moments: Sequence[Moment]) -> list[dict[str, Any]]:
-    facts = [asdict(moment) for moment in moments]
-    for fact in facts:
-        del fact["present"]
-    return [{"rank": rank, **fact} for rank, fact in enumerate(facts, 1)]
+    names = ("start_s", "end_s", "score", "evidence")
+    return [
+        {"rank": rank, **{name: getattr(moment, name) for name in names}}
+        for rank, moment in enumerate(moments, 1)
+    ]
 
 
 _MAX_LETTERS, _MAX_QUOTED = 40, 3
-
 
 SILENT: Final = "its sound is silent, or nearly so"  # a warning that explains why no sound is found
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -22,7 +22,7 @@ from vidsum.io.outputs import as_utf8, atomic_write
 from vidsum.io.packages import pip_install_command
 from vidsum.io.provenance import digest_of
 from vidsum.times import format_time
-from vidsum.types import FloatArray, Interval, TimeArray, VideoInfo
+from vidsum.types import Interval, VideoInfo
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -69,19 +69,27 @@ def round_number(value: float) -> float:
     return round(float(value), _DECIMALS)
 
 
-def round_numbers(values: FloatArray | TimeArray) -> list[float]:
-    """Return an array of numbers as documents have it."""
-    return [round_number(value) for value in values.tolist()]
+def to_data(value: Any) -> Any:
+    """Return a value as documents have it: dataclasses as objects, arrays as lists, numbers rounded."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, float):
+        return round_number(value)
+    if is_dataclass(value):
+        value = vars(value)
+    if isinstance(value, Mapping):
+        return {name: to_data(part) for name, part in value.items()}
+    return [to_data(part) for part in value] if isinstance(value, list | tuple) else value
 
 
-def round_optional(value: float | None) -> float | None:
-    """Return the same of a number that may be unknown."""
-    return None if value is None else round_number(value)
+def intervals_data(intervals: Iterable[Interval]) -> list[dict[str, float]]:
+    """Return intervals [start_s, end_s) as JSON-ready data."""
+    return [{"start_s": round_number(start_s), "end_s": round_number(end_s)} for start_s, end_s in intervals]
 
 
-def interval_data(interval: Interval) -> dict[str, float]:
-    """Return [start_s, end_s) as JSON-ready data."""
-    return {"start_s": round_number(interval[0]), "end_s": round_number(interval[1])}
+def parse_intervals(data: Sequence[Mapping[str, float]]) -> tuple[Interval, ...]:
+    """Return the intervals that `intervals_data` made data of."""
+    return tuple((interval["start_s"], interval["end_s"]) for interval in data)
 
 
 _ROWS = 20  # rows of a table in a notebook; the others are counted
@@ -122,8 +130,8 @@ class Result(ContentEquality):
     def document(self, last: Mapping[str, Any] = {}, **facts: Any) -> dict[str, Any]:
         """Return its facts as a document, with those that all results have; `last` come after these."""
         about = {"provenance": dict(self.provenance), "video": video_data(self.video)}
-        warnings = {"warnings": list(self.warnings)}
-        return seal({"schema": f"vidsum.{self.kind}/1", **about, **facts, **warnings, **last})
+        data = to_data({**facts, "warnings": self.warnings, **last})
+        return seal({"schema": f"vidsum.{self.kind}/1", **about, **data})
 
     def rows(self) -> list[dict[str, Any]]:
         """Return its parts as rows of a table."""

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from vidsum.results.result import Result, common_fields, round_number, video_prefix
+from vidsum.results.result import Result, common_fields, video_prefix
 from vidsum.results.transcript import TextFormat
 from vidsum.times import to_srt, to_vtt
 
-Box = tuple[float, float, float, float]
-"""Left, top, right and bottom, as fractions of the width and the height of the picture."""
+Box = tuple[float, float, float, float]  # left, top, right, bottom, as fractions of the picture's sides
 
 
 @dataclass(frozen=True)
@@ -20,8 +19,7 @@ class ScreenWord:
     """A word as it is written."""
 
     text: str
-    confidence: float
-    """How sure the recognizer is of it, in [0, 1]."""
+    confidence: float  # how sure the recognizer is of it, in [0, 1]
     box: Box
 
 
@@ -34,8 +32,7 @@ class ScreenLine:
     text: str
     confidence: float
     box: Box
-    words: tuple[ScreenWord, ...] = ()
-    """Single characters where words are not separated, as in Chinese."""
+    words: tuple[ScreenWord, ...] = ()  # single characters where words are not separated, as in Chinese
 
 
 @dataclass(frozen=True)
@@ -57,11 +54,9 @@ class ScreenText(Result):
 
     kind: ClassVar = "screen_text"
 
-    lines: tuple[ScreenLine, ...]
-    """In order of time, then from top to bottom; none where nothing can be read."""
+    lines: tuple[ScreenLine, ...]  # in order of time, then from top to bottom; none where nothing can be read
     duration_s: float
-    n_frames_read: int
-    """Frames on which text was looked for."""
+    n_frames_read: int  # frames on which text was looked for
 
     def __repr__(self) -> str:
         return f"ScreenText({video_prefix(self.video)}{len(self.lines)} lines, {self.duration_s:g} s)"
@@ -83,11 +78,7 @@ class ScreenText(Result):
         return screens
 
     def to_dict(self) -> dict[str, Any]:
-        return self.document(
-            duration_s=round_number(self.duration_s),
-            n_frames_read=self.n_frames_read,
-            lines=lines_data(self.lines),
-        )
+        return self.document(duration_s=self.duration_s, n_frames_read=self.n_frames_read, lines=self.lines)
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> ScreenText:
@@ -102,18 +93,8 @@ class ScreenText(Result):
         return [{name: value for name, value in vars(line).items() if name != "words"} for line in self.lines]
 
 
-def lines_data(lines: Sequence[ScreenLine]) -> list[dict[str, Any]]:
-    rows = [asdict(line) for line in lines]
-    for row in rows:
-        row["box"], row["words"] = (
-            list(row["box"]),
-            [{**word, "box": list(word["box"])} for word in row["words"]],
-        )
-    return rows
-
-
 def parse_lines(data: Sequence[Mapping[str, Any]]) -> tuple[ScreenLine, ...]:
-    """Return the lines that `lines_data` made data of."""
+    """Return the lines of a document."""
 
     def parse_word(word: Mapping[str, Any]) -> ScreenWord:
         return ScreenWord(**{**word, "box": tuple(word["box"])})

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
-from vidsum.results.result import Result, common_fields, interval_data, round_number, video_prefix
+from vidsum.results.result import Result, common_fields, intervals_data, video_prefix
 from vidsum.types import Interval, TimeArray
 
 
@@ -21,8 +21,7 @@ class Shots(Result):
 
     kind: ClassVar = "shots"
 
-    edges_s: TimeArray
-    """[S + 1] seconds; shot i is [edges_s[i], edges_s[i + 1]); from 0 to the video's end."""
+    edges_s: TimeArray  # [S + 1] seconds; shot i is [edges_s[i], edges_s[i + 1]); from 0 to the video's end
     method: str
     video_fps: float = 30.0
 
@@ -52,14 +51,10 @@ class Shots(Result):
         return np.stack([edges[:-1], np.maximum(edges[1:] - 1, edges[:-1])], axis=1)
 
     def to_dict(self) -> dict[str, Any]:
-        return self.document(
-            method=self.method,
-            video_fps=round_number(self.video_fps),
-            shots=[
-                {**interval_data(interval), "first_frame": int(first), "last_frame": int(last)}
-                for interval, (first, last) in zip(self.intervals, self.change_points, strict=True)
-            ],
-        )
+        frames = ({"first_frame": first, "last_frame": last} for first, last in self.change_points.tolist())
+        pairs = zip(intervals_data(self.intervals), frames, strict=True)
+        shots = [span | numbers for span, numbers in pairs]
+        return self.document(method=self.method, video_fps=self.video_fps, shots=shots)
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Shots:

@@ -12,9 +12,8 @@ from vidsum.results.result import (
     Result,
     common_fields,
     count_text,
-    interval_data,
-    round_number,
-    round_numbers,
+    intervals_data,
+    parse_intervals,
     video_prefix,
 )
 from vidsum.types import FloatArray, Interval, TimeArray
@@ -36,24 +35,17 @@ class Summary(Result):
 
     kind: ClassVar = "summary"
 
-    segments: tuple[Interval, ...]
-    """In time order; pieces of two shots may touch."""
+    segments: tuple[Interval, ...]  # in time order; pieces of two shots may touch
     shots: tuple[ScoredShot, ...]
-    importance: FloatArray
-    """[T] importance score of each feature."""
-    timestamps: TimeArray
-    """[T] seconds, of the features."""
-    budget_s: float
-    """Maximum length of the summary."""
+    importance: FloatArray  # [T] importance score of each feature
+    timestamps: TimeArray  # [T] seconds, of the features
+    budget_s: float  # maximum length of the summary
     video_duration_s: float
     video_fps: float
-    model: str
-    """The model of the importance scores."""
+    model: str  # the model of the importance scores
     shot_method: str
-    model_reason: str = ""
-    """Why that model: one line."""
-    budget_note: str = ""
-    """Why less than nine tenths of the budget are used; empty where they are."""
+    model_reason: str = ""  # why that model: one line
+    budget_note: str = ""  # why less than nine tenths of the budget are used; empty where they are
 
     @property
     def duration_s(self) -> float:
@@ -66,36 +58,22 @@ class Summary(Result):
         return f"Summary({video_prefix(self.video)}{count}, {lengths}, by {self.model})"
 
     def to_dict(self) -> dict[str, Any]:
+        used = {"used_s": self.duration_s, "used_share": self.duration_s / self.video_duration_s}
         return self.document(
-            duration_s=round_number(self.video_duration_s),
-            budget={
-                "asked_s": round_number(self.budget_s),
-                "used_s": round_number(self.duration_s),
-                "used_share": round_number(self.duration_s / self.video_duration_s),
-                "note": self.budget_note,
-            },
+            duration_s=self.video_duration_s,
+            budget={"asked_s": self.budget_s, **used, "note": self.budget_note},
             model=self.model,
             model_reason=self.model_reason,
             shot_method=self.shot_method,
-            segments=[interval_data(segment) for segment in self.segments],
-            shots=[
-                {
-                    **interval_data((shot.start_s, shot.end_s)),
-                    "score": round_number(shot.score),
-                    "selected": shot.selected,
-                }
-                for shot in self.shots
-            ],
-            importance={
-                "timestamps_s": round_numbers(self.timestamps),
-                "scores": round_numbers(self.importance),
-            },
+            segments=intervals_data(self.segments),
+            shots=self.shots,
+            importance={"timestamps_s": self.timestamps, "scores": self.importance},
         )
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Summary:
         return cls(
-            segments=tuple((segment["start_s"], segment["end_s"]) for segment in document["segments"]),
+            segments=parse_intervals(document["segments"]),
             shots=tuple(ScoredShot(**shot) for shot in document["shots"]),
             importance=np.array(document["importance"]["scores"], np.float32),
             timestamps=np.array(document["importance"]["timestamps_s"], np.float64),
@@ -104,7 +82,7 @@ class Summary(Result):
             video_fps=document["video"]["fps"] if document["video"] else 30.0,
             model=document["model"],
             model_reason=document["model_reason"],
-            budget_note=document["budget"].get("note", ""),
+            budget_note=document["budget"]["note"],
             shot_method=document["shot_method"],
             **common_fields(document),
         )

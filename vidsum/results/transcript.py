@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from vidsum.results.cues import CueWord, add_notes, join_words, make_cues
-from vidsum.results.result import Result, common_fields, round_number, round_optional, video_prefix
+from vidsum.results.result import Result, common_fields, video_prefix
 from vidsum.times import to_srt, to_vtt
 
 TextFormat = Literal["srt", "vtt", "txt"]
-UNCERTAIN = "(?)"
-"""Follows the text of an uncertain segment: plain text, which every player shows."""
+UNCERTAIN = "(?)"  # follows the text of an uncertain segment: plain text, which every player shows
 
 
 @dataclass(frozen=True)
@@ -26,8 +25,7 @@ class Word:
     start_s: float
     end_s: float
     text: str
-    probability: float
-    """How sure the recognizer is of it."""
+    probability: float  # how sure the recognizer is of it
 
 
 @dataclass(frozen=True)
@@ -37,16 +35,11 @@ class Segment:
     start_s: float
     end_s: float
     text: str
-    probability: float
-    """Geometric mean of the probabilities of its words; of all tokens of its window if it has no words."""
-    no_speech: float
-    """How likely there is no speech where it was heard."""
-    words: tuple[Word, ...] = ()
-    """None where the speech was translated."""
-    uncertain: bool = False
-    """Whether it is likely to be wrong: its probability is low."""
-    language: str | None = None
-    """Code of the language that is spoken, where it is not that of the transcript."""
+    probability: float  # geometric mean of those of its words; without any, of all tokens of its window
+    no_speech: float  # how likely there is no speech where it was heard
+    words: tuple[Word, ...] = ()  # none where the speech was translated
+    uncertain: bool = False  # whether it is likely to be wrong: its probability is low
+    language: str | None = None  # code of the language that is spoken, where it is not that of the transcript
 
     @property
     def displayed(self) -> str:
@@ -60,8 +53,7 @@ class SoundEvent:
 
     start_s: float
     end_s: float
-    sound: str
-    """Its kind in a word."""
+    sound: str  # its kind in a word
     probability: float
 
     @property
@@ -76,18 +68,12 @@ class Transcript(Result):
 
     kind: ClassVar = "transcript"
 
-    segments: tuple[Segment, ...]
-    """In time order; none where nothing is said."""
-    language: str | None
-    """Code of the language that is spoken, for the longest time if there are several; None where nothing is
-    said."""
-    language_probability: float | None
-    """Its mean probability in the windows in which it is spoken; 1 if the caller named it."""
+    segments: tuple[Segment, ...]  # in time order; none where nothing is said
+    language: str | None  # code of the language that is spoken for the longest time; None where none is
+    language_probability: float | None  # its mean in the windows where it is spoken; 1 if the caller named it
     duration_s: float
-    translated: bool = False
-    """Whether the text is a translation to English."""
-    events: tuple[SoundEvent, ...] | None = None
-    """Sounds that are no speech, in time order; None where they were not searched."""
+    translated: bool = False  # whether the text is a translation to English
+    events: tuple[SoundEvent, ...] | None = None  # sounds that are no speech; None: they were not searched
 
     def __repr__(self) -> str:
         said = f"{len(self.segments)} segments, language {self.language}"
@@ -133,29 +119,26 @@ class Transcript(Result):
 
     def to_dict(self, *, with_words: bool = True) -> dict[str, Any]:
         """As JSON-ready data; the words of the segments too unless they are not asked for."""
-        segments = segments_data(self.segments)
-        if not with_words:
-            for segment in segments:
-                del segment["words"]
-        events = {} if self.events is None else {"events": [_event_data(event) for event in self.events]}
+        segments = [_segment_data(segment, with_words=with_words) for segment in self.segments]
         return self.document(
-            events,
-            duration_s=round_number(self.duration_s),
+            {} if self.events is None else {"events": self.events},
+            duration_s=self.duration_s,
             language=self.language,
-            language_probability=round_optional(self.language_probability),
+            language_probability=self.language_probability,
             translated=self.translated,
             segments=segments,
         )
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Transcript:
+        events = document.get("events")
         return cls(
-            segments=parse_segments([{"words": (), **segment} for segment in document["segments"]]),
+            segments=tuple(map(_parse_segment, document["segments"])),
             language=document["language"],
             language_probability=document["language_probability"],
             duration_s=document["duration_s"],
             translated=document["translated"],
-            events=tuple(SoundEvent(**row) for row in document["events"]) if "events" in document else None,
+            events=None if events is None else tuple(SoundEvent(**event) for event in events),
             **common_fields(document),
         )
 
@@ -171,31 +154,21 @@ class SpokenQuery:
     """A query that was spoken."""
 
     file: str
-    sha256: str
-    """SHA-256 of the file."""
-    text: str
-    """Its text, in English."""
-    language: str
-    """Code of the language that was spoken."""
+    sha256: str  # SHA-256 of the file
+    text: str  # its text, in English
+    language: str  # code of the language that was spoken
     language_probability: float
-    confidence: float
-    """See `Transcript.confidence`."""
+    confidence: float  # see `Transcript.confidence`
 
 
-def segments_data(segments: Sequence[Segment]) -> list[dict[str, Any]]:
-    """Return segments as JSON-ready data: with a language only where it is not that of the transcript."""
-    rows = [{**asdict(segment), "words": [asdict(word) for word in segment.words]} for segment in segments]
-    return [{name: value for name, value in row.items() if value is not None} for row in rows]
+def _segment_data(segment: Segment, *, with_words: bool) -> dict[str, Any]:
+    """Return a segment as JSON-ready data: with a language only where it is not that of the transcript."""
+    facts = vars(segment).items()
+    return {name: fact for name, fact in facts if fact is not None and (with_words or name != "words")}
 
 
-def parse_segments(data: Sequence[Mapping[str, Any]]) -> tuple[Segment, ...]:
-    """Return the segments that `segments_data` made data of; a TypeError or KeyError where it did not."""
-    return tuple(Segment(**{**row, "words": tuple(Word(**word) for word in row["words"])}) for row in data)
-
-
-def _event_data(event: SoundEvent) -> dict[str, Any]:
-    span = {"start_s": round_number(event.start_s), "end_s": round_number(event.end_s)}
-    return {**span, "sound": event.sound, "probability": round_number(event.probability)}
+def _parse_segment(data: Mapping[str, Any]) -> Segment:
+    return Segment(**{**data, "words": tuple(Word(**word) for word in data.get("words", ()))})
 
 
 def list_lines(segments: Sequence[Segment], events: Sequence[SoundEvent]) -> list[Segment | SoundEvent]:

@@ -10,9 +10,8 @@ from vidsum.results.result import (
     Result,
     common_fields,
     count_text,
-    interval_data,
-    round_number,
-    round_optional,
+    intervals_data,
+    parse_intervals,
     video_prefix,
 )
 from vidsum.types import Interval
@@ -27,8 +26,7 @@ class Removal:
     start_s: float
     end_s: float
     reason: Reason
-    text: str = ""
-    """The words that are left out; none of silence."""
+    text: str = ""  # the words that are left out; none of silence
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +35,9 @@ class Trim(Result):
 
     kind: ClassVar = "trim"
 
-    segments: tuple[Interval, ...]
-    """The parts to keep, in time order."""
-    removed: tuple[Removal, ...]
-    """The rest, in time order."""
-    by: str
-    """How silence was told from sound: `loudness` or `voice`."""
+    segments: tuple[Interval, ...]  # the parts to keep, in time order
+    removed: tuple[Removal, ...]  # the rest, in time order
+    by: str  # how silence was told from sound: `loudness` or `voice`
     threshold_db: float | None
     """Level below which sound counts as silence, in dB of full scale; None if a voice detector decided."""
     video_duration_s: float
@@ -57,20 +52,19 @@ class Trim(Result):
         return f"Trim({video_prefix(self.video)}{lengths} in {count_text(len(self.segments), 'segment')})"
 
     def to_dict(self) -> dict[str, Any]:
-        removed = [{**asdict(part), **interval_data((part.start_s, part.end_s))} for part in self.removed]
         return self.document(
-            duration_s=round_number(self.video_duration_s),
-            kept_s=round_number(self.duration_s),
+            duration_s=self.video_duration_s,
+            kept_s=self.duration_s,
             by=self.by,
-            threshold_db=round_optional(self.threshold_db),
-            segments=[interval_data(segment) for segment in self.segments],
-            removed=removed,
+            threshold_db=self.threshold_db,
+            segments=intervals_data(self.segments),
+            removed=self.removed,
         )
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Trim:
         return cls(
-            segments=tuple((segment["start_s"], segment["end_s"]) for segment in document["segments"]),
+            segments=parse_intervals(document["segments"]),
             removed=tuple(Removal(**part) for part in document["removed"]),
             by=document["by"],
             threshold_db=document["threshold_db"],

@@ -18,20 +18,17 @@ FILLERS: Mapping[str, frozenset[str]] = {
         "nl": "eh ehm uh uhm euh hm",
         "pt": "hum hã ãh eh hmm",
     }.items()
-}
-"""Words that stand for hesitation alone, by language; those of other languages are not known."""
+}  # words that stand for hesitation alone, by language; those of other languages are not known
 _REPEATED: Mapping[str, frozenset[str]] = {
     language: frozenset(words.split())
     for language, words in {
         "de": "ich du er sie es wir ihr der die das ein eine in an auf mit und oder aber dass wenn war zu",
         "en": "i you he she it we they the a an in on at of to for with and or but so if is was are my",
     }.items()
-}
-"""Words that nobody says twice in a row on purpose, by language."""
+}  # words that nobody says twice in a row on purpose, by language
 _JOINERS = frozenset(
     ["after", "and", "by", "for", "on", "or", "to", "upon", "für", "nach", "oder", "um", "und", "zu"]
-)
-"""Words that join a word to itself: again and again and again."""
+)  # words that join a word to itself: again and again and again
 _MAX_REPEAT = 4  # words of a phrase that is said again
 _MAX_RESTART_S = 1.5  # between a false start and the new start
 _Reason = Literal["filler", "false start"]
