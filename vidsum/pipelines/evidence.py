@@ -1,11 +1,14 @@
 """Evidence in addition to pictures: which of speech, text and sounds is searched, and their answers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from vidsum import checkpoints
 from vidsum.features.sounds import STEP_S as SOUND_STEP_S
+from vidsum.grounding.screen_text import text_moments
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.sounds import describe_unknown
 from vidsum.grounding.spaces import STEP_S
@@ -13,14 +16,62 @@ from vidsum.grounding.speech import ENCODER, fuse
 from vidsum.grounding.windows import grid
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.queries import Queries
-from vidsum.pipelines.sounds import SoundScores, plan_moment_sounds, search_sounds
-from vidsum.pipelines.speech_evidence import plan_moment_speech, search_speech
-from vidsum.pipelines.text_evidence import plan_moment_text, text_answers
-from vidsum.results.moments import Grounding, QueryMoments
+from vidsum.pipelines.screen_text import find_screen_text, plan_input_text
+from vidsum.pipelines.sounds import plan_moment_sounds, search_sounds
+from vidsum.pipelines.speech_evidence import plan_moment_speech, search_speech, without_weak
+from vidsum.results.moments import Grounding, Moment, QueryMoments
 from vidsum.results.screen_text import ScreenText
 from vidsum.results.settings import Evidence, list_evidence
-from vidsum.results.transcript import Transcript
-from vidsum.types import Progress
+from vidsum.types import FloatArray, Progress, TimeArray
+
+Others = Mapping[Evidence, Any]  # the transcript, the text and the sounds of a video, by their kind
+_FACTS: Mapping[Evidence, str] = {"speech": "speech", "sound": "sounds", "text": "screen_text"}
+"""The parts of the provenance, in their order there."""
+
+
+def _plan_text(retrieval: Retrieval, video_input: Input) -> Plan[ScreenText] | None:
+    if list_evidence(retrieval.evidence) == ("text",):
+        plan = plan_input_text(replace(video_input, jobs=()))
+    elif retrieval.evidence == "auto" and (text := find_screen_text(video_input)):
+        plan = Plan(dict(text.provenance), lambda _: text)
+    else:
+        return None
+    facts = {name: plan.provenance[name] for name in ("weights_sha256", "parameters")}
+    return Plan({"screen_text": facts}, plan.make)
+
+
+def _search_text(
+    text: ScreenText, queries: Sequence[str], times: TimeArray, retrieval: Retrieval, device: str
+) -> list[QueryMoments]:
+    """Return the answers by text alone; `present` is that of the best moment, 0 without any."""
+    answers = []
+    rows = text_moments(queries, text, retrieval.most_moments, device)
+    for query, moments in zip(queries, rows, strict=True):
+        present = max((moment.present or 0.0 for moment in moments), default=0.0)
+        listed = tuple(moments) if present >= retrieval.min_present else ()
+        answers.append(without_weak(QueryMoments(query, listed, _curve(moments, times), present), retrieval))
+    return answers
+
+
+def _curve(moments: Sequence[Moment], times: TimeArray) -> FloatArray:
+    """Return [T] the probability of the best moment in each clip; 0 outside."""
+    curve = np.zeros(len(times), np.float32)
+    for moment in moments:
+        overlaps = (times < moment.end_s) & (times + STEP_S > moment.start_s)
+        curve[overlaps] = np.maximum(curve[overlaps], moment.present or 0.0)
+    return curve
+
+
+_PLANS: Mapping[Evidence, Callable[[Retrieval, Input], Plan[Any] | None]] = {
+    "speech": plan_moment_speech,
+    "text": _plan_text,
+    "sound": plan_moment_sounds,
+}
+_SEARCHES: Mapping[Evidence, Callable[..., list[QueryMoments]]] = {
+    "speech": search_speech,
+    "text": _search_text,
+    "sound": search_sounds,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +79,7 @@ class PlannedEvidence:
     """The evidence that is searched, with the plans of what is not pictures."""
 
     kinds: tuple[Evidence, ...]
-    speech: Plan[Transcript] | None
-    sounds: Plan[SoundScores] | None
-    text: Plan[ScreenText] | None
+    plans: Mapping[Evidence, Plan[Any]]
 
     @property
     def has_pictures(self) -> bool:
@@ -39,67 +88,31 @@ class PlannedEvidence:
 
     def facts(self) -> dict[str, Any]:
         """Return the parts of the provenance."""
-        plans: tuple[tuple[str, Plan[Any] | None], ...] = (("speech", self.speech), ("sounds", self.sounds))
-        parts = {part: plan.provenance[part] for part, plan in plans if plan}
-        if self.text:
-            about = ("weights_sha256", "parameters")
-            parts["screen_text"] = {name: self.text.provenance[name] for name in about}
-        encoder = checkpoints.sha256_of(ENCODER) if parts else ""
-        return {part: {**about, "text_weights_sha256": encoder} for part, about in parts.items()}
+        encoder = checkpoints.sha256_of(ENCODER) if self.plans else ""
+        parts = {
+            part: self.plans[kind].provenance[part] for kind, part in _FACTS.items() if kind in self.plans
+        }
+        return {part: {**facts, "text_weights_sha256": encoder} for part, facts in parts.items()}
 
-    def run(self, progress: Progress | None) -> "OtherEvidence":
+    def run(self, progress: Progress | None) -> Others:
         """Return the speech, the text and the sounds, made or from the cache."""
-        transcript = self.speech.run(progress) if self.speech else None
-        sounds = self.sounds.run(progress) if self.sounds else None
-        text = self.text.run(progress) if self.text else None
-        return OtherEvidence(self.kinds, transcript, sounds, text)
+        return {kind: plan.run(progress) for kind, plan in self.plans.items()}
 
-
-def plan_evidence(retrieval: Retrieval, video_input: Input) -> PlannedEvidence:
-    """Plan what is searched: as requested, or by default the pictures and all that is cached.
-
-    Raises InputError: sound is requested, and the video has none. UsageError: it is requested of features.
-    PackageError: text is requested, and the extra `ocr` is not installed.
-    """
-    speech, sounds = plan_moment_speech(retrieval, video_input), plan_moment_sounds(retrieval, video_input)
-    text = plan_moment_text(retrieval, video_input)
-    others: dict[Evidence, object] = {"speech": speech, "text": text, "sound": sounds}
-    cached = (kind for kind, source in others.items() if source is not None)
-    return PlannedEvidence(list_evidence(retrieval.evidence) or ("picture", *cached), speech, sounds, text)
-
-
-@dataclass(frozen=True, eq=False)
-class OtherEvidence:
-    """The speech, the sounds and the text of a video that are searched."""
-
-    kinds: tuple[Evidence, ...]
-    transcript: Transcript | None
-    sounds: SoundScores | None
-    text: ScreenText | None
-
-    def scope(self) -> dict[str, Any]:
-        """Return the times of the curves, and the length, of a result in which no pictures are searched."""
-        made = self.transcript or self.text or self.sounds
-        assert made
-        duration_s, step_s = made.duration_s, SOUND_STEP_S if made is self.sounds else STEP_S
-        return {"timestamps": grid(duration_s, step_s), "step_s": step_s, "video_duration_s": duration_s}
-
-    def add_to(self, grounding: Grounding, queries: Queries, retrieval: Retrieval, device: str) -> Grounding:
+    def add_to(
+        self, grounding: Grounding, others: Others, queries: Queries, retrieval: Retrieval, device: str
+    ) -> Grounding:
         """Return the answers by pictures, if they are searched, merged with the others."""
         if self.kinds == ("picture",):
             return grounding
-        texts, others = queries.texts, list[list[QueryMoments]]()
-        if self.transcript:
-            others.append(search_speech(self.transcript, texts, grounding.timestamps, retrieval, device))
-        if self.text:
-            others.append(text_answers(self.text, texts, grounding.timestamps, retrieval, device))
-        if self.sounds:
-            others.append(search_sounds(self.sounds, texts, retrieval, device))
-        answers: Sequence[QueryMoments] = others[0] if others else grounding.queries
-        if "picture" in self.kinds:
-            rows = zip(grounding.queries, *others, strict=True)
+        texts, times = queries.texts, grounding.timestamps
+        matches = [_SEARCHES[kind](made, texts, times, retrieval, device) for kind, made in others.items()]
+        answers: Sequence[QueryMoments] = matches[0] if matches else grounding.queries
+        if self.has_pictures:
+            rows = zip(grounding.queries, *matches, strict=True)
             answers = [fuse(seen, rest, retrieval.top_k) for seen, *rest in rows]
-        warnings = [*grounding.warnings, *self._warnings(texts, retrieval, device)]
+        warnings = [*grounding.warnings, *(text for made in others.values() for text in made.warnings)]
+        if self.kinds == ("sound",):
+            warnings += describe_unknown(texts, retrieval.language, device)
         return replace(
             grounding,
             queries=queries.attach_spoken(answers),
@@ -107,12 +120,19 @@ class OtherEvidence:
             warnings=tuple(dict.fromkeys(warnings)),
         )
 
-    def _warnings(self, texts: Sequence[str], retrieval: Retrieval, device: str) -> Iterator[str]:
-        if self.transcript:
-            yield from self.transcript.warnings
-        if self.text:
-            yield from self.text.warnings
-        if self.sounds:
-            yield from self.sounds.warnings
-        if self.kinds == ("sound",):
-            yield from describe_unknown(texts, retrieval.language, device)
+
+def plan_evidence(retrieval: Retrieval, video_input: Input) -> PlannedEvidence:
+    """Plan what is searched: as requested, or by default the pictures and all that is cached.
+
+    Raises InputError: sound is requested, and the video has none. UsageError: it is requested of features,
+    or alone with `min_present`. PackageError: text is requested, and the extra `ocr` is not installed.
+    """
+    plans = {kind: plan for kind, make in _PLANS.items() if (plan := make(retrieval, video_input))}
+    return PlannedEvidence(list_evidence(retrieval.evidence) or ("picture", *plans), plans)
+
+
+def scope_of(others: Others) -> dict[str, Any]:
+    """Return the times of the curves, and the length, of a result in which no pictures are searched."""
+    ((kind, made),) = others.items()
+    duration_s, step_s = made.duration_s, SOUND_STEP_S if kind == "sound" else STEP_S
+    return {"timestamps": grid(duration_s, step_s), "step_s": step_s, "video_duration_s": duration_s}

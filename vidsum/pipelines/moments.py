@@ -31,7 +31,7 @@ from vidsum.grounding.text import embed_in_batches, load_text_encoder
 from vidsum.models.scaling import unit_rows
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
-from vidsum.pipelines.evidence import PlannedEvidence, plan_evidence
+from vidsum.pipelines.evidence import PlannedEvidence, plan_evidence, scope_of
 from vidsum.pipelines.keywords import GroundOptions
 from vidsum.pipelines.plan import Input, Plan, open_input, report_step
 from vidsum.pipelines.queries import (
@@ -244,9 +244,9 @@ class _Work:
             grounding = self.search_pictures(progress)
         else:
             facts: dict[str, Any] = {"video": self.video_input.video, "warnings": search.queries.warnings}
-            grounding = self.result(queries=(), **facts, **others.scope())
-        device = search.extraction.device
-        return restrict_negation(others.add_to(grounding, search.queries, search.retrieval, device))
+            grounding = self.result(queries=(), **facts, **scope_of(others))
+        request = search.queries, search.retrieval, search.extraction.device
+        return restrict_negation(self.evidence.add_to(grounding, others, *request))
 
     def search_pictures(self, progress: Progress | None) -> Grounding:
         search, video_input = self.search, self.video_input

@@ -21,7 +21,7 @@ from vidsum.pipelines.speech_evidence import without_weak
 from vidsum.results.moments import SILENT, QueryMoments
 from vidsum.results.settings import list_evidence
 from vidsum.results.transcript import SoundEvent, Transcript
-from vidsum.types import FloatArray, Progress
+from vidsum.types import FloatArray, Progress, TimeArray
 from vidsum.version import __version__
 from vidsum.video.damage import CANCELLED, DecodeLog
 from vidsum.video.listen import SoundInfo, describe_used, probe_sound, read_sound
@@ -66,9 +66,9 @@ def plan_moment_sounds(retrieval: Retrieval, video_input: Input) -> Plan[SoundSc
 
 
 def search_sounds(
-    sounds: SoundScores, texts: Sequence[str], retrieval: Retrieval, device: str
+    sounds: SoundScores, texts: Sequence[str], _: TimeArray, retrieval: Retrieval, device: str
 ) -> list[QueryMoments]:
-    """Return the answers by sounds alone, with a curve per window."""
+    """Return the answers by sounds alone, with a curve per window of `STEP_S`."""
     answers = []
     for text, classes in zip(texts, match_classes(texts, retrieval.language, device), strict=True):
         curve = sounds.scores[:, classes].max(axis=1, initial=0.0)
