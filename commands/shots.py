@@ -28,7 +28,6 @@ class ShotOutputs(ClipOutputs):
     images: int | None = option(
         "Save this many JPEGs of each shot. 3 are its first, middle and last frame.", None, min=1, max=99
     )
-    stats: bool = option("Save a CSV of the changes between frames.", False)
     sheet: Sheet = False
 
 
@@ -58,11 +57,10 @@ def shots(
 
     vidsum shots film.mp4 --max-shot 20s -o -
 
-    vidsum shots film.mp4 --clips-dir cuts --images 3 --stats
+    vidsum shots film.mp4 --clips-dir cuts --images 3
     """
     sources = batch.inputs(sources)
     more = {"images": f"shots_images_{extra.images}"} if extra.images else {}
-    more |= {"stats": "shots.stats.csv"} if extra.stats else {}
     more |= {"sheet": "shots_sheet.png"} if extra.sheet else {}
     destination, targets = plan_files("shots", sources, outputs, exports, extra, more, needs_pictures=True)
     work = partial(find_shots, settings, extraction, extra.images, destination)
@@ -79,7 +77,7 @@ def find_shots(
     progress: Progress | None,
 ) -> CommandResult:
     """Cut a video into shots."""
-    from vidsum.pipelines.clips import write_images, write_stats
+    from vidsum.pipelines.clips import write_images
     from vidsum.pipelines.summary import plan_shots
     from vidsum.results.clock import to_player_time
     from vidsum.results.shots import Shots
@@ -90,8 +88,6 @@ def find_shots(
         yield from write_moments(shots, files, progress)
         if n_images and "images" in files.named:
             write_images(shots, files.named["images"], n_images, files.clip_stem)
-        if "stats" in files.named:
-            write_stats(shots, files.named["stats"])
 
     def answer(shots: Shots, names: str) -> CommandResult:
         line = f"{names}: {len(shots)} shot{'s' if len(shots) > 1 else ''} by {shots.method}"

@@ -1,6 +1,5 @@
 """`vidsum shots`."""
 
-import csv
 import json
 from pathlib import Path
 
@@ -71,10 +70,10 @@ def test_limits_are_kept(run: Run, three_parts: Features, tmp_path: Path) -> Non
 
 
 def test_shot_files_of_pyscenedetect(run: Run, film: Path) -> None:
-    ask = ("shots", film, "--clips-dir", "cuts", "--images", "3", "--stats", "--sheet")
+    ask = ("shots", film, "--clips-dir", "cuts", "--images", "3", "--sheet")
     ran = run(*ask, "--json")
     clips = [f"cuts/film-Scene-00{number}.mp4" for number in (1, 2, 3, 4)]
-    named = {"output": "", "images": "_images_3", "stats": ".stats.csv", "sheet": "_sheet.png"}
+    named = {"output": "", "images": "_images_3", "sheet": "_sheet.png"}
     paths = {kind: f"film_shots{ending or '.json'}" for kind, ending in named.items()}
     assert {name: ran.json["data"][name] for name in (*paths, "clips")} == {**paths, "clips": clips}
     assert [probe(clip).n_frames for clip in clips] == [50, 50, 50, 100]
@@ -95,17 +94,6 @@ def test_shot_files_of_pyscenedetect(run: Run, film: Path) -> None:
     run("shots", film, "--images", "1", "--max-shots", "1", "--overwrite")
     left = sorted(path.name for path in Path("film_shots_images_1").iterdir())
     assert left == ["film-Scene-001-01.jpg", "mine.jpg"]
-
-
-def test_shot_statistics(run: Run, film: Path) -> None:
-    run("shots", film, "--stats")
-    with Path("film_shots.stats.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["Frame Number", "Timecode", "change", "shot"]
-    assert [int(row["Frame Number"]) for row in rows] == list(range(1, 251))
-    assert (rows[50]["Timecode"], rows[50]["shot"]) == ("00:00:02.000", "2")
-    largest = sorted(range(250), key=lambda row: -float(rows[row]["change"]))[:3]
-    assert sorted(largest) == [50, 100, 150]
 
 
 def test_scene_list(run: Run, film: Path) -> None:

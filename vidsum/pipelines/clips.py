@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 import warnings
@@ -14,7 +13,7 @@ import numpy as np
 
 from vidsum.errors import require_type
 from vidsum.features.settings import Extraction
-from vidsum.io.outputs import as_utf8, atomic_write, make_folder, shortened, stems_of
+from vidsum.io.outputs import as_utf8, make_folder, shortened, stems_of
 from vidsum.io.provenance import label_of
 from vidsum.options import from_keywords
 from vidsum.pipelines.export import style_for
@@ -25,9 +24,7 @@ from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.shots.cuts import changes_to_features, find_cuts
-from vidsum.times import format_timestamp
 from vidsum.types import Interval, Progress, VideoInfo, clip_interval
-from vidsum.video.probe import start_offset_s
 from vidsum.video.read import read_frames_at
 from vidsum.video.segments import measure_changes
 from vidsum.video.settings import Clips
@@ -207,22 +204,3 @@ def _times(span: Interval, n_images: int, frame_s: float) -> list[float]:
         times[0], times[-1] = start_s + frame_s, end_s - frame_s
     latest = max(start_s, end_s - frame_s)
     return [float(min(max(time_s, start_s), latest)) for time_s in times]
-
-
-def write_stats(shots: Shots, path: str | os.PathLike[str]) -> None:
-    """Write a row for each frame: its number from 1, its time, how much it differs from the one before (mean
-    absolute difference of tiny pictures, 0 to 255), and the number of its shot.
-
-    Raises UsageError: the shots are of features. InputError: the video is not there any more. OutputError:
-    the file cannot be written.
-    """
-    video = result_video(shots)
-    changes = measure_changes(video, [(0.0, video.duration_s)])
-    times = changes.timestamps
-    numbers, offset_s = shots.numbers_at(times) + 1, start_offset_s(video)
-    with atomic_write(path) as part, part.open("w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(("Frame Number", "Timecode", "change", "shot"))
-        by_frame = zip(times.tolist(), changes.array[:, 0].tolist(), numbers.tolist(), strict=True)
-        for number, (time_s, change, shot) in enumerate(by_frame, 1):
-            rows.writerow((number, format_timestamp(time_s + offset_s), f"{change:.4f}", shot))
