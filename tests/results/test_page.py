@@ -208,7 +208,7 @@ def test_make_chart() -> None:
     assert not any(band.is_best for band in make_chart("x", 10.0, spans).chosen)
     assert [band.x for band in drawing.shots] == [0]
     assert drawing.line == "M0.00 52.5H500.00L500.00 5H1000.00"
-    assert make_chart("x", 10.0, []).area == ""
+    assert make_chart("x", 10.0, []).line == ""
     said = [replace(spans[0], evidence="speech")]
     speech_chart = make_chart("x", 10.0, said, ([0.0, 5.0], [0.2, 0.4]), said=[0.5, 0.0])
     assert [band.is_said for band in speech_chart.chosen] == [True]

@@ -29,7 +29,7 @@ from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
 from vidsum.times import format_short_time
-from vidsum.types import Picture, VideoInfo
+from vidsum.types import Interval, Picture, VideoInfo
 from vidsum.video.frames import LongSide
 from vidsum.video.open import open_video, video_stream
 from vidsum.video.probe import start_offset_s
@@ -161,27 +161,30 @@ def _report_video(
         said=_find_text(group, Transcript),
         written=_find_text(group, ScreenText),
     )
-    if video is None:
-        return replace(film, passages=_passages(film, 0.0))
     try:
-        info = reopen_video(video)
+        info = reopen_video(video) if video else None
     except InputError as error:
         warnings.append(f"{error.message}: the page has no pictures of it")
-        film = _shift_times(film, start_offset_s(video))
-        return replace(film, passages=_passages(film, start_offset_s(video)))
-    clips = {name: _clips(Path(name), result, place) for name, result in film.results}
-    offset_s = start_offset_s(info) if is_copied(info) else 0.0
+        info = None
+    is_shifted = info is None or is_copied(info)
+    offset_s = start_offset_s(info or video) if is_shifted else 0.0
+    clips = {name: _clips(Path(name), result, place) for name, result in film.results} if info else {}
     film = _shift_times(film, offset_s)
     film = replace(film, passages=_passages(film, offset_s))
+    if info is None:
+        return film
     times = {time for result in film.carded for times in picture_times(result) for time in times}
     starts, has_shots = _shot_starts(film, offset_s)
+    shots = list(pairwise([*starts, offset_s + info.duration_s]))
+    rows = (passage.shots for passage in film.passages)
+    beside_text = [span for spans in rows for span in spans[:: 1 + len(spans) // _MAX_IN_ROW]]
     return replace(
         film,
         source=place(info),
         pictures=_pictures(info, sorted(times), _PICTURE_SIDE, offset_s),
         clips=clips,
-        frames=_frames(info, film.passages, offset_s),
-        views=_views(info, starts, offset_s),
+        frames=_middles(info, beside_text, _MAX_FRAMES, _PICTURE_SIDE, offset_s),
+        views=tuple(_middles(info, shots, _MAX_VIEWS, _VIEW_SIDE, offset_s).items()),
         has_shots=has_shots,
     )
 
@@ -229,21 +232,14 @@ def _passages(film: PageVideo, begin_s: float) -> tuple[ShotTexts, ...]:
     return tuple(make_passages(starts, film.duration_s, said, written))
 
 
-def _frames(info: VideoInfo, passages: Sequence[ShotTexts], offset_s: float) -> dict[float, str]:
-    """Return pictures of the shots of passages, from their middles, by their starts; of many, of some."""
-    spans = [span for passage in passages for span in passage.shots[:: 1 + len(passage.shots) // _MAX_IN_ROW]]
-    spans = spans[:: 1 + len(spans) // (_MAX_FRAMES + 1)]
+def _middles(
+    info: VideoInfo, spans: Sequence[Interval], most: int, side: int, offset_s: float
+) -> dict[float, str]:
+    """Return pictures of spans, from their middles, by their starts; of more than `most`, of some."""
+    spans = spans[:: 1 + len(spans) // (most + 1)]
     middles = {start: (start + end) / 2 for start, end in spans}
-    pictures = _pictures(info, sorted({*middles.values()}), _PICTURE_SIDE, offset_s)
+    pictures = _pictures(info, sorted({*middles.values()}), side, offset_s)
     return {start: pictures[middle] for start, middle in middles.items()}
-
-
-def _views(info: VideoInfo, starts_s: list[float], offset_s: float) -> tuple[tuple[float, str], ...]:
-    """Return a picture of each shot, from its middle, with its start; of very many shots, of some."""
-    spans = list(pairwise([*starts_s, offset_s + info.duration_s]))[:: 1 + len(starts_s) // (_MAX_VIEWS + 1)]
-    middles = {start: (start + end) / 2 for start, end in spans}
-    pictures = _pictures(info, sorted({*middles.values()}), _VIEW_SIDE, offset_s)
-    return tuple((start, pictures[middle]) for start, middle in middles.items())
 
 
 def _pictures(info: VideoInfo, times_s: list[float], side: int, offset_s: float) -> dict[float, str]:

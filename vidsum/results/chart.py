@@ -36,10 +36,6 @@ class Chart:
     said: str = ""  # an SVG path of the curve of speech
     curves: tuple[str, ...] = ()  # SVG paths of the curves of several queries
 
-    @property
-    def area(self) -> str:
-        return f"{self.line}V{HEIGHT:g}H0Z" if self.line else ""
-
 
 def make_chart(
     label: str,

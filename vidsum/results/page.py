@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -23,12 +24,30 @@ from vidsum.results.reading import ShotTexts
 from vidsum.results.result import count_text
 from vidsum.results.screen_text import ScreenText
 from vidsum.results.shots import Shots
-from vidsum.results.summary import ScoredShot, Summary
+from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript, format_segments
 from vidsum.results.trim import Trim
 from vidsum.times import format_short_time, format_time
 from vidsum.types import VideoInfo
 from vidsum.version import __version__
+
+
+class Names(NamedTuple):
+    """The names of the parts of a result."""
+
+    curve: str
+    cut: str
+    chosen: str = ""  # of the cuts in the legend, where they are marked in the curve
+
+
+_NAMES = {
+    "summary": Names("Importance", "segment", "in the summary"),
+    "trim": Names("Kept parts", "segment", "kept"),
+    "highlights": Names("Saliency", "highlight", "highlights"),
+    "moments": Names("Saliency", "moment", "moments, the best one strongest"),
+    "shots": Names("Shots", "shot"),
+    "chapters": Names("Chapters", "chapter"),
+}
 
 
 @dataclass(frozen=True)
@@ -57,8 +76,7 @@ class PageVideo:
     duration_s: float
     results: tuple[tuple[str, Cutting], ...]  # paths of result files, and what they hold
     pictures: Mapping[float, str] = field(default_factory=dict)  # JPEG by time, as `data:` URLs
-    clips: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
-    """By result file, the URL of the MP4 of each moment in order; None where it does not exist."""
+    clips: Mapping[str, Sequence[str | None]] = field(default_factory=dict)  # URLs of MP4s, by result file
     descriptions: Descriptions | None = None  # sentences about its pictures
     said: Transcript | None = None  # its transcript
     written: ScreenText | None = None  # the text on its screen
@@ -75,11 +93,9 @@ class PageVideo:
     @property
     def reading(self) -> str:
         """The headline of its passages."""
-        texts = {
-            "said": any(passage.said for passage in self.passages),
-            "written": any(passage.written for passage in self.passages),
-        }
-        return f"What is {' and '.join(name for name, is_there in texts.items() if is_there)}, shot by shot"
+        names = ("said", "written")
+        kinds = (name for name in names if any(getattr(passage, name) for passage in self.passages))
+        return f"What is {' and '.join(kinds)}, shot by shot"
 
     @property
     def n_words(self) -> int:
@@ -94,9 +110,7 @@ class PageVideo:
             yield Panel("Transcript", "captions", self.said.language or "und", lines, text)
         if self.descriptions and self.descriptions.descriptions:
             lines = [(entry.start_s, entry.text) for entry in self.descriptions.descriptions]
-            title = "Descriptions"
-            if self.descriptions.is_by_vlm:
-                title += f" by {self.descriptions.writer}"
+            title = "Descriptions" + f" by {self.descriptions.writer}" * self.descriptions.is_by_vlm
             yield Panel(title, "subtitles", "en", lines, self.descriptions.as_text("vtt"))
 
     @property
@@ -119,10 +133,6 @@ class Card:
     score: float | None = None
     evidence: str | None = None
 
-    @property
-    def seconds(self) -> float:
-        return self.end_s - self.start_s
-
 
 @dataclass(frozen=True)
 class CardGroup:
@@ -138,22 +148,14 @@ class CardGroup:
 class Section:
     """One result."""
 
-    kind: str
-    curve: str  # name of its curve
-    chosen: str  # legend of its marked segments
-    noun: str  # plural noun for them
     source: str  # the result file
+    result: Cutting
+    names: Names
     headline: str
     reason: str
     groups: tuple[CardGroup, ...]
-    warnings: tuple[str, ...]
     settings: tuple[tuple[str, str], ...]
     joint: Chart | None = None  # the curves of several queries
-
-    @property
-    def has_said(self) -> bool:
-        """Whether its cards have evidence from speech."""
-        return any(card.evidence == "speech" for group in self.groups for card in group.cards)
 
 
 def render(films: Sequence[PageVideo], title: str = "") -> str:
@@ -219,39 +221,26 @@ def _curves_of(result: Cutting) -> list[Curve]:
 def _section(film: PageVideo, name: str, result: Cutting) -> Section:
     queries = result.queries if isinstance(result, Grounding) else (None,)
     clips = iter(film.clips.get(name, ()))
+    groups = list[CardGroup]()
+    parts = zip(groups_of(result), _curves_of(result), picture_times(result), queries, strict=True)
+    for cuts, curve, times, query in parts:
+        cards = tuple(
+            Card(
+                *(cut.start_s, cut.end_s, film.pictures.get(time_s), next(clips, None)),
+                *(_text_of(film, result, cut, time_s), cut.score, cut.evidence or None),
+            )
+            for cut, time_s in zip(cuts, times, strict=True)
+        )
+        about = (query.query, query.best_present) if query else ()
+        groups.append(CardGroup(_chart_of(film, result, cuts, curve, query), cards, *about))
     settings = ((" › ".join(path), _value(value)) for path, value in flat(result.provenance))
-    curve, noun, chosen = _WORDS[result.kind]
     return Section(
-        kind=result.kind,
-        curve=curve,
-        chosen=chosen,
-        noun=noun,
         source=name,
+        result=result,
+        names=_NAMES[result.kind],
         headline=_headline(result),
         reason=_reason(result),
-        groups=tuple(
-            CardGroup(
-                _chart_of(film, result, cuts, curve, query),
-                tuple(
-                    Card(
-                        cut.start_s,
-                        cut.end_s,
-                        film.pictures.get(time),
-                        next(clips, None),
-                        _text_of(film, result, cut, time),
-                        cut.score,
-                        cut.evidence or None,
-                    )
-                    for cut, time in zip(cuts, times, strict=True)
-                ),
-                query.query if query else None,
-                query.best_present if query else None,
-            )
-            for cuts, curve, times, query in zip(
-                groups_of(result), _curves_of(result), picture_times(result), queries, strict=True
-            )
-        ),
-        warnings=result.warnings,
+        groups=tuple(groups),
         settings=tuple(settings),
         joint=_joint(result, film.duration_s),
     )
@@ -285,11 +274,9 @@ def _chart_of(
     film: PageVideo, result: Cutting, cuts: Sequence[Cut], curve: Curve, query: QueryMoments | None
 ) -> Chart:
     of_query = f" of “{query.query}”" if query else ""
-    shots: Sequence[Cut | ScoredShot] = ()
-    if isinstance(result, Summary | Shots):
-        shots = result.shots if isinstance(result, Summary) else cuts
+    shots = result.shots if isinstance(result, Summary) else cuts if isinstance(result, Shots) else ()
     return make_chart(
-        f"{_WORDS[result.kind][0]}{of_query} over {format_time(film.duration_s)}",
+        f"{_NAMES[result.kind].curve}{of_query} over {format_time(film.duration_s)}",
         film.duration_s,
         cuts,
         curve,
@@ -299,34 +286,14 @@ def _chart_of(
     )
 
 
-_WORDS = {
-    "summary": ("Importance", "segments", "in the summary"),
-    "trim": ("Kept parts", "segments", "kept"),
-    "highlights": ("Saliency", "highlights", "highlights"),
-    "moments": ("Saliency", "moments", "moments, the best one strongest"),
-    "shots": ("Shots", "shots", ""),
-    "chapters": ("Chapters", "chapters", ""),
-}  # by kind: the name of the curve, of the segments, and of those that are marked in it
-
-
 def _headline(result: Cutting) -> str:
+    count = count_text(sum(map(len, groups_of(result))), _NAMES[result.kind].cut)
     if isinstance(result, Summary | Trim):
         used, whole = format_time(result.duration_s), format_time(result.video_duration_s)
-        return (
-            f"{result.kind.capitalize()}: {used} of {whole} in {count_text(len(result.segments), 'segment')}"
-        )
+        return f"{result.kind.capitalize()}: {used} of {whole} in {count}"
     if isinstance(result, Grounding):
-        moments = [moment for query in result.queries for moment in query.moments]
-        return (
-            f"{count_text(len(moments), 'moment')} of {count_text(len(result.queries), 'query', 'queries')}"
-        )
-    if isinstance(result, Chapters):
-        return count_text(len(result.chapters), "chapter")
-    return (
-        count_text(len(result.intervals), "shot")
-        if isinstance(result, Shots)
-        else count_text(len(result.moments), "highlight")
-    )
+        return f"{count} of {count_text(len(result.queries), 'query', 'queries')}"
+    return count
 
 
 def _reason(result: Cutting) -> str:
@@ -337,8 +304,6 @@ def _reason(result: Cutting) -> str:
         return f"by {result.by}{below}"
     if isinstance(result, Chapters):
         return f"by {result.evidence}"
-    if not result.model:  # highlights of an older version
-        return ""
     return f"by {result.model}" + (f" (space {result.space})" if isinstance(result, Grounding) else "")
 
 
