@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -66,13 +66,15 @@ def write_audio_description(
             if progress:
                 progress("speaking", number, len(descriptions.descriptions))
             try:
-                text, file = _speak_description(descriptions, number, speaker, rate, Path(folder))
+                texts = [description.text] if descriptions.writer == "people" else shorten(description.text)
+                room_s = _room_s(descriptions, number)
+                text, samples = _speak_fitting(texts, room_s, speaker, rate, Path(folder))
             except InputError as error:
                 time = format_timestamp(description.start_s + start_offset_s(info))
                 lost.append(f"{quote(description.text)} ({time}): {error.message}")
             else:
-                samples = np.load(file, mmap_mode="r")
-                spoken.append(SpokenText(description.start_s, samples))
+                np.save(file := Path(folder, f"{number}.npy"), samples)  # all of them would fill the memory
+                spoken.append(SpokenText(description.start_s, np.load(file, mmap_mode="r")))
                 end_s = description.start_s + len(samples) / rate
                 included.append(replace(description, end_s=end_s, text=text))
         if lost and not included:
@@ -80,21 +82,13 @@ def write_audio_description(
         written = write_described(
             info, spoken, path, comment=label_of(descriptions.provenance), progress=progress
         )
+    more = f", and {len(lost) - 1} more" * (len(lost) > 1)
+    losses = [f"not spoken: {lost[0]}{more}"] if lost else []
     return replace(
         descriptions,
         descriptions=tuple(included),
-        warnings=(*descriptions.warnings, *written.warnings, *_loss_warnings(lost)),
+        warnings=(*descriptions.warnings, *written.warnings, *losses),
     )
-
-
-def _speak_description(
-    descriptions: Descriptions, number: int, speaker: Speaker, rate: int, folder: Path
-) -> tuple[str, Path]:
-    text = descriptions.descriptions[number].text
-    texts = [text] if descriptions.writer == "people" else shorten(text)
-    text, samples = _speak_fitting(texts, _room_s(descriptions, number), speaker, rate, folder)
-    np.save(file := folder / f"{number}.npy", samples)
-    return text, file
 
 
 def _room_s(descriptions: Descriptions, number: int) -> float:
@@ -125,10 +119,3 @@ def _speak_fitting(
             return text, samples
         why = InputError(f"takes {len(samples) / rate:.1f} s, but there are {room_s:.1f} s")
     raise why
-
-
-def _loss_warnings(lost: Sequence[str]) -> tuple[str, ...]:
-    if not lost:
-        return ()
-    more = f", and {len(lost) - 1} more" * (len(lost) > 1)
-    return (f"not spoken: {lost[0]}{more}",)

@@ -132,14 +132,12 @@ class _Work:
         if titled is None and self.settings.evidence != "speech":
             evidence, titled = "picture", self.by_picture(features, edges_s, slides)
         if titled is None:
-            raise InputError(f"{self.name}: {self.fault(evidence)}")
-        starts_s, titles = titled
-        chapters = [
-            Chapter(*span, title)
-            for span, title in zip(
-                pairwise([*starts_s, features.duration_s]), _number_alike(titles), strict=True
+            raise InputError(
+                f"{features.video and features.video.path}: {self.fault(evidence)}"
             )
-        ]
+        starts_s, titles = titled
+        spans = pairwise([*starts_s, features.duration_s])
+        chapters = [Chapter(*span, text) for span, text in zip(spans, _number_alike(titles), strict=True)]
         spoken = transcript.warnings if transcript and evidence == "speech" else ()
         return Chapters(
             tuple(chapters),
@@ -149,11 +147,6 @@ class _Work:
             provenance=self.provenance,
             warnings=tuple(dict.fromkeys([*features.warnings, *spoken])),
         )
-
-    @property
-    def name(self) -> str:
-        assert self.video_input.video is not None
-        return self.video_input.video.path
 
     def fault(self, evidence: str) -> str:
         """Return why there are no chapters."""

@@ -105,11 +105,6 @@ class _Work:
     provenance: dict[str, Any]
     models: tuple[str, ...]  # models of the importance that decides between descriptions for one pause
 
-    @property
-    def facts(self) -> Mapping[str, Any]:
-        facts: Mapping[str, Any] = self.provenance["descriptions"]
-        return facts
-
     def gaps(self, duration_s: float, progress: Progress | None) -> tuple[Interval, ...]:
         return tuple(find_gaps(_speech_spans(self.video_input, progress), duration_s))
 
@@ -119,37 +114,40 @@ class _Work:
         descriptions = read_corrected(Path(str(self.settings.texts)), film)
         gaps = self.gaps(film.duration_s, progress) if self.settings.in_gaps else None
         warnings = () if gaps is None else _overlap_warnings(descriptions, gaps, start_offset_s(film))
-        made = (descriptions, self.facts["writer"], film.duration_s, 0, gaps)
+        made = (descriptions, self.provenance["descriptions"]["writer"], film.duration_s, 0, gaps)
         return Descriptions(*made, video=film, provenance=self.provenance, warnings=warnings)
 
     def write(self, progress: Progress | None) -> Descriptions:
-        settings = self.settings
+        settings, facts = self.settings, self.provenance["descriptions"]
         # first: what is missing shows before decoding
-        write = None if settings.is_by_vlm else _choose_writer(settings, self.facts, progress)
+        write = None if settings.is_by_vlm else _choose_writer(settings, facts, progress)
         (features,), pictures = self.video_input.read(progress)
         every_s, warnings, gaps = settings.every_s, list(features.warnings), None
         if every_s:
             segments: Sequence[Interval] = _split_evenly(every_s, features.duration_s)
         else:
             segments = find(features, _SHOTS, pictures).intervals
-        min_sure, n_sent = self.facts.get("min_sure", 0.0), None
+        min_sure, n_sent = facts.get("min_sure", 0.0), None
         if write is None:
             film, use_cache = self.video_input.video, self.video_input.extraction.cache
             assert film is not None
             sentences, n_sent, messages = ask_model(settings, film, segments, progress, use_cache=use_cache)
             warnings += messages
         else:
-            sentences = write(segment_rows(features, segments, self.facts["space"]))
+            sentences = write(segment_rows(features, segments, facts["space"]))
         descriptions = join_descriptions(segments, sentences, min_sure)
         n_unsure = sum(not sentence.is_sure(min_sure) for sentence in sentences)
         if settings.in_gaps:
             gaps, device = self.gaps(features.duration_s, progress), self.video_input.extraction.device
             importance = best_score(self.models, features, None, Selection(), 1.0, device).importance
             descriptions, messages = _fit_into_gaps(descriptions, gaps, features, importance)
-            warnings += [*messages, *_unsure_warnings(n_unsure, len(sentences), min_sure)]
+            warnings += messages
+            if n_unsure:
+                about = f"{n_unsure} of {len(sentences)} segments are not described in the pauses"
+                warnings.append(f"{about}: no words for them reach the confidence {min_sure:g} (--min-sure)")
         return Descriptions(
             descriptions=tuple(descriptions),
-            writer=self.facts["writer"],
+            writer=facts["writer"],
             video_duration_s=features.duration_s,
             n_unsure=n_unsure,
             gaps=gaps,
@@ -272,20 +270,10 @@ def _fit_into_gaps(
         [(description.start_s, description.end_s) for description in descriptions],
     )[:, 0]
     spoken = fit_descriptions(descriptions, means.tolist(), gaps)
-    lost = len(descriptions) - len(spoken)
+    if not (lost := len(descriptions) - len(spoken)):
+        return spoken, []
     have = "has" if lost == 1 else "have"
-    about = (
-        [f"{lost} of {len(descriptions)} descriptions {have} no pause that is long enough"] if lost else []
-    )
-    return spoken, about
-
-
-def _unsure_warnings(n_unsure: int, n_segments: int, min_sure: float) -> list[str]:
-    """Say why pauses stay empty."""
-    if not n_unsure:
-        return []
-    about = f"{n_unsure} of {n_segments} segments are not described in the pauses"
-    return [f"{about}: no words for them reach the confidence {min_sure:g} (--min-sure)"]
+    return spoken, [f"{lost} of {len(descriptions)} descriptions {have} no pause that is long enough"]
 
 
 @dataclass(frozen=True)

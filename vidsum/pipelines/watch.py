@@ -93,7 +93,7 @@ def watch(
     settings = from_keywords(watch, Watching, options)
     name = resolve_space(settings.space)
     space = describe_space(name)
-    warn, texts = warn or _ignore, tuple[str, ...]()
+    warn, texts = warn or (lambda message: None), tuple[str, ...]()
     if queries:
         checked = read_queries(queries)
         texts, reader = checked.texts, "multilingual E5" if space.is_mapped else None
@@ -125,10 +125,6 @@ def _open_stream(source: str, settings: Watching) -> LiveSource:
         hint = "unset VIDSUM_OFFLINE, or watch a file, a camera, or http, tcp or udp at 127.0.0.1"
         raise InputError(f"{stream.name}: VIDSUM_OFFLINE forbids connections", hint=hint)
     return stream
-
-
-def _ignore(message: str) -> None:
-    """Ignore a warning."""
 
 
 def _iter_alerts(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from vidsum.results.result import Result, common_fields, count_text, video_prefix
@@ -26,6 +26,7 @@ class Chapters(Result):
     """A video cut into chapters without a gap, from 0 to its end."""
 
     kind: ClassVar = "chapters"
+    parts: ClassVar = "chapters"
 
     chapters: tuple[Chapter, ...]  # in time order; at least `MIN_CHAPTERS` of at least `MIN_CHAPTER_S`
     evidence: str  # where their boundaries and titles come from: `speech` or `picture`
@@ -46,6 +47,3 @@ class Chapters(Result):
             video_duration_s=document["duration_s"],
             **common_fields(document),
         )
-
-    def rows(self) -> list[dict[str, Any]]:
-        return [asdict(chapter) for chapter in self.chapters]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from vidsum.results.result import Result, common_fields, video_prefix
@@ -29,6 +29,7 @@ class Descriptions(Result):
     """Sentences about the pictures of a video."""
 
     kind: ClassVar = "descriptions"
+    parts: ClassVar = "descriptions"
 
     descriptions: tuple[Description, ...]  # in time order, apart; none where nothing is sure enough
     writer: str  # their source: `words`, `retrieve`, `people`, or `vlm:` and the name of a model
@@ -77,6 +78,3 @@ class Descriptions(Result):
             gaps=None if gaps is None else tuple((start_s, end_s) for start_s, end_s in gaps),
             **common_fields(document),
         )
-
-    def rows(self) -> list[dict[str, Any]]:
-        return [asdict(entry) for entry in self.descriptions]

@@ -119,6 +119,7 @@ class Result(ContentEquality):
     """Features, shots, a summary, moments, highlights or a transcript of one video."""
 
     kind: ClassVar[str]
+    parts: ClassVar[str]  # the field with the rows of its table
     video: VideoInfo | None = None  # none for features made elsewhere, and for sound without pictures
     provenance: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -134,8 +135,9 @@ class Result(ContentEquality):
         return seal({"schema": f"vidsum.{self.kind}/1", **about, **data})
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return its parts as rows of a table."""
-        raise NotImplementedError
+        """Return its parts as rows of a table, without lists of words."""
+        rows = map(vars, getattr(self, self.parts))
+        return [{name: fact for name, fact in row.items() if name != "words"} for row in rows]
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write as JSON, see `write_json`. Raises UsageError: the name does not end in .json."""

@@ -53,6 +53,7 @@ class ScreenText(Result):
     """Text on the screen of a video, as lines with times."""
 
     kind: ClassVar = "screen_text"
+    parts: ClassVar = "lines"
 
     lines: tuple[ScreenLine, ...]  # in order of time, then from top to bottom; none where nothing can be read
     duration_s: float
@@ -88,9 +89,6 @@ class ScreenText(Result):
             n_frames_read=document["n_frames_read"],
             **common_fields(document),
         )
-
-    def rows(self) -> list[dict[str, Any]]:
-        return [{name: value for name, value in vars(line).items() if name != "words"} for line in self.lines]
 
 
 def parse_lines(data: Sequence[Mapping[str, Any]]) -> tuple[ScreenLine, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,6 +34,7 @@ class Summary(Result):
     """A summary: which segments of a video to keep, and why."""
 
     kind: ClassVar = "summary"
+    parts: ClassVar = "shots"
 
     segments: tuple[Interval, ...]  # in time order; pieces of two shots may touch
     shots: tuple[ScoredShot, ...]
@@ -86,6 +87,3 @@ class Summary(Result):
             shot_method=document["shot_method"],
             **common_fields(document),
         )
-
-    def rows(self) -> list[dict[str, Any]]:
-        return [asdict(shot) for shot in self.shots]

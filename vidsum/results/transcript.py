@@ -67,6 +67,7 @@ class Transcript(Result):
     """Speech of a video or audio file, as segments of text with times."""
 
     kind: ClassVar = "transcript"
+    parts: ClassVar = "segments"
 
     segments: tuple[Segment, ...]  # in time order; none where nothing is said
     language: str | None  # code of the language that is spoken for the longest time; None where none is
@@ -141,12 +142,6 @@ class Transcript(Result):
             events=None if events is None else tuple(SoundEvent(**event) for event in events),
             **common_fields(document),
         )
-
-    def rows(self) -> list[dict[str, Any]]:
-        return [
-            {name: value for name, value in vars(segment).items() if name != "words"}
-            for segment in self.segments
-        ]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from vidsum.results.result import (
@@ -34,6 +34,7 @@ class Trim(Result):
     """The parts of a video to keep, and those that are left out."""
 
     kind: ClassVar = "trim"
+    parts: ClassVar = "removed"
 
     segments: tuple[Interval, ...]  # the parts to keep, in time order
     removed: tuple[Removal, ...]  # the rest, in time order
@@ -71,6 +72,3 @@ class Trim(Result):
             video_duration_s=document["duration_s"],
             **common_fields(document),
         )
-
-    def rows(self) -> list[dict[str, Any]]:
-        return [asdict(part) for part in self.removed]
