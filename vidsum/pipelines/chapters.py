@@ -132,9 +132,7 @@ class _Work:
         if titled is None and self.settings.evidence != "speech":
             evidence, titled = "picture", self.by_picture(features, edges_s, slides)
         if titled is None:
-            raise InputError(
-                f"{features.video and features.video.path}: {self.fault(evidence)}"
-            )
+            raise InputError(f"{features.video and features.video.path}: {self.fault(evidence)}")
         starts_s, titles = titled
         spans = pairwise([*starts_s, features.duration_s])
         chapters = [Chapter(*span, text) for span, text in zip(spans, _number_alike(titles), strict=True)]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -28,7 +29,7 @@ from vidsum.types import Progress, VideoInfo
 from vidsum.version import __version__
 from vidsum.video import changes
 from vidsum.video.changes import ChangeMeter
-from vidsum.video.frames import Frame, Sampling
+from vidsum.video.frames import Sampling
 from vidsum.video.listen import describe_used
 from vidsum.video.read import read_frames
 from vidsum.video.skipping import allow_key_frames
@@ -213,8 +214,10 @@ def _decode(
         fast=extraction.fast,
         meter=meter,
     ) as frames:  # which decodes from now on, while the networks are loaded
+        # features that exist are read again: what the decoder leaves out depends on them
+        drain: Consumer[Any] = partial(deque[Any], maxlen=0)
         consumers = [
-            consumer(progress) if number in missing else _drain for number, (_, consumer) in readers.items()
+            consumer(progress) if number in missing else drain for number, (_, consumer) in readers.items()
         ]
         seen = dict(zip(readers, fan_out(trimming(frames), consumers), strict=True))
     made = {}
@@ -225,12 +228,6 @@ def _decode(
         facts = jobs[number].provenance
         made[number] = replace(features, duration_s=frames.end_s, provenance=facts, warnings=frames.warnings)
     return made
-
-
-def _drain(frames: Iterable[Frame]) -> None:
-    """Read frames whose features exist: what the decoder leaves out depends on them."""
-    for _ in frames:
-        pass
 
 
 def load_extractor(extraction: Extraction) -> Extractor:

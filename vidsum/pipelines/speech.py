@@ -205,15 +205,10 @@ def transcribe_query(
     if not transcript.segments or transcript.language is None:
         raise InputError(f"{name}: {_NO_SPEECH}", hint="--query TEXT")
     english = to_english(transcript, file, extraction, progress)
-    confidence, probability = (
-        min(transcript.confidence, english.confidence),
-        transcript.language_probability or 0.0,
-    )
-    is_clear = (
-        confidence >= _MIN_CONFIDENCE
-        and probability >= _MIN_LANGUAGE_PROBABILITY
-        and transcript.no_speech <= _MAX_NO_SPEECH
-    )
+    confidence = min(transcript.confidence, english.confidence)
+    probability = transcript.language_probability or 0.0
+    is_clear = confidence >= _MIN_CONFIDENCE and probability >= _MIN_LANGUAGE_PROBABILITY
+    is_clear = is_clear and transcript.no_speech <= _MAX_NO_SPEECH
     if not is_clear and not force:
         language = f"{transcript.language}, {probability:.0%} sure"
         fault = f"{name}: not clear: {english.text!r} ({confidence:.0%} sure; language {language})"

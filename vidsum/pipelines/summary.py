@@ -125,7 +125,10 @@ def plan_summary(
     space = resolve_space("auto") if is_video and selection.about else vse.NAME
     if texts := guide_texts(selection, video_input.kind[0], space):
         read_queries(texts)
-    guide = _plan_guide(video_input, space) if space != vse.NAME else None
+    guide = None
+    if space != vse.NAME and video_input.video:  # of the CLIP family, which the texts are compared in
+        extraction = replace(video_input.extraction, fast=False)
+        guide = plan_embedding(open_in_space(space, video_input.video.path, extraction), space)
     speech = plan_summary_speech(selection, video_input)
     scorer = scorer or installed_scorer(selection.model)
     device = video_input.extraction.device
@@ -180,7 +183,11 @@ class _Work:
             keep=(*selection.keep, *quoted),
             drop=selection.drop,
             uncut=[*words, *find_fades(changes, shots.edges_s)],
-            limits=_limits(selection),
+            limits=SegmentLimits(
+                *(selection.min_segment_s, selection.max_segment_s),
+                is_strict=selection.min_segment_s != Selection.min_segment_s,
+                is_whole_sentences=selection.snap == "sentence",
+            ),
             quality=quality,
             speech=units,
             slides=() if self.scorer else slides_of_talk(find_slides(changes), features.duration_s),
@@ -217,13 +224,6 @@ class _Work:
         return replace(scored, importance=importance, warnings=read_queries(self.texts).warnings)
 
 
-def _plan_guide(video_input: Input, space: str) -> Plan[EmbeddedVideo]:
-    """Plan the video in a space of the CLIP family, which its texts are compared in."""
-    assert video_input.video is not None
-    extraction = replace(video_input.extraction, fast=False)
-    return plan_embedding(open_in_space(space, video_input.video.path, extraction), space)
-
-
 def _resolve_ends(selection: Selection, video_input: Input) -> Selection:
     """Return a selection whose segments up to the end have a number there."""
     known = video_input.video if video_input.features is None else video_input.features
@@ -252,13 +252,6 @@ def _facts(
     elif scorer.sha256:
         facts["model_sha256"] = scorer.sha256
     return facts
-
-
-def _limits(selection: Selection) -> SegmentLimits:
-    is_strict = selection.min_segment_s != Selection.min_segment_s
-    return SegmentLimits(
-        selection.min_segment_s, selection.max_segment_s, is_strict, selection.snap == "sentence"
-    )
 
 
 def _budget(selection: Selection, duration_s: float) -> tuple[float, tuple[str, ...]]:

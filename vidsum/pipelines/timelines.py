@@ -74,18 +74,11 @@ def timeline_text(
     video: PathLike | None = None,
     record: Path | None = None,
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the text of a timeline or list, and warnings.
+    """Return the text of a timeline or list for a file at `target`, and warnings.
 
-    Args:
-        result: of summarize, shots, ground or highlights.
-        format: one of `ExportFormat`.
-        target: the file that it is for; relative paths start at its folder.
-        paths: how it names the video.
-        video: where the video is, if not where the result says.
-        record: the file of the result, if not next to `target`; clips are named by texts next to it.
-
-    Raises UsageError: the result is of features and the format names frames. InputError: the video is
-    missing or another one, or the format cannot express it.
+    `video`: its path, if not that of the result. `record`: the file of the result, if not next to `target`;
+    clips are named by texts next to it. Raises UsageError: the result is of features and the format names
+    frames. InputError: the video is missing or another one, or the format cannot express it.
     """
     played, writer = to_player_time(result, video), FORMATS[format]
     cuts = _named_cuts(result, played, record or target)
@@ -141,11 +134,8 @@ def copy_suffix(video: PathLike) -> str:
 
 def joint_format(path: PathLike) -> str:
     """Return the format of a timeline of several videos. Raises UsageError: no such format."""
-    offered = [
-        format
-        for format, writer in FORMATS.items()
-        if isinstance(writer, TimelineFormat) and writer.allows_several
-    ]
+    timelines = ((name, writer) for name, writer in FORMATS.items() if isinstance(writer, TimelineFormat))
+    offered = [name for name, writer in timelines if writer.allows_several]
     format = format_of(path, offered)
     if format not in offered:
         known = ", ".join(FORMATS[clip].ending for clip in offered)
@@ -180,10 +170,9 @@ def joint_timeline_text(
 def require_expressible(format: str, *, has_video: bool) -> None:
     """Raise UsageError where a format names frames, and the result has no video."""
     if not has_video and isinstance(FORMATS[format], TimelineFormat):
-        hint = (
-            f"one of {', '.join(name for name, writer in FORMATS.items() if isinstance(writer, ListFormat))}"
-        )
-        raise UsageError(f"cannot write .{format}: the result was computed from features only", hint=hint)
+        lists = [name for name, writer in FORMATS.items() if isinstance(writer, ListFormat)]
+        fault = f"cannot write .{format}: the result was computed from features only"
+        raise UsageError(fault, hint=f"one of {', '.join(lists)}")
 
 
 def require_nameable(format: str, video: PathLike, target: Path, paths: MediaPaths) -> None:

@@ -103,7 +103,11 @@ def watch(
             warn(message)
     if not texts and not settings.like:
         raise UsageError("nothing to watch for", hint='--query "a person falls", or --like PICTURE')
-    stream = replace(_open_stream(source, settings), video_track=video_track, audio_track=audio_track)
+    stream = parse_source(source, follow=settings.follow, idle_s=settings.idle_s)
+    if is_offline() and not stream.works_offline:
+        hint = "unset VIDSUM_OFFLINE, or watch a file, a camera, or http, tcp or udp at 127.0.0.1"
+        raise InputError(f"{stream.name}: VIDSUM_OFFLINE forbids connections", hint=hint)
+    stream = replace(stream, video_track=video_track, audio_track=audio_track)
     extraction = Extraction(device=device)
     rows = [embed_queries(name, texts, device, settings.language)] if texts else []
     rows += [space.encode_images(settings.like, device)] if settings.like else []
@@ -117,14 +121,6 @@ def watch(
     recorder = PreRoll(stream.name, settings.pre_roll_s, label) if clips else None
     alarms = [_Alarm(text, settings, recorder, clips) for text in (*texts, *settings.like)]
     return _iter_alerts(_seconds(stream, extractor, evidence, warn, recorder), alarms, recorder)
-
-
-def _open_stream(source: str, settings: Watching) -> LiveSource:
-    stream = parse_source(source, follow=settings.follow, idle_s=settings.idle_s)
-    if is_offline() and not stream.works_offline:
-        hint = "unset VIDSUM_OFFLINE, or watch a file, a camera, or http, tcp or udp at 127.0.0.1"
-        raise InputError(f"{stream.name}: VIDSUM_OFFLINE forbids connections", hint=hint)
-    return stream
 
 
 def _iter_alerts(

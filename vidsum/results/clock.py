@@ -2,11 +2,11 @@
 
 import os
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from vidsum.types import VideoInfo
+from vidsum.results.result import Result
 from vidsum.video.probe import start_offset_s
 
 _NAMES = """start_s end_s edges_s timestamps video_duration_s gaps parts segments words shots queries moments
@@ -15,12 +15,7 @@ _TIMES = frozenset(_NAMES.split())  # fields of times, or objects with times
 _DIGITS = 6
 
 
-class _HasVideo(Protocol):
-    @property
-    def video(self) -> VideoInfo | None: ...
-
-
-Timed = TypeVar("Timed", bound=_HasVideo)
+Timed = TypeVar("Timed", bound=Result)
 Part = TypeVar("Part")
 
 
