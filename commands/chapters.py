@@ -21,7 +21,7 @@ from vidsum.shots.settings import ChapterSettings
 from vidsum.times import format_short_time
 
 if TYPE_CHECKING:
-    from vidsum.results.chapters import Chapters
+    from vidsum.results.shots import Chapters
 
 app = typer.Typer(add_completion=False)
 
@@ -80,7 +80,7 @@ def find_chapters(
 ) -> CommandResult:
     """Cut a video into chapters."""
     from vidsum.pipelines.chapters import plan_chapters
-    from vidsum.results.chapters import Chapters
+    from vidsum.results.shots import Chapters
 
     record = None if destination.outputs.to_stdout else task.files.record
     plan = plan_chapters(task.path, settings, extraction, record)

@@ -21,7 +21,7 @@ from vidsum.times import format_time
 from vidsum.video.settings import Encoding
 
 if TYPE_CHECKING:
-    from vidsum.results.trim import Trim
+    from vidsum.results.summary import Trim
 
 app = typer.Typer(add_completion=False)
 
@@ -90,7 +90,7 @@ def trim_one(
 ) -> CommandResult:
     """Trim a video."""
     from vidsum.pipelines.trim import plan_trim
-    from vidsum.results.trim import Trim
+    from vidsum.results.summary import Trim
 
     plan = plan_trim(task.path, settings, extraction, language)
     if extra.dry_run and not destination.outputs.to_stdout:

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from vidsum.pipelines.trim import trim as trim
     from vidsum.pipelines.watch import Alert as Alert
     from vidsum.pipelines.watch import watch as watch
-    from vidsum.results.chapters import Chapter as Chapter
-    from vidsum.results.chapters import Chapters as Chapters
     from vidsum.results.descriptions import Description as Description
     from vidsum.results.descriptions import Descriptions as Descriptions
     from vidsum.results.feature_files import read_features as read_features
@@ -58,11 +56,13 @@ if TYPE_CHECKING:
     from vidsum.results.result import write_json as write_json
     from vidsum.results.screen_text import ScreenLine as ScreenLine
     from vidsum.results.screen_text import ScreenText as ScreenText
+    from vidsum.results.shots import Chapter as Chapter
+    from vidsum.results.shots import Chapters as Chapters
     from vidsum.results.shots import Shots as Shots
+    from vidsum.results.summary import Removal as Removal
     from vidsum.results.summary import Summary as Summary
+    from vidsum.results.summary import Trim as Trim
     from vidsum.results.transcript import Transcript as Transcript
-    from vidsum.results.trim import Removal as Removal
-    from vidsum.results.trim import Trim as Trim
     from vidsum.types import VideoInfo as VideoInfo
     from vidsum.video.probe import probe as probe
 
@@ -90,7 +90,6 @@ _NAMES = {
     "pipelines.summary": "find_shots summarize",
     "pipelines.timelines": "write_timeline",
     "pipelines.trim": "trim",
-    "results.chapters": "Chapter Chapters",
     "results.descriptions": "Description Descriptions",
     "results.feature_files": "read_features write_features",
     "results.features": "Features",
@@ -98,10 +97,9 @@ _NAMES = {
     "results.moments": "Grounding Highlights Moment QueryMoments",
     "results.result": "write_json Result",
     "results.screen_text": "ScreenLine ScreenText",
-    "results.shots": "Shots",
-    "results.summary": "Summary",
+    "results.shots": "Chapter Chapters Shots",
+    "results.summary": "Removal Summary Trim",
     "results.transcript": "Transcript",
-    "results.trim": "Removal Trim",
     "types": "VideoInfo",
     "video.probe": "probe",
 }

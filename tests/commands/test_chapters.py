@@ -17,9 +17,9 @@ from tests.program import Run, check_schema
 from tests.results.made import texts
 from vidsum.pipelines import chapters
 from vidsum.pipelines.plan import Plan
-from vidsum.results.chapters import Chapters
 from vidsum.results.descriptions import Description
 from vidsum.results.screen_text import ScreenLine, ScreenText
+from vidsum.results.shots import Chapters
 from vidsum.results.transcript import Segment, Transcript
 from vidsum.shots.settings import ChapterSettings
 from vidsum.types import FloatArray, Picture

@@ -10,8 +10,7 @@ from typing import Any
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.io.cache import home
 from vidsum.io.provenance import digest_of
-from vidsum.results.feature_arrays import read_npz, write_npz
-from vidsum.results.features import Features
+from vidsum.results.features import Features, read_npz, write_npz
 
 DEFAULT_LIMIT_BYTES = 2 * 1024**3
 

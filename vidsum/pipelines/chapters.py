@@ -32,12 +32,12 @@ from vidsum.pipelines.plan import Input, Plan, open_video_input, report_step
 from vidsum.pipelines.screen_text import find_screen_text
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
 from vidsum.pipelines.speech import plan_transcript
-from vidsum.results.chapters import MIN_CHAPTER_S, MIN_CHAPTERS, Chapter, Chapters
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.features import Features
 from vidsum.results.load import load_text_for
 from vidsum.results.moments import shorten
 from vidsum.results.screen_text import ScreenText
+from vidsum.results.shots import MIN_CHAPTER_S, MIN_CHAPTERS, Chapter, Chapters
 from vidsum.results.transcript import Transcript
 from vidsum.shots.find import find
 from vidsum.shots.settings import ChapterSettings

@@ -22,8 +22,7 @@ from vidsum.results.descriptions import Descriptions
 from vidsum.results.load import load_text_for
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.shots import Shots
-from vidsum.results.summary import Summary
-from vidsum.results.trim import Trim
+from vidsum.results.summary import Summary, Trim
 from vidsum.times import format_time
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.frames import LongSide

@@ -13,7 +13,6 @@ from vidsum.io.outputs import atomic_write
 from vidsum.io.provenance import label_of
 from vidsum.pipelines.replacing import require_replaceable
 from vidsum.pipelines.sources import probe_video
-from vidsum.results.chapters import Chapters
 from vidsum.results.clock import to_player_time
 from vidsum.results.cuts import Cut, Cutting, cuts_of, length_of, name_cuts
 from vidsum.results.descriptions import Descriptions
@@ -23,6 +22,7 @@ from vidsum.results.load import load_text_for
 from vidsum.results.media import Clip, Media, check_path, one_line, read_media
 from vidsum.results.result import Result
 from vidsum.results.settings import MediaPaths
+from vidsum.results.shots import Chapters
 from vidsum.results.transcript import Transcript
 from vidsum.types import VideoInfo
 from vidsum.video.probe import start_offset_s

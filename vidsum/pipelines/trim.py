@@ -15,8 +15,8 @@ from vidsum.pipelines.keywords import TrimOptions
 from vidsum.pipelines.plan import Plan, report_step
 from vidsum.pipelines.sources import probe_video, source_path
 from vidsum.pipelines.speech import plan_transcript, read_blocks
+from vidsum.results.summary import Reason, Removal, Trim
 from vidsum.results.transcript import Transcript, Word
-from vidsum.results.trim import Reason, Removal, Trim
 from vidsum.speech.fillers import FILLERS, Hesitation, find_hesitations
 from vidsum.speech.settings import Transcription, Trimming
 from vidsum.speech.silence import (

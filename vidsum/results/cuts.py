@@ -4,14 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from vidsum.io.outputs import as_utf8
-from vidsum.results.chapters import Chapters
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.moments import Grounding, Highlights, Moment, shorten
 from vidsum.results.result import round_number
-from vidsum.results.shots import Shots
-from vidsum.results.summary import Summary
+from vidsum.results.shots import Chapters, Shots
+from vidsum.results.summary import Summary, Trim
 from vidsum.results.transcript import Transcript
-from vidsum.results.trim import Trim
 from vidsum.types import Interval
 
 Cutting = Summary | Trim | Shots | Chapters | Grounding | Highlights  # a result that cuts its video

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from vidsum.errors import InputError, OutputError, UsageError, require_type
 from vidsum.io.arrays import convert_errors
-from vidsum.results.feature_arrays import read_npz, write_npz
-from vidsum.results.features import Features
+from vidsum.results.features import Features, read_npz, write_npz
 
 FrameArray = npt.NDArray[np.int64]  # frame numbers
 

@@ -23,8 +23,13 @@ import numpy.typing as npt
 from vidsum.errors import InputError, UsageError
 from vidsum.io.arrays import convert_errors, require_file
 from vidsum.io.outputs import as_utf8, atomic_write
-from vidsum.results.feature_arrays import extra_arrays, features_from_arrays, features_from_times, to_float32
-from vidsum.results.features import Features
+from vidsum.results.features import (
+    Features,
+    extra_arrays,
+    features_from_arrays,
+    features_from_times,
+    to_float32,
+)
 
 PUBLISHED_FPS = 30.0  # assumed of a file: "every 15th frame", as published, is 2 a second
 PUBLISHED_STRIDE = 15  # frames from one feature to the next where a file has no picks

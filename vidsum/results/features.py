@@ -1,17 +1,26 @@
-"""Features of one video: an array with a time for each row."""
+"""Features of one video: an array with a time for each row; and `.npz` files, a format of our own.
+
+A file has `features` [T, D] float32, `timestamps` [T] float64 seconds, `metadata` (one JSON text), and the
+arrays of `EXTRA_ARRAYS` that a video has.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
+from vidsum.io.arrays import convert_errors, read_arrays, require_file
+from vidsum.io.outputs import atomic_write
 from vidsum.models.scaling import distances_between
 from vidsum.results.result import Result, load_pandas, to_data, video_data, video_prefix
 from vidsum.types import FloatArray, TimeArray, VideoInfo
@@ -22,14 +31,12 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 SCHEMA = "vidsum.features/1"
-COPIED_FIELDS = ("extractor", "step_s", "covers_s", "duration_s", "video_fps")
-"""Fields that a feature file has as they are."""
+COPIED_FIELDS = ("extractor", "step_s", "covers_s", "duration_s", "video_fps")  # in files as they are
 EXTRA_ARRAYS = ("logits", "embeddings")  # arrays with a row for each feature, which there may be
 
 _SAME_PICTURE_DISTANCE = 5e-4
 """1 - cosine of two features of one picture: up to 4e-4 after H.264; of live footage 6e-4 or more."""
-_ODD_S, _ODD_FRACTION = 2.0, 0.02
-"""Features may be longer or shorter than their video by this, or by this fraction of it."""
+_ODD_S, _ODD_FRACTION = 2.0, 0.02  # by which features may be longer or shorter than their video
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +46,12 @@ class Features(Result):
     array: FloatArray  # [T, D]
     timestamps: TimeArray  # [T] seconds; strictly increasing
     step_s: float  # seconds from one feature to the next
-    covers_s: float
-    """Seconds that one feature sees: the clip's length, or `step_s` where a feature is one frame."""
+    covers_s: float  # seconds that one feature sees: the clip's length, or `step_s` of single frames
     duration_s: float  # length of the whole video
     video_fps: float  # frames per second of the video; shot lengths in frames are counted with it
     extractor: str = "custom"
     logits: FloatArray | None = None  # [T, K] class scores before the softmax, where they were asked for
-    embeddings: FloatArray | None = None
-    """[T, E] in the space of sentences, where a map from the extractor's pictures to it ships."""
+    embeddings: FloatArray | None = None  # [T, E] in the space of sentences, where a map to it ships
 
     def __post_init__(self) -> None:
         if self.array.ndim != 2 or 0 in self.array.shape:
@@ -186,3 +191,105 @@ class Features(Result):
     def to_pandas(self) -> DataFrame:
         """Return [T, D], by time."""
         return load_pandas().DataFrame(self.array, index=load_pandas().Index(self.timestamps, name="time_s"))
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "extractor": (str,),
+    **dict.fromkeys(COPIED_FIELDS[1:], (int, float)),
+    "video": (dict, type(None)),
+    "provenance": (dict,),
+    "warnings": (list,),
+}
+_UNSEEN_S = 60.0  # seconds that a video may have after its last feature, beyond twice what they cover
+_MAX_FPS = 10_000
+
+_NAMES = ("features", "timestamps", "metadata", *EXTRA_ARRAYS)
+
+
+def features_from_arrays(arrays: Mapping[str, Any]) -> Features:
+    """Return features of the arrays of a file, within `convert_errors`. Raises UsageError."""
+    if "features" not in arrays:
+        raise UsageError("it has no array named features")
+    array = to_float32(arrays["features"])
+    metadata = _metadata(str(arrays["metadata"])) if "metadata" in arrays else {}
+    times = np.asarray(arrays["timestamps"], dtype=np.float64) if "timestamps" in arrays else None
+    if not metadata:
+        return Features.from_array(array) if times is None else features_from_times(array, times)
+    rows: dict[str, Any] = {name: to_float32(arrays[name]) for name in EXTRA_ARRAYS if name in arrays}
+    made = Features(
+        array=array,
+        timestamps=np.asarray(arrays["timestamps"], dtype=np.float64),
+        **{name: metadata[name] for name in COPIED_FIELDS},
+        **rows,
+        video=VideoInfo(**metadata["video"]) if metadata["video"] else None,
+        provenance=metadata["provenance"],
+        warnings=tuple(metadata["warnings"]),
+    )
+    _check(made)
+    return made
+
+
+def to_float32(array: npt.ArrayLike) -> npt.NDArray[np.float32]:
+    """Return the same numbers, contiguous; what is too large becomes infinite, and is refused later."""
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(array, dtype=np.float32)
+
+
+def _metadata(text: str) -> dict[str, Any]:
+    """Return the metadata in a file. Raises ValueError, KeyError or TypeError where it is something else."""
+    metadata: dict[str, Any] = json.loads(text, parse_constant=_no_number)
+    for name, kinds in _TYPES.items():
+        value = metadata[name]
+        if not isinstance(value, kinds) or isinstance(value, bool):
+            raise TypeError(f"{name} is {value!r}")
+    if any(not isinstance(warning, str) for warning in metadata["warnings"]):
+        raise TypeError("a warning is not a text")
+    return metadata
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _check(features: Features) -> None:
+    """Refuse lengths that no video of these features has: they size arrays with a number per frame."""
+    seen_s = features.timestamps[-1] + features.covers_s + features.step_s
+    if not features.duration_s <= 2 * seen_s + _UNSEEN_S:
+        raise UsageError(f"its video lasts {features.duration_s:g} s, but its features end at {seen_s:g} s")
+    if not features.video_fps <= _MAX_FPS:
+        raise UsageError(f"its video has {features.video_fps:g} frames a second")
+    for name, rows in extra_arrays(features).items():
+        if rows.ndim != 2 or len(rows) != len(features):
+            raise UsageError(f"{len(features)} features have {name} of the shape {list(rows.shape)}")
+
+
+def extra_arrays(features: Features) -> dict[str, npt.NDArray[np.float32]]:
+    """Return the arrays of `EXTRA_ARRAYS` that there are."""
+    return {name: rows for name in EXTRA_ARRAYS if (rows := getattr(features, name)) is not None}
+
+
+def features_from_times(
+    array: npt.NDArray[np.float32], times: npt.NDArray[np.float64], video_fps: float = 30.0
+) -> Features:
+    """Return features [T, D] known only by their times [T], of which the median gap is the step."""
+    if times.ndim != 1 or not np.isfinite(times).all():
+        raise UsageError("the times of features must be one finite number for each")
+    step = float(np.median(np.diff(times))) if len(times) > 1 else 0.5
+    end = float(times[-1]) + step if len(times) else step
+    return Features(array, times, step_s=step, covers_s=step, duration_s=end, video_fps=video_fps)
+
+
+def write_npz(features: Features, path: str | os.PathLike[str]) -> None:
+    """Write one video's features; the same features give the same bytes. Raises OutputError."""
+    arrays: dict[str, npt.NDArray[Any]] = {"features": features.array, "timestamps": features.timestamps}
+    arrays |= extra_arrays(features)
+    arrays["metadata"] = np.array(json.dumps(features.metadata))
+    with atomic_write(path) as part, part.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
+
+
+def read_npz(path: str | os.PathLike[str]) -> Features:
+    """Read one video's features, made here or elsewhere. Raises InputError: there are none."""
+    source = require_file(Path(path))
+    with convert_errors(source):
+        return features_from_arrays(read_arrays(source, _NAMES))

@@ -12,13 +12,11 @@ from operator import attrgetter
 from vidsum import times
 from vidsum.errors import InputError
 from vidsum.results.cuts import Cut
+from vidsum.results.shots import MIN_CHAPTER_S, MIN_CHAPTERS
 from vidsum.times import format_short_time
 
 _TAGS = ("video", "query", "rank", "score", "present", "evidence")
-_MARKUP, _ESCAPED = re.compile(r"[=;#\\]"), r"\\\g<0>"
-"""Special characters of FFmpeg's metadata, and their escapes."""
-_MIN_CHAPTERS = 3
-_MIN_CHAPTER_S = 10.0
+_MARKUP, _ESCAPED = re.compile(r"[=;#\\]"), r"\\\g<0>"  # special characters of FFmpeg's metadata
 
 
 def to_csv(cuts: Sequence[Cut], *_: float) -> str:
@@ -57,15 +55,15 @@ def to_chapters(cuts: Sequence[Cut], length_s: float, *_: float) -> str:
     edges = [length_s]
     inside = (cut for cut in cuts if cut.start_s < length_s)
     for cut in sorted(inside, key=lambda cut: (cut.rank or 0, cut.start_s)):
-        start_s = 0.0 if cut.start_s < _MIN_CHAPTER_S else float(int(cut.start_s))
+        start_s = 0.0 if cut.start_s < MIN_CHAPTER_S else float(int(cut.start_s))
         place = bisect(edges, start_s)
-        if all(abs(start_s - edge) >= _MIN_CHAPTER_S for edge in edges[max(0, place - 1) : place + 1]):
+        if all(abs(start_s - edge) >= MIN_CHAPTER_S for edge in edges[max(0, place - 1) : place + 1]):
             edges.insert(place, start_s)
             labels[start_s] = cut.label
     labels.setdefault(0.0, "Start")
-    if len(labels) < _MIN_CHAPTERS:
+    if len(labels) < MIN_CHAPTERS:
         raise InputError(
-            f"YouTube wants {_MIN_CHAPTERS} chapters of at least {_MIN_CHAPTER_S:g} s; these cuts make "
+            f"YouTube wants {MIN_CHAPTERS} chapters of at least {MIN_CHAPTER_S:g} s; these cuts make "
             f"{len(labels)}",
             hint="use the format ffmetadata, which has no such limit",
         )

@@ -17,17 +17,15 @@ from vidsum.io import cache
 from vidsum.io.outputs import stems_of
 from vidsum.io.provenance import digest_of
 from vidsum.io.text import read_json
-from vidsum.results.chapters import Chapters
 from vidsum.results.cuts import Cutting
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.feature_files import is_feature_file, read_features
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.result import Result, to_text, unsealed
 from vidsum.results.screen_text import ScreenText
-from vidsum.results.shots import Shots
-from vidsum.results.summary import Summary
+from vidsum.results.shots import Chapters, Shots
+from vidsum.results.summary import Summary, Trim
 from vidsum.results.transcript import Transcript
-from vidsum.results.trim import Trim
 from vidsum.types import VideoInfo
 from vidsum.video.probe import holds_video
 

@@ -15,7 +15,6 @@ from markupsafe import Markup
 
 from vidsum.io.outputs import as_utf8
 from vidsum.io.provenance import flat
-from vidsum.results.chapters import Chapters
 from vidsum.results.chart import NO_CURVE, Chart, Curve, draw_line, make_chart
 from vidsum.results.cuts import Cut, Cutting, best_time, groups_of
 from vidsum.results.descriptions import Descriptions
@@ -23,10 +22,9 @@ from vidsum.results.moments import Grounding, Highlights, QueryMoments, shorten
 from vidsum.results.reading import ShotTexts
 from vidsum.results.result import count_text
 from vidsum.results.screen_text import ScreenText
-from vidsum.results.shots import Shots
-from vidsum.results.summary import Summary
+from vidsum.results.shots import Chapters, Shots
+from vidsum.results.summary import Summary, Trim
 from vidsum.results.transcript import Transcript, format_segments
-from vidsum.results.trim import Trim
 from vidsum.times import format_short_time, format_time
 from vidsum.types import VideoInfo
 from vidsum.version import __version__
