@@ -271,9 +271,8 @@ class Archive:
         is_by_words = bool(matches) and matches[0].evidence in WORDS
         by_words = [text] if text and (is_by_words or not options.includes("picture")) else []
         notes = query_warnings(texts, unknown, options.language, by_words=by_words)
-        warnings = (*read_queries(texts).warnings, *notes)
         is_of_sounds = options.evidence == "sound"
-        return (*warnings, *(describe_unknown(texts, options.language) if is_of_sounds else ()))
+        return (*notes, *(describe_unknown(texts, options.language) if is_of_sounds else ()))
 
     def picture(self, match: Match) -> bytes:
         """Return a small JPEG of the shot in the middle of a moment; empty where the archive has none."""

@@ -185,7 +185,7 @@ class MomentSearch:
     def warnings(self) -> tuple[str, ...]:
         """Return warnings about the queries, such as those that are longer than the model reads."""
         if self.encode_text:
-            return self.queries.warnings
+            return ()
         encoder = load_text_encoder(describe_space(self.space).text_encoder, self.extraction.device)
         if (most := max_words(self.model, self.extraction.device)) is not None:
             encoder = replace(encoder, max_tokens=min(most, encoder.max_tokens or most))
@@ -198,7 +198,7 @@ class MomentSearch:
         notes = query_warnings(
             self.queries.texts, self._unread, "en" if space.is_multilingual else language, reader
         )
-        return (*self.queries.warnings, *notes, *about_length)
+        return (*notes, *about_length)
 
 
 def plan_moments(
@@ -243,8 +243,7 @@ class _Work:
         if self.evidence.has_pictures:
             grounding = self.search_pictures(progress)
         else:
-            facts: dict[str, Any] = {"video": self.video_input.video, "warnings": search.queries.warnings}
-            grounding = self.result(queries=(), **facts, **scope_of(others))
+            grounding = self.result(queries=(), video=self.video_input.video, **scope_of(others))
         request = search.queries, search.retrieval, search.extraction.device
         return restrict_negation(self.evidence.add_to(grounding, others, *request))
 

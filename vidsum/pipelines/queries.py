@@ -29,7 +29,6 @@ class Queries:
     """Queries that have been checked."""
 
     texts: tuple[str, ...]  # at least one; each has a letter or digit and no control characters
-    warnings: tuple[str, ...] = ()
     spoken: Mapping[int, SpokenQuery] = field(default_factory=dict)
     """Recordings of spoken queries, by the number of the query from 0."""
     refused: tuple[UsageError, ...] = ()  # faults of queries that are left out
@@ -80,16 +79,13 @@ def read_queries(
         entries += [(*line, None) for line in _read_lines(file)]
     if not entries:
         raise UsageError("no query given", hint='--query "a person opens a door", or --queries FILE')
-    read = [(_clean(place, text), text, recording) for place, text, recording in entries]
-    refused = [query for query, *_ in read if isinstance(query, UsageError)]
-    pairs = [(query, text, recording) for query, text, recording in read if isinstance(query, str)]
+    read = [(_clean(place, text), recording) for place, text, recording in entries]
+    refused = [query for query, _ in read if isinstance(query, UsageError)]
+    pairs = [(query, recording) for query, recording in read if isinstance(query, str)]
     if refused and not (skip and pairs):
         raise refused[0]
-    cleaned = [query for query, *_ in pairs]
-    spoiled = [query for query, text, _ in pairs if any(map(_is_control, text.strip().replace("\t", "")))]
-    warnings = (f"{quote_queries(spoiled)}: control characters were replaced by spaces",) if spoiled else ()
-    recordings = {number: recording for number, (*_, recording) in enumerate(pairs) if recording}
-    return Queries(tuple(cleaned), warnings, recordings, tuple(refused))
+    recordings = {number: recording for number, (_, recording) in enumerate(pairs) if recording}
+    return Queries(tuple(query for query, _ in pairs), recordings, tuple(refused))
 
 
 def _read_lines(file: str | os.PathLike[str]) -> list[tuple[str, str]]:
@@ -118,15 +114,13 @@ def _clean(place: str, text: str) -> str | UsageError:
     """Return the text with single spaces for white space and control characters, or what is wrong with it."""
     if any("\ud800" <= letter <= "\udfff" for letter in text):
         return UsageError(f"{place}: is not UTF-8")
-    words = " ".join("".join(" " if _is_control(letter) else letter for letter in text).split())
+    is_control = (unicodedata.category(letter) == "Cc" for letter in text)
+    words = "".join(" " if control else letter for letter, control in zip(text, is_control, strict=True))
+    words = " ".join(words.split())
     if not any(letter.isalnum() for letter in words):
         hint = '--query "a person opens a door"'
         return UsageError(f"{place}: holds no text ({shorten(words)!r})", hint=hint)
     return unicodedata.normalize("NFC", words)
-
-
-def _is_control(letter: str) -> bool:
-    return unicodedata.category(letter) == "Cc"
 
 
 def unreadable_queries(
@@ -136,12 +130,10 @@ def unreadable_queries(
     return [
         query
         for query in queries
-        if is_other(query, language) or _is_number(query) or _is_noise(split(query)[1:-1])
+        if is_other(query, language)
+        or (query.isdigit() and len(query) > _MAX_DIGITS)
+        or _is_noise(split(query)[1:-1])
     ]
-
-
-def _is_number(query: str) -> bool:
-    return query.isdigit() and len(query) > _MAX_DIGITS
 
 
 def _is_noise(tokens: Sequence[str]) -> bool:

@@ -221,7 +221,7 @@ class _Work:
             return scored
         importance = guide_importance(scored.importance, features, self.texts, device, guide)
         # the importance may be flat, which no longer matters
-        return replace(scored, importance=importance, warnings=read_queries(self.texts).warnings)
+        return replace(scored, importance=importance, warnings=())
 
 
 def _resolve_ends(selection: Selection, video_input: Input) -> Selection:
