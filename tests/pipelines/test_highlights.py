@@ -93,26 +93,18 @@ def test_last_clip_of_a_video(seconds: float, clips: int, end_s: float, tmp_path
     check_schema(result.to_dict(), "highlights")
 
 
-def test_highlights_of_still_video(tmp_path: Path) -> None:
-    still = media.make_video(
-        tmp_path / "still.mp4",
-        n_frames=200,
-        fps=25,
-        paint=lambda number, width, height: np.full((height, width, 3), 90, np.uint8),
-    ).path
-    result = find_highlights(still, device="cpu")
-    assert result.saliency.max() < 0.05
-    assert result.warnings == ("nothing stands out: this video looks much the same throughout",)
-    assert result.moments == ()
+def test_highlights_of_still_video_and_noise(tmp_path: Path) -> None:
+    def grey(number: int, width: int, height: int) -> np.ndarray:
+        return np.full((height, width, 3), 90, np.uint8)
 
-
-def test_highlights_of_noise() -> None:
-    rng = np.random.default_rng(0)
-    rows = np.ones((40, 64)) + rng.normal(0, 0.004, (40, 64))
-    result = find_highlights(Features.from_array(rows))
-    assert np.ptp(result.saliency) < 0.1
-    assert result.warnings == ("nothing stands out: this video looks much the same throughout",)
-    assert result.moments == ()
+    still = media.make_video(tmp_path / "still.mp4", n_frames=200, fps=25, paint=grey).path
+    noise = np.ones((40, 64)) + np.random.default_rng(0).normal(0, 0.004, (40, 64))
+    results = find_highlights(still, device="cpu"), find_highlights(Features.from_array(noise))
+    assert results[0].saliency.max() < 0.05
+    assert np.ptp(results[1].saliency) < 0.1
+    for result in results:
+        assert result.warnings == ("nothing stands out: this video looks much the same throughout",)
+        assert result.moments == ()
 
 
 def test_highlights_keep_sentences_whole(film: Path, monkeypatch: pytest.MonkeyPatch) -> None:

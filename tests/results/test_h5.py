@@ -18,35 +18,29 @@ Spoil = Callable[[h5py.Group, str, Path], None]
 
 
 def external_storage(group: h5py.Group, name: str, secret: Path) -> None:
-    """A dataset whose bytes are those of another file."""
     group.create_dataset(name, shape=(10, 4), dtype="u1", external=[(str(secret), 0, 40)])
 
 
 def external_link(group: h5py.Group, name: str, secret: Path) -> None:
-    """A link to a dataset of another HDF5 file."""
     group[name] = h5py.ExternalLink(str(secret.with_suffix(".h5")), "/features")
 
 
 def soft_link_out(group: h5py.Group, name: str, secret: Path) -> None:
-    """A link within the file that goes on through one that leaves it."""
     group.file["way_out"] = h5py.ExternalLink(str(secret.with_suffix(".h5")), "/")
     group[name] = h5py.SoftLink("/way_out/features")
 
 
 def virtual(group: h5py.Group, name: str, secret: Path) -> None:
-    """A dataset of parts of another file."""
     layout = h5py.VirtualLayout((10, 4), "f4")
     layout[:] = h5py.VirtualSource(str(secret.with_suffix(".h5")), "features", (10, 4))
     group.create_virtual_dataset(name, layout)
 
 
-def huge(group: h5py.Group, name: str, secret: Path) -> None:
-    """A shape of TiB without data."""
+def huge(group: h5py.Group, name: str, secret: Path) -> None:  # TiB without data
     group.create_dataset(name, shape=(1_000_000, 1_000_000), dtype="f4")
 
 
-def huge_chunked(group: h5py.Group, name: str, secret: Path) -> None:
-    """A shape of TiB in pieces, one of which is in the file."""
+def huge_chunked(group: h5py.Group, name: str, secret: Path) -> None:  # one piece of TiB is in the file
     made = group.create_dataset(name, (1_000_000, 1_000_000), "f4", chunks=(100, 100), compression="gzip")
     made[:100, :100] = 1
 
