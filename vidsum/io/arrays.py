@@ -49,7 +49,8 @@ def read_arrays(path: Path, names: Collection[str] | None = None) -> dict[str, n
 
     Call it within `convert_errors`. Raises UsageError where an array is neither numbers nor text.
     """
-    with warnings.catch_warnings(action="ignore", category=UserWarning), np.load(path) as archive:
+    ignored = warnings.catch_warnings(action="ignore", category=UserWarning)
+    with ignored, path.open("rb") as file, np.load(file) as archive:  # NumPy leaves a damaged file open
         # the warnings say that Python 2 wrote an array
         return {name: _checked(archive[name], name) for name in archive.files if not names or name in names}
 
