@@ -42,7 +42,7 @@ from vidsum.types import FloatArray, TimeArray
 
 N_FOLDS, VALIDATION, CLIPS, DIM, DRAWS = 5, 0.1, 25, 64, 10_000
 SIZES = {"clips": CLIPS, "d": 64, "d_ff": 128, "heads": 4, "dropout": 0.0, "dropout_in": 0.0}
-RECIPE = {"lr": 2e-3, "warmup": 0.3, "decay_at": (20, 30), "batch_size": 16, "epochs": 40, "patience": 15}
+RECIPE = {"lr": 5e-4, "warmup": 0.3, "decay_at": (40, 60), "batch_size": 16, "epochs": 70, "patience": 15}
 ROWS: Mapping[str, Mapping[str, Any]] = {
     "none": {},
     "stamp": {"mask": "stamp"},
