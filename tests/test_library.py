@@ -82,15 +82,13 @@ def test_query_type_errors(film: Path, queries: Any) -> None:
     assert "\n" not in refused.value.message
 
 
-@pytest.mark.parametrize("wish", ["keep", "drop", "keep_said"])
-def test_list_type_errors(made: dict[str, Any], wish: str) -> None:
-    with pytest.raises(UsageError, match=wish):
-        vidsum.summarize(made["features"], **{wish: 5})  # type: ignore[arg-type]
-
-
-def test_single_text_of_keep_said(made: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="have no speech"):
-        vidsum.summarize(made["features"], keep_said="a dog")
+@pytest.mark.parametrize(
+    ("option", "value", "fault"),
+    [*((name, 5, name) for name in ("keep", "drop", "keep_said")), ("keep_said", "a dog", "have no speech")],
+)
+def test_list_type_errors(made: dict[str, Any], option: str, value: Any, fault: str) -> None:
+    with pytest.raises(UsageError, match=fault):
+        vidsum.summarize(made["features"], **{option: value})  # type: ignore[arg-type]
 
 
 WRONG: dict[str, Callable[[Any], Any]] = {
@@ -162,16 +160,17 @@ def test_read_frames(film: Path) -> None:
     assert vidsum.read_frames(film, []) == []
 
 
-@pytest.mark.parametrize("times", [[float("nan")], 3.0, ["x"], None])
-def test_read_frames_time_errors(times: Any) -> None:
+@pytest.mark.parametrize(
+    ("source", "times", "max_side"),
+    [
+        *(("film.mp4", times, None) for times in ([float("nan")], 3.0, ["x"], None)),
+        ("film.npz", [0.0], None),
+        ("film.mp4", [0.0], 0),
+    ],
+)
+def test_read_frames_errors(source: str, times: Any, max_side: int | None) -> None:
     with pytest.raises(UsageError):
-        vidsum.read_frames("film.mp4", times)
-
-
-def test_read_frames_source_errors() -> None:
-    for source, max_side in (("film.npz", None), ("film.mp4", 0)):
-        with pytest.raises(UsageError):
-            vidsum.read_frames(source, [0.0], max_side=max_side)
+        vidsum.read_frames(source, times, max_side=max_side)
 
 
 @pytest.mark.parametrize(
@@ -224,28 +223,22 @@ def test_moments_of_single_query(made: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("name", "function"), [("highlights", "find_highlights"), ("shots", "find_shots")])
 def test_names_of_commands(name: str, function: str) -> None:
-    code = f"import vidsum; vidsum.{name}('film.mp4')"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert f"use vidsum.{function}" in ran.stderr.splitlines()[-1]
-    code = f"import vidsum, vidsum.shots.find; vidsum.{name}('film.mp4')"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert f"use vidsum.{function}" in ran.stderr.splitlines()[-1]
+    for modules in ("vidsum", "vidsum, vidsum.shots.find"):
+        code = f"import {modules}; vidsum.{name}('film.mp4')"
+        ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert f"use vidsum.{function}" in ran.stderr.splitlines()[-1]
 
 
-WRITES: dict[str, Callable[[Any, Path, bool], Any]] = {
-    "film.mp4": lambda made, path, overwrite: vidsum.write_video(made["summary"], path, overwrite=overwrite),
-    "plot.png": lambda made, path, overwrite: vidsum.write_plot(made["summary"], path, overwrite=overwrite),
-    "plot.svg": lambda made, path, overwrite: vidsum.write_plot(made["summary"], path, overwrite=overwrite),
-    "list.edl": lambda made, path, overwrite: vidsum.write_timeline(
-        made["summary"], path, overwrite=overwrite
-    ),
-    "page.html": lambda made, path, overwrite: vidsum.write_report(
-        made["summary"], path, overwrite=overwrite
-    ),
-    "a.json": lambda made, path, overwrite: made["summary"].save(path, overwrite=overwrite),
-    "a.npz": lambda made, path, overwrite: vidsum.write_features(made["features"], path, overwrite=overwrite),
-    "board.png": lambda made, path, overwrite: vidsum.write_storyboard(
-        made["summary"], path, path.with_name("pictures"), overwrite=overwrite
+WRITES: dict[str, Callable[..., Any]] = {
+    "film.mp4": lambda made, path, **options: vidsum.write_video(made["summary"], path, **options),
+    "plot.png": lambda made, path, **options: vidsum.write_plot(made["summary"], path, **options),
+    "plot.svg": lambda made, path, **options: vidsum.write_plot(made["summary"], path, **options),
+    "list.edl": lambda made, path, **options: vidsum.write_timeline(made["summary"], path, **options),
+    "page.html": lambda made, path, **options: vidsum.write_report(made["summary"], path, **options),
+    "a.json": lambda made, path, **options: made["summary"].save(path, **options),
+    "a.npz": lambda made, path, **options: vidsum.write_features(made["features"], path, **options),
+    "board.png": lambda made, path, **options: vidsum.write_storyboard(
+        made["summary"], path, path.with_name("pictures"), **options
     ),
 }
 
@@ -257,13 +250,13 @@ def test_foreign_files_are_refused(name: str, made: dict[str, Any], film: Path, 
     path.write_bytes(film.read_bytes() if name == "film.mp4" else b"{}")
     before = path.read_bytes()
     with pytest.raises(OutputError, match="already exists") as refused:
-        write(results, path, False)
+        write(results, path)
     assert refused.value.__notes__ == ["try: overwrite=True replaces it"]
     assert path.read_bytes() == before
-    write(results, path, True)
+    write(results, path, overwrite=True)
     after = path.read_bytes()
     assert after != before
-    write(results, path, False)  # the same again replaces what vidsum wrote
+    write(results, path)  # the same again replaces what vidsum wrote
     assert path.read_bytes() == after
 
 
