@@ -209,12 +209,15 @@ class Exports:
     def _check(
         self, source: str, outputs: Outputs, named: Mapping[str, Path], kind: str, target: Path
     ) -> None:
-        from vidsum.pipelines.exports import check_export
+        from vidsum.pipelines.sources import has_pictures
+        from vidsum.pipelines.timelines import require_expressible, require_nameable
 
         for flag in [kind for kind, path in named.items() if path == target]:
             fault = f"--{flag} and --export {kind} both write {target}"
             raise UsageError(fault, hint="leave out one of them")
-        check_export(kind, source, target, self.media)
+        if kind != "html":
+            require_expressible(kind, has_video=has_pictures(source))
+            require_nameable(kind, source, target, self.media)
         check_outputs(source, [target], make_folders=outputs.makes_folders)
 
 

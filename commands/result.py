@@ -58,15 +58,18 @@ def interval_table(name: str, intervals: "Iterable[Interval]") -> Table:
     return Table((name, "start", "end", "seconds"), tuple(rows))
 
 
-def text_table(texts: Iterable[tuple[float, float, float | None, str]]) -> Table | None:
-    """Return the first texts with their times and probabilities, if known; None where there are none."""
+def text_table(
+    texts: Iterable[tuple[float, float, float | str | None, str]],
+    columns: tuple[str, ...] = ("start", "end", "sure", "text"),
+) -> Table | None:
+    """Return the first texts with their times, and a probability or a word; None where there are none."""
     rows = [
-        (format_time(start), format_time(end), "" if sure is None else f"{sure:.0%}", text)
-        for start, end, sure, text in texts
+        (format_time(start), format_time(end), f"{fact:.0%}" if isinstance(fact, float) else fact or "", text)
+        for start, end, fact, text in texts
     ]
     if (more := len(rows) - _MAX_TEXT_ROWS) > 0:
         rows[_MAX_TEXT_ROWS:] = [("", "", "", f"... and {more} more")]
-    return Table(("start", "end", "sure", "text"), tuple(rows)) if rows else None
+    return Table(columns, tuple(rows)) if rows else None
 
 
 MOMENT_COLUMNS = ("rank", "start", "end", "seconds", "score")

@@ -11,7 +11,7 @@ import typer
 from vidsum.commands.batch import Batch, Verb, Videos, run_verb
 from vidsum.commands.options import Only, command
 from vidsum.commands.outputs import Destination, Exports, Outputs
-from vidsum.commands.result import Columns, CommandResult, Table, View
+from vidsum.commands.result import Columns, CommandResult, View, text_table
 from vidsum.features.settings import Extraction
 from vidsum.options import Checked, option
 from vidsum.pipelines.saving import Saving
@@ -30,7 +30,6 @@ _COLUMNS: Columns = {
     "kept_s": lambda data: data["kept_s"],
     "segments": lambda data: len(data["segments"]),
 }
-_MAX_ROWS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,14 +117,8 @@ def _write(trimmed: "Trim", files: Files, *, encoding: Encoding, progress: Progr
 def _answer(settings: Trimming, trimmed: "Trim", names: str) -> CommandResult:
     from vidsum.results.clock import to_player_time
 
-    parts = to_player_time(trimmed).removed
-    rows: list[tuple[str, ...]] = [
-        (format_time(part.start_s), format_time(part.end_s), part.reason, part.text)
-        for part in parts[:_MAX_ROWS]
-    ]
-    if len(parts) > _MAX_ROWS:
-        rows.append(("", "", "", f"... and {len(parts) - _MAX_ROWS} more"))
-    table = Table(("start", "end", "removed", "words"), tuple(rows)) if rows else None
+    removed = ((part.start_s, part.end_s, part.reason, part.text) for part in to_player_time(trimmed).removed)
+    table = text_table(removed, ("start", "end", "removed", "words"))
     return CommandResult(lines=(_describe(settings, trimmed, names),), table=table)
 
 

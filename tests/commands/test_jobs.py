@@ -2,7 +2,6 @@
 
 import errno
 import io
-import json
 import os
 import pickle
 import signal
@@ -10,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +119,7 @@ def test_jobs_without_processes(run: Run, film: Path, monkeypatch: pytest.Monkey
     def fail(process: Any) -> None:
         raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
 
-    monkeypatch.setattr(workers._WorkerProcess, "start", fail)
+    monkeypatch.setattr(SpawnProcess, "start", fail)
     ran = run("info", *make_films(film, "a.mp4", "b.mp4"), "--json", "--jobs", "2", code=1)
     faults = [line["errors"][0]["message"] for line in ran.json_lines]
     assert faults == [f"{name}: no worker process can be started" for name in ("a.mp4", "b.mp4")]
@@ -203,16 +203,6 @@ def test_workers_share_the_threads(run: Run, film: Path, monkeypatch: pytest.Mon
     ran = run("info", *films, "--json", "--jobs", "4")
     assert [line["input"] for line in ran.json_lines] == [str(path) for path in films]
     assert set(shares) == {1}
-
-
-def test_jobs_script_without_guard(film: Path) -> None:
-    Path("script.py").write_text("print('begun')\nfrom vidsum.commands.app import main\nmain()\n")
-    make_films(film, "a.mp4", "b.mp4")
-    command = [sys.executable, "script.py", "shots", "a.mp4", "b.mp4", *UNIFORM, "--json", "--jobs", "2"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    ran = subprocess.run(command, env=environment, capture_output=True, text=True)
-    begun, *lines = ran.stdout.splitlines()
-    assert (begun, [json.loads(line)["ok"] for line in lines]) == ("begun", [True, True]), ran.stderr
 
 
 def test_jobs_unpicklable_work() -> None:

@@ -32,16 +32,6 @@ def export_targets(
     return targets
 
 
-def check_export(kind: str, source: str, target: Path, media: MediaPaths) -> None:
-    """Raise a UsageError where a format cannot express a source, or name its path."""
-    from vidsum.pipelines.sources import has_pictures
-    from vidsum.pipelines.timelines import require_expressible, require_nameable
-
-    if kind != "html":
-        require_expressible(kind, has_video=has_pictures(source))
-        require_nameable(kind, source, target, media)
-
-
 def write_export(
     result: Cutting, record: Path, kind: str, target: Path, media: MediaPaths, *, overwrite: bool
 ) -> tuple[str, tuple[str, ...]]:

@@ -40,11 +40,6 @@ class SoundScores:
     duration_s: float
     warnings: tuple[str, ...] = ()
 
-    @classmethod
-    def without_sound(cls) -> "SoundScores":
-        """Return the scores of a video without a sound track."""
-        return cls(np.zeros((0, N_CLASSES), np.float32), 0.0)
-
 
 def plan_moment_sounds(retrieval: Retrieval, video_input: Input) -> Plan[SoundScores] | None:
     """Plan the sounds to search: where requested, or by default where their scores are cached.

@@ -15,9 +15,8 @@ import time
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from multiprocessing.context import SpawnContext, SpawnProcess
+from multiprocessing.context import SpawnContext
 from queue import SimpleQueue
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from vidsum.device import n_threads, use_one_arena
@@ -94,36 +93,23 @@ _STOP_S = 20.0  # a worker that has not ended this long after it was told to is 
 _PROGRESS_S = 0.2  # seconds between two reports of the progress of a step
 
 
-class _WorkerProcess(SpawnProcess):
-    """A process that does not run the parent's `__main__`, which may be a script without a guard."""
-
-    starting = threading.Lock()
-
-    def start(self) -> None:
-        """Start the process while `__main__` is an empty module."""
-        with self.starting:
-            main = sys.modules["__main__"]
-            sys.modules["__main__"] = ModuleType("__main__")
-            try:
-                super().start()
-            finally:
-                sys.modules["__main__"] = main
-
-
 class Worker:
     """A process that runs tasks, one after the other."""
+
+    _starting = threading.Lock()  # a process that starts reads the exit codes of others
 
     def __init__(self, n_threads: int) -> None:
         self.is_lost = False
         self._pipe, self._worker_end = SpawnContext().Pipe()
-        self._process = _WorkerProcess(target=_serve, args=(self._worker_end, n_threads))
+        self._process = SpawnContext().Process(target=_serve, args=(self._worker_end, n_threads))
 
     def run(self, work: Work[R], task: Task, progress: Progress | None) -> R:
         """Return the result of a task. Raises VidsumError: the process ended."""
         message = pickle.dumps((work, task, progress is not None))
         try:
             if self._process.pid is None:
-                self._process.start()
+                with self._starting:
+                    self._process.start()
                 self._worker_end.close()  # the process has its own copy
             self._pipe.send_bytes(message)
             while True:
@@ -153,7 +139,7 @@ class Worker:
     def _fault(self, path: str) -> VidsumError:
         if self._process.pid is None:
             return VidsumError(f"{path}: no worker process can be started", hint="fewer --jobs")
-        with self._process.starting:  # which reads the exit codes of other processes, too
+        with self._starting:
             code = self._process.exitcode or 0
         end = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
         hint = "fewer --jobs, if memory was short" if code == -signal.SIGKILL else None

@@ -11,7 +11,6 @@ from pathlib import Path
 import cv2
 import matplotlib as mpl
 import numpy as np
-from matplotlib.figure import Figure
 from PIL import Image, ImageDraw, ImageFont
 
 from vidsum.errors import UsageError
@@ -277,10 +276,6 @@ def _font(size: int, *, bold: bool = False) -> ImageFont.FreeTypeFont:
 
 def importance_plot(summary: Summary, target: str | os.PathLike[str]) -> None:
     """Plot the importance curve with shots, scores and segments; errors are those of `save_figure`."""
-    save_figure(_draw_plot(summary), target, label_of(summary.provenance))
-
-
-def _draw_plot(summary: Summary) -> Figure:
     figure = new_figure(11, 3.6)
     axes = figure.add_subplot()
     for number, (start, end) in enumerate(summary.segments):
@@ -309,4 +304,4 @@ def _draw_plot(summary: Summary) -> Figure:
         video_title(summary.video, "Summary"), loc="left", fontsize=11, fontweight="bold", parse_math=False
     )
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4, frameon=False, fontsize=9)
-    return figure
+    save_figure(figure, target, label_of(summary.provenance))
