@@ -252,6 +252,8 @@ def add_earlier(queries: "Queries", files: Files, provenance: Mapping[str, Any])
     recordings = {text: queries.spoken.get(number) for number, text in enumerate(queries.texts)}
     for answer in Grounding.from_dict(document).queries:
         recordings.setdefault(answer.query, SpokenQuery(**answer.spoken) if answer.spoken else None)
+    if recordings.keys() == set(queries.texts):
+        return queries  # in their order
     texts = tuple(sorted(recordings))
     spoken = {number: said for number, text in enumerate(texts) if (said := recordings[text])}
     return replace(queries, texts=texts, spoken=spoken)
