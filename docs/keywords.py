@@ -60,10 +60,8 @@ def types() -> str:
             if (kind, leaf.name) not in {*named, (Transcription, "language")} and leaf.name not in _PARAMETERS
         ]
         text += f"\n\nclass {title}({base}, total=False):\n"
-        text += f'    """Options of `{kind.__module__}.{kind.__name__}`."""\n'
         fields = [leaf for leaf in leaves(kind) if leaf.name in (names or rest)]
-        text += "\n" if fields else ""
-        text += "".join(f"    {leaf.name}: {_type_name(leaf.kind)}\n" for leaf in fields)
+        text += "".join(f"    {leaf.name}: {_type_name(leaf.kind)}\n" for leaf in fields) or "    pass\n"
     text += "\n\nSETTINGS = {\n"
     text += "".join(f'    "{title}": "{" ".join(_paths(title))}",\n' for title in _TYPES)
     return text + '}\n"""The settings classes that declare the options of each type."""\n'

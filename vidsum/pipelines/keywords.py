@@ -5,8 +5,6 @@ from typing import Literal, TypedDict
 
 
 class ReadingOptions(TypedDict, total=False):
-    """Options of `vidsum.features.settings.Extraction`."""
-
     precision: Literal["auto", "fp32", "bf16", "fp16", "int8"]
     backend: Literal["auto", "torch", "onnx"]
     device: str
@@ -19,8 +17,6 @@ class ReadingOptions(TypedDict, total=False):
 
 
 class SamplingOptions(ReadingOptions, total=False):
-    """Options of `vidsum.features.settings.Extraction`."""
-
     fps: float | None
     clip_frames: int | None
     stride_frames: int | None
@@ -28,22 +24,16 @@ class SamplingOptions(ReadingOptions, total=False):
 
 
 class ExtractionOptions(SamplingOptions, total=False):
-    """Options of `vidsum.features.settings.Extraction`."""
-
     extractor: str
 
 
 class ShotOptions(ExtractionOptions, total=False):
-    """Options of `vidsum.shots.settings.ShotSettings`."""
-
     max_shots: int | None
     min_shot_s: float | None
     max_shot_s: float | None
 
 
 class SummaryOptions(ShotOptions, total=False):
-    """Options of `vidsum.summary.settings.Selection`."""
-
     seed: int
     keep: Sequence[tuple[float, float]]
     drop: Sequence[tuple[float, float]]
@@ -55,8 +45,6 @@ class SummaryOptions(ShotOptions, total=False):
 
 
 class GroundOptions(ReadingOptions, total=False):
-    """Options of `vidsum.grounding.settings.Retrieval`."""
-
     space: Literal["auto", "siglip2-b16-256", "mobileclip2-s2", "mobileclip2-s0", "clip", "vse"]
     min_present: float
     evidence: Literal["auto", "picture", "speech", "text", "sound", "both"]
@@ -66,14 +54,10 @@ class GroundOptions(ReadingOptions, total=False):
 
 
 class HighlightOptions(ExtractionOptions, total=False):
-    """Options of `vidsum.grounding.settings.HighlightSettings`."""
-
     max_length_s: float
 
 
 class WatchOptions(TypedDict, total=False):
-    """Options of `vidsum.grounding.settings.Watching`."""
-
     like: str | Sequence[str]
     space: Literal["auto", "siglip2-b16-256", "mobileclip2-s2", "mobileclip2-s0", "clip", "vse"]
     min_present: float
@@ -85,8 +69,6 @@ class WatchOptions(TypedDict, total=False):
 
 
 class DescribeOptions(ReadingOptions, total=False):
-    """Options of `vidsum.grounding.settings.Describing`."""
-
     every_s: float | None
     writer: str
     vlm: str | None
@@ -101,29 +83,21 @@ class DescribeOptions(ReadingOptions, total=False):
 
 
 class ChapterOptions(ReadingOptions, total=False):
-    """Options of `vidsum.shots.settings.ChapterSettings`."""
-
     evidence: Literal["auto", "speech", "picture"]
     count: int | None
 
 
 class ClipOptions(TypedDict, total=False):
-    """Options of `vidsum.video.settings.Shorts`."""
-
     vertical: bool
     aspect: Literal["9:16", "1:1", "4:5"]
     burn: bool
 
 
 class MomentClipOptions(ClipOptions, total=False):
-    """Options of `vidsum.video.settings.Clips`."""
-
     pad_s: float
 
 
 class TrimOptions(ReadingOptions, total=False):
-    """Options of `vidsum.speech.settings.Trimming`."""
-
     by: Literal["loudness", "voice"]
     threshold_db: float | None
     min_pause_s: float
@@ -135,15 +109,11 @@ class TrimOptions(ReadingOptions, total=False):
 
 
 class SpeechOptions(TypedDict, total=False):
-    """Options of `vidsum.speech.settings.Transcription`."""
-
     translate: bool
     verbatim: bool
 
 
 class ArchiveSearchOptions(TypedDict, total=False):
-    """Options of `vidsum.archive.settings.SearchOptions`."""
-
     evidence: Literal["auto", "picture", "speech", "text", "sound", "described"]
     like: str | Sequence[str]
     also: str | Sequence[str]
