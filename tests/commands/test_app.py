@@ -184,8 +184,7 @@ def unwrapped(text: str) -> str:
     return " ".join(text.replace("│", " ").split())
 
 
-def test_help_errors(run: Run) -> None:
-    run("help", "train", "mrnet")
+def test_help_of_words(run: Run) -> None:
     assert "applause, the audience applauds" in run("help", "sounds").out
     run("help", "train", "mrnt", code=2, error="mrnet")
 
@@ -244,15 +243,6 @@ def test_traceback_of_faults_with_v_only(run: Run, broken: str, monkeypatch: pyt
     monkeypatch.setattr(f"vidsum.{broken}", fail)
     assert "Traceback" not in run("shots", "a.mp4", code=1, error="something inside").err
     run("shots", "a.mp4", "-v", code=1, error="Traceback")
-
-
-def test_an_interruption_is_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(path: str, **_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("vidsum.pipelines.sources.probe", interrupted)
-    ran = run("extract", "a.mp4", code=130)
-    assert ran.err.strip() == "interrupted"
 
 
 def test_interrupt_while_loading(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,7 +48,8 @@ def test_table_of_interrupted_run(run: Run, folder: Path, monkeypatch: pytest.Mo
         raise KeyboardInterrupt
 
     monkeypatch.setattr("vidsum.pipelines.sources.probe", interrupted)
-    run("shots", folder, "--table", "table.csv", code=130)
+    ran = run("shots", folder, "--table", "table.csv", code=130)
+    assert ran.err.splitlines()[-1] == "interrupted"
     assert [row["state"] for row in table()] == ["not run", "not run"]
 
 

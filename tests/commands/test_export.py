@@ -14,7 +14,7 @@ import pytest
 from tests import media
 from tests.program import Run, check_schema
 from tests.results.made import texts
-from vidsum.results.formats import FORMATS
+from vidsum.results.formats import FORMATS, PROGRAMS
 from vidsum.results.settings import ExportFormat
 
 CPU = ("--device", "cpu")
@@ -53,19 +53,13 @@ def test_export_suffix(run: Run, summary: dict[str, Any], suffix: str) -> None:
 
 
 @pytest.mark.usefixtures("summary")
-@pytest.mark.parametrize(
-    ("product", "format"),
-    [
-        ("losslesscut", "csv"),
-        ("premiere", "xml"),
-        ("resolve", "fcpxml"),
-        ("davinci", "fcpxml"),
-        ("finalcut", "fcpxml"),
-    ],
-)
-def test_export_product_names(run: Run, product: str, format: str) -> None:
-    texts = [run("export", "film.json", "-o", "-", "--format", name).out for name in (product, format)]
-    assert texts[0] == texts[1] != ""
+def test_export_product_names(run: Run) -> None:
+    for product, format in PROGRAMS.items():
+        if format != "chapters":  # of which the summary has too few
+            texts = [
+                run("export", "film.json", "-o", "-", "--format", name).out for name in (product, format)
+            ]
+            assert texts[0] == texts[1] != ""
 
 
 def test_export_of_texts_names_their_command(run: Run, film: Path) -> None:

@@ -165,13 +165,10 @@ def test_interrupted_batch(run: Run, film: Path, tmp_path: Path, monkeypatch: py
     assert all(line["ok"] for line in lines)
 
 
-@pytest.mark.parametrize("link", ["symlink", "hardlink"])
+@pytest.mark.parametrize("link", ["symlink_to", "hardlink_to"])
 def test_output_linked_to_input(run: Run, film: Path, link: str) -> None:
     before = film.read_bytes()
-    if link == "symlink":
-        Path("s.mp4").symlink_to(film)
-    else:
-        Path("s.mp4").hardlink_to(film)
+    getattr(Path("s.mp4"), link)(film)
     run("summarize", film, "-o", "s.mp4", "--overwrite", code=2)
     assert film.read_bytes() == before
 

@@ -11,6 +11,7 @@ from tests import media
 from tests.commands.conftest import files_here
 from tests.program import Run, check_schema
 from tests.speech import stub
+from tests.video.clips import numbers_by_pyav
 
 Spans = list[tuple[float, float]]
 
@@ -40,11 +41,6 @@ def sound_of(path: Path) -> np.ndarray:
         return np.concatenate([frame.to_ndarray()[0] for frame in container.decode(audio=0)])
 
 
-def numbers_of(path: Path) -> list[int]:
-    with av.open(str(path)) as container:
-        return [media.read_number(frame.to_ndarray(format="rgb24")) for frame in container.decode(video=0)]
-
-
 def pitches_of(sound: np.ndarray) -> list[int]:
     """The pitch of each stretch of tone, to 100 Hz, in order."""
     rate, loud = media.SAMPLE_RATE, np.abs(sound) > 0.05
@@ -70,7 +66,7 @@ def test_trim(run: Run, tmp_path: Path) -> None:
     video_s, audio_s = lengths_of(Path("talk_trim.mp4"))
     assert video_s == pytest.approx(4.32, abs=1e-3)
     assert audio_s == pytest.approx(video_s, abs=1e-3)
-    assert numbers_of(Path("talk_trim.mp4")) == [*range(20, 80), *range(120, 168)]
+    assert numbers_by_pyav(Path("talk_trim.mp4")) == [*range(20, 80), *range(120, 168)]
     assert pitches_of(sound_of(Path("talk_trim.mp4"))) == [300, 500, 700]
     assert "(unchanged)" in run("trim", tmp_path / "talk.mp4").out
 
@@ -127,7 +123,7 @@ def test_pictures_and_sound_apart(run: Run, tmp_path: Path) -> None:
     edges = [(part["start_s"], part["end_s"]) for part in document["segments"]]
     assert np.allclose(edges, [(0.8, 2.2), (3.8, 5.2)], atol=0.041)
     frames = [np.arange(round(25 * start_s), round(25 * end_s)) for start_s, end_s in edges]
-    assert numbers_of(Path("late_trim.mp4")) == np.concatenate(frames).tolist()
+    assert numbers_by_pyav(Path("late_trim.mp4")) == np.concatenate(frames).tolist()
     sound = sound_of(Path("late_trim.mp4"))
     at = np.flatnonzero(np.abs(sound) > 0.05) / media.SAMPLE_RATE
     assert (at[0], at[-1]) == pytest.approx((0.2, 2.6), abs=0.06)
