@@ -106,7 +106,7 @@ def test_train_after_kill(run: Run, data: Path, tmp_path: Path) -> None:
         running.send_signal(signal.SIGKILL)
     assert running.returncode == -signal.SIGKILL
     assert (killed / "split_0" / "last.safetensors").exists()
-    assert not (killed / "split_0" / "curves.png").exists()
+    assert len((killed / "split_0" / "log.csv").read_text().splitlines()) < 5
     run(*command(killed))
     run(*command(whole))
     for name in ("run.json", "split_0/best.safetensors", "split_0/last.safetensors"):

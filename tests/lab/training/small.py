@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from vidsum.checkpoints.trained import Trained
 from vidsum.lab.training.loop import Recipe, fit
 from vidsum.lab.training.settings import LoopSettings
-from vidsum.lab.training.state import Epoch, plot_curves
 
 Example = tuple[Tensor, Tensor]
 
@@ -44,10 +43,7 @@ def small_recipe() -> Recipe[nn.Sequential, Example]:
 def main(folder: str, *kills: str) -> None:
     """Train in a folder below it for each kill, in processes of their own: first one that kills itself in the
     middle of the file after so many, then one that goes on."""
-    epoch = Epoch(1, 1.0, 0.5, 1.0)
-    # loads what would else be loaded in each process
-    small_recipe().optimizer.step()
-    plot_curves([epoch], epoch, Path(folder) / "curves.png")
+    small_recipe().optimizer.step()  # loads what would else be loaded in each process
     for kill in kills:
         run = Path(folder) / kill
         assert _status_of(lambda: _train(run, int(kill))) == signal.SIGKILL  # noqa: B023 (called at once)

@@ -69,10 +69,10 @@ def fit(
 ) -> FitResult:
     """Train, or go on with the run in a folder; the model has the last epoch's weights afterwards.
 
-    Writes `best.safetensors`, `last.safetensors` and `log.csv` after each epoch, `epoch_5.safetensors` of
-    `keep_epochs`, and `curves.png` at the end. `overwrite` drops the run in the folder. Progress is called as
-    progress(name of the folder, epochs done, epochs). Raises OutputError: the folder holds another run, or
-    cannot be written to. InputError: its run is damaged. VidsumError: NaN or infinity.
+    Writes `best.safetensors`, `last.safetensors` and `log.csv` after each epoch, and `epoch_5.safetensors` of
+    `keep_epochs`. `overwrite` drops the run in the folder. Progress is called as progress(name of the folder,
+    epochs done, epochs). Raises OutputError: the folder holds another run, or cannot be written to.
+    InputError: its run is damaged. VidsumError: NaN or infinity.
     """
     if recipe.validate is None and settings.patience is not None:
         raise UsageError("patience needs a validation part", hint="choose one, or leave patience out")
@@ -85,7 +85,7 @@ def fit(
     facts = {key: getattr(about, key) for key in ("model", "config", "features", "training")}
     history = state.load_state(folder, recipe.model, recipe.optimizer, facts)
     resumed = len(history)
-    while not _is_over(history, settings):
+    while not is_over(history, settings):
         epoch = _run_epoch(recipe, settings, len(history) + 1, folder, progress)
         history = (*history, epoch)
         # the state last: a run killed before it does this epoch again, and writes the same
@@ -94,8 +94,6 @@ def fit(
         if best_of(history) is epoch:
             save_trained(folder / state.BEST, _snapshot(about, recipe.model, epoch))
         state.save_state(folder, recipe.model, recipe.optimizer, facts, history)
-    if resumed < len(history) or not (folder / state.CURVES).exists():
-        state.plot_curves(history, best_of(history), folder / state.CURVES)
     return FitResult(history, best_of(history), folder / state.BEST, up_to_date=resumed == len(history))
 
 
@@ -124,7 +122,8 @@ def seed_of(*numbers: int) -> int:
     return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
-def _is_over(history: Sequence[Epoch], settings: LoopSettings) -> bool:
+def is_over(history: Sequence[Epoch], settings: LoopSettings) -> bool:
+    """Return whether a training with these epochs is finished."""
     if len(history) >= settings.epochs:
         return True
     if not history or settings.patience is None:

@@ -18,8 +18,9 @@ from vidsum.lab.datasets.captioned import Draw, FeatureSimulator
 from vidsum.lab.datasets.labels import DATASETS
 from vidsum.lab.datasets.splits import Split, by_dataset
 from vidsum.lab.datasets.summaries import AnnotatedVideo, dataset_name
-from vidsum.lab.training.settings import plain_fields
-from vidsum.lab.training.state import BEST, CURVES, LAST, clear, require_same
+from vidsum.lab.training.loop import is_over
+from vidsum.lab.training.settings import LoopSettings, plain_fields
+from vidsum.lab.training.state import BEST, LAST, LOG, clear, read_log, require_same
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings, SplitOptions
 from vidsum.summary.importance_model import SENTENCES, FeatureTransform
 
@@ -158,9 +159,15 @@ def read_run(out: Path) -> dict[str, Any]:
 def unfinished_splits(out: Path) -> list[int]:
     """Return numbers of the splits of a run whose training is not finished; errors as `read_run`."""
     run = read_run(out)
-    last = BEST if run.get("model") == "ridge" else CURVES  # the file that a training writes last
     folders = [out / split["folder"] for split in run["splits"]]
-    return [number for number, folder in enumerate(folders) if not (folder / last).is_file()]
+    return [number for number, folder in enumerate(folders) if not _is_finished(folder, run)]
+
+
+def _is_finished(folder: Path, run: Mapping[str, Any]) -> bool:
+    if run["model"] == "ridge" or not (folder / LOG).is_file():
+        return (folder / BEST).is_file()
+    settings = LoopSettings(**{name: run["settings"][name] for name in ("epochs", "patience")})
+    return is_over(read_log(folder / LOG), settings)
 
 
 def _is_same(out: Path, document: Mapping[str, Any]) -> bool:

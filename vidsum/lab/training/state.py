@@ -1,4 +1,4 @@
-"""The folder of a training run: its state after the last epoch, its log, its curves and its facts.
+"""The folder of a training run: its state after the last epoch, its log and its facts.
 
 The log is written before the state: after a kill between the two it has a line too many, which is dropped.
 """
@@ -21,7 +21,7 @@ from vidsum.io.outputs import atomic_write
 from vidsum.io.provenance import flat
 
 SCHEMA = "vidsum.training_state/1"
-LAST, LOG, CURVES = "last.safetensors", "log.csv", "curves.png"
+LAST, LOG = "last.safetensors", "log.csv"
 _ANEW = "--overwrite starts over, or choose another --out"
 
 
@@ -80,7 +80,7 @@ def clear(folder: Path) -> None:
 
     The checkpoint goes last: files beside one are of a run.
     """
-    for name in (LAST, LOG, CURVES, BEST):
+    for name in (LAST, LOG, BEST):
         (folder / name).unlink(missing_ok=True)
     for path in folder.glob(epoch_file("*")):
         if _is_checkpoint(path):
@@ -93,7 +93,7 @@ def epoch_file(epoch: int | str) -> str:
 
 def refuse_foreign(folder: Path) -> None:
     """Raise OutputError where files have the names of a run's, and neither state nor checkpoint is there."""
-    named = [path for name in (BEST, LOG, CURVES) if (path := folder / name).exists()]
+    named = [path for name in (BEST, LOG) if (path := folder / name).exists()]
     if named and not (folder / LAST).exists() and not _is_checkpoint(folder / BEST):
         raise OutputError(f"{named[0]}: already exists, and is not of a training run", hint=_ANEW)
 
@@ -123,43 +123,18 @@ def require_same(before: Mapping[str, Any], now: Mapping[str, Any], place: Path)
         raise OutputError(f"{place}: holds a run with other settings ({'; '.join(named)}{more})", hint=_ANEW)
 
 
-def read_log(path: Path, n_epochs: int) -> tuple[Epoch, ...]:
-    """Return the first epochs of a log. Raises InputError where it does not have them."""
+def read_log(path: Path, n_epochs: int | None = None) -> tuple[Epoch, ...]:
+    """Return the first epochs of a log, or all. Raises InputError where it does not have them."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))[:n_epochs]
         history = tuple(_epoch(row) for row in rows)
     except (OSError, ValueError, KeyError, TypeError, csv.Error) as error:
         raise InputError(f"{path}: not the log of a training run") from error
-    if [epoch.epoch for epoch in history] != list(range(1, n_epochs + 1)):
-        raise InputError(f"{path}: does not hold epochs 1 to {n_epochs}")
+    last = len(history) if n_epochs is None else n_epochs
+    if [epoch.epoch for epoch in history] != list(range(1, last + 1)):
+        raise InputError(f"{path}: does not hold epochs 1 to {last}")
     return history
-
-
-def plot_curves(history: Sequence[Epoch], best: Epoch, target: Path) -> None:
-    """Plot loss and validation over the epochs, the best one marked, as PNG; errors as `save_figure`."""
-    from matplotlib.ticker import MaxNLocator  # which reading a run can do without
-
-    from vidsum.results.figures import BLUE, GREY, OTHERS, new_figure, save_figure
-
-    has_validation = best.validation is not None
-    figure = new_figure(8, 5 if has_validation else 3)
-    rows = figure.subplots(2 if has_validation else 1, 1, sharex=True, squeeze=False)[:, 0]
-    epochs = [epoch.epoch for epoch in history]
-    rows[0].plot(epochs, [epoch.loss for epoch in history], color=OTHERS[0], linewidth=1.3)
-    rows[0].set_ylabel("loss")
-    if has_validation:
-        rows[1].plot(epochs, [epoch.validation for epoch in history], color=BLUE, linewidth=1.3)
-        rows[1].plot([best.epoch], [best.validation], "o", color=BLUE)
-        rows[1].set_ylabel("validation")
-    for axes in rows:
-        axes.axvline(best.epoch, color=GREY, linewidth=0.8, linestyle="--")
-        axes.spines[["top", "right"]].set_visible(False)
-    rows[-1].set_xlabel("epoch")
-    rows[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
-    score = "" if best.validation is None else f", validation {best.validation:.3f}"
-    rows[0].set_title(f"best epoch {best.epoch}{score}", loc="left", fontsize=11, fontweight="bold")
-    save_figure(figure, target)
 
 
 def _epoch(row: Mapping[str, str]) -> Epoch:
