@@ -1,4 +1,4 @@
-"""`vidsum train`: train models on annotated videos, captions or toy data."""
+"""`vidsum train`: train models on annotated videos or captions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -60,6 +60,11 @@ class KeptEpochs:
 def _preset_names(kind: type[MRNetSettings | DETRSettings]) -> tuple[str, ...]:
     sizes = {name for size in kind.SIZES.values() for name in size}
     return tuple(sizes.union(*(preset for preset in kind.PRESETS.values())))
+
+
+def _preset(data: DataSettings, published: str) -> str:
+    """Return the preset that goes with the data; `published` for features of annotated videos."""
+    return data.recipe if data.recipe == "captions" else published
 
 
 @command(app)
@@ -135,16 +140,14 @@ def mrnet(
 
     vidsum train mrnet --data train.json --features c3d.hdf5 --out runs/anet
 
-    vidsum train mrnet --data toy --head light --out runs/try
-
     vidsum train mrnet --recipe captions --data train.json --out runs/captions
     """
 
     def step(task: Task, progress: Progress | None) -> CommandResult:
-        from vidsum.lab.training.examples import moment_data, preset_of
+        from vidsum.lab.training.examples import moment_data
         from vidsum.lab.training.mrnet import train_mrnet
 
-        preset = MRNetSettings.published(choice.preset or preset_of(data, "activitynet"), choice.head)
+        preset = MRNetSettings.published(choice.preset or _preset(data, "activitynet"), choice.head)
         settings = build(MRNetSettings, chosen, preset)
         examples = moment_data(data, settings, progress)
         fitted = train_mrnet(examples, settings, Path(task.path), overwrite=run.overwrite, progress=progress)
@@ -166,15 +169,13 @@ def detr(
     vidsum train detr --data train.jsonl --features clip/ --text clip --out runs/qd
 
     vidsum train detr --recipe captions --data train.jsonl --out runs/captions
-
-    vidsum train detr --data toy --size light --out runs/try
     """
 
     def step(task: Task, progress: Progress | None) -> CommandResult:
         from vidsum.lab.training.detr import train_detr
-        from vidsum.lab.training.examples import highlight_data, preset_of
+        from vidsum.lab.training.examples import highlight_data
 
-        preset = DETRSettings.published(choice.preset or preset_of(data, "qvhighlights"), choice.size)
+        preset = DETRSettings.published(choice.preset or _preset(data, "qvhighlights"), choice.size)
         if chosen.get("mask") == "static":  # it has no layers
             preset.pop("mask_init", None)
         settings = build(DETRSettings, chosen, preset)

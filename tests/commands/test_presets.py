@@ -80,7 +80,7 @@ KINDS = {
     "mrnet": (MRNetConfig, LossSettings, LoopSettings, MRNetSettings),
     "detr": (DETRConfig, DETRLossSettings, LoopSettings, DETRSettings),
 }
-RUN = ("--data", "toy", "--out", "run")
+RUN = ("--data", "train.json", "--out", "run")
 
 
 def options_of(model: str) -> Mapping[str, Any]:
@@ -122,6 +122,8 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
         seen.extend(item for item in arguments if hasattr(item, "lr_share"))
         raise UsageError("stopped")
 
+    for name in ("moment_data", "highlight_data"):
+        monkeypatch.setattr(f"vidsum.lab.training.examples.{name}", lambda *arguments: None)
     monkeypatch.setattr("vidsum.lab.training.mrnet.train_mrnet", stop)
     monkeypatch.setattr("vidsum.lab.training.detr.train_detr", stop)
     return seen
@@ -129,11 +131,11 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
 
 @pytest.fixture
 def preset(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Make the preset of toy data hold some values."""
+    """Make the preset of features hold some values."""
 
     def hold(model: str, **values: Any) -> None:
-        kind = {"mrnet": MRNetSettings, "detr": DETRSettings}[model]
-        monkeypatch.setattr(kind, "PRESETS", {"toy": {"clips": 8, **values}})
+        kind, name = {"mrnet": (MRNetSettings, "activitynet"), "detr": (DETRSettings, "qvhighlights")}[model]
+        monkeypatch.setattr(kind, "PRESETS", {name: {"clips": 8, **values}})
 
     return hold
 

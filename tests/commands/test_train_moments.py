@@ -171,12 +171,3 @@ def test_train_moment_options(
     trained = read_trained("run/best.safetensors")
     assert trained.config.items() >= {**MODEL, "mask": MASK, **config}.items()
     assert trained.training.items() >= {**TRAINING, **training}.items()
-
-
-@both
-def test_toy_data_need_no_features(run: Run, monkeypatch: pytest.MonkeyPatch, model: str) -> None:
-    monkeypatch.setattr("vidsum.lab.datasets.examples.Toy.__init__.__defaults__", (16, 16, 4, 2, 1.0))
-    _train(run, model, "toy")
-    trained = read_trained("run/best.safetensors")
-    assert trained.features == {"space": "toy"}
-    assert trained.training["data"]["toy"]["clips"] == 8

@@ -65,11 +65,8 @@ def check_text(name: str, text: str) -> None:
     assert result == file.read_text(encoding="utf-8")
 
 
-def check_close(name: str, text: str, within: Mapping[str, float] | None = None) -> None:
-    """Like `check_text`, but numbers that a network gave may differ by CLOSE.
-
-    `within` has the keys whose numbers may differ by more, and by how much.
-    """
+def check_close(name: str, text: str) -> None:
+    """Like `check_text`, but numbers that a network gave may differ by CLOSE."""
     result, file = portable(text), _file(name)
     if REGENERATE:
         file.write_text(result, encoding="utf-8")
@@ -77,33 +74,25 @@ def check_close(name: str, text: str, within: Mapping[str, float] | None = None)
     digit = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
     if "\n " in stored.rstrip():
         assert json.dumps(json.loads(result), indent=1, ensure_ascii=False) + "\n" == result
-        assert_close(json.loads(result), json.loads(stored), within=within)
+        assert_close(json.loads(result), json.loads(stored))
     else:
         assert re.sub(digit, "0", result) == re.sub(digit, "0", stored)
         pairs = zip(result.splitlines(), stored.splitlines(), strict=True)
         for item, other in pairs:
-            assert_close(json.loads(item), json.loads(other), within=within)
+            assert_close(json.loads(item), json.loads(other))
 
 
-def assert_close(
-    result: Any,
-    stored: Any,
-    place: str = "",
-    *,
-    within: Mapping[str, float] | None = None,
-    close: float = CLOSE,
-) -> None:
+def assert_close(result: Any, stored: Any, place: str = "", *, close: float = CLOSE) -> None:
     """Assert the same keys in the same order, the same types, and close numbers."""
     assert type(result) is type(stored), place
     if isinstance(stored, Mapping):
         assert list(result) == list(stored), place
         for key, value in stored.items():
-            values = (within or {}).get(key, close)
-            assert_close(result[key], value, f"{place}.{key}", within=within, close=values)
+            assert_close(result[key], value, f"{place}.{key}", close=close)
     elif isinstance(stored, list):
         assert len(result) == len(stored), place
         for number, value in enumerate(stored):
-            assert_close(result[number], value, f"{place}[{number}]", within=within, close=close)
+            assert_close(result[number], value, f"{place}[{number}]", close=close)
     elif isinstance(stored, float):
         assert result == pytest.approx(stored, abs=close, rel=close), place
     else:

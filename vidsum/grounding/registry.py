@@ -71,7 +71,7 @@ def _load_checkpoint(model: str, device: str, sha256: str) -> "MomentModel":
     trained = read_trained(checkpoint_file(model))
     space = str(trained.features.get("space", "clip"))  # `build_moment_model` refuses a model without one
     if space not in SPACES:
-        source = {"toy": "toy data", "features": "other features"}.get(space, space)
+        source = "other features" if space == "features" else space
         train = f"vidsum train {'detr' if trained.model in _DETR else 'mrnet'} with --recipe captions"
         hint = f"or on features of the space {' or '.join(SPACES)}; vidsum evaluate runs others on features"
         raise UsageError(f"{model} cannot read videos: it was trained on {source}", hint=f"{train}, {hint}")

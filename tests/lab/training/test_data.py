@@ -12,11 +12,10 @@ import pytest
 
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.windows import resample
-from vidsum.lab.datasets.examples import MomentExample, Toy, draw_moments
+from vidsum.lab.datasets.examples import MomentExample
 from vidsum.lab.datasets.moments import read_highlights
 from vidsum.lab.datasets.published_features import open_features
 from vidsum.lab.training.annotated import MomentData, annotated_highlights, annotated_moments
-from vidsum.lab.training.examples import draw_toy_data
 from vidsum.lab.training.settings import DataSettings
 from vidsum.types import FloatArray
 
@@ -200,17 +199,6 @@ def test_repaired_annotations_are_reported(source: DataSettings) -> None:
     Path(source.data[0]).write_text(json.dumps(videos))
     data = annotated_moments(replace(source, validation="0"), CLIPS)
     assert any("film_4" in warning for warning in data.warnings)
-
-
-def test_toy_videos_are_new_in_each_epoch_and_the_same_when_it_comes_again() -> None:
-    few = Toy(n_videos=3, clips=8)
-    data = draw_toy_data(draw_moments, few, seed=1)
-    first, again, second = data.examples(1), data.examples(1), data.examples(2)
-    np.testing.assert_array_equal(first[0].video, again[0].video)
-    others = (second[0], data.validation[0], draw_toy_data(draw_moments, few, seed=2).examples(1)[0])
-    for other in others:
-        assert not np.array_equal(first[0].video, other.video)
-    assert json.dumps(data.about)
 
 
 # --- moments and saliency ---

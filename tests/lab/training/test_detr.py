@@ -9,9 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.lab.training.toy import Toy, draw_highlights
 from vidsum.checkpoints.trained import read_trained
 from vidsum.grounding.windows import with_endpoints
-from vidsum.lab.datasets.examples import HighlightExample, Pair, Toy, draw_highlights
+from vidsum.lab.datasets.examples import HighlightExample, Pair
 from vidsum.lab.evaluation.highlight_metrics import WindowMeasures, measure_moments
 from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.detr import collate_pairs, detection_loss, detr_loss, measure_model, train_detr

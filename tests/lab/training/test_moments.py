@@ -12,20 +12,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.lab.training.toy import Toy, draw_data, draw_highlights, draw_moments
 from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import OutputError, UsageError
 from vidsum.io.provenance import identify_file
-from vidsum.lab.datasets.examples import (
-    HighlightExample,
-    MomentExample,
-    Pair,
-    Toy,
-    draw_highlights,
-    draw_moments,
-)
+from vidsum.lab.datasets.examples import HighlightExample, MomentExample, Pair
 from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.detr import collate_pairs, train_detr
-from vidsum.lab.training.examples import draw_toy_data
 from vidsum.lab.training.loop import FitResult
 from vidsum.lab.training.moments import Batches
 from vidsum.lab.training.mrnet import collate_groups, group_queries, split_queries, train_mrnet
@@ -102,7 +95,7 @@ def test_a_broken_off_run_ends_as_one_never_broken(
 ) -> None:
     """Three epochs of two steps, drawn anew, with a rate that rises and falls, dropout and a mask."""
     run = partial(family.run, epochs=3, warmup=1.5, decay_at=(2,), mask={"kind": "stamp"})
-    data = draw_toy_data(family.toy, TOY, 5)
+    data = draw_data(family.toy, TOY, 5)
     run(data, tmp_path / "whole")
     left = iter(range(steps))
     module, _, name = family.loss.rpartition(".")

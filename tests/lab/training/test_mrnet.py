@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tests.lab.training.toy import Toy, draw_moments
 from vidsum.checkpoints.trained import read_trained
-from vidsum.lab.datasets.examples import MomentExample, Toy, draw_moments
+from vidsum.lab.datasets.examples import MomentExample
 from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.mrnet import (
     MomentBatch,

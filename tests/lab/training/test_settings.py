@@ -130,7 +130,9 @@ def test_a_preset_has_its_own_kernel_in_the_papers_map_only() -> None:
 
 
 @pytest.mark.parametrize("kind", [MRNetSettings, DETRSettings])
-@pytest.mark.parametrize(("names", "known"), [(("anet", "paper"), "captions"), (("toy", "huge"), "light")])
+@pytest.mark.parametrize(
+    ("names", "known"), [(("anet", "paper"), "captions"), (("captions", "huge"), "light")]
+)
 def test_unknown_presets_and_sizes_name_the_known_ones(
     kind: type[MRNetSettings | DETRSettings], names: tuple[str, str], known: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""Training examples of moments and of highlights, from annotated videos with features or from toy data."""
+"""Training examples of moments and of highlights, from annotated videos with features."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ Example = TypeVar("Example", MomentExample, HighlightExample)
 Source = Callable[[int], Sequence[Example]]
 """The training examples of an epoch, counted from 1: always the same, or drawn anew from its number."""
 
-N_VALIDATION = 200  # simulated or toy videos for validation
+N_VALIDATION = 200  # simulated videos for validation
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,10 +1,9 @@
-"""The examples that `DataSettings` describe: of annotated videos, simulated from captions, or toy data."""
+"""The examples that `DataSettings` describe: of annotated videos, or simulated from captions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from vidsum.grounding.spaces import describe_space, embed_words
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.vse import NAME, load_map
 from vidsum.lab.datasets.clip_captions import ENCODER, embed_captions, is_captions, read_clip_captions
-from vidsum.lab.datasets.examples import HighlightExample, MomentExample, Toy, draw_highlights, draw_moments
+from vidsum.lab.datasets.examples import HighlightExample, MomentExample
 from vidsum.lab.datasets.moments import MomentVideo, describe_repairs, read_moments
 from vidsum.lab.training.annotated import (
     N_VALIDATION,
@@ -150,7 +149,6 @@ def _captions_of_clips(
     return known
 
 
-TOY = "toy"  # the value of `DataSettings.data` for toy data
 _FOR_FEATURES = ("text", "text_features", "query_features")
 
 
@@ -158,69 +156,36 @@ def moment_data(
     source: DataSettings, settings: MRNetSettings, progress: Progress | None = None
 ) -> MomentData[MomentExample]:
     """Return examples for MRNet; errors as `annotated_moments`, and of wrong options."""
-    kind, clips, seed = _check_kind(source), settings.model.clips, settings.loop.seed
-    if kind == TOY:
-        return draw_toy_data(draw_moments, Toy(clips=clips), seed)
-    make = simulated_moments if kind == "captions" else annotated_moments
-    return make(source, clips, seed, settings.device, progress)
+    _check_options(source)
+    make = simulated_moments if source.recipe == "captions" else annotated_moments
+    return make(source, settings.model.clips, settings.loop.seed, settings.device, progress)
 
 
 def highlight_data(
     source: DataSettings, settings: DETRSettings, progress: Progress | None = None
 ) -> MomentData[HighlightExample]:
     """Return examples for the DETR models: see `moment_data`."""
-    kind, model, seed = _check_kind(source), settings.model, settings.loop.seed
-    if kind == TOY:
-        return draw_toy_data(draw_highlights, Toy(clips=model.clips, queries=1), seed)
-    make = simulated_highlights if kind == "captions" else annotated_highlights
-    return make(source, model.clips, model.words, seed, settings.device, progress)
+    _check_options(source)
+    make = simulated_highlights if source.recipe == "captions" else annotated_highlights
+    sizes = settings.model.clips, settings.model.words
+    return make(source, *sizes, settings.loop.seed, settings.device, progress)
 
 
-def draw_toy_data(draw: Callable[..., list[Example]], toy: Toy, seed: int) -> MomentData[Example]:
-    """Toy data, drawn anew in each epoch; that for validation is never trained on."""
-    few = replace(toy, n_videos=min(toy.n_videos, N_VALIDATION))
-    return MomentData(
-        examples=lambda epoch: draw(toy, seed, epoch),
-        validation=draw(few, seed, 0),
-        features={"space": "toy"},
-        about={"toy": vars(toy)},
-    )
-
-
-def preset_of(source: DataSettings, published: str) -> str:
-    """Return the preset that goes with the data; `published` for features of annotated videos."""
-    kind = _kind(source)
-    return published if kind == "features" else kind
-
-
-def _kind(source: DataSettings) -> Literal["captions", "toy", "features"]:
+def _check_options(source: DataSettings) -> None:
+    """Raise UsageError unless the source has all options that it needs and none without effect."""
     if source.recipe == "captions":
-        return "captions"
-    return "toy" if source.data[0] == TOY else "features"
-
-
-def _check_kind(source: DataSettings) -> Literal["captions", "toy", "features"]:
-    """Return the kind of data, if the source has all options that it needs and none without effect."""
-    kind = _kind(source)
-    if kind == "captions":
         _refuse(source, _FOR_FEATURES, "with --recipe captions")
         if other := next((path for path in source.features if not is_captions(path)), None):
             fault = f"{other}: with --recipe captions, --features accepts captions of clips only"
             raise UsageError(fault, hint="--features FILE.jsonl, or leave out --recipe captions")
-        if TOY in source.data:
-            fault = f"--data {TOY} has no captions to simulate features from"
-            raise UsageError(fault, hint="--data FILE, or leave out --recipe captions")
-        return kind
+        return
     _refuse(source, ("videos",), "without --recipe captions")
     if len(source.data) > 1:
         raise UsageError("--features needs exactly one file of annotations", hint="one --data")
-    if kind == TOY:
-        _refuse(source, (*_FOR_FEATURES, "features", "space", "validation"), f"with --data {TOY}")
-    elif not source.features:
-        raise UsageError("no features to train on", hint=f"--features FILE or FOLDER; or --data {TOY}")
+    if not source.features:
+        raise UsageError("no features to train on", hint="--features FILE or FOLDER")
     if source.query_features:
         _refuse(source, ("text", "space"), "with --query-features, as no text is embedded")
-    return kind
 
 
 def _refuse(source: DataSettings, names: tuple[str, ...], where: str) -> None:

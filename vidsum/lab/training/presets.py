@@ -1,4 +1,4 @@
-"""Published training settings of the moment models by data set, and ours for simulated and toy data."""
+"""Published training settings of the moment models by data set, and ours for simulated data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,11 +23,10 @@ MRNET: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             **{"epochs": 12, "decay_at": (8, 11), "warmup": 2.0, "batch_size": 24, "weight_decay": 1e-2},
             "dropout_in": 0.1,
         },
-        "toy": {"lr": 2e-3, "epochs": 40, "decay_at": (30,), "warmup": 1.0, "dropout_in": 0.0},
     }
 )
 """The paper's settings, or those of its code; the rest is the default, that of ActivityNet Captions. Rate and
-epochs for QVHighlights are those of Moment-DETR. `captions` and `toy` are ours."""
+epochs for QVHighlights are those of Moment-DETR. `captions` is ours."""
 
 MRNET_PAPER_HEADS: Mapping[str, Mapping[str, int]] = MappingProxyType(
     {"charades": {"kernel": 17, "convolutions": 2}, "tacos": {"kernel": 5, "convolutions": 3}}
@@ -41,11 +40,10 @@ DETR: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             **{"epochs": 14, "lr": 4e-4, "warmup": 0.3, "decay_at": (10, 13), "batch_size": 8},
             "dropout_in": 0.0,
         },
-        "toy": {"clips": 16, "epochs": 30, "lr": 1e-3, "warmup": 1.0, "decay_at": (25,), "dropout_in": 0.0},
     }
 )
 """`qvhighlights`: published for Moment-DETR and QD-DETR, with STAMP's mask depth and a
-start that leaves masks of this depth a gradient (docs/algorithms/learned-masks.md). The others are ours."""
+start that leaves masks of this depth a gradient (docs/algorithms/learned-masks.md). `captions` is ours."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,11 +53,11 @@ class MRNetChoice:
         "paper",
         panel="Model",
     )
-    preset: Literal["activitynet", "charades", "tacos", "qvhighlights", "captions", "toy"] | None = option(
-        "Preset of settings. Published ones; captions and toy are ours.",
+    preset: Literal["activitynet", "charades", "tacos", "qvhighlights", "captions"] | None = option(
+        "Preset of settings. Published ones; captions is ours.",
         None,
         panel="Training",
-        default_text="activitynet; for captions and toy theirs",
+        default_text="activitynet; with --recipe captions: captions",
     )
 
 
@@ -71,9 +69,9 @@ class DETRChoice:
     size: Literal["paper", "light"] = option(
         "paper: d 256, d_ff 1024. light: 128, 256, for a CPU.", "paper", panel="Model"
     )
-    preset: Literal["qvhighlights", "captions", "toy"] | None = option(
-        "Preset of settings. The published ones; captions and toy are ours.",
+    preset: Literal["qvhighlights", "captions"] | None = option(
+        "Preset of settings. The published one; captions is ours.",
         None,
         panel="Training",
-        default_text="qvhighlights; for captions and toy theirs",
+        default_text="qvhighlights; with --recipe captions: captions",
     )

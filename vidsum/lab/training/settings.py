@@ -91,7 +91,7 @@ class MomentSettings:
 
     PANEL = "Training"
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """Published choices by data set, and ours for simulated and toy data."""
+    """Published choices by data set, and ours for simulated data."""
     SIZES: ClassVar[Mapping[str, Mapping[str, int]]] = {}
 
     lr: LearningRate = 1e-4
@@ -188,10 +188,9 @@ class DataSettings(Checked):
     data: Annotated[
         tuple[str, ...],
         Option(
-            "Annotations, or toy. ActivityNet Captions, Charades-STA, TACoS (JSON) or QVHighlights "
-            "(JSON lines); can be repeated with --recipe captions. toy: generated data, to try the "
-            "model.",
-            metavar="FILE|toy",
+            "Annotations. ActivityNet Captions, Charades-STA, TACoS (JSON) or QVHighlights (JSON lines); "
+            "can be repeated with --recipe captions.",
+            metavar="FILE",
         ),
     ]
     recipe: Literal["features", "captions"] = option(
