@@ -91,8 +91,6 @@ def write_mat(path: Path, scores: dict[str, np.ndarray], fps: float = 30.0) -> P
     rows = [
         {
             "video": text(name),
-            "title": text(f"About {name}"),
-            "category": text("VT"),
             "length": np.array([[each.shape[1] / fps]]),
             "nframes": np.array([[float(each.shape[1])]]),
             "user_anno": each.astype(float),

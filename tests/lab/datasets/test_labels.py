@@ -37,8 +37,7 @@ def test_videos_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     assert list(videos) == ["summe/video_1", "summe/video_2", "summe/video_10"]
     for number, video in zip((1, 2, 10), videos.values(), strict=True):
         expected = stored[f"video_{number}"]
-        assert (video.name, video.title) == (f"summe/video_{number}", f"Title of {number}")
-        assert video.file_name == f"Title_of_{number}"
+        assert (video.name, video.file_name) == (f"summe/video_{number}", f"Title_of_{number}")
         assert (video.n_frames, video.warnings) == (N_FRAMES, ())
         assert video.picks.tolist() == [0, 15, 30, 45, 60, 75, 90]
         np.testing.assert_array_equal(video.user_summary, expected["user_summary"])
@@ -106,7 +105,8 @@ def test_the_published_protocol(shared: Path) -> None:
     videos = read_summe_protocol(folder / "summe_protocol.npz")
     assert list(videos) == [f"summe/video_{number}" for number in range(1, 26)]
     numbers = json.loads((folder / "video_names.json").read_text())
-    assert {video.title: name.partition("/")[2] for name, video in videos.items()} == numbers
+    stems = {title.replace(" ", "_"): name for title, name in numbers.items()}
+    assert {video.file_name: name.partition("/")[2] for name, video in videos.items()} == stems
     for video in videos.values():
         assert 15 <= len(video.user_summary) <= 18
         assert (video.change_points[1:, 0] == video.change_points[:-1, 1] + 1).all()
@@ -131,9 +131,7 @@ def cells(number: int) -> dict[str, Any]:
     """One row of the table; MATLAB's arrays stand transposed in the file."""
     scores = np.random.default_rng(number).integers(1, 6, (3, FRAMES[number])).astype(float)
     return {
-        "video": text(f"id_{number}"),
-        "title": text("Ein Käse 🧀"),
-        "category": text("VT"),
+        "video": text(f"Käse 🧀 {number}"),
         "length": np.array([[FRAMES[number] / 25]]),
         "nframes": np.array([[float(FRAMES[number])]]),
         "user_anno": scores,
@@ -150,7 +148,7 @@ def test_each_cell_is_followed_to_its_array(mat: Path) -> None:
     annotations = read_tvsum_mat(mat)
     assert list(annotations) == ["tvsum/video_1", "tvsum/video_2"]
     second = annotations["tvsum/video_2"]
-    assert (second.file_name, second.title, second.category) == ("id_1", "Ein Käse 🧀", "VT")
+    assert second.file_name == "Käse 🧀 1"
     assert (second.length_s, second.n_frames) == (31 / 25, 31)
     np.testing.assert_array_equal(second.user_scores, cells(1)["user_anno"])
 
@@ -188,13 +186,9 @@ def test_files_that_are_not_of_tvsum_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.shared
 def test_the_real_annotations(shared: Path) -> None:
-    """50 videos of ten categories, 20 annotators each."""
+    """50 videos, 20 annotators each."""
     annotations = read_tvsum_mat(shared / "data" / "tvsum" / "ydata-tvsum50.mat")
     assert list(annotations) == [f"tvsum/video_{number}" for number in range(1, 51)]
-    categories = [video.category for video in annotations.values()]
-    assert {category: categories.count(category) for category in categories} == dict.fromkeys(
-        ["VT", "VU", "GA", "MS", "PK", "PR", "FM", "BK", "BT", "DS"], 5
-    )
     for video in annotations.values():
         assert video.user_scores.shape == (20, video.n_frames)
         assert set(np.unique(video.user_scores)) <= {1, 2, 3, 4, 5}

@@ -1,4 +1,4 @@
-"""The audio description model: its size on paper, its phases, and a small one that learns."""
+"""The audio description model: its size on paper, and a small one."""
 
 from dataclasses import replace
 
@@ -6,14 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from vidsum.lab.models.audio_description import (
-    SMALL,
-    STAMP,
-    AudioDescription,
-    AudioDescriptionConfig,
-    Phase,
-    train_in,
-)
+from vidsum.lab.models.audio_description import SMALL, STAMP, AudioDescription, AudioDescriptionConfig
 from vidsum.models.configs import MaskConfig, MaskKind
 
 PAPER = AudioDescriptionConfig()
@@ -60,8 +53,13 @@ def test_linear_layers_stand_at_the_end_of_each_transformer_layer() -> None:
 def test_llama_7b_is_what_is_left_without_the_adapter() -> None:
     with torch.device("meta"):
         model = AudioDescription(PAPER)
-    train_in(model, "language")
-    assert sum(each.numel() for each in model.parameters() if each.requires_grad) == 6_738_415_616
+    added = ("bias", "lora_up", "lora_down", "gate")
+    llama = [
+        weights.numel()
+        for name, weights in model.named_parameters()
+        if not name.startswith(("encoder.", "adapter.")) and not name.endswith(added)
+    ]
+    assert sum(llama) == 6_738_415_616
 
 
 def inputs(n: int = 4) -> tuple[Tensor, Tensor, Tensor]:
@@ -100,7 +98,6 @@ def test_it_runs_in_other_precisions(kind: MaskKind | None, dtype: torch.dtype) 
     found = model(tokens, evidence)
     assert found.dtype == dtype
     assert (found.double() - expected).abs().max() < 0.2 * expected.std()
-    assert model.write(evidence, tokens[0, :1], 0, 3).shape == (len(tokens), 3)
 
 
 def test_the_gate_starts_closed_and_then_lets_evidence_in() -> None:
@@ -121,46 +118,3 @@ def test_words_do_not_see_those_behind_them() -> None:
     other[:, 3:] = (other[:, 3:] + 1) % 9
     assert torch.allclose(model(tokens)[:, :3], model(other)[:, :3], atol=1e-6)
     assert not torch.allclose(model(tokens)[:, 3:], model(other)[:, 3:], atol=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("phase", "trained"),
-    [
-        ("language", {"words", "language", "norm", "output"}),
-        ("align", {"encoder", "adapter", "language"}),
-        ("tune", {"encoder", "language", "norm"}),
-    ],
-)
-def test_phases_train_what_the_paper_says(phase: Phase, trained: set[str]) -> None:
-    model = model_of()
-    parameters = train_in(model, phase)
-    names = [name for name, each in model.named_parameters() if each.requires_grad]
-    assert len(parameters) == len(names)
-    assert {name.partition(".")[0] for name in names} == trained
-    of_language = {name.split(".")[-1] for name in names if name.startswith("language")}
-    if phase == "align":
-        assert of_language == {"gate"}
-    if phase == "tune":
-        assert of_language == {"gate", "bias", "lora_up", "lora_down", "0", "1"}  # and the two norms
-        assert "language.0.q.weight" not in names
-
-
-def test_a_small_model_learns_what_it_sees_and_ends() -> None:
-    """Of three clips each has one sentence, which the language model alone cannot tell."""
-    torch.manual_seed(0)
-    visual, audio, _ = inputs(3)
-    sentences = torch.tensor([[2, 3, 0, 0], [2, 4, 5, 0], [2, 6, 0, 0]])
-    given = torch.cat([torch.full((3, 1), 8), sentences[:, :-1]], dim=1)
-    model = AudioDescription(replace(TINY, mask=MaskConfig(kind="stamp")))
-    for phase, steps in (("language", 80), ("align", 150)):
-        optimizer = torch.optim.Adam(train_in(model, phase), 0.02)
-        for _ in range(steps):
-            evidence = None if phase == "language" else model.evidence(visual, audio)
-            logits = model(given, evidence)
-            loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), sentences.flatten())
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-    model.eval()
-    written = model.write(model.evidence(visual, audio), torch.tensor([8]), 0, 6)
-    assert written.tolist() == [[2, 3, 0, 0, 0, 0], [2, 4, 5, 0, 0, 0], [2, 6, 0, 0, 0, 0]]

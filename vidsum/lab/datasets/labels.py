@@ -25,7 +25,7 @@ from vidsum.types import FloatArray
 ODD_S, ODD_FRACTION = 2.0, 0.02
 """A copy of a video may be longer or shorter by this, or by this fraction of it."""
 DATASETS: Final = {".mat": "tvsum", ".npz": "summe"}  # the data set of a file of annotations, by its suffix
-_TVSUM_FIELDS = ("video", "title", "category", "length", "nframes", "user_anno")
+_TVSUM_FIELDS = ("video", "length", "nframes", "user_anno")
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +41,6 @@ class Labels:
     change_points: IntArray | None = None  # [S, 2] first and last frame of each shot, both inside it
     user_summary: FloatArray | None = None  # [U, n_frames] summary of each annotator, 0 or 1
     user_scores: FloatArray | None = None  # [U, n_frames] from 1 to 5
-    title: str = ""
-    category: str = ""  # TVSum's category: two letters, such as `VT`
     warnings: tuple[str, ...] = ()  # repairs made while it was read
 
     @property
@@ -111,7 +109,7 @@ def read_tvsum_mat(path: str | os.PathLike[str]) -> dict[str, Labels]:
         if missing := [field for field in _TVSUM_FIELDS if field not in columns]:
             raise InputError(f"{source}: tvsum50: {missing[0]} is missing")
         annotations = {}
-        for row in range(len(columns["title"])):
+        for row in range(len(columns["video"])):
             # each cell of the table is a reference to an array elsewhere in the file
             cells = {field: check_storage(file[columns[field][row, 0]])[()] for field in _TVSUM_FIELDS}
             name = f"tvsum/video_{row + 1}"
@@ -130,11 +128,8 @@ def _of_tvsum(name: str, cells: Mapping[str, Any], source: Path) -> Labels:
     if not 0 < length_s < np.inf:
         raise InputError(f"{source}: {name}: length is {length_s:g} seconds")
     # MATLAB has one UTF-16 unit an element
-    video, title, category = (
-        np.ravel(cells[field]).astype("<u2").tobytes().decode("utf-16-le")
-        for field in ("video", "title", "category")
-    )
-    return Labels(name, video, n_frames, length_s, user_scores=scores, title=title, category=category)
+    video = np.ravel(cells["video"]).astype("<u2").tobytes().decode("utf-16-le")
+    return Labels(name, video, n_frames, length_s, user_scores=scores)
 
 
 def read_summe_protocol(path: str | os.PathLike[str]) -> dict[str, Labels]:
@@ -172,6 +167,5 @@ def _of_summe(group: H5Group, name: str) -> Labels:
         gtscore=fields.importance(group, np.arange(0, n_frames, PUBLISHED_STRIDE), n_frames),
         change_points=fields.shot_frames(group, n_frames),
         user_summary=fields.annotator_summaries(group, n_frames),
-        title=title.item(),
         warnings=tuple(group.warnings),
     )

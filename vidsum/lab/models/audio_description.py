@@ -11,19 +11,17 @@ et al. 2023). docs/algorithms/learned-masks.md says what the papers leave open.
 
 import math
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import embedding, linear, pad, rms_norm, scaled_dot_product_attention, silu
+from torch.nn.functional import embedding, linear, rms_norm, scaled_dot_product_attention, silu
 
 from vidsum.lab.models.vit import ViTBlock
 from vidsum.models.attention.heads import join_heads, sines, split_heads
 from vidsum.models.attention.learned_mask import learned_masks, shared_mask
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr import DETREncoderLayer
-
-Phase = Literal["language", "align", "tune"]
 
 
 @dataclass(frozen=True)
@@ -213,36 +211,3 @@ class AudioDescription(nn.Module):
             x = layer(x, None if evidence is None or number < plain else evidence[number - plain])
         logits: Tensor = self.output(_rms(x, self.norm))
         return logits
-
-    @torch.no_grad()
-    def write(self, evidence: Tensor, prompt: Tensor, end: int, most: int) -> Tensor:
-        """Return [B, most] the likeliest tokens after a prompt [P], padded with `end`."""
-        tokens = prompt.expand(evidence.shape[1], -1)
-        is_over = torch.zeros(evidence.shape[1], dtype=torch.bool, device=prompt.device)
-        for _ in range(most):
-            following = self(tokens, evidence)[:, -1].argmax(dim=1).masked_fill(is_over, end)
-            is_over |= following == end
-            tokens = torch.cat([tokens, following[:, None]], dim=1)
-            if is_over.all():
-                break
-        written = tokens[:, len(prompt) :]
-        return pad(written, (0, most - written.shape[1]), value=end)
-
-
-def train_in(model: AudioDescription, phase: Phase) -> list[nn.Parameter]:
-    """Freeze all parameters but those that a phase trains, and return these.
-
-    language: the language model, in place of LLaMA's weights. align: phase 1 of the paper, 2 epochs, the
-    encoder and the adapter with its gates. tune: phase 2, up to 20 epochs, the encoder, gates, biases, norms
-    and LoRA.
-    """
-    for name, parameter in model.named_parameters():
-        part, leaf = name.partition(".")[0], name.rpartition(".")[2]
-        is_own = leaf in ("bias", "lora_up", "lora_down", "gate")
-        is_tuned = part == "language" and (is_own or ".norms." in name)
-        parameter.requires_grad = {
-            "language": part not in ("encoder", "adapter") and not is_own,
-            "align": part in ("encoder", "adapter") or leaf == "gate",
-            "tune": part == "encoder" or is_tuned or name == "norm",
-        }[phase]
-    return [parameter for parameter in model.parameters() if parameter.requires_grad]
