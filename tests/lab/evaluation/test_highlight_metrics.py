@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.lab.evaluation.highlight_loop import LENGTHS, LEVELS, clip_figures, moment_figures
 from vidsum.lab.evaluation import highlight_metrics
-from vidsum.lab.evaluation.highlight_metrics import measure_clips, measure_moments, moment_precisions
+from vidsum.lab.evaluation.highlight_metrics import measure_clips, measure_moments
 
 # tenths of seconds, which floats do not hold: IoU that are thresholds are rounded
 interval = st.tuples(st.integers(0, 40), st.integers(1, 40)).map(lambda one: [one[0] / 5, sum(one) / 5])
@@ -112,28 +112,9 @@ def test_recall_and_precision_at_a_half(moments: Any, scores: Any, windows: Any,
     assert (measured.recall[0.5], measured.precision[0.5]) == expected
 
 
-@pytest.mark.parametrize(
-    ("ious", "precision"),
-    [
-        # the second meets what the first took; precision is interpolated
-        ([[0.96, 0.0], [0.96, 0.0], [0.0, 0.72]], [5 / 6] * 5 + [0.5] * 5),
-        ([[0.9, 0.6], [0.9, 0.6]], [1, 1, 1, *[0.5] * 6, 0]),  # the next best window
-        ([[0.6, 0.6], [0.0, 0.9]], [0.5] * 3 + [0.25] * 5 + [0.25, 0]),  # of equal ones the last
-    ],
-)
-def test_windows_are_taken_once(ious: list[list[float]], precision: list[float]) -> None:
-    assert moment_precisions(np.array([ious]), np.array([2]))[0].tolist() == pytest.approx(precision)
-
-
 def test_clips_of_one_score_count_together() -> None:
     annotators = np.array([4, 0, 0, 4], np.float32).reshape(1, 4, 1)
     measured = measure_clips(np.zeros((1, 4)), annotators, np.array([4]))["VeryGood"]
     assert (measured.precision, measured.hit) == (0.5, 1.0)  # the first of equal clips is the best one
     flipped = measure_clips(np.array([[0.0, 1, 1, 0]]), annotators, np.array([4]))["VeryGood"]
     assert (flipped.precision, flipped.hit) == (0.5, 0.0)
-
-
-def test_one_annotator_is_enough_for_a_hit_but_not_for_precision() -> None:
-    annotators = np.array([[[4, 0, 0], [0, 0, 0]]], np.float32)
-    measured = measure_clips(np.array([[1.0, 0.0]]), annotators, np.array([2]))["Good"]
-    assert (measured.precision, measured.hit) == (pytest.approx(1 / 3), 1.0)

@@ -80,7 +80,10 @@ def test_epochs_that_are_asked_for_are_kept_and_change_nothing_else(tmp_path: Pa
 
 
 def test_without_validation_the_last_epoch_is_the_best(tmp_path: Path) -> None:
-    fitted = fit(replace(small_recipe(), validate=None), SETTINGS, tmp_path)
+    recipe = replace(small_recipe(), validate=None)
+    with pytest.raises(UsageError, match="needs a validation part"):
+        fit(recipe, replace(SETTINGS, patience=3), tmp_path)
+    fitted = fit(recipe, SETTINGS, tmp_path)
     assert fitted.best == fitted.history[-1]
     assert read_trained(fitted.checkpoint).training["best"] == {
         "epoch": EPOCHS,
@@ -107,24 +110,6 @@ def test_the_loop_leaves_the_callers_random_numbers_alone(tmp_path: Path) -> Non
     torch.manual_seed(1)
     fit(recipe, replace(SETTINGS, epochs=1), tmp_path)
     assert torch.equal(torch.rand(3), expected)
-
-
-@pytest.mark.parametrize("epochs_before", [1, 4])
-def test_a_run_that_was_broken_off_between_epochs_goes_on(tmp_path: Path, epochs_before: int) -> None:
-    _fit(tmp_path / "whole")
-    left = iter(range(epochs_before * 4 + 2))
-
-    def breaking(model: nn.Module, example: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
-        if next(left, None) is None:
-            raise KeyboardInterrupt
-        return small_recipe().loss(model, example)
-
-    with pytest.raises(KeyboardInterrupt):
-        fit(replace(small_recipe(), loss=breaking), SETTINGS, tmp_path / "broken")
-    resumed = _fit(tmp_path / "broken")
-    assert len(resumed.history) == EPOCHS
-    assert not resumed.up_to_date
-    _same_files(tmp_path / "whole", tmp_path / "broken")
 
 
 def test_a_run_killed_while_it_writes_any_file_ends_as_one_never_killed(tmp_path: Path) -> None:
@@ -154,11 +139,6 @@ def test_training_stops_when_validation_gets_no_better(tmp_path: Path) -> None:
     assert [epoch.validation for epoch in fitted.history] == scores[:5]
     assert fitted.best.epoch == 2
     assert fit(replace(small_recipe(), validate=lambda model: 1.0), settings, tmp_path).up_to_date
-
-
-def test_patience_without_validation_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="needs a validation part"):
-        fit(replace(small_recipe(), validate=None), replace(SETTINGS, patience=3), tmp_path)
 
 
 def test_examples_may_be_those_of_an_epoch_and_drawn_after_the_seed(tmp_path: Path) -> None:

@@ -27,8 +27,6 @@ KNAPSACKS: Final = ("dsnet", "pgl-sum")
 """`dsnet` (li-plus/DSNet by OR-Tools): a shot is worth int(1000 * mean), the budget is int(0.15 * n_frames).
 `pgl-sum` (PGL-SUM, CA-SUM): its mean, and int(0.15 * (last frame of the last shot + 1))."""
 
-_CELLS = 2**26  # cells of the knapsack's table that are held at a time, a byte each
-
 
 def at_every_frame(scores: npt.ArrayLike, picks: IntArray, n_frames: int) -> FloatArray:
     """Return [..., n_frames] of scores [..., T]: each frame has that of the last pick, 0 before it."""
@@ -60,17 +58,11 @@ def key_shots(frame_scores: FloatArray, change_points: IntArray, knapsack: str) 
 
 
 def _solve(values: Numbers, lengths: IntArray, budget: int) -> BoolArray:
-    """Return which shots each row of values takes; as many rows at a time as `_CELLS` allows.
+    """Return which shots each row of values takes.
 
     As in the published code, of several best choices it is that which does without the last shot, then
     without the last but one, and so on.
     """
-    n_rows = max(1, _CELLS // (len(lengths) * (budget + 1)))
-    blocks = [values[start : start + n_rows] for start in range(0, len(values), n_rows)]
-    return np.concatenate([_solve_block(block, lengths.tolist(), budget) for block in blocks])
-
-
-def _solve_block(values: Numbers, lengths: list[int], budget: int) -> BoolArray:
     n_rows, n_shots = values.shape
     # a row of the table is one of room: shifted by a shot it stays a single run of memory, which is fast
     best, with_shot = np.zeros((2, budget + 1, n_rows))
