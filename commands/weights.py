@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vidsum.commands.batch import Verb, run_verb
 from vidsum.commands.options import CommandGroup, Flags, command, complete
 from vidsum.commands.result import CommandResult, Table, View
-from vidsum.errors import Problem, UsageError
+from vidsum.errors import Problem
 from vidsum.features.settings import EXTRACTORS
 from vidsum.options import Option, option
 from vidsum.pipelines.tasks import Progress, Task
@@ -126,22 +126,11 @@ class AddOptions:
     """Name and kind of the imported file."""
 
     name: Annotated[str, Option("Name of the checkpoint.", flags=("--as",))]
-    format: Literal["mrnet-official", "detr-official"] | None = option(
-        "Source layout: mrnet-official for mrnet-activitynet, mrnet-charades and "
-        "mrnet-tacos, detr-official for moment-detr-qvhighlights and qd-detr-qvhighlights. It is stored "
-        "as a checkpoint of vidsum; there is no published SHA-256 to compare it with.",
-        None,
-        default_text="that of the name",
-    )
     network: str | None = option(
         "Extractor for whose network these are weights of your own; --as is then the new extractor's name.",
         None,
         names=EXTRACTORS,
     )
-
-    def __post_init__(self) -> None:
-        if self.network and self.format:
-            raise UsageError("--network has no effect on a published model", hint="leave out --format")
 
 
 @command(app)
@@ -156,11 +145,11 @@ def add(
 
     vidsum weights add finetuned.pth --as my_net --network googlenet
     """
-    name, format = options.name, options.format
-    if options.network is None and (format is not None or _is_official(name)):
+    name = options.name
+    if options.network is None and _is_official(name):
         from vidsum.lab.importers import add_official
 
-        path = add_official(file, name, format)
+        path = add_official(file, name)
         return CommandResult(input=name, data={"name": name, "path": str(path)}, lines=(f"{name}: {path}",))
     from vidsum.pipelines.weights import add_published, add_weights
 

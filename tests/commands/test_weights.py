@@ -36,12 +36,11 @@ def test_weights_list(run: Run) -> None:
     run("weights", "verify", "i3d", code=4, error="i3d: missing")
 
 
-@pytest.mark.parametrize("format", [("--format", "mrnet-official"), ()])
-def test_add_official_weights(run: Run, tmp_path: Path, format: tuple[str, ...]) -> None:
+def test_add_official_weights(run: Run, tmp_path: Path) -> None:
     torch.save({"model": state_dict(CONFIGS["mrnet-tacos"], is_shared=True)}, tmp_path / "best.pth")
-    ran = run("weights", "add", tmp_path / "best.pth", "--as", "mrnet-tacos", *format, "--json")
+    ran = run("weights", "add", tmp_path / "best.pth", "--as", "mrnet-tacos", "--json")
     assert read_trained(ran.json["data"]["path"]).model == "mrnet"
-    ran = run("weights", "add", tmp_path / "best.pth", "--as", "mrnet-activitynet", *format, code=4)
+    ran = run("weights", "add", tmp_path / "best.pth", "--as", "mrnet-activitynet", code=4)
     assert "TACoS" in ran.err
     assert "--as mrnet-tacos" in ran.err
 

@@ -21,6 +21,7 @@ import vidsum as library
 from tests.golden.stored import REGENERATE, ExactDraws, assert_close, numbers
 from tests.lab.importers import published_detr, published_mrnet
 from tests.program import Run
+from vidsum.checkpoints.named import OFFICIAL
 
 STORED = Path(__file__).with_name("checkpoints.json")
 SUMMARIZERS = ("ridge", "fulltransnet")
@@ -123,10 +124,10 @@ def exact_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "rand", draws.rand)
 
 
-def add(vidsum: Run, tensors: dict[str, Tensor], name: str, form: str, **more: Any) -> str:
+def add(vidsum: Run, tensors: dict[str, Tensor], name: str, **more: Any) -> str:
     """`vidsum weights add` of a file like the authors'; the path of the checkpoint."""
     torch.save({"model": tensors, **more}, "theirs.pth")
-    ran = vidsum("weights", "add", "theirs.pth", "--as", name, "--format", form, "--json")
+    ran = vidsum("weights", "add", "theirs.pth", "--as", name, "--json")
     return str(json.loads(ran.out)["data"]["path"])
 
 
@@ -171,7 +172,7 @@ def test_moment_models(vidsum: Run, name: str) -> None:
 def test_published_mrnet(vidsum: Run, name: str, kind: str) -> None:
     options = published_mrnet.CONFIGS[name]
     tensors = published_mrnet.state_dict(options, is_shared=kind == "shared")
-    model, grounder = load(add(vidsum, tensors, name, "mrnet-official"))
+    model, grounder = load(add(vidsum, tensors, name))
     video = exact("clips", options.num_pre_clips, options.input_size)
     video = unit(video + np.roll(video, 1, axis=0) + np.roll(video, 2, axis=0))
     answers = ask(grounder, video, 0.5, exact("queries", 3, 9), [])
@@ -183,7 +184,7 @@ def test_published_mrnet(vidsum: Run, name: str, kind: str) -> None:
 def test_published_detr(vidsum: Run, name: str) -> None:
     shapes = {"moment-detr": published_detr.moment_detr, "qd-detr": published_detr.qd_detr}[name]
     tensors = published_detr.at_random(shapes(*DETR_SIZES) | published_detr.unused(DETR_SIZES[0]))
-    path = add(vidsum, tensors, f"{name}-qvhighlights", "detr-official", opt=DETR_OPTIONS)
+    path = add(vidsum, tensors, f"{name}-qvhighlights", opt=DETR_OPTIONS)
     model, grounder = load(path)
     words = [exact("long", 5, 9), exact("short", 3, 9)]
     answers = ask(grounder, unit(exact("clips", 10, 9)), 2.0, exact("queries", 2, 9), words)
@@ -197,8 +198,7 @@ def test_every_model_is_here(vidsum: Run) -> None:
     models = {f"{name}-vse" for name in (*SUMMARIZERS, *MOMENT_MODELS)}
     # the map, which the others read; the matrix from E5 (tests/grounding)
     assert files == models | {"vse-efficientnet_lite0", "e5-minilm"}
-    refused = vidsum("weights", "add", __file__, "--as", "nonsense", "--format", "mrnet-official", code=2)
-    assert all(name in refused.err for name in published_mrnet.CONFIGS)
-    published = {f"{name} ({kind})" for name in published_mrnet.CONFIGS for kind in ("shared", "one each")}
-    published |= {"moment-detr-qvhighlights", "qd-detr-qvhighlights"}
+    mrnet = [name for name in OFFICIAL if name.startswith("mrnet")]
+    published = {f"{name} ({kind})" for name in mrnet for kind in ("shared", "one each")}
+    published |= OFFICIAL.keys() - set(mrnet)
     assert set(stored) == {*SUMMARIZERS, *MOMENT_MODELS, *published}

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple
 
 from vidsum import checkpoints
 from vidsum.checkpoints.registry import builtin_entries, weights_folder
@@ -11,36 +10,29 @@ from vidsum.io.provenance import identify_file
 
 BEST = "best.safetensors"  # the checkpoint in the folder of a training run that validated best
 
-OfficialFormat = Literal["mrnet-official", "detr-official"]
-
-
-class OfficialModel(NamedTuple):
-    """A published model that only its authors distribute."""
-
-    format: OfficialFormat
-    hint: str  # the file that it is read from, for messages
-
-
 _MRNET_HINT = "give a state dict of xian-sh/MRNet for {}, as its trainer saves it (.pth)"
 _DETR_HINT = "give model_best.ckpt of {}"
 
-OFFICIAL: Mapping[str, OfficialModel] = {
-    "mrnet-activitynet": OfficialModel("mrnet-official", _MRNET_HINT.format("ActivityNet Captions")),
-    "mrnet-charades": OfficialModel("mrnet-official", _MRNET_HINT.format("Charades-STA")),
-    "mrnet-tacos": OfficialModel("mrnet-official", _MRNET_HINT.format("TACoS")),
-    "moment-detr-qvhighlights": OfficialModel("detr-official", _DETR_HINT.format("jayleicn/moment_detr")),
-    "qd-detr-qvhighlights": OfficialModel("detr-official", _DETR_HINT.format("wjun0830/QD-DETR")),
-}  # the published models by their names; `vidsum.lab.importers` reads their files
+OFFICIAL: Mapping[str, str] = {
+    "mrnet-activitynet": _MRNET_HINT.format("ActivityNet Captions"),
+    "mrnet-charades": _MRNET_HINT.format("Charades-STA"),
+    "mrnet-tacos": _MRNET_HINT.format("TACoS"),
+    "moment-detr-qvhighlights": _DETR_HINT.format("jayleicn/moment_detr"),
+    "qd-detr-qvhighlights": _DETR_HINT.format("wjun0830/QD-DETR"),
+}
+"""Published models that only their authors distribute: the file that each is read from, for messages.
+
+`vidsum.lab.importers` reads their files.
+"""
 
 
 def official_file(name: str) -> Path:
     """Return the checkpoint that was added. Raises WeightsError where it was never added."""
     path = official_path(name)
     if not path.is_file():
-        official = OFFICIAL[name]
         raise WeightsError(
-            f"{name}: its weights are not on this machine, only its authors publish them ({official.hint})",
-            hint=f"vidsum weights add FILE --as {name} --format {official.format}",
+            f"{name}: its weights are not on this machine, only its authors publish them ({OFFICIAL[name]})",
+            hint=f"vidsum weights add FILE --as {name}",
         )
     return path
 

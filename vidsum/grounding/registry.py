@@ -51,7 +51,7 @@ def checkpoint_sha256(model: str) -> str | None:
 
 def load_model(model: str, device: str) -> "MomentModel":
     """Return a trained model by name or checkpoint. Raises UsageError where it cannot read videos."""
-    if model in OFFICIAL and OFFICIAL[model].format == "mrnet-official":
+    if model in OFFICIAL and model.startswith("mrnet-"):
         fault = (
             f"{model} reads published features, not videos: vidsum.grounding.moment_model runs it on those"
         )

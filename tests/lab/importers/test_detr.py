@@ -12,7 +12,7 @@ from torch.nn.functional import layer_norm, linear, prelu
 from tests.lab.importers import published_detr
 from vidsum.checkpoints.named import OFFICIAL, official_file
 from vidsum.checkpoints.trained import Trained, build_trained, read_trained
-from vidsum.errors import UsageError, WeightsError
+from vidsum.errors import WeightsError
 from vidsum.grounding.registry import resolve_model
 from vidsum.lab.importers import add_official
 from vidsum.lab.importers.detr import moment_detr_checkpoint, qd_detr_checkpoint
@@ -251,7 +251,7 @@ def test_a_published_file_becomes_a_checkpoint(
         content["opt"] = EasyDict(**options)
     torch.save(content, tmp_path / "model_best.ckpt")
     monkeypatch.delitem(sys.modules, "easydict", raising=False)
-    path = add_official(tmp_path / "model_best.ckpt", f"{name}-qvhighlights", "detr-official")
+    path = add_official(tmp_path / "model_best.ckpt", f"{name}-qvhighlights")
     assert path == official_file(f"{name}-qvhighlights")
     trained = read_trained(path)
     assert trained.model == name
@@ -335,16 +335,6 @@ def test_one_is_not_read_as_the_other() -> None:
         moment_detr_checkpoint(Published(given("qd-detr"), {}))
 
 
-def test_names_and_formats_go_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
-    with pytest.raises(UsageError, match="mrnet-activitynet cannot be read") as refused:
-        add_official(tmp_path / "x.ckpt", "mrnet-activitynet", "detr-official")
-    assert refused.value.hint == "known are moment-detr-qvhighlights, qd-detr-qvhighlights"
-    with pytest.raises(WeightsError, match=r"qd-detr-qvhighlights: .*not on this machine") as missing:
-        official_file("qd-detr-qvhighlights")
-    assert missing.value.hint == "vidsum weights add FILE --as qd-detr-qvhighlights --format detr-official"
-
-
 @pytest.mark.parametrize("name", ["qd-detr-qvhighlights", "mrnet-activitynet"])
 def test_what_is_another_model_is_named_with_what_to_give(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -357,9 +347,10 @@ def test_what_is_another_model_is_named_with_what_to_give(
     torch.save({"model": given("moment-detr")}, file)
     with pytest.raises(WeightsError, match=r"other\.ckpt: not a published state dict of .*: it has") as other:
         add_official(file, name)
-    assert empty.value.hint == other.value.hint == OFFICIAL[name].hint
-    with pytest.raises(WeightsError, match="not on this machine"):
+    assert empty.value.hint == other.value.hint == OFFICIAL[name]
+    with pytest.raises(WeightsError, match=f"{name}: .*not on this machine") as missing:
         official_file(name)
+    assert missing.value.hint == f"vidsum weights add FILE --as {name}"
 
 
 def test_a_published_model_of_clips_features_is_chosen_by_its_name(

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from vidsum.checkpoints.named import OFFICIAL, OfficialFormat, official_path
+from vidsum.checkpoints.named import OFFICIAL, official_path
 from vidsum.checkpoints.trained import Trained, save_trained
-from vidsum.errors import UsageError, WeightsError
+from vidsum.errors import WeightsError
 from vidsum.io.outputs import make_folder
 from vidsum.lab.importers.detr import moment_detr_checkpoint, qd_detr_checkpoint
 from vidsum.lab.importers.mrnet import CONFIGURATIONS, mrnet_checkpoint
@@ -20,16 +20,12 @@ IMPORTERS: Mapping[str, Callable[[Published], Trained]] = {
 """Converters of the models of `OFFICIAL`."""
 
 
-def add_official(file: Path, name: str, format: OfficialFormat | None = None) -> Path:
+def add_official(file: Path, name: str) -> Path:
     """Store a published model, `name` of OFFICIAL, as a checkpoint in the folder of weights; return its path.
 
-    Raises UsageError: unknown name for the format. WeightsError: not that model. OutputError: not stored.
+    Raises WeightsError: not that model. OutputError: not stored.
     """
-    known = [other for other, official in OFFICIAL.items() if format in (None, official.format)]
-    if name not in known:
-        hint = f"known are {', '.join(known)}"
-        raise UsageError(f"{name} cannot be read from the authors' format", hint=hint)
-    hint = OFFICIAL[name].hint
+    hint = OFFICIAL[name]
     published = read_published(file, hint)
     try:
         trained = IMPORTERS[name](published)
