@@ -20,7 +20,7 @@ from vidsum.lab.datasets.clip_captions import (
     read_clip_captions,
     read_frame_captions,
 )
-from vidsum.lab.datasets.labels import read_summe_protocol, read_tvsum_mat
+from vidsum.lab.datasets.labels import read_labels
 from vidsum.lab.datasets.published_features import open_features
 
 VIDEOS = {"v_a": ["a dog runs", 'it\'s a "dog"'], "v_b": ["a dog runs", "", "snow\\d"]}
@@ -211,21 +211,17 @@ def test_other_layouts_are_refused(tmp_path: Path, videos: Any, reason: str) -> 
 
 
 @pytest.mark.shared
-def test_the_captions_of_tvsum_fit_its_annotations(shared: Path) -> None:
-    captions = read_frame_captions(shared / "data" / "tvsum" / "frame_captions.json")
-    videos = read_tvsum_mat(shared / "data" / "tvsum" / "ydata-tvsum50.mat")
-    assert {video.file_name for video in videos.values()} == captions.keys()
-    for video in videos.values():
-        np.testing.assert_array_equal(captions[video.file_name].picks, np.arange(0, video.n_frames, 15))
-    texts = [caption for each in captions.values() for caption in each.captions]
-    assert (len(texts), len(set(texts))) == (23510, 8257)
-
-
-@pytest.mark.shared
-def test_the_captions_of_summe_fit_its_protocol(shared: Path) -> None:
-    captions = read_frame_captions(shared / "data" / "summe" / "frame_captions.json")
-    videos = read_summe_protocol(shared / "data" / "summe" / "summe_protocol.npz")
+@pytest.mark.parametrize(
+    ("annotations", "counts"),
+    [("tvsum/ydata-tvsum50.mat", (23510, 8257)), ("summe/summe_protocol.npz", (7336, 1897))],
+)
+def test_published_captions_fit_their_annotations(
+    shared: Path, annotations: str, counts: tuple[int, int]
+) -> None:
+    path = shared / "data" / annotations
+    captions, videos = read_frame_captions(path.parent / "frame_captions.json"), read_labels(path)
     assert {video.file_name for video in videos.values()} == captions.keys()
     for video in videos.values():
         np.testing.assert_array_equal(captions[video.file_name].picks, video.picks)
-    assert sum(len(each.captions) for each in captions.values()) == 7336
+    texts = [caption for each in captions.values() for caption in each.captions]
+    assert (len(texts), len(set(texts))) == counts

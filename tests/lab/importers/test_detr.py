@@ -24,6 +24,7 @@ from vidsum.models.detr_models import MODELS, DETRModel, build
 D, HEADS, SIZES = 16, 4, (16, 24, 11, 9)
 CHECKPOINTS = {"moment-detr": moment_detr_checkpoint, "qd-detr": qd_detr_checkpoint}
 SHAPES = {"moment-detr": published_detr.moment_detr, "qd-detr": published_detr.qd_detr}
+pytestmark = pytest.mark.usefixtures("own_home")
 OPTIONS = {"nheads": HEADS, "max_v_l": 7, "max_q_l": 5, "clip_length": 2, "use_txt_pos": False}
 
 
@@ -235,7 +236,6 @@ class EasyDict(dict[str, object]):
 def test_a_published_file_becomes_a_checkpoint(
     kind: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
     options = {**OPTIONS, "device": torch.device("cpu"), "v_feat_dirs": ["clip"], "a_feat_dir": None}
     options |= {"no_norm_vfeat": False, "no_norm_tfeat": False}
     content = {"model": given(name), "optimizer": {"state": {0: {"step": 3}}}, "epoch": 7}
@@ -336,10 +336,7 @@ def test_one_is_not_read_as_the_other() -> None:
 
 
 @pytest.mark.parametrize("name", ["qd-detr-qvhighlights", "mrnet-activitynet"])
-def test_what_is_another_model_is_named_with_what_to_give(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
+def test_what_is_another_model_is_named_with_what_to_give(tmp_path: Path, name: str) -> None:
     file = tmp_path / "other.ckpt"
     file.touch()
     with pytest.raises(WeightsError, match=r"(?m)other\.ckpt: is empty$") as empty:
@@ -353,10 +350,7 @@ def test_what_is_another_model_is_named_with_what_to_give(
     assert missing.value.hint == f"vidsum weights add FILE --as {name}"
 
 
-def test_a_published_model_of_clips_features_is_chosen_by_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
+def test_a_published_model_of_clips_features_is_chosen_by_its_name(tmp_path: Path) -> None:
     tensors = published_detr.at_random(published_detr.qd_detr(16, 24, 514, 512))
     torch.save({"model": tensors}, tmp_path / "model_best.ckpt")
     add_official(tmp_path / "model_best.ckpt", "qd-detr-qvhighlights")
