@@ -65,9 +65,6 @@ def test_validation_comes_out_of_training_only(videos: set[str], fraction: float
 
 
 def test_validation_that_cannot_be_held_out_is_refused() -> None:
-    for fraction in (0.0, 1.0, -0.5, float("nan")):
-        with pytest.raises(UsageError, match="between 0 and 1"):
-            with_validation(Split("one", ("a", "b"), ("c",)), fraction)
     with pytest.raises(UsageError, match="one training video"):
         with_validation(Split("one", ("a",), ("c",)))
 
@@ -109,10 +106,6 @@ def test_settings_that_cannot_be_are_refused() -> None:
         with pytest.raises(UsageError) as refused:
             settings(setting, {"summe": names("summe", 25)}, "summe")
         assert "--data" in str(refused.value.hint)
-    with pytest.raises(UsageError, match="unknown setting 'other'"):
-        settings("other", by_dataset(ALL), "summe")
-    with pytest.raises(UsageError, match="cosum is not among tvsum, summe"):
-        settings("canonical", by_dataset(ALL), "cosum")
 
 
 def test_coverage_counts_what_is_tested_and_how_often() -> None:

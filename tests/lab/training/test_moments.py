@@ -124,8 +124,6 @@ def test_another_model_is_another_run(tmp_path: Path) -> None:
     _detr("qd-detr").run(data, tmp_path)
     with pytest.raises(OutputError, match=r"qd-detr.*moment-detr"):
         _detr("moment-detr").run(data, tmp_path)
-    with pytest.raises(UsageError, match="'detr'"):
-        _detr("detr").run(data, tmp_path)
 
 
 def test_bf16_learns_and_keeps_float32_weights(family: Family, tmp_path: Path) -> None:

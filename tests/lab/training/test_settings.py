@@ -130,18 +130,6 @@ def test_a_preset_has_its_own_kernel_in_the_papers_map_only() -> None:
 
 
 @pytest.mark.parametrize("kind", [MRNetSettings, DETRSettings])
-@pytest.mark.parametrize(
-    ("names", "known"), [(("anet", "paper"), "captions"), (("captions", "huge"), "light")]
-)
-def test_unknown_presets_and_sizes_name_the_known_ones(
-    kind: type[MRNetSettings | DETRSettings], names: tuple[str, str], known: str
-) -> None:
-    with pytest.raises(UsageError, match="unknown") as refused:
-        kind.published(*names)
-    assert known in str(refused.value.hint)
-
-
-@pytest.mark.parametrize("kind", [MRNetSettings, DETRSettings])
 def test_the_rate_rises_in_a_line_and_falls_in_steps(kind: type[MRNetSettings | DETRSettings]) -> None:
     settings = build(kind, {"warmup": 2.0, "decay_at": [5, 8]})
     course = {0.5: 0.25, 2.0: 1.0, 5.0: 1.0, 5.01: 0.1, 8.0: 0.1, 8.5: 0.01}

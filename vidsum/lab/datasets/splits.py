@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
-from vidsum.errors import InputError, UsageError, safe_name, unknown_name_error
+from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.io.text import read_json, read_yaml
 from vidsum.lab.datasets.summaries import dataset_name
 
@@ -125,12 +125,8 @@ def settings(
     """Return the splits of one setting of the field, for a target dataset; names are from `by_dataset`.
 
     `canonical`: folds of the target; `augmented`: all other datasets added to training; `transfer`: train on
-    all others, test on the target. Raises UsageError: unknown setting or target, or no other dataset.
+    all others, test on the target. Raises UsageError: no other dataset.
     """
-    if setting not in SETTINGS:
-        raise unknown_name_error("setting", setting, SETTINGS)
-    if target not in names_by_dataset:
-        raise UsageError(f"the dataset {target} is not among {', '.join(names_by_dataset)}")
     others = tuple(name for dataset, names in names_by_dataset.items() if dataset != target for name in names)
     if setting != "canonical" and not others:
         raise UsageError(
@@ -146,10 +142,8 @@ def settings(
 def with_validation(split: Split, fraction: float = 0.2, seed: int = 0) -> Split:
     """Return the split with a fraction of its training videos, at least one, set aside for validation.
 
-    Raises UsageError: the fraction is not in (0, 1), or there are fewer than two training videos.
+    Raises UsageError: there are fewer than two training videos.
     """
-    if not 0 < fraction < 1:
-        raise UsageError(f"the fraction for validation must lie between 0 and 1, not {fraction:g}")
     if len(split.train) < 2:
         raise UsageError(f"{split.name}: one training video cannot be split into training and validation")
     number = min(max(1, round(fraction * len(split.train))), len(split.train) - 1)

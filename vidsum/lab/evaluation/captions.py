@@ -60,7 +60,7 @@ def evaluate_captions(
     item against its others, if all have others. Raises UsageError: no common item, a row with a baseline's
     name, or no video of N items for R@K/N. WeightsError: R@K/N needs weights that are missing.
     """
-    check_rows(rows, BASELINES, 1)
+    check_rows(rows, BASELINES)
     described = {name: item for name, item in items.items() if all(name in row for row in rows.values())}
     if not described:
         raise UsageError(f"{request.data}: the predictions have captions of different items")

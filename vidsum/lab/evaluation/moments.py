@@ -6,11 +6,11 @@ Measures are fractions.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
-from vidsum.errors import UsageError, unknown_name_error
+from vidsum.errors import UsageError
 from vidsum.lab.datasets.moments import MomentVideo, Query, describe_repairs
 from vidsum.lab.evaluation import highlight_metrics
 from vidsum.lab.evaluation.highlight_metrics import (
@@ -75,10 +75,8 @@ def count_empty(answers: Iterable[Iterable[Moment]]) -> int:
 def measure(ious: TimeArray, comparison: Comparison) -> MomentMeasures:
     """Return the measures of IoU [Q, K] from `best_ious`, or of draws [draws, Q, K], whose mean it is.
 
-    `comparison`: whether an IoU that equals the threshold counts. Raises UsageError: unknown, or no query.
+    `comparison`: whether an IoU that equals the threshold counts. Raises UsageError: no query.
     """
-    if comparison not in get_args(Comparison):
-        raise unknown_name_error("comparison", comparison, get_args(Comparison))
     if not ious.size:
         raise UsageError("no query to evaluate on")
     meets = np.greater_equal if comparison == "mmn" else np.greater
@@ -107,7 +105,7 @@ def evaluate_moments(
     `random`, the mean of `n_seeds` draws, and `whole video`. Raises UsageError: no query, a row with the name
     of a baseline, or a row that lacks a query.
     """
-    check_rows(predictions, BASELINES, n_seeds)
+    check_rows(predictions, BASELINES)
     queries = [query for video in videos.values() for query in video.queries]
     gt_windows, durations_s = _truth(queries)
     moments = {}
@@ -180,10 +178,10 @@ def evaluate_highlights(
 ) -> Report[HighlightMeasures]:
     """Measure moments and saliency of answers by qid as QVHighlights' official evaluation does.
 
-    Adds the rows `random` and `whole video`. Raises UsageError: the row has the name of a baseline, no draw
-    or query, a query without an answer, mixed answers, or nothing to measure.
+    Adds the rows `random` and `whole video`. Raises UsageError: the row has the name of a baseline, no
+    query, a query without an answer, mixed answers, or nothing to measure.
     """
-    check_rows([name], BASELINES, n_seeds)
+    check_rows([name], BASELINES)
     if not queries:
         raise UsageError("no query to evaluate on")
     if missing := [qid for qid in queries if qid not in predictions]:

@@ -79,9 +79,7 @@ def per_cent(fraction: float) -> str:
     return f"{100 * fraction:.2f}"
 
 
-def check_rows(names: Iterable[str], baselines: Sequence[str], n_seeds: int) -> None:
-    """Refuse, with a UsageError, less than one random draw, and predictions with the name of a baseline."""
-    if n_seeds < 1:
-        raise UsageError(f"at least one seed is needed, not {n_seeds}")
+def check_rows(names: Iterable[str], baselines: Sequence[str]) -> None:
+    """Refuse, with a UsageError, predictions with the name of a baseline."""
     if taken := [name for name in names if name in baselines]:
         raise UsageError(f"predictions cannot be called {taken[0]!r}: every report has a row of that name")

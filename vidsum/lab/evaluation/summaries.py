@@ -1,11 +1,10 @@
 """The evaluation of summaries: importance scores compared with the annotators, chance and equal scores."""
 
 from collections.abc import Mapping, Sequence
-from typing import get_args
 
 import numpy as np
 
-from vidsum.errors import UsageError, unknown_name_error
+from vidsum.errors import UsageError
 from vidsum.lab.datasets.labels import Labels
 from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.lab.evaluation import summary_metrics
@@ -18,7 +17,6 @@ from vidsum.lab.evaluation.reference import (
     reference_of,
 )
 from vidsum.lab.evaluation.report import Report, Row, check_rows
-from vidsum.lab.evaluation.settings import Segmentation
 from vidsum.lab.evaluation.summary_metrics import (
     HUMAN,
     MEAN,
@@ -53,16 +51,12 @@ def evaluate_summaries(
     `uniform`. Where several splits test the same video, `n_tests` is larger than `n_videos`; the means are
     over tests.
 
-    Raises UsageError: no video; a row has the name of a baseline, lacks a video, or has wrong scores; the
-    data lacks what a segmentation needs; or a name is unknown.
+    Raises UsageError: no video; a row has the name of a baseline, lacks a video, or has wrong scores; or the
+    data lacks what a segmentation needs.
     """
     if not videos:
         raise UsageError("no video to evaluate on")
-    check_rows(predictions, (HUMAN, MEAN, OTHERS, RANDOM, UNIFORM), n_seeds)
-    choices = {"segmentation": (segmentations, get_args(Segmentation)), "knapsack": (knapsacks, KNAPSACKS)}
-    for kind, (names, known) in choices.items():
-        if odd := next((name for name in names if name not in known), None):
-            raise unknown_name_error(kind, odd, known)
+    check_rows(predictions, (HUMAN, MEAN, OTHERS, RANDOM, UNIFORM))
     scored = all(video.user_scores is not None for video in videos.values())
     references = [reference_of(name, video, scored=scored) for name, video in videos.items()]
     _check_predictions(references, predictions)

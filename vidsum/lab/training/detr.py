@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy, softplus
 from torch.optim import Adam, AdamW
 
 from vidsum.device import move
-from vidsum.errors import UsageError, unknown_name_error
+from vidsum.errors import UsageError
 from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample, Pair
 from vidsum.lab.evaluation.highlight_metrics import WindowMeasures, measure_moments
 from vidsum.lab.training.annotated import MomentData
@@ -33,7 +33,7 @@ from vidsum.models.detr import (
     pad_rows,
     start_end,
 )
-from vidsum.models.detr_models import MODELS, WITHOUT_NEGATIVES, DETRModel, MRNetDETR, build
+from vidsum.models.detr_models import WITHOUT_NEGATIVES, DETRModel, MRNetDETR, build
 from vidsum.types import Progress, stack_intervals
 
 
@@ -84,11 +84,9 @@ def train_detr(
 ) -> FitResult:
     """Train moment-detr, qd-detr or mrnet-detr: see `vidsum.lab.training.loop.fit`.
 
-    Sizes of a clip and a word are the data's. UsageError: no or inconsistent examples, or an unknown model.
+    Sizes of a clip and a word are the data's. UsageError: no or inconsistent examples.
     """
     config = _config(settings.model, data)
-    if name not in MODELS:
-        raise unknown_name_error("model", name, MODELS)
     recipe = MomentRecipe(
         name=name,
         config=config,

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
 
 from vidsum.device import Device
-from vidsum.errors import UsageError, unknown_name_error
+from vidsum.errors import UsageError
 from vidsum.lab.training import presets
 from vidsum.models.configs import HEADS, DETRConfig, MRNetConfig
 from vidsum.options import Checked, Limits, Option, check, option
@@ -114,10 +114,7 @@ class MomentSettings:
 
     @classmethod
     def published(cls, preset: str, size: str = "paper") -> dict[str, Any]:
-        """Return the choices of a preset, in one of `SIZES`. Raises UsageError: unknown preset or size."""
-        for what, name, known in (("preset", preset, cls.PRESETS), ("size", size, cls.SIZES)):
-            if name not in known:
-                raise unknown_name_error(what, name, known)
+        """Return the choices of a preset, in one of `SIZES`."""
         return {**cls.SIZES[size], **cls.PRESETS[preset]}
 
 
