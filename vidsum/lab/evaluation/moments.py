@@ -102,17 +102,14 @@ def evaluate_moments(
     """Compare moments with ground-truth windows. Of several windows of a query, the best met counts.
 
     A row of predictions has all queries of all videos, though a query may have no moment. Adds the rows
-    `random`, the mean of `n_seeds` draws, and `whole video`. Raises UsageError: no query, a row with the name
-    of a baseline, or a row that lacks a query.
+    `random`, the mean of `n_seeds` draws, and `whole video`. Raises UsageError: no query, or a row with the
+    name of a baseline.
     """
     check_rows(predictions, BASELINES)
     queries = [query for video in videos.values() for query in video.queries]
     gt_windows, durations_s = _truth(queries)
     moments = {}
     for row, answers in predictions.items():
-        for name, video in videos.items():
-            if (n_answers := len(answers.get(name, ()))) != len(video.queries):
-                raise UsageError(f"{row}: {name}: {n_answers} of {len(video.queries)} queries are answered")
         in_order = [of_query for name in videos for of_query in answers.get(name, ())]
         moments[row] = _stack(in_order, max(TOP))
     moments[RANDOM] = random_moments(durations_s, n_seeds)
@@ -178,17 +175,13 @@ def evaluate_highlights(
 ) -> Report[HighlightMeasures]:
     """Measure moments and saliency of answers by qid as QVHighlights' official evaluation does.
 
-    Adds the rows `random` and `whole video`. Raises UsageError: the row has the name of a baseline, no
-    query, a query without an answer, mixed answers, or nothing to measure.
+    Adds the rows `random` and `whole video`. All answers have the same parts, as those of a file have. Raises
+    UsageError: the row has the name of a baseline, no query, or nothing to measure.
     """
     check_rows([name], BASELINES)
     if not queries:
         raise UsageError("no query to evaluate on")
-    if missing := [qid for qid in queries if qid not in predictions]:
-        raise UsageError(f"{name}: {len(missing)} of {len(queries)} queries lack an answer: {missing[0]}")
     answers = [predictions[qid] for qid in queries]
-    if len({(answer.moments is None, answer.saliency is None) for answer in answers}) > 1:
-        raise UsageError(f"{name}: some answers have moments or saliency, others have not")
     data = tuple(queries.values())
     moments, clips = _moment_rows(name, data, answers, n_seeds), _clip_rows(name, data, answers, n_seeds)
     if not moments and not clips:
