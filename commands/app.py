@@ -16,7 +16,7 @@ from typer.core import TyperCommand
 
 from vidsum.commands.config import variable_for
 from vidsum.commands.options import CommandGroup, complete, metavar_of, settings_of
-from vidsum.commands.result import View, failed, render
+from vidsum.commands.result import CommandResult, View, render
 from vidsum.device import use_one_arena
 from vidsum.errors import OutputError, UsageError, did_you_mean
 
@@ -205,7 +205,7 @@ def _report(error: Exception) -> int:
     words = sys.argv[1:]
     view = View(json="--json" in words, verbose="-v" in words or "--verbose" in words)
     command = next((word for word in words if not word.startswith("-")), "vidsum")
-    result = failed(command, None, view, error)
+    result = CommandResult.failed(command, None, error, view)
     render(result, view)
     return result.exit_code
 

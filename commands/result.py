@@ -99,8 +99,14 @@ class CommandResult:
     details: tuple[str, ...] = ()  # more lines for people, printed with `--verbose`
 
     @classmethod
-    def failed(cls, command: str, input: str | None, error: Exception) -> "CommandResult":
-        """Return the result of a command that raised an exception."""
+    def failed(
+        cls, command: str, input: str | None, error: Exception, view: View = View()
+    ) -> "CommandResult":
+        """Return the result of a command that an exception ended; its traceback is shown with `-v` only."""
+        if view.verbose and not isinstance(error, VidsumError):
+            hide = input.hide if isinstance(input, Url) else redact
+            for line in "".join(traceback.format_exception(error)).splitlines():
+                print(printable(hide(line)), file=sys.stderr)
         error = explain_import_error(error) or error
         if isinstance(error, VidsumError):
             name_settings(error, command)
@@ -145,16 +151,7 @@ def run_one(command: str, path: str | None, view: View, step: Callable[[], Comma
         input = redact(result.input or path or "") or None
         return replace(result, command=result.command or command, input=input, messages=messages)
     except Exception as error:
-        return failed(command, path, view, error)
-
-
-def failed(command: str, path: str | None, view: View, error: Exception) -> CommandResult:
-    """Return the result of a command that an exception ended; its traceback is shown with `-v` only."""
-    if view.verbose and not isinstance(error, VidsumError):
-        hide = path.hide if isinstance(path, Url) else redact
-        for line in "".join(traceback.format_exception(error)).splitlines():
-            print(printable(hide(line)), file=sys.stderr)
-    return CommandResult.failed(command, path, error)
+        return CommandResult.failed(command, path, error, view)
 
 
 def render(result: CommandResult, view: View, *, in_batch: bool = False) -> None:

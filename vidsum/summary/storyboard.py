@@ -119,10 +119,8 @@ def storyboard(summary: Summary, images: Sequence[Picture], captions: Sequence[s
     whole_s = summary.video_duration_s - summary.shots[0].start_s  # times may count from the file's start
     length = f"{format_time(summary.duration_s)} of {format_time(whole_s)}"
     facts = f"{n_segments} segment{'s' if n_segments > 1 else ''}, {length}"
-    header, spans = (
-        (video_title(summary.video, "Summary"), facts),
-        [(s.start_s, s.end_s) for s in summary.shots],
-    )
+    header = video_title(summary.video, "Summary"), facts
+    spans = [(shot.start_s, shot.end_s) for shot in summary.shots]
     return contact_sheet(header, cuts, images, captions, spans, summary.video_duration_s)
 
 
