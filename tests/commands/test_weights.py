@@ -41,8 +41,8 @@ def test_add_official_weights(run: Run, tmp_path: Path) -> None:
     ran = run("weights", "add", tmp_path / "best.pth", "--as", "mrnet-tacos", "--json")
     assert read_trained(ran.json["data"]["path"]).model == "mrnet"
     ran = run("weights", "add", tmp_path / "best.pth", "--as", "mrnet-activitynet", code=4)
-    assert "TACoS" in ran.err
-    assert "--as mrnet-tacos" in ran.err
+    assert "clips 128" in ran.err
+    assert "mrnet-activitynet has dim_video 500, clips 64" in ran.err
 
 
 def _googlenet(seed: int = 0, classes: int = 1000) -> dict[str, torch.Tensor]:
