@@ -70,7 +70,7 @@ def read_features(path: str | os.PathLike[str], video: str | None = None) -> Fea
     names = group_names(source)
     example = f"{source}#{names[0]}"
     if video is None and len(names) > 1:
-        raise UsageError(f"{source} has {len(names)} videos", hint=f"name one, such as {example}")
+        raise UsageError(f"{source}: has {len(names)} videos", hint=f"name one, such as {example}")
     if video is not None and video not in names:
         raise InputError(f"{source}: has no video {video!r}", hint=f"name another, such as {example}")
     arrays = read_group(source, video or names[0])
