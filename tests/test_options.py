@@ -189,16 +189,6 @@ def test_read_numbers(whole: int, number: float) -> None:
     assert Leaf("it", float, Option("It."), None).read(str(number)) == number
 
 
-def test_error_option() -> None:
-    with pytest.raises(UsageError) as raised:
-        ShotSettings(max_shots=0)
-    assert raised.value.option == "max_shots"
-
-
-def test_infinity_is_a_number() -> None:
-    assert ShotSettings(max_shot_s=float("inf")).max_shot_s == float("inf")
-
-
 @pytest.mark.parametrize("kind", [MRNetSettings, DETRSettings])
 def test_preset_values(kind: Any) -> None:
     for preset in kind.PRESETS:
@@ -208,11 +198,14 @@ def test_preset_values(kind: Any) -> None:
 
 @pytest.mark.parametrize("value", [True, "3", 3.0, None, float("nan")])
 def test_another_type_is_refused(value: Any) -> None:
-    with pytest.raises(UsageError, match="size must be a whole number"):
+    with pytest.raises(UsageError, match="size must be a whole number") as raised:
         Inner(value)
+    assert raised.value.option == "size"
 
 
-def test_numpy_numbers() -> None:
+def test_any_kind_of_number_will_do() -> None:
+    Selection(keep=((0, 1.5), (np.float32(2), np.int64(3))))
+    assert ShotSettings(max_shot_s=float("inf")).max_shot_s == float("inf")
     assert Inner(np.int64(4)).size == 4  # type: ignore[arg-type]
     assert Outer(Path("x"), rates=(np.float32(0.5),)).rates == (0.5,)  # type: ignore[arg-type]
 
@@ -283,10 +276,6 @@ def test_keyword_only_settings(kind: Any) -> None:
 def test_keep_and_drop_pairs(name: str, stretch: object) -> None:
     with pytest.raises(UsageError, match=f"{name} takes pairs"):
         Selection(**{name: (stretch,)})  # type: ignore[arg-type]
-
-
-def test_any_kind_of_number_will_do() -> None:
-    Selection(keep=((0, 1.5), (np.float32(2), np.int64(3))))
 
 
 def test_min_and_max_segment() -> None:
