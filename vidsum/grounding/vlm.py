@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from itertools import count
 from queue import SimpleQueue
 from threading import Event
 from typing import Any, Final
@@ -68,21 +69,18 @@ class Replies:
     faults: list[str] = field(default_factory=list)  # why some frames have no sentence
 
 
+@dataclass(eq=False)
 class _FaultError(Exception):
-    """There is no sentence: `is_passing` if another attempt may bring it, `is_final` if no frame has one."""
+    """There is no sentence."""
 
-    def __init__(
-        self,
-        reason: str,
-        hint: str = "run the same command again once it answers",
-        *,
-        is_passing: bool = False,
-        is_final: bool = False,
-        pause_s: float = 0.0,
-    ) -> None:
-        super().__init__(reason)
-        self.hint, self.pause_s = hint, pause_s
-        self.is_passing, self.is_final = is_passing, is_final
+    reason: str
+    hint: str = "run the same command again once it answers"
+    is_passing: bool = False  # whether another attempt may bring it
+    is_final: bool = False  # whether no frame has one
+    pause_s: float = 0.0  # before another attempt
+
+    def __str__(self) -> str:
+        return self.reason
 
 
 _Answer = str | _FaultError
@@ -105,7 +103,12 @@ def describe_frames(
             in_row.append(answer)
             replies.faults.append(str(answer))
             if answer.is_final or len(in_row) == _MAX_FAULTS:
-                raise _error(model, answer, n_done - len(replies.faults), n_frames)
+                n_described = n_done - len(replies.faults)
+                where = " and in the cache" if n_described and model.use_cache else ""
+                done = f"{n_described} of {n_frames} frames are described{where}"
+                error = VidsumError(f"{model.host} {answer}: {done}", answer.hint)
+                error.ends_batch = True
+                raise error
         if progress:
             progress(f"frames described by {model.host}", n_done, n_frames)
 
@@ -123,14 +126,6 @@ def describe_frames(
     if replies.faults and not any(replies.sentences):
         raise VidsumError(f"{model.host} {replies.faults[0]}")
     return replies
-
-
-def _error(model: VisionModel, fault: _FaultError, n_described: int, n_frames: int) -> VidsumError:
-    where = " and in the cache" if n_described and model.use_cache else ""
-    done = f"{n_described} of {n_frames} frames are described{where}"
-    error = VidsumError(f"{model.host} {fault}: {done}", fault.hint)
-    error.ends_batch = True
-    return error
 
 
 class _Client:
@@ -171,21 +166,19 @@ class _Client:
         """Return the sentence about a frame, or why there is none, after some attempts."""
         session = self._free.get()
         try:
-            attempt = 0
-            while True:
-                attempt += 1
+            for attempt in count(1):
                 try:
                     sentence = self._request(session, frame)
+                    break
                 except _FaultError as fault:
                     if attempt == ATTEMPTS or not fault.is_passing or self._stop.is_set():
                         return fault
                     self._stop.wait(max(fault.pause_s, PAUSE_S * 2**attempt))
-                else:
-                    if self._model.use_cache:
-                        store_bytes(_FOLDER, self._key(frame), sentence.encode())
-                    return sentence
         finally:
             self._free.put(session)
+        if self._model.use_cache:
+            store_bytes(_FOLDER, self._key(frame), sentence.encode())
+        return sentence
 
     def _request(self, session: Session, frame: bytes) -> str:
         limit_s = self._model.max_reply_s
