@@ -22,11 +22,8 @@ from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.models.scaling import softmax
 from vidsum.types import FloatArray
 
-ROWS = arrays.arrays(
-    np.float32,
-    st.tuples(st.integers(1, 6), st.integers(1, 9)),
-    elements=st.floats(-1, 1, width=32, allow_subnormal=False),
-)
+NUMBERS = st.floats(-1, 1, width=32, allow_subnormal=False)
+ROWS = arrays.arrays(np.float32, st.tuples(st.integers(1, 6), st.integers(1, 9)), elements=NUMBERS)
 
 
 def video(seed: int, count: int = 20, classes: int = 30) -> ClipEmbeddings:

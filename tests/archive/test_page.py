@@ -26,6 +26,8 @@ from vidsum.archive.archive import Archive
 from vidsum.archive.serve import Server
 
 pytestmark = [pytest.mark.deep, needs_chromium]
+LOOKS = [(width, scheme) for width in (400, 1400) for scheme in ("light", "dark")]
+IN_ALL_LOOKS = pytest.mark.parametrize(("width", "scheme"), LOOKS)
 
 
 @pytest.fixture(scope="module")
@@ -67,9 +69,8 @@ def playing(tab: Any, name: str, start: float) -> str:
 
 def test_page_search_and_play(browser: Any, server: Server) -> None:
     tab = opened(browser, server)
-    assert tab.locator("#about").inner_text() == (
-        "2 videos, 0:16 in all, 1 with speech, 1 with text on screen"
-    )
+    about = "2 videos, 0:16 in all, 1 with speech, 1 with text on screen"
+    assert tab.locator("#about").inner_text() == about
     assert tab.locator(".latest .cut").all_inner_texts() == ["0:06\nthe sea.mp4", "0:10\nfilm.mp4"]
     tab.get_by_label("What to look for").fill("red")
     tab.keyboard.press("Enter")
@@ -123,10 +124,8 @@ def test_page_document(browser: Any, server: Server) -> None:
     playing(tab, "the sea.mp4", 5)
     until(tab, "document.querySelector('.texts [aria-current]')?.textContent === 'Green yellow.'")
     document.get_by_label("Search the text").fill("yellow")
-    assert (document.locator(".texts:visible").count(), tab.evaluate("CSS.highlights.get('match').size")) == (
-        1,
-        1,
-    )
+    assert document.locator(".texts:visible").count() == 1
+    assert tab.evaluate("CSS.highlights.get('match').size") == 1
     document.get_by_label("Search the text").fill("")
     document.locator(".frames a").first.click()
     playing(tab, "the sea.mp4", 0)
@@ -170,10 +169,8 @@ def test_kinds_without_evidence(browser: Any, server: Server) -> None:
     tab.get_by_role("button", name="Filters").click()
     kinds = tab.get_by_role("group", name="Search in")
     assert kinds.locator("label").all_inner_texts() == ["all", "picture", "speech", "text on screen", "sound"]
-    assert kinds.locator(":disabled").evaluate_all("all => all.map(each => each.value)") == [
-        "speech",
-        "sound",
-    ]
+    disabled = kinds.locator(":disabled").evaluate_all("all => all.map(each => each.value)")
+    assert disabled == ["speech", "sound"]
     lacking = f"Not in this archive: speech, sound. To add: {facts['index']} --transcribe --sounds"
     assert tab.locator("#absent").inner_text() == lacking
     assert faults_of_looks(tab, 400) == []
@@ -214,11 +211,8 @@ def test_typed_address_and_doubtful_answers(browser: Any, server: Server) -> Non
     until(tab, "document.querySelectorAll('.moment').length > 0")
     assert tab.url == f"{server.url}#q=green&path=*film*"
     assert tab.get_by_label("What to look for").input_value() == "green"
-    for present, notice in (
-        (0.1, "Probably not in these videos. Nearest: 1 "),
-        (0.5, "No sure match. "),
-        (0.9, "1 moment"),
-    ):
+    notices = {0.1: "Probably not in these videos. Nearest: 1 ", 0.5: "No sure match. ", 0.9: "1 moment"}
+    for present, notice in notices.items():
         moment = f"{{...hits[0], present: {present}}}"
         tab.evaluate(f"tell([{moment}], [])")
         assert tab.locator("#status").inner_text().startswith(notice)
@@ -304,15 +298,13 @@ def test_moments_are_saved(browser: Any, server: Server, tmp_path: Path) -> None
     assert tab.faults == []
 
 
-def test_a_fault_is_said(browser: Any, server: Server) -> None:
+def test_page_faults(browser: Any, server: Server, folder: Path) -> None:
     tab = opened(browser, server)
     tab.goto(f"{server.url}#q=red&after=soon")
     until(tab, "document.querySelector('#status.fault') !== null")
     assert "date" in tab.locator("#status").inner_text()
-
-
-def test_page_video_vanished(browser: Any, server: Server, folder: Path) -> None:
-    tab = opened(browser, server, "q=red&path=*film*")
+    tab.goto(f"{server.url}#q=red&path=*film*")
+    until(tab, "document.querySelectorAll('.moment .cut').length > 0")
     path = folder / "videos" / "film.mp4"
     path.rename(folder / "away.mp4")
     try:
@@ -322,8 +314,7 @@ def test_page_video_vanished(browser: Any, server: Server, folder: Path) -> None
         (folder / "away.mp4").rename(path)
 
 
-@pytest.mark.parametrize("width", [400, 1400])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@IN_ALL_LOOKS
 def test_page_layout_and_accessibility(browser: Any, server: Server, width: int, scheme: str) -> None:
     tab = opened(browser, server, width=width, color_scheme=scheme)
     assert faults_of_looks(tab, width) == []
@@ -376,8 +367,7 @@ def test_stored_page_plays(browser: Any, stored: Path) -> None:
     assert tab.faults == []
 
 
-@pytest.mark.parametrize("width", [400, 1400])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@IN_ALL_LOOKS
 def test_stored_page_layout(browser: Any, stored: Path, width: int, scheme: str) -> None:
     tab, no_fields = of_file(browser, stored, width, color_scheme=scheme), ["axe did not look for label"]
     assert faults_of_looks(tab, width) == no_fields

@@ -8,6 +8,7 @@ import sqlite3
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,9 +48,8 @@ def test_search_agrees_with_ground(archive: Archive, videos: Path, monkeypatch: 
             requests = vidsum.ground(path, text, 3, space="vse", device="cpu")
             best, result = requests.queries[0].moments[0], archive.search(text, 3, path=[str(path)])
             assert (result[0].start_s, result[0].end_s) == (best.start_s, best.end_s), (path, text)
-            assert [item.present for item in result] == sorted(
-                (item.present for item in result), reverse=True
-            )
+            probabilities = [item.present or 0.0 for item in result]
+            assert probabilities == sorted(probabilities, reverse=True)
 
 
 @pytest.mark.deep
@@ -123,22 +123,15 @@ def test_steps_follow_each_other(archive: Archive, videos: Path) -> None:
     assert best.present < archive.search("green", 1, path=["*film*"])[0].present  # type: ignore[operator]
 
 
-def test_search_without(archive: Archive, videos: Path) -> None:
-    plain = {item.start_s: item.present for item in archive.search("yellow", path=["*film*"])}
-    without = {
-        item.start_s: item.present for item in archive.search("yellow", without=["yellow"], path=["*film*"])
-    }
-    assert max(map(float, without.values())) < max(map(float, plain.values()))  # type: ignore[arg-type]
+def test_search_with_and_without(archive: Archive, videos: Path) -> None:
+    def best(text: str, **options: Any) -> float:
+        return archive.search(text, 1, **options)[0].present or 0.0
 
-
-def test_both_must_be_seen(archive: Archive, videos: Path) -> None:
-    alone = archive.search("red", 1)[0]
-    both = archive.search("red", 1, also=["blue"])[0]
-    assert alone.present is not None
-    assert both.present is not None
-    assert both.present < alone.present
+    film = {"path": ["*film*"]}
+    assert 0 < best("yellow", without=["yellow"], **film) < best("yellow", **film)
+    assert 0 < best("red", also=["blue"]) < best("red")
     # what is seen anyway makes nothing less likely
-    assert archive.search("red", 1, also=["red"])[0].present == pytest.approx(alone.present)
+    assert best("red", also=["red"]) == pytest.approx(best("red"))
 
 
 def test_filters(archive: Archive, videos: Path) -> None:
@@ -161,20 +154,10 @@ def test_filters(archive: Archive, videos: Path) -> None:
     assert "grass.mp4" not in names(archive.search("green", duplicates=True, after="1970-01-01"))
 
 
-@pytest.mark.parametrize(
-    ("glob", "is_found"),
-    [
-        ("videos/gr*.mp4", True),
-        ("./videos/gr*.mp4", True),
-        ("grass.mp4", True),
-        ("*/grass.mp4", True),
-        ("{folder}/grass.mp4", True),
-        ("rass.mp4", False),
-        ("*/nowhere/*", False),
-    ],
-)
-def test_search_path_globs(archive: Archive, videos: Path, glob: str, is_found: bool) -> None:
-    assert bool(archive.search("green", path=[glob.format(folder=videos)])) == is_found
+def test_search_path_globs(archive: Archive, videos: Path) -> None:
+    for glob in ("videos/gr*.mp4", "./videos/gr*.mp4", "grass.mp4", "*/grass.mp4", f"{videos}/grass.mp4"):
+        assert set(names(archive.search("green", path=[glob]))) == {"grass.mp4"}
+    assert archive.search("green", path=["rass.mp4", "*/nowhere/*"]) == []
 
 
 def test_search_identical_files(archive: Archive, videos: Path) -> None:
@@ -197,10 +180,8 @@ def test_search_like_part(archive: Archive, videos: Path) -> None:
 def test_a_picture_is_a_query(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     picture = videos / "red.png"
     Image.new("RGB", (8, 8), COLOURS["red"]).save(picture)
-    monkeypatch.setattr(
-        "vidsum.features.pictures.encode_pictures",
-        lambda paths, extractor, device: np.array([COLOURS["red"]], np.float32),
-    )
+    red = np.array([COLOURS["red"]], np.float32)
+    monkeypatch.setattr("vidsum.features.pictures.encode_pictures", lambda *_: red)
     monkeypatch.setattr("vidsum.grounding.vse.load_map", lambda: lambda rows: rows / np.linalg.norm(rows))
     (result,) = archive.search(like=[str(picture)], top_k=1)
     assert (Path(result.video).name, result.start_s) == ("film.mp4", 0)
@@ -234,10 +215,8 @@ def test_search_in_speech(archive: Archive, videos: Path, monkeypatch: pytest.Mo
     assert (quoted.evidence, quoted.text) == ("speech", result[0].text)
     assert quoted.score > 1 > float(quoted.present or 0)
     options = SearchOptions()
-    assert (
-        archive.query_warnings("the sky was not blue", options, archive.find("the sky was blue", options))
-        == ()
-    )
+    matches = archive.find("the sky was blue", options)
+    assert archive.query_warnings("the sky was not blue", options, matches) == ()
     (note,) = archive.query_warnings("not blue", options, archive.search("blue", evidence="picture"))
     assert "negation" in note
     assert archive.query_warnings("not blue", SearchOptions(evidence="speech")) == ()

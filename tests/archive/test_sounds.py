@@ -15,7 +15,6 @@ from vidsum.archive.sounds import RUN, pack_sounds
 from vidsum.archive.store import connect
 from vidsum.errors import InputError
 from vidsum.grounding import sounds
-from vidsum.grounding.settings import Retrieval
 from vidsum.pipelines.moments import ground
 
 NAMES = [name for entry in sounds.read_names() for name in entry]
@@ -108,11 +107,7 @@ def test_films_without_sound(archive: Archive, tmp_path: Path) -> None:
     (added,) = archive.add(path, sounds=True)
     assert any("silent, or nearly so" in warning for warning in added.warnings)
     assert archive.search("busy signal", evidence="sound") == []
-
-
-def test_unknown_sounds(archive: Archive) -> None:
-    options = Retrieval(evidence="sound")
-    (message,) = sounds.describe_unknown(["a green field"], options.language)
+    (message,) = sounds.describe_unknown(["a green field"])
     assert "'a green field': no sound that can be recognised; the nearest are " in message
     assert "vidsum help sounds" in message
 

@@ -48,6 +48,13 @@ def test_missing_archive(tmp_path: Path) -> None:
     for create in (True, False):
         with pytest.raises(InputError, match="is a folder"):
             connect(tmp_path, create=create)
+    empty = tmp_path / "a.vidsum"
+    empty.touch()
+    with pytest.raises(InputError, match="no such archive"):
+        connect(empty, create=False)
+    assert empty.stat().st_size == 0
+    connect(empty, create=True).close()
+    assert spaces(empty) == 0
 
 
 @pytest.mark.parametrize(
@@ -63,17 +70,14 @@ def test_unknown_schema(file: Path, version: int, fault: str) -> None:
     assert file.read_bytes() == before
 
 
-@pytest.mark.parametrize("content", [b"hello, not a database" * 99, b"SQLite format 3\0" + b"\xff" * 4000])
-def test_not_an_archive(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "a.vidsum"
-    path.write_bytes(content)
-    with pytest.raises(InputError, match=r"not an archive|is damaged"):
-        connect(path, create=True)
-    assert path.read_bytes() == content
-
-
-def test_database_of_another_program(tmp_path: Path) -> None:
+def test_files_of_other_programs(tmp_path: Path) -> None:
     path = tmp_path / "other.db"
+    for content in (b"hello, not a database" * 99, b"SQLite format 3\0" + b"\xff" * 4000):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=r"not an archive|is damaged"):
+            connect(path, create=True)
+        assert path.read_bytes() == content
+    path.unlink()
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version = 1")
     connection.execute("CREATE TABLE mine (x)")
@@ -84,16 +88,6 @@ def test_database_of_another_program(tmp_path: Path) -> None:
             connect(path, create=create)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_empty_file(tmp_path: Path) -> None:
-    path = tmp_path / "a.vidsum"
-    path.touch()
-    with pytest.raises(InputError, match="no such archive"):
-        connect(path, create=False)
-    assert path.stat().st_size == 0
-    connect(path, create=True).close()
-    assert spaces(path) == 0
 
 
 def test_older_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,13 +139,9 @@ def test_full_disk(file: Path) -> None:
     with connection.transaction():
         insert(connection, "kept")
     limit = file.stat().st_size + 200_000
-    with (
-        pytest.raises(OutputError, match="cannot be used"),
-        files_up_to(limit),
-        faults(file),
-        connection.transaction(),
-    ):
-        insert(connection, "lost", 4_000_000)
+    with pytest.raises(OutputError, match="cannot be used"), files_up_to(limit), faults(file):  # noqa: SIM117
+        with connection.transaction():
+            insert(connection, "lost", 4_000_000)
     assert connection.execute("SELECT made_from FROM spaces").fetchall() == [("kept",)]
     connection.close()
     assert spaces(file) == 1

@@ -26,10 +26,8 @@ SECRET = b"TOP SECRET KEY\n"
 def make_secrets(folder: Path) -> dict[str, Path]:
     """Files of whoever serves that are no business of an archive's."""
     texts = {"key": SECRET, "key.mp4": SECRET, "notes.txt": SECRET * 90, "data.bin": os.urandom(4000)}
-    texts |= {
-        "list.m3u8": b"#EXTM3U\n#EXTINF:2,\nfilm.mp4\n#EXT-X-ENDLIST\n",
-        "list": b"ffconcat version 1.0\n",
-    }
+    playlist = b"#EXTM3U\n#EXTINF:2,\nfilm.mp4\n#EXT-X-ENDLIST\n"
+    texts |= {"list.m3u8": playlist, "list": b"ffconcat version 1.0\n"}
     for name, content in texts.items():
         (folder / name).write_bytes(content)
     Image.new("RGB", (64, 64), "red").save(folder / "private.jpg")
@@ -64,13 +62,9 @@ def test_only_indexed_files_are_sent(place: str, tmp_path: Path) -> None:
                     continue
                 name_file(archive, path, knows_all=knows_all)
                 warnings.clear()
-                sent = [
-                    ask(served, "/video/1"),
-                    ask(served, "/video/1", "HEAD"),
-                    ask(served, "/video/1", Range="bytes=0-9"),
-                    ask(served, "/api/search?like=1"),
-                    *(ask(served, f"/api/{what}", "POST", moments) for what in ("clip", "timeline")),
-                ]
+                sent = [ask(served, path) for path in ("/video/1", "/api/search?like=1")]
+                sent += [ask(served, f"/api/{action}", "POST", moments) for action in ("clip", "timeline")]
+                sent += [ask(served, "/video/1", "HEAD"), ask(served, "/video/1", Range="bytes=0-9")]
                 assert [answer.status for answer in sent] == [404] * 6, name
                 assert not any(b"SECRET" in answer.body for answer in sent)
                 assert len(warnings) == (name not in ("pipe.mp4", "device", "folder") and not knows_all), name
@@ -116,10 +110,8 @@ def answers_to(server: Server, *requests: str) -> list[int]:
     return [int(status) for status in re.findall(rb"HTTP/1\.1 (\d+) ", content)]
 
 
-HEAD, LAST = (
-    "GET /base.css HTTP/1.1\r\nHOST\r\n",
-    "GET /api/archive HTTP/1.1\r\nHOST\r\nConnection: close\r\n\r\n",
-)
+HEAD = "GET /base.css HTTP/1.1\r\nHOST\r\n"
+LAST = "GET /api/archive HTTP/1.1\r\nHOST\r\nConnection: close\r\n\r\n"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import numpy.typing as npt
@@ -20,25 +21,12 @@ from vidsum.grounding.conse import (
     log_likelihood,
     name_embeddings,
 )
-from vidsum.grounding.text import TextEncoder
 from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray
 
 
 def random_rows(seed: int, *shape: int) -> FloatArray:
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
-
-
-@pytest.fixture
-def probabilities() -> FloatArray:
-    """[7, 30]"""
-    return class_probabilities(random_rows(0, 7, 30) * 5)
-
-
-@pytest.fixture
-def names() -> FloatArray:
-    """[30, 12]"""
-    return unit_rows(random_rows(1, 30, 12))
 
 
 def test_probabilities_are_the_softmax_of_the_cooled_logits() -> None:
@@ -49,18 +37,17 @@ def test_probabilities_are_the_softmax_of_the_cooled_logits() -> None:
     assert np.isfinite(class_probabilities(logits * 100)).all()
 
 
-def test_the_likelihood_is_a_sum_over_the_classes(probabilities: FloatArray, names: FloatArray) -> None:
+def test_the_likelihood_is_a_sum_over_the_classes() -> None:
+    probabilities, names = class_probabilities(random_rows(0, 7, 30) * 5), unit_rows(random_rows(1, 30, 12))
     queries = unit_rows(random_rows(2, 3, 12))
     found = log_likelihood(ClassMixture(probabilities, names), queries, 10.0)
-    expected = [
-        [
-            math.log(
-                sum(float(p) * math.exp(10 * float(query @ name)) for p, name in zip(row, names, strict=True))
-            )
-            for row in probabilities
-        ]
-        for query in queries
-    ]
+
+    def slow(query: FloatArray, row: FloatArray) -> float:
+        return math.log(
+            sum(p * math.exp(10 * float(query @ name)) for p, name in zip(row, names, strict=True))
+        )
+
+    expected = [[slow(query, row) for row in probabilities] for query in queries]
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
@@ -76,23 +63,14 @@ def test_the_likelihood_lies_between_the_nearest_and_the_farthest_name(seed: int
     assert (found >= cosines.min(axis=1, keepdims=True) - 1e-3).all()
 
 
-@pytest.fixture
-def batches(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Texts that were embedded, each as its length."""
-    calls: list[list[str]] = []
+def test_name_embeddings_are_stored_by_checkpoint(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    batches: list[list[str]] = []
 
     def encode(texts: Sequence[str]) -> FloatArray:
-        calls.append(list(texts))
+        batches.append(list(texts))
         return np.array([[len(text), 1.0] for text in texts], np.float32)
 
-    encoder = TextEncoder("minilm", 2, encode, lambda texts: [], list)
-    monkeypatch.setattr(module, "load_text_encoder", lambda _name, _device: encoder)
-    return calls
-
-
-def test_name_embeddings_are_stored_by_checkpoint(
-    batches: list[list[str]], own_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    monkeypatch.setattr(module, "load_text_encoder", lambda *_: SimpleNamespace(encode=encode))
     first, again = name_embeddings(), name_embeddings()
     assert first.shape == (1000, 2)
     assert first.dtype == again.dtype == np.float32

@@ -1,7 +1,6 @@
 """Which model is chosen, and what it answers."""
 
 import statistics
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -24,17 +23,15 @@ from vidsum.models.detr_models import MODELS, build
 from vidsum.models.mrnet import MRNet
 from vidsum.types import FloatArray
 
-SIZES: dict[str, Any] = {"d": 16, "heads": 2, "d_ff": 16, "layers": 1}
+SIZES: dict[str, Any] = {"clips": 16, "d": 16, "heads": 2, "d_ff": 16, "layers": 1}
 PRECISIONS: tuple[PrecisionChoice, ...] = ("auto", "int8", "bf16", "fp32")
 TEXTS = ("a dog", "two cats on a mat")
 
 
 def words_of(space: str, texts: tuple[str, ...], device: str) -> list[FloatArray]:
     """As many rows as a text has words."""
-    return [
-        np.random.default_rng(len(text)).normal(size=(len(text.split()), 4)).astype(np.float32)
-        for text in texts
-    ]
+    sizes = {text: (len(text.split()), 4) for text in texts}
+    return [np.random.default_rng(len(t)).normal(size=size).astype(np.float32) for t, size in sizes.items()]
 
 
 @pytest.fixture(autouse=True)
@@ -42,23 +39,14 @@ def words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(find, "embed_words", words_of)
 
 
-def detr(path: Path, name: str = "qd-detr", guided: bool = False) -> str:
+def save(path: Path, name: str = "qd-detr", guided: bool = False) -> str:
     """Write an untrained checkpoint."""
-    sizes = {"clips": 16, "words": 3, "decoder_layers": 1, **SIZES}
-    config = DETRConfig(dim_video=6 + guided, dim_query=4, **sizes)
-    return _save(path, name, config, lambda: build(name, config), guided)
-
-
-def mrnet(path: Path, guided: bool = False) -> str:
-    sizes = {"clips": 16, **SIZES, **HEADS["light"]}
-    config = MRNetConfig(dim_video=4 + guided, dim_query=4, **sizes)
-    return _save(path, "mrnet", config, lambda: MRNet(config), guided)
-
-
-def _save(path: Path, name: str, config: Any, make: Callable[[], torch.nn.Module], guided: bool) -> str:
+    of_detr = DETRConfig(dim_video=6 + guided, dim_query=4, words=3, decoder_layers=1, **SIZES)
+    of_mrnet = MRNetConfig(dim_video=4 + guided, dim_query=4, **SIZES, **HEADS["light"])
+    config: Any = of_mrnet if name == "mrnet" else of_detr
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        tensors = make().state_dict()
+        tensors = (MRNet(of_mrnet) if name == "mrnet" else build(name, of_detr)).state_dict()
     features = {"space": "vse", "clip_s": 1.0, "guided": guided}
     save_trained(path, Trained(name, asdict(config), features, {}, tensors))
     return str(path)
@@ -74,7 +62,7 @@ REQUEST = EncodedQueries(TEXTS, np.eye(4, dtype=np.float32)[:2])
 
 @pytest.mark.parametrize("name", list(MODELS))
 def test_a_detr_model_gives_its_own_moments_and_saliency(tmp_path: Path, name: str) -> None:
-    path = detr(tmp_path / "m.safetensors", name)
+    path = save(tmp_path / "m.safetensors", name)
     assert registry.resolve_model(path, "auto", "cpu") == (path, "vse")
     answers = find.locate(path, video(), REQUEST, 3, "cpu")
     grounder = registry.load_model(path, "cpu")
@@ -89,7 +77,7 @@ def test_a_detr_model_gives_its_own_moments_and_saliency(tmp_path: Path, name: s
 def test_the_saliency_of_other_models_is_the_similarity_curve(tmp_path: Path) -> None:
     curves = similarity(video(), REQUEST.vectors)
     by_curve = find.locate("similarity", video(), REQUEST, 3, "cpu")
-    by_mrnet = find.locate(mrnet(tmp_path / "m.safetensors"), video(), REQUEST, 3, "cpu")
+    by_mrnet = find.locate(save(tmp_path / "m.safetensors", "mrnet"), video(), REQUEST, 3, "cpu")
     for curve, one, other in zip(curves, by_curve, by_mrnet, strict=True):
         drawn_out = (curve - curve.min()) / (curve.max() - curve.min())
         np.testing.assert_allclose(one.saliency, drawn_out, atol=1e-6)
@@ -117,12 +105,11 @@ def test_curve_of_a_guided_model_is_added_to_similarity(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(find, "FUSION_WEIGHTS", {"mrnet": 0.7, "detr": 0.7})
-    path = tmp_path / f"{name}.safetensors"
-    _ = mrnet(path, guided=True) if name == "mrnet" else detr(path, name, guided=True)
+    path = save(tmp_path / "m.safetensors", name, guided=True)
     tokens = list(REQUEST.vectors[:, None]) if name == "mrnet" else words_of("vse", TEXTS, "cpu")
-    predictions = ground_video(registry.load_model(str(path), "cpu"), video(), tokens, REQUEST.vectors, 4)
-    found = find.locate(str(path), video(), REQUEST, 4, "cpu", "fp32")
-    alone = find.locate(str(path), video(), REQUEST, 4, "cpu", "fp32", alone=True)
+    predictions = ground_video(registry.load_model(path, "cpu"), video(), tokens, REQUEST.vectors, 4)
+    found = find.locate(path, video(), REQUEST, 4, "cpu", "fp32")
+    alone = find.locate(path, video(), REQUEST, 4, "cpu", "fp32", alone=True)
     for number, prediction in enumerate(predictions):
         values = [float(value) for value in prediction.curve]
         mean, spread = statistics.fmean(values), statistics.pstdev(values)
@@ -135,16 +122,13 @@ def test_curve_of_a_guided_model_is_added_to_similarity(
         assert alone[number].moments == tuple(prediction.moments) != found[number].moments
 
 
-@pytest.mark.parametrize(
-    ("features", "read"),
-    [({"space": "features", "clip_s": 1.0}, "other features"), ({"space": "c3d", "clip_s": 1.0}, "c3d")],
-)
+@pytest.mark.parametrize(("space", "read"), [("features", "other features"), ("c3d", "c3d")])
 @pytest.mark.parametrize(("name", "command"), [("qd-detr", "detr"), ("mrnet", "mrnet")])
 def test_models_of_what_is_not_made_of_videos_are_refused(
-    tmp_path: Path, features: dict[str, Any], read: str, name: str, command: str
+    tmp_path: Path, space: str, read: str, name: str, command: str
 ) -> None:
     path = tmp_path / "other.safetensors"
-    save_trained(path, Trained(name, {}, features, {}, {"weight": torch.ones(1)}))
+    save_trained(path, Trained(name, {}, {"space": space}, {}, {"weight": torch.ones(1)}))
     with pytest.raises(UsageError, match=f"(?m)cannot read videos: it was trained on {read}$") as caught:
         registry.resolve_model(str(path), "auto", "cpu")
     assert f"vidsum train {command} with --recipe captions" in str(caught.value.hint)
@@ -156,7 +140,7 @@ def test_paths_that_are_no_moment_model_are_refused(tmp_path: Path) -> None:
             registry.resolve_model(str(model), space, "cpu")
         return str(caught.value.hint)
 
-    path = detr(tmp_path / "best.safetensors")
+    path = save(tmp_path / "best.safetensors")
     (tmp_path / "model.ckpt").touch()
     for name in (tmp_path, tmp_path / "model.ckpt", "minilm", "moment-detr"):
         hint = refuse(name, f"unknown model '{name}'")
@@ -168,22 +152,19 @@ def test_paths_that_are_no_moment_model_are_refused(tmp_path: Path) -> None:
     refuse("mrnet-tacos", "mrnet-tacos reads published features, not videos")
 
 
-def test_mrnet_is_in_bf16_where_that_is_best_or_chosen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    by_map, by_words = mrnet(tmp_path / "m.safetensors"), detr(tmp_path / "d.safetensors")
+def test_mrnet_is_in_bf16_where_that_is_best_or_chosen(tmp_path: Path, monkeypatch: Any) -> None:
+    by_map, by_words = save(tmp_path / "m.safetensors", "mrnet"), save(tmp_path / "d.safetensors")
     for best in (True, False):
         monkeypatch.setattr(device, "prefers_bf16", lambda name, best=best: best)
         of_best = "bf16" if best else "fp32"
         expected = {"auto": of_best, "int8": of_best, "bf16": "bf16", "fp32": "fp32"}
         assert {one: registry.resolve_precision(by_map, "cpu", one) for one in PRECISIONS} == expected
-        assert {registry.resolve_precision(model, "cpu", "bf16") for model in (by_words, "similarity")} == {
-            "fp32"
-        }
+        for model in (by_words, "similarity"):
+            assert registry.resolve_precision(model, "cpu", "bf16") == "fp32"
 
 
 def test_mrnet_scores_about_the_same_in_bf16(tmp_path: Path) -> None:
-    path = mrnet(tmp_path / "m.safetensors")
+    path = save(tmp_path / "m.safetensors", "mrnet")
     exact, again, rough = (
         find.locate(path, video(), REQUEST, 99, "cpu", precision)[0].moments
         for precision in ("fp32", "fp32", "bf16")

@@ -43,15 +43,9 @@ class MRNetOracle(MRNet):
 
     def forward(self, video: Tensor, queries: Tensor, is_query: Tensor | None = None) -> Scores:
         marked = (torch.einsum("btd,bmd->bmt", video, queries) > 0.5).float()
-        clips = self.config.clips
-        inside = torch.stack(
-            [
-                torch.stack([marked[..., i : j + 1].sum(-1) for j in range(clips)], dim=-1)
-                for i in range(clips)
-            ],
-            dim=-2,
-        )
-        length = (torch.arange(clips)[None, :] - torch.arange(clips)[:, None] + 1).clamp(min=1)
+        numbers, sums = torch.arange(self.config.clips), marked.cumsum(-1)
+        inside = (sums[..., None, :] - (sums - marked)[..., None]).clamp(min=0)
+        length = (numbers[None] - numbers[:, None] + 1).clamp(min=1)
         overlap = inside / (length + marked.sum(-1)[..., None, None] - inside)
         return Scores(8 * overlap - 4, torch.ones_like(overlap), video, queries)
 
@@ -91,15 +85,9 @@ class DETROracle(nn.Module):
 
 def runs(marked: Tensor) -> list[tuple[float, float]]:
     """Centre and width of each run, as fractions; longest first."""
-    n_clips, found, start = len(marked), [], None
-    for position, value in enumerate([*marked.tolist(), False]):
-        if value and start is None:
-            start = position
-        elif not value and start is not None:
-            found.append((start, position))
-            start = None
-    found.sort(key=lambda run: run[0] - run[1])
-    return [((a + b) / 2 / n_clips, (b - a) / n_clips) for a, b in found]
+    edges = np.flatnonzero(np.diff(np.pad(marked.numpy().astype(int), 1))).tolist()
+    longest_first = sorted(zip(edges[::2], edges[1::2], strict=True), key=lambda run: run[0] - run[1])
+    return [((a + b) / 2 / len(marked), (b - a) / len(marked)) for a, b in longest_first]
 
 
 def oracle(family: str, clip_s: float = 1.0, **fields: Any) -> MomentModel:
@@ -178,10 +166,10 @@ def test_a_moment_on_a_windows_edge_is_found_whole(family: str, start: int, leng
 
 
 @BY_FAMILY
-def test_a_moment_longer_than_a_window_is_found_in_a_longer_one(family: str) -> None:
-    for start, end in ((0, 100), (20, 80), (37, 100)):
-        (found,) = ground_video(oracle(family), video_with((0, start, end), duration_s=100), QUERIES[:1])
-        assert intervals(found)[0] == pytest.approx((start, end), abs=4)
+@pytest.mark.parametrize("span", [(0, 100), (20, 80), (37, 100)])
+def test_a_moment_longer_than_a_window_is_found_in_a_longer_one(family: str, span: tuple[int, int]) -> None:
+    (found,) = ground_video(oracle(family), video_with((0, *span), duration_s=100), QUERIES[:1])
+    assert intervals(found)[0] == pytest.approx(span, abs=4)
 
 
 def test_scores_mean_the_same_in_each_window() -> None:
@@ -262,13 +250,10 @@ def guided_video() -> ClipEmbeddings:
 
 
 def test_a_guided_model_reads_the_curve_of_each_query_in_every_window() -> None:
-    model = GuideOracle(replace(MRNET, dim_video=5)).eval()
-    grounder = MomentModel(model, "toy", 1.0, "oracle", guided=True)
+    mrnet = GuideOracle(replace(MRNET, dim_video=5)).eval()
+    grounder = MomentModel(mrnet, "toy", 1.0, "oracle", guided=True)
     found = ground_video(grounder, guided_video(), QUERIES[1:3], VECTORS[1:3])
     assert [intervals(prediction)[0] for prediction in found] == [(8, 16), (16, 24)]
-
-
-def test_a_guided_detr_model_reads_the_curve_of_each_query() -> None:
     model: Any = DETROracle(replace(DETR, dim_video=7))
     grounder = MomentModel(model, "toy", 4.0, "oracle", guided=True)
     ground_video(grounder, guided_video(), QUERIES[1:3], VECTORS[1:3])
@@ -294,9 +279,9 @@ def test_a_video_of_one_window_is_what_the_detr_model_gives(name: str, n_rows: i
 
 
 def test_words_beyond_those_that_a_model_reads_are_cut() -> None:
-    grounder, video, words = untrained(), noisy(9), noise(8)
+    grounder, words = untrained(), noise(8)
     assert (grounder.max_words, untrained("mrnet").max_words) == (3, None)
-    cut, whole = (ground_video(grounder, video, [query])[0] for query in (words[:3], words))
+    cut, whole = (ground_video(grounder, noisy(9), [query])[0] for query in (words[:3], words))
     assert cut.moments == whole.moments
 
 
@@ -365,22 +350,16 @@ def test_a_checkpoint_gives_the_model_that_was_saved(tmp_path: Path, name: str) 
     assert (grounder.space, grounder.clip_s, grounder.guided, grounder.sampled) == ("vse", 1, False, False)
     assert (grounder.moments, grounder.max_iou) == ("spans", 0.5)
     assert not grounder.model.training
+    halves = {key: value.half() if value.is_floating_point() else value for key, value in same.items()}
+    again = load_moment_model(checkpoint(tmp_path / "m.safetensors", name, tensors=halves), "cpu")
+    assert {value.dtype for value in again.model.parameters()} == {torch.float32}
 
 
 def test_a_checkpoint_says_how_its_clips_are_made(tmp_path: Path) -> None:
-    reads = {"space": "clip", "clip_s": 2.0, "fps": 0.5}
-    path = tmp_path / "m.safetensors"
+    reads, path = {"space": "clip", "clip_s": 2.0, "fps": 0.5}, tmp_path / "m.safetensors"
     assert load_moment_model(checkpoint(path, features=reads), "cpu").sampled
     guided = load_moment_model(checkpoint(path, features={**reads, "guided": True}), "cpu")
     assert (guided.guided, guided.moments) == (True, "saliency")
-
-
-@BY_NAME
-def test_half_precision_checkpoints_run_in_single_precision(tmp_path: Path, name: str) -> None:
-    tensors = untrained(name).model.state_dict()
-    halves = {key: value.half() if value.is_floating_point() else value for key, value in tensors.items()}
-    again = load_moment_model(checkpoint(tmp_path / "m.safetensors", name, tensors=halves), "cpu")
-    assert {value.dtype for value in again.model.parameters()} == {torch.float32}
 
 
 @BY_NAME

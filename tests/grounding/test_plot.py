@@ -24,6 +24,12 @@ def drawn(path: Path) -> np.ndarray:
     return picture
 
 
+def find_marks(path: Path) -> list[np.ndarray]:
+    """The columns with the colour of the best moment, and with that of the others."""
+    colours = ((0xEB, 0x63, 0x25), (0xFD, 0xC5, 0x93))
+    return [np.flatnonzero((drawn(path) == colour).all(axis=2).any(axis=0)) for colour in colours]
+
+
 def test_each_query_has_a_row_and_their_number_a_limit(tmp_path: Path) -> None:
     heights = {}
     for n in (1, MAX_ROWS, MAX_ROWS + 1):
@@ -36,9 +42,7 @@ def test_each_query_has_a_row_and_their_number_a_limit(tmp_path: Path) -> None:
 
 def test_the_best_moment_is_marked_where_it_is(tmp_path: Path) -> None:
     moments_plot(grounding(1), tmp_path / "plot.png")
-    blue, green, red = drawn(tmp_path / "plot.png").astype(int).transpose(2, 0, 1)
-    accent = np.flatnonzero(((red == 0x25) & (green == 0x63) & (blue == 0xEB)).any(axis=0))
-    light = np.flatnonzero(((red == 0x93) & (green == 0xC5) & (blue == 0xFD)).any(axis=0))
+    accent, light = find_marks(tmp_path / "plot.png")
     length = accent[-1] - accent[0]
     assert (light[-1] - light[0]) / length == pytest.approx(0.5, abs=0.02)
     assert (light[0] - accent[0]) / length == pytest.approx(3, abs=0.04)
@@ -70,9 +74,7 @@ def test_stretches_of_highlights_are_marked_where_they_are(seconds: float, tmp_p
         once = (tmp_path / f"plot{suffix}").read_bytes()
         highlights_plot(found, tmp_path / f"plot{suffix}")
         assert (tmp_path / f"plot{suffix}").read_bytes() == once
-    blue, green, red = drawn(tmp_path / "plot.png").astype(int).transpose(2, 0, 1)
-    accent = np.flatnonzero(((red == 0x25) & (green == 0x63) & (blue == 0xEB)).any(axis=0))
-    light = np.flatnonzero(((red == 0x93) & (green == 0xC5) & (blue == 0xFD)).any(axis=0))
+    accent, light = find_marks(tmp_path / "plot.png")
     share = 2.0 / (seconds - 2.0)
     assert (accent[-1] - accent[0]) / (light[-1] - light[0]) == pytest.approx(share, abs=0.01)
     assert light[0] > accent[-1]

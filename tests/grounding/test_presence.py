@@ -21,18 +21,15 @@ def texts(seed: int, n: int) -> FloatArray:
     return unit_rows(np.random.default_rng(seed).standard_normal((n, DIM)))
 
 
-NAMES = texts(8, 7)
-"""Of classes."""
+NAMES = texts(8, 7)  # of classes
 
 
 @dataclass(frozen=True)
 class Photographs:
     """Photographs as the map and the network see them."""
 
-    rows: FloatArray
-    """[50, 6]"""
-    probabilities: FloatArray
-    """[9, 7]"""
+    rows: FloatArray  # [50, 6]
+    probabilities: FloatArray  # [9, 7]
 
 
 @pytest.fixture
@@ -57,33 +54,31 @@ def video_of(n_clips: int) -> ClipEmbeddings:
     return ClipEmbeddings(texts(4, n_clips), np.arange(float(n_clips)), 1.0, n_clips, mixture)
 
 
+def log_likelihood(query: FloatArray, mixture: FloatArray) -> float:
+    return float(np.log(sum(p * np.exp(10 * query @ name) for p, name in zip(mixture, NAMES, strict=True))))
+
+
+def evidence_named(query: FloatArray, mixture: FloatArray, photographs: Photographs) -> float:
+    """The evidence by what a network names, written out."""
+    usual = [log_likelihood(query, other) for other in photographs.probabilities]
+    slope, offset = MIXTURE_WEIGHT_LINE
+    weight = max(0.0, slope * max(float(query @ name) for name in NAMES) + offset)
+    return float(weight * (log_likelihood(query, mixture) - np.mean(usual)) / np.std(usual))
+
+
 def test_z_is_the_deviation_from_photographs_and_phrases(photographs: Photographs) -> None:
     video, queries, phrases = video_of(5), texts(5, 3), texts(6, 4)
     assert video.objects is not None
-    compared = [photographs.rows @ phrase for phrase in phrases]
-    usual_of = [
-        np.mean(
-            [(phrase @ clip - of.mean()) / of.std() for phrase, of in zip(phrases, compared, strict=True)]
-        )
-        for clip in video.rows
-    ]
+
+    def deviation(text: FloatArray, clip: FloatArray) -> float:
+        cosines = [float(text @ picture) for picture in photographs.rows]
+        return float((text @ clip - np.mean(cosines)) / np.std(cosines))
+
     for query, curve in zip(queries, evidence_curves(video, queries, phrases), strict=True):
-
-        def likelihood(mixture: FloatArray, query: FloatArray = query) -> float:
-            return float(
-                np.log(sum(p * np.exp(10 * query @ name) for p, name in zip(mixture, NAMES, strict=True)))
-            )
-
-        cosines = [float(query @ picture) for picture in photographs.rows]
-        usual = [likelihood(mixture) for mixture in photographs.probabilities]
-        slope, offset = MIXTURE_WEIGHT_LINE
-        weight = max(0.0, slope * max(float(query @ name) for name in NAMES) + offset)
         expected = [
-            (float(query @ clip) - np.mean(cosines)) / np.std(cosines)
-            - 0.75 * of_phrases
-            + weight * (likelihood(mixture) - np.mean(usual)) / np.std(usual)
-            for clip, mixture, of_phrases in zip(
-                video.rows, video.objects.probabilities, usual_of, strict=True
-            )
+            deviation(query, clip)
+            - 0.75 * np.mean([deviation(phrase, clip) for phrase in phrases])
+            + evidence_named(query, mixture, photographs)
+            for clip, mixture in zip(video.rows, video.objects.probabilities, strict=True)
         ]
         np.testing.assert_allclose(curve, expected, atol=0.02)

@@ -118,35 +118,30 @@ def test_each_moment_is_the_best_of_what_those_before_it_left(
         left[first:after] = False
 
 
+def shown(curve: FloatArray, *cuts_s: float, top_k: int = 5) -> list[tuple[float, float]]:
+    end_s = float(len(curve))
+    shots_s = np.array([0.0, *cuts_s, end_s]) if cuts_s else None
+    found = find_moments(curve, np.arange(end_s), 1.0, end_s, top_k, shots_s=shots_s)
+    return [moment.interval for moment in found]
+
+
 def test_a_shot_beside_a_better_one_is_a_moment_of_its_own() -> None:
     curve = np.zeros(40, np.float32)
     curve[10:15], curve[15:19], curve[30:33] = 1.0, 0.8, 0.5
-    shots = np.array([0.0, 10.0, 15.0, 19.0, 30.0, 33.0, 40.0])
-    found = find_moments(curve, np.arange(40.0), 1.0, 40.0, 3, shots_s=shots)
-    assert [(one.start_s, one.end_s) for one in found] == [(10, 15), (15, 19), (30, 33)]
+    assert shown(curve, 10, 15, 19, 30, 33, top_k=3) == [(10, 15), (15, 19), (30, 33)]
 
 
 def test_the_curve_cuts_a_long_shot_but_not_a_short_one() -> None:
     curve = np.full(60, 0.2, np.float32)
     curve[10:16], curve[13:16] = 0.6, 0.7  # a short shot that is better in its second half
     curve[42:46] = 1.0  # an event in a shot of half a minute
-    shots = np.array([0.0, 10.0, 16.0, 30.0, 60.0])
-    found = find_moments(curve, np.arange(60.0), 1.0, 60.0, 2, shots_s=shots)
-    assert [(moment.start_s, moment.end_s) for moment in found] == [(42, 46), (10, 16)]
+    assert shown(curve, 10, 16, 30, top_k=2) == [(42, 46), (10, 16)]
 
 
 def test_a_frame_or_two_between_cuts_are_no_moment() -> None:
-    curve = np.zeros(10, np.float32)
-    curve[4] = 1.0
-    shots = np.array([0.0, 4.8, 4.88, 10.0])
-    found = find_moments(curve, np.arange(10.0), 1.0, 10.0, 5, shots_s=shots)
-    assert (4.8, 4.88) not in {(one.start_s, one.end_s) for one in found}
-    assert min(one.end_s - one.start_s for one in found) >= 0.2
-
-
-def shown(curve: FloatArray) -> list[tuple[float, float]]:
-    found = find_moments(curve, np.arange(float(len(curve))), 1.0, float(len(curve)), 5)
-    return [(one.start_s, one.end_s) for one in found]
+    spans = shown(np.eye(10, dtype=np.float32)[4], 4.8, 4.88)
+    assert (4.8, 4.88) not in spans
+    assert min(end_s - start_s for start_s, end_s in spans) >= 0.2
 
 
 @pytest.mark.parametrize("level", [-30.0, 30.0])
@@ -156,35 +151,28 @@ def test_ten_per_cent_of_odd_footage_moves_no_other_moment(level: float, where: 
     curve[20:28], curve[40:47] = 2.5, 2.0
     assert shown(curve)[:2] == [(20, 28), (40, 47)]
     curve[where] = level
-    odd = (float(where.start), float(where.stop))
-    others = [moment for moment in shown(curve) if moment != odd]
+    others = [span for span in shown(curve) if span != (where.start, where.stop)]
     assert others[:2] == [(20, 28), (40, 47)]
 
 
 def test_a_moment_ends_at_the_cut_that_is_near_it() -> None:
     curve = np.zeros(30, np.float32)
     curve[10:15], curve[15] = 1.0, 0.5
-    shots = np.array([0.0, 9.75, 15.5, 30.0])
-    (first, *_) = find_moments(curve, np.arange(30.0), 1.0, 30.0, 1, shots_s=shots)
-    assert (first.start_s, first.end_s) == (9.75, 15.5)
+    assert shown(curve, 9.75, 15.5, top_k=1) == [(9.75, 15.5)]
 
 
 @pytest.mark.parametrize(("level", "end_s"), [(0.55, 14.5), (1.0, 15.0)])
 def test_a_shot_shorter_than_a_clip_is_in_a_moment_if_it_is_alike(level: float, end_s: float) -> None:
     curve = np.full(60, 0.1, np.float32)
     curve[10:14], curve[14] = 1.0, level  # half of the last clip is of the moment
-    shots = np.array([0.0, 10.0, 14.5, 15.0, 60.0])
-    (found,) = find_moments(curve, np.arange(60.0), 1.0, 60.0, 1, shots_s=shots)
-    assert (found.start_s, found.end_s) == (10, end_s)
+    assert shown(curve, 10, 14.5, 15, top_k=1) == [(10, end_s)]
 
 
 @pytest.mark.parametrize("cut_s", [14.1, 14.4, 15.6, 15.9])
 def test_a_moment_beside_a_long_shot_ends_at_the_cut(cut_s: float) -> None:
     curve = np.random.default_rng(1).normal(0.1, 0.02, 90).astype(np.float32)
     curve += 0.9 * np.clip(np.minimum(np.arange(1, 91) - 9.6, cut_s - np.arange(90)), 0, 1)
-    shots = np.array([0.0, 9.6, cut_s, 90.0])
-    (found,) = find_moments(curve, np.arange(90.0), 1.0, 90.0, 1, shots_s=shots)
-    assert (found.start_s, found.end_s) == (9.6, cut_s)
+    assert shown(curve, 9.6, cut_s, top_k=1) == [(9.6, cut_s)]
 
 
 @given(CURVES, SHOTS)

@@ -13,9 +13,8 @@ from vidsum.results.screen_text import ScreenLine, ScreenText
 def made(*lines: tuple[float, float, str]) -> ScreenText:
     """Lines below each other, all sure."""
     boxes = [(0.1, 0.1 * row, 0.9, 0.1 * row + 0.08) for row in range(len(lines))]
-    return ScreenText(
-        tuple(ScreenLine(*line, 1.0, box) for line, box in zip(lines, boxes, strict=True)), 100.0, 1
-    )
+    placed = (ScreenLine(*line, 1.0, box) for line, box in zip(lines, boxes, strict=True))
+    return ScreenText((*placed,), 100.0, 1)
 
 
 SLIDES = made(
@@ -68,10 +67,8 @@ def test_words_have_no_accents_and_wide_letters_stand_alone() -> None:
 
 
 def test_passages_are_lines_and_screens() -> None:
-    texts = [
-        passage.text for passage in to_passages(made((0, 9, "Results"), (3, 9, "of 2024"), (3, 5, "42")))
-    ]
-    assert texts == ["Results", "Results of 2024 42", "Results of 2024"]
+    passages = to_passages(made((0, 9, "Results"), (3, 9, "of 2024"), (3, 5, "42")))
+    assert [passage.text for passage in passages] == ["Results", "Results of 2024 42", "Results of 2024"]
 
 
 def test_another_number_is_not_likely(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,9 +85,8 @@ def test_written_words_come_before_meaning(monkeypatch: pytest.MonkeyPatch) -> N
     def encode(texts: list[str]) -> np.ndarray:
         return np.array([["Revenue" in text or text == "takings", True] for text in texts]) / np.sqrt(2)
 
-    monkeypatch.setattr(
-        "vidsum.grounding.speech.load_text_encoder", lambda *_: SimpleNamespace(encode=encode)
-    )
+    encoder = SimpleNamespace(encode=encode)
+    monkeypatch.setattr("vidsum.grounding.speech.load_text_encoder", lambda *_: encoder)
     meant, written = text_moments(["takings", "acme"], SLIDES, 5)
     assert (meant[0].start_s, meant[0].end_s, meant[0].score < 1) == (20, 40, True)
     assert (written[0].start_s, written[0].end_s, written[0].score > 1) == (0, 100, True)

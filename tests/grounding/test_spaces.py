@@ -106,10 +106,6 @@ def test_all_parts_lie_on_one_grid() -> None:
     probabilities = class_probabilities(pictures.logits).reshape(12, 2, 40).mean(axis=1)
     assert video.objects is not None
     np.testing.assert_allclose(video.objects.probabilities, probabilities, atol=1e-6)
-
-
-@pytest.mark.usefixtures("names")
-def test_features_without_class_scores_are_refused() -> None:
     with pytest.raises(UsageError, match="efficientnet_lite0 have no class scores"):
         embed_video("vse", seen("efficientnet_lite0", None, 0.5), "cpu")
 
@@ -160,20 +156,15 @@ QUERIES = ["a dog", "musicians", "someone in the water"]
 
 
 def test_a_text_is_the_mean_of_its_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = {
-        "a red {ball}": [3.0, 0, 0],
-        "there is a red {ball}": [0, 3, 0],
-        "rain": [0, 0, 1],
-        "there is rain": [0, 0, 2],
-    }
-    encoder = SimpleNamespace(
-        encode=lambda texts_read: np.array([texts[text] for text in texts_read], np.float32)
-    )
-    monkeypatch.setattr("vidsum.grounding.spaces.load_text_encoder", lambda name, device: encoder)
-    half = np.sqrt(0.5)
-    np.testing.assert_allclose(
-        embed_queries("vse", ["a red {ball}", "rain"]), [[half, half, 0], [0, 0, 1]], rtol=1e-6
-    )
+    texts = {"a red {ball}": [3.0, 0, 0], "there is a red {ball}": [0, 3, 0]}
+    texts |= {"rain": [0, 0, 1], "there is rain": [0, 0, 2]}
+
+    def encode(texts_read: list[str]) -> FloatArray:
+        return np.array([texts[text] for text in texts_read], np.float32)
+
+    monkeypatch.setattr(spaces, "load_text_encoder", lambda *_: SimpleNamespace(encode=encode))
+    half, rows = np.sqrt(0.5), embed_queries("vse", ["a red {ball}", "rain"])
+    np.testing.assert_allclose(rows, [[half, half, 0], [0, 0, 1]], rtol=1e-6)
     np.testing.assert_allclose(embed_queries("clip", ["a red {ball}"]), [[1, 0, 0]])
 
 
@@ -203,20 +194,15 @@ def test_still_clips_are_no_answer_unless_most_of_the_video_is_still() -> None:
     np.testing.assert_array_equal(similarity(replace(video, is_still=still), query)[0], curve)
 
 
-FEATURES = Features.from_array(np.ones((3, 4)), extractor=EXTRACTOR)
-EMBEDDINGS = np.ones((3, 2), np.float32)
-
-
-def test_embeddings_by_the_map_that_is_here_are_read() -> None:
-    parameters = {RECORDED: checkpoints.sha256_of(NAME)}
-    made = replace(FEATURES, embeddings=EMBEDDINGS, provenance={"parameters": parameters})
-    assert mapped_rows(made) is EMBEDDINGS
-    assert mapped_rows(replace(made, provenance={})) is EMBEDDINGS  # made elsewhere
-
-
-def test_features_without_embeddings_or_by_another_map_are_refused() -> None:
-    other = replace(FEATURES, embeddings=EMBEDDINGS, provenance={"parameters": {RECORDED: "0" * 64}})
-    for made in (FEATURES, other):
+def test_embeddings_are_read_if_the_map_that_is_here_made_them() -> None:
+    features = Features.from_array(np.ones((3, 4)), extractor=EXTRACTOR)
+    made = replace(features, embeddings=np.ones((3, 2), np.float32))  # elsewhere
+    by_map, by_other = (
+        replace(made, provenance={"parameters": {RECORDED: sha256}})
+        for sha256 in (checkpoints.sha256_of(NAME), "0" * 64)
+    )
+    assert mapped_rows(made) is mapped_rows(by_map) is made.embeddings
+    for made in (features, by_other):
         with pytest.raises(UsageError, match="without the map vse, or with another one") as refused:
             mapped_rows(made)
         assert refused.value.hint == f"extract them again, with --extractor {EXTRACTOR}"

@@ -1,5 +1,7 @@
 """Moments that are said: sentences, passages, evidence, and both kinds together."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -29,14 +31,10 @@ def transcript(*words: tuple[float, float, str]) -> Transcript:
 
 
 def test_sentences_end_at_full_stops_and_pauses() -> None:
-    heard = transcript(
-        (0, 1, "It"), (1, 2, 'rains."'), (2.1, 3, "We"), (3, 4, "stay"), (7, 8, "at"), (8, 9, "home")
-    )
-    assert split_sentences(heard) == [
-        Passage(0, 2, 'It rains."'),
-        Passage(2.1, 4, "We stay"),
-        Passage(7, 9, "at home"),
-    ]
+    rains, stays = ((0, 1, "It"), (1, 2, 'rains."')), ((2.1, 3, "We"), (3, 4, "stay"))
+    heard = transcript(*rains, *stays, (7, 8, "at"), (8, 9, "home"))
+    sentences = [Passage(0, 2, 'It rains."'), Passage(2.1, 4, "We stay"), Passage(7, 9, "at home")]
+    assert split_sentences(heard) == sentences
 
 
 def test_speech_without_full_stops_is_cut() -> None:
@@ -54,12 +52,14 @@ def test_a_translation_has_its_segments_as_sentences() -> None:
     ]
 
 
-def test_what_is_uncertain_counts_less(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Encoder:
-        def encode(self, texts: list[str]) -> np.ndarray:
-            return np.ones((len(texts), 1), np.float32)
+@pytest.fixture
+def no_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All texts mean the same, so that words alone decide."""
+    encoder = SimpleNamespace(encode=lambda texts: np.ones((len(texts), 1), np.float32))
+    monkeypatch.setattr(speech, "load_text_encoder", lambda *_: encoder)
 
-    monkeypatch.setattr(speech, "load_text_encoder", lambda name, device: Encoder())
+
+def test_what_is_uncertain_counts_less(no_meaning: None) -> None:
     words = (Word(0, 1, "of", 0.9), Word(1, 2, "it.", 0.9), Word(2, 3, "we", 0.3), Word(3, 4, "are.", 0.3))
     segments = (
         Segment(0, 2, "of it.", 0.9, 0.0, words[:2]),
@@ -76,17 +76,6 @@ def test_passages_are_runs_without_a_long_pause() -> None:
     assert list(iter_passages([one, two, three])) == [one, Passage(0, 4, "a. b.", 2), two, three]
     long = [Passage(10.0 * at, 10.0 * at + 10, f"{at}") for at in range(6)]
     assert max(run.end_s - run.start_s for run in iter_passages(long)) == 30
-
-
-@pytest.fixture
-def no_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All texts mean the same, so that words alone decide."""
-
-    class Encoder:
-        def encode(self, texts: list[str]) -> np.ndarray:
-            return np.tile(np.array([[1.0, 0.0]], np.float32), (len(texts), 1))
-
-    monkeypatch.setattr(speech, "load_text_encoder", lambda name, device: Encoder())
 
 
 def test_exact_words_count_the_more_the_rarer_they_are(no_meaning: None) -> None:

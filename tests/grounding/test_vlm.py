@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from threading import Barrier
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from vidsum.io.urls import split_server
 FRAMES = [f"frame {number}".encode() for number in range(6)]
 BAD = Reply(body=b"<html>proxy</html>")
 PASSING = [Reply(429, b"{}", {"Retry-After": "0"}), Reply(500), Reply(503, b"\xff"), BAD, Reply(body=b"[]")]
-DATE = "Wed, 21 Oct 2026 07:28:00 GMT"
+PAUSES = {"": 0, "7": 7, "0.5": 0.5, "86400": 30, "-1": 0, "nan": 0, "Wed, 21 Oct 2026 07:28:00 GMT": 0}
 
 
 @pytest.fixture(autouse=True)
@@ -25,9 +26,15 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vlm, "PAUSE_S", 0.0)
 
 
-def ask(server: VLMServer, n_frames: int = 6, max_reply_s: float = 60.0, **facts: object) -> Replies:
-    model = VisionModel(server.address, "tiny-vlm", "Say it.", max_reply_s, **facts)  # type: ignore[arg-type]
-    return describe_frames(model, [FRAMES[: min(4, n_frames)], FRAMES[4:n_frames]], n_frames)
+def model_at(server: VLMServer, max_reply_s: float = 60.0, **facts: Any) -> VisionModel:
+    return VisionModel(
+        **{"server": server.address, "name": "tiny", "prompt": "Say it."} | facts, max_reply_s=max_reply_s
+    )
+
+
+def ask(server: VLMServer, n_frames: int = 6, **facts: Any) -> Replies:
+    blocks = [FRAMES[: min(4, n_frames)], FRAMES[4:n_frames]]
+    return describe_frames(model_at(server, **facts), blocks, n_frames)
 
 
 def test_the_request_and_the_sentence() -> None:
@@ -37,7 +44,7 @@ def test_the_request_and_the_sentence() -> None:
     path, headers, body = server.requests[0]
     assert path == "/v1/chat/completions"
     assert "Authorization" not in headers
-    assert (body["model"], body["stream"], body["temperature"]) == ("tiny-vlm", False, 0)
+    assert (body["model"], body["stream"], body["temperature"]) == ("tiny", False, 0)
     text, picture = body["messages"][0]["content"]
     assert text == {"type": "text", "text": "Say it."}
     assert picture["image_url"]["url"] == "data:image/jpeg;base64,ZnJhbWUgMA=="
@@ -50,16 +57,13 @@ def test_sentences_come_from_the_cache() -> None:
         assert len(server.requests) == 6
         assert (first.sentences, first.n_sent, again.n_sent) == (again.sentences, 6, 0)
         assert ask(server, use_cache=False).n_sent == 6
-        model = VisionModel(server.address, "tiny-vlm", "Another prompt.", 60.0)
-        assert describe_frames(model, [FRAMES[:1]], 1).n_sent == 1
-        model = VisionModel(server.address, "other-vlm", "Say it.", 60.0)
-        assert describe_frames(model, [FRAMES[:1]], 1).n_sent == 1
+        assert ask(server, 1, prompt="Another prompt.").n_sent == 1
+        assert ask(server, 1, name="other").n_sent == 1
 
 
 def test_frames_that_are_equal_are_sent_once() -> None:
     with serving(lambda number: completion(f"Dog {number}")) as server:
-        model = VisionModel(server.address, "tiny-vlm", "Say it.", 60.0, use_cache=False)
-        replies = describe_frames(model, [[FRAMES[0]] * 3], 3)
+        replies = describe_frames(model_at(server, use_cache=False), [[FRAMES[0]] * 3], 3)
     assert (replies.sentences, replies.n_sent) == (["Dog 1."] * 3, 1)
 
 
@@ -74,15 +78,11 @@ def test_requests_at_a_time() -> None:
 
     with serving(script) as server:
         frames = [str(number).encode() for number in range(3 * N_PARALLEL)]
-        model = VisionModel(server.address, "tiny-vlm", "Say it.", 60.0)
-        assert len(describe_frames(model, [frames], len(frames)).sentences) == 3 * N_PARALLEL
+        assert len(describe_frames(model_at(server), [frames], len(frames)).sentences) == 3 * N_PARALLEL
     assert server.most_open == N_PARALLEL
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [Reply(429, b"{}", {"Retry-After": "0"}), Reply(500), Reply(503, b"\xff"), BAD, Reply(body=b"[]")],
-)
+@pytest.mark.parametrize("reply", PASSING)
 @pytest.mark.parametrize("breaks", [False, True])
 def test_passing_faults_are_retried(reply: Reply, breaks: bool) -> None:
     fault = Reply(reply.status, b"x" * 40, breaks=True) if breaks else reply
@@ -175,9 +175,8 @@ def test_the_caller_can_stop_it() -> None:
         raise KeyboardInterrupt
 
     with serving(lambda number: completion("A dog") if number == 1 else Reply(hangs=True)) as server:
-        model = VisionModel(server.address, "tiny-vlm", "Say it.", 600.0)
         with pytest.raises(KeyboardInterrupt):
-            describe_frames(model, [FRAMES], 6, interrupt)
+            describe_frames(model_at(server, 600.0), [FRAMES], 6, interrupt)
         assert server.over.is_set() is False
 
 
@@ -216,27 +215,23 @@ def test_offline_reaches_this_machine_alone(monkeypatch: pytest.MonkeyPatch) -> 
     assert [*Session("http://models.example/v1").adapters] == ["http://models.example/"]
 
 
-@pytest.mark.parametrize(
-    ("address", "parts"),
-    [
-        ("http://localhost:11434/v1", ("http://localhost:11434/", "localhost")),
-        ("HTTPS://Models.Example", ("HTTPS://Models.Example/", "models.example")),
-        ("http://[::1]:8080/v1/", ("http://[::1]:8080/", "::1")),
-    ],
-)
-def test_addresses(address: str, parts: tuple[str, str]) -> None:
-    assert split_server(address) == parts
+def test_addresses() -> None:
+    assert split_server("http://localhost:11434/v1") == ("http://localhost:11434/", "localhost")
+    assert split_server("HTTPS://Models.Example") == ("HTTPS://Models.Example/", "models.example")
+    assert split_server("http://[::1]:8080/v1/") == ("http://[::1]:8080/", "::1")
 
 
 @pytest.mark.parametrize(
     "address",
     [
-        *("ftp://localhost/v1", "http://", "http:///v1", "http://localhost:port/"),
         *(
-            "http://me:secret@localhost/v1",
-            "http://localhost/v1?api-version=secret",
+            "ftp://localhost/v1",
+            "http://",
+            "http:///v1",
+            "http://localhost:port/",
             "http://localhost/#secret",
         ),
+        *("http://me:secret@localhost/v1", "http://localhost/v1?api-version=secret"),
         *("http://evil.example\\@127.0.0.1/secret", "http://127.0.0.1 /secret", "http://loc\nalhost/"),
     ],
 )
@@ -264,17 +259,6 @@ def test_clean(text: str, sentence: str) -> None:
     assert clean(text) == sentence
 
 
-@pytest.mark.parametrize(
-    ("text", "pause_s"),
-    [
-        ("", 0),
-        ("7", 7),
-        ("0.5", 0.5),
-        ("86400", 30),
-        ("-1", 0),
-        ("nan", 0),
-        ("Wed, 21 Oct 2026 07:28:00 GMT", 0),
-    ],
-)
+@pytest.mark.parametrize(("text", "pause_s"), PAUSES.items())
 def test_parse_pause(text: str, pause_s: float) -> None:
     assert parse_pause({"Retry-After": text}) == pause_s

@@ -121,13 +121,11 @@ def test_every_moment_is_met_by_a_whole_proposal(data: st.DataObject, n_rows: in
 
 def test_a_proposal_at_an_inner_edge_is_not_whole() -> None:
     windows = proposals_of(40, 40.0)
-    for rows, of_window, whole in zip(
-        sliding_windows(T, 40), windows.intervals_s, windows.is_whole, strict=True
-    ):
-        touches = ((of_window[:, 0] == rows.start) & (rows.start > 0)) | (
-            (of_window[:, 1] == rows.stop) & (rows.stop < 40)
-        )
-        assert np.array_equal(whole, ~touches)
+    rows = zip(sliding_windows(T, 40), windows.intervals_s, windows.is_whole, strict=True)
+    for window, of_window, whole in rows:
+        touches_start = (of_window[:, 0] == window.start) & (window.start > 0)
+        touches_end = (of_window[:, 1] == window.stop) & (window.stop < 40)
+        assert np.array_equal(whole, ~(touches_start | touches_end))
 
 
 def test_nothing_lies_beyond_the_end_of_the_video() -> None:

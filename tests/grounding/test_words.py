@@ -43,11 +43,9 @@ def test_lists() -> None:
     assert not read_words()[NUMBERS["thing", "a dog"]].is_specific
 
 
-@pytest.mark.parametrize(
-    "word", ["nipple", "abaya", "brace", "gun", "rifle", "sick", "naked", "hijab", "wig", "leg"]
-)
-def test_nothing_embarrasses(word: str) -> None:
-    assert not [entry for entry in read_words() if word in " ".join(entry.names).split()]
+def test_nothing_embarrasses() -> None:
+    unwanted = {"nipple", "abaya", "brace", "gun", "rifle", "sick", "naked", "hijab", "wig", "leg"}
+    assert not [entry for entry in read_words() if unwanted & {*" ".join(entry.names).split()}]
 
 
 def test_parents_are_as_likely_as_their_words() -> None:
@@ -58,9 +56,7 @@ def test_parents_are_as_likely_as_their_words() -> None:
     share = read_words()[NUMBERS["thing", "a greyhound"]].share
     logit = slope * 12 + prior * np.log(share + 3e-4) + offset
     expected = pytest.approx(1 / (1 + np.exp(-logit)), abs=1e-4)
-    assert [values[NUMBERS["thing", text]] for text in ("a greyhound", "a dog", "an animal")] == [
-        expected
-    ] * 3
+    assert all(values[NUMBERS["thing", text]] == expected for text in ("a greyhound", "a dog", "an animal"))
     assert values[NUMBERS["thing", "a vehicle"]] < 0.01
 
 

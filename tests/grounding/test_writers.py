@@ -61,18 +61,11 @@ def test_the_sentence_that_its_neighbours_resemble_is_retrieved(
         best = max(votes, key=lambda one: votes[one])
         assert sentence.text == f"sentence {best}"
         others = [other for other in nearest if other != best]
-        agreement = np.average(
-            [bank.vectors[best] @ bank.vectors[other] for other in others],
-            weights=[weight[other] for other in others],
-        )
-        z = CONFIDENCE[0] * cosines[best] + CONFIDENCE[1] * agreement + CONFIDENCE[2]
-        if is_short:
-            share = weight[best] / sum(weight.values())
-            z = (
-                SHORT_LIST_CONFIDENCE[0] * cosines[best]
-                + SHORT_LIST_CONFIDENCE[1] * share
-                + SHORT_LIST_CONFIDENCE[2]
-            )
+        likeness = [bank.vectors[best] @ bank.vectors[other] for other in others]
+        agreement = np.average(likeness, weights=[weight[other] for other in others])
+        share = weight[best] / sum(weight.values())
+        curve, backing = (SHORT_LIST_CONFIDENCE, share) if is_short else (CONFIDENCE, agreement)
+        z = curve[0] * cosines[best] + curve[1] * backing + curve[2]
         assert sentence.confidence == pytest.approx(1 / (1 + np.exp(-z)), abs=1e-4)
 
 
@@ -81,9 +74,6 @@ def test_a_short_list_gives_the_sentence_that_nothing_else_is_like() -> None:
     others = np.repeat(vectors(2, 1), 4, axis=0)
     bank = Bank(("right", *"abcd"), np.concatenate([picture, others]))
     assert [one.text for one in retrieve(picture, bank)] == ["right"]
-
-
-def test_a_bank_of_one_sentence_gives_that() -> None:
     assert [one.text for one in retrieve(vectors(1, 2), Bank(("A dog.",), vectors(2, 1)))] == ["A dog."] * 2
 
 
