@@ -8,7 +8,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from vidsum.archive import postgres
@@ -147,8 +147,8 @@ def connect(path: Path | str, *, create: bool) -> Database:
         check_target(path)
     elif not path.is_file() or (not create and not path.stat().st_size):
         raise InputError(f"{path}: no such archive", hint="vidsum index FOLDER")
-    elif path.stat().st_size:
-        _require_archive(path)  # before it is changed
+    elif not os.access(path, os.R_OK):
+        raise InputError(f"{path}: cannot be read")
     may_write = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
     log = Path(f"{path}-wal")  # without one, SQLite need not write beside a file that cannot be written
     fixed = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
@@ -196,6 +196,8 @@ def _faults(path: Path) -> Iterator[None]:
     except (sqlite3.ProgrammingError, sqlite3.IntegrityError):  # ours, not the file's
         raise
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
+            raise _foreign(path) from error
         is_whole, reason = isinstance(error, sqlite3.OperationalError), str(error)
         if is_whole and ("locked" in reason or "busy" in reason):
             reason = f"{path}: another process has been writing to it for {_WAIT_S:.0f} s"
@@ -207,20 +209,15 @@ def _faults(path: Path) -> Iterator[None]:
         raise fault from error
 
 
-def _require_archive(path: Path) -> None:
-    """Refuse a file that another program made, by its header, read by SQLite: closing it ends POSIX locks."""
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as connection:
-            (number,) = connection.execute("PRAGMA application_id").fetchone()
-    except sqlite3.OperationalError as error:
-        raise InputError(f"{path}: cannot be read ({error})") from error
-    except sqlite3.DatabaseError as error:
-        number = 0 if error.sqlite_errorcode == sqlite3.SQLITE_NOTADB else APPLICATION_ID  # damaged
-    if number != APPLICATION_ID:
-        raise InputError(f"{path}: is not an archive of vidsum", hint="--archive FILE")
+def _foreign(path: Path) -> InputError:
+    return InputError(f"{path}: is not an archive of vidsum", hint="--archive FILE")
 
 
 def _prepare(connection: SQLite, path: Path, *, may_write: bool) -> None:
+    is_new = not path.stat().st_size  # another process may be making it
+    (number,) = connection.execute("PRAGMA application_id").fetchone()
+    if not is_new and number != APPLICATION_ID:
+        raise _foreign(path)
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA page_size = 65536")  # of a new file: a scan reads it in half the time
     if _version(connection, path) < len(_MIGRATIONS):
