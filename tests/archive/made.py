@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests import media
-from tests.grounding.colours import ENCODER, extractor_of_colours, use_colours
+from tests.grounding.colours import COLOURS, ENCODER, extractor_of_colours, use_colours
 from vidsum.archive.packed import pack_rows
 from vidsum.archive.texts import Evidence
 from vidsum.features.extractor import Extractor
@@ -23,7 +23,6 @@ from vidsum.models.vse import CLASSES
 from vidsum.results.features import Features
 from vidsum.types import FloatArray
 
-COLOURS = {"red": (200, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 200), "yellow": (180, 180, 40)}
 NAMES = ENCODER.encode(list(COLOURS))
 GREYS = unit_rows(1 + 0.3 * np.random.default_rng(1).standard_normal((9, 3)).astype(np.float32))
 FILM = ("red", "green", "blue", "yellow", "yellow")

@@ -15,7 +15,8 @@ import pytest
 from PIL import Image
 
 import vidsum
-from tests.archive.made import COLOURS, film, spoken
+from tests.archive.made import film, spoken
+from tests.grounding.colours import COLOURS
 from tests.media import make_video
 from vidsum.archive import answers, index
 from vidsum.archive.archive import Archive

@@ -14,7 +14,7 @@ from vidsum.grounding.text import TextEncoder
 from vidsum.results.features import Features
 from vidsum.types import FloatArray
 
-_COLOURS = {"red": [200, 30, 30], "green": [30, 200, 30], "blue": [30, 30, 200], "yellow": [180, 180, 40]}
+COLOURS = {"red": (200, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 200), "yellow": (180, 180, 40)}
 MOST_WORDS = 50
 
 
@@ -39,7 +39,7 @@ def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _encode(texts: Sequence[str]) -> FloatArray:
     rows = [
-        np.sum([_COLOURS[word] for word in text.split() if word in _COLOURS] or [[1, 1, 1]], axis=0)
+        np.sum([COLOURS[word] for word in text.split() if word in COLOURS] or [(1, 1, 1)], axis=0)
         for text in texts
     ]
     return _unit(np.array(rows, np.float32))
