@@ -44,8 +44,6 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 @pytest.fixture
 def use_registry(monkeypatch: pytest.MonkeyPatch) -> UseRegistry:
-    """Replace the registry by one with these models."""
-
     def use(models: dict[str, Any]) -> dict[str, registry.RegistryEntry]:
         entries = registry.parse(yaml.safe_dump({"models": models}))
         monkeypatch.setattr(registry, "builtin_entries", lambda: entries)

@@ -24,7 +24,6 @@ class Server:
         self.received: list[str] = []
 
     def serve(self, path: str, answer: Answer) -> str:
-        """Set the answer for a path; returns its URL."""
         self.answers[path] = answer
         return self.url + path
 
@@ -38,7 +37,6 @@ class Server:
 
 @contextmanager
 def running_server(handler: type["_Handler"] | None = None) -> Iterator[Server]:
-    """Run a server on a free port until the block ends."""
     with ThreadingHTTPServer(("127.0.0.1", 0), handler or _Handler) as http:
         http.daemon_threads = True
         http.block_on_close = False
@@ -52,8 +50,6 @@ def running_server(handler: type["_Handler"] | None = None) -> Iterator[Server]:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers a request and closes the connection."""
-
     def do_GET(self) -> None:
         server: Server = self.server.vidsum_server  # type: ignore[attr-defined]
         server.received.append(self.path)
@@ -78,7 +74,6 @@ class KeepAliveHandler(_Handler):
 
 
 def send(handler: BaseHTTPRequestHandler, body: bytes, content_type: str = "binary/octet-stream") -> None:
-    """Send a whole answer."""
     handler.send_response(200)
     handler.send_header("Content-Type", content_type)
     handler.send_header("Content-Length", str(len(body)))
@@ -114,7 +109,6 @@ def resumable(body: bytes, after: int) -> Answer:
 
 
 def failing(status: int) -> Answer:
-    """An answer that is only a status."""
     return lambda handler: handler.send_error(status)
 
 
@@ -126,7 +120,6 @@ def project_page(filename: str, path: str, archive: bytes, sha256: str | None = 
 
 
 def wheel(members: Mapping[str, bytes]) -> bytes:
-    """A wheel with these members."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():

@@ -56,9 +56,6 @@ def test_load_state_dict_fetches(folder: Path, server: Server) -> None:
     record = json.loads((folder / "net" / "record.json").read_text())["net.safetensors"]
     assert (record["source"], record["source_sha256"]) == ("package toy 1.0", file_of(PICKLE)["sha256"])
     assert record["stored_sha256"] == file_of((folder / "net" / "net.safetensors").read_bytes())["sha256"]
-
-
-def test_model_of_several_files_is_a_folder(folder: Path) -> None:
     assert checkpoints.path_of("text") == folder / "text"
     assert (folder / "text" / "words.json").read_bytes() == WORDS
     assert list(checkpoints.load_state_dict("text")) == ["params/kernel"]
@@ -72,13 +69,25 @@ def _flip_last_byte(path: Path) -> None:
     path.write_bytes(data)
 
 
-def test_changed_file(fetched: Path) -> None:
+@pytest.mark.parametrize("record", [
+    *("", "{", "[]", "[" * 100_000, '{"net.safetensors": {}}', '{"net.safetensors": 3}'),
+    '{"net.safetensors": {"source_sha256": 3, "source": "", "stored_sha256": "ab", "stored_bytes": "9"}}',
+])  # fmt: skip
+def test_bad_record(fetched: Path, record: str) -> None:
+    (fetched / "net" / "record.json").write_text(record)
+    assert checkpoints.verify("net").state == "missing"
+    assert len(checkpoints.load_state_dict("net")) == 1
+
+
+def test_load_state_dict_writes_nothing(fetched: Path, use_registry: UseRegistry) -> None:
+    before = {path: path.stat().st_mtime_ns for path in fetched.rglob("*")}
+    with FileLock(fetched / ".net.lock"):
+        assert len(checkpoints.load_state_dict("net")) == 1
+    assert {path: path.stat().st_mtime_ns for path in fetched.rglob("*")} == before
     path = fetched / "net" / "net.safetensors"
     _flip_last_byte(path)
-
     with pytest.raises(WeightsError, match="does not have the recorded SHA-256") as caught:
         checkpoints.load_state_dict("net")
-
     assert str(path) in caught.value.message
     assert caught.value.hint == "vidsum weights pull net"
     assert checkpoints.verify("net").state == "bad"
@@ -89,69 +98,16 @@ def test_changed_file(fetched: Path) -> None:
         checkpoints.path_of("text")
     checkpoints.fetch("text")
     assert checkpoints.verify("text").state == "present"
-
-
-def test_cut_file(fetched: Path) -> None:
     path = fetched / "net" / "net.safetensors"
     path.write_bytes(path.read_bytes()[:-3])
     status = checkpoints.entries()[0]
     assert (status.state, checkpoints.find("net")) == ("bad", None)
     assert "bytes, not the recorded" in (status.reason or "")
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        *("", "{", "[]", "[" * 100_000, '{"net.safetensors": {}}', '{"net.safetensors": 3}'),
-        '{"net.safetensors": {"source_sha256": 3, "source": "", "stored_sha256": "ab", "stored_bytes": "9"}}',
-    ],
-)
-def test_bad_record(fetched: Path, record: str) -> None:
-    (fetched / "net" / "record.json").write_text(record)
-    assert checkpoints.verify("net").state == "missing"
-    assert len(checkpoints.load_state_dict("net")) == 1
-
-
-def test_file_of_an_older_registry(fetched: Path, use_registry: UseRegistry) -> None:
     use_registry({"words": model(file_of(b"other words", name="words.json"))})
     assert checkpoints.verify("words").state == "missing"
 
 
-def test_load_state_dict_writes_nothing(fetched: Path) -> None:
-    before = {path: path.stat().st_mtime_ns for path in fetched.rglob("*")}
-    with FileLock(fetched / ".net.lock"):
-        assert len(checkpoints.load_state_dict("net")) == 1
-    assert {path: path.stat().st_mtime_ns for path in fetched.rglob("*")} == before
-
-
-# --- files that the user has ---
-
-
-def test_add_matches_fetch(folder: Path, tmp_path: Path, server: Server) -> None:
-    checkpoints.fetch("net")
-    fetched = (folder / "net" / "net.safetensors").read_bytes()
-    (folder / "net" / "record.json").unlink()
-    server.received.clear()
-    mine = tmp_path / "any name"
-    mine.write_bytes(PICKLE)
-
-    status = checkpoints.add(mine, "net")
-
-    assert (status.state, status.path.read_bytes(), server.received) == ("present", fetched, [])
-    assert mine.read_bytes() == PICKLE
-
-
-def test_add_offline(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VIDSUM_OFFLINE", "1")
-    words, net = tmp_path / "w", tmp_path / "n"
-    words.write_bytes(WORDS)
-    net.write_bytes(PICKLE)
-    assert checkpoints.add(words, "text").state == "missing"
-    assert checkpoints.add(net, "text").state == "present"
-    assert len(checkpoints.load_state_dict("text")) == 1
-
-
-def test_add_errors(folder: Path, tmp_path: Path) -> None:
+def test_add_errors(folder: Path, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     other = tmp_path / "other.bin"
     other.write_bytes(b"other")
     with pytest.raises(WeightsError, match=r"other\.bin: is not net: its SHA-256 is") as caught:
@@ -161,9 +117,22 @@ def test_add_errors(folder: Path, tmp_path: Path) -> None:
     for path in (tmp_path / "absent", tmp_path):
         with pytest.raises(WeightsError, match="cannot be read"):
             checkpoints.add(path, "net")
-
-
-# --- the rest ---
+    checkpoints.fetch("net")
+    fetched = (folder / "net" / "net.safetensors").read_bytes()
+    (folder / "net" / "record.json").unlink()
+    server.received.clear()
+    mine = tmp_path / "any name"
+    mine.write_bytes(PICKLE)
+    status = checkpoints.add(mine, "net")
+    assert (status.state, status.path.read_bytes(), server.received) == ("present", fetched, [])
+    assert mine.read_bytes() == PICKLE
+    monkeypatch.setenv("VIDSUM_OFFLINE", "1")
+    words, net = tmp_path / "w", tmp_path / "n"
+    words.write_bytes(WORDS)
+    net.write_bytes(PICKLE)
+    assert checkpoints.add(words, "text").state == "missing"
+    assert checkpoints.add(net, "text").state == "present"
+    assert len(checkpoints.load_state_dict("text")) == 1
 
 
 def test_entries_load_no_slow_library(home: Path) -> None:
@@ -184,6 +153,5 @@ def test_real_mobilenet_v2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.delenv("VIDSUM_OFFLINE", raising=False)
     real_weights("mobilenet_v2")
     tensors = checkpoints.load_state_dict("mobilenet_v2")
-
     torchvision.models.mobilenet_v2(weights=None).load_state_dict(tensors, strict=True)
     assert checkpoints.verify("mobilenet_v2").state == "present"

@@ -28,24 +28,16 @@ def target(tmp_path: Path) -> Path:
 def _shared() -> dict[str, torch.Tensor]:
     base = torch.arange(12.0).reshape(3, 4)
     return {
-        "base": base,
-        "same": base,
-        "column": base[:, 1],
-        "turned": base.t(),
-        "half": base.half(),
-        "n": torch.tensor(3),
-        "none": torch.zeros(0, 2),
-        "parameter": torch.nn.Parameter(torch.ones(2, 3)),
-    }
+        "base": base, "same": base, "column": base[:, 1], "turned": base.t(), "half": base.half(),
+        "n": torch.tensor(3), "none": torch.zeros(0, 2), "parameter": torch.nn.Parameter(torch.ones(2, 3)),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("is_zip", [True, False])
 @pytest.mark.parametrize("wrap", [lambda state: state, lambda state: {"epoch": 3, "state_dict": state}])
 def test_convert_torch(source: Path, target: Path, wrap: object, is_zip: bool) -> None:
     torch.save(wrap(_shared()), source, _use_new_zipfile_serialization=is_zip)  # type: ignore[operator]
-
     convert(source, "torch", target)
-
     tensors = load_file(target)
     assert tensors.keys() == _shared().keys()
     for name, tensor in _shared().items():
@@ -58,9 +50,7 @@ def test_convert_torch(source: Path, target: Path, wrap: object, is_zip: bool) -
 def test_convert_numpy_pickle(source: Path, target: Path) -> None:
     kernel = np.asfortranarray(np.arange(24, dtype=np.float32).reshape(2, 3, 4))
     source.write_bytes(pickle.dumps({"params": {"conv": kernel}, "mean": kernel[:, ::2, 0]}))
-
     convert(source, "numpy_pickle", target)
-
     tensors = load_file(target)
     np.testing.assert_array_equal(tensors["params/conv"].numpy(), kernel)
     np.testing.assert_array_equal(tensors["mean"].numpy(), kernel[:, ::2, 0])
@@ -77,9 +67,7 @@ def test_convert_onnx_looks_rows_up_before_it_scales_them(source: Path, target: 
     table = np.arange(-20, 20, dtype=np.int8).reshape(10, 4)
     scales = np.linspace(0.1, 1, 10, dtype=np.float32)[:, None]
     save_lookup(source, {"table": table, "scales": scales})
-
     convert(source, "onnx", target)
-
     tokens = np.array([[3, 0, 9], [9, 9, 1]])
     expected = (table * scales)[tokens] + 1
     for path in (source, target):

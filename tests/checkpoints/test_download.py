@@ -26,14 +26,13 @@ def target(tmp_path: Path) -> Path:
 
 
 def get(url: str, target: Path) -> list[tuple[int, int]]:
-    """Download; returns the calls of the progress function."""
     calls: list[tuple[int, int]] = []
     with new_session() as session:
         download(session, url, target, lambda done, total: calls.append((done, total)))
     return calls
 
 
-def test_download(server: Server, target: Path) -> None:
+def test_download(server: Server, target: Path, tmp_path: Path) -> None:
     target.write_bytes(b"of another run")
     calls = get(server.serve("/w", BODY), target)
     assert target.read_bytes() == BODY
@@ -41,17 +40,24 @@ def test_download(server: Server, target: Path) -> None:
     assert [done for done, _ in calls] == sorted(done for done, _ in calls)
     assert calls[-1] == (len(BODY), len(BODY))
 
-
-def test_download_of_unknown_length(server: Server, target: Path) -> None:
     def answer(handler: Any) -> None:
         handler.send_response(200)
         handler.end_headers()
         handler.wfile.write(BODY)
 
     calls = get(server.serve("/w", answer), target)
-
     assert target.read_bytes() == BODY
     assert calls[-1] == (len(BODY), 0)
+    with pytest.raises(WeightsError) as caught:
+        get(server.url.replace("//", "//ann:secret@") + "/w", target)
+    assert "secret" not in caught.value.message
+    assert "127.0.0.1 answers 404" in caught.value.message
+    source = tmp_path / "a file.bin"
+    source.write_bytes(BODY)
+    assert get(source.as_uri(), target)[-1] == (len(BODY), len(BODY))
+    assert target.read_bytes() == BODY
+    with pytest.raises(WeightsError, match="answers 404"):
+        get((tmp_path / "none").as_uri(), target)
 
 
 @pytest.mark.parametrize(
@@ -90,22 +96,6 @@ def test_download_refused(server: Server, target: Path, status: int, n_requests:
         get(server.serve("/w", failing(status)), target)
     assert len(server.received) == n_requests
     assert not target.exists()
-
-
-def test_download_hides_passwords(server: Server, target: Path) -> None:
-    with pytest.raises(WeightsError) as caught:
-        get(server.url.replace("//", "//ann:secret@") + "/w", target)
-    assert "secret" not in caught.value.message
-    assert "127.0.0.1 answers 404" in caught.value.message
-
-
-def test_download_of_a_file_address(tmp_path: Path, target: Path) -> None:
-    source = tmp_path / "a file.bin"
-    source.write_bytes(BODY)
-    assert get(source.as_uri(), target)[-1] == (len(BODY), len(BODY))
-    assert target.read_bytes() == BODY
-    with pytest.raises(WeightsError, match="answers 404"):
-        get((tmp_path / "none").as_uri(), target)
 
 
 @pytest.mark.parametrize("name", ["PIP_CERT", "SSL_CERT_FILE"])

@@ -70,7 +70,6 @@ def test_first_download_is_recorded(hub: Server, home: Path) -> None:
     assert checkpoints.path_of("toy") == path
     record = json.loads((path.parent / "record.json").read_text())["toy.safetensors"]
     assert record["source"] == "the hub's ann/toy"
-
     other = save({"weight": np.ones(50_000, np.float32)})
     path.write_bytes(b"damaged")
     hub.serve(PLACE, hub_file(other, hashlib.sha256(other).hexdigest(), len(other)))
@@ -104,19 +103,16 @@ def _page(handler: BaseHTTPRequestHandler) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:toy is downloaded")
-@pytest.mark.parametrize(
-    ("answer", "fault"),
-    [
-        (hub_file(WEIGHTS, "1" * 64), f"has the SHA-256 {SHA256}, but states {'1' * 64}"),
-        (hub_file(WEIGHTS, "abc"), "states no SHA-256"),
-        (_page, "does not answer as a hub does"),
-        (hub_file(PAGE), "broke off the transfer"),
-        (hub_file(WEIGHTS[:-9]), "broke off the transfer"),
-        (hub_file(PAGE, size=len(PAGE)), "has the SHA-256 [0-9a-f]{64}, but states"),
-        (lambda handler: handler.send_error(404), "answers 404"),
-        (lambda handler: handler.send_error(403), "answers 403"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "fault"), [
+    (hub_file(WEIGHTS, "1" * 64), f"has the SHA-256 {SHA256}, but states {'1' * 64}"),
+    (hub_file(WEIGHTS, "abc"), "states no SHA-256"),
+    (_page, "does not answer as a hub does"),
+    (hub_file(PAGE), "broke off the transfer"),
+    (hub_file(WEIGHTS[:-9]), "broke off the transfer"),
+    (hub_file(PAGE, size=len(PAGE)), "has the SHA-256 [0-9a-f]{64}, but states"),
+    (lambda handler: handler.send_error(404), "answers 404"),
+    (lambda handler: handler.send_error(403), "answers 403"),
+])  # fmt: skip
 def test_bad_files_are_not_stored(hub: Server, home: Path, answer: Answer, fault: str) -> None:
     hub.serve(PLACE, answer)
     with pytest.raises(WeightsError, match=fault) as caught:

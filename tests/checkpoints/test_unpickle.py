@@ -31,7 +31,6 @@ def read(folder: Path, data: bytes) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("protocol", [3, 4])
 @pytest.mark.parametrize("module", [b"numpy.core.multiarray", b"numpy._core.multiarray"])
 def test_read_numpy_pickle(tmp_path: Path, protocol: int, module: bytes) -> None:
-    """Pickles of old and new NumPy are read."""
     data = pickle.dumps(TREE, protocol)
     if protocol == 3:
         data = data.replace(b"numpy._core.multiarray", b"numpy.core.multiarray")
@@ -54,7 +53,6 @@ trees = st.recursive(
 @given(st.dictionaries(st.text("abc", min_size=1, max_size=3), trees, min_size=1, max_size=3))
 def test_flatten(tree: dict[str, Any]) -> None:
     flat = dict(flatten(tree, "tree"))
-
     assert len(flat) == sum(_leaves(value) for value in tree.values())
     for key, array in flat.items():
         node: Any = tree
@@ -88,17 +86,14 @@ def test_read_numpy_pickle_hidden_call(tmp_path: Path, function: Callable[..., A
         assert not trace.exists()
 
 
-@pytest.mark.parametrize(
-    ("tree", "message"),
-    [
-        (np.zeros(3), "the pickle is not an array"),
-        ([np.zeros(3)], "the pickle is not an array"),
-        ({"a": {"b": 3}}, "a/b is not an array"),
-        ({"a": np.array(["text"])}, "a is not an array of numbers"),
-        ({"a": np.array([{}], dtype=object)}, "a is not an array of numbers"),
-        ({"a": {1: np.zeros(3)}}, "1 in a is not the name"),
-    ],
-)
+@pytest.mark.parametrize(("tree", "message"), [
+    (np.zeros(3), "the pickle is not an array"),
+    ([np.zeros(3)], "the pickle is not an array"),
+    ({"a": {"b": 3}}, "a/b is not an array"),
+    ({"a": np.array(["text"])}, "a is not an array of numbers"),
+    ({"a": np.array([{}], dtype=object)}, "a is not an array of numbers"),
+    ({"a": {1: np.zeros(3)}}, "1 in a is not the name"),
+])  # fmt: skip
 def test_read_numpy_pickle_other_trees(tmp_path: Path, tree: Any, message: str) -> None:
     with pytest.raises(WeightsError, match=message):
         read(tmp_path, pickle.dumps(tree))

@@ -17,13 +17,11 @@ from vidsum.summary.highlights import HighlightParams
 
 
 def files_here() -> list[str]:
-    """The names in the current folder."""
     return sorted(path.name for path in Path().iterdir())
 
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run `vidsum ARGUMENTS`."""
     return Run(capsys, monkeypatch)
 
 

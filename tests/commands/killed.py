@@ -36,7 +36,6 @@ def kill(*arguments: object, n_moved: int = 1) -> None:
 
 
 def run_until_moved(n_moved: int, words: list[str]) -> None:
-    """Run a command in this process, and leave it when it renames a file after `n_moved` others."""
     move, moved = staging.move, list[Path]()
 
     def move_some(shadow: Path, target: Path) -> None:

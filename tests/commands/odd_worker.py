@@ -13,7 +13,6 @@ _probe, _replace = sources.probe, Path.replace
 
 
 def serve(pipe: Any, n_threads: int) -> None:
-    """Run tasks as any worker, but spoiled."""
     sources.probe = _probe_or_die
     Path.replace = _replace_slowly  # type: ignore[assignment, method-assign]
     _serve(pipe, n_threads)

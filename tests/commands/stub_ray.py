@@ -18,8 +18,6 @@ class RayError(Exception):
 
 
 class StubRay:
-    """The module `ray`."""
-
     __version__ = "0.0"
     exceptions = SimpleNamespace(RayError=RayError)
 

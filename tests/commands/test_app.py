@@ -39,15 +39,6 @@ def test_command_variable(run: Run, film: Path, loads: list[str], monkeypatch: p
     run("summarize", film, "-o", "-", code=2, error="(from VIDSUM_SUMMARIZE_SEED)")
 
 
-def test_closed_stdout_and_stderr(film: Path, tmp_path: Path) -> None:
-    command = f"{sys.executable} -m vidsum info {film} >&- 2>&-"
-    assert subprocess.run(command, shell=True, check=False, cwd=ROOT).returncode == 0
-
-
-def test_version(run: Run) -> None:
-    assert run("--version").out == f"vidsum {__version__}\n"
-
-
 MISSING = """
 import sys
 class Missing:
@@ -73,13 +64,12 @@ def loaded(arguments: list[str], modules: tuple[str, ...], missing: tuple[str, .
     return ran.stdout.splitlines()[-1]
 
 
-def test_help_loads_nothing_heavy() -> None:
+def test_commands_load_little(film: Path, tmp_path: Path) -> None:
     heavy = ("numpy", "torch", "cv2", "av", "sklearn", "ctranslate2", "faster_whisper")
     assert loaded(["--help"], heavy) == "[]"
-
-
-def test_a_command_loads_no_other(film: Path) -> None:
     assert loaded(["info", str(film)], ("vidsum.commands.train", "vidsum.commands.summarize")) == "[]"
+    command = f"{sys.executable} -m vidsum info {film} >&- 2>&-"
+    assert subprocess.run(command, shell=True, check=False, cwd=ROOT).returncode == 0
 
 
 @pytest.fixture
@@ -92,13 +82,10 @@ def users_home(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.weights
 @pytest.mark.usefixtures("users_home")
-@pytest.mark.parametrize(
-    "command",
-    [
-        "summarize",
-        *(pytest.param(name, marks=pytest.mark.deep) for name in ("extract", "shots", "highlights", "info")),
-    ],
-)
+@pytest.mark.parametrize("command", [
+    "summarize",
+    *(pytest.param(name, marks=pytest.mark.deep) for name in ("extract", "shots", "highlights", "info")),
+])  # fmt: skip
 def test_default_work_without_pytorch(command: str, tmp_path: Path) -> None:
     for name in ("efficientnet_lite0", "ridge", "vse"):
         real_weights(name)
@@ -156,20 +143,9 @@ WORDS = [words for words, _ in commands()]
 
 
 @pytest.mark.parametrize("words", WORDS)
-def test_short_help_length(run: Run, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_and_full_help(run: Run, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert len(run(*words.split(), "-h").out.strip().splitlines()) <= 40
-
-
-def test_there_are_few_options() -> None:
-    counts = {words: len(leaves_of(command)) for words, command in commands()}
-    advice = "give the new option no flag but a config key: flag_on=()"
-    assert sum(counts.values()) <= 560, advice
-    assert max(counts["summarize"], counts["ground"]) <= 36, advice
-
-
-@pytest.mark.parametrize("words", WORDS)
-def test_full_help_texts_and_defaults(run: Run, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "1000")  # no text is wrapped
     command = dict(commands())[words]
     printed = unwrapped(run(*words.split(), "--help-all" if leaves_of(command) else "--help").out)
@@ -180,6 +156,28 @@ def test_full_help_texts_and_defaults(run: Run, words: str, monkeypatch: pytest.
     assert "default: default" not in printed
 
 
+def test_options_models_and_exit_codes() -> None:
+    counts = {words: len(leaves_of(command)) for words, command in commands()}
+    advice = "give the new option no flag but a config key: flag_on=()"
+    assert sum(counts.values()) <= 560, advice
+    assert max(counts["summarize"], counts["ground"]) <= 36, advice
+    assert set(SUMMARIZERS) == set(MODELS)
+    models = next(leaf.option.names for leaf in leaves(Retrieval) if leaf.name == "model")
+    assert set(models) <= {"auto", "similarity", *builtin_entries()}
+
+    def below(error: type[VidsumError]) -> dict[str, int]:
+        codes = {error.__name__: error.exit_code}
+        for child in error.__subclasses__():
+            codes |= below(child)
+        return codes
+
+    assert below(VidsumError) == {
+        "VidsumError": 1, "UsageError": 2, "SeveralQueriesError": 2, "InputError": 3, "EmptyResultError": 3,
+        "DamagedError": 3, "MissingError": 3, "ForeignFileError": 3, "WeightsError": 4, "PackageError": 1,
+        "OutputError": 1,
+    }  # fmt: skip
+
+
 def unwrapped(text: str) -> str:
     return " ".join(text.replace("│", " ").split())
 
@@ -187,6 +185,7 @@ def unwrapped(text: str) -> str:
 def test_help_of_words(run: Run) -> None:
     assert "applause, the audience applauds" in run("help", "sounds").out
     run("help", "train", "mrnt", code=2, error="mrnet")
+    assert run("--version").out == f"vidsum {__version__}\n"
 
 
 @pytest.mark.parametrize(
@@ -213,12 +212,15 @@ def test_control_characters_in_names(run: Run, film: Path, loads: list[str], com
         assert not set(ran.out + ran.err) & set("\x1b\x9b\u202e\x07")
 
 
-def test_control_characters_in_documents(run: Run, film: Path, loads: list[str]) -> None:
+def test_odd_names_of_files(run: Run, film: Path, loads: list[str]) -> None:
     odd = Path("\x9b31m\u202e\x7f.mp4")
     odd.write_bytes(film.read_bytes())
     ran = run("shots", odd, "-o", "-")
     assert not set(ran.out) & set("\x9b\u202e\x7f")
     assert ran.json["video"]["path"] == str(odd)
+    Path("loop.mp4").symlink_to("loop.mp4")
+    ran = run("shots", "loop.mp4", film, "--json", code=1)
+    assert [line["exit_code"] for line in ran.json_lines] == [3, 0]
 
 
 @pytest.mark.parametrize("arguments", [["n" * 300 + ".mp4"], ["FILM", "-o", "n" * 300 + ".json"]])
@@ -227,12 +229,6 @@ def test_long_names(run: Run, film: Path, arguments: list[str]) -> None:
     assert ran.code in (1, 3)
     assert "too long" in ran.err
     assert "internal" not in ran.err
-
-
-def test_symlink_loop_in_batch(run: Run, film: Path, loads: list[str]) -> None:
-    Path("loop.mp4").symlink_to("loop.mp4")
-    ran = run("shots", "loop.mp4", film, "--json", code=1)
-    assert [line["exit_code"] for line in ran.json_lines] == [3, 0]
 
 
 @pytest.mark.parametrize("broken", ["commands.shots.plan_files", "pipelines.sources.probe"])
@@ -284,53 +280,15 @@ def test_full_stdout(arguments: str) -> None:
     assert "stdout" in ran.stderr
 
 
-def test_exit_codes() -> None:
-    def below(error: type[VidsumError]) -> dict[str, int]:
-        codes = {error.__name__: error.exit_code}
-        for child in error.__subclasses__():
-            codes |= below(child)
-        return codes
-
-    assert below(VidsumError) == {
-        "VidsumError": 1,
-        "UsageError": 2,
-        "SeveralQueriesError": 2,
-        "InputError": 3,
-        "EmptyResultError": 3,
-        "DamagedError": 3,
-        "MissingError": 3,
-        "ForeignFileError": 3,
-        "WeightsError": 4,
-        "PackageError": 1,
-        "OutputError": 1,
-    }
-
-
-@pytest.mark.parametrize(
-    ("line", "names"),
-    [
-        ("summarize a.mp4 --model ri", {"ridge"}),
-        ("ground a.mp4 -m mr", {"mrnet"}),
-        ("extract a.mp4 --extractor i3", {"i3d", "i3d_128"}),
-        ("summarize a.mp4 --shots k", {"kts"}),
-        ("summarize a.mp4 --stor", {"--storyboard"}),
-        ("help tr", {"train", "transcribe", "trim"}),
-        ("weights pull mi", {"minilm"}),
-        ("weights path mi", {"minilm"}),
-        ("train mrn", {"mrnet"}),
-        ("summ", {"summarize"}),
-        ("summarize fi", set()),
-        ("ground a.mp4 --queries fi", set()),
-    ],
-)
+@pytest.mark.parametrize(("line", "names"), [
+    ("summarize a.mp4 --model ri", {"ridge"}), ("ground a.mp4 -m mr", {"mrnet"}),
+    ("extract a.mp4 --extractor i3", {"i3d", "i3d_128"}), ("summarize a.mp4 --shots k", {"kts"}),
+    ("summarize a.mp4 --stor", {"--storyboard"}), ("help tr", {"train", "transcribe", "trim"}),
+    ("weights pull mi", {"minilm"}), ("weights path mi", {"minilm"}), ("train mrn", {"mrnet"}),
+    ("summ", {"summarize"}), ("summarize fi", set()), ("ground a.mp4 --queries fi", set()),
+])  # fmt: skip
 def test_completion(run: Run, monkeypatch: pytest.MonkeyPatch, line: str, names: set[str]) -> None:
     monkeypatch.setenv("_VIDSUM_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", f"vidsum {line}")
     monkeypatch.setenv("COMP_CWORD", str(len(line.split(" "))))
     assert set(run().out.split()) == names
-
-
-def test_completed_models_exist() -> None:
-    assert set(SUMMARIZERS) == set(MODELS)
-    models = next(leaf.option.names for leaf in leaves(Retrieval) if leaf.name == "model")
-    assert set(models) <= {"auto", "similarity", *builtin_entries()}

@@ -24,12 +24,6 @@ def folder(film: Path, tmp_path: Path, loads: list[str]) -> Path:
     return place
 
 
-def test_inputs_from_list(run: Run, folder: Path, film: Path) -> None:
-    Path("list").write_text(f"{folder}\n{film}\n")
-    ran = run("shots", "--from-file", "list", "--json", "--output-dir", "out", code=1)
-    assert [Path(line["input"]).name for line in ran.json_lines] == ["a.mp4", "bad.mp4", "film.mp4"]
-
-
 def test_states(run: Run, folder: Path) -> None:
     def states(*options: object) -> dict[str, Any]:
         run("shots", folder, "-r", "--output-dir", "out", "--table", "table.csv", *options, code=1)
@@ -53,13 +47,31 @@ def test_table_of_interrupted_run(run: Run, folder: Path, monkeypatch: pytest.Mo
     assert [row["state"] for row in table()] == ["not run", "not run"]
 
 
-def test_failure_table(run: Run, folder: Path) -> None:
+def test_failure_table(run: Run, folder: Path, film: Path) -> None:
     *_, counts, head, row = run("shots", folder, "-r", "--output-dir", "out", code=1).out.splitlines()
     assert counts == "3 inputs: 2 done, 1 failed"
     assert head.split() == ["failed", "exit", "code", "error"]
     assert row.split()[:2] == [str(folder / "bad.mp4"), "3"]
     assert row.count("bad.mp4") == 1
     assert run("shots", folder, "-r", "--output-dir", "out", "-q", code=1).out == ""
+    Path("table.csv").write_text("input,state,mine\n")
+    ran = run("shots", folder / "a.mp4", "--table", "table.csv", code=1)
+    assert (ran.out, Path("table.csv").read_text()) == ("", "input,state,mine\n")
+    run("shots", folder / "a.mp4", "--table", "table.csv", "--overwrite")
+    assert table()[0]["state"] == "done"
+    Path("list").write_text(f"{folder}\n{film}\n")
+    ran = run("shots", "--from-file", "list", "--json", "--output-dir", "out", code=1)
+    assert [Path(line["input"]).name for line in ran.json_lines] == ["a.mp4", "bad.mp4", "film.mp4"]
+
+
+def test_progress_bars(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    ran = run("shots", folder, "-r", "--json", "--output-dir", "out", code=1)
+    assert "1/3 a.mp4: extracting features" in ran.err
+    assert [line["ok"] for line in ran.json_lines] == [True, False, True]  # stdout has nothing else
 
 
 def test_slow_step_is_reported(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,16 +88,6 @@ def test_slow_step_is_reported(capsys: pytest.CaptureFixture[str], monkeypatch: 
     assert Display(quiet=True).reporter("a") is None
 
 
-def test_progress_bars(
-    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    ran = run("shots", folder, "-r", "--json", "--output-dir", "out", code=1)
-    assert "1/3 a.mp4: extracting features" in ran.err
-    assert [line["ok"] for line in ran.json_lines] == [True, False, True]  # stdout has nothing else
-
-
 @pytest.mark.parametrize("command", ["extract", "shots", "summarize", "highlights"])
 def test_documents_on_stdout(run: Run, folder: Path, command: str) -> None:
     ran = run(command, folder, "-r", *COMMANDS[command], "-o", "-", code=1, error="bad.mp4")
@@ -100,7 +102,6 @@ def test_documents_on_stdout(run: Run, folder: Path, command: str) -> None:
 
 
 def table() -> list[dict[str, str]]:
-    """The rows of table.csv by the names of their columns."""
     with Path("table.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
@@ -146,14 +147,6 @@ def test_table_quoting_and_warnings(run: Run, film: Path, loads: list[str]) -> N
     rows = table()
     assert rows[0]["input"] == str(odd)
     assert rows[1]["warnings"].startswith("copied segments")
-
-
-def test_table_replaces_tables_only(run: Run, folder: Path) -> None:
-    Path("table.csv").write_text("input,state,mine\n")
-    ran = run("shots", folder / "a.mp4", "--table", "table.csv", code=1)
-    assert (ran.out, Path("table.csv").read_text()) == ("", "input,state,mine\n")
-    run("shots", folder / "a.mp4", "--table", "table.csv", "--overwrite")
-    assert table()[0]["state"] == "done"
 
 
 def test_a_file_url_is_the_file(run: Run, film: Path) -> None:

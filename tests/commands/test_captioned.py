@@ -53,14 +53,11 @@ def test_evaluate_run_of_captions(run: Run, model: str, space: str) -> None:
     assert {"captions.json", "ydata.mat"} <= names
 
 
-@pytest.mark.parametrize(
-    ("model", "options"),
-    [
-        ("ridge", ("--penalty", 0.1)),
-        ("ridge", ("--penalty", 0.1, "--space", "vse")),
-        ("fulltransnet", (*SIZES, "--ends")),
-    ],
-)
+@pytest.mark.parametrize(("model", "options"), [
+    ("ridge", ("--penalty", 0.1)),
+    ("ridge", ("--penalty", 0.1, "--space", "vse")),
+    ("fulltransnet", (*SIZES, "--ends")),
+])  # fmt: skip
 def test_model_of_captions_on_video(
     run: Run, loads: list[str], film: Path, model: str, options: tuple[object, ...]
 ) -> None:
@@ -77,10 +74,12 @@ def test_model_of_captions_on_video(
     assert "reads features of efficientnet_lite0, not of mobilenet_v2" in ran.err
 
 
-def test_ridge_without_attention(run: Run, loads: list[str], film: Path) -> None:
-    train(run, "ridge", "--penalty", 0.1, "--split", 0)
+def test_ridge_has_no_decoder(run: Run, loads: list[str], film: Path) -> None:
+    train(run, "ridge", "--penalty", 0.1)
     ran = run("evaluate", "attention", film, "--model", "run/split_0/best.safetensors", code=2)
     assert "best.safetensors has no decoder" in ran.err
+    ran = run("evaluate", "summary", *PAIR, "--run", "run", "--protocol", "paper", code=2)
+    assert "best.safetensors has no decoder to show labels to" in ran.err
 
 
 def test_run_names_its_networks(run: Run) -> None:
@@ -93,13 +92,9 @@ def test_run_names_its_networks(run: Run) -> None:
     train(run, "ridge", *options, code=1, error="weights.vse was 0000")
 
 
-def test_paper_protocol_needs_decoder(run: Run) -> None:
-    train(run, "ridge", "--penalty", 0.1)
-    ran = run("evaluate", "summary", *PAIR, "--run", "run", "--protocol", "paper", code=2)
-    assert "best.safetensors has no decoder to show labels to" in ran.err
-
-
-def test_evaluate_second_data_set(run: Run) -> None:
+def test_captions_that_do_not_fit(run: Run) -> None:
+    train(run, "ridge", *PAIR, code=2, error="its data set was given before")
+    train(run, "ridge", "--split", 9, code=2, error="unknown split 9")
     write_protocol(Path("p.npz"), ["x", "y"])
     write_captions(Path("s.json"), {"x": ["a dog"] * (90 // STRIDE), "y": ["a cat"] * (90 // STRIDE)})
     split = {
@@ -112,8 +107,3 @@ def test_evaluate_second_data_set(run: Run) -> None:
     command = ran.out.splitlines()[-1].removeprefix("evaluate it with: ")
     assert "--captions s.json --annotations p.npz --space text --run run" in command
     run(*shlex.split(command)[1:], "--seeds", 1)
-
-
-def test_captions_that_do_not_fit(run: Run) -> None:
-    train(run, "ridge", *PAIR, code=2, error="its data set was given before")
-    train(run, "ridge", "--split", 9, code=2, error="unknown split 9")

@@ -63,9 +63,6 @@ def test_chosen_metrics(run: Run) -> None:
     assert others["R@1/4 (minilm)"]["value"] < 0.5
     ran = run("evaluate", "captions", "good.csv", "--data", "people.csv", "--metric", "r@5/50", code=2)
     assert ran.err.splitlines()[0] == "error: no video has 50 moments with captions"
-
-
-def test_metrics_of_moments(run: Run) -> None:
     texts = [f"the {word}" for word in WORDS]
     times = [[2 * number, 2 * number + 1] for number in range(10)]
     films = {f"film{n}": {"duration": 30, "timestamps": times, "sentences": texts} for n in range(3)}
@@ -85,18 +82,15 @@ def test_metrics_of_moments(run: Run) -> None:
     assert said["measures"]["R@1/8 (minilm)"] == {"value": 1, "low": 1, "high": 1}
 
 
-def test_single_caption(run: Run) -> None:
-    Path("people.csv").write_text("image,caption\na.jpg,a dog runs\n")
-    Path("mine.csv").write_text("image,caption\na.jpg,a dog\n")
-    ran = run("evaluate", "captions", "mine.csv", "--data", "people.csv")
-    assert ran.out.startswith("people.csv: 1 caption against 1 sentence of people, times 100\n")
-
-
 def test_captions_without_words(run: Run) -> None:
     rows = Path("good.csv").read_text().splitlines()
     Path("good.csv").write_text("\n".join([*rows[:-1], "39.jpg,..."]))
     ran = run("evaluate", "captions", "good.csv", "--data", "people.csv", "--metric", "bleu")
     assert "good: 1 captions have no word, such as that of 39.jpg" in ran.err
+    Path("people.csv").write_text("image,caption\na.jpg,a dog runs\n")
+    Path("mine.csv").write_text("image,caption\na.jpg,a dog\n")
+    ran = run("evaluate", "captions", "mine.csv", "--data", "people.csv")
+    assert ran.out.startswith("people.csv: 1 caption against 1 sentence of people, times 100\n")
 
 
 def test_evaluate_captions_errors(run: Run) -> None:

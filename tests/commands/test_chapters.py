@@ -46,7 +46,6 @@ def colours(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def say(monkeypatch: pytest.MonkeyPatch, *sentences: tuple[float, float, str], language: str = "en") -> None:
-    """Let these sentences be heard."""
     spoken = tuple(Segment(start, end, text, 0.9, 0.01) for start, end, text in sentences)
     transcript = Transcript(spoken, language, 0.9, 60.0)
     plan = Plan({"speech": {"model": "made up"}}, lambda progress: transcript)
@@ -110,31 +109,10 @@ def test_chapters_of_a_talk(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(loaded.to_dict()["chapters"]) == 4
     again = run("chapters", "talk.mp4", "--copy")
     assert "unchanged" in again.out
-
-
-def test_chosen_number(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     make_talk(Path("talk.mp4"))
     say(monkeypatch, *topical())
     run("chapters", "talk.mp4", "--chapters", "3")
     assert len(titles()) == 3
-
-
-def test_without_speech(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the shots; colours have no words."""
-    monkeypatch.setattr(
-        chapters, "write_words", lambda seen, space, sure: [SimpleNamespace(text="")] * len(seen)
-    )
-    make_talk(Path("talk.mp4"), sound=False)
-    ran = run("chapters", "talk.mp4", "--chapters", "4")
-    assert "titles are from the pictures only" in ran.out
-    assert "vidsum transcribe talk.mp4 --on-screen-text\n" in ran.out
-    assert titles() == [(0.0, "Part 1"), (15.0, "Part 2"), (30.0, "Part 3"), (45.0, "Part 4")]
-    make_talk(Path("music.mp4"))
-    say(monkeypatch, (3.0, 5.0, "Ah."))  # too little of a minute
-    run("chapters", "music.mp4")
-    assert json.loads(Path("music_chapters.json").read_text())["evidence"] == "picture"
-    monkeypatch.setattr(chapters, "find_screen_text", lambda video_input: ScreenText((), 60.0, 1))
-    assert "titles are" not in run("chapters", "music.mp4").out
 
 
 def test_titles_by_a_vision_language_model(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,9 +148,23 @@ def test_what_has_no_chapters(run: Run, monkeypatch: pytest.MonkeyPatch) -> None
     say(monkeypatch, (3.0, 5.0, "Ah."))
     ran = run("chapters", "quiet.mp4", "--by", "speech", code=3)
     assert "too little is said for 3 chapters of 10 s" in ran.err
+    monkeypatch.setattr(
+        chapters, "write_words", lambda seen, space, sure: [SimpleNamespace(text="")] * len(seen)
+    )
+    make_talk(Path("talk.mp4"), sound=False)
+    ran = run("chapters", "talk.mp4", "--chapters", "4")
+    assert "titles are from the pictures only" in ran.out
+    assert "vidsum transcribe talk.mp4 --on-screen-text\n" in ran.out
+    assert titles() == [(0.0, "Part 1"), (15.0, "Part 2"), (30.0, "Part 3"), (45.0, "Part 4")]
+    make_talk(Path("music.mp4"))
+    say(monkeypatch, (3.0, 5.0, "Ah."))  # too little of a minute
+    run("chapters", "music.mp4")
+    assert json.loads(Path("music_chapters.json").read_text())["evidence"] == "picture"
+    monkeypatch.setattr(chapters, "find_screen_text", lambda video_input: ScreenText((), 60.0, 1))
+    assert "titles are" not in run("chapters", "music.mp4").out
 
 
-def test_headings_are_tall_sure_and_steady() -> None:
+def test_headings() -> None:
     lines = [
         ScreenLine(0, 20, "Acme Corporation", 0.99, (0, 0.9, 1, 0.94)),
         ScreenLine(2, 18, "Results of the year", 0.95, (0, 0.1, 1, 0.2)),
@@ -185,9 +177,6 @@ def test_headings_are_tall_sure_and_steady() -> None:
     assert work.heading(0, 20) == "Results of the year"
     assert work.heading(14, 30) == "Acme Corporation"
     assert work.heading(20, 40) == ""
-
-
-def test_headings_of_a_talk_are_of_the_first_slide() -> None:
     lines = [
         ScreenLine(0, 12, "Anna Keller, Finance", 0.99, (0, 0.3, 1, 0.35)),
         ScreenLine(0, 12, "Budget review", 0.99, (0, 0.1, 1, 0.2)),

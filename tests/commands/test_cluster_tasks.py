@@ -73,23 +73,9 @@ def go_through(address: str = "local", device: str = "cpu") -> tuple[list[str], 
     return paths, done
 
 
-def test_results_in_order_of_inputs(ray: StubRay) -> None:
-    ray.finishes = lambda under_way: under_way[1] if len(under_way) > 1 else under_way[0]  # 0 is the last
-    assert go_through() == (PATHS, [*range(1, 30), 0])
-    ray.finishes = max
-    assert go_through() == (PATHS, [*reversed(range(30))])
-
-
-def test_batch_left_early(ray: StubRay, capsys: pytest.CaptureFixture[str]) -> None:
-    results = on_cluster(queue([]), "local", "cpu")
-    assert next(results).input == "0.mp4"
-    stdout = sys.stdout
-    results.close()
-    assert sys.stdout is not stdout
-    assert "(raylet)" in capsys.readouterr().err
-
-
-def test_payload_of_tasks(ray: StubRay, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_payload_of_tasks(
+    ray: StubRay, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("VIDSUM_HOME", "/weights")
     monkeypatch.setenv("SECRET_KEY", "k3y")
     go_through()
@@ -98,20 +84,23 @@ def test_payload_of_tasks(ray: StubRay, monkeypatch: pytest.MonkeyPatch) -> None
     assert {name[:7] for name in environment} == {"VIDSUM_"}
     assert [pickle.loads(sent) for sent in ray.tasks] == TASKS
     assert max(map(len, ray.tasks)) < 500
+    ray.finishes = lambda under_way: under_way[1] if len(under_way) > 1 else under_way[0]  # 0 is the last
+    assert go_through() == (PATHS, [*range(1, 30), 0])
+    ray.finishes = max
+    assert go_through() == (PATHS, [*reversed(range(30))])
+    results = on_cluster(queue([]), "local", "cpu")
+    assert next(results).input == "0.mp4"
+    stdout = sys.stdout
+    results.close()
+    assert sys.stdout is not stdout
+    assert "(raylet)" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("words", "gpus", "expected"),
-    [
-        (["highlights"], 2, 1),
-        (["highlights", "--device", "cuda:0"], 2, 1),
-        (["highlights", "--device", "cpu"], 2, 0),
-        (["highlights"], 0, 0),
-        (["transcribe"], 2, 0),
-        (["transcribe", "--device", "cuda"], 2, 1),
-        (["info"], 2, 0),
-    ],
-)
+@pytest.mark.parametrize(("words", "gpus", "expected"), [
+    (["highlights"], 2, 1), (["highlights", "--device", "cuda:0"], 2, 1),
+    (["highlights", "--device", "cpu"], 2, 0), (["highlights"], 0, 0), (["transcribe"], 2, 0),
+    (["transcribe", "--device", "cuda"], 2, 1), (["info"], 2, 0),
+])  # fmt: skip
 def test_gpus_of_a_task(run: Run, ray: StubRay, words: list[str], gpus: int, expected: int) -> None:
     ray.resources = {"CPU": 8, "GPU": gpus}
     run(*words, "a.mp4", "--ray", "local")
@@ -149,24 +138,18 @@ def test_token_of_running_cluster(ray: StubRay) -> None:
     assert ray.settings["address"] == "auto"
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["--device", "cuda:1", "--ray", "local"], "cuda:1"),
-        (["--ray", "localhost:1", "--jobs", "2"], "--jobs"),
-    ],
-)
+@pytest.mark.parametrize(("words", "expected"), [
+    (["--device", "cuda:1", "--ray", "local"], "cuda:1"),
+    (["--ray", "localhost:1", "--jobs", "2"], "--jobs"),
+])  # fmt: skip
 def test_cluster_option_errors(run: Run, ray: StubRay, words: list[str], expected: str) -> None:
     run("shots", "a.mp4", *words, code=2, error=expected)
 
 
-def test_public_ray_is_refused(run: Run, ray: StubRay) -> None:
+def test_public_ray_is_refused(run: Run, ray: StubRay, monkeypatch: pytest.MonkeyPatch) -> None:
     ray.host = "192.0.2.2"
     run("info", "a.mp4", "--ray", "local", code=2, error="would listen on 192.0.2.2")
     assert ray.settings == {}
-
-
-def test_ray_is_not_installed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     stub_ray.install(monkeypatch)
     monkeypatch.setitem(sys.modules, "ray", None)  # type: ignore[arg-type]
     run("info", "a.mp4", "--ray", "auto", code=2, error="-m pip install 'vidsum[ray]'")

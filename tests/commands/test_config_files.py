@@ -40,6 +40,9 @@ def seed_of(run: Run, *arguments: object) -> int:
 
 
 def test_option_precedence(run: Run, films: Path, users: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in (films, Path()):
+        (folder / "vidsum.yaml").write_text("summarize:\n  seed: 2\nnonsense: 1\n")
+    assert seed_of(run, films / "a.mp4") == 0
     film = films / "a.mp4"
     users.write_text("summarize:\n  seed: 1\n  model: uniform\n")
     assert seed_of(run, film) == 1
@@ -48,12 +51,6 @@ def test_option_precedence(run: Run, films: Path, users: Path, monkeypatch: pyte
     monkeypatch.setenv("VIDSUM_SUMMARIZE_SEED", "4")
     assert seed_of(run, film) == 4
     assert seed_of(run, film, "--seed", "5") == 5
-
-
-def test_config_of_other_folders(run: Run, films: Path) -> None:
-    for folder in (films, Path()):
-        (folder / "vidsum.yaml").write_text("summarize:\n  seed: 2\nnonsense: 1\n")
-    assert seed_of(run, films / "a.mp4") == 0
 
 
 def test_info_config_file(run: Run, films: Path, users: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,12 +74,9 @@ def words_and_place(run: Run) -> tuple[list[str], list[str], str]:
     return [*result[0].also], [*result[0].without], result[0].evidence
 
 
-def test_config_keys_are_flags(run: Run, users: Path) -> None:
+def test_keys_and_variables_are_flags(run: Run, users: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     users.write_text("search:\n  and: [deep snow]\n  not: [people]\n  in: picture\n")
     assert words_and_place(run) == (["deep snow"], ["people"], "picture")
-
-
-def test_variables_are_flags(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"AND": "a red car", "NOT": "two people", "IN": "picture"}.items():
         monkeypatch.setenv(f"VIDSUM_SEARCH_{name}", value)
     assert words_and_place(run) == (["a red car"], ["two people"], "picture")
@@ -95,14 +89,11 @@ def test_config_errors_name_the_file(run: Run, films: Path, users: Path) -> None
     run("shots", films / "a.mp4", code=2, error=f"(from {users})")
 
 
-@pytest.mark.parametrize(
-    ("kind", "text", "values"),
-    [
-        (tuple[str, ...], "a red car", ("a red car",)),
-        (tuple[Path, ...], os.pathsep.join(["my runs/a", "b"]), (Path("my runs/a"), Path("b"))),
-        (tuple[int, ...], "1 2", (1, 2)),
-    ],
-)
+@pytest.mark.parametrize(("kind", "text", "values"), [
+    (tuple[str, ...], "a red car", ("a red car",)),
+    (tuple[Path, ...], os.pathsep.join(["my runs/a", "b"]), (Path("my runs/a"), Path("b"))),
+    (tuple[int, ...], "1 2", (1, 2)),
+])  # fmt: skip
 def test_repeatable_variable(
     kind: Any, text: str, values: tuple[object, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,18 +107,15 @@ def test_repeatable_variable(
 SPACE = "VIDSUM_GROUND_SPACE sets --space"
 
 
-@pytest.mark.parametrize(
-    ("command", "hint", "note"),
-    [
-        ("ground", "give the video, or --space vse", SPACE),
-        ("ground", "vidsum train detr --fast, then --space vse", SPACE),
-        ("ground", "leave out --alone and --space", f"VIDSUM_GROUND_ALONE sets --alone, {SPACE}"),
-        ("ground", "vidsum train detr --space vse", ""),
-        ("shots", "raise --max-shot or --max-shots", ""),
-        ("train mrnet", "--no-sparse", "VIDSUM_TRAIN_MRNET_SPARSE sets --no-sparse"),
-        ("no command", "--space vse", ""),
-    ],
-)
+@pytest.mark.parametrize(("command", "hint", "note"), [
+    ("ground", "give the video, or --space vse", SPACE),
+    ("ground", "vidsum train detr --fast, then --space vse", SPACE),
+    ("ground", "leave out --alone and --space", f"VIDSUM_GROUND_ALONE sets --alone, {SPACE}"),
+    ("ground", "vidsum train detr --space vse", ""),
+    ("shots", "raise --max-shot or --max-shots", ""),
+    ("train mrnet", "--no-sparse", "VIDSUM_TRAIN_MRNET_SPARSE sets --no-sparse"),
+    ("no command", "--space vse", ""),
+])  # fmt: skip
 def test_hints_name_variables(command: str, hint: str, note: str) -> None:
     error = UsageError("--space is wrong", hint)
     for _ in range(2):  # in a batch, and where it ends
@@ -142,46 +130,34 @@ def test_help_is_a_command_too(run: Run, words: list[str]) -> None:
     run("help", "nonsense", code=2)
 
 
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("nonsense: 1", "no command or option"),
-        ("summarize:\n  nonsense: 1", "no option"),
-        ("- a\n- b", "mapping"),
-        ("summarize: 3", "mapping"),
-        ("a: [", "YAML"),
-        ("summarize:\n  budget: true", "--budget takes a single value"),
-        ("summarize:\n  budget: yes", 'put yes, no, on and off in quotes: "yes"'),
-        ("summarize:\n  max-shots: [10]", "--max-shots takes a single value"),
-        ("summarize:\n  fps: {a: 2}", "--fps takes a single value"),
-        ("summarize:\n  keep: [[0:01-0:02]]", "--keep takes a single value"),
-        ("max-shots: 3\nmax_shots: 4", "twice"),
-        ("[" * 100_000, "YAML"),
-        ("budget: 2001-99-99", "YAML"),
-        ("seed: 0b_", "YAML"),
-        ("seed: 1\nseed: 2", "'seed' twice"),
-        ("sources: a", "'sources'"),
-        ("config: a", "'config'"),
-    ],
-)
+@pytest.mark.parametrize(("text", "complaint"), [
+    ("nonsense: 1", "no command or option"),
+    ("summarize:\n  nonsense: 1", "no option"),
+    ("- a\n- b", "mapping"),
+    ("summarize: 3", "mapping"),
+    ("a: [", "YAML"),
+    ("summarize:\n  budget: true", "--budget takes a single value"),
+    ("summarize:\n  budget: yes", 'put yes, no, on and off in quotes: "yes"'),
+    ("summarize:\n  max-shots: [10]", "--max-shots takes a single value"),
+    ("summarize:\n  fps: {a: 2}", "--fps takes a single value"),
+    ("summarize:\n  keep: [[0:01-0:02]]", "--keep takes a single value"),
+    ("max-shots: 3\nmax_shots: 4", "twice"),
+    ("[" * 100_000, "YAML"),
+    ("budget: 2001-99-99", "YAML"),
+    ("seed: 0b_", "YAML"),
+    ("seed: 1\nseed: 2", "'seed' twice"),
+    ("sources: a", "'sources'"),
+    ("config: a", "'config'"),
+    ("train:\n  epochs: 3", "`vidsum train` has no command 'epochs'"),
+    ("train:\n  fulltransnet:\n    epoch: 3", "`vidsum train fulltransnet` has no option 'epoch'"),
+    ("train:\n  fulltransnet: 3", "train fulltransnet must be a mapping"),
+    ("train: 3", "train must be a mapping"),
+])  # fmt: skip
 def test_config_errors(run: Run, text: str, complaint: str) -> None:
     Path("bad.yaml").write_text(text)
-    run("summarize", "a.mp4", "--config", "bad.yaml", code=2, error=complaint)
-
-
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("train:\n  epochs: 3", "`vidsum train` has no command 'epochs'"),
-        ("train:\n  fulltransnet:\n    epoch: 3", "`vidsum train fulltransnet` has no option 'epoch'"),
-        ("train:\n  fulltransnet: 3", "train fulltransnet must be a mapping"),
-        ("train: 3", "train must be a mapping"),
-    ],
-)
-def test_config_errors_of_subcommand(run: Run, text: str, complaint: str) -> None:
-    Path("bad.yaml").write_text(text)
-    words = ("fulltransnet", "--data", "t.h5", "--out", "o", "--config", "bad.yaml")
-    run("train", *words, code=2, error=complaint)
+    train = ("train", "fulltransnet", "--data", "t.h5", "--out", "o")
+    words = train if text.startswith("train") else ("summarize", "a.mp4")
+    run(*words, "--config", "bad.yaml", code=2, error=complaint)
 
 
 def test_config_sections(run: Run, films: Path) -> None:

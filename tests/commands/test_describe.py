@@ -56,7 +56,6 @@ def colours(loads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def use_speech(monkeypatch: pytest.MonkeyPatch, *spans_s: tuple[float, float]) -> None:
-    """Let speech be heard at these times."""
     pieces = [SimpleNamespace(start_s=start, length_s=end - start) for start, end in spans_s]
 
     def speech_in(blocks: object) -> list[SimpleNamespace]:
@@ -88,6 +87,19 @@ def test_describe_shots(run: Run, film: Path) -> None:
     assert loaded.to_dict() == document
     assert loaded.at(2.5) == TEXTS[1]
     assert loaded.at(11) is None
+    ran = run("describe", film, *HOW, "--min-sure", "0.9", "--json")
+    assert said() == []
+    assert ran.json["data"]["unsure"] == 4
+    check_schema(ran.json, "result")
+    ran = run("describe", film, *HOW, "--min-sure", "0.95", "--overwrite")
+    assert "lower --min-sure, or give --sentences" in ran.out, ran.err
+    run("describe", film, *HOW)
+    assert "unchanged" in run("describe", film, *HOW).out
+    other = run("describe", film, *HOW, "--every", "5s")
+    assert "unchanged" not in other.out
+    Path("bank.txt").write_text(TEXTS[0])
+    run("describe", film, *HOW)
+    assert {text for _, _, text in said()} == {TEXTS[0]}
 
 
 def test_text_table_alignment(capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,25 +111,6 @@ def test_text_table_alignment(capsys: pytest.CaptureFixture[str]) -> None:
     assert last.strip().startswith("... and ")
 
 
-def test_describe_min_sure(run: Run, film: Path) -> None:
-    ran = run("describe", film, *HOW, "--min-sure", "0.9", "--json")
-    assert said() == []
-    assert ran.json["data"]["unsure"] == 4
-    check_schema(ran.json, "result")
-    ran = run("describe", film, *HOW, "--min-sure", "0.95", "--overwrite")
-    assert "lower --min-sure, or give --sentences" in ran.out, ran.err
-
-
-def test_describe_up_to_date(run: Run, film: Path) -> None:
-    run("describe", film, *HOW)
-    assert "unchanged" in run("describe", film, *HOW).out
-    other = run("describe", film, *HOW, "--every", "5s")
-    assert "unchanged" not in other.out
-    Path("bank.txt").write_text(TEXTS[0])
-    run("describe", film, *HOW)
-    assert {text for _, _, text in said()} == {TEXTS[0]}
-
-
 def test_describe_in_gaps(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_speech(monkeypatch, (1.0, 3.0), (8.0, 10.0))
     run("describe", film, *HOW, "--in-gaps")
@@ -126,6 +119,9 @@ def test_describe_in_gaps(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch)
     spoken = said()
     assert [text for _, _, text in spoken][-2:] == [TEXTS[2], TEXTS[3]]
     assert all(3.3 <= start < end <= 7.7 for start, end, _ in spoken)
+    media.make_video(Path("mute.mp4"), n_frames=50)
+    run("describe", "mute.mp4", *HOW, "--in-gaps", "--min-sure", "0")
+    assert json.loads(Path("mute_descriptions.json").read_text())["gaps"] == [[0, 2]]
 
 
 def test_words_fill_pauses_only_where_they_are_sure(
@@ -156,12 +152,24 @@ def test_describe_without_gaps(run: Run, film: Path, monkeypatch: pytest.MonkeyP
     use_speech(monkeypatch, (0.0, 10.0))
     run("describe", film, *HOW, "--in-gaps", error="no pause")
     assert said() == []
+    use_speech(monkeypatch, (0.0, 10.0))  # no pause
+    speaker = f"'{sys.executable}' beeper.py {{text}} {{output}}"
+    ran = run("describe", film, *HOW, "--speak", speaker, "--json").json["data"]
+    assert (ran["descriptions"], ran["outputs"]["video"]) == ([], None)
+    again = run("describe", film, *HOW, "--speak", speaker).out
+    assert "film_descriptions.srt: 0 descriptions" in again
+    assert "film_described.mp4: not written: there is nothing to speak" in again
+    assert not Path("film_described.mp4").exists()
 
 
-def test_describe_without_sound(run: Run) -> None:
-    media.make_video(Path("mute.mp4"), n_frames=50)
-    run("describe", "mute.mp4", *HOW, "--in-gaps", "--min-sure", "0")
-    assert json.loads(Path("mute_descriptions.json").read_text())["gaps"] == [[0, 2]]
+def test_describe_speaker_failure(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_speech(monkeypatch)
+    ran = run(
+        "describe", film, *HOW, "--speak", f"'{sys.executable}' -c 'exit(1)' {{text}} {{output}}", code=1
+    )
+    assert "none of the descriptions" in ran.err
+    assert not Path("film_described.mp4").exists()
+    assert not Path("film_descriptions.json").exists()
 
 
 def test_describe_speaks_track(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,27 +185,6 @@ def test_describe_speaks_track(run: Run, film: Path, monkeypatch: pytest.MonkeyP
     with av.open("film_described.mp4") as container:
         assert [stream.type for stream in container.streams] == ["video", "audio", "audio"]
         assert container.streams.audio[1].metadata["language"] == "eng"
-
-
-def test_describe_speaker_failure(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    use_speech(monkeypatch)
-    ran = run(
-        "describe", film, *HOW, "--speak", f"'{sys.executable}' -c 'exit(1)' {{text}} {{output}}", code=1
-    )
-    assert "none of the descriptions" in ran.err
-    assert not Path("film_described.mp4").exists()
-    assert not Path("film_descriptions.json").exists()
-
-
-def test_no_track_of_no_words(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    use_speech(monkeypatch, (0.0, 10.0))  # no pause
-    speaker = f"'{sys.executable}' beeper.py {{text}} {{output}}"
-    ran = run("describe", film, *HOW, "--speak", speaker, "--json").json["data"]
-    assert (ran["descriptions"], ran["outputs"]["video"]) == ([], None)
-    again = run("describe", film, *HOW, "--speak", speaker).out
-    assert "film_descriptions.srt: 0 descriptions" in again
-    assert "film_described.mp4: not written: there is nothing to speak" in again
-    assert not Path("film_described.mp4").exists()
 
 
 CORRECTED = """WEBVTT

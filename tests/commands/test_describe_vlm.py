@@ -27,7 +27,6 @@ COLOURS = {"red": (200, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 200), 
 
 
 def colour_of(picture: bytes) -> str:
-    """Return the name of a picture's colour."""
     pixel = Image.open(io.BytesIO(picture)).resize((1, 1)).getpixel((0, 0))
     assert isinstance(pixel, tuple)
     return min(COLOURS, key=lambda name: sum((a - b) ** 2 for a, b in zip(pixel, COLOURS[name], strict=True)))
@@ -67,11 +66,8 @@ def test_a_model_describes_shots(run: Run, film: Path, server: VLMServer) -> Non
     assert {item["confidence"] for item in document["descriptions"]} == {None}
     facts = document["provenance"]["descriptions"]
     assert facts == {
-        "writer": "vlm:tiny:3b",
-        "every_s": None,
-        "server": server.address,
-        "prompt": vlm_prompt(server),
-    }
+        "writer": "vlm:tiny:3b", "every_s": None, "server": server.address, "prompt": vlm_prompt(server),
+    }  # fmt: skip
     assert "A green field." in Path("film_descriptions.srt").read_text()
     loaded = vidsum.load("film_descriptions.json")
     assert isinstance(loaded, Descriptions)
@@ -92,17 +88,14 @@ def vlm_prompt(server: VLMServer) -> str:
     return str(server.requests[0][2]["messages"][0]["content"][0]["text"])
 
 
-def test_a_configuration_file_names_the_model(run: Run, film: Path, server: VLMServer) -> None:
+def test_a_configuration_file_names_the_model(
+    run: Run, film: Path, server: VLMServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     keys = f"  writer: {server.address}\n  vlm: tiny\n  vlm_prompt: Nur ein Wort.\n  vlm_timeout: 2m\n"
     Path("c.yaml").write_text(f"describe:\n{keys}")
     run("describe", film, "--config", "c.yaml", "--device", "cpu")
     assert vlm_prompt(server) == "Nur ein Wort."
     assert server.requests[0][2]["model"] == "tiny"
-
-
-def test_sentences_fit_into_pauses(
-    run: Run, film: Path, server: VLMServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr(description, "find_speech", lambda blocks: [*blocks] and [])
     run("describe", film, "--writer", server.address, "--vlm", "tiny", "--device", "cpu", "--in-gaps")
     document = json.loads(Path("film_descriptions.json").read_text())

@@ -11,6 +11,8 @@ from tests.lab.evaluation.annotated import dataset
 from tests.program import Run, check_schema
 from tests.synthetic import write_annotated
 
+SIZES = ("--d", 8, "--d-ff", 8, "--layers", 1, "--heads", 2, "--epochs", 1, "--validation", 0)
+
 
 @pytest.fixture
 def data() -> Path:
@@ -37,6 +39,22 @@ def test_evaluate_baselines(run: Run, data: Path) -> None:
     names = ["human", "mean annotator", "mean of the others", "contrastive", "cluster", "random", "uniform"]
     assert [row[:18].strip() for row in rows] == names
     assert "2 draws" in about
+    for name in ("video_1", "video_2"):
+        made = ("summarize", f"made.h5#{name}", "--model", "contrastive", "--output-dir", "finished")
+        run(*made)
+    ran = run("evaluate", "summary", "--data", data, "--summaries", "finished", "-o", "one.json", "--json")
+    document = json.loads(Path("one.json").read_text())
+    check_schema(document, "evaluation")
+    assert [row["name"] for row in document["rows"]][3:-2] == ["finished"]
+    assert document["n_videos"] == 2
+    assert "2 of 3 videos" in ran.json["messages"][0]
+    files = [file["name"] for file in document["provenance"]["files"]]
+    assert files == ["made.h5", "video_1_summary.json", "video_2_summary.json"]
+    again = run("evaluate", "summary", "--data", data, "--summaries", "finished", "-o", "one.json")
+    assert "unchanged" in again.out
+    options = ("--summaries", "finished", "--model", "contrastive", "-o", "-")
+    rows = {row["name"]: row for row in run("evaluate", "summary", "--data", data, *options).json["rows"]}
+    assert rows["finished"]["tau"] == pytest.approx(rows["contrastive"]["tau"], abs=0.01)
 
 
 def test_evaluate_summary_is_reproducible(run: Run, data: Path, mine: Path) -> None:
@@ -48,9 +66,6 @@ def test_evaluate_summary_is_reproducible(run: Run, data: Path, mine: Path) -> N
     changed = run(*arguments, "one.json", "--seeds", 3)
     assert "unchanged" not in changed.out
     assert Path("one.json").read_bytes() != Path("two.json").read_bytes()
-
-
-def test_scores_without_common_video(run: Run, data: Path, mine: Path) -> None:
     Path("other.json").write_text(json.dumps({"video_3": dataset()["made/video_3"].gtscore.tolist()}))
     ran = run("evaluate", "summary", "--data", data, "--scores", mine, "--scores", "other.json", code=2)
     assert "no video in common" in ran.err
@@ -59,14 +74,54 @@ def test_scores_without_common_video(run: Run, data: Path, mine: Path) -> None:
 @pytest.fixture
 def trained(data: Path, run: Run) -> Path:
     """A run of one epoch that tests on one of the videos of `data`."""
-    sizes = ("--d", 8, "--d-ff", 8, "--layers", 1, "--heads", 2, "--epochs", 1, "--validation", 0)
     split = [{"train_keys": ["video_1", "video_2"], "test_keys": ["video_3"]}]
     Path("made_splits.json").write_text(json.dumps(split))
-    run("train", "fulltransnet", "--data", data, "--splits", "made_splits.json", "--out", "mine", *sizes)
+    run("train", "fulltransnet", "--data", data, "--splits", "made_splits.json", "--out", "mine", *SIZES)
     return Path("mine")
 
 
-def test_evaluate_run(run: Run, data: Path, trained: Path) -> None:
+def test_segments_are_drawn(run: Run, data: Path, tmp_path: Path) -> None:
+    ask = ("evaluate", "summary", "--data", data, "--seeds", 2, "--plot", "segments.svg", "--plot-of")
+    run(*ask, "segments")
+    assert "<!-- annotators -->" in Path("segments.svg").read_text()
+    run(*ask, "curves", code=2)
+    mat = write_mat(tmp_path / "ydata.mat", {"a": np.ones((2, 300), np.float32)})
+    ran = run("evaluate", "summary", "--annotations", mat, "--plot", "x.png", "--plot-of", "segments", code=2)
+    assert "has no shots, which segments are made of" in ran.err
+    arguments = ("evaluate", "summary", "--data", data, "--seeds", 2, "-o", "r.json", "--plot", "s.svg")
+    run(*arguments)
+    assert "unchanged" in run(*arguments).out
+    Path("s.svg").unlink()
+    run(*arguments)
+    assert Path("s.svg").exists()
+
+
+def test_overlapping_test_splits(run: Run, data: Path) -> None:
+    names = ["video_1", "video_2", "video_3"]
+    splits = [{"train_keys": [names[i]], "test_keys": names[:i] + names[i + 1 :]} for i in range(2)]
+    Path("made_splits.json").write_text(json.dumps(splits))
+    run("train", "fulltransnet", "--data", data, "--splits", "made_splits.json", "--out", "twice", *SIZES)
+    ran = run("evaluate", "summary", "--data", data, "--run", "twice", "--seeds", 2, "--json")
+    assert (ran.json["data"]["n_videos"], ran.json["data"]["n_tests"]) == (3, 4)
+    assert any("4 tests of 3 videos" in message for message in ran.json["messages"])
+
+
+def test_a_single_split_of_a_run(run: Run, data: Path, trained: Path) -> None:
+    splits = [json.loads(Path("made_splits.json").read_text())[0]]
+    splits.append({"train_keys": ["video_2", "video_3"], "test_keys": ["video_1"]})
+    Path("two_splits.json").write_text(json.dumps(splits))
+    train = ("train", "fulltransnet", "--data", data, "--splits", "two_splits.json", "--out", "two", *SIZES)
+    evaluate = ("evaluate", "summary", "--data", data, "--seeds", 2, "--json", "--run")
+    run(*train, "--split", 0)
+    one, whole = (run(*evaluate, path).json["data"] for path in ("two", trained))
+    assert one["n_videos"] == whole["n_videos"] == 1
+    rows = [next(row for row in item["rows"] if row["name"][:3] in ("two", "min")) for item in (one, whole)]
+    assert [row.pop("name") for row in rows] == ["two (1 of 2 splits)", "mine"]
+    assert rows[0] == rows[1]
+    run(*train)
+    both = run(*evaluate, "two").json["data"]
+    assert both["n_videos"] == 2
+    assert "two" in [row["name"] for row in both["rows"]]
     ran = run("evaluate", "summary", "--data", data, "--run", trained, "--seeds", 2, "--json")
     document = ran.json["data"]
     names = [row["name"] for row in document["rows"]]
@@ -84,77 +139,6 @@ def test_evaluate_run(run: Run, data: Path, trained: Path) -> None:
     checkpoint.unlink()
     ran = run("evaluate", "summary", "--data", data, "--run", trained, code=3)
     assert "mine: none of its 1 splits is trained yet" in ran.err
-
-
-def test_segments_are_drawn(run: Run, data: Path) -> None:
-    ask = ("evaluate", "summary", "--data", data, "--seeds", 2, "--plot", "segments.svg", "--plot-of")
-    run(*ask, "segments")
-    assert "<!-- annotators -->" in Path("segments.svg").read_text()
-    run(*ask, "curves", code=2)
-
-
-def test_segments_need_shots(run: Run, tmp_path: Path) -> None:
-    mat = write_mat(tmp_path / "ydata.mat", {"a": np.ones((2, 300), np.float32)})
-    ran = run("evaluate", "summary", "--annotations", mat, "--plot", "x.png", "--plot-of", "segments", code=2)
-    assert "has no shots, which segments are made of" in ran.err
-
-
-def test_missing_plot_is_drawn(run: Run, data: Path) -> None:
-    arguments = ("evaluate", "summary", "--data", data, "--seeds", 2, "-o", "r.json", "--plot", "s.svg")
-    run(*arguments)
-    assert "unchanged" in run(*arguments).out
-    Path("s.svg").unlink()
-    run(*arguments)
-    assert Path("s.svg").exists()
-
-
-def test_overlapping_test_splits(run: Run, data: Path) -> None:
-    names = ["video_1", "video_2", "video_3"]
-    splits = [{"train_keys": [names[i]], "test_keys": names[:i] + names[i + 1 :]} for i in range(2)]
-    Path("made_splits.json").write_text(json.dumps(splits))
-    sizes = ("--d", 8, "--d-ff", 8, "--layers", 1, "--heads", 2, "--epochs", 1, "--validation", 0)
-    run("train", "fulltransnet", "--data", data, "--splits", "made_splits.json", "--out", "twice", *sizes)
-    ran = run("evaluate", "summary", "--data", data, "--run", "twice", "--seeds", 2, "--json")
-    assert (ran.json["data"]["n_videos"], ran.json["data"]["n_tests"]) == (3, 4)
-    assert any("4 tests of 3 videos" in message for message in ran.json["messages"])
-
-
-def test_a_single_split_of_a_run(run: Run, data: Path, trained: Path) -> None:
-    splits = [json.loads(Path("made_splits.json").read_text())[0]]
-    splits.append({"train_keys": ["video_2", "video_3"], "test_keys": ["video_1"]})
-    Path("two_splits.json").write_text(json.dumps(splits))
-    sizes = ("--d", 8, "--d-ff", 8, "--layers", 1, "--heads", 2, "--epochs", 1, "--validation", 0)
-    train = ("train", "fulltransnet", "--data", data, "--splits", "two_splits.json", "--out", "two", *sizes)
-    evaluate = ("evaluate", "summary", "--data", data, "--seeds", 2, "--json", "--run")
-    run(*train, "--split", 0)
-    one, whole = (run(*evaluate, path).json["data"] for path in ("two", trained))
-    assert one["n_videos"] == whole["n_videos"] == 1
-    rows = [next(row for row in item["rows"] if row["name"][:3] in ("two", "min")) for item in (one, whole)]
-    assert [row.pop("name") for row in rows] == ["two (1 of 2 splits)", "mine"]
-    assert rows[0] == rows[1]
-    run(*train)
-    both = run(*evaluate, "two").json["data"]
-    assert both["n_videos"] == 2
-    assert "two" in [row["name"] for row in both["rows"]]
-
-
-def test_evaluate_finished_summaries(run: Run, data: Path) -> None:
-    for name in ("video_1", "video_2"):
-        made = ("summarize", f"made.h5#{name}", "--model", "contrastive", "--output-dir", "finished")
-        run(*made)
-    ran = run("evaluate", "summary", "--data", data, "--summaries", "finished", "-o", "one.json", "--json")
-    document = json.loads(Path("one.json").read_text())
-    check_schema(document, "evaluation")
-    assert [row["name"] for row in document["rows"]][3:-2] == ["finished"]
-    assert document["n_videos"] == 2
-    assert "2 of 3 videos" in ran.json["messages"][0]
-    files = [file["name"] for file in document["provenance"]["files"]]
-    assert files == ["made.h5", "video_1_summary.json", "video_2_summary.json"]
-    again = run("evaluate", "summary", "--data", data, "--summaries", "finished", "-o", "one.json")
-    assert "unchanged" in again.out
-    options = ("--summaries", "finished", "--model", "contrastive", "-o", "-")
-    rows = {row["name"]: row for row in run("evaluate", "summary", "--data", data, *options).json["rows"]}
-    assert rows["finished"]["tau"] == pytest.approx(rows["contrastive"]["tau"], abs=0.01)
 
 
 def test_evaluate_summe_protocol(run: Run) -> None:

@@ -24,18 +24,15 @@ def test_attention_default_model(run: Run, film: Path, loads: list[str]) -> None
     assert {"model_sha256", "map_sha256"} <= ran.json["data"].keys()
 
 
-def test_attention_parts(run: Run, film: Path, model: Path) -> None:
-    for part in ("mean", "1.0", "all"):
-        run(*ATTENTION, film, "--model", model, "--plot-format", "svg", "--part", part)
-    images = {name: Path(f"film_attention{name}.svg").read_text() for name in ("", "_1.0", "_all")}
-    assert "mean of 2 layers, mean of 2 heads" in images[""]
-    assert "layer 1, head 0" in images["_1.0"]
-    assert images["_all"].count("<image ") == 3 * 2 * 2
-
-
 def test_attention_overwrite(run: Run, film: Path, model: Path) -> None:
     draw = (*ATTENTION, film, "--model", model)
     run(*draw)
     Path("film_attention.png").write_text("mine")
     run(*draw, code=1, error="--overwrite")
     run(*draw, "--overwrite")
+    for part in ("mean", "1.0", "all"):
+        run(*ATTENTION, film, "--model", model, "--plot-format", "svg", "--part", part)
+    images = {name: Path(f"film_attention{name}.svg").read_text() for name in ("", "_1.0", "_all")}
+    assert "mean of 2 layers, mean of 2 heads" in images[""]
+    assert "layer 1, head 0" in images["_1.0"]
+    assert images["_all"].count("<image ") == 3 * 2 * 2

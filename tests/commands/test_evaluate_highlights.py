@@ -24,7 +24,6 @@ def data() -> Path:
 
 
 def answered(qid: int, vid: str, query: str, **parts: Any) -> dict[str, Any]:
-    """A line of a submission."""
     return {"qid": qid, "query": query, "vid": vid, **parts}
 
 
@@ -60,13 +59,10 @@ def test_evaluate_highlights_table(run: Run, data: Path, mine: Path) -> None:
     assert "2 draws" in about
 
 
-@pytest.mark.parametrize(
-    ("part", "left", "warned"),
-    [
-        ("pred_saliency_scores", "moments", "no pred_saliency_scores: only moments"),
-        ("pred_relevant_windows", "highlights", "no pred_relevant_windows: only saliency"),
-    ],
-)
+@pytest.mark.parametrize(("part", "left", "warned"), [
+    ("pred_saliency_scores", "moments", "no pred_saliency_scores: only moments"),
+    ("pred_relevant_windows", "highlights", "no pred_relevant_windows: only saliency"),
+])  # fmt: skip
 def test_partial_submission(run: Run, data: Path, mine: Path, part: str, left: str, warned: str) -> None:
     lines = [json.loads(line) for line in mine.read_text().splitlines()]
     write_lines(mine, *({key: value for key, value in line.items() if key != part} for line in lines))
@@ -80,7 +76,6 @@ def test_partial_submission(run: Run, data: Path, mine: Path, part: str, left: s
 
 @pytest.fixture
 def features(data: Path) -> Path:
-    """A folder with features of both videos."""
     folder = Path("clip")
     folder.mkdir()
     for number, video in enumerate(("x", "y")):
@@ -90,7 +85,6 @@ def features(data: Path) -> Path:
 
 @pytest.fixture
 def words() -> Path:
-    """A folder with features of both queries."""
     folder = Path("words")
     folder.mkdir()
     for qid in (7, 8):

@@ -24,7 +24,6 @@ def data() -> Path:
 
 @pytest.fixture
 def mine() -> Path:
-    """Moments for all three."""
     lines: list[dict[str, Any]] = [
         {"vid": "v_a", "query": "a dog", "pred_relevant_windows": [[0, 5, 0.9]]},
         {"vid": "v_a", "query": "a cat", "pred_relevant_windows": [[0, 4, 0.9], [8, 12, 0.5]]},
@@ -34,7 +33,6 @@ def mine() -> Path:
 
 
 def rows_of(document: dict[str, Any]) -> dict[str, dict[tuple[int, float], float]]:
-    """Recall by the name of the row."""
     return {
         row["name"]: {(item["top"], item["iou"]): item["share"] for item in row["recall"]}
         for row in document["rows"]

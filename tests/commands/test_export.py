@@ -62,16 +62,6 @@ def test_export_product_names(run: Run) -> None:
             assert texts[0] == texts[1] != ""
 
 
-def test_export_of_texts_names_their_command(run: Run, film: Path) -> None:
-    transcript, descriptions = texts(film)
-    transcript.save("film_transcript.json")
-    descriptions.save("film_descriptions.json")
-    ran = run("export", "film_transcript.json", "--format", "srt", code=3)
-    assert "has texts, not cuts" in ran.err
-    assert "vidsum transcribe VIDEO --format srt" in ran.err
-    assert "vidsum describe VIDEO" in run("export", "film_descriptions.json", "--format", "srt", code=3).err
-
-
 def test_export_names_of_clips(run: Run, film: Path) -> None:
     run("shots", film, "--shots", "uniform", "-o", "film_shots.json", "--max-shot", 5)
     plain = run("export", "film_shots.json", "--format", "csv", "-o", "-").out
@@ -81,6 +71,13 @@ def test_export_names_of_clips(run: Run, film: Path) -> None:
     assert "a bird" in run("export", "film_shots.json", "--format", "csv", "-o", "-").out
     transcript.save("film_transcript.json")
     assert "<b> hello" in run("export", "film_shots.json", "--format", "csv", "-o", "-").out
+    transcript, descriptions = texts(film)
+    transcript.save("film_transcript.json")
+    descriptions.save("film_descriptions.json")
+    ran = run("export", "film_transcript.json", "--format", "srt", code=3)
+    assert "has texts, not cuts" in ran.err
+    assert "vidsum transcribe VIDEO --format srt" in ran.err
+    assert "vidsum describe VIDEO" in run("export", "film_descriptions.json", "--format", "srt", code=3).err
 
 
 @pytest.mark.usefixtures("summary")
@@ -97,10 +94,11 @@ def test_export_batch_names(run: Run, film: Path, tmp_path: Path) -> None:
     assert (Path("cuts") / clip.media_reference.target_url).resolve() == film.resolve()
     run("export", "film.json", "other.json", "-o", "{n}_{stem}.edl")
     assert Path("2_other.edl").exists()
-
-
-@pytest.mark.usefixtures("summary")
-def test_export_moved_video(run: Run, film: Path) -> None:
+    ran = run("export", "film.json", "--format", "youtube", code=3)
+    fault = "film.json: makes no .chapters.txt: YouTube wants 3 chapters of at least 10 s"
+    assert fault in ran.err
+    assert fault in run("export", "film.json", "--format", "youtube", "-o", "-", code=3).err
+    assert not Path("film.chapters.txt").exists()
     film.rename("moved.mp4")
     run("export", "film.json", "-o", "cut.edl", code=3, error=("no such file", "--video"))
     run("export", "film.json", "-o", "cut.csv")
@@ -111,7 +109,7 @@ def test_export_moved_video(run: Run, film: Path) -> None:
     assert not Path("other.edl").exists()
 
 
-def test_export_bad_segments(run: Run, summary: dict[str, Any]) -> None:
+def test_export_bad_segments(run: Run, summary: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     for segment, error in (
         ({"start_s": "x"}, "not valid"),
         ({"start_s": 2.0, "end_s": 1.0}, "bent.json: segments[0]: ends at 1 s, but begins at 2 s"),
@@ -119,13 +117,33 @@ def test_export_bad_segments(run: Run, summary: dict[str, Any]) -> None:
         Path("bent.json").write_text(json.dumps({**summary, "segments": [segment]}))
         run("export", "bent.json", code=3, error=error)
 
+    def source(content: bytes) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
 
-def test_features_have_lists_alone(run: Run) -> None:
+    source(Path("film.json").read_bytes())
+    assert run("export", "-", "--format", "csv").out == "stdin.csv\n"
+    source(Path("film.json").read_bytes())
+    assert run("export", "-", "--format", "csv", "-o", "-").out == Path("stdin.csv").read_text()
+    source(Path("film.json").read_bytes())
+    run("report", "-", "-o", "all.html")
+    for content in (b"", b"\xff", b"{}"):
+        source(content)
+        ran = run("export", "-", "--format", "csv", code=3)
+        assert (ran.err.count("\n") < 3, "internal" in ran.err) == (True, False)
+
+
+def test_features_have_lists_alone(run: Run, film: Path) -> None:
     np.savez("own.npz", features=np.repeat(np.eye(3), 20, axis=0))
     run("shots", "own.npz", "-o", "shots.json", "--export", "csv")
     with Path("shots.csv").open(newline="") as file:
         assert [row["Name"] for row in csv.DictReader(file)][:2] == ["shot 1", "shot 2"]
     run("export", "shots.json", code=2, error="features only")
+    Path("results").mkdir()
+    ran = run("shots", film, *CPU, "--export", "kodi", "--output-dir", "results")
+    assert ran.out.splitlines()[-1] == str(film.with_suffix(".edl"))
+    assert film.with_suffix(".edl").read_text().startswith("0.000\t0.000\t2\n")
+    run("export", "results/film_shots.json", "-o", "film2.edl", "--format", "kodi")
+    assert Path("film2.edl").read_text() == film.with_suffix(".edl").read_text()
 
 
 def test_export_of_name_in_another_encoding(run: Run, film: Path, loads: list[str]) -> None:
@@ -161,43 +179,6 @@ def test_export_option_of_commands(run: Run, film: Path) -> None:
     assert again.out.splitlines()[-2:] == ["film_shots.otio (unchanged)", "film_shots.srt"]
 
 
-def test_export_from_stdin(run: Run, summary: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    def source(content: bytes) -> None:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-
-    source(Path("film.json").read_bytes())
-    assert run("export", "-", "--format", "csv").out == "stdin.csv\n"
-    source(Path("film.json").read_bytes())
-    assert run("export", "-", "--format", "csv", "-o", "-").out == Path("stdin.csv").read_text()
-    source(Path("film.json").read_bytes())
-    run("report", "-", "-o", "all.html")
-    for content in (b"", b"\xff", b"{}"):
-        source(content)
-        ran = run("export", "-", "--format", "csv", code=3)
-        assert (ran.err.count("\n") < 3, "internal" in ran.err) == (True, False)
-
-
-def test_export_kodi_next_to_video(run: Run, film: Path) -> None:
-    Path("results").mkdir()
-    ran = run("shots", film, *CPU, "--export", "kodi", "--output-dir", "results")
-    assert ran.out.splitlines()[-1] == str(film.with_suffix(".edl"))
-    assert film.with_suffix(".edl").read_text().startswith("0.000\t0.000\t2\n")
-    run("export", "results/film_shots.json", "-o", "film2.edl", "--format", "kodi")
-    assert Path("film2.edl").read_text() == film.with_suffix(".edl").read_text()
-
-
-@pytest.mark.usefixtures("summary")
-def test_export_youtube_chapters(run: Run) -> None:
-    ran = run("export", "film.json", "--format", "youtube", code=3)
-    fault = "film.json: makes no .chapters.txt: YouTube wants 3 chapters of at least 10 s"
-    assert fault in ran.err
-    assert fault in run("export", "film.json", "--format", "youtube", "-o", "-", code=3).err
-    assert not Path("film.chapters.txt").exists()
-
-
-def test_every_export_format_has_a_writer() -> None:
+def test_every_export_format_has_a_writer(run: Run) -> None:
     assert get_args(ExportFormat) == tuple(FORMATS), "name each in vidsum/results: settings.py and formats.py"
-
-
-def test_export_formats_in_help(run: Run) -> None:
     assert all(options.ending in run("export", "--help-all").out for options in FORMATS.values())

@@ -13,22 +13,7 @@ from tests.program import Run, check_schema
 from vidsum.results.feature_files import read_features
 from vidsum.results.feature_h5 import read_group
 
-
-@pytest.fixture(autouse=True)
-def without_weights(loads: list[str]) -> None:
-    """No test here loads a real network."""
-
-
-def test_extract_npz(run: Run, film: Path) -> None:
-    ran = run("extract", film)
-    features = read_features("film_efficientnet_lite0.npz")
-    assert features.array.shape == (20, 1280)
-    assert features.timestamps.tolist() == [k / 2 for k in range(20)]
-    assert features.video is not None
-    assert features.duration_s == 10.0
-    assert ran.out == "film_efficientnet_lite0.npz: 20 features of 1280 numbers, one every 0.5 s\n"
-    with np.load("film_efficientnet_lite0.npz") as data:
-        check_schema(json.loads(str(data["metadata"])), "features")
+pytestmark = pytest.mark.usefixtures("loads")
 
 
 @pytest.mark.parametrize("arguments", [["-o", "f.h5"], ["--format", "h5", "--output-dir", "."]])
@@ -40,7 +25,7 @@ def test_features_as_h5(run: Run, film: Path, arguments: list[str]) -> None:
     assert points[:, 0].tolist() == [0, 44, 94, 144]
 
 
-def test_extract_cache(run: Run, film: Path, loads: list[str]) -> None:
+def test_extract_cache(run: Run, film: Path, loads: list[str], tmp_path: Path) -> None:
     run("extract", film)
     Path("film_efficientnet_lite0.npz").rename("first.npz")
     run("extract", film)
@@ -48,19 +33,25 @@ def test_extract_cache(run: Run, film: Path, loads: list[str]) -> None:
     assert Path("film_efficientnet_lite0.npz").read_bytes() == Path("first.npz").read_bytes()
     run("extract", film, "--no-cache", "--overwrite", "-o", "third.npz")
     assert len(loads) == 2
+    half = _half(tmp_path)
+    run("extract", half, error=("warning: ", "half.mp4"))
+    run("extract", half, "--strict", "--overwrite", code=3)
 
 
-def test_extract_to_stdout(run: Run, film: Path) -> None:
+def test_extract_npz_and_to_stdout(run: Run, film: Path) -> None:
     ran = run("extract", film, "-o", "-")
     check_schema(ran.json, "features")
     assert np.shape(ran.json["features"]) == (20, 1280)
     assert list(Path().iterdir()) == []
-
-
-def test_extract_damaged_video(run: Run, film: Path, tmp_path: Path) -> None:
-    half = _half(tmp_path)
-    run("extract", half, error=("warning: ", "half.mp4"))
-    run("extract", half, "--strict", "--overwrite", code=3)
+    ran = run("extract", film)
+    features = read_features("film_efficientnet_lite0.npz")
+    assert features.array.shape == (20, 1280)
+    assert features.timestamps.tolist() == [k / 2 for k in range(20)]
+    assert features.video is not None
+    assert features.duration_s == 10.0
+    assert ran.out == "film_efficientnet_lite0.npz: 20 features of 1280 numbers, one every 0.5 s\n"
+    with np.load("film_efficientnet_lite0.npz") as data:
+        check_schema(json.loads(str(data["metadata"])), "features")
 
 
 def _half(folder: Path) -> Path:

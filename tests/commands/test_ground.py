@@ -32,19 +32,6 @@ def colours(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_colours(monkeypatch)
 
 
-def test_ground_table_and_document(run: Run, film: Path) -> None:
-    ran = run("ground", film, *ASK, "--query", "a yellow wall", "-k", "2")
-    assert files_here() == ["film_moments.json"]
-    head, first, *_ = ran.out.splitlines()
-    assert head.split() == ["query", "rank", "start", "end", "seconds", "score"]
-    assert first.split()[:5] == ["green", "1", "0:02.00", "0:04.00", "2.00"]
-    assert "(model: similarity, space: vse)" in ran.out
-    document = json.loads(Path("film_moments.json").read_text())
-    check_schema(document, "moments")
-    assert [item["query"] for item in document["queries"]] == ["green", "a yellow wall"]
-    assert [len(item["moments"]) for item in document["queries"]] == [2, 2]
-
-
 def test_ground_json_lines(run: Run, film: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.mp4"
     other.write_bytes(film.read_bytes())
@@ -57,9 +44,6 @@ def test_ground_json_lines(run: Run, film: Path, tmp_path: Path) -> None:
     assert ran.json_lines[0]["data"]["outputs"] == {"json": "film_moments.json"}
     assert "saliency" not in query
     assert files_here() == ["film_moments.json", "other_moments.json"]
-
-
-def test_ground_batch_note(run: Run, film: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.mp4"
     other.write_bytes(film.read_bytes())
     lines = run("ground", film, other, *ASK, "--json").json_lines
@@ -159,31 +143,27 @@ def test_ground_clip_hint_on_terminals(run: Run, film: Path, monkeypatch: pytest
     assert [message(), message()] == [True, False]
 
 
-def test_ground_to_stdout(run: Run, film: Path) -> None:
+def test_ground_table_and_document(run: Run, film: Path) -> None:
     ran = run("ground", film, *ASK, "--saliency", "-o", "-")
     check_schema(ran.json, "moments")
     assert len(ran.json["queries"][0]["saliency"]) == len(ran.json["timestamps_s"]) == 20
     assert files_here() == []
+    ran = run("ground", film, *ASK, "--query", "a yellow wall", "-k", "2")
+    assert files_here() == ["film_moments.json"]
+    head, first, *_ = ran.out.splitlines()
+    assert head.split() == ["query", "rank", "start", "end", "seconds", "score"]
+    assert first.split()[:5] == ["green", "1", "0:02.00", "0:04.00", "2.00"]
+    assert "(model: similarity, space: vse)" in ran.out
+    document = json.loads(Path("film_moments.json").read_text())
+    check_schema(document, "moments")
+    assert [item["query"] for item in document["queries"]] == ["green", "a yellow wall"]
+    assert [len(item["moments"]) for item in document["queries"]] == [2, 2]
 
 
-def test_ground_unreadable_query(run: Run, film: Path) -> None:
-    Path("queries.txt").write_text("green\n\U0001f436\nred\n", encoding="utf-16")
-    ran = run("ground", film, "--device", "cpu", "--queries", "queries.txt", "--export", "csv", code=1)
-    assert "line 2: holds no text" in ran.err
-    assert "red" in ran.out
-    assert len(json.loads(Path("film_moments.json").read_text())["queries"]) == 2
-    Path("queries.txt").write_text("\U0001f436")
-    run("ground", film, "--queries", "queries.txt", code=2)
-
-
-@pytest.fixture
-def detr() -> Path:
-    """A checkpoint with the mask lam that reads colours, untrained."""
+def test_ground_detr_checkpoint(run: Run, film: Path) -> None:
+    # A checkpoint with the mask lam that reads colours, untrained
     reads, sizes = {"space": "vse", "clip_s": 0.5}, {"dim_video": 5, "dim_query": 3, "clips": 8, "words": 4}
-    return save_untrained(Path("best.safetensors"), "qd-detr", reads, **sizes, mask=MaskConfig(kind="lam"))
-
-
-def test_ground_detr_checkpoint(run: Run, film: Path, detr: Path) -> None:
+    detr = save_untrained(Path("best.safetensors"), "qd-detr", reads, **sizes, mask=MaskConfig(kind="lam"))
     ask = ("ground", film, *ASK, "--query", "red or yellow or green or blue", "-k", "3", "--saliency", "-o")
     ran = run(*ask, "mine.json", "--model", detr, "--plot", "--clips")
     assert "(model: best.safetensors, space: vse)" in ran.out
@@ -211,6 +191,13 @@ def test_ground_clips_paths(run: Run, film: Path) -> None:
     assert Path("parts/green_film_0m02s.mp4").exists()
     run("ground", *ASK, "-k", "1", "-o", "{stem}_1.json", film, "--clips")
     assert Path("green_film_1_0m02s.mp4").exists()
+    for folder in ("one", "two"):
+        run("ground", film, *ASK, "--plot", "--clips", "-k", "1", "--output-dir", folder, "--no-cache")
+    for name in ("film_moments.json", "film_moments.png", "green_film_0m02s.mp4"):
+        assert Path("one", name).read_bytes() == Path("two", name).read_bytes(), name
+    queries = [part for number in range(13) for part in ("--query", f"green {number}")]
+    run("ground", film, "--plot", *queries, "-k", "1", error="first 12 of 13 queries")
+    assert cv2.imread("film_moments.png").shape[2] == 3
 
 
 def test_records_with_one_clip(run: Run, film: Path) -> None:
@@ -231,12 +218,6 @@ def test_records_with_one_clip(run: Run, film: Path) -> None:
     assert clip.read_bytes() == b"mine"
 
 
-def test_a_plot_and_its_limit(run: Run, film: Path) -> None:
-    queries = [part for number in range(13) for part in ("--query", f"green {number}")]
-    run("ground", film, "--plot", *queries, "-k", "1", error="first 12 of 13 queries")
-    assert cv2.imread("film_moments.png").shape[2] == 3
-
-
 @pytest.mark.parametrize("added", ["--plot", "--clips"])
 def test_ground_keeps_curves(run: Run, film: Path, added: str) -> None:
     run("ground", film, *ASK, "--saliency")
@@ -245,13 +226,6 @@ def test_ground_keeps_curves(run: Run, film: Path, added: str) -> None:
     after = json.loads(Path("film_moments.json").read_text())
     assert sorted(after.pop("outputs")) == [name for name in files_here() if name != "film_moments.json"]
     assert after == before
-
-
-def test_ground_is_reproducible(run: Run, film: Path) -> None:
-    for folder in ("one", "two"):
-        run("ground", film, *ASK, "--plot", "--clips", "-k", "1", "--output-dir", folder, "--no-cache")
-    for name in ("film_moments.json", "film_moments.png", "green_film_0m02s.mp4"):
-        assert Path("one", name).read_bytes() == Path("two", name).read_bytes(), name
 
 
 def test_ground_clips_spare_inputs(run: Run, film: Path) -> None:
@@ -279,32 +253,13 @@ def test_ground_failed_export(run: Run, film: Path) -> None:
     assert displayed == ["film_moments.csv", "film_moments.html", "film_moments.json"]
     again = run("ground", film, *ASK, "--export", "chapters", "--json", code=1).json
     assert (again["ok"], again["data"]["exports"]) == (False, [])
-
-
-def test_one_table_of_all_videos(run: Run, film: Path) -> None:
-    Path("films").mkdir()
-    for name in ("a.mp4", "b.mp4"):
-        Path("films", name).write_bytes(film.read_bytes())
-    ask = ("ground", "films", *ASK, "-k", "1")
-    ran = run(*ask, "-o", "moments.csv")
-    assert ran.out.splitlines()[-1] == "moments.csv: 2 rows, 2 videos"
-    assert not Path("a_moments.json").exists()
-    assert [line for line in ran.out.splitlines() if line.startswith("films/")] == [
-        f"films/{name} (model: similarity, space: vse)" for name in ("a.mp4", "b.mp4")
-    ]
-    rows = list(csv.DictReader(Path("moments.csv").read_text().splitlines()))
-    assert [(row["Start"], row["End"], row["video"]) for row in rows] == [
-        ("2.0", "4.0", "films/a.mp4"),
-        ("2.0", "4.0", "films/b.mp4"),
-    ]
-    again = run(*ask, "-o", "moments.csv", "--json")
-    assert again.json_lines[-1]["data"] == {"output": "moments.csv", "rows": 2}
-    other = run("ground", "films", "--device", "cpu", "--query", "red", "-o", "moments.csv")
-    assert "moments.csv: " in other.out
-    run("ground", "no.mp4", *ASK, "-o", "x.csv", code=3)
-    assert not Path("x.csv").exists()
-    run("ground", "films/a.mp4", "no.mp4", *ASK, "-k", "1", "-o", "part.csv", code=1)
-    assert Path("part.csv").read_text().count("\n") == 2
+    Path("queries.txt").write_text("green\n\U0001f436\nred\n", encoding="utf-16")
+    ran = run("ground", film, "--device", "cpu", "--queries", "queries.txt", "--export", "csv", code=1)
+    assert "line 2: holds no text" in ran.err
+    assert "red" in ran.out
+    assert len(json.loads(Path("film_moments.json").read_text())["queries"]) == 2
+    Path("queries.txt").write_text("\U0001f436")
+    run("ground", film, "--queries", "queries.txt", code=2)
 
 
 def test_ground_sheet(run: Run, film: Path) -> None:
@@ -335,3 +290,26 @@ def test_clips_of_earlier_queries_stay(run: Run, film: Path) -> None:
     ]
     ran = run("ground", film, "--device", "cpu", "--query", "red", "-k", "1", "--clips-dir", "clips")
     assert [path.name.partition("_")[0] for path in sorted(Path("clips").iterdir())] == ["green", "red"]
+    Path("films").mkdir()
+    for name in ("a.mp4", "b.mp4"):
+        Path("films", name).write_bytes(film.read_bytes())
+    ask = ("ground", "films", *ASK, "-k", "1")
+    ran = run(*ask, "-o", "moments.csv")
+    assert ran.out.splitlines()[-1] == "moments.csv: 2 rows, 2 videos"
+    assert not Path("a_moments.json").exists()
+    assert [line for line in ran.out.splitlines() if line.startswith("films/")] == [
+        f"films/{name} (model: similarity, space: vse)" for name in ("a.mp4", "b.mp4")
+    ]
+    rows = list(csv.DictReader(Path("moments.csv").read_text().splitlines()))
+    assert [(row["Start"], row["End"], row["video"]) for row in rows] == [
+        ("2.0", "4.0", "films/a.mp4"),
+        ("2.0", "4.0", "films/b.mp4"),
+    ]
+    again = run(*ask, "-o", "moments.csv", "--json")
+    assert again.json_lines[-1]["data"] == {"output": "moments.csv", "rows": 2}
+    other = run("ground", "films", "--device", "cpu", "--query", "red", "-o", "moments.csv")
+    assert "moments.csv: " in other.out
+    run("ground", "no.mp4", *ASK, "-o", "x.csv", code=3)
+    assert not Path("x.csv").exists()
+    run("ground", "films/a.mp4", "no.mp4", *ASK, "-k", "1", "-o", "part.csv", code=1)
+    assert Path("part.csv").read_text().count("\n") == 2

@@ -30,7 +30,10 @@ def model(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> stub.StubModel:
     return stub.install(monkeypatch, language=("en", 0.99))
 
 
-def test_said_reads_no_pictures(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ground_not_in_speech(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = run("ground", film, *ASK, "--query", "word3", "--query", "green", "--in", "speech")
+    assert "'green': probably not said in this video" in ran.out
+    assert "'word3'" not in ran.out
     monkeypatch.setattr("vidsum.pipelines.decoding.read_frames", None)
     ran = run("ground", film, *ASK, "--query", "word3", "--in", "speech", "--saliency")
     document = json.loads(Path("film_moments.json").read_text())
@@ -42,26 +45,6 @@ def test_said_reads_no_pictures(run: Run, film: Path, monkeypatch: pytest.Monkey
     assert document["queries"][0]["present"] is None
     assert "speech" in ran.out
     assert "unchanged" in run("ground", film, *ASK, "--query", "word3", "--in", "speech", "--saliency").out
-
-
-def test_ground_not_in_speech(run: Run, film: Path) -> None:
-    ran = run("ground", film, *ASK, "--query", "word3", "--query", "green", "--in", "speech")
-    assert "'green': probably not said in this video" in ran.out
-    assert "'word3'" not in ran.out
-
-
-def test_ground_in_both(run: Run, film: Path) -> None:
-    run("ground", film, *ASK, "--query", "word3", "--query", "green", "--in", "both", "--plot", "--saliency")
-    document = json.loads(Path("film_moments.json").read_text())
-    check_schema(document, "moments")
-    spoken, colour = document["queries"]
-    assert [moment["evidence"] for moment in spoken["moments"]] == ["speech", "picture"]
-    assert {moment["evidence"] for moment in colour["moments"]} == {"picture"}
-    assert len(colour["said"]) == len(colour["saliency"])
-    again = load("film_moments.json")
-    assert isinstance(again, Grounding)
-    assert (again.evidence, again.queries[0].moments[0].evidence) == (("picture", "speech"), "speech")
-    assert again.to_dict()["queries"] == document["queries"]
 
 
 def test_negation_in_pictures_alone(run: Run, film: Path) -> None:
@@ -89,6 +72,17 @@ def test_seen_loses_nothing_in_both(run: Run, film: Path) -> None:
         {**moment, "score": 0, "evidence": "picture"} for moment in stored
     ]
     assert "evidence" not in seen
+    run("ground", film, *ASK, "--query", "word3", "--query", "green", "--in", "both", "--plot", "--saliency")
+    document = json.loads(Path("film_moments.json").read_text())
+    check_schema(document, "moments")
+    spoken, colour = document["queries"]
+    assert [moment["evidence"] for moment in spoken["moments"]] == ["speech", "picture"]
+    assert {moment["evidence"] for moment in colour["moments"]} == {"picture"}
+    assert len(colour["said"]) == len(colour["saliency"])
+    again = load("film_moments.json")
+    assert isinstance(again, Grounding)
+    assert (again.evidence, again.queries[0].moments[0].evidence) == (("picture", "speech"), "speech")
+    assert again.to_dict()["queries"] == document["queries"]
 
 
 def test_ground_uses_cached_transcripts(run: Run, film: Path, model: stub.StubModel) -> None:
@@ -101,6 +95,12 @@ def test_ground_uses_cached_transcripts(run: Run, film: Path, model: stub.StubMo
     assert len(model.tasks) == 1
 
 
+def test_ground_translates_speech(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = stub.install(monkeypatch)
+    run("ground", film, *ASK, "--query", "word3", "--in", "speech", "-o", "-")
+    assert [task for task, _ in model.tasks] == ["transcribe", "translate"]
+
+
 def test_cached_silence_counts_as_searched(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.pipelines.speech.find_speech", lambda blocks: iter(()))
     run("transcribe", film)
@@ -111,7 +111,7 @@ def test_cached_silence_counts_as_searched(run: Run, film: Path, monkeypatch: py
     assert {moment["evidence"] for moment in document["queries"][0]["moments"]} == {"picture"}
 
 
-def test_ground_after_transcribe(run: Run, film: Path) -> None:
+def test_ground_after_transcribe(run: Run, film: Path, tmp_path: Path) -> None:
     options = (*ASK, "--query", "green")
     run("ground", film, *options)
     run("transcribe", film)
@@ -122,6 +122,10 @@ def test_ground_after_transcribe(run: Run, film: Path) -> None:
     run("ground", film, *options, "--in", "speech", "-o", "said.json")
     other = run("ground", film, *options, "--in", "both", "-o", "said.json")
     assert "unchanged" not in other.out
+    mute = media.make_video(tmp_path / "mute.mp4", n_frames=60).path
+    requests = run("ground", mute, *ASK, "--query", "green", "--in", "speech", code=3)
+    assert "mute.mp4: has no sound" in requests.err
+    run("ground", mute, *ASK, "--query", "green", "-o", "-")
 
 
 def test_earlier_queries_stay_when_speech_is_cached(run: Run, film: Path) -> None:
@@ -138,19 +142,6 @@ def test_earlier_queries_stay_when_speech_is_cached(run: Run, film: Path) -> Non
     replaced = run("ground", film, *ASK, "--query", "word3", "--in", "speech").out
     assert "replaced 1 earlier query: evidence was picture and speech, is speech (" in replaced
     assert "replaced" not in run("ground", film, *ASK, "--query", "word3", "--in", "picture").out
-
-
-def test_ground_translates_speech(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = stub.install(monkeypatch)
-    run("ground", film, *ASK, "--query", "word3", "--in", "speech", "-o", "-")
-    assert [task for task, _ in model.tasks] == ["transcribe", "translate"]
-
-
-def test_a_video_without_sound(run: Run, tmp_path: Path) -> None:
-    mute = media.make_video(tmp_path / "mute.mp4", n_frames=60).path
-    requests = run("ground", mute, *ASK, "--query", "green", "--in", "speech", code=3)
-    assert "mute.mp4: has no sound" in requests.err
-    run("ground", mute, *ASK, "--query", "green", "-o", "-")
 
 
 def test_a_video_is_probed_once(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,11 @@ def encoder(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sounds, "load_text_encoder", lambda name, device: SimpleNamespace(encode=encode))
 
 
-def test_sounds_without_pictures(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sounds_are_cached(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = run("ground", film, *IN_SOUND, "--query", "sine wave", "-o", "-").json
+    monkeypatch.setattr("vidsum.pipelines.sounds.read_sound", None)
+    second = run("ground", film, *IN_SOUND, "--query", "sine wave", "-o", "-").json
+    assert second == first
     monkeypatch.setattr("vidsum.pipelines.decoding.read_frames", None)
     arguments = ("--query", "sine wave", "--query", "applause", "--query", "a green field")
     ran = run("ground", film, *IN_SOUND, *arguments, "--saliency")
@@ -54,13 +58,6 @@ def test_sounds_without_pictures(run: Run, film: Path, monkeypatch: pytest.Monke
     assert "unchanged" in run("ground", film, *IN_SOUND, *arguments, "--saliency").out
 
 
-def test_sounds_are_cached(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = run("ground", film, *IN_SOUND, "--query", "sine wave", "-o", "-").json
-    monkeypatch.setattr("vidsum.pipelines.sounds.read_sound", None)
-    second = run("ground", film, *IN_SOUND, "--query", "sine wave", "-o", "-").json
-    assert second == first
-
-
 def test_auto_searches_what_is_cached(run: Run, film: Path) -> None:
     arguments = ("ground", film, "--device", "cpu", "--query", "sine wave", "--query", "green")
     alone = run(*arguments)
@@ -79,13 +76,10 @@ def test_auto_searches_what_is_cached(run: Run, film: Path) -> None:
     assert "not searched" not in run(*arguments, "--in", "picture").out
 
 
-def test_a_plot_and_clips_of_sounds(run: Run, film: Path) -> None:
+def test_a_plot_and_clips_of_sounds(run: Run, film: Path, tmp_path: Path) -> None:
     run("ground", film, *IN_SOUND, "--query", "sine wave", "--plot", "--clips", "--report")
     assert Path("film_moments.png").exists()
     assert len(list(Path().glob("*.mp4"))) == 1
-
-
-def test_what_has_no_sounds(run: Run, film: Path, tmp_path: Path) -> None:
     mute = media.make_video(tmp_path / "mute.mp4", n_frames=60).path
     assert "mute.mp4: has no sound" in run("ground", mute, *IN_SOUND, "--query", "music", code=3).err
     quiet = np.zeros(4 * media.SAMPLE_RATE, np.float32)

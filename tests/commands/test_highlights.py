@@ -24,6 +24,9 @@ def test_nothing_stands_out(run: Run, film: Path) -> None:
     ran = run("highlights", film, *CPU, "--export", "otio", "--export", "csv", "--overwrite", "--json")
     assert ran.json["data"]["exports"] == ["film_highlights.csv"]
     assert "film_highlights.otio: not written: the result has no moments" in ran.json["messages"]
+    Path("highlight_film_0m06s.mp4").write_bytes(film.read_bytes())
+    ran = run("highlights", film, "highlight_film_0m06s.mp4", *CPU, "--clips", "--overwrite", code=1)
+    assert "has the name of a clip" in ran.err
 
 
 @pytest.mark.usefixtures("low_level")
@@ -62,16 +65,6 @@ def test_highlights_plot_and_clips(run: Run, film: Path) -> None:
     assert cv2.imread("film_highlights.png").shape[2] == 3
     run("highlights", *CPU, "-k", "1", "-o", "best.json", "--clips-dir", "parts", film)
     assert Path("parts/highlight_film_0m06s.mp4").exists()
-
-
-def test_highlights_clips_spare_inputs(run: Run, film: Path) -> None:
-    Path("highlight_film_0m06s.mp4").write_bytes(film.read_bytes())
-    ran = run("highlights", film, "highlight_film_0m06s.mp4", *CPU, "--clips", "--overwrite", code=1)
-    assert "has the name of a clip" in ran.err
-
-
-@pytest.mark.usefixtures("low_level")
-def test_highlights_vertical_clips(run: Run, film: Path) -> None:
     requests = ("highlights", film, *CPU, "-k", "1", "--clips", "--vertical", "--pad", "1s")
     run(*requests)
     with av.open("highlight_film_0m06s.mp4") as container:

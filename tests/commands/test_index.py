@@ -32,7 +32,6 @@ def videos(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def indexed(run: Run, videos: Path) -> Path:
-    """The videos, which are in the archive."""
     run("index", videos, "-r", "--device", "cpu")
     return videos
 
@@ -53,6 +52,8 @@ def test_index_lists_a_single_unchanged_video(run: Run, videos: Path) -> None:
     film = str(videos / "film.mp4")
     assert run("index", film, "--device", "cpu").out.startswith(f"{film}: added")
     assert run("index", film, "--device", "cpu").out.startswith(f"{film}: unchanged")
+    assert "no such archive" in run("index", "--space", "vse", "--archive", "none.vidsum", code=3).err
+    assert not Path("none.vidsum").exists()
 
 
 def test_search_in_speech(run: Run, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,6 +82,22 @@ def test_json_is_one_object(run: Run, videos: Path) -> None:
     )
     assert "shot" not in result["data"]["moments"][0]
     assert run("search", "blue", "-o", "-").json == result["data"]
+    otio = pytest.importorskip("opentimelineio")
+    run("index", videos, "-r", "--device", "cpu")
+    ran = run(
+        "search", "blue", "--duplicates", "--per-video", "1", "--export", "blue.otio", "-o", "blue.json"
+    )
+    assert {"blue.otio", "blue.json"} <= set(ran.out.split())
+    clips = list(otio.adapters.read_from_file("blue.otio").tracks[0])
+    rows = json.loads(Path("blue.json").read_text())["moments"]
+    urls = [clip.media_reference.target_url for clip in clips]
+    assert [Path(url).name for url in urls] == [Path(row["video"]).name for row in rows]
+    assert [clip.markers[0].name.split(")")[0] for clip in clips] == ["blue (1", "blue (2"]
+    replaced = run("search", "red", "--export", "blue.otio")
+    assert "unchanged" not in replaced.out
+    Path("blue.otio").write_text(Path("blue.otio").read_text().replace("red (1", "sunset (1"))
+    run("search", "red", "--export", "blue.otio", code=1)  # edited since
+    run("search", "red", "--export", "blue.otio", "--overwrite")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="names are Unicode")
@@ -118,6 +135,18 @@ def test_index_prune_moved(run: Run, indexed: Path) -> None:
     assert "removed" not in ran.out
 
 
+def test_search_overwrite(run: Run, indexed: Path) -> None:
+    Path("clips").mkdir()
+    Path("clips/01_film.mp4").write_bytes(b"mine")
+    run("search", "red", "-k", "1", "--clips", "clips", code=1, error="already exists")
+    assert Path("clips/01_film.mp4").read_bytes() == b"mine"
+    Path("found.json").write_text("my own")
+    ran = run("search", "blue", "-o", "found.json", "--clips", "none", "--pictures", "pictures", code=1)
+    assert "already exists" in ran.err
+    assert not Path("none").exists()  # nothing is written before the list is refused
+    assert not Path("pictures").exists()
+
+
 def test_search_list_pictures_clips(run: Run, indexed: Path) -> None:
     options = ("--pictures", "pictures", "--clips", "clips", "-k", "2", "--duplicates")
     run("search", "blue", *options, "-o", "found.csv")
@@ -130,18 +159,21 @@ def test_search_list_pictures_clips(run: Run, indexed: Path) -> None:
     Path("found.csv").write_text("my own")
     run("search", "blue", "-o", "found.csv", code=1)
     assert Path("found.csv").read_text() == "my own"
-
-
-def test_search_overwrite(run: Run, indexed: Path) -> None:
-    Path("clips").mkdir()
-    Path("clips/01_film.mp4").write_bytes(b"mine")
-    run("search", "red", "-k", "1", "--clips", "clips", code=1, error="already exists")
-    assert Path("clips/01_film.mp4").read_bytes() == b"mine"
-    Path("found.json").write_text("my own")
-    ran = run("search", "blue", "-o", "found.json", "--clips", "none", "--pictures", "pictures", code=1)
-    assert "already exists" in ran.err
-    assert not Path("none").exists()  # nothing is written before the list is refused
-    assert not Path("pictures").exists()
+    (indexed / "below" / "sea.mp4").unlink()
+    assert "found.html" in run("search", "blue", "--not", "red", "--report", "found.html").out
+    page = Path("found.html").read_text()
+    assert page.count("<script") == 2
+    assert "<title>blue, not red" in page
+    stored = json.loads(page.split('id="stored">')[1].split("</script>")[0])
+    listed = json.loads(run("search", "blue", "--not", "red", "--json").out)["data"]["moments"]
+    assert [moment["video"] for moment in stored["moments"]] == [moment["video"] for moment in listed]
+    assert all(str(moment["shot"]) in stored["thumbs"] for moment in stored["moments"])
+    sources = {Path(entry["video"]).name: entry["source"] for entry in stored["videos"].values()}
+    assert sources == {"film.mp4": os.path.relpath(indexed / "film.mp4"), "sea.mp4": None}
+    run("search", "red", "--report", "found.html")
+    assert "<title>red" in Path("found.html").read_text()
+    Path("found.html").write_text("edited")
+    run("search", "blue", "--report", "found.html", code=1)
 
 
 @pytest.mark.parametrize("kind", ["clips", "pictures"])
@@ -209,43 +241,6 @@ def test_watch_waits_for_recordings(run: Run, videos: Path, monkeypatch: pytest.
     assert run("search", "blue", "--path", "*recorded*").out.count("recorded.mp4") >= 1
 
 
-def test_search_timeline(run: Run, videos: Path) -> None:
-    otio = pytest.importorskip("opentimelineio")
-    run("index", videos, "-r", "--device", "cpu")
-    ran = run(
-        "search", "blue", "--duplicates", "--per-video", "1", "--export", "blue.otio", "-o", "blue.json"
-    )
-    assert {"blue.otio", "blue.json"} <= set(ran.out.split())
-    clips = list(otio.adapters.read_from_file("blue.otio").tracks[0])
-    rows = json.loads(Path("blue.json").read_text())["moments"]
-    urls = [clip.media_reference.target_url for clip in clips]
-    assert [Path(url).name for url in urls] == [Path(row["video"]).name for row in rows]
-    assert [clip.markers[0].name.split(")")[0] for clip in clips] == ["blue (1", "blue (2"]
-    replaced = run("search", "red", "--export", "blue.otio")
-    assert "unchanged" not in replaced.out
-    Path("blue.otio").write_text(Path("blue.otio").read_text().replace("red (1", "sunset (1"))
-    run("search", "red", "--export", "blue.otio", code=1)  # edited since
-    run("search", "red", "--export", "blue.otio", "--overwrite")
-
-
-def test_a_page_of_all_moments(run: Run, indexed: Path) -> None:
-    (indexed / "below" / "sea.mp4").unlink()
-    assert "found.html" in run("search", "blue", "--not", "red", "--report", "found.html").out
-    page = Path("found.html").read_text()
-    assert page.count("<script") == 2
-    assert "<title>blue, not red" in page
-    stored = json.loads(page.split('id="stored">')[1].split("</script>")[0])
-    listed = json.loads(run("search", "blue", "--not", "red", "--json").out)["data"]["moments"]
-    assert [moment["video"] for moment in stored["moments"]] == [moment["video"] for moment in listed]
-    assert all(str(moment["shot"]) in stored["thumbs"] for moment in stored["moments"])
-    sources = {Path(entry["video"]).name: entry["source"] for entry in stored["videos"].values()}
-    assert sources == {"film.mp4": os.path.relpath(indexed / "film.mp4"), "sea.mp4": None}
-    run("search", "red", "--report", "found.html")
-    assert "<title>red" in Path("found.html").read_text()
-    Path("found.html").write_text("edited")
-    run("search", "blue", "--report", "found.html", code=1)
-
-
 @pytest.mark.parametrize("source", ["none.mp4", "empty"])
 def test_index_without_result(run: Run, tmp_path: Path, source: str) -> None:
     (tmp_path / "empty").mkdir()
@@ -295,8 +290,3 @@ def test_watch_retries_left_videos(run: Run, videos: Path, monkeypatch: pytest.M
 
         monkeypatch.setattr(claims.time, "sleep", sleep)
         assert "film.mp4: added" in run("index", videos, "--watch", "--device", "cpu", code=130).out
-
-
-def test_a_change_of_space_makes_no_archive(run: Run) -> None:
-    assert "no such archive" in run("index", "--space", "vse", "--archive", "none.vidsum", code=3).err
-    assert not Path("none.vidsum").exists()

@@ -19,13 +19,22 @@ from vidsum.io.provenance import identify_file
 from vidsum.version import __version__
 
 
-def test_the_machine(run: Run) -> None:
+def test_machine_cache_and_video(run: Run, film: Path, loads: list[str]) -> None:
     facts = run("info", "--json").json["data"]
     assert facts["vidsum"] == __version__
     assert facts["numpy"].startswith("2.")
     assert "libavcodec" in facts["ffmpeg"]
     assert facts["weights"] == "none here yet"
     assert facts["cache"]["entries"] == 0
+    run("extract", film)
+    facts = run("info", "--cache", "--json").json["data"]["cache"]
+    assert facts["entries"] == 2  # features, and how much the pictures change
+    assert 0 < facts["bytes"] < facts["limit_bytes"]
+    ran = run("info", film)
+    assert re.match(r".*film.mp4: 0:10, 64 x 48, 25 fps, h264 \+ aac, 0.\d MB\n", ran.out)
+    assert "h264" in ran.out
+    facts = run("info", film, "--json").json["data"]
+    assert (facts["duration_s"], facts["fps"], facts["audio_codec"]) == (10, 25, "aac")
 
 
 def test_info_missing_extras(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,21 +48,6 @@ def test_info_missing_extras(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ran.err == ""
 
 
-def test_the_cache(run: Run, film: Path, loads: list[str]) -> None:
-    run("extract", film)
-    facts = run("info", "--cache", "--json").json["data"]["cache"]
-    assert facts["entries"] == 2  # features, and how much the pictures change
-    assert 0 < facts["bytes"] < facts["limit_bytes"]
-
-
-def test_a_video(run: Run, film: Path) -> None:
-    ran = run("info", film)
-    assert re.match(r".*film.mp4: 0:10, 64 x 48, 25 fps, h264 \+ aac, 0.\d MB\n", ran.out)
-    assert "h264" in ran.out
-    facts = run("info", film, "--json").json["data"]
-    assert (facts["duration_s"], facts["fps"], facts["audio_codec"]) == (10, 25, "aac")
-
-
 @pytest.fixture
 def obs(tmp_path: Path) -> Path:
     """A recording whose microphone is on the second track."""
@@ -61,7 +55,7 @@ def obs(tmp_path: Path) -> Path:
     return make_tracks(tmp_path / "obs.mkv", *tracks, n_frames=60)
 
 
-def test_info_lists_the_tracks(run: Run, obs: Path) -> None:
+def test_info_lists_the_tracks(run: Run, obs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tracks = run("info", obs, "--audio-track", "en", "--json").json["data"]["tracks"]
     assert [(item["kind"], item["number"], item["chosen"]) for item in tracks] == [
         *(("video", 1, True), ("audio", 1, False), ("audio", 2, True))
@@ -69,9 +63,6 @@ def test_info_lists_the_tracks(run: Run, obs: Path) -> None:
     assert (tracks[2]["language"], tracks[2]["channels"], tracks[1]["flags"]) == ("eng", 1, ["default"])
     assert "audio track 1 *" in run("info", obs).out
     run("info", obs, "--audio-track", "3", code=3, error="has no audio track 3; it has 1 und, 2 eng")
-
-
-def test_transcribe_audio_track(run: Run, obs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stub.install(monkeypatch)
     run("transcribe", obs, error="audio track 1 is silent, 2 is not")
     assert "try: --audio-track 2" in run("trim", obs, code=3, error="is silent").err
@@ -105,13 +96,10 @@ def vidsum(stubs: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=env, check=False)
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "raise OSError('libcudart.so: cannot open shared object file')",
-        pytest.param(None, marks=pytest.mark.deep),
-    ],
-)
+@pytest.mark.parametrize("code", [
+    "raise OSError('libcudart.so: cannot open shared object file')",
+    pytest.param(None, marks=pytest.mark.deep),
+])  # fmt: skip
 def test_broken_pytorch(tmp_path: Path, film: Path, code: str | None) -> None:
     stubs = tmp_path / "stubs"
     add_package(stubs, "torch", "2.9.9", code=code or "raise ModuleNotFoundError(name='torch')")

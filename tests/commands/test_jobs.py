@@ -48,7 +48,7 @@ def make_films(film: Path, *names: str) -> list[Path]:
     return [Path(name) for name in names]
 
 
-def test_jobs_match_one_process(run: Run, film: Path) -> None:
+def test_jobs_match_one_process(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     films = make_films(film, "c.mp4", "bad.mp4", "a.mp4", "b.mp4")
     item = run("shots", *films, *UNIFORM, "--json", "--no-cache", "--table", "one.csv", code=1)
     written = {path.name: path.read_bytes() for path in Path("out").iterdir()}
@@ -58,6 +58,17 @@ def test_jobs_match_one_process(run: Run, film: Path) -> None:
     assert two.out == item.out
     assert {path.name: path.read_bytes() for path in Path("out").iterdir()} == written
     assert [line["exit_code"] for line in two.json_lines] == [0, 3, 0, 0]
+    films = make_films(film, "a.mp4", "bad.mp4", "b.mp4")
+    ran = run("shots", *films, *UNIFORM, "--json", "--jobs", "2", "--fail-fast", code=1)
+    assert [line["exit_code"] for line in ran.json_lines] == [0, 3]
+
+    def fail(process: Any) -> None:
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(SpawnProcess, "start", fail)
+    ran = run("info", *make_films(film, "a.mp4", "b.mp4"), "--json", "--jobs", "2", code=1)
+    faults = [line["errors"][0]["message"] for line in ran.json_lines]
+    assert faults == [f"{name}: no worker process can be started" for name in ("a.mp4", "b.mp4")]
 
 
 @pytest.fixture
@@ -84,9 +95,6 @@ def test_jobs_send_one_input(run: Run, film: Path, sent: list[tuple[bytes, bytes
     assert outputs == [f"out/{number}.json" for number in range(1, 6)]
     assert len({work for work, _ in sent}) == 1
     assert [work.count(b".mp4") + task.count(b".mp4") for work, task in sent] == [1] * 5
-
-
-def test_jobs_read_no_config(run: Run, film: Path, sent: list[tuple[bytes, bytes]]) -> None:
     Path("config.yaml").write_text("shots:\n  shots: uniform\n")
     options = ("--config", "config.yaml", "--jobs", "2", "--json")
     films = make_films(film, "a.mp4", "b.mp4")
@@ -113,22 +121,6 @@ def test_jobs_killed_worker(run: Run, film: Path, monkeypatch: pytest.MonkeyPatc
     lines = ran.json_lines
     assert [line["exit_code"] for line in lines] == [0, 1, 0, 1, 0]
     assert all("SIGKILL" in line["errors"][0]["message"] for line in lines if not line["ok"])
-
-
-def test_jobs_without_processes(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(process: Any) -> None:
-        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
-
-    monkeypatch.setattr(SpawnProcess, "start", fail)
-    ran = run("info", *make_films(film, "a.mp4", "b.mp4"), "--json", "--jobs", "2", code=1)
-    faults = [line["errors"][0]["message"] for line in ran.json_lines]
-    assert faults == [f"{name}: no worker process can be started" for name in ("a.mp4", "b.mp4")]
-
-
-def test_jobs_fail_fast(run: Run, film: Path) -> None:
-    films = make_films(film, "a.mp4", "bad.mp4", "b.mp4")
-    ran = run("shots", *films, *UNIFORM, "--json", "--jobs", "2", "--fail-fast", code=1)
-    assert [line["exit_code"] for line in ran.json_lines] == [0, 3]
 
 
 def test_jobs_stopped_batch_summary(film: Path) -> None:

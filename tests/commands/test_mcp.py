@@ -17,13 +17,10 @@ from vidsum.io.packages import EXTRAS
 HOME = cache.home()
 
 
-def test_folders_are_required(run: Run) -> None:
-    run("mcp", code=2, error=("the folders that the model may read", "try: vidsum mcp ~/Videos"))
-
-
 def test_without_the_package(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(EXTRAS, "mcp", ("no_such_module",))  # type: ignore[arg-type]
     run("mcp", ".", code=1, error=("vidsum mcp needs no_such_module", "vidsum[mcp]"))
+    run("mcp", code=2, error=("the folders that the model may read", "try: vidsum mcp ~/Videos"))
 
 
 def test_a_folder_that_is_missing(run: Run) -> None:

@@ -84,17 +84,14 @@ def test_a_new_option_is_one_line(
         extended(new_number=1)
 
 
-@pytest.mark.parametrize(
-    ("function", "kinds"),
-    [
-        (vidsum.extract, [Extraction]),
-        (vidsum.find_shots, [Extraction, ShotSettings]),
-        (vidsum.summarize, [Extraction, ShotSettings, Selection]),
-        (vidsum.ground, [Retrieval]),
-        (vidsum.find_highlights, [Extraction, HighlightSettings]),
-        (vidsum.transcribe, [Transcription]),
-    ],
-)
+@pytest.mark.parametrize(("function", "kinds"), [
+    (vidsum.extract, [Extraction]),
+    (vidsum.find_shots, [Extraction, ShotSettings]),
+    (vidsum.summarize, [Extraction, ShotSettings, Selection]),
+    (vidsum.ground, [Retrieval]),
+    (vidsum.find_highlights, [Extraction, HighlightSettings]),
+    (vidsum.transcribe, [Transcription]),
+])  # fmt: skip
 def test_keywords_of_functions(function: Any, kinds: list[type[Any]]) -> None:
     parameters = inspect.signature(function).parameters
     typed = re.search(r"Unpack\[(\w+)\]", str(parameters["options"]))

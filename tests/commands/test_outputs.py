@@ -14,18 +14,7 @@ from tests.program import Run
 from vidsum.pipelines.names import own_names
 from vidsum.results.summary import Summary
 
-
-@pytest.fixture(autouse=True)
-def without_weights(loads: list[str]) -> list[str]:
-    """No test here loads a real network; lists those that would have been."""
-    return loads
-
-
-def test_output_over_another_input(run: Run, film: Path) -> None:
-    Path("film_summary.mp4").write_bytes(film.read_bytes())
-    run("summarize", film, "film_summary.mp4", "--overwrite", code=1, error="over the input")
-    assert Path("film_summary.mp4").read_bytes() == film.read_bytes()
-    assert Path("film_summary_summary.mp4").exists()
+pytestmark = pytest.mark.usefixtures("loads")
 
 
 @pytest.mark.parametrize("command", ["extract", "shots", "summarize"])
@@ -43,6 +32,13 @@ def test_up_to_date_result(run: Run, film: Path) -> None:
     assert again == first
     with av.open("film_summary.mp4") as container:
         assert container.metadata["comment"].startswith("vidsum ")
+    run("summarize", film)
+    for options in (["--min-segment", "9999", "--max-segment", "1"], ["--keep", "50-60", "--overwrite"]):
+        run("summarize", film, *options, code=2)
+        assert list(Path().glob(".*")) == []
+    Path("film_summary.json").write_text("my notes")
+    run("summarize", film, code=1)
+    assert Path("film_summary.json").read_text() == "my notes"
 
 
 def test_hash_in_name(run: Run, film: Path, tmp_path: Path) -> None:
@@ -53,6 +49,11 @@ def test_hash_in_name(run: Run, film: Path, tmp_path: Path) -> None:
     assert json.loads(Path("a#b_shots.json").read_text())["shots"]
 
 
+def test_renamed_input(run: Run, film: Path) -> None:
+    run("shots", film)
+    assert "unchanged" in run("shots", film.rename("film.MP4")).out
+
+
 def same_name(film: Path, folder: Path) -> Path:
     """A copy of a film under the same name in another folder."""
     folder.mkdir()
@@ -61,16 +62,13 @@ def same_name(film: Path, folder: Path) -> Path:
     return copy
 
 
-@pytest.mark.parametrize(
-    ("template", "names"),
-    [
-        ("{parent}_{stem}.json", ["one_film.json", "two_film.json"]),
-        ("made/{parent}/{stem}.json", ["made/one/film.json", "made/two/film.json"]),
-        ("{n:03d}.json", ["001.json", "002.json"]),
-        ("{parent}_{name}.json", ["one_film.mp4.json", "two_film.mp4.json"]),
-        ("{parent}/{stem}_of{suffix}.json", ["one/film_of.mp4.json", "two/film_of.mp4.json"]),
-    ],
-)
+@pytest.mark.parametrize(("template", "names"), [
+    ("{parent}_{stem}.json", ["one_film.json", "two_film.json"]),
+    ("made/{parent}/{stem}.json", ["made/one/film.json", "made/two/film.json"]),
+    ("{n:03d}.json", ["001.json", "002.json"]),
+    ("{parent}_{name}.json", ["one_film.mp4.json", "two_film.mp4.json"]),
+    ("{parent}/{stem}_of{suffix}.json", ["one/film_of.mp4.json", "two/film_of.mp4.json"]),
+])  # fmt: skip
 def test_output_template(run: Run, film: Path, tmp_path: Path, template: str, names: list[str]) -> None:
     films = [same_name(film, tmp_path / name) for name in ("one", "two")]
     run("shots", *films, "-o", template)
@@ -80,6 +78,9 @@ def test_output_template(run: Run, film: Path, tmp_path: Path, template: str, na
 def test_template_with_duplicates(run: Run, film: Path, tmp_path: Path) -> None:
     run("shots", film, same_name(film, tmp_path / "two"), "-o", "{stem}.json", code=1, error="both")
     assert Path("film.json").exists()
+    Path("notes").write_text("mine")
+    ran = run("shots", film, "--output-dir", "notes/new", code=1, error="notes/new: cannot be made")
+    assert "Errno" not in ran.err
 
 
 def test_output_dir_keeps_folders(run: Run, film: Path, tmp_path: Path) -> None:
@@ -92,19 +93,16 @@ def test_output_dir_keeps_folders(run: Run, film: Path, tmp_path: Path) -> None:
     assert Path("alone/film_summary.json").is_file()
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda record: record["segments"][0].update(start_s=0.123),
-        lambda record: record["importance"]["scores"].__setitem__(0, float("nan")),
-        lambda record: record.update(warnings=["none of this is true"]),
-        lambda record: record.pop("digest"),
-        lambda record: record.update(digest="0" * 32),
-        lambda record: record.update(schema="vidsum.summary/2"),
-        lambda record: record.update(schema="vidsum.../2"),
-        lambda record: record.pop("shots"),
-    ],
-)
+@pytest.mark.parametrize("change", [
+    lambda record: record["segments"][0].update(start_s=0.123),
+    lambda record: record["importance"]["scores"].__setitem__(0, float("nan")),
+    lambda record: record.update(warnings=["none of this is true"]),
+    lambda record: record.pop("digest"),
+    lambda record: record.update(digest="0" * 32),
+    lambda record: record.update(schema="vidsum.summary/2"),
+    lambda record: record.update(schema="vidsum.../2"),
+    lambda record: record.pop("shots"),
+])  # fmt: skip
 def test_changed_record(run: Run, film: Path, change: Callable[[dict[str, Any]], object]) -> None:
     run("summarize", film)
     record = Path("film_summary.json")
@@ -173,16 +171,6 @@ def test_output_linked_to_input(run: Run, film: Path, link: str) -> None:
     assert film.read_bytes() == before
 
 
-def test_run_without_outputs(run: Run, film: Path) -> None:
-    run("summarize", film)
-    for options in (["--min-segment", "9999", "--max-segment", "1"], ["--keep", "50-60", "--overwrite"]):
-        run("summarize", film, *options, code=2)
-        assert list(Path().glob(".*")) == []
-    Path("film_summary.json").write_text("my notes")
-    run("summarize", film, code=1)
-    assert Path("film_summary.json").read_text() == "my notes"
-
-
 COMMANDS = {"shots": "_shots.json", "summarize": "_summary.mp4", "extract": "_efficientnet_lite0.npz"}
 
 
@@ -200,7 +188,7 @@ def test_two_suffixes_of_one_stem(run: Run, film: Path, command: str) -> None:
     ]
 
 
-def test_names_of_kinds(tmp_path: Path, film: Path) -> None:
+def test_names_of_kinds(tmp_path: Path, film: Path, run: Run) -> None:
     def stems(*names: str) -> list[str]:
         return [path.name for path in own_names(names, lambda _, stem: Path(stem)).values()]
 
@@ -213,11 +201,10 @@ def test_names_of_kinds(tmp_path: Path, film: Path) -> None:
     assert stems(str(film.with_name("film.h5#video_1")), inputs[0]) == ["video_1", "film"]
     film.with_name("talk.npz").unlink()
     assert stems(inputs[3]) == ["talk"]
-
-
-def test_renamed_input(run: Run, film: Path) -> None:
-    run("shots", film)
-    assert "unchanged" in run("shots", film.rename("film.MP4")).out
+    Path("film_summary.mp4").write_bytes(film.read_bytes())
+    run("summarize", film, "film_summary.mp4", "--overwrite", code=1, error="over the input")
+    assert Path("film_summary.mp4").read_bytes() == film.read_bytes()
+    assert Path("film_summary_summary.mp4").exists()
 
 
 @pytest.mark.parametrize("letter", ["x", "\U0001f600"])
@@ -246,9 +233,3 @@ def test_bad_item_in_batch(run: Run, film: Path) -> None:
     run("shots", *inputs, "--sheet", "--output-dir", "o", code=1)
     run("summarize", *inputs, "-o", "o/{stem}.mp4", code=1)
     assert len([*Path("o").rglob("*_sheet.png")]) == len([*Path("o").glob("*.mp4")]) == 2
-
-
-def test_output_dir_below_a_file(run: Run, film: Path) -> None:
-    Path("notes").write_text("mine")
-    ran = run("shots", film, "--output-dir", "notes/new", code=1, error="notes/new: cannot be made")
-    assert "Errno" not in ran.err

@@ -12,11 +12,7 @@ from vidsum.errors import InputError
 from vidsum.io.outputs import is_special
 from vidsum.results.load import load, read_document
 
-
-@pytest.fixture(autouse=True)
-def without_weights(loads: list[str]) -> list[str]:
-    """No test here loads a real network; lists those that would have been."""
-    return loads
+pytestmark = pytest.mark.usefixtures("loads")
 
 
 @pytest.mark.parametrize(
@@ -59,7 +55,10 @@ def test_file_created_during_batch(run: Run, film: Path, monkeypatch: pytest.Mon
     assert Path("all.csv").read_text() == "mine"
 
 
-def test_special_files(run: Run, film: Path) -> None:
+def test_pipe_without_reader(run: Run, film: Path) -> None:
+    os.mkfifo("pipe")
+    ran = run("shots", film, "--table", "pipe", code=1, error="no process reads this pipe")
+    assert "Traceback" not in ran.err
     os.mkfifo("pipe.csv")
     transcript: list[str] = []
     reader = threading.Thread(target=lambda: transcript.append(Path("pipe.csv").read_text()), daemon=True)
@@ -72,19 +71,10 @@ def test_special_files(run: Run, film: Path) -> None:
     assert is_special(Path("/dev/null"))
 
 
-def test_pipe_without_reader(run: Run, film: Path) -> None:
-    os.mkfifo("pipe")
-    ran = run("shots", film, "--table", "pipe", code=1, error="no process reads this pipe")
-    assert "Traceback" not in ran.err
-
-
 def test_endless_queries(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.io.text.MAX_BYTES", 2**20)
     for words in (["ground", film, "--queries", "/dev/zero"], ["shots", "--from-file", "/dev/zero"]):
         run(*words, code=3, error="longer than 1 MiB")
-
-
-def test_record_with_playlist(run: Run, film: Path) -> None:
     run("shots", film)
     document, playlist = read_document("film_shots.json"), film.with_name("list.txt")
     playlist.write_text(f"ffconcat version 1.0\nfile '{film}'\n")

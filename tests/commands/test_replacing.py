@@ -43,20 +43,10 @@ def times() -> dict[str, int]:
     return {str(path): path.stat().st_mtime_ns for path in Path().rglob("*") if path.is_file()}
 
 
-# --- up to date, or ours ---
-
-
-@pytest.mark.parametrize(
-    ("command", "more"),
-    [
-        ("summarize", ["--budget", "40%"]),
-        ("summarize", ["--copy"]),
-        ("summarize", ["--crf", "30"]),
-        ("shots", ["--shots", "uniform"]),
-        ("extract", ["--fps", "1"]),
-        ("highlights", ["-k", "1"]),
-    ],
-)
+@pytest.mark.parametrize(("command", "more"), [
+    ("summarize", ["--budget", "40%"]), ("summarize", ["--copy"]), ("summarize", ["--crf", "30"]),
+    ("shots", ["--shots", "uniform"]), ("extract", ["--fps", "1"]), ("highlights", ["-k", "1"]),
+])  # fmt: skip
 def test_other_options(run: Run, film: Path, command: str, more: list[str]) -> None:
     for options in ([], more):
         first, before = run(command, film, *options).out, times()
@@ -78,9 +68,6 @@ def test_changed_input_of_batch(run: Run, film: Path, half: bytes, tmp_path: Pat
     assert states(run, *ask) == ["up to date", "done"]
     assert before.items() <= times().items()
     assert json.loads(Path("b_summary.json").read_text())["warnings"] == []
-
-
-def test_truncated_input_with_strict(run: Run, film: Path, half: bytes) -> None:
     whole = film.read_bytes()
     film.write_bytes(half)
     for _ in range(2):  # the second time, not from the cache either
@@ -120,6 +107,11 @@ def test_outdated_key_frames(run: Run, film: Path) -> None:
     run("summarize", film, "--storyboard")
     n_segments = len(json.loads(Path("film_summary.json").read_text())["segments"])
     assert (len([*Path("film_key_frames").iterdir()]), mine.read_bytes()) == (n_segments + 1, b"mine")
+    run("summarize", film, "--storyboard")
+    shutil.copy("film_summary.json", "copy_summary.json")
+    before = names_here()
+    run("summarize", film, "-o", "copy_summary.json", "--budget", "40%")
+    assert before <= names_here()
 
 
 def names_here() -> set[str]:
@@ -177,14 +169,6 @@ def test_files_of_other_results_after_kill(
     assert not Path(".vidsum.json").exists()
 
 
-def test_copied_record(run: Run, film: Path) -> None:
-    run("summarize", film, "--storyboard")
-    shutil.copy("film_summary.json", "copy_summary.json")
-    before = names_here()
-    run("summarize", film, "-o", "copy_summary.json", "--budget", "40%")
-    assert before <= names_here()
-
-
 @pytest.mark.usefixtures("low_level")
 @pytest.mark.parametrize(("link", "jobs"), [("symlink_to", "2"), ("hardlink_to", "1")])
 def test_clip_linked_to_input(run: Run, film: Path, link: str, jobs: str) -> None:
@@ -198,9 +182,6 @@ def test_clip_linked_to_input(run: Run, film: Path, link: str, jobs: str) -> Non
     getattr(clip, link)(film)
     run(*ask, "--overwrite", code=1, error="over the input")
     assert film.read_bytes() == before
-
-
-# --- foreign or edited ---
 
 
 @pytest.mark.parametrize(
@@ -224,6 +205,15 @@ def test_a_foreign_file_is_skipped(run: Run, film: Path) -> None:
     assert ran.out == "film_summary.mp4, film_summary.json: exists, skipped\n"
     assert Path("film_summary.mp4").read_bytes() == b"mine"
     assert not Path("film_summary.json").exists()
+    run("shots", film)
+    log = Path(".vidsum.json")
+    log.write_text("mine")
+    run("export", "film_shots.json", "-o", "cut.csv")
+    assert log.read_text() == "mine"
+    log.unlink()
+    log.symlink_to("notes")
+    run("export", "film_shots.json", "-o", "cut.edl")
+    assert not Path("notes").exists()
 
 
 def test_edited_subtitles(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,21 +264,6 @@ def test_the_record_of_a_folder(run: Run, film: Path) -> None:
     assert Path("cut.csv").read_text() == "mine"
 
 
-def test_foreign_folder_record(run: Run, film: Path) -> None:
-    run("shots", film)
-    log = Path(".vidsum.json")
-    log.write_text("mine")
-    run("export", "film_shots.json", "-o", "cut.csv")
-    assert log.read_text() == "mine"
-    log.unlink()
-    log.symlink_to("notes")
-    run("export", "film_shots.json", "-o", "cut.edl")
-    assert not Path("notes").exists()
-
-
-# --- moments ---
-
-
 @pytest.fixture
 def ask(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Look for colours in the film, and return the result."""
@@ -316,17 +291,14 @@ def test_added_queries(ask: Callable[..., Any], run: Run, film: Path) -> None:
     assert whole["queries"] == json.loads(Path("film_moments.json").read_text())["queries"][:1]
 
 
-def test_queries_of_other_settings(ask: Callable[..., Any], run: Run, film: Path) -> None:
+def test_queries_of_named_file(ask: Callable[..., Any], run: Run, film: Path) -> None:
+    for colours in (["red", "green"], ["blue"]):
+        assert ask(*colours, more=("-o", "m.json"))["ok"]
+        assert queries_of("m.json") == colours
     assert ask("red")["ok"]
     ran = run("ground", film, "--device", "cpu", "-k", "2", "--query", "green")
     assert "replaced 1 earlier query: top_k was 1, is 2" in ran.out
     assert queries_of() == ["green"]
-
-
-def test_queries_of_named_file(ask: Callable[..., Any]) -> None:
-    for colours in (["red", "green"], ["blue"]):
-        assert ask(*colours, more=("-o", "m.json"))["ok"]
-        assert queries_of("m.json") == colours
 
 
 def test_curves_with_added_queries(ask: Callable[..., Any]) -> None:
@@ -363,9 +335,6 @@ def test_clips_with_added_queries(ask: Callable[..., Any]) -> None:
     ]
     assert not Path("film_moments.png").exists()  # it does not show all queries
     assert ask("green", more=("--clips",))["data"]["up_to_date"]
-
-
-# --- after a kill ---
 
 
 @pytest.mark.parametrize(

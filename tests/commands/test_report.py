@@ -28,9 +28,36 @@ def test_report_of_three_results(run: Run, film: Path) -> None:
     ]
     assert run("report", *records, "-o", "out/all.html").out == "out/all.html (unchanged)\n"
     assert run("report", *records, "-o", "-").out.startswith("<!DOCTYPE html>")
+    run("shots", film, *CPU)
+    Path("note.json").write_text("hello")
+    ran = run("report", "film_shots.json", "note.json", "lost.json", film, "--json", code=1)
+    assert ran.json["data"] == {"output": "report.html"}
+    faults = [fault["message"] for fault in ran.json["errors"]]
+    assert faults[0].startswith("note.json: cannot be read as JSON")
+    assert faults[1:] == ["lost.json: no such file", f"{film}: is a video, not a result"]
+    assert "<h1>film.mp4</h1>" in Path("report.html").read_text()
+    Path("note.json").write_text("{}")
+    commands = "summarize, trim, shots, chapters, ground, highlights, describe or transcribe"
+    run("report", "note.json", code=3, error=f"note.json: not a result of {commands}")
+    Path("report.html").unlink()
+    assert run("report", "lost.json", "gone.json", code=1).err.count("no such file") == 2
+    assert not Path("report.html").exists()
+    run("report", "lost.json", code=3, error="lost.json: no such file")
+    run("highlights", film, *CPU)
+    document = json.loads(Path("film_highlights.json").read_text())
+    document["saliency"]["scores"].pop()
+    Path("bent.json").write_text(json.dumps(document))
+    run("report", "bent.json", code=3, error="4 scores for 5 times")
+    film.unlink()
+    assert run("report", "film_highlights.json", error="no such file").out == "report.html\n"
 
 
-def test_a_page_to_send(run: Run, film: Path) -> None:
+def test_report_overwrite(run: Run, film: Path) -> None:
+    run("shots", film, *CPU)
+    Path("report.html").write_text("mine")
+    run("report", "film_shots.json", code=1, error="--overwrite")
+    assert Path("report.html").read_text() == "mine"
+    assert run("report", "film_shots.json", "--overwrite").out == "report.html\n"
     run("shots", film, *CPU)
     for name in ("out", "out.zip"):
         assert run("report", "film_shots.json", "--bundle", name).out == f"{name}\n"
@@ -43,14 +70,6 @@ def test_a_page_to_send(run: Run, film: Path) -> None:
     assert Path("out/media/film.mp4").read_bytes() == film.read_bytes()
     run("report", "film_shots.json", "--embed")
     assert "data:video/mp4;base64," in Path("report.html").read_text()
-
-
-def test_report_overwrite(run: Run, film: Path) -> None:
-    run("shots", film, *CPU)
-    Path("report.html").write_text("mine")
-    run("report", "film_shots.json", code=1, error="--overwrite")
-    assert Path("report.html").read_text() == "mine"
-    assert run("report", "film_shots.json", "--overwrite").out == "report.html\n"
 
 
 @pytest.mark.usefixtures("low_level")
@@ -71,40 +90,7 @@ def test_report_clips_of_one_name(run: Run, film: Path) -> None:
     run("report", "a/film_highlights.json", "b/film_highlights.json")
     links = re.findall(r'class="clip" href="([^"]*)"', Path("report.html").read_text())
     assert links == ["a/highlight_film_0m06s.mp4", "b/highlight_film_0m06s.mp4"]
-
-
-@pytest.mark.usefixtures("low_level")
-def test_report_foreign_clip(run: Run, film: Path) -> None:
     run("highlights", film, *CPU, "-k", "1")
     Path("highlight_film_0m00s.mp4").write_bytes(film.read_bytes())
     run("report", "film_highlights.json")
     assert "highlight_film_0m00s.mp4" not in Path("report.html").read_text()
-
-
-def test_report_without_strays(run: Run, film: Path) -> None:
-    """Each is named, and the page shows the others."""
-    run("shots", film, *CPU)
-    Path("note.json").write_text("hello")
-    ran = run("report", "film_shots.json", "note.json", "lost.json", film, "--json", code=1)
-    assert ran.json["data"] == {"output": "report.html"}
-    faults = [fault["message"] for fault in ran.json["errors"]]
-    assert faults[0].startswith("note.json: cannot be read as JSON")
-    assert faults[1:] == ["lost.json: no such file", f"{film}: is a video, not a result"]
-    assert "<h1>film.mp4</h1>" in Path("report.html").read_text()
-    Path("note.json").write_text("{}")
-    commands = "summarize, trim, shots, chapters, ground, highlights, describe or transcribe"
-    run("report", "note.json", code=3, error=f"note.json: not a result of {commands}")
-    Path("report.html").unlink()
-    assert run("report", "lost.json", "gone.json", code=1).err.count("no such file") == 2
-    assert not Path("report.html").exists()
-    run("report", "lost.json", code=3, error="lost.json: no such file")
-
-
-def test_report_with_missing_scores_or_video(run: Run, film: Path) -> None:
-    run("highlights", film, *CPU)
-    document = json.loads(Path("film_highlights.json").read_text())
-    document["saliency"]["scores"].pop()
-    Path("bent.json").write_text(json.dumps(document))
-    run("report", "bent.json", code=3, error="4 scores for 5 times")
-    film.unlink()
-    assert run("report", "film_highlights.json", error="no such file").out == "report.html\n"

@@ -38,7 +38,17 @@ def test_list_of_tables(run: Run) -> None:
     assert (listed["paper"], listed["state"]) == ("lam", "small")
 
 
-def test_reproduce_without_data(run: Run, tmp_path: Path) -> None:
+@pytest.mark.deep
+def test_costs_need_no_data(run: Run) -> None:
+    ran = run("reproduce", "stamp", "--table", "4", "--toy", "--out", "runs")
+    assert re.search(r"baseline +ours +3\.393 +1\.697 +-", ran.out)
+    assert "mean nothing" not in ran.out
+
+
+def test_what_is_not_here_says_why(run: Run, tmp_path: Path) -> None:
+    ran = run("reproduce", "stamp", "--table", "6")
+    assert "not comparable: VidSwin's weights and MSR-VTT were not available" in ran.out
+    assert "SwinBERT    published   42.82" in ran.out
     ran = run("reproduce", "mrnet", "--table", "3")
     what = "charades_train.json, charades_test.json, i3d"
     layout = "docs/formats.md#features-of-timed-videos-hdf5-folders"
@@ -50,19 +60,6 @@ def test_reproduce_without_data(run: Run, tmp_path: Path) -> None:
     ran = run("reproduce", "mrnet", "--table", "3", "--data", tmp_path / "data", "--out", "runs")
     assert "not comparable: bring i3d, charades_test.json in" in ran.out
     assert not Path("runs").exists()
-
-
-@pytest.mark.deep
-def test_costs_need_no_data(run: Run) -> None:
-    ran = run("reproduce", "stamp", "--table", "4", "--toy", "--out", "runs")
-    assert re.search(r"baseline +ours +3\.393 +1\.697 +-", ran.out)
-    assert "mean nothing" not in ran.out
-
-
-def test_what_is_not_here_says_why(run: Run) -> None:
-    ran = run("reproduce", "stamp", "--table", "6")
-    assert "not comparable: VidSwin's weights and MSR-VTT were not available" in ran.out
-    assert "SwinBERT    published   42.82" in ran.out
 
 
 def test_finished_row(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,12 +107,9 @@ def test_failed_row(run: Run) -> None:
     assert "safetensors" in ran.err
 
 
-def test_submission_row(run: Run) -> None:
+def test_submission_row(run: Run, tmp_path: Path) -> None:
     assert set(toy(run, "qvhighlights", "val")) == {"Moment-DETR"}
     assert not Path("runs/runs").exists()
-
-
-def test_row_of_other_data(run: Run, tmp_path: Path) -> None:
     made = toy(run, "qvhighlights", "val")["Moment-DETR"]
     shutil.copytree("runs/made-up", tmp_path / "data")
     submission = tmp_path / "data" / "sample_val_preds.jsonl"

@@ -65,7 +65,17 @@ def test_text_is_printed(run: Run, film: Path, form: str, start: str) -> None:
     assert ("&lt;b&gt;Revenue &amp; costs" in ran.out) == (form == "vtt")
 
 
-def test_text_is_cached(run: Run, film: Path, reads: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_searches_cached_text(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, reads: list[int]
+) -> None:
+    monkeypatch.setattr("vidsum.pipelines.screen_text.has_extra", lambda name: True)
+    arguments = ("ground", film, "--query", "annual report", "-o", "-")
+    assert "evidence" not in run(*arguments).json
+    run("transcribe", film, "--on-screen-text")
+    document = run(*arguments).json
+    check_schema(document, "moments")
+    assert document["evidence"] == ["picture", "text"]
+    assert document["queries"][0]["moments"][0]["evidence"] == "text"
     first = run("transcribe", film, "--on-screen-text", "-o", "-").json
     count = len(reads)
     monkeypatch.setattr("vidsum.pipelines.decoding.read_frames", None)
@@ -74,14 +84,10 @@ def test_text_is_cached(run: Run, film: Path, reads: list[int], monkeypatch: pyt
     run("transcribe", film, "--on-screen-text", "--no-cache", "-o", "-", code=1, error="fault")
 
 
-def test_a_recording_has_no_screen(run: Run, tmp_path: Path) -> None:
-    from tests.media import make_sound
-
-    sound = make_sound(tmp_path / "sound.wav")
-    run("transcribe", sound, "--on-screen-text", code=3, error="no video")
-
-
-def test_ground_finds_what_is_written(run: Run, film: Path) -> None:
+def test_min_present_filters_text(run: Run, film: Path) -> None:
+    words = ("--in", "text", "--query", "a green field", "--min-present", "0.5", "-o", "-")
+    (query,) = run("ground", film, *words).json["queries"]
+    assert query["moments"] == []
     words = ("--query", "annual report", "--query", "anual reports", "--query", "a green field")
     ran = run("ground", film, "--in", "text", *words, "--saliency")
     document = json.loads(Path("film_moments.json").read_text())
@@ -100,26 +106,13 @@ def test_ground_finds_what_is_written(run: Run, film: Path) -> None:
     assert grounding.evidence == ("text",)
 
 
-def test_auto_searches_cached_text(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vidsum.pipelines.screen_text.has_extra", lambda name: True)
-    arguments = ("ground", film, "--query", "annual report", "-o", "-")
-    assert "evidence" not in run(*arguments).json
-    run("transcribe", film, "--on-screen-text")
-    document = run(*arguments).json
-    check_schema(document, "moments")
-    assert document["evidence"] == ["picture", "text"]
-    assert document["queries"][0]["moments"][0]["evidence"] == "text"
-
-
-def test_min_present_filters_text(run: Run, film: Path) -> None:
-    words = ("--in", "text", "--query", "a green field", "--min-present", "0.5", "-o", "-")
-    (query,) = run("ground", film, *words).json["queries"]
-    assert query["moments"] == []
-
-
-def test_features_have_no_text() -> None:
+def test_features_have_no_text(run: Run, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="features have no text"):
         plan_input_text(Input(Extraction()))
+    from tests.media import make_sound
+
+    sound = make_sound(tmp_path / "sound.wav")
+    run("transcribe", sound, "--on-screen-text", code=3, error="no video")
 
 
 @pytest.mark.parametrize("option", [["--events"], ["--words"], ["--language", "de"], ["--translate"]])

@@ -23,8 +23,6 @@ from vidsum.video.probe import probe
 
 
 class Bright:
-    """Sees what is bright."""
-
     def curve(self, picture: Picture, *, is_turned: bool) -> np.ndarray:
         lines = picture.mean(axis=(0, 2))
         at = np.arange(STEP / 2, picture.shape[1], STEP)
@@ -120,10 +118,19 @@ def test_memory_of_long_shots() -> None:
     assert np.abs(shot.positions - np.clip(np.linspace(0, 1, n_times) * 1.4 - 0.2, 0, 1)).max() < 0.1
 
 
-def test_video_of_target_shape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_video_of_target_shape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     made = make_video(tmp_path / "film.mp4", n_frames=10, width=54, height=96)
     monkeypatch.setattr(shorts, "_scan_shots", None)
     assert shorts.choose_framing(probe(made.path), [(0.0, 1.0)], Fraction(9, 16)).position_at(0.2) == 0.5
+    make_video(tmp_path / "mute.mp4", n_frames=50)
+    ran = run("summarize", tmp_path / "mute.mp4", "--model", "uniform", "--burn")
+    assert "has no sound: --burn draws no captions" in ran.err
+    texts = "One two. Three four five six seven eight nine ten."
+    words = tuple(Word(n, n + 0.9, text, 0.9) for n, text in enumerate(texts.split()))
+    transcript = Transcript((Segment(0, 9.9, texts, 0.9, 0.0, words),), "en", 1.0, 10.0)
+    spoken = [(word.start_s, word.end_s) for word in words]
+    assert protected_words(Selection(snap="speech"), transcript) == spoken
+    assert protected_words(Selection(snap="sentence"), transcript) == [*spoken, (0, 1.9), (2, 9.9)]
 
 
 def size_of(path: str) -> tuple[int, int]:
@@ -143,9 +150,6 @@ def test_the_options_of_summarize(run: Run, film: Path, monkeypatch: pytest.Monk
     ran = run(*options, "--vertical", "--burn")
     assert "(unchanged)" not in ran.out
     assert size_of("film_summary.mp4") == (540, 960)
-
-
-def test_the_options_of_ground(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_colours(monkeypatch)
     options = ("ground", film, "--query", "green", "-k", "1", "--clips")
     run(*options, "--vertical", "--aspect", "1:1")
@@ -153,18 +157,3 @@ def test_the_options_of_ground(run: Run, film: Path, monkeypatch: pytest.MonkeyP
     assert "(unchanged)" in run(*options, "--vertical", "--aspect", "1:1").out
     run(*options, "--vertical")
     assert [size_of(str(path)) for path in Path().glob("green_film_*.mp4")] == [(540, 960)]
-
-
-def test_short_without_sound(tmp_path: Path, run: Run) -> None:
-    make_video(tmp_path / "mute.mp4", n_frames=50)
-    ran = run("summarize", tmp_path / "mute.mp4", "--model", "uniform", "--burn")
-    assert "has no sound: --burn draws no captions" in ran.err
-
-
-def test_protected_sentences() -> None:
-    texts = "One two. Three four five six seven eight nine ten."
-    words = tuple(Word(n, n + 0.9, text, 0.9) for n, text in enumerate(texts.split()))
-    transcript = Transcript((Segment(0, 9.9, texts, 0.9, 0.0, words),), "en", 1.0, 10.0)
-    spoken = [(word.start_s, word.end_s) for word in words]
-    assert protected_words(Selection(snap="speech"), transcript) == spoken
-    assert protected_words(Selection(snap="sentence"), transcript) == [*spoken, (0, 1.9), (2, 9.9)]

@@ -14,10 +14,7 @@ from vidsum.results.feature_h5 import H5Video, write_h5
 from vidsum.results.features import Features
 from vidsum.video.probe import probe
 
-
-@pytest.fixture(autouse=True)
-def without_weights(loads: list[str]) -> None:
-    """No test here loads a real network."""
+pytestmark = pytest.mark.usefixtures("loads")
 
 
 @pytest.fixture
@@ -36,12 +33,16 @@ def test_shots_of_video(run: Run, film: Path) -> None:
     assert document["shots"][-1]["end_s"] == 10
     assert (document["shots"][0]["first_frame"], document["shots"][-1]["last_frame"]) == (0, 249)
     assert "0:02.00" in ran.out
-
-
-def test_animated_webp(run: Run) -> None:
     first, second = (Image.new("RGB", (64, 48), colour) for colour in ("red", "blue"))
     first.save("a.webp", save_all=True, append_images=[second])
     run("shots", "a.webp", code=3, error=("animated WebP", "GIF or MP4"))
+    run("shots", film, "--export", "scenes")
+    lines = Path("film_shots.scenes.csv").read_text().splitlines()
+    assert lines[0] == (
+        "Scene Number,Start Frame,Start Timecode,Start Time (seconds),"
+        "End Frame,End Timecode,End Time (seconds),Length (frames),Length (timecode),Length (seconds)"
+    )
+    assert lines[2] == "2,51,00:00:02.000,2.000,100,00:00:04.000,4.000,50,00:00:02.000,2.000"
 
 
 def test_shots_of_features(run: Run, three_parts: Features, tmp_path: Path) -> None:
@@ -52,16 +53,10 @@ def test_shots_of_features(run: Run, three_parts: Features, tmp_path: Path) -> N
     assert document["video"] is None
     run("shots", tmp_path / "f.npz", "-o", "shots.csv")
     assert Path("shots.csv").read_text().splitlines()[1] == "0.0,10.0,shot 1,,,,,,"
-
-
-def test_one_video_of_an_h5_file(run: Run, three_parts: Features, tmp_path: Path) -> None:
     write_h5({"video_1": H5Video(three_parts), "video_2": H5Video(three_parts)}, tmp_path / "f.h5")
     run("shots", f"{tmp_path / 'f.h5'}#video_2")
     assert Path("video_2_shots.json").exists()
     run("shots", tmp_path / "f.h5", code=2, error="f.h5#video_1")
-
-
-def test_limits_are_kept(run: Run, three_parts: Features, tmp_path: Path) -> None:
     write_features(three_parts, tmp_path / "f.npz")
     few = run("shots", tmp_path / "f.npz", "--max-shots", 2, "-o", "-").json["shots"]
     short = run("shots", tmp_path / "f.npz", "--max-shot", "4s", "-o", "-").json["shots"]
@@ -94,13 +89,3 @@ def test_shot_files_of_pyscenedetect(run: Run, film: Path) -> None:
     run("shots", film, "--images", "1", "--max-shots", "1", "--overwrite")
     left = sorted(path.name for path in Path("film_shots_images_1").iterdir())
     assert left == ["film-Scene-001-01.jpg", "mine.jpg"]
-
-
-def test_scene_list(run: Run, film: Path) -> None:
-    run("shots", film, "--export", "scenes")
-    lines = Path("film_shots.scenes.csv").read_text().splitlines()
-    assert lines[0] == (
-        "Scene Number,Start Frame,Start Timecode,Start Time (seconds),"
-        "End Frame,End Timecode,End Time (seconds),Length (frames),Length (timecode),Length (seconds)"
-    )
-    assert lines[2] == "2,51,00:00:02.000,2.000,100,00:00:04.000,4.000,50,00:00:02.000,2.000"

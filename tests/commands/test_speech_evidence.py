@@ -31,7 +31,7 @@ def cut_words(segments: tuple[tuple[float, float], ...], transcript: Transcript)
     return [word.text for word in transcript.words if any(word.start_s < edge < word.end_s for edge in edges)]
 
 
-def test_snap_to_words(film: Path, model: stub.StubModel) -> None:
+def test_snap_to_words(film: Path, model: stub.StubModel, run: Run) -> None:
     options = {"budget": "22%", "model": "uniform", "shots": "uniform", "max_shot_s": 1.3}
     plain = vidsum.summarize(film, **options)
     assert model.tasks == []
@@ -43,13 +43,17 @@ def test_snap_to_words(film: Path, model: stub.StubModel) -> None:
     assert snapped.provenance != plain.provenance
     assert vidsum.summarize(film, **options, snap="none").segments == plain.segments
     assert len(model.tasks) == 1
-
-
-def test_what_is_said_is_kept(film: Path) -> None:
     summary = vidsum.summarize(film, "100%", model="uniform", keep_said=["word7"])
     assert summary.provenance["summary"]["keep_said"] == ["word7"]
     with pytest.raises(UsageError, match="no speech matches"):
         vidsum.summarize(film, "100%", model="uniform", keep_said=["elephants"])
+    run("summarize", film, "--model", "uniform", "--budget", "30%", "--subtitles")
+    text = Path("film_summary.srt").read_text()
+    assert text.startswith("1\n00:00:00,")
+    assert "word" in text
+    assert Path("film_summary.mp4").exists()
+    assert "(unchanged)" in run("summarize", film, "--model", "uniform", "--budget", "30%", "--subtitles").out
+    run("summarize", "no.npz", "--keep-said", "x", "-o", "-", code=3)
 
 
 def test_cut_subtitles() -> None:
@@ -63,13 +67,3 @@ def test_cut_subtitles() -> None:
         (1, 2),
         (2, 3),
     ]
-
-
-def test_summarize_subtitles(run: Run, film: Path) -> None:
-    run("summarize", film, "--model", "uniform", "--budget", "30%", "--subtitles")
-    text = Path("film_summary.srt").read_text()
-    assert text.startswith("1\n00:00:00,")
-    assert "word" in text
-    assert Path("film_summary.mp4").exists()
-    assert "(unchanged)" in run("summarize", film, "--model", "uniform", "--budget", "30%", "--subtitles").out
-    run("summarize", "no.npz", "--keep-said", "x", "-o", "-", code=3)

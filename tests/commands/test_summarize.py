@@ -13,10 +13,7 @@ from tests.program import Run, check_schema
 from vidsum.results.feature_files import write_features
 from vidsum.results.features import Features
 
-
-@pytest.fixture(autouse=True)
-def without_weights(loads: list[str]) -> None:
-    """No test here loads a real network."""
+pytestmark = pytest.mark.usefixtures("loads")
 
 
 def seconds_of(path: Path) -> float:
@@ -58,6 +55,15 @@ def test_summarize_dry_run(run: Run, film: Path) -> None:
     ran = run("summarize", film, "--dry-run")
     assert ran.out.splitlines()[0].split() == ["segment", "start", "end", "seconds"]
     assert files_here() == []
+    ran = run("summarize", film, "--budget", "1:00", "-o", "-", "--json")
+    assert ran.json["data"]["segments"] == [{"start_s": 0, "end_s": 10}]
+    assert ran.json["messages"]
+    ran = run(
+        "summarize", film, "-b", "3s", "--keep", "4.5-5.5", "--drop", "0-2", "--drop", "8-10", "-o", "-"
+    )
+    segments = [(segment["start_s"], segment["end_s"]) for segment in ran.json["segments"]]
+    assert any(start <= 4.5 and end >= 5.5 for start, end in segments)
+    assert all(end <= 2 + 8 and start >= 2 and end <= 8 for start, end in segments)
 
 
 @pytest.mark.parametrize("option", ["--keep", "--drop"])
@@ -65,15 +71,6 @@ def test_ranges_before_first_picture(run: Run, tmp_path: Path, option: str) -> N
     late = media.make_video(tmp_path / "late.mkv", n_frames=75, sound=True, late_s=3.0).path
     ran = run("summarize", late, "-b", "1s", option, "0-2", "-o", "-", code=2)
     assert f"{option} ends before the first picture, at 0:03." in ran.err
-
-
-def test_keep_and_drop(run: Run, film: Path) -> None:
-    ran = run(
-        "summarize", film, "-b", "3s", "--keep", "4.5-5.5", "--drop", "0-2", "--drop", "8-10", "-o", "-"
-    )
-    segments = [(segment["start_s"], segment["end_s"]) for segment in ran.json["segments"]]
-    assert any(start <= 4.5 and end >= 5.5 for start, end in segments)
-    assert all(end <= 2 + 8 and start >= 2 and end <= 8 for start, end in segments)
 
 
 @pytest.mark.parametrize("model", ["contrastive", "cluster", "uniform", "random"])
@@ -91,16 +88,19 @@ def test_summarize_features(run: Run, tmp_path: Path) -> None:
     assert files_here() == ["f_summary.json"]
     check_schema(json.loads(Path("f_summary.json").read_text()), "summary")
     run("summarize", tmp_path / "f.npz", "-o", "f.mp4", code=2)
-
-
-def test_short_video_is_kept(run: Run, film: Path) -> None:
-    ran = run("summarize", film, "--budget", "1:00", "-o", "-", "--json")
-    assert ran.json["data"]["segments"] == [{"start_s": 0, "end_s": 10}]
-    assert ran.json["messages"]
+    media.make_video(tmp_path / "film.avi", n_frames=50, b_frames=2)  # does not say when pictures are shown
+    run("summarize", tmp_path / "film.avi", "--copy", code=2)
+    run("summarize", tmp_path / "film.avi", "--budget", "1:00", "-o", "whole.mp4")
+    assert seconds_of(Path("whole.mp4")) == pytest.approx(2, abs=0.1)
+    part = media.make_video(tmp_path / "part.ts", n_frames=50).path
+    joined = tmp_path / "joined.ts"
+    joined.write_bytes(part.read_bytes() * 2)
+    ran = run("summarize", joined, "--json")
+    assert ran.json["data"]["duration_s"] == pytest.approx(4.0)
+    assert sum("start again" in message for message in ran.json["messages"]) == 1
 
 
 def pictures_in(path: Path) -> list[bytes]:
-    """The packets of pictures, as they are stored."""
     with av.open(str(path)) as container:
         return [bytes(packet) for packet in container.demux(video=0) if packet.size]
 
@@ -129,19 +129,3 @@ def test_whole_video_of_other_codec(run: Run, tmp_path: Path, kind: str) -> None
         pictures = container.streams.video[0].codec_context
         assert (pictures.name, pictures.pix_fmt) == ("h264", "yuv420p")
     assert "unchanged" in run("summarize", film, "--budget", "1:00", "-o", "whole.mp4").out
-
-
-def test_uncopyable_video_is_encoded(run: Run, tmp_path: Path) -> None:
-    media.make_video(tmp_path / "film.avi", n_frames=50, b_frames=2)  # does not say when pictures are shown
-    run("summarize", tmp_path / "film.avi", "--copy", code=2)
-    run("summarize", tmp_path / "film.avi", "--budget", "1:00", "-o", "whole.mp4")
-    assert seconds_of(Path("whole.mp4")) == pytest.approx(2, abs=0.1)
-
-
-def test_notice_is_printed_once(run: Run, tmp_path: Path) -> None:
-    part = media.make_video(tmp_path / "part.ts", n_frames=50).path
-    joined = tmp_path / "joined.ts"
-    joined.write_bytes(part.read_bytes() * 2)
-    ran = run("summarize", joined, "--json")
-    assert ran.json["data"]["duration_s"] == pytest.approx(4.0)
-    assert sum("start again" in message for message in ran.json["messages"]) == 1

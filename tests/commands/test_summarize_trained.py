@@ -24,7 +24,19 @@ def model() -> Path:
     return save(Path("best.safetensors"))
 
 
-def test_a_checkpoint_summarizes(run: Run, film: Path, model: Path) -> None:
+def test_model_of_another_extractor(run: Run, film: Path, loads: list[str], model: Path) -> None:
+    ran = run(
+        "summarize", film, "--model", save(Path("other.safetensors"), extractor="clip"), "-o", "-", code=2
+    )
+    assert "other.safetensors reads features of clip, not of efficientnet_lite0" in ran.err
+    assert "--extractor clip" in ran.err
+    assert loads == []
+    arguments = ("summarize", film, "--model", model)
+    run(*arguments)
+    assert "unchanged" in run(*arguments).out
+    save(model, seed=1)
+    ran = run(*arguments)
+    assert "unchanged" not in ran.out
     ran = run("summarize", film, "--model", model, "-o", "-")
     assert ran.json["model"] == "best.safetensors"
     assert len(ran.json["provenance"]["summary"]["model_sha256"]) == 64
@@ -33,32 +45,7 @@ def test_a_checkpoint_summarizes(run: Run, film: Path, model: Path) -> None:
     assert "model_sha256" not in plain["provenance"]["summary"]
 
 
-def test_fulltransnet_needs_no_file(run: Run, film: Path) -> None:
-    run("summarize", film, "--model", "fulltransnet")
-    document = json.loads(Path("film_summary.json").read_text(encoding="utf-8"))
-    assert (document["model"], document["model_reason"]) == ("fulltransnet", "it was asked for")
-    assert {"model_sha256", "map_sha256"} <= document["provenance"]["summary"].keys()
-
-
-def test_checkpoint_in_provenance(run: Run, film: Path, model: Path) -> None:
-    arguments = ("summarize", film, "--model", model)
-    run(*arguments)
-    assert "unchanged" in run(*arguments).out
-    save(model, seed=1)
-    ran = run(*arguments)
-    assert "unchanged" not in ran.out
-
-
-def test_model_of_another_extractor(run: Run, film: Path, loads: list[str]) -> None:
-    ran = run(
-        "summarize", film, "--model", save(Path("other.safetensors"), extractor="clip"), "-o", "-", code=2
-    )
-    assert "other.safetensors reads features of clip, not of efficientnet_lite0" in ran.err
-    assert "--extractor clip" in ran.err
-    assert loads == []
-
-
-def test_auto_model_reason(run: Run, film: Path) -> None:
+def test_auto_model_reason(run: Run, film: Path, tmp_path: Path) -> None:
     ran = run("summarize", film, "-v")
     document = json.loads(Path("film_summary.json").read_text())
     assert document["model"] == "ridge"  # four still pictures, each another
@@ -67,6 +54,10 @@ def test_auto_model_reason(run: Run, film: Path) -> None:
     requests = document["provenance"]["summary"]
     assert ("model" in requests, requests["candidates"][0]) == (False, "ridge")
     assert len(requests["model_sha256"]) == 64
+    still = media.make_video(tmp_path / "still.mp4", n_frames=200, paint=_grey).path
+    ran = run("summarize", still, "-o", "-", "--json")
+    assert ran.json["data"]["model"] == "uniform"
+    assert any("stands still" in message for message in ran.json["messages"])
 
 
 @pytest.mark.parametrize("options", [["--fps", "1"], ["--extractor", "i3d"]])
@@ -81,13 +72,10 @@ def _grey(number: int, width: int, height: int) -> media.Picture:
     return np.full((height, width, 3), 90, np.uint8)
 
 
-def test_still_video(run: Run, tmp_path: Path) -> None:
-    still = media.make_video(tmp_path / "still.mp4", n_frames=200, paint=_grey).path
-    ran = run("summarize", still, "-o", "-", "--json")
-    assert ran.json["data"]["model"] == "uniform"
-    assert any("stands still" in message for message in ran.json["messages"])
-
-
 def test_summarize_ridge_offline(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
     run("summarize", film, "--model", "ridge", "-o", "-")
+    run("summarize", film, "--model", "fulltransnet")
+    document = json.loads(Path("film_summary.json").read_text(encoding="utf-8"))
+    assert (document["model"], document["model_reason"]) == ("fulltransnet", "it was asked for")
+    assert {"model_sha256", "map_sha256"} <= document["provenance"]["summary"].keys()

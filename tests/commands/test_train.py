@@ -38,7 +38,6 @@ main()
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A data set of ten videos."""
     path = tmp_path / "made.h5"
     write_annotated(toy_videos(10), path)
     return path
@@ -46,18 +45,6 @@ def data(tmp_path: Path) -> Path:
 
 def _train(run: Run, data: Path, *arguments: object, **expected: Any) -> Ran:
     return run("train", "fulltransnet", "--data", data, "--out", "run", *SMALL, *arguments, **expected)
-
-
-def test_train_lines(run: Run, data: Path) -> None:
-    ran = _train(run, data)
-    assert ran.err == ""
-    lines = ran.out.splitlines()
-    assert len(lines) == 6
-    for number, line in enumerate(lines[:5]):
-        assert line.startswith(f"run/split_{number}: canonical-{number + 1}, best epoch ")
-        assert " of 2, validation " in line
-    assert lines[5] == f"evaluate it with: vidsum evaluate summary --data {data} --run run"
-    assert {path.name for path in Path("run").iterdir()} == {"run.json", *(f"split_{i}" for i in range(5))}
 
 
 def test_train_in_parts(run: Run, data: Path) -> None:
@@ -87,6 +74,18 @@ def test_train_up_to_date(run: Run, data: Path) -> None:
         "error: run: holds a run with other settings (settings.lr was 0.001, is 0.1)"
     )
     assert "unchanged" not in _train(run, data, "--split", 0, "--lr", 0.1, "--overwrite").out
+
+
+def test_train_lines(run: Run, data: Path) -> None:
+    ran = _train(run, data)
+    assert ran.err == ""
+    lines = ran.out.splitlines()
+    assert len(lines) == 6
+    for number, line in enumerate(lines[:5]):
+        assert line.startswith(f"run/split_{number}: canonical-{number + 1}, best epoch ")
+        assert " of 2, validation " in line
+    assert lines[5] == f"evaluate it with: vidsum evaluate summary --data {data} --run run"
+    assert {path.name for path in Path("run").iterdir()} == {"run.json", *(f"split_{i}" for i in range(5))}
 
 
 @pytest.mark.deep
@@ -127,9 +126,6 @@ def test_train_without_scores(run: Run, data: Path) -> None:
     ran = _train(run, data, code=3)
     assert ran.err.splitlines()[0] == f"error: {data}: video_3 has no gtscore"
     assert "--annotations" in ran.err.splitlines()[1]
-
-
-def test_train_files_of_one_name(run: Run, data: Path) -> None:
     Path("made.h5").write_bytes(data.read_bytes())
     _train(run, data, "--data", "made.h5", code=2, error="both go by the name made")
 

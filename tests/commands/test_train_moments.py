@@ -20,7 +20,6 @@ both = pytest.mark.parametrize("model", OWN)
 
 
 def encoder_of(features: Callable[[str], list[int]]) -> SimpleNamespace:
-    """A text encoder that needs no weights."""
     return SimpleNamespace(
         encode=lambda texts: np.array([features(text) for text in texts], np.float32),
         encode_words=lambda texts: [np.ones((3, 4), np.float32) for _ in texts],
@@ -43,7 +42,6 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         np.savez(tmp_path / "words" / f"qid{number}.npz", last_hidden_state=hidden)
     path = tmp_path / "train.jsonl"
     path.write_text("\n".join(json.dumps(line) for line in lines))
-
     encoder = encoder_of(lambda text: [1] * 4)
     monkeypatch.setattr("vidsum.lab.training.annotated.load_text_encoder", lambda name, device: encoder)
     return path
@@ -57,15 +55,12 @@ def _with_features(run: Run, model: str, data: Path, *arguments: object, **expec
     return _train(run, model, data, "--features", data.parent / "features", *arguments, **expected)
 
 
-@pytest.mark.parametrize(
-    ("model", "arguments", "name"),
-    [
-        ("mrnet", (), "mrnet"),
-        ("detr", (), "qd-detr"),
-        ("detr", ("--model", "moment-detr"), "moment-detr"),
-        ("detr", ("--model", "mrnet-detr"), "mrnet-detr"),
-    ],
-)
+@pytest.mark.parametrize(("model", "arguments", "name"), [
+    ("mrnet", (), "mrnet"),
+    ("detr", (), "qd-detr"),
+    ("detr", ("--model", "moment-detr"), "moment-detr"),
+    ("detr", ("--model", "mrnet-detr"), "mrnet-detr"),
+])  # fmt: skip
 def test_train_report(run: Run, data: Path, model: str, arguments: tuple[str, ...], name: str) -> None:
     ran = _with_features(run, model, data, *arguments)
     assert ran.err == ""
@@ -94,8 +89,6 @@ def test_model_of_a_space(run: Run, data: Path, model: str, sizes: tuple[int, in
 
 @both
 def test_train_on_clip_captions(run: Run, data: Path, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For training and for the evaluations of what was trained."""
-
     encoder = encoder_of(lambda text: [1, len(text), text.count("a"), 1])
     for module in ("datasets.clip_captions", "evaluation.models", "training.annotated"):
         monkeypatch.setattr(f"vidsum.lab.{module}.load_text_encoder", lambda *_: encoder)
@@ -145,25 +138,20 @@ FLAGS = "--lr 1e-3 --dropout .2 --dropout-in .3 --warmup .5 --decay-at 3 --weigh
 FLAGS += f" --seed 4 --patience 2 --precision bf16 {MASK_FLAGS}"
 
 
-@pytest.mark.parametrize(
-    ("command", "values", "config", "training"),
-    [
-        (
-            "mrnet",
-            "--preset tacos --gamma .9 --decay forward --no-sparse --region vv --region qv --no-cross-modal "
-            "--nonlinearity gate --sparsity .5 --queries-per-video 1 --lambda-s 5",
-            {"gamma": 0.9, "decay": "forward", "sparse": False, "regions": ["vv", "qv"], "sparsity": 0.5}
-            | {"cross_modal": False, "nonlinearity": "gate", "hidden": 64, "kernel": 5},
-            {"queries_per_video": 1, "lambda_s": 5, "lambda_c": 0.1, "iou_low": 0.3, "iou_high": 0.7},
-        ),
-        (
-            "detr",
-            "--preset captions --n-moments 4 --max-norm 2",
-            {"decoder_layers": 1, "n_moments": 4},
-            {"max_norm": 2},
-        ),
-    ],
-)
+@pytest.mark.parametrize(("command", "values", "config", "training"), [
+    (
+        "mrnet",
+        "--preset tacos --gamma .9 --decay forward --no-sparse --region vv --region qv --no-cross-modal "
+        "--nonlinearity gate --sparsity .5 --queries-per-video 1 --lambda-s 5",
+        {"gamma": 0.9, "decay": "forward", "sparse": False, "regions": ["vv", "qv"], "sparsity": 0.5}
+        | {"cross_modal": False, "nonlinearity": "gate", "hidden": 64, "kernel": 5},
+        {"queries_per_video": 1, "lambda_s": 5, "lambda_c": 0.1, "iou_low": 0.3, "iou_high": 0.7},
+    ),
+    (
+        "detr", "--preset captions --n-moments 4 --max-norm 2", {"decoder_layers": 1, "n_moments": 4},
+        {"max_norm": 2},
+    ),
+])  # fmt: skip
 def test_train_moment_options(
     run: Run, data: Path, command: str, values: str, config: Mapping[str, Any], training: Mapping[str, Any]
 ) -> None:

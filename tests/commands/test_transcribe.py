@@ -34,9 +34,6 @@ def test_transcribe_writes_json(run: Run, film: Path, model: stub.StubModel) -> 
     assert "word0" in ran.out
     assert "unchanged" in run("transcribe", film).out
     assert len(model.tasks) == 1
-
-
-def test_transcribe_keeps_words(run: Run, film: Path, model: stub.StubModel) -> None:
     run("transcribe", film, "--words", "-o", "mine.json")
     before = json.loads(Path("mine.json").read_text())
     run("transcribe", film, "--format", "vtt", "-o", "mine.vtt")
@@ -92,7 +89,9 @@ def test_real_events(
     assert "[applause]" in ran.out
 
 
-def test_uncertain_speech(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uncertain_speech(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, model: stub.StubModel
+) -> None:
     stub.install(monkeypatch, probability=0.4)
     ran = run("transcribe", film, "--format", "srt", error="uncertain speech in 1 of 1 segments")
     assert Path("film_transcript.srt").read_text().endswith(" (?)\n")
@@ -100,9 +99,6 @@ def test_uncertain_speech(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch)
     document = json.loads(Path("film_transcript.json").read_text())
     check_schema(document, "transcript")
     assert [segment["uncertain"] for segment in document["segments"]] == [True]
-
-
-def test_silence_is_no_error(run: Run, tmp_path: Path, model: stub.StubModel) -> None:
     write_wav(np.zeros(16_000), tmp_path / "silence.wav")
     ran = run("transcribe", tmp_path / "silence.wav", error="no speech")
     assert "no segments" in ran.out

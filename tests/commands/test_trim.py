@@ -69,6 +69,18 @@ def test_trim(run: Run, tmp_path: Path) -> None:
     assert numbers_by_pyav(Path("talk_trim.mp4")) == [*range(20, 80), *range(120, 168)]
     assert pitches_of(sound_of(Path("talk_trim.mp4"))) == [300, 500, 700]
     assert "(unchanged)" in run("trim", tmp_path / "talk.mp4").out
+    late = talk(tmp_path / "late.mkv", [(2, 3), (5, 6)], late_s=1.0, n_frames=175).path
+    run("trim", late)
+    document = json.loads(Path("late_trim.json").read_text())
+    edges = [(part["start_s"], part["end_s"]) for part in document["segments"]]
+    assert np.allclose(edges, [(0.8, 2.2), (3.8, 5.2)], atol=0.041)
+    frames = [np.arange(round(25 * start_s), round(25 * end_s)) for start_s, end_s in edges]
+    assert numbers_by_pyav(Path("late_trim.mp4")) == np.concatenate(frames).tolist()
+    sound = sound_of(Path("late_trim.mp4"))
+    at = np.flatnonzero(np.abs(sound) > 0.05) / media.SAMPLE_RATE
+    assert (at[0], at[-1]) == pytest.approx((0.2, 2.6), abs=0.06)
+    assert pitches_of(sound) == [300, 500]
+    assert "0:01.80" in run("trim", late, "--overwrite").out  # as a player counts
 
 
 def test_options(run: Run, tmp_path: Path) -> None:
@@ -89,17 +101,6 @@ def test_options(run: Run, tmp_path: Path) -> None:
     assert files_here() == []
     assert "removed" in run("trim", film, "--dry-run").out
     assert files_here() == []
-
-
-def test_nothing_to_remove(run: Run, film: Path) -> None:
-    ran = run("trim", film)
-    assert "nothing to remove: no pause below" in ran.out
-    assert "0:00.50" in ran.out
-    assert lengths_of(Path("film_trim.mp4"))[0] == pytest.approx(10, abs=0.01)
-    assert json.loads(Path("film_trim.json").read_text())["removed"] == []
-
-
-def test_no_sound_and_silence(run: Run, tmp_path: Path) -> None:
     mute = media.make_video(tmp_path / "mute.mp4").path
     silent = talk(tmp_path / "silent.mp4", []).path
     run("trim", mute, code=3, error=("mute.mp4: has no sound", "vidsum summarize"))
@@ -115,37 +116,12 @@ def test_no_sound_and_silence(run: Run, tmp_path: Path) -> None:
     assert files_here() == []
 
 
-def test_pictures_and_sound_apart(run: Run, tmp_path: Path) -> None:
-    """Sound that begins a second ahead of the pictures, or goes on after them."""
-    late = talk(tmp_path / "late.mkv", [(2, 3), (5, 6)], late_s=1.0, n_frames=175).path
-    run("trim", late)
-    document = json.loads(Path("late_trim.json").read_text())
-    edges = [(part["start_s"], part["end_s"]) for part in document["segments"]]
-    assert np.allclose(edges, [(0.8, 2.2), (3.8, 5.2)], atol=0.041)
-    frames = [np.arange(round(25 * start_s), round(25 * end_s)) for start_s, end_s in edges]
-    assert numbers_by_pyav(Path("late_trim.mp4")) == np.concatenate(frames).tolist()
-    sound = sound_of(Path("late_trim.mp4"))
-    at = np.flatnonzero(np.abs(sound) > 0.05) / media.SAMPLE_RATE
-    assert (at[0], at[-1]) == pytest.approx((0.2, 2.6), abs=0.06)
-    assert pitches_of(sound) == [300, 500]
-    assert "0:01.80" in run("trim", late, "--overwrite").out  # as a player counts
-
-
-def test_variable_frame_rate(run: Run, tmp_path: Path) -> None:
-    """Pictures that stay for seconds, as in a recording of a screen: no sound is lost with them."""
-    times = [0.0, 0.5, 0.54, 2.9, 3.5, 6.0, 6.3, 7.96]
-    film = talk(tmp_path / "screen.mp4", [(0.7, 1.5), (3.2, 4.2), (6.4, 7.2)], times_s=times)
-    run("trim", film.path)
-    segments = json.loads(Path("screen_trim.json").read_text())["segments"]
-    assert all(
-        start["start_s"] <= sound - 0.19 for start, sound in zip(segments, (0.7, 3.2, 6.4), strict=True)
-    )
-    sound = sound_of(Path("screen_trim.mp4"))
-    assert pitches_of(sound) == [300, 500, 700]
-    assert np.sum(np.abs(sound) > 0.05) > 0.8 * 2.6 * media.SAMPLE_RATE
-    video_s, audio_s = lengths_of(Path("screen_trim.mp4"))
-    assert audio_s == pytest.approx(video_s, abs=0.01)
-    assert audio_s == pytest.approx(sum(part["end_s"] - part["start_s"] for part in segments), abs=0.05)
+def test_nothing_to_remove(run: Run, film: Path) -> None:
+    ran = run("trim", film)
+    assert "nothing to remove: no pause below" in ran.out
+    assert "0:00.50" in ran.out
+    assert lengths_of(Path("film_trim.mp4"))[0] == pytest.approx(10, abs=0.01)
+    assert json.loads(Path("film_trim.json").read_text())["removed"] == []
 
 
 def test_exports_and_report(run: Run, tmp_path: Path) -> None:
@@ -161,6 +137,19 @@ def test_exports_and_report(run: Run, tmp_path: Path) -> None:
     page = Path("page.html").read_text()
     assert "Trim: 0:04.32 of 0:08.00 in 2 segments" in page
     assert "by loudness, silence below" in page
+    times = [0.0, 0.5, 0.54, 2.9, 3.5, 6.0, 6.3, 7.96]
+    film = talk(tmp_path / "screen.mp4", [(0.7, 1.5), (3.2, 4.2), (6.4, 7.2)], times_s=times).path
+    run("trim", film)
+    segments = json.loads(Path("screen_trim.json").read_text())["segments"]
+    assert all(
+        start["start_s"] <= sound - 0.19 for start, sound in zip(segments, (0.7, 3.2, 6.4), strict=True)
+    )
+    sound = sound_of(Path("screen_trim.mp4"))
+    assert pitches_of(sound) == [300, 500, 700]
+    assert np.sum(np.abs(sound) > 0.05) > 0.8 * 2.6 * media.SAMPLE_RATE
+    video_s, audio_s = lengths_of(Path("screen_trim.mp4"))
+    assert audio_s == pytest.approx(video_s, abs=0.01)
+    assert audio_s == pytest.approx(sum(part["end_s"] - part["start_s"] for part in segments), abs=0.05)
 
 
 def test_fillers(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,15 +163,9 @@ def test_fillers(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     check_schema(ran.json, "trim")
     assert ran.json["provenance"]["speech"]["verbatim"] is True
     assert len(model.tasks) == 1
-
-
-def test_unknown_fillers(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stub.install(monkeypatch, language=("ja", 0.9))
     film = talk(tmp_path / "talk.mp4", [(1, 3), (4, 7)]).path
     assert "the filler words of ja are not known" in run("trim", film, "--fillers").err
-
-
-def test_voice(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stub.install(monkeypatch)
     film = talk(tmp_path / "talk.mp4", [(1, 6)]).path
     ran = run("trim", film, "--by", "voice", "-o", "-")

@@ -51,9 +51,6 @@ def test_url_up_to_date(run: Run, server: Server) -> None:
     requests = len(server.received)
     run("shots", url, "--skip-existing")
     assert len(server.received) == requests
-
-
-def test_bounds_and_other_protocols(run: Run, server: Server) -> None:
     too_large = run("info", f"{server.url}/a/film.mp4", "--max-download", "0.000001", code=3)
     assert "(VIDSUM_INFO_MAX_DOWNLOAD sets --max-download)" in too_large.err
 
@@ -81,12 +78,8 @@ def test_secrets_in_outputs(
             f"rtsp://cam:{CANARY}@127.0.0.1:9/x",
         )
         odd = [
-            f"ftp://a:{CANARY}@h/x",
-            f"http://me:{CANARY}@[/",
-            f" {url}",
-            f"rtsp://me:{CANARY}/?@h/x",
-            camera,
-        ]
+            f"ftp://a:{CANARY}@h/x", f"http://me:{CANARY}@[/", f" {url}", f"rtsp://me:{CANARY}/?@h/x", camera,
+        ]  # fmt: skip
         Path("list.txt").write_text("\n".join(odd))
         tables = ("--table", "t.csv")
         commands = [

@@ -85,15 +85,12 @@ def test_add_weights_of_a_network(run: Run, tmp_path: Path) -> None:
     run("weights", "remove", "my_net", code=2)
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (lambda: _googlenet(classes=10), "does not fit googlenet: size mismatch for fc.weight"),
-        (lambda: {"a": torch.zeros(3)}, "does not fit googlenet: Missing key"),
-        (lambda: b"{not a file of weights", "not a torch file"),
-        (lambda: b"\x08\0\0\0\0\0\0\0{not json", "not a file of tensors"),
-    ],
-)
+@pytest.mark.parametrize(("content", "words"), [
+    (lambda: _googlenet(classes=10), "does not fit googlenet: size mismatch for fc.weight"),
+    (lambda: {"a": torch.zeros(3)}, "does not fit googlenet: Missing key"),
+    (lambda: b"{not a file of weights", "not a torch file"),
+    (lambda: b"\x08\0\0\0\0\0\0\0{not json", "not a file of tensors"),
+])  # fmt: skip
 def test_add_weights_that_do_not_fit(run: Run, tmp_path: Path, content: Any, words: str) -> None:
     made = content()
     if isinstance(made, bytes):
@@ -107,14 +104,11 @@ def test_add_weights_that_do_not_fit(run: Run, tmp_path: Path, content: Any, wor
     run("weights", "add", tmp_path / "mine.pth", "--as", "my_net", "--network", "nonet", code=2)
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (save({"a": np.zeros(3, np.float32)}), "does not fit mobileclip2-s0: Missing key"),
-        (save({"a": np.zeros(3, np.float32)})[:-1], "not a file of tensors"),
-        (b"<!DOCTYPE html><html>sign in</html>", "not a file of tensors"),
-    ],
-)
+@pytest.mark.parametrize(("content", "words"), [
+    (save({"a": np.zeros(3, np.float32)}), "does not fit mobileclip2-s0: Missing key"),
+    (save({"a": np.zeros(3, np.float32)})[:-1], "not a file of tensors"),
+    (b"<!DOCTYPE html><html>sign in</html>", "not a file of tensors"),
+])  # fmt: skip
 def test_add_another_file_of_the_clip_family(run: Run, tmp_path: Path, content: bytes, words: str) -> None:
     file = tmp_path / "model.safetensors"
     file.write_bytes(content)

@@ -19,8 +19,6 @@ RandomClips = Callable[..., Picture]
 
 @pytest.fixture
 def random_clips() -> RandomClips:
-    """Makes random pixels in the shape that an extractor takes."""
-
     def make(spec: Spec, count: int = 2) -> Picture:
         side = spec.preprocessing.crop
         shape = (count, spec.clip_frames, side, side, 3)

@@ -30,7 +30,6 @@ def settled(model: nn.Module, example: Tensor) -> nn.Module:
 
 @cache
 def googlenet() -> nn.Module:
-    """torchvision's own model, auxiliary heads and all, as its published weights are loaded."""
     from torchvision import models
 
     torch.manual_seed(0)
@@ -41,7 +40,6 @@ def googlenet() -> nn.Module:
 
 @cache
 def mobilenet_v2() -> nn.Module:
-    """torchvision's own model."""
     from torchvision import models
 
     torch.manual_seed(0)
@@ -51,7 +49,6 @@ def mobilenet_v2() -> nn.Module:
 
 
 def efficientnet_lite0_weights() -> Weights:
-    """Random weights of EfficientNet-Lite0 under the published names."""
     torch.manual_seed(0)
     model = settled(EfficientNetLite0(), torch.randn(2, 3, 224, 224))
     published = {
@@ -76,7 +73,6 @@ def shallow_clip_config(name: str) -> dict[str, Any]:
 
 @cache
 def clip(name: str = "clip") -> nn.Module:
-    """open_clip's own model of a network of the CLIP family, shallow."""
     import open_clip
 
     torch.manual_seed(0)
@@ -90,7 +86,6 @@ def clip(name: str = "clip") -> nn.Module:
 
 
 def i3d_weights() -> Weights:
-    """Random weights of I3D under the released names."""
     torch.manual_seed(0)
     model = settled(I3D(), torch.rand(2, 3, 9, 64, 64) * 2 - 1)
     released: Weights = {
@@ -111,7 +106,6 @@ def i3d_weights() -> Weights:
 
 @cache
 def c3d_weights() -> Weights:
-    """Random weights of C3D."""
     torch.manual_seed(0)
     return C3D().state_dict()
 

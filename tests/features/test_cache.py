@@ -23,12 +23,31 @@ def features_of(number: int, dim: int = 4) -> Features:
     return replace(Features.from_array(np.full((3, dim), number)), provenance={"video": number, "fps": 2.0})
 
 
-def test_put_and_get() -> None:
+def test_put_and_get(monkeypatch: pytest.MonkeyPatch) -> None:
     cache.put(features_of(1))
     features = cache.get({"fps": 2.0, "video": 1})
     assert features is not None
     assert (features.array == 1).all()
     assert cache.get({"fps": 1.0, "video": 1}) is None
+    cache.put(features_of(1))
+    (entry,) = cache.folder().glob("*.npz")
+    entry.write_bytes(entry.read_bytes()[:100])
+    assert cache.get({"fps": 2.0, "video": 1}) is None
+    assert cache.state().entries == 0
+    entry.mkdir()
+    assert cache.get({"fps": 2.0, "video": 1}) is None
+    cache.put(features_of(1))
+    assert [path.name for path in cache.folder().iterdir()] == [entry.name]
+    cache.put(features_of(1))
+    monkeypatch.setenv("VIDSUM_CACHE_LIMIT", "0")
+    assert cache.get({"fps": 2.0, "video": 1}) is None
+    cache.put(features_of(2))
+    assert cache.state().entries < 2
+    monkeypatch.setenv("VIDSUM_CACHE_LIMIT", "lots")
+    with pytest.raises(UsageError, match="VIDSUM_CACHE_LIMIT"):
+        cache.put(features_of(1))
+    with pytest.raises(UsageError, match="VIDSUM_CACHE_LIMIT"):
+        cache.get({"fps": 2.0, "video": 1})
 
 
 def test_put_removes_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,38 +69,10 @@ def test_put_removes_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
     assert own.exists()
 
 
-def test_get_with_the_cache_turned_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    cache.put(features_of(1))
-    monkeypatch.setenv("VIDSUM_CACHE_LIMIT", "0")
-    assert cache.get({"fps": 2.0, "video": 1}) is None
-    cache.put(features_of(2))
-    assert cache.state().entries < 2
-
-
-def test_get_damaged_entry() -> None:
-    cache.put(features_of(1))
-    (entry,) = cache.folder().glob("*.npz")
-    entry.write_bytes(entry.read_bytes()[:100])
-    assert cache.get({"fps": 2.0, "video": 1}) is None
-    assert cache.state().entries == 0
-    entry.mkdir()
-    assert cache.get({"fps": 2.0, "video": 1}) is None
-    cache.put(features_of(1))
-    assert [path.name for path in cache.folder().iterdir()] == [entry.name]
-
-
 def test_put_without_a_folder(tmp_path: Path) -> None:
     (tmp_path / "features").write_text("in the way")
     cache.put(features_of(1))
     assert cache.get({"fps": 2.0, "video": 1}) is None
-
-
-def test_cache_limit_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VIDSUM_CACHE_LIMIT", "lots")
-    with pytest.raises(UsageError, match="VIDSUM_CACHE_LIMIT"):
-        cache.put(features_of(1))
-    with pytest.raises(UsageError, match="VIDSUM_CACHE_LIMIT"):
-        cache.get({"fps": 2.0, "video": 1})
 
 
 def test_put_and_get_in_threads(monkeypatch: pytest.MonkeyPatch) -> None:

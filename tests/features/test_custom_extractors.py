@@ -51,9 +51,6 @@ def test_frames_are_read_as_the_extractor_asks_and_kept_in_the_cache(film: Path)
     np.testing.assert_array_equal(extract(film, "colour").array, features.array)
     assert len(seen) == calls
     assert find_shots(film, extractor="colour").provenance["extractor"] == "colour"
-
-
-def test_another_version_is_made_anew(film: Path) -> None:
     register_extractor(COLOUR)
     before = extract(film, "colour")
     calls = len(seen)
@@ -73,14 +70,11 @@ def test_an_extractor_of_an_installed_package_goes_by_its_name(
     assert extract(film, "colour").dim == 3
     with pytest.raises(UsageError, match="unknown extractor 'color'"):
         extract(film, "color")
-
-
-def test_a_custom_extractor_loads_by_its_spec() -> None:
-    register_extractor(COLOUR)
-    for load in (load_extractor, get_extractor):
-        loaded = load(describe("colour", fps=2.0))
-        assert (loaded.spec.fps, loaded.precision) == (2.0, "fp32")
-        assert loaded.encode(np.full((2, 1, 32, 32, 3), 255, np.uint8)).tolist() == [[1.0] * 3] * 2
+    register_extractor(CustomExtractor("wide", mean_colour, dim=4))
+    with pytest.raises(UsageError, match=r"wide gave features of shape \[\d, 3\], not \[\d, 4\]"):
+        extract(film, "wide")
+    with pytest.raises(UsageError, match="is an extractor of vidsum"):
+        register_extractor(CustomExtractor("clip", mean_colour, dim=3))
 
 
 def test_a_custom_extractor_refuses_what_has_no_effect(film: Path) -> None:
@@ -89,11 +83,8 @@ def test_a_custom_extractor_refuses_what_has_no_effect(film: Path) -> None:
         with pytest.raises(UsageError, match=f"colour is a custom extractor, which does not run in {value}"):
             extract(film, "colour", **{name: value})  # type: ignore[misc]
     assert not seen
-
-
-def test_wrong_features_and_taken_names_are_refused(film: Path) -> None:
-    register_extractor(CustomExtractor("wide", mean_colour, dim=4))
-    with pytest.raises(UsageError, match=r"wide gave features of shape \[\d, 3\], not \[\d, 4\]"):
-        extract(film, "wide")
-    with pytest.raises(UsageError, match="is an extractor of vidsum"):
-        register_extractor(CustomExtractor("clip", mean_colour, dim=3))
+    register_extractor(COLOUR)
+    for load in (load_extractor, get_extractor):
+        loaded = load(describe("colour", fps=2.0))
+        assert (loaded.spec.fps, loaded.precision) == (2.0, "fp32")
+        assert loaded.encode(np.full((2, 1, 32, 32, 3), 255, np.uint8)).tolist() == [[1.0] * 3] * 2

@@ -64,23 +64,20 @@ def numbers(clips: Iterator[tuple[float, list[Picture]]]) -> list[list[int]]:
     return [[int(picture[0, 0, 0]) for picture in pictures] for _, pictures in clips]
 
 
-@pytest.mark.parametrize(
-    ("count", "length", "stride", "expected"),
-    [
-        (4, 1, 1, [[0], [1], [2], [3]]),
-        (5, 1, 2, [[0], [2], [4]]),
-        (8, 4, 4, [[0, 1, 2, 3], [4, 5, 6, 7]]),
-        (8, 4, 2, [[0, 1, 2, 3], [2, 3, 4, 5], [4, 5, 6, 7]]),
-        (7, 4, 4, [[0, 1, 2, 3], [4, 5, 6, 6]]),
-        (6, 4, 4, [[0, 1, 2, 3], [4, 5, 5, 5]]),
-        (5, 4, 4, [[0, 1, 2, 3]]),
-        (7, 4, 2, [[0, 1, 2, 3], [2, 3, 4, 5], [4, 5, 6, 6]]),
-        (9, 2, 4, [[0, 1], [4, 5], [8, 8]]),
-        (2, 4, 4, [[0, 1, 1, 1]]),
-        (1, 4, 1, [[0, 0, 0, 0]]),
-        (0, 4, 1, []),
-    ],
-)
+@pytest.mark.parametrize(("count", "length", "stride", "expected"), [
+    (4, 1, 1, [[0], [1], [2], [3]]),
+    (5, 1, 2, [[0], [2], [4]]),
+    (8, 4, 4, [[0, 1, 2, 3], [4, 5, 6, 7]]),
+    (8, 4, 2, [[0, 1, 2, 3], [2, 3, 4, 5], [4, 5, 6, 7]]),
+    (7, 4, 4, [[0, 1, 2, 3], [4, 5, 6, 6]]),
+    (6, 4, 4, [[0, 1, 2, 3], [4, 5, 5, 5]]),
+    (5, 4, 4, [[0, 1, 2, 3]]),
+    (7, 4, 2, [[0, 1, 2, 3], [2, 3, 4, 5], [4, 5, 6, 6]]),
+    (9, 2, 4, [[0, 1], [4, 5], [8, 8]]),
+    (2, 4, 4, [[0, 1, 1, 1]]),
+    (1, 4, 1, [[0, 0, 0, 0]]),
+    (0, 4, 1, []),
+])  # fmt: skip
 def test_iter_clips(count: int, length: int, stride: int, expected: list[list[int]]) -> None:
     assert numbers(iter_clips(frames(count), spec_of(length, stride))) == expected
 
@@ -99,7 +96,7 @@ def test_iter_clips_by_the_rules(count: int, length: int, stride: int) -> None:
         assert clips[len(whole) :] == []
 
 
-def test_extract_times(video: VideoInfo) -> None:
+def test_extract_times(video: VideoInfo, monkeypatch: pytest.MonkeyPatch) -> None:
     extractor, _ = stand_in(spec_of(clip_frames=8, stride_frames=4))
     features = extract_features(frames(25), extractor, video)
     np.testing.assert_allclose(features.timestamps, [0, 0.4, 0.8, 1.2, 1.6, 2.0])
@@ -110,6 +107,29 @@ def test_extract_times(video: VideoInfo) -> None:
     assert features.logits is None
     with pytest.raises(InputError, match=r"film\.mp4: no frame"):
         extract_features(frames(0), extractor, video)
+    weight = np.float32([[1, 2], [3, 4], [5, 6]])
+    extractor = replace(stand_in(spec_of())[0], classify=lambda rows: rows @ weight.T)
+    features = extract_features(frames(5), extractor, video, with_logits=True)
+    assert features.logits is not None
+    np.testing.assert_allclose(features.logits, features.array @ weight.T, rtol=1e-5)
+    monkeypatch.setattr(extract, "batch_size", lambda extractor: 5)
+    extractor, batches = stand_in(spec_of())
+    with pytest.raises(UsageError, match="no class scores"):
+        extract_features(frames(50), extractor, video, with_logits=True)
+    assert batches == [5]  # at once
+    monkeypatch.setattr(extract, "batch_size", lambda extractor: 10)
+    extractor, batches = stand_in(spec_of())
+    ahead: list[int] = []
+
+    def watched() -> Iterator[Frame]:
+        for frame in frames(25):
+            ahead.append(frame.index + 1 - sum(batches))
+            yield frame
+
+    calls: list[tuple[str, float, float]] = []
+    extract_features(watched(), extractor, video, progress=lambda *call: calls.append(call))
+    assert calls == [("extracting features", pytest.approx(done), 2.5) for done in (1.0, 2.0, 2.5)]
+    assert max(ahead) <= 11
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 7, 100])
@@ -136,36 +156,6 @@ def test_extract_of_stills(video: VideoInfo, batch_size: int, monkeypatch: pytes
     np.testing.assert_array_equal(features.timestamps, [frame.time_s for frame in all_frames])
     whole = extract_features(all_frames[::4], stand_in(spec_of())[0], video)
     np.testing.assert_array_equal(features.array, np.repeat(whole.array, 4, axis=0))
-
-
-def test_extract_logits(video: VideoInfo, monkeypatch: pytest.MonkeyPatch) -> None:
-    weight = np.float32([[1, 2], [3, 4], [5, 6]])
-    extractor = replace(stand_in(spec_of())[0], classify=lambda rows: rows @ weight.T)
-    features = extract_features(frames(5), extractor, video, with_logits=True)
-    assert features.logits is not None
-    np.testing.assert_allclose(features.logits, features.array @ weight.T, rtol=1e-5)
-    monkeypatch.setattr(extract, "batch_size", lambda extractor: 5)
-    extractor, batches = stand_in(spec_of())
-    with pytest.raises(UsageError, match="no class scores"):
-        extract_features(frames(50), extractor, video, with_logits=True)
-    assert batches == [5]  # at once
-
-
-def test_extract_progress(video: VideoInfo, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches are formed while the video is decoded."""
-    monkeypatch.setattr(extract, "batch_size", lambda extractor: 10)
-    extractor, batches = stand_in(spec_of())
-    ahead: list[int] = []
-
-    def watched() -> Iterator[Frame]:
-        for frame in frames(25):
-            ahead.append(frame.index + 1 - sum(batches))
-            yield frame
-
-    calls: list[tuple[str, float, float]] = []
-    extract_features(watched(), extractor, video, progress=lambda *call: calls.append(call))
-    assert calls == [("extracting features", pytest.approx(done), 2.5) for done in (1.0, 2.0, 2.5)]
-    assert max(ahead) <= 11
 
 
 def test_spec() -> None:

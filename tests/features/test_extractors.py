@@ -86,6 +86,12 @@ def test_clip_family_follows_open_clip() -> None:
             source = builtin_entries()[name].files[0].sources[0]
             assert isinstance(source, HubSource)
             assert source.hub == facts["hf_hub"].strip("/")
+    from torchvision.models import MobileNet_V2_Weights
+    from torchvision.models.video import R3D_18_Weights
+
+    imagenet = MobileNet_V2_Weights.IMAGENET1K_V1.meta["categories"]
+    assert list(imagenet_classes()) == imagenet
+    assert list(kinetics_classes()) == R3D_18_Weights.KINETICS400_V1.meta["categories"]
 
 
 OPEN_CLIP = {
@@ -114,22 +120,12 @@ def test_extractor_follows_its_spec(
     alone = extractor.encode(clips[1:])
     np.testing.assert_allclose(alone, together[1:], rtol=1e-3, atol=1e-4 * np.abs(together).max())
     assert np.abs(together[0] - together[1]).max() > 1e-3 * np.abs(together).max()
-
     assert len(spec.class_names() if spec.class_names else ()) == CLASSES.get(name, 0)
     if name in CLASSES:
         assert extractor.logits(together).shape == (2, CLASSES[name])
     else:
         with pytest.raises(UsageError, match=f"{name} has no class scores"):
             extractor.logits(together)
-
-
-def test_class_names() -> None:
-    from torchvision.models import MobileNet_V2_Weights
-    from torchvision.models.video import R3D_18_Weights
-
-    imagenet = MobileNet_V2_Weights.IMAGENET1K_V1.meta["categories"]
-    assert list(imagenet_classes()) == imagenet
-    assert list(kinetics_classes()) == R3D_18_Weights.KINETICS400_V1.meta["categories"]
 
 
 def test_i3d_128_is_i3d_on_smaller_pictures(random_weights: RandomWeights, random_clips: RandomClips) -> None:

@@ -18,7 +18,7 @@ from vidsum.features import EXTRACTORS, describe, load_extractor
 from vidsum.video.frames import Exact, Sampling, ShortSide
 
 
-def test_describe() -> None:
+def test_describe(own_home: Path) -> None:
     specs = {name: describe(name) for name in EXTRACTORS}
     assert {name: (spec.dim, spec.step_s, spec.covers_s) for name, spec in specs.items()} == {
         "mobilenet_v2": (1280, 0.5, 0.5),
@@ -35,9 +35,15 @@ def test_describe() -> None:
     assert describe("c3d", fps=30.0).sampling == Sampling(30.0, Exact(171, 128))
     spec = describe("i3d", fps=20.0, clip_frames=64, stride_frames=8)
     assert (spec.step_s, spec.covers_s) == (0.4, 3.2)
-
-
-def test_describe_user_weights_without_inner_layers(own_home: Path) -> None:
+    code = """
+import sys
+from vidsum.features import EXTRACTORS, describe
+for name in EXTRACTORS:
+    describe(name)
+print("torch" in sys.modules)
+"""
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "False"
     entry = own_home / "weights" / "mine"
     entry.mkdir(parents=True)
     content = {"network": "efficientnet_lite0", "sha256": "0" * 64, "bytes": 1}
@@ -47,35 +53,29 @@ def test_describe_user_weights_without_inner_layers(own_home: Path) -> None:
     assert describe("efficientnet_lite0").inner > 0
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "message"),
-    [
-        ("resnet", {}, "unknown extractor 'resnet'"),
-        ("c3d", {"clip_frames": 8}, "c3d takes clips of 16 frame.s., not 8"),
-        ("i3d", {"clip_frames": 8}, "i3d takes clips of 9 to 128 frame.s., not 8"),
-        ("googlenet", {"clip_frames": 2}, "googlenet takes clips of 1 frame.s., not 2"),
-        ("i3d", {"stride_frames": 0}, "stride must be one frame or more"),
-        ("clip", {"fps": 0.0}, "fps must be above 0"),
-        ("clip", {"fps": float("nan")}, "fps must be above 0"),
-    ],
-)
+@pytest.mark.parametrize(("name", "options", "message"), [
+    ("resnet", {}, "unknown extractor 'resnet'"),
+    ("c3d", {"clip_frames": 8}, "c3d takes clips of 16 frame.s., not 8"),
+    ("i3d", {"clip_frames": 8}, "i3d takes clips of 9 to 128 frame.s., not 8"),
+    ("googlenet", {"clip_frames": 2}, "googlenet takes clips of 1 frame.s., not 2"),
+    ("i3d", {"stride_frames": 0}, "stride must be one frame or more"),
+    ("clip", {"fps": 0.0}, "fps must be above 0"),
+    ("clip", {"fps": float("nan")}, "fps must be above 0"),
+])  # fmt: skip
 def test_describe_errors(name: str, options: dict[str, float], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         describe(name, **options)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"backend": "tensorrt"}, "unknown backend 'tensorrt'"),
-        ({"device": "tpu"}, "unknown device 'tpu'"),
-        ({"device": "cuda"}, "no CUDA device"),
-        ({"precision": "fp8"}, "unknown precision 'fp8'"),
-        ({"precision": "fp16", "device": "cpu"}, "fp16 is for GPUs"),
-        ({"precision": "fp16", "device": "auto"}, "fp16 is for GPUs"),
-        ({"backend": "onnx"}, "needs onnxscript"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"backend": "tensorrt"}, "unknown backend 'tensorrt'"),
+    ({"device": "tpu"}, "unknown device 'tpu'"),
+    ({"device": "cuda"}, "no CUDA device"),
+    ({"precision": "fp8"}, "unknown precision 'fp8'"),
+    ({"precision": "fp16", "device": "cpu"}, "fp16 is for GPUs"),
+    ({"precision": "fp16", "device": "auto"}, "fp16 is for GPUs"),
+    ({"backend": "onnx"}, "needs onnxscript"),
+])  # fmt: skip
 def test_load_extractor_errors(
     monkeypatch: pytest.MonkeyPatch, options: dict[str, str], message: str
 ) -> None:
@@ -98,16 +98,3 @@ def test_load_extractor(
     rows = np.eye(2, expected.shape[1], dtype=np.float32)
     scores = np.diff(extractor.classify(rows), axis=0)[0]
     np.testing.assert_allclose(scores, expected[:, 1] - expected[:, 0], atol=1e-6)
-
-
-def test_describe_needs_no_torch() -> None:
-    """A command whose features are in the cache needs no network, and torch takes seconds to import."""
-    code = """
-import sys
-from vidsum.features import EXTRACTORS, describe
-for name in EXTRACTORS:
-    describe(name)
-print("torch" in sys.modules)
-"""
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert out.strip() == "False"

@@ -41,7 +41,6 @@ class SmallI3D(I3D):
 
 
 def small_i3d() -> tuple[Spec, Network]:
-    """An extractor of clips of 9 frames, 32 pixels a side."""
     torch.manual_seed(0)
     model = networks.settled(SmallI3D(), torch.rand(4, 3, 9, 32, 32) * 2 - 1)
     spec = describe("i3d", clip_frames=9)
@@ -74,7 +73,6 @@ def test_onnx_extractor_agrees_with_torch(
         np.testing.assert_allclose(features, expected[:count], rtol=1e-3, atol=1e-4 * np.abs(expected).max())
     scores = np.zeros((1, spec.dim), np.float32)
     np.testing.assert_allclose(extractor.logits(scores)[0], network.head.bias.detach().numpy())  # type: ignore[union-attr]
-
     exported = export_path(spec, SHA256)
     assert [file.name for file in exported.parent.iterdir()] == [exported.name]
     monkeypatch.setattr(onnx_backend, "export", lambda *_: pytest.fail("exported again"))
@@ -112,18 +110,15 @@ def test_choose_provider_errors(monkeypatch: pytest.MonkeyPatch, device: str) ->
         choose_provider(device, "fp32")
 
 
-@pytest.mark.parametrize(
-    ("device", "chosen", "available", "expected"),
-    [
-        ("auto", "cpu", [CPU], (CPU, {})),
-        ("auto", "cpu", [CUDA, CPU], (CPU, {})),
-        ("auto", "cuda", [CPU], (CPU, {})),
-        ("auto", "cuda", [CUDA, CPU], (CUDA, {"device_id": 0})),
-        ("auto", "mps", [CPU], (CPU, {})),
-        ("cuda:1", "cuda:1", [CUDA, CPU], (CUDA, {"device_id": 1})),
-        ("cpu", "cpu", [CUDA, CPU], (CPU, {})),
-    ],
-)
+@pytest.mark.parametrize(("device", "chosen", "available", "expected"), [
+    ("auto", "cpu", [CPU], (CPU, {})),
+    ("auto", "cpu", [CUDA, CPU], (CPU, {})),
+    ("auto", "cuda", [CPU], (CPU, {})),
+    ("auto", "cuda", [CUDA, CPU], (CUDA, {"device_id": 0})),
+    ("auto", "mps", [CPU], (CPU, {})),
+    ("cuda:1", "cuda:1", [CUDA, CPU], (CUDA, {"device_id": 1})),
+    ("cpu", "cpu", [CUDA, CPU], (CPU, {})),
+])  # fmt: skip
 def test_choose_provider(
     monkeypatch: pytest.MonkeyPatch, device: str, chosen: str, available: list[str], expected: object
 ) -> None:
@@ -139,9 +134,6 @@ def test_require_exporter(monkeypatch: pytest.MonkeyPatch) -> None:
         require_exporter(describe("i3d"))
     assert install_extra_command("onnx") in str(caught.value.hint)
     require_exporter(describe("efficientnet_lite0"))
-
-
-def test_weights_sha256_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.io.packages.has_extra", lambda extra: False)
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None)
     for name in ("googlenet", "i3d"):

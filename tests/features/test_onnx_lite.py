@@ -56,6 +56,10 @@ def test_auto_takes_what_needs_no_torch_on_a_cpu_in_fp32() -> None:
     assert choose_backend(SPEC, device="cpu", precision="bf16") == "torch"
     assert choose_backend(describe("mobilenet_v2"), device="cpu") == "torch"
     assert choose_backend(SPEC, "torch", device="cpu") == "torch"
+    means, deviations = np.array([-3.0, -0.5, 0.0, 2.0, 6.5, 9.0]), np.array([1.0, 2.0, 0.1, 4.0, 3.0, 1e-9])
+    draws = np.random.default_rng(0).normal(size=(400_000, 1)) * deviations + means
+    found = mean_of_relu(means, deviations) - mean_of_relu(means - 6, deviations)
+    np.testing.assert_allclose(found, np.clip(draws, 0, 6).mean(axis=0), atol=0.01)
 
 
 def test_a_machine_without_a_driver_has_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,11 +72,6 @@ def test_a_machine_without_a_driver_has_no_gpu(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("vidsum.device.ctypes.CDLL", missing)
     assert device_type("auto") == "cpu"
     may_have_gpu.cache_clear()
-
-
-def test_a_gpu_is_not_used_without_torch_and_a_warning_names_the_extra(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
     monkeypatch.setattr("vidsum.device.may_have_gpu", lambda: True)
     monkeypatch.setattr("vidsum.device.has_extra", lambda extra: False)
     with pytest.warns(UserWarning, match=r"vidsum\[torch\]"):
@@ -151,10 +150,3 @@ def test_int8_is_for_processors_that_have_it(
     ways = (how, replace(how, backend="torch"), replace(how, extractor="mobilenet_v2"))
     jobs = [extraction_job(probe(film.path), way) for way in ways]
     assert [job.provenance["parameters"]["precision"] for job in jobs] == [precision, "fp32", "fp32"]
-
-
-def test_the_mean_of_what_is_clipped_is_that_of_many_draws() -> None:
-    means, deviations = np.array([-3.0, -0.5, 0.0, 2.0, 6.5, 9.0]), np.array([1.0, 2.0, 0.1, 4.0, 3.0, 1e-9])
-    draws = np.random.default_rng(0).normal(size=(400_000, 1)) * deviations + means
-    found = mean_of_relu(means, deviations) - mean_of_relu(means - 6, deviations)
-    np.testing.assert_allclose(found, np.clip(draws, 0, 6).mean(axis=0), atol=0.01)

@@ -30,9 +30,6 @@ def test_a_picture_is_seen_as_a_frame_is(tmp_path: Path, monkeypatch: pytest.Mon
     small = Image.fromarray(frame.image).resize((64 * width // height, 64), Image.Resampling.BILINEAR)
     left = round((small.width - 64) / 2)
     assert np.abs(cells(np.asarray(small)[None, :, left : left + 64])[0] - rows[0]).max() < 1
-
-
-def test_read_picture(tmp_path: Path) -> None:
     grey = Image.fromarray(np.arange(0, 240, 10, dtype=np.uint8).reshape(4, 6))
     grey.save(tmp_path / "grey.png")
     exif = Image.Exif()

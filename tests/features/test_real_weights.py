@@ -56,14 +56,11 @@ def test_i3d_names_what_is_done_in_a_clip(i3d: Extractor, shared_videos: Path, n
     assert probability > 0.9
 
 
-@pytest.mark.parametrize(
-    ("extractor", "name", "expected"),
-    [
-        ("mobilenet_v2", "drummer_portrait.mp4", "drum"),
-        ("mobilenet_v2", "dog_in_snow.mp4", "Chesapeake Bay retriever"),
-        ("efficientnet_lite0", "dog_in_snow.mp4", "Chesapeake Bay retriever"),
-    ],
-)
+@pytest.mark.parametrize(("extractor", "name", "expected"), [
+    ("mobilenet_v2", "drummer_portrait.mp4", "drum"),
+    ("mobilenet_v2", "dog_in_snow.mp4", "Chesapeake Bay retriever"),
+    ("efficientnet_lite0", "dog_in_snow.mp4", "Chesapeake Bay retriever"),
+])  # fmt: skip
 def test_networks_name_what_is_seen_in_a_clip(
     shared_videos: Path, extractor: str, name: str, expected: str
 ) -> None:

@@ -49,7 +49,6 @@ def blank(level: int = 30) -> Picture:
 
 
 def noisy(time_s: float) -> Picture:
-    """Blocks that move too fast to stand still."""
     rng = np.random.default_rng(round(time_s * 100))
     blocks = rng.integers(0, 255, (HEIGHT // 20, WIDTH // 20, 3), dtype=np.uint8)
     return cv2.resize(blocks, (WIDTH, HEIGHT), interpolation=cv2.INTER_CUBIC)
@@ -60,6 +59,15 @@ def test_a_slide_is_read_once() -> None:
     assert times == [0.0]
     (line,) = text.lines
     assert (line.start_s, line.end_s, text.n_frames_read) == (0.0, 60.0, 1)
+    text, _ = read_film(lambda time_s: (noisy(time_s), {}), 300)
+    assert text.n_frames_read <= 10 + 300 / 6
+    slow, _ = read_film(lambda time_s: (np.roll(noisy(0), round(8 * time_s), axis=1), {}), 300)
+    assert slow.n_frames_read <= 10 + 300 / 6
+    text, times = read_film(lambda _: (blank(0), {}), 5)
+    assert (text.lines, text.screens(), times) == ((), [], [0.0])
+    sampling = sampling_for(video_info(width=3840, height=2160))
+    assert (sampling.fps, sampling.size) == (2.0, LongSide(1280))
+    assert sampling_for(video_info(fps=0.5)).fps == 0.5
 
 
 def test_a_text_that_appears_is_read_and_timed() -> None:
@@ -121,13 +129,6 @@ def test_subtitles_on_moving_pictures_are_read() -> None:
     assert line.end_s == pytest.approx(15, abs=1.5)
 
 
-def test_moving_pictures_cost_few_readings() -> None:
-    text, _ = read_film(lambda time_s: (noisy(time_s), {}), 300)
-    assert text.n_frames_read <= 10 + 300 / 6
-    slow, _ = read_film(lambda time_s: (np.roll(noisy(0), round(8 * time_s), axis=1), {}), 300)
-    assert slow.n_frames_read <= 10 + 300 / 6
-
-
 def test_a_line_that_moves_stays_one_line() -> None:
     def paint(time_s: float) -> tuple[Picture, dict[int, str]]:
         return write(blank(), "Breaking news from the coast", 4, round(300 - 20 * time_s)), {
@@ -138,17 +139,6 @@ def test_a_line_that_moves_stays_one_line() -> None:
     assert len(times) > 1
     assert len(text.lines) == 1
     assert text.lines[0].end_s >= 13
-
-
-def test_an_empty_film_has_no_text() -> None:
-    text, times = read_film(lambda _: (blank(0), {}), 5)
-    assert (text.lines, text.screens(), times) == ((), [], [0.0])
-
-
-def test_frames_are_chosen_by_the_rate_and_size_of_the_video() -> None:
-    sampling = sampling_for(video_info(width=3840, height=2160))
-    assert (sampling.fps, sampling.size) == (2.0, LongSide(1280))
-    assert sampling_for(video_info(fps=0.5)).fps == 0.5
 
 
 def test_readings_of_flickering_letters_are_one_line() -> None:

@@ -24,6 +24,14 @@ def test_lines_have_places_and_words() -> None:
         assert line.confidence > 0.9
     assert lines[0].box[3] < lines[1].box[3]
     assert lines[0].words[0].box[2] <= lines[0].words[1].box[0] + 0.02
+    lines = load_reader().read(picture_of("Quarterly results", "Revenue of the year")[:, ::-1])
+    assert not any(word in line.text for line in lines for word in ("Quarterly", "results", "Revenue"))
+    package, sha256 = reader_facts()
+    assert package.startswith("rapidocr 3.")
+    assert len(sha256) == 64
+    box = (0.0, 0.0, 1.0, 1.0)
+    sure = {("a", 0.9): False, ("7", 0.97): True, ("ok", 0.75): True, ("ok", 0.6): False, ("--", 0.99): False}
+    assert {key: is_legible(ScreenLine(0, 1, *key, box)) for key in sure} == sure
 
 
 @pytest.mark.parametrize(
@@ -37,20 +45,3 @@ def test_lines_have_places_and_words() -> None:
 )
 def test_pictures_without_text_have_none(picture: np.ndarray) -> None:
     assert load_reader().read(picture) == []
-
-
-def test_mirrored_text_is_no_text() -> None:
-    lines = load_reader().read(picture_of("Quarterly results", "Revenue of the year")[:, ::-1])
-    assert not any(word in line.text for line in lines for word in ("Quarterly", "results", "Revenue"))
-
-
-def test_facts_name_the_package_and_its_networks() -> None:
-    package, sha256 = reader_facts()
-    assert package.startswith("rapidocr 3.")
-    assert len(sha256) == 64
-
-
-def test_single_characters_must_be_sure() -> None:
-    box = (0.0, 0.0, 1.0, 1.0)
-    sure = {("a", 0.9): False, ("7", 0.97): True, ("ok", 0.75): True, ("ok", 0.6): False, ("--", 0.99): False}
-    assert {key: is_legible(ScreenLine(0, 1, *key, box)) for key in sure} == sure

@@ -19,20 +19,12 @@ from vidsum.grounding.text import DIMS, load_text_encoder
 
 TEXTS = ["a person flips a pancake", "Yoga!", "snow " * 100]
 ODD = [
-    "“Hello” — it's 12:30!",
-    "naïve café",
-    "日本語 テスト",
-    "x&amp;y",
-    "A  B\tC",
-    "we've ﬁne 😀",
-    "!!!",
-    "ß",
-]
+    "“Hello” — it's 12:30!", "naïve café", "日本語 テスト", "x&amp;y", "A  B\tC", "we've ﬁne 😀", "!!!", "ß",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache of the exports."""
     return tmp_path_factory.mktemp("home")
 
 
@@ -66,7 +58,6 @@ def test_text_tower_agrees_with_open_clip(name: str, monkeypatch: pytest.MonkeyP
     rows = exact.encode_words(TEXTS)
     assert [len(words) for words in rows] == [len(exact.split(text)) for text in TEXTS[:2]] + [77]
     np.testing.assert_allclose(np.linalg.norm(rows[0], axis=1), 1, atol=1e-5)
-
     monkeypatch.setattr(text_tower, "_export", lambda *_: pytest.fail("exported again"))
     for precision in (True, False):
         monkeypatch.setattr(text_tower, "prefers_int8", lambda _device, is_int8=precision: is_int8)

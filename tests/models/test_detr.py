@@ -22,15 +22,8 @@ from vidsum.models.detr_models import MODELS, DETRModel, build
 from vidsum.models.qd_detr import CrossLayer
 
 SIZES = {
-    "dim_video": 6,
-    "dim_query": 5,
-    "clips": 9,
-    "words": 4,
-    "d": 16,
-    "heads": 2,
-    "d_ff": 24,
-    "n_moments": 3,
-}
+    "dim_video": 6, "dim_query": 5, "clips": 9, "words": 4, "d": 16, "heads": 2, "d_ff": 24, "n_moments": 3,
+}  # fmt: skip
 MASKS = {
     "none": None,
     "stamp": MaskConfig(),
@@ -128,9 +121,6 @@ def test_a_static_mask_is_of_self_attention_and_not_of_mrnets_blocks() -> None:
         assert added == {f"encoder.{layer}.mask.weights": (n_keys, n_keys) for layer in range(2)}
     with pytest.raises(UsageError, match="a sparse mask of their own"):
         small("mrnet-detr", mask=MaskConfig(kind="static"))
-
-
-def test_published_sizes() -> None:
     sizes = {name: sum(one.numel() for one in build(name, DETRConfig()).parameters()) for name in MODELS}
     # of the first two, see tests/lab/importers/test_detr.py
     assert sizes == {"moment-detr": 4_814_601, "qd-detr": 7_576_869, "mrnet-detr": 6_400_787}
@@ -192,9 +182,6 @@ def test_mrnet_detr_encodes_by_equations_7_to_9() -> None:
         x = model.norm(x)
         products = model.global_saliency.of_clips(x[4:]) @ model.global_saliency.of_token(x[0])
         assert torch.allclose(model.saliency(video, is_clip, words, is_word)[0], products / 4, atol=1e-5)
-
-
-def test_the_sparsity_loss_is_of_mrnet_detr_alone() -> None:
     model = small("mrnet-detr", sparsity=0.25)
     means = [block.retention.sparse_weights.detach().sigmoid().mean() for block in model.blocks]
     expected = sum(max(0.0, float(mean) - 0.125) for mean in means) / 2

@@ -81,7 +81,7 @@ def bert(tensors: dict[str, np.ndarray], tokens: list[int]) -> Array:
     return x
 
 
-def test_batch_with_padding_agrees_with_a_plain_bert() -> None:
+def test_batch_with_padding_agrees_with_a_plain_bert(tmp_path: Path) -> None:
     tensors = random_tensors()
     network = build_e5(tensors)
     assert isinstance(network, E5)
@@ -89,16 +89,10 @@ def test_batch_with_padding_agrees_with_a_plain_bert() -> None:
     for row, text in zip(network(TEXTS), TEXTS, strict=True):
         mean = bert(tensors, text).mean(axis=0)
         np.testing.assert_allclose(row, mean / np.linalg.norm(mean), atol=1e-5)
-
-
-def test_blocks_hold_low_halves_first() -> None:
     blocks = np.zeros((1, 1), BLOCK)
     blocks["scale"], blocks["codes"] = 0.5, np.arange(16) + 16 * 9
     expected = [(number - 8) / 2 for number in range(16)] + [0.5] * 16
     np.testing.assert_array_equal(unpack_blocks(blocks), [expected])
-
-
-def test_file_with_pieces_and_tensors(tmp_path: Path) -> None:
     pieces, tensors = [("<s>", 0.0), ("\u2581Hund", -3.5), ("\u72d7", -9.25)], random_tensors()
     (tmp_path / "net.bin").write_bytes(file_content(pieces, tensors))
     read_pieces, read = read_e5(tmp_path / "net.bin")

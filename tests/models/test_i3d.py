@@ -13,16 +13,12 @@ from torch import Tensor, nn
 from vidsum.models.i3d import C3D, I3D, from_released, same_padding
 
 MIXED = {
-    "Mixed_3b": (192, 64, 96, 128, 16, 32, 32),
-    "Mixed_3c": (256, 128, 128, 192, 32, 96, 64),
-    "Mixed_4b": (480, 192, 96, 208, 16, 48, 64),
-    "Mixed_4c": (512, 160, 112, 224, 24, 64, 64),
-    "Mixed_4d": (512, 128, 128, 256, 24, 64, 64),
-    "Mixed_4e": (512, 112, 144, 288, 32, 64, 64),
-    "Mixed_4f": (528, 256, 160, 320, 32, 128, 128),
-    "Mixed_5b": (832, 256, 160, 320, 32, 128, 128),
+    "Mixed_3b": (192, 64, 96, 128, 16, 32, 32), "Mixed_3c": (256, 128, 128, 192, 32, 96, 64),
+    "Mixed_4b": (480, 192, 96, 208, 16, 48, 64), "Mixed_4c": (512, 160, 112, 224, 24, 64, 64),
+    "Mixed_4d": (512, 128, 128, 256, 24, 64, 64), "Mixed_4e": (512, 112, 144, 288, 32, 64, 64),
+    "Mixed_4f": (528, 256, 160, 320, 32, 128, 128), "Mixed_5b": (832, 256, 160, 320, 32, 128, 128),
     "Mixed_5c": (832, 384, 192, 384, 48, 128, 128),
-}
+}  # fmt: skip
 """Inputs, then 1x1; 1x1, 3x3; 1x1, 3x3; pooled 1x1: table 1 of "Going Deeper with Convolutions"."""
 
 Array = npt.NDArray[np.float64]
@@ -64,7 +60,6 @@ def max_pool(x: Array, kernel: tuple[int, int, int], stride: tuple[int, int, int
 def add_unit(
     weights: Released, rng: np.random.Generator, layer: str, k: int, inputs: int, outputs: int
 ) -> None:
-    """Random weights of one convolution and its batch normalisation, with the released names and axes."""
     spread = np.sqrt(2 / (k**3 * inputs))
     weights[f"params/{layer}/Conv_0/kernel"] = rng.normal(0, spread, (k, k, k, inputs, outputs))
     weights[f"params/{layer}/BatchNorm_0/bias"] = rng.normal(0.3, 0.2, outputs)
@@ -74,7 +69,6 @@ def add_unit(
 
 @pytest.fixture(scope="module")
 def released() -> Released:
-    """Random weights in the form of the released ones."""
     rng, weights = np.random.default_rng(0), Released()
     add_unit(weights, rng, "Conv3d_1a_7x7", 7, 3, 64)
     add_unit(weights, rng, "Conv3d_2b_1x1", 1, 64, 64)
@@ -143,7 +137,6 @@ def test_each_stage_and_the_logits_agree_with_numpy(released: Released) -> None:
     features = model(torch.from_numpy(clip)[None])
     for name, stage in expected.items():
         np.testing.assert_allclose(seen[name], stage, rtol=1e-6, atol=1e-8, err_msg=name)
-
     # average pool over two places in time and all of the picture, classify each place, average over time
     last = expected["Mixed_5c"]
     places = np.stack([last[:, t : t + 2].mean(axis=(1, 2, 3)) for t in range(last.shape[1] - 1)])
@@ -162,18 +155,12 @@ def test_same_padding_gives_ceil_size_over_stride_places(size: int, kernel: int,
         assert before + after == 0 or padded == (-(-size // stride) - 1) * stride + kernel
 
 
-# --- C3D ---
-
 CONVOLUTIONS = ("conv1a", "conv2a", "conv3a", "conv3b", "conv4a", "conv4b", "conv5a", "conv5b")
 POOLS = {"pool1": (1, 2, 2), "pool2": (2, 2, 2), "pool3": (2, 2, 2), "pool4": (2, 2, 2), "pool5": (2, 2, 2)}
 LAYERS = (
-    *("conv1a", "pool1"),
-    *("conv2a", "pool2"),
-    *("conv3a", "conv3b", "pool3"),
-    *("conv4a", "conv4b", "pool4"),
-    *("conv5a", "conv5b", "pool5"),
-    *("fc6", "fc7"),
-)
+    *("conv1a", "pool1"), *("conv2a", "pool2"), *("conv3a", "conv3b", "pool3"),
+    *("conv4a", "conv4b", "pool4"), *("conv5a", "conv5b", "pool5"), *("fc6", "fc7"),
+)  # fmt: skip
 """Figure 3 of the paper."""
 
 Layers = dict[str, tuple[Array, Array]]

@@ -38,6 +38,13 @@ def test_the_papers_numbers_of_parameters() -> None:
     assert f"{blocks / 1e6:.2f}" == "1.98"
     # "the total parameters of whole back-end of MMN are 74.59 M"
     assert f"{sum(one.numel() for part in head for one in part.parameters()) / 1e6:.2f}" == "74.59"
+    iou, cosine = torch.tensor([0.0, 2.0, -3.0]), torch.tensor([1.0, -1.0, 0.28])
+    found = match_scores(Scores(iou, cosine, iou, iou))
+    expected = [0.5, 0.0, torch.tensor(-3.0).sigmoid().item() * 0.8]
+    assert found.tolist() == pytest.approx(expected, abs=1e-6)
+    assert torch.equal(found, iou.sigmoid() * ((cosine + 1) / 2).sqrt())
+    cubed = match_scores(Scores(iou, cosine, iou, iou, contrastive_power=3.0))
+    assert cubed.tolist() == pytest.approx([0.5, 0.0, iou[2].sigmoid().item() * 0.64**3], abs=1e-6)
 
 
 def test_scores_have_their_shapes_and_ranges() -> None:
@@ -54,46 +61,6 @@ def test_scores_have_their_shapes_and_ranges() -> None:
     assert torch.allclose(cosines, scores.contrastive[..., model.valid], atol=1e-6)
     assert model.valid[0, 0]
     assert not model.valid[1, 0]
-
-
-def test_match_scores_are_the_product() -> None:
-    iou, cosine = torch.tensor([0.0, 2.0, -3.0]), torch.tensor([1.0, -1.0, 0.28])
-    found = match_scores(Scores(iou, cosine, iou, iou))
-    expected = [0.5, 0.0, torch.tensor(-3.0).sigmoid().item() * 0.8]
-    assert found.tolist() == pytest.approx(expected, abs=1e-6)
-    assert torch.equal(found, iou.sigmoid() * ((cosine + 1) / 2).sqrt())
-    cubed = match_scores(Scores(iou, cosine, iou, iou, contrastive_power=3.0))
-    assert cubed.tolist() == pytest.approx([0.5, 0.0, iou[2].sigmoid().item() * 0.64**3], abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"decay": "none", "sparse": False},
-        {"decay": "forward"},
-        {"nonlinearity": "gate"},
-        {"nonlinearity": "none"},
-        {"regions": ("vv", "qq", "vq", "qv")},
-        {"regions": ("qq",)},
-        {"cross_modal": False},
-        {"positions": "before", "bias": True, "diagonal": 2.0},
-        {"layers": 1, "gamma": 0.5},
-        {"dim_map": 16},
-    ],
-)
-def test_every_parameter_of_every_variant_learns(options: dict[str, object]) -> None:
-    model = small(**options).train()
-    video, queries = inputs()
-    scores = model(video, queries, torch.tensor([[True, True, False], [True, True, True]]))
-    loss = match_scores(scores)[..., model.valid].mean() + model.sparsity_loss()
-    loss.backward()
-    for name, parameter in model.named_parameters():
-        assert parameter.grad.isfinite().all(), name
-        assert parameter.grad.abs().sum() > 0, name
-
-
-def test_pooled_inputs_read_several_features_a_clip() -> None:
     model = small(inputs="pooled", pool=4, dim_pool=7)
     video = torch.randn(1, 80, 6)
     with torch.no_grad():
@@ -101,9 +68,6 @@ def test_pooled_inputs_read_several_features_a_clip() -> None:
         pooled = model.video_input[0]
         expected = pooled.projection(video[0, 4:8]).relu().mean(dim=0)
         assert torch.allclose(pooled(video)[0, 1], expected, atol=1e-6)
-
-
-def test_the_sparsity_loss_pushes_until_the_mask_is_sparse_enough() -> None:
     model = small(sparsity=0.25)
     masks = [block.retention.sparse_weights for block in model.blocks]
     model.sparsity_loss().backward()
@@ -119,6 +83,23 @@ def test_the_sparsity_loss_pushes_until_the_mask_is_sparse_enough() -> None:
     loss.backward()
     assert all((mask.grad == 0).all() for mask in masks)
     assert small(sparse=False).sparsity_loss().item() == 0
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"decay": "none", "sparse": False}, {"decay": "forward"}, {"nonlinearity": "gate"},
+    {"nonlinearity": "none"}, {"regions": ("vv", "qq", "vq", "qv")}, {"regions": ("qq",)},
+    {"cross_modal": False}, {"positions": "before", "bias": True, "diagonal": 2.0},
+    {"layers": 1, "gamma": 0.5}, {"dim_map": 16},
+])  # fmt: skip
+def test_every_parameter_of_every_variant_learns(options: dict[str, object]) -> None:
+    model = small(**options).train()
+    video, queries = inputs()
+    scores = model(video, queries, torch.tensor([[True, True, False], [True, True, True]]))
+    loss = match_scores(scores)[..., model.valid].mean() + model.sparsity_loss()
+    loss.backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad.isfinite().all(), name
+        assert parameter.grad.abs().sum() > 0, name
 
 
 @pytest.mark.parametrize("mask", [None, *MASKS])

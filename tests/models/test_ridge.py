@@ -41,29 +41,20 @@ def test_a_config_is_checked() -> None:
     for wrong in ({"window": 4}, {"window": 0}, {"novelty": -0.5}, {"dim_in": 0}):
         with pytest.raises(UsageError, match=next(iter(wrong))):
             RidgeConfig(**wrong)
+    rows = unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]], np.float32))
+    np.testing.assert_allclose(rows, [[0.6, 0.8], [0.0, 0.0]], rtol=1e-6)
+    assert rows.dtype == np.float32
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"weights": np.ones(5)},
-        {"offset": np.ones(4)},
-        {"weights": np.ones(4, complex)},
-        {"spread": np.ones(1)},
-    ],
-)
+@pytest.mark.parametrize("changed", [
+    {"weights": np.ones(5)}, {"offset": np.ones(4)}, {"weights": np.ones(4, complex)}, {"spread": np.ones(1)},
+])  # fmt: skip
 def test_arrays_that_do_not_fit_are_refused(changed: dict[str, np.ndarray]) -> None:
     arrays = {"weights": np.ones(4), "spread": np.array(1.0)}
     config = RidgeConfig(dim_in=4)
     assert build_scorer(config, arrays).arrays.keys() == arrays.keys()
     with pytest.raises(ValueError, match=r"shapes|complex"):
         build_scorer(config, arrays | changed)
-
-
-def test_rows_get_length_1_and_rows_of_zeros_stay() -> None:
-    rows = unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]], np.float32))
-    np.testing.assert_allclose(rows, [[0.6, 0.8], [0.0, 0.0]], rtol=1e-6)
-    assert rows.dtype == np.float32
 
 
 @pytest.mark.parametrize("flat", [0.0, 0.5, 1.0])

@@ -26,7 +26,6 @@ def packed(given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def slow(tensors: dict[str, np.ndarray], features: np.ndarray) -> list[float]:
-    """One row."""
     roots = [np.sign(x) * abs(x) ** 0.5 for x in features]
     x = [
         (root - mean) / scale
@@ -47,19 +46,12 @@ def test_rows_are_those_of_a_plain_computation(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(vse, "_BLOCK", 4)
     np.testing.assert_allclose(build_map(CONFIG, given)(features), found, atol=1e-6)
     assert build_map(CONFIG, given)(features[:0]).shape == (0, 3)
-
-
-def test_what_captions_may_show_is_linear_in_them_with_noise() -> None:
-    given = tensors()
     captions, noise = (
         np.random.default_rng(seed).standard_normal((4, 3)).astype(np.float32) for seed in (2, 3)
     )
     rows = captions @ given["answer.weight"].T + given["answer.bias"] + noise @ given["noise.weight"].T
     found = VisualSemanticMap(CONFIG, given).simulate(captions, noise)
     np.testing.assert_allclose(found, rows / np.linalg.norm(rows, axis=1, keepdims=True), atol=1e-5)
-
-
-def test_matrices_of_8_bits_give_nearly_the_same() -> None:
     given, features = tensors(), np.random.default_rng(1).standard_normal((9, 5)).astype(np.float32)
     found = build_map(CONFIG, packed(given))
     for name, tensor in given.items():

@@ -19,7 +19,6 @@ Scene = tuple[float, float]  # seconds, and importance
 
 
 def video(*scenes: Scene, cuts: int = 1) -> tuple[np.ndarray, Features, np.ndarray]:
-    """The importance, features and edges of scenes, each of another look, and of `cuts` equal shots."""
     rows, importance, edges = list[np.ndarray](), list[float](), [0.0]
     for number, (seconds, value) in enumerate(scenes):
         look = np.eye(len(scenes) + 1)[number]
@@ -39,31 +38,21 @@ def test_a_scene_is_whole_and_alone() -> None:
     assert spans(highlights) == [(6, 11), (49, 53), (11, 19)]
     level = float(made[0].mean())
     assert [moment.score for moment in highlights] == pytest.approx([0.9 - level, 0.8 - level, 0.7 - level])
-
-
-def test_number_of_highlights() -> None:
     made = video((6, 0.2), (5, 0.9), (8, 0.7), (30, 0.2), (4, 0.8), (12, 0.1))
     assert len(choose_highlights(*made, HighlightSettings(top_k=2))) == 2
-
-
-def test_short_scenes_and_low_ones_do_not_stand_out() -> None:
     assert choose_highlights(*video((20, 0.3), (1.5, 0.9), (20, 0.3))) == []
     assert choose_highlights(*video((20, 0.3), (5, 0.35), (20, 0.3))) == []
+    made = video((20, 0.2), (6, 0.8), (30, 0.2))
+    made[0][44] = 0.9  # at 22 s
+    assert spans(choose_highlights(*made, LIMITS, [(18.6, 20.5), (24, 27.5)])) == [(20.5, 27.5)]
+    # a sentence that would make it too long is cut where the picture is
+    assert spans(choose_highlights(*made, HighlightSettings(max_length_s=8), [(10, 24.5)])) == [(20, 26)]
 
 
-@pytest.mark.parametrize(
-    ("duration_s", "max_length_s", "longest_s"),
-    [
-        (200, 15, 15),
-        (200, 60, 50),
-        (48, 15, 12),
-        (40, 15, 10),
-        (20, 15, 10),
-        (10, 15, 5),
-        (3, 15, 2),
-        (9, 3, 3),
-    ],
-)
+@pytest.mark.parametrize(("duration_s", "max_length_s", "longest_s"), [
+    (200, 15, 15), (200, 60, 50), (48, 15, 12), (40, 15, 10), (20, 15, 10), (10, 15, 5), (3, 15, 2),
+    (9, 3, 3),
+])  # fmt: skip
 def test_longest_highlight(duration_s: float, max_length_s: float, longest_s: float) -> None:
     assert longest_highlight(duration_s, max_length_s) == longest_s
 
@@ -76,23 +65,12 @@ def test_part_of_a_long_take_is_around_its_peak() -> None:
     assert first.start_s < 58 < 62 < first.end_s
     assert second.start_s < 19 < 21 < second.end_s
     assert 4 <= second.end_s - second.start_s <= first.end_s - first.start_s <= 15
-
-
-def test_part_of_a_long_take_keeps_near_edges() -> None:
     importance, features, _ = video((90, 0.2))
     importance += 0.6 * np.exp(-(((features.timestamps - 60) / 4) ** 2)).astype(np.float32)
     ((start_s, end_s),) = spans(choose_highlights(importance, features, np.array([0, 90.0])))
     edges = np.array([0, start_s - 0.7, end_s + 0.6, 90])
     ((near_s, last_s),) = spans(choose_highlights(importance, features, edges))
     assert (near_s, last_s) == pytest.approx((start_s - 0.7, end_s + 0.6))
-
-
-def test_edges_cut_no_sentence() -> None:
-    made = video((20, 0.2), (6, 0.8), (30, 0.2))
-    made[0][44] = 0.9  # at 22 s
-    assert spans(choose_highlights(*made, LIMITS, [(18.6, 20.5), (24, 27.5)])) == [(20.5, 27.5)]
-    # a sentence that would make it too long is cut where the picture is
-    assert spans(choose_highlights(*made, HighlightSettings(max_length_s=8), [(10, 24.5)])) == [(20, 26)]
 
 
 @given(

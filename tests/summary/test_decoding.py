@@ -81,6 +81,10 @@ def test_decode_all_frames(model, features):
     only = decode(model, features[:1], is_global[:1], 1)
     assert only.key_frames == (0,)
     assert np.allclose(only.steps, [[1]])
+    is_global = torch.arange(12) % 4 == 0
+    decoded = decode(model, features, is_global, 5)
+    forced = model(features[None], is_global[None], torch.tensor([decoded.key_frames]))[0, :, :-1].exp()
+    assert np.allclose(decoded.steps, forced[: len(decoded.steps)].detach().numpy(), atol=1e-5)
 
 
 def test_decode_chooses_a_frame_once():
@@ -88,19 +92,9 @@ def test_decode_chooses_a_frame_once():
     decoded = run(table, 2)
     assert decoded.key_frames == (0, 2)
     assert np.allclose(decoded.steps, [[0.6, 0.3, 0.05], [0.7, 0.1, 0.15]])  # as the model gave them
-
-
-def test_decode_ends_where_the_end_is_likelier_than_all_frames():
     decoded = run({(): [0.3, 0.1, 0.15, 0.45], (0,): [0.1, 0.2, 0.15, 0.55]}, 3)
     assert decoded.key_frames == (0,)
     assert decoded.steps.shape == (2, 3)  # the last step counts for the curve
     at_once = run({(): [0.1, 0.2, 0.1, 0.6]}, 3)
     assert at_once.key_frames == ()
     assert np.allclose(at_once.steps, [[0.1, 0.2, 0.1]])
-
-
-def test_decode_matches_teacher_forcing(model, features):
-    is_global = torch.arange(12) % 4 == 0
-    decoded = decode(model, features, is_global, 5)
-    forced = model(features[None], is_global[None], torch.tensor([decoded.key_frames]))[0, :, :-1].exp()
-    assert np.allclose(decoded.steps, forced[: len(decoded.steps)].detach().numpy(), atol=1e-5)

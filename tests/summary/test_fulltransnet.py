@@ -113,24 +113,25 @@ def test_average_windows():
     assert merged.tolist() == [1, 1, 0.5, 0.5]
 
 
-@pytest.mark.parametrize(
-    ("extractor", "rate", "message", "hint"),
-    [
-        ("i3d", 2.0, "reads features of toy, not of i3d", "--extractor toy"),
-        ("toy", 1.0, "reads 2 features a second, not 1", "--fps 2"),
-    ],
-)
+@pytest.mark.parametrize(("extractor", "rate", "message", "hint"), [
+    ("i3d", 2.0, "reads features of toy, not of i3d", "--extractor toy"),
+    ("toy", 1.0, "reads 2 features a second, not 1", "--fps 2"),
+])  # fmt: skip
 def test_require_kind(summarizer, extractor, rate, message, hint):
     with pytest.raises(UsageError, match=message) as raised:
         require_kind(summarizer, extractor, rate)
     assert raised.value.hint == hint
 
 
-def test_importance_of_custom_features(tmp_path: Path):
+def test_importance_of_custom_features(tmp_path: Path, summarizer) -> None:
     save_trained(tmp_path / "x.safetensors", trained(features={"extractor": "custom", "dim": 6, "fps": 2.0}))
     with pytest.raises(UsageError, match="reads features of custom, not of toy") as raised:
         importance(load_importance_model(str(tmp_path / "x.safetensors"), "cpu"), *video(9))
     assert "file of features" in str(raised.value.hint)
+    halves = {name: tensor.half() for name, tensor in trained().tensors.items()}
+    save_trained(tmp_path / "half.safetensors", trained(tensors=halves))
+    half = load_importance_model(str(tmp_path / "half.safetensors"), "cpu")
+    assert np.allclose(importance(half, *video(20)), importance(summarizer, *video(20)), atol=0.02)
 
 
 @pytest.mark.parametrize("n_samples", [1, 9])
@@ -142,25 +143,15 @@ def test_importance_of_one_shot(summarizer, n_samples):
     assert 0 < curve[0] <= 1
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"model": "mrnet"}, "a checkpoint of mrnet, not of fulltransnet"),
-        ({"config": {**asdict(CONFIG), "d": 32}}, "its tensors and its configuration do not fit together"),
-        ({"config": {**asdict(CONFIG), "depth": 3}}, "its tensors and its configuration do not fit together"),
-        ({"config": {**asdict(CONFIG), "heads": 0}}, "its tensors and its configuration do not fit together"),
-        ({"config": {**asdict(CONFIG), "attention": "x"}}, "its tensors and its configuration do not fit"),
-        ({"features": {"extractor": "toy"}}, "does not say what features it reads"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"model": "mrnet"}, "a checkpoint of mrnet, not of fulltransnet"),
+    ({"config": {**asdict(CONFIG), "d": 32}}, "its tensors and its configuration do not fit together"),
+    ({"config": {**asdict(CONFIG), "depth": 3}}, "its tensors and its configuration do not fit together"),
+    ({"config": {**asdict(CONFIG), "heads": 0}}, "its tensors and its configuration do not fit together"),
+    ({"config": {**asdict(CONFIG), "attention": "x"}}, "its tensors and its configuration do not fit"),
+    ({"features": {"extractor": "toy"}}, "does not say what features it reads"),
+])  # fmt: skip
 def test_load_importance_model_errors(tmp_path: Path, changes, message):
     save_trained(tmp_path / "x.safetensors", trained(**changes))
     with pytest.raises(InputError, match=message):
         load_importance_model(str(tmp_path / "x.safetensors"), "cpu")
-
-
-def test_load_importance_model_half_precision(tmp_path: Path, summarizer):
-    halves = {name: tensor.half() for name, tensor in trained().tensors.items()}
-    save_trained(tmp_path / "half.safetensors", trained(tensors=halves))
-    half = load_importance_model(str(tmp_path / "half.safetensors"), "cpu")
-    assert np.allclose(importance(half, *video(20)), importance(summarizer, *video(20)), atol=0.02)

@@ -58,6 +58,18 @@ def test_guide_importance() -> None:
     curve = 3 * (similarity(["a dog", "a boat"]) + 0.25 * own - 1)
     guided = guide_importance(importance, features, ["a dog", "a boat"])
     assert guided == pytest.approx(logistic(curve), abs=1e-5)
+    rows = np.repeat(AXES[[2, 0, 3]] + 0.01, 3, axis=0)
+    guide = Guide("clip", ClipEmbeddings(rows, np.arange(9.0), 1.0, 9.0))
+    features, importance = frames_of([1, 1, 1]), np.full(18, 0.5, np.float32)
+    curve = guide_importance(importance, features, ["a dog"], guide=guide)
+    expected = guide_importance(importance, frames_of([2, 0, 3]), ["a dog"])
+    assert curve == pytest.approx(expected, abs=1e-3)
+    other = replace(features, extractor="i3d")
+    assert guide_importance(importance, other, ["a dog"], guide=guide) == pytest.approx(curve)
+    assert guide_texts(Selection(about=("a dog",)), "i3d", "clip") == ("a dog",)
+    importance = np.linspace(0.1, 0.9, 12, dtype=np.float32)
+    curve = guide_importance(importance, frames_of([0, 0]), ["a dog"])
+    assert (np.diff(curve) > 0).all()
 
 
 @pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
@@ -68,25 +80,6 @@ def test_guide_constant_importance(value: float) -> None:
     assert 0 <= curve.min() < curve.max() <= 1
 
 
-def test_guide_of_another_space() -> None:
-    """Clips of one second stand for the two samples in each, whatever features these have."""
-    rows = np.repeat(AXES[[2, 0, 3]] + 0.01, 3, axis=0)
-    guide = Guide("clip", ClipEmbeddings(rows, np.arange(9.0), 1.0, 9.0))
-    features, importance = frames_of([1, 1, 1]), np.full(18, 0.5, np.float32)
-    curve = guide_importance(importance, features, ["a dog"], guide=guide)
-    expected = guide_importance(importance, frames_of([2, 0, 3]), ["a dog"])
-    assert curve == pytest.approx(expected, abs=1e-3)
-    other = replace(features, extractor="i3d")
-    assert guide_importance(importance, other, ["a dog"], guide=guide) == pytest.approx(curve)
-    assert guide_texts(Selection(about=("a dog",)), "i3d", "clip") == ("a dog",)
-
-
-def test_guide_importance_keeps_the_order() -> None:
-    importance = np.linspace(0.1, 0.9, 12, dtype=np.float32)
-    curve = guide_importance(importance, frames_of([0, 0]), ["a dog"])
-    assert (np.diff(curve) > 0).all()
-
-
 def test_summarize_about() -> None:
     features = frames_of([2, 2, 2, 2, 0, 0, 0, 0, 3, 3, 3, 3, 1, 1, 1, 1])
     for text, start_s in (("a dog", 12.0), ("a boat", 36.0)):
@@ -95,9 +88,6 @@ def test_summarize_about() -> None:
         assert summary.provenance["summary"]["about"] == [text]
     plain = vidsum.summarize(features, 3, shots="uniform", model="uniform")
     assert "about" not in plain.provenance["summary"]
-
-
-def test_guided_errors() -> None:
     with pytest.raises(UsageError, match="features of i3d cannot be compared with text"):
         guide_texts(Selection(about=("a dog",)), "i3d")
     with pytest.raises(UsageError, match="needs a text"):

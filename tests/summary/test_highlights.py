@@ -17,7 +17,6 @@ ROWS = arrays(
 
 
 def made(n: int, seed: int = 0) -> np.ndarray:
-    """Rows of different lengths and directions."""
     rng = np.random.default_rng(seed)
     return rng.uniform(0.5, 2, (n, 1)) * (1 + rng.normal(0, 0.5, (n, 8)))
 
@@ -72,13 +71,10 @@ def test_highlights_ignore_the_unit(n: int, scale: float) -> None:
     )
 
 
-def test_highlights_of_noise() -> None:
+def test_highlights_of_noise_cuts_and_motion() -> None:
     rng = np.random.default_rng(0)
     rows = np.ones((60, 64)) + rng.normal(0, 0.001, (60, 64))
     assert highlights(Features.from_array(rows)).max() < 0.05
-
-
-def test_highlights_of_cuts_and_motion() -> None:
     rng = np.random.default_rng(0)
     first, second = np.abs(rng.normal(size=(2, 64)))
     moving = np.abs(second + rng.normal(0, 0.4, (12, 64)))
@@ -88,9 +84,6 @@ def test_highlights_of_cuts_and_motion() -> None:
     saliency = highlights(Features.from_array(rows))
     assert saliency[:20].max() < 0.01
     assert saliency[28:].min() > 0.2
-
-
-def test_highlights_of_strong_features() -> None:
     row = np.abs(np.random.default_rng(0).normal(size=64))
     strengths = np.repeat([1.0, 3.0, 0.2], 10)
     saliency = highlights(Features.from_array(strengths[:, None] * row))

@@ -45,9 +45,6 @@ def test_feature_transform_of_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     for extractor in ("minilm", "vse"):
         transformed = inputs.of(Features.from_array(rows, extractor=extractor))
         np.testing.assert_allclose(transformed, rows - rows.mean(axis=0), atol=1e-6)
-
-
-def test_feature_transform_changes_no_features() -> None:
     features = Features.from_array(np.arange(6).reshape(3, 2), extractor="minilm")
     FeatureTransform("vse", ends=True).of(features)
     np.testing.assert_array_equal(features.array, np.arange(6).reshape(3, 2))

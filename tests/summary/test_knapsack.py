@@ -21,7 +21,6 @@ def every_choice(values: np.ndarray, weights: np.ndarray, capacity: int) -> list
 
 
 def plain_best(values: np.ndarray, weights: np.ndarray, capacity: int) -> int:
-    """The best value by the textbook's dynamic programme."""
     best = np.zeros(capacity + 1, np.int64)
     for value, weight in zip(values, weights, strict=True):
         if weight <= capacity:

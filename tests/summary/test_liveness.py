@@ -42,12 +42,19 @@ def test_liveness_at_a_cut() -> None:
     curve = live(np.concatenate([lively(8), np.repeat(lively(1, seed=1), 8, axis=0)]))
     assert curve[:8].min() > 0.95
     assert curve[8:].max() == 0
-
-
-def test_liveness_is_absolute() -> None:
     array = lively(20)
     dull = np.zeros((20, 1280), np.float32)
     assert live(np.concatenate([array, dull]))[:20] == pytest.approx(live(array), abs=1e-6)
+    sparse, dull = lively(10), lively(10)
+    sparse[:, 60:] = 0
+    dull[:, list(DULL_UNITS)] += 6
+    assert live(sparse).max() < 0.05
+    assert live(dull).max() < 0.05
+    assert live(dull, "mobilenet_v2").min() > 0.95  # its units are others
+    array = lively(4)
+    expected_sum = (array / np.linalg.norm(array, axis=1, keepdims=True))[:, list(DULL_UNITS)].sum(axis=1)
+    assert measures(array)[:, 0] == pytest.approx(entropy(array, axis=1), rel=1e-6)
+    assert measures(array)[:, 1] == pytest.approx(expected_sum, rel=1e-5)
 
 
 @given(st.floats(-6, -1), st.floats(0.01, 1))
@@ -60,22 +67,6 @@ def test_liveness_grows_with_change(exponent: float, step: float) -> None:
     less, more = of_change(10**exponent), of_change(min(10 ** (exponent + step), 0.2))
     assert less <= more + 1e-6
     assert of_change(1e-6) < 0.01 < 0.99 < of_change(0.01)
-
-
-def test_measures() -> None:
-    array = lively(4)
-    expected_sum = (array / np.linalg.norm(array, axis=1, keepdims=True))[:, list(DULL_UNITS)].sum(axis=1)
-    assert measures(array)[:, 0] == pytest.approx(entropy(array, axis=1), rel=1e-6)
-    assert measures(array)[:, 1] == pytest.approx(expected_sum, rel=1e-5)
-
-
-def test_liveness_of_dull_units() -> None:
-    sparse, dull = lively(10), lively(10)
-    sparse[:, 60:] = 0
-    dull[:, list(DULL_UNITS)] += 6
-    assert live(sparse).max() < 0.05
-    assert live(dull).max() < 0.05
-    assert live(dull, "mobilenet_v2").min() > 0.95  # its units are others
 
 
 @pytest.mark.parametrize(
@@ -120,9 +111,6 @@ def test_motion_of_slides() -> None:
     assert motion(Features.from_array(moving))[205:].min() > 0.95
     frozen = np.concatenate([slides[:60], lively(100, seed=1)])
     assert motion(Features.from_array(frozen))[:60].max() == 0
-
-
-def test_motion_of_a_redrawn_still() -> None:
     rng = np.random.default_rng(0)
     still = np.repeat(rng.random((1, 64), dtype=np.float32), 40, axis=0)
     still[10:13] += 0.3 * rng.random((3, 64), dtype=np.float32)

@@ -28,7 +28,7 @@ def summarize_by(model: Any) -> Summary:
     return summarize(FEATURES, "5s", model=model, shots="uniform", max_shot_s=2)
 
 
-def test_summarize_by_a_function_or_scores() -> None:
+def test_summarize_by_a_function_or_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     by_function, by_scores = summarize_by(brightness), summarize_by(PEAK)
     assert by_function.segments == by_scores.segments
     assert all(15 <= start < end <= 25 for start, end in by_function.segments)
@@ -38,6 +38,17 @@ def test_summarize_by_a_function_or_scores() -> None:
     assert by_scores.provenance == summarize_by(PEAK.copy()).provenance != summarize_by(PEAK[::-1]).provenance
     (warning,) = summarize_by(np.full(60, 7.0)).warnings
     assert warning.startswith("importance of scores is constant on this video")
+    entry = EntryPoint("bright", f"{__name__}:brightness", own_scorers.GROUP)
+
+    def entry_points(**wanted: str) -> EntryPoints:
+        return EntryPoints([entry]).select(**wanted)
+
+    monkeypatch.setattr(own_scorers, "entry_points", entry_points)
+    summary = summarize_by("bright")
+    assert summary.model == "bright"
+    assert summary.segments == summarize_by(brightness).segments
+    with pytest.raises(UsageError, match="unknown model 'dark'"):
+        summarize_by("dark")
 
 
 @given(arrays(np.float64, 60, elements=st.floats(-1e6, 1e6)))
@@ -56,17 +67,3 @@ def test_wrap_scorer_keeps_the_order(scores: np.ndarray) -> None:
 def test_summarize_by_bad_scores(scores: Any) -> None:
     with pytest.raises(UsageError, match=r"scores|lambda"):
         summarize_by(scores)
-
-
-def test_scorer_of_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = EntryPoint("bright", f"{__name__}:brightness", own_scorers.GROUP)
-
-    def entry_points(**wanted: str) -> EntryPoints:
-        return EntryPoints([entry]).select(**wanted)
-
-    monkeypatch.setattr(own_scorers, "entry_points", entry_points)
-    summary = summarize_by("bright")
-    assert summary.model == "bright"
-    assert summary.segments == summarize_by(brightness).segments
-    with pytest.raises(UsageError, match="unknown model 'dark'"):
-        summarize_by("dark")

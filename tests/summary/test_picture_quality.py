@@ -34,24 +34,14 @@ def dimmed(picture: Picture, share: float) -> Picture:
     return (picture * min(max(share, 0), 1)).astype(np.uint8)
 
 
-def test_sharpness() -> None:
-    grey = cv2.cvtColor(SHARP, cv2.COLOR_RGB2GRAY)
-    soft = cv2.cvtColor(BLURRED, cv2.COLOR_RGB2GRAY)
-    assert sharpness(soft) < 0.35 < 0.7 < sharpness(grey)
-    assert sharpness(np.full((90, 160), 7, np.uint8)) == 0
-
-
 @pytest.mark.parametrize(
     ("picture", "low", "high"),
     [
-        (SHARP, 1, 1),
-        (BLURRED, 0.5, 0.7),
-        (np.full_like(SHARP, 20), 0.5, 0.5),
-        (dimmed(SHARP, 0.04), 0.5, 0.5),
-        ((235 + SHARP // 13).astype(np.uint8), 0.5, 0.5),
+        (SHARP, 1, 1), (BLURRED, 0.5, 0.7), (np.full_like(SHARP, 20), 0.5, 0.5),
+        (dimmed(SHARP, 0.04), 0.5, 0.5), ((235 + SHARP // 13).astype(np.uint8), 0.5, 0.5),
     ],
     ids=["sharp", "blurred", "plain", "dark", "overexposed"],
-)
+)  # fmt: skip
 def test_quality(picture: Picture, low: float, high: float) -> None:
     quality = quality_at(changes_of(lambda _: picture, 30), np.array([0.0, 0.5, 1.0]))
     assert (low <= quality).all()
@@ -63,9 +53,13 @@ def test_quality_of_the_picture_at_that_time() -> None:
     quality = quality_at(changes, np.array([0.0, 0.9, 1.1, 1.9]))
     assert (quality == 1).tolist() == [True, True, False, False]
     assert quality_at(None, np.zeros(3)).tolist() == [1, 1, 1]
+    grey = cv2.cvtColor(SHARP, cv2.COLOR_RGB2GRAY)
+    soft = cv2.cvtColor(BLURRED, cv2.COLOR_RGB2GRAY)
+    assert sharpness(soft) < 0.35 < 0.7 < sharpness(grey)
+    assert sharpness(np.full((90, 160), 7, np.uint8)) == 0
 
 
-def test_fades() -> None:
+def test_fades(tmp_path: Path) -> None:
     changes = changes_of(lambda number: dimmed(SHARP, min(number - 25, 175 - number) / 25), 200)
     (start, end), (begin, stop) = find_fades(changes, np.array([0.0, 8.0]))
     assert start == pytest.approx(1, abs=0.15)
@@ -75,9 +69,6 @@ def test_fades() -> None:
     cut = changes_of(lambda number: SHARP if number >= 25 else np.zeros_like(SHARP), 50)
     assert find_fades(cut, np.array([0.0, 2.0])) == []
     assert find_fades(None, np.array([0.0, 2.0])) == []
-
-
-def test_dissolves(tmp_path: Path) -> None:
     other = np.ascontiguousarray(255 - SHARP[::-1])
 
     def paint(number: int, width: int, height: int) -> Picture:

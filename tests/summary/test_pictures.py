@@ -62,14 +62,10 @@ def flat(colour: tuple[int, int, int], width: int = 160, height: int = 90) -> Pi
 
 
 def pixels_of(sheet: Picture, colour: tuple[int, int, int]) -> np.ndarray:
-    """Which pixels have exactly this colour."""
     return (sheet == np.array(colour, dtype=np.uint8)).all(axis=2)
 
 
-# --- key frames ---
-
-
-def test_key_frame_times() -> None:
+def test_key_frame_times(monkeypatch: pytest.MonkeyPatch) -> None:
     summary = make_summary()
     for time_s, (start, end) in zip(key_frame_times(summary), summary.segments, strict=True):
         inside = (summary.timestamps >= start) & (summary.timestamps < end)
@@ -78,6 +74,12 @@ def test_key_frame_times() -> None:
     level = replace(make_summary(selected=(1,)), importance=np.ones(120, np.float32))
     assert key_frame_times(level) == [15.0]  # the middle one of equals
     assert key_frame_times(replace(summary, segments=((10.1, 10.3),))) == pytest.approx([10.2])
+    headers: list[tuple[str, str]] = []
+    monkeypatch.setattr("vidsum.summary.storyboard.contact_sheet", lambda header, *_: headers.append(header))
+    summary = make_summary()
+    for result in (summary, shift_times(summary, 5.0)):
+        storyboard(result, [np.zeros((40, 60, 3), np.uint8)] * len(summary.segments))
+    assert headers[0] == headers[1]
 
 
 def test_save_key_frames(tmp_path: Path) -> None:
@@ -92,25 +94,16 @@ def test_save_key_frames(tmp_path: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["01_1.00s.jpg", "notes.jpg"]
     paths = save_key_frames([flat(COLOURS[0], 8, 8)] * 101, list(range(101)), tmp_path)
     assert [path.name for path in sorted(paths)] == [path.name for path in paths]
-
-
-def test_save_picture(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "file", tmp_path / "file" / "b", f"{tmp_path}/a\0b"):
+        with pytest.raises(OutputError, match="cannot be made"):
+            save_key_frames([flat(COLOURS[0])], [1.0], folder)
     picture = np.random.default_rng(0).integers(0, 256, (40, 50, 3), dtype=np.uint8)
     save_picture(picture, tmp_path / "picture.png")
     read = cv2.cvtColor(cv2.imread(str(tmp_path / "picture.png")), cv2.COLOR_BGR2RGB)
     np.testing.assert_array_equal(read, picture)
     with pytest.raises(UsageError, match=r"must end in \.png or \.jpg"):
         save_picture(picture, tmp_path / "picture.gif")
-
-
-def test_save_key_frames_errors(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    for folder in (tmp_path / "file", tmp_path / "file" / "b", f"{tmp_path}/a\0b"):
-        with pytest.raises(OutputError, match="cannot be made"):
-            save_key_frames([flat(COLOURS[0])], [1.0], folder)
-
-
-# --- storyboard ---
 
 
 @pytest.mark.parametrize(("size", "n_columns"), [((160, 90), 4), ((90, 160), 5), ((100, 100), 4)])
@@ -129,13 +122,6 @@ def test_storyboard_pictures(size: tuple[int, int], n_columns: int) -> None:
     assert corners[n_columns][1] == corners[0][1]
 
 
-def test_storyboard_hides_nothing_of_pictures() -> None:
-    sheet = storyboard(make_summary(), [flat(COLOURS[0]), flat(COLOURS[1])])
-    for colour in COLOURS[:2]:
-        rows, columns = np.nonzero(pixels_of(sheet, colour))
-        assert len(rows) == (np.ptp(rows) + 1) * (np.ptp(columns) + 1)
-
-
 def test_storyboard_strip() -> None:
     summary = make_summary()
     sheet = storyboard(summary, [flat(COLOURS[0]), flat(COLOURS[1])])
@@ -147,6 +133,28 @@ def test_storyboard_strip() -> None:
     edges = np.array([blue[0], *blue[ends], *blue[ends + 1], blue[-1]])
     expected = np.array(summary.segments).ravel()
     np.testing.assert_allclose((edges - left) / (right - left) * 60, expected, atol=0.3)
+    sheet = storyboard(make_summary(), [flat(COLOURS[0]), flat(COLOURS[1])])
+    for colour in COLOURS[:2]:
+        rows, columns = np.nonzero(pixels_of(sheet, colour))
+        assert len(rows) == (np.ptp(rows) + 1) * (np.ptp(columns) + 1)
+    summary, images = make_summary(), [flat(COLOURS[0]), flat(COLOURS[1])]
+    sheet = storyboard(summary, images)
+    other_scores = replace(summary, shots=tuple(replace(shot, score=0.99) for shot in summary.shots))
+    other_times = replace(summary, segments=((10.0, 19.0), (30.0, 50.0)))
+    for other in (other_scores, other_times):
+        assert (storyboard(other, images) != sheet).any()
+    np.testing.assert_array_equal(storyboard(summary, images), sheet)
+    for n_images in (0, 1, 3):
+        with pytest.raises(UsageError):
+            storyboard(summary, images[:1] * n_images)
+    plain = storyboard(summary, images)
+    captioned = storyboard(summary, images, ["A dog runs.", None])
+    longer = storyboard(summary, images, ["A dog runs through the grass with a ball and a stick. " * 3, None])
+    assert captioned.shape == longer.shape == (plain.shape[0] + 22, *plain.shape[1:])
+    left, right = (np.flatnonzero(pixels_of(longer, COLOURS[0]).any(axis=0))[[0, -1]]).tolist()
+    changed = np.flatnonzero((longer != captioned).any(axis=(0, 2)))
+    assert left <= changed.min() <= changed.max() <= right
+    assert (storyboard(summary, images, [None, None]) == plain).all()
 
 
 def test_contact_sheet_numbers() -> None:
@@ -158,31 +166,11 @@ def test_contact_sheet_numbers() -> None:
     above = np.flatnonzero(strip[top - 20 : top - 2].any(axis=0)) / sheet.shape[1]
     for middle_s in (24.0, 40.0):
         assert np.abs(above - middle_s / 60).min() < 0.03, middle_s
-
-
-def test_storyboard_texts() -> None:
-    summary, images = make_summary(), [flat(COLOURS[0]), flat(COLOURS[1])]
-    sheet = storyboard(summary, images)
-    other_scores = replace(summary, shots=tuple(replace(shot, score=0.99) for shot in summary.shots))
-    other_times = replace(summary, segments=((10.0, 19.0), (30.0, 50.0)))
-    for other in (other_scores, other_times):
-        assert (storyboard(other, images) != sheet).any()
-    np.testing.assert_array_equal(storyboard(summary, images), sheet)
-    for n_images in (0, 1, 3):
-        with pytest.raises(UsageError):
-            storyboard(summary, images[:1] * n_images)
-
-
-def test_storyboard_captions() -> None:
-    summary, images = make_summary(), [flat(COLOURS[0]), flat(COLOURS[1])]
-    plain = storyboard(summary, images)
-    captioned = storyboard(summary, images, ["A dog runs.", None])
-    longer = storyboard(summary, images, ["A dog runs through the grass with a ball and a stick. " * 3, None])
-    assert captioned.shape == longer.shape == (plain.shape[0] + 22, *plain.shape[1:])
-    left, right = (np.flatnonzero(pixels_of(longer, COLOURS[0]).any(axis=0))[[0, -1]]).tolist()
-    changed = np.flatnonzero((longer != captioned).any(axis=(0, 2)))
-    assert left <= changed.min() <= changed.max() <= right
-    assert (storyboard(summary, images, [None, None]) == plain).all()
+    cuts = [Cut(0.0, 4.0, "a"), Cut(1.0, 3.0, "b"), Cut(3.0, 5.0, "c"), Cut(4.0, 6.0, "d")]
+    assert _lanes_of(cuts) == [0, 1, 1, 0]
+    places = _spread([10.0, 11.0, 12.0, 99.0], [10.0] * 4, (0.0, 100.0))
+    assert places == [10.0, 20.0, 30.0, 95.0]
+    assert _spread([99.0, 99.0], [10.0] * 2, (0.0, 100.0)) == [85.0, 95.0]
 
 
 @pytest.mark.parametrize(("n_segments", "size"), [(1, (160, 90)), (1, (90, 160)), (40, (160, 90))])
@@ -193,9 +181,6 @@ def test_storyboard_of_many_segments(n_segments: int, size: tuple[int, int]) -> 
     assert pixels_of(sheet, COLOURS[0]).sum() > n_segments * 200 * 150
 
 
-# --- plot ---
-
-
 def test_importance_plot(tmp_path: Path) -> None:
     importance_plot(make_summary(), tmp_path / "plot.svg")
     root = ET.parse(tmp_path / "plot.svg").getroot()
@@ -203,9 +188,6 @@ def test_importance_plot(tmp_path: Path) -> None:
     assert root.tag.endswith("svg")
     for text in ("importance", "shot score", "shot border", "selected", "time (min:s)", "0:30"):
         assert f"<!-- {text} -->" in comments
-
-
-def test_importance_plot_shading(tmp_path: Path) -> None:
     importance_plot(make_summary(), tmp_path / "plot.png")
     picture = cv2.cvtColor(cv2.imread(str(tmp_path / "plot.png")), cv2.COLOR_BGR2RGB)
     assert picture.shape[1] > 1000
@@ -222,29 +204,9 @@ def test_any_title(name: str, tmp_path: Path) -> None:
     assert sheet.shape == storyboard(make_summary(), [flat(COLOURS[0]), flat(COLOURS[1])]).shape
 
 
-# --- times on an axis ---
-
-
 @given(st.floats(0.5, 40_000))
 def test_round_times(duration_s: float) -> None:
     times = round_times(duration_s, 8)
     assert times[0] == 0
     assert 2 <= len(times) <= 9
     assert times[-1] <= duration_s * (1 + 1e-9)
-
-
-def test_storyboard_of_a_late_video(monkeypatch: pytest.MonkeyPatch) -> None:
-    headers: list[tuple[str, str]] = []
-    monkeypatch.setattr("vidsum.summary.storyboard.contact_sheet", lambda header, *_: headers.append(header))
-    summary = make_summary()
-    for result in (summary, shift_times(summary, 5.0)):
-        storyboard(result, [np.zeros((40, 60, 3), np.uint8)] * len(summary.segments))
-    assert headers[0] == headers[1]
-
-
-def test_numbers_above_a_strip() -> None:
-    cuts = [Cut(0.0, 4.0, "a"), Cut(1.0, 3.0, "b"), Cut(3.0, 5.0, "c"), Cut(4.0, 6.0, "d")]
-    assert _lanes_of(cuts) == [0, 1, 1, 0]
-    places = _spread([10.0, 11.0, 12.0, 99.0], [10.0] * 4, (0.0, 100.0))
-    assert places == [10.0, 20.0, 30.0, 95.0]
-    assert _spread([99.0, 99.0], [10.0] * 2, (0.0, 100.0)) == [85.0, 95.0]

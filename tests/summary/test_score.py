@@ -23,19 +23,15 @@ FEATURES = Features.from_array(np.random.default_rng(0).normal(size=(12, 6)))
 SHOTS = Shots(np.array([0, 2.5, 6]), "made up")
 
 
-@pytest.fixture
-def devices(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Stands for a checkpoint on any device, and tells which devices were asked for."""
+def test_score_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Stands for a checkpoint on any device, and tells which devices were asked for
     torch.manual_seed(0)
     summarizer = ImportanceModel(FullTransNet(SMALL).eval(), "custom", 6, 2.0, "made up")
     names: list[str] = []
     monkeypatch.setattr(
         module, "load_importance_checkpoint", lambda _, device: names.append(device) or summarizer
     )
-    return names
-
-
-def test_score_device(devices: list[str]) -> None:
+    devices = names
     assert score(FEATURES, SHOTS, Selection(model="x.safetensors"), 0.15, "cuda:1").shape == (12,)
     assert devices == ["cuda:1"]
 
@@ -56,6 +52,7 @@ def test_candidate_models_of_auto(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     curve = importance(shipped, replace(made, embeddings=load_map()(np.tile(rows, 3)[:, :3584])), SHOTS)
     assert 0 <= curve.min() <= curve.max() <= 1
     assert curve.max() > 0
+    assert {*SCORERS, *SHIPPED_MODELS, "auto"} == set(SUMMARIZERS)
 
 
 @pytest.fixture
@@ -73,15 +70,10 @@ def curves(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[float]]:
 FLAT, FLAT_TOO, VARIED = [0.7] * 12, [0.20] * 6 + [0.205] * 6, [0.1] * 6 + [0.9] * 6
 
 
-@pytest.mark.parametrize(
-    ("ridge", "highlights", "contrastive", "chosen"),
-    [
-        (VARIED, VARIED, VARIED, "ridge"),
-        (FLAT, VARIED, VARIED, "highlights"),
-        (FLAT, FLAT_TOO, VARIED, "contrastive"),
-        (FLAT, FLAT, FLAT, "uniform"),
-    ],
-)
+@pytest.mark.parametrize(("ridge", "highlights", "contrastive", "chosen"), [
+    (VARIED, VARIED, VARIED, "ridge"), (FLAT, VARIED, VARIED, "highlights"),
+    (FLAT, FLAT_TOO, VARIED, "contrastive"), (FLAT, FLAT, FLAT, "uniform"),
+])  # fmt: skip
 def test_best_score_of_auto(
     curves: dict[str, list[float]],
     ridge: list[float],
@@ -106,6 +98,8 @@ def test_best_score_of_a_still() -> None:
     result = best_score(("contrastive",), still, SHOTS, Selection(), 0.15)
     assert result.model == "uniform"
     assert result.warnings == ("the picture stands still: segments do not depend on its content",)
+    (warning,) = check_flatness("fulltransnet", np.array(FLAT, np.float32)).warnings
+    assert warning.endswith("; try --model ridge")
 
 
 @pytest.mark.parametrize(
@@ -121,18 +115,9 @@ def test_best_score_of_a_named_model(
     assert all("is constant" in warning and "--model highlights" in warning for warning in result.warnings)
 
 
-def test_flat_trained_model_names_the_default() -> None:
-    (warning,) = check_flatness("fulltransnet", np.array(FLAT, np.float32)).warnings
-    assert warning.endswith("; try --model ridge")
-
-
 @pytest.mark.parametrize(
     ("curve", "flat"),
     [([0.5], True), ([0.5, 0.52], True), ([0.5, 0.53], False), ([0, 0.009], True), ([0, 0.011], False)],
 )
 def test_is_flat(curve: list[float], flat: bool) -> None:
     assert is_flat(np.array(curve, np.float32)) == flat
-
-
-def test_help_names_all_importance_models() -> None:
-    assert {*SCORERS, *SHIPPED_MODELS, "auto"} == set(SUMMARIZERS)

@@ -57,13 +57,6 @@ def test_candidate_finder(data: st.DataObject) -> None:
     assert (found.shot, found.cell, found.is_first) == (7, (start, end), True)
 
 
-def test_frame_importance() -> None:
-    importance = np.array([0.1, 0.5, 0.9], np.float32)
-    curve = frame_importance(importance, np.array([0, 4, 8]), np.array([0, 3, 10, 12]))
-    assert curve.tolist() == pytest.approx([0.1] * 3 + [0.5] * 5 + [0.9] * 4)
-    assert frame_importance(importance, np.array([2, 4, 8]), np.array([0, 12]))[0] == pytest.approx(0.1)
-
-
 @given(st.lists(st.tuples(st.floats(-1, 9), st.floats(0.05, 1.5)), max_size=8))
 def test_allowed_cuts(spans: list[tuple[float, float]]) -> None:
     words = [(start, start + length) for start, length in spans]
@@ -89,6 +82,10 @@ def test_segment_size_examples() -> None:
     sizes = [round(segment_size(round(25 * s), 25.0, 50, 125, 9) / 25, 2) for s in (3, 5.4, 18, 36, 600)]
     assert sizes == [3.0, 2.72, 2.6, 4.0, 5.0]
     assert segment_size(100, 25.0, 50, 125, 1) == 100
+    importance = np.array([0.1, 0.5, 0.9], np.float32)
+    curve = frame_importance(importance, np.array([0, 4, 8]), np.array([0, 3, 10, 12]))
+    assert curve.tolist() == pytest.approx([0.1] * 3 + [0.5] * 5 + [0.9] * 4)
+    assert frame_importance(importance, np.array([2, 4, 8]), np.array([0, 12]))[0] == pytest.approx(0.1)
 
 
 def test_candidates_of_a_still_picture() -> None:
@@ -101,6 +98,29 @@ def test_candidates_of_a_still_picture() -> None:
     bounds = Bounds(30, 10, 100, 100)
     pieces = choose_segments(windows, [first], Looks(features, np.arange(100)), [], bounds)
     assert sorted((piece.start, piece.end) for piece in pieces) == [(13, 23), (45, 55), (78, 88)]
+    rows = np.repeat(np.eye(5)[[0, 1, 0, 2, 3]], 10, axis=0) + 0.001
+    features = Features.from_array(rows, fps=FPS, video_fps=FPS)
+    curve = np.repeat([0.9, 0.85, 0.89, 0.84, 0.83], 10)
+    windows = CandidateFinder(sums_of(curve), np.arange(51), 5)
+    firsts = [piece for shot in range(5) if (piece := windows.best(shot, (10 * shot, 10 * shot + 10), 10))]
+    looks, bounds = Looks(features, np.arange(50)), Bounds(30, 10, 50, 50)
+    shots = [piece.shot for piece in choose_segments(windows, firsts, looks, [], bounds)]
+    assert shots == [0, 1, 3]
+    # what is kept has been shown
+    rest = firsts[1:]
+    kept = [(0, 10)]
+    bounds = Bounds(20, 10, 50, 50)
+    shots = [piece.shot for piece in choose_segments(windows, rest, looks, kept, bounds)]
+    assert shots == [2, 1]  # the highest is in all the same
+    rng = np.random.default_rng(0)
+    features = Features.from_array(np.repeat(rng.random((13, 64)), 20, axis=0), video_fps=25)
+    worth = rng.random(13).astype(np.float32)
+    shots = Shots(np.arange(0, 131, 10.0), "made up")
+    chosen = select(features, shots, np.repeat(worth, 20), 0.15 * 130)
+    slides = [int(start_s // 10) for start_s, _ in chosen.segments]
+    assert len(slides) >= 8
+    assert len(set(slides)) == len(slides)
+    assert int(worth.argmax()) in slides
 
 
 class Case:
@@ -216,32 +236,3 @@ def test_choose_segments_bound(seed: int) -> None:
     value = case.value(chosen, [])
     assert value >= (1 - math.exp(-filled)) * best - 1e-9
     assert value >= 0.85 * best
-
-
-def test_choose_segments_prefers_novelty() -> None:
-    rows = np.repeat(np.eye(5)[[0, 1, 0, 2, 3]], 10, axis=0) + 0.001
-    features = Features.from_array(rows, fps=FPS, video_fps=FPS)
-    curve = np.repeat([0.9, 0.85, 0.89, 0.84, 0.83], 10)
-    windows = CandidateFinder(sums_of(curve), np.arange(51), 5)
-    firsts = [piece for shot in range(5) if (piece := windows.best(shot, (10 * shot, 10 * shot + 10), 10))]
-    looks, bounds = Looks(features, np.arange(50)), Bounds(30, 10, 50, 50)
-    shots = [piece.shot for piece in choose_segments(windows, firsts, looks, [], bounds)]
-    assert shots == [0, 1, 3]
-    # what is kept has been shown
-    rest = firsts[1:]
-    kept = [(0, 10)]
-    bounds = Bounds(20, 10, 50, 50)
-    shots = [piece.shot for piece in choose_segments(windows, rest, looks, kept, bounds)]
-    assert shots == [2, 1]  # the highest is in all the same
-
-
-def test_select_of_a_slide_show() -> None:
-    rng = np.random.default_rng(0)
-    features = Features.from_array(np.repeat(rng.random((13, 64)), 20, axis=0), video_fps=25)
-    worth = rng.random(13).astype(np.float32)
-    shots = Shots(np.arange(0, 131, 10.0), "made up")
-    chosen = select(features, shots, np.repeat(worth, 20), 0.15 * 130)
-    slides = [int(start_s // 10) for start_s, _ in chosen.segments]
-    assert len(slides) >= 8
-    assert len(set(slides)) == len(slides)
-    assert int(worth.argmax()) in slides

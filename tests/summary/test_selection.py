@@ -28,7 +28,6 @@ def video(duration_s: float, fps: float = 2.0) -> Features:
 
 
 def varied(duration_s: float, fps: float = 2.0) -> Features:
-    """Features of which no two look alike."""
     rows = np.random.default_rng(0).normal(size=(max(1, int(np.ceil(duration_s * fps))), 64))
     return replace(video(duration_s, fps), array=rows.astype(np.float32))
 
@@ -85,26 +84,28 @@ def test_select_is_the_best_choice(seed: int) -> None:
     assert total == pytest.approx(best, abs=1e-5)
 
 
-def test_select_of_one_long_shot() -> None:
+def test_select_of_long_short_and_good_shots() -> None:
     importance = np.array([0.1] * 42 + [0.9] * 20 + [0.1] * 38, np.float32)
     selected = select(video(50), cut(0, 50), importance, 10.0, **WHOLE)
     assert selected.segments == ((21, 31),)
     assert [(shot.score, shot.selected) for shot in selected.shots] == [(pytest.approx(0.9), True)]
-
-
-def test_select_of_shots_between_samples() -> None:
     features = Features(np.ones((2, 1), np.float32), np.array([0.0, 5.0]), 5.0, 5.0, 10.0, FPS)
     selected = select(features, cut(0, 1, 2, 4, 10), np.array([0.2, 0.8], np.float32), 3.0)
     assert [shot.score for shot in selected.shots] == pytest.approx([0.2, 0.2, 0.2, 0.8])
-
-
-def test_select_of_a_short_video() -> None:
     selected = select(video(10.02), cut(0, 4, 10.02), np.zeros(21, np.float32), 60.0)
     assert selected.segments == ((0, 10.02),)
     assert "keeping all" in selected.messages[0]
-
-
-def test_select_leaves_out_empty_shots() -> None:
+    importance = np.repeat([0.9, 0.3, 0.8, 0.75], [32, 8, 32, 32]).astype(np.float32)
+    shots = cut(0, 16, 20, 36, 52)
+    selected = select(varied(52), shots, importance, 12.0)
+    assert [shot.selected for shot in selected.shots] == [True, False, True, True]
+    assert len(selected.segments) > 3
+    assert [shot.score for shot in selected.shots] == pytest.approx([0.9, 0.3, 0.8, 0.75])
+    rising = np.arange(20, dtype=np.float32) / 20
+    short = cut(*np.arange(0, 5.5, 0.5), 10)
+    assert select(video(10), short, rising[::-1].copy(), 1.5).segments[0][0] >= 5
+    flashes = cut(*np.arange(0, 10.5, 0.5))
+    assert 0 < length(select(video(10), flashes, rising, 1.5)) <= 1.5
     importance = np.repeat(np.array([0.02, 1.0, 0.06, 0.5], np.float32), 4)
     features = Features.from_array(np.eye(16), fps=4.0, video_fps=4.0)
     shots = Shots(np.arange(5.0), "uniform", video_fps=4.0)
@@ -134,40 +135,22 @@ def test_select_at_broadcast_rates() -> None:
     importance = np.arange(40, dtype=np.float32) / 40
     shots = cut(*(features.timestamps.tolist()), 20.0)
     assert [shot.score for shot in select(features, shots, importance, 5).shots] == importance.tolist()
-
-
-def test_select_shot_within_the_first_frame() -> None:
     features = replace(video(1.0), video=video_info(duration_s=1.0))
     selected = select(features, cut(0, 0.0165, 0.6, 1.0), np.ones(2, np.float32), 1.0, keep=[(0, 0.5)])
     assert selected.segments == ((0, 1.0),)
+    features = replace(video(4), video=video_info(duration_s=4))
+    shots = cut(0, 0.215, 1.005, 4)  # inside the frames that begin at .20 and end at 1.00 s
+    selected = select(features, shots, np.ones(8, np.float32), 2.0, keep=[(0.203, 1.0)])
+    start, end = selected.segments[0]
+    assert start <= 0.203
+    assert end >= 1.0
 
 
-def test_select_keep_does_not_split_shots() -> None:
-    ones = np.ones(80, np.float32)
-    selected = select(video(40), cut(0, 10, 20, 30, 40), ones, 10.0, keep=[(0, 9.8)])
-    assert [(shot.start_s, shot.end_s) for shot in selected.shots[2:]] == [(10, 20), (20, 30), (30, 40)]
-
-
-def test_select_keep_and_drop() -> None:
-    importance = np.repeat([0.2, 0.9, 0.5, 0.4], 20).astype(np.float32)
-    shots = cut(0, 10, 20, 30, 40)
-    selected = select(video(40), shots, importance, 20.0, keep=[(32, 36)], drop=[(10, 20)])
-    assert any(start <= 32 and end >= 36 for start, end in selected.segments)
-    assert all(end <= 10 or start >= 20 for start, end in selected.segments)
-    assert length(selected) <= 20
-
-
-@pytest.mark.parametrize(
-    ("keep", "drop", "complaint"),
-    [
-        ([(50, 60)], [], "after the video's end"),
-        ([], [(-1, 3)], "not a time range"),
-        ([(3, 3)], [], "not a time range"),
-        ([(1, 5)], [(4, 6)], "overlap"),
-        ([(0, 30)], [], "more than the budget"),
-        ([], [(0, 40)], "leaves nothing"),
-    ],
-)
+@pytest.mark.parametrize(("keep", "drop", "complaint"), [
+    ([(50, 60)], [], "after the video's end"), ([], [(-1, 3)], "not a time range"),
+    ([(3, 3)], [], "not a time range"), ([(1, 5)], [(4, 6)], "overlap"),
+    ([(0, 30)], [], "more than the budget"), ([], [(0, 40)], "leaves nothing"),
+])  # fmt: skip
 def test_select_errors(
     keep: list[tuple[float, float]], drop: list[tuple[float, float]], complaint: str
 ) -> None:
@@ -182,15 +165,6 @@ def segments(draw: st.DrawFn, duration_s: float) -> list[tuple[float, float]]:
 
 
 Limits = tuple[float, float | None]
-
-
-def test_keep_is_whole_where_a_shot_begins_inside_its_first_frame() -> None:
-    features = replace(video(4), video=video_info(duration_s=4))
-    shots = cut(0, 0.215, 1.005, 4)  # inside the frames that begin at .20 and end at 1.00 s
-    selected = select(features, shots, np.ones(8, np.float32), 2.0, keep=[(0.203, 1.0)])
-    start, end = selected.segments[0]
-    assert start <= 0.203
-    assert end >= 1.0
 
 
 @settings(max_examples=300, deadline=None)
@@ -259,15 +233,6 @@ def test_select_pieces_lie_in_shots(
     assert max(selected.shots, key=lambda shot: shot.score).selected
 
 
-def test_select_of_good_shots() -> None:
-    importance = np.repeat([0.9, 0.3, 0.8, 0.75], [32, 8, 32, 32]).astype(np.float32)
-    shots = cut(0, 16, 20, 36, 52)
-    selected = select(varied(52), shots, importance, 12.0)
-    assert [shot.selected for shot in selected.shots] == [True, False, True, True]
-    assert len(selected.segments) > 3
-    assert [shot.score for shot in selected.shots] == pytest.approx([0.9, 0.3, 0.8, 0.75])
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_select_uses_the_budget(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -286,14 +251,22 @@ def test_select_pieces_at_a_cut() -> None:
     assert select(varied(20), three, thirds, 14.0).segments == ((0, 14),)
     # within a shot, and over the edge in the part that is kept, there is no cut
     assert select(video(20), shots, importance, 3.0, keep=[(9.6, 10.4)]).segments == ((7.4, 10.4),)
-
-
-def test_select_of_short_shots() -> None:
-    rising = np.arange(20, dtype=np.float32) / 20
-    short = cut(*np.arange(0, 5.5, 0.5), 10)
-    assert select(video(10), short, rising[::-1].copy(), 1.5).segments[0][0] >= 5
-    flashes = cut(*np.arange(0, 10.5, 0.5))
-    assert 0 < length(select(video(10), flashes, rising, 1.5)) <= 1.5
+    ones = np.ones(80, np.float32)
+    selected = select(video(40), cut(0, 10, 20, 30, 40), ones, 10.0, keep=[(0, 9.8)])
+    assert [(shot.start_s, shot.end_s) for shot in selected.shots[2:]] == [(10, 20), (20, 30), (30, 40)]
+    importance = np.repeat([0.2, 0.9, 0.5, 0.4], 20).astype(np.float32)
+    shots = cut(0, 10, 20, 30, 40)
+    selected = select(video(40), shots, importance, 20.0, keep=[(32, 36)], drop=[(10, 20)])
+    assert any(start <= 32 and end >= 36 for start, end in selected.segments)
+    assert all(end <= 10 or start >= 20 for start, end in selected.segments)
+    assert length(selected) <= 20
+    importance = np.arange(20, dtype=np.float32) / 20
+    assert (
+        length(select(video(10), cut(0, 10), importance, 2.0, uncut=[(-1.0, 11.0)])) == 2
+    )  # an endless word
+    words = [(1.8, 2.2), (4.8, 5.2)]
+    chosen = select(video(10), cut(0, 5, 10), np.ones(20, np.float32), 1.0, keep=[(2.0, 3.0)], uncut=words)
+    assert chosen.segments == ((2.0, 3.0),)
 
 
 @pytest.mark.parametrize("budget_s", [9.0, 1.5, 20.0])
@@ -315,13 +288,3 @@ def test_select_cuts_no_word(budget_s: float, limits_s: Limits) -> None:
     assert cuts(without) > 0
     assert cuts(chosen) == 0
     assert 0 < sum(end - start for start, end in chosen) <= budget_s + 1e-9
-
-
-def test_select_with_words_and_keep() -> None:
-    importance = np.arange(20, dtype=np.float32) / 20
-    assert (
-        length(select(video(10), cut(0, 10), importance, 2.0, uncut=[(-1.0, 11.0)])) == 2
-    )  # an endless word
-    words = [(1.8, 2.2), (4.8, 5.2)]
-    chosen = select(video(10), cut(0, 5, 10), np.ones(20, np.float32), 1.0, keep=[(2.0, 3.0)], uncut=words)
-    assert chosen.segments == ((2.0, 3.0),)

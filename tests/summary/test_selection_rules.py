@@ -64,14 +64,19 @@ def test_gaps_are_closed_before_other_good_shots() -> None:
     assert any(start >= 60 and end <= 70 for start, end in chosen)
     values[6] = 0.4
     assert select(features, shots, blocks(values, seconds), 9.0).segments[-1][1] <= 40
-
-
-def test_a_look_is_not_repeated_while_another_is_missing() -> None:
     seconds = [10.0] * 8
     values = [0.9, 0.6, 0.88, 0.55, 0.87, 0.5, 0.86, 0.2]
     features, shots = features_of([0, 1, 0, 2, 0, 3, 0, 4], seconds)
     selected = select(features, shots, blocks(values, seconds), 8.0).shots
     assert [shot.selected for shot in selected] == [True, True, False, True, False, True, False, False]
+    seconds = [20.0, 20.0, 20.0]
+    features, shots = features_of([0, 1, 2], seconds)
+    importance = blocks([0.9, 0.8, 0.1], seconds)
+    plain = select(features, shots, importance, 3.0)
+    quality = blocks([0.5, 1.0, 1.0], seconds)
+    better = select(features, shots, importance, 3.0, quality=quality)
+    assert plain.segments[0][0] < 20 <= better.segments[0][0]
+    assert [shot.score for shot in plain.shots] == [shot.score for shot in better.shots]
 
 
 @pytest.mark.parametrize(("second", "is_joined"), [(0, True), (1, False)])
@@ -103,9 +108,6 @@ def test_a_single_take_is_one_segment() -> None:
     features, shots = features_of([0], [20.0])
     (segment,) = select(features, shots, np.random.default_rng(0).random(40).astype(np.float32), 5.0).segments
     assert segment[1] - segment[0] == pytest.approx(5, abs=0.04)
-
-
-def test_short_shots_are_whole_and_last() -> None:
     seconds = [1.0, 6.0] * 5 + [1.0] * 10
     features, shots = features_of(list(range(20)), seconds)
     values = [0.9, 0.5] * 5 + [0.8] * 10
@@ -120,14 +122,3 @@ def test_short_shots_are_whole_and_last() -> None:
     strict = SegmentLimits(2.0, 5.0, is_strict=True)
     chosen = select(features, shots, blocks(values, seconds), 8.0, drop=drop, limits=strict).segments
     assert all(end - start >= 2 - 0.04 for start, end in chosen)
-
-
-def test_quality_moves_the_choice_and_not_the_scores() -> None:
-    seconds = [20.0, 20.0, 20.0]
-    features, shots = features_of([0, 1, 2], seconds)
-    importance = blocks([0.9, 0.8, 0.1], seconds)
-    plain = select(features, shots, importance, 3.0)
-    quality = blocks([0.5, 1.0, 1.0], seconds)
-    better = select(features, shots, importance, 3.0, quality=quality)
-    assert plain.segments[0][0] < 20 <= better.segments[0][0]
-    assert [shot.score for shot in plain.shots] == [shot.score for shot in better.shots]

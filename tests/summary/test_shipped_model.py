@@ -53,18 +53,12 @@ def embedded(rows: np.ndarray, fps: float = 2.0, extractor: str = DEFAULT_EXTRAC
     return replace(Features.from_array(rows, fps, extractor=extractor), embeddings=load_map()(inside))
 
 
-@pytest.mark.parametrize(
-    ("extractor", "rate", "first"),
-    [
-        ("efficientnet_lite0", 2.0, "ridge"),
-        ("efficientnet_lite0", 2.59, "ridge"),
-        ("efficientnet_lite0", 1.41, "ridge"),
-        ("efficientnet_lite0", 2.7, "highlights"),
-        ("efficientnet_lite0", 1.0, "highlights"),
-        ("mobilenet_v2", 2.0, "highlights"),
-        ("custom", 2.0, "highlights"),
-    ],
-)
+@pytest.mark.parametrize(("extractor", "rate", "first"), [
+    ("efficientnet_lite0", 2.0, "ridge"), ("efficientnet_lite0", 2.59, "ridge"),
+    ("efficientnet_lite0", 1.41, "ridge"), ("efficientnet_lite0", 2.7, "highlights"),
+    ("efficientnet_lite0", 1.0, "highlights"), ("mobilenet_v2", 2.0, "highlights"),
+    ("custom", 2.0, "highlights"),
+])  # fmt: skip
 def test_auto_takes_it_for_features_that_it_reads(extractor: str, rate: float, first: str) -> None:
     models = candidate_models("auto", extractor, rate, True)
     assert models == ("ridge", "highlights", "contrastive")[first != "ridge" :]
@@ -128,15 +122,6 @@ def test_fulltransnet_is_the_published_form_and_its_decoder_decides() -> None:
     assert np.corrcoef(curve, importance(summarizer, made, shots))[0, 1] < 0
 
 
-def test_fulltransnet_scores_footage_as_live_as_ridge_does() -> None:
-    made, shots = features(), Shots(np.array([0, 8, 24.0]), "made up")
-    live = liveness(made)
-    own = importance(load_importance_model("fulltransnet", "cpu"), made, shots)
-    named = score(made, shots, Selection(model="fulltransnet"), 0.15, "cpu")
-    np.testing.assert_allclose(named, own * live, atol=1e-6)
-    assert not is_flat(named)
-
-
 @pytest.mark.parametrize("name", SHIPPED_MODELS)
 def test_another_map_than_that_of_the_training_is_refused(name: str, tmp_path: Path) -> None:
     trained = read_trained(checkpoint_file(name))
@@ -164,6 +149,12 @@ def test_its_curve_alone_is_multiplied_by_liveness(tmp_path: Path) -> None:
         np.testing.assert_array_equal(
             score(made, None, Selection(model=model), 0.15), SCORERS[model](made, 0)
         )
+    made, shots = features(), Shots(np.array([0, 8, 24.0]), "made up")
+    live = liveness(made)
+    own = importance(load_importance_model("fulltransnet", "cpu"), made, shots)
+    named = score(made, shots, Selection(model="fulltransnet"), 0.15, "cpu")
+    np.testing.assert_allclose(named, own * live, atol=1e-6)
+    assert not is_flat(named)
 
 
 def test_features_that_it_does_not_read_are_refused_by_name() -> None:
@@ -173,9 +164,6 @@ def test_features_that_it_does_not_read_are_refused_by_name() -> None:
         candidate_models("ridge", DEFAULT_EXTRACTOR, 4.0, True, device="cpu")
     with pytest.raises(UsageError, match="reads features of efficientnet_lite0, not of clip"):
         candidate_models("fulltransnet", "clip", 2.0, True, device="cpu")
-
-
-def test_a_frozen_video_stands_still() -> None:
     still = embedded(np.ones((40, 1280)))
     scored = best_score(
         candidate_models("auto", DEFAULT_EXTRACTOR, 2.0, True), still, None, Selection(), 0.15, "cpu"
@@ -196,9 +184,6 @@ def test_highlights_are_found_by_the_scores_of_summaries() -> None:
     assert all(moment.end_s <= CLIPS + 2 for moment in found.moments)
     best = found.timestamps[found.saliency.argmax()]
     assert any(moment.start_s <= best < moment.end_s for moment in found.moments)
-
-
-def test_highlights_tell_which_models_might_have_scored() -> None:
     facts = find_highlights(features(), 2, device="cpu").provenance["highlights"]
     assert facts["candidates"] == ["ridge", "highlights"]
     assert facts["model_sha256"] == checkpoint_sha256("ridge")

@@ -50,15 +50,9 @@ def test_summary_shows_important_slides() -> None:
     for budget_s in (10.0, 11.0, 15.0, 25.0):
         assert summarize(talk(), SLIDES, budget_s) == [0, 1, 3, 4, 5]
     assert len(set(summarize(talk(), [], 15.0))) < 5  # which look alike
-
-
-def test_summary_of_few_slides_shows_the_longest() -> None:
     numbers = summarize(talk(), SLIDES, 6.0)
     assert len(set(numbers)) == len(numbers) == 3
     assert not set(numbers) & {2, 3}
-
-
-def test_summary_with_speech_has_a_sentence_for_each_slide() -> None:
     ends = [4.0, 7.0, 23.0, 46.0, 63.0, 83.0]
     units = tuple(SpeechUnit(end - 2, end, 1.0 if end < 10 else 0.1) for end in ends)
     assert summarize(talk(), SLIDES, 10.1, units) == [0, 1, 3, 4, 5]
@@ -75,9 +69,6 @@ def test_segment_that_closes_a_gap_is_at_the_end_of_its_slide() -> None:
     )
     assert [int(start_s // 12) for start_s, _ in chosen.segments] == [0, 1, 2, 3]
     assert all(11.5 <= end_s % 12 < 11.6 for _, end_s in chosen.segments)
-
-
-def test_slide_that_comes_again_is_one_look() -> None:
     features = talk([0, 1, 2, 0, 3, 4])
     numbers, important = number_slides(features.array, features.timestamps, SLIDES)
     assert numbers[[0, 50, 82, 100, 130, 170]].tolist() == [0, 1, 2, 0, 3, 4]
@@ -102,9 +93,6 @@ def test_weigh_slides() -> None:
     assert worth[70] > worth[42]  # all of its lines are there
     assert (weigh_slides(curve * 0, times, SLIDES) > 0).any()
     assert (weigh_slides(curve, times, []) == curve).all()
-
-
-def test_slides_of_talk() -> None:
     assert slides_of_talk(SLIDES, 100.0) == SLIDES
     assert slides_of_talk(SLIDES[:2], 40.0) == ()
     assert slides_of_talk([(0.0, 2.0), (50.0, 52.0), (98.0, 100.0)], 100.0) == ()  # titles

@@ -35,26 +35,17 @@ def test_units_are_sentences_with_little_silence() -> None:
     units = speech_units(transcript_of(*first, *second), 2.0)
     assert [unit.start_s for unit in units] == pytest.approx([0.7, 3.6])
     assert [unit.end_s for unit in units] == pytest.approx([3.6, 6.5])
-
-
-def test_short_sentences_go_with_the_next() -> None:
     words = [*sentence(1.0, "Yes."), *sentence(1.8, "It", "is", "the", "oldest", "book."), (9.0, 9.3, "No.")]
     units = speech_units(transcript_of(*words), 2.0)
     assert [unit.start_s for unit in units] == pytest.approx([0.7, 8.7])
-
-
-def test_central_sentences_have_high_scores() -> None:
+    words = sentence(0.0, "one", "two", "three", "four", "five,", "six", "seven", "eight", "nine", "ten")
+    (unit,) = speech_units(transcript_of(*words, (6.0, 6.4, "eleven"), (6.5, 8.4, "twelve.")), 2.0)
+    assert unit.clauses == ((0.0, 2.4), (2.5, 4.9), (6.0, 8.4))
     texts = ["printing of books.", "printing of letters.", "weather was nice.", "books of letters."]
     words = itertools.chain(*(sentence(10.0 * n, *text.split()) for n, text in enumerate(texts)))
     scores = [unit.score for unit in speech_units(transcript_of(*words), 1.0)]
     assert min(scores) == scores[2]
     assert max(scores) == pytest.approx(1, abs=0.01)
-
-
-def test_clauses_end_at_commas_and_pauses() -> None:
-    words = sentence(0.0, "one", "two", "three", "four", "five,", "six", "seven", "eight", "nine", "ten")
-    (unit,) = speech_units(transcript_of(*words, (6.0, 6.4, "eleven"), (6.5, 8.4, "twelve.")), 2.0)
-    assert unit.clauses == ((0.0, 2.4), (2.5, 4.9), (6.0, 8.4))
 
 
 def frames(n_frames: int, capacity: int) -> VideoFrames:
@@ -100,9 +91,6 @@ def test_clauses_fill_what_sentences_leave() -> None:
         assert speech.chosen.sum() / FPS == seconds
     assert speech.spoken.sum() / FPS == 11
     assert speech.edges == (0, 40)
-
-
-def test_dropped_and_required_speech() -> None:
     units = [SpeechUnit(0, 3, 1.0), SpeechUnit(4, 8, 0.5), SpeechUnit(9, 12, 0.2)]
     video = frames(150, 70)
     video.dropped[20:25] = True
@@ -185,9 +173,6 @@ def test_sentences_lie_across_cuts_and_silence_comes_last() -> None:
     )
     assert little.segments == ((61.0, 66.0),)
     assert little.note == "no further clause fits"
-
-
-def test_touching_sentences_are_one_segment_if_not_too_long() -> None:
     rng = np.random.default_rng(0)
     features = Features.from_array(rng.normal(size=(120, 16)), video_fps=25)
     shots = Shots(np.array([0.0, 60.0]), "test", video_fps=25)

@@ -16,12 +16,8 @@ from tests.media import MadeVideo, read_number
 BoolArray = npt.NDArray[np.bool_]
 
 REAL_CLIPS = (
-    "basketball.mp4",
-    "dog_in_snow.mp4",
-    "drummer_portrait.mp4",
-    "pancake.mkv",
-    "slicing_peppers.mp4",
-)
+    "basketball.mp4", "dog_in_snow.mp4", "drummer_portrait.mp4", "pancake.mkv", "slicing_peppers.mp4",
+)  # fmt: skip
 """Real clips of every codec, container and kind of frame rate."""
 FLASH_EVERY_S = 1.0
 FLASH_LENGTH_S = 0.2
@@ -30,13 +26,11 @@ _PROBE_S = 0.001
 
 
 def decode_all(path: Path) -> list[av.VideoFrame]:
-    """Every frame of a file, by PyAV, from its start to its end."""
     with av.open(str(path)) as container:
         return list(container.decode(video=0))
 
 
 def packets_of(path: Path, kind: str = "video") -> list[av.Packet]:
-    """The packets of the first stream of a kind."""
     with av.open(str(path)) as container:
         return [packet for packet in container.demux(**{kind: 0}) if packet.size]
 
@@ -49,7 +43,6 @@ def numbers_by_pyav(path: Path) -> list[int]:
 
 
 def numbers_by_opencv(path: Path) -> list[int]:
-    """The number that each frame shows, by another decoder."""
     video, numbers = cv2.VideoCapture(str(path)), []
     while True:
         is_read, picture = video.read()
@@ -60,15 +53,12 @@ def numbers_by_opencv(path: Path) -> list[int]:
 
 @dataclass(frozen=True)
 class Chapter:
-    """A chapter of a file."""
-
     start_s: float
     end_s: float
     title: str
 
 
 def chapters_of(path: Path) -> list[Chapter]:
-    """The chapters of a file, as FFmpeg reads them."""
     with av.open(str(path)) as container:
         return [
             Chapter(

@@ -13,7 +13,6 @@ Made = Callable[[str], MadeVideo]
 
 @pytest.fixture
 def clip(tmp_path: Path) -> Path:
-    """Where a clip may be written, in a folder of its own."""
     folder = tmp_path / "written"
     folder.mkdir()
     return folder / "clip.mp4"

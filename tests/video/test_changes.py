@@ -17,7 +17,6 @@ from vidsum.video.segments import measure_changes
 
 
 def measure(path: Path, fps: float | None = None, *, strict: bool = False) -> Changes:
-    """The changes of what is decoded for samples at a rate."""
     meter = ChangeMeter()
     with read_frames(probe(path), [Sampling(fps, Exact(32, 18))], strict=strict, meter=meter) as frames:
         for _ in frames:
@@ -49,7 +48,7 @@ def test_changes_of_a_video_and_of_its_segments(kind: str, made: Made) -> None:
         assert (~inside).sum() <= len(segments)
 
 
-def test_changes_within_half_a_second() -> None:
+def test_changes_within_half_a_second(tmp_path: Path) -> None:
     pictures = np.random.default_rng(0).integers(0, 256, (40, 18, 32, 3), np.uint8)
     meter = ChangeMeter()
     with pytest.raises(InputError):
@@ -59,9 +58,6 @@ def test_changes_within_half_a_second() -> None:
     differences = meter.result("film.mp4").array[:, 2]
     wanted = np.abs(pictures.astype(float) - pictures[np.maximum(np.arange(40) - 12, 0)]).mean(axis=(1, 2, 3))
     assert differences == pytest.approx(wanted, abs=1e-4)
-
-
-def test_changes_mark_skipped_pictures(tmp_path: Path) -> None:
     path = tmp_path / "film.mkv"
     make_video(
         path, n_frames=100, codec_options={"x264-params": "bframes=3:b-adapt=0:b-pyramid=none:scenecut=0"}

@@ -85,6 +85,15 @@ def test_copy_keeps_packets(b_frames: MadeVideo, clip: Path) -> None:
         copied = packets_of(clip, kind)
         assert len(copied) > 20
         assert all(bytes(packet) in stored for packet in copied)
+    copy_segments(probe(b_frames.path), [(1.2, 1.6)], clip, comment="sha256:0123abcd")
+    data = clip.read_bytes()
+    assert data.index(b"moov") < data.index(b"mdat")
+    with av.open(str(clip)) as container:
+        assert container.metadata["comment"] == "sha256:0123abcd"
+    calls: list[tuple[str, float, float]] = []
+    segments = [(0.5, 1.0), (2.0, 2.5)]
+    copy_segments(probe(b_frames.path), segments, clip, progress=lambda *call: calls.append(call))
+    assert calls == [("copying", 0.5, 1.0), ("copying", 1.0, 1.0)]
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts"])
@@ -101,20 +110,17 @@ def test_copy_time_stamps_rise(suffix: str, tmp_path: Path, clip: Path) -> None:
     assert numbers == sorted(numbers)
 
 
-@pytest.mark.parametrize(
-    ("suffix", "sound"),
-    [
-        (".mp4", {}),
-        (".mp4", {"sample_rate": 22_050}),
-        (".mp4", {"sample_rate": 44_100, "layout": "5.1", "start_s": 5.0}),
-        (".mp4", {"sound_from_s": 2.7}),
-        (".mp4", {"sound_until_s": 5.3}),
-        (".mkv", {"sound_codec": "libopus"}),
-        (".mkv", {"sound_codec": "libmp3lame", "sample_rate": 44_100, "start_s": 1.0}),
-        (".ts", {"sample_rate": 44_100, "layout": "stereo"}),
-        (".flv", {"sample_rate": 44_100}),
-    ],
-)
+@pytest.mark.parametrize(("suffix", "sound"), [
+    (".mp4", {}),
+    (".mp4", {"sample_rate": 22_050}),
+    (".mp4", {"sample_rate": 44_100, "layout": "5.1", "start_s": 5.0}),
+    (".mp4", {"sound_from_s": 2.7}),
+    (".mp4", {"sound_until_s": 5.3}),
+    (".mkv", {"sound_codec": "libopus"}),
+    (".mkv", {"sound_codec": "libmp3lame", "sample_rate": 44_100, "start_s": 1.0}),
+    (".ts", {"sample_rate": 44_100, "layout": "stereo"}),
+    (".flv", {"sample_rate": 44_100}),
+])  # fmt: skip
 def test_copy_in_step(suffix: str, sound: dict[str, object], tmp_path: Path, clip: Path) -> None:
     source = make_flash_beep(tmp_path / f"source{suffix}", duration_s=12, gop=20, **sound)
     written = copy_segments(probe(source.path), [(0.3, 0.9), (2.5, 3.1), (4.9, 6.6), (9.1, 11.3)], clip)
@@ -137,14 +143,11 @@ def test_copy_keeps_header(kind: str, shape: Fraction, made: Made, clip: Path) -
     assert (b"hvc1" in clip.read_bytes()) == (kind == "hevc")  # the tag of Apple's players
 
 
-@pytest.mark.parametrize(
-    ("name", "facts", "message"),
-    [
-        ("a.webm", {"codec": "libvpx"}, "video of the codec vp8 cannot be copied into an MP4"),
-        ("a.avi", {"b_frames": 2}, "has no presentation times"),
-        ("a.h264", {"b_frames": 2}, "has no presentation times"),
-    ],
-)
+@pytest.mark.parametrize(("name", "facts", "message"), [
+    ("a.webm", {"codec": "libvpx"}, "video of the codec vp8 cannot be copied into an MP4"),
+    ("a.avi", {"b_frames": 2}, "has no presentation times"),
+    ("a.h264", {"b_frames": 2}, "has no presentation times"),
+])  # fmt: skip
 def test_copy_impossible_video(
     name: str, facts: dict[str, Any], message: str, tmp_path: Path, clip: Path
 ) -> None:
@@ -159,20 +162,9 @@ def test_copy_impossible_sound(tmp_path: Path, clip: Path) -> None:
     source = make_flash_beep(tmp_path / "source.mkv", sound_codec="pcm_u8", duration_s=2)
     with pytest.raises(UsageError, match="audio of the codec pcm_u8 cannot be copied into an MP4"):
         copy_segments(probe(source.path), [(0.0, 0.5)], clip)
-
-
-def test_copy_packets_of_equal_decoding_time(tmp_path: Path, clip: Path) -> None:
     video = make_video(tmp_path / "clip.mxf", n_frames=100, codec="mpeg2video", pix_fmt="yuv420p", b_frames=0)
     written = copy_segments(probe(video.path), [(0.1, 0.5), (2.0, 2.6)], clip)
     assert numbers_by_pyav(clip) == frames_within(video, written.segments)
-
-
-def test_copy_is_streamable_with_comment(b_frames: MadeVideo, clip: Path) -> None:
-    copy_segments(probe(b_frames.path), [(1.2, 1.6)], clip, comment="sha256:0123abcd")
-    data = clip.read_bytes()
-    assert data.index(b"moov") < data.index(b"mdat")
-    with av.open(str(clip)) as container:
-        assert container.metadata["comment"] == "sha256:0123abcd"
 
 
 @pytest.mark.parametrize("segments", [[], [(1.0, 1.0)], [(0.5, 1.0), (0.9, 1.2)], [(7.0, 8.0)]])
@@ -209,13 +201,6 @@ def test_copy_of_a_cut_file(suffix: str, tmp_path: Path, clip: Path) -> None:
         copy_segments(probe(path), [(6.5, 7.5)], clip)
 
 
-def test_copy_progress(b_frames: MadeVideo, clip: Path) -> None:
-    calls: list[tuple[str, float, float]] = []
-    segments = [(0.5, 1.0), (2.0, 2.5)]
-    copy_segments(probe(b_frames.path), segments, clip, progress=lambda *call: calls.append(call))
-    assert calls == [("copying", 0.5, 1.0), ("copying", 1.0, 1.0)]
-
-
 @pytest.mark.shared
 def test_copy_real_clips(shared_videos: Path, clip: Path) -> None:
     for path in (shared_videos / name for name in REAL_CLIPS):
@@ -230,9 +215,6 @@ def test_copy_real_clips(shared_videos: Path, clip: Path) -> None:
         )
         with av.open(str(clip)) as container:
             assert len(list(container.decode(video=0))) == expected == written.n_frames, path.name
-
-
-# --- copies with chapters ---
 
 
 @pytest.mark.parametrize("suffix", [".mkv", ".mp4", ".mov"])

@@ -16,8 +16,6 @@ from vidsum.video.probe import probe
 
 
 class Steady:
-    """A sound of one level."""
-
     rate, n_channels, layout = 1000, 2, "stereo"
 
     def read(self, first: int, count: int) -> FloatArray:
@@ -71,7 +69,16 @@ def test_described_keeps_pictures_and_first_track(tmp_path: Path, name: str) -> 
     assert 20 * np.log10(under / alone) == pytest.approx(DUCKED_DB, abs=2)
 
 
-def test_described_silent_film(tmp_path: Path) -> None:
+def test_described_keeps_language(tmp_path: Path) -> None:
+    film = make_tracks(tmp_path / "film.mp4", Track((64, 48)), Track(1, language="deu"))
+    write_described(probe(film), [], tmp_path / "copy.mp4")
+    with av.open(str(tmp_path / "copy.mp4")) as container:
+        assert [track.metadata["language"] for track in container.streams.audio] == ["deu", "eng"]
+    film = tmp_path / "film.webm"
+    make_video(film, n_frames=25, codec="libvpx")
+    with pytest.raises(UsageError, match="vp8") as refused:
+        write_described(probe(film), [], tmp_path / "copy.mp4")
+    assert "--copy" not in str(refused.value.hint)
     film, copy = tmp_path / "film.mp4", tmp_path / "copy.mp4"
     make_video(film, n_frames=50)
     info = probe(film)
@@ -81,18 +88,3 @@ def test_described_silent_film(tmp_path: Path) -> None:
         assert track.metadata["language"] == "eng"
         sound = np.concatenate([frame.to_ndarray()[0] for frame in container.decode(audio=0)])
     assert np.abs(sound).max() == pytest.approx(0.4, abs=0.1)
-
-
-def test_described_keeps_language(tmp_path: Path) -> None:
-    film = make_tracks(tmp_path / "film.mp4", Track((64, 48)), Track(1, language="deu"))
-    write_described(probe(film), [], tmp_path / "copy.mp4")
-    with av.open(str(tmp_path / "copy.mp4")) as container:
-        assert [track.metadata["language"] for track in container.streams.audio] == ["deu", "eng"]
-
-
-def test_described_codec_not_in_mp4(tmp_path: Path) -> None:
-    film = tmp_path / "film.webm"
-    make_video(film, n_frames=25, codec="libvpx")
-    with pytest.raises(UsageError, match="vp8") as refused:
-        write_described(probe(film), [], tmp_path / "copy.mp4")
-    assert "--copy" not in str(refused.value.hint)

@@ -55,6 +55,14 @@ def test_n_samples() -> None:
     cases = {(2.0, 10.0): 20, (2.0, 10.01): 21, (2.0, 0.05): 1, (1.0, 0.9999): 1, (30.0, 3.003): 91}
     cases[0.5, 2.0001] = 1
     assert {case: n_samples(*case) for case in cases} == cases
+    assert pixel_size(None, 640, 360) == (640, 360)
+    assert pixel_size(Exact(48, 27), 640, 360) == (48, 27)
+    for fps in (0.0, -1.0, math.inf, math.nan, 1e300, 1001.0):
+        with pytest.raises(UsageError, match="sampling rate"):
+            Sampling(fps)
+    for size in (ShortSide(0), Exact(0, 5), Exact(5, -1)):
+        with pytest.raises(UsageError, match="pixel"):
+            Sampling(2.0, size)
 
 
 @given(st.integers(1, 600), st.integers(1, 200), st.integers(1, 200))
@@ -65,17 +73,3 @@ def test_pixel_size_is_that_of_torchvision(pixels: int, width: int, height: int)
         wanted = resize(torch.zeros(1, height, width), [pixels]).shape
         got_width, got_height = pixel_size(ShortSide(pixels), width, height)
         assert (got_height, got_width) == tuple(wanted[1:])
-
-
-def test_pixel_size_is_exact() -> None:
-    assert pixel_size(None, 640, 360) == (640, 360)
-    assert pixel_size(Exact(48, 27), 640, 360) == (48, 27)
-
-
-def test_sampling_errors() -> None:
-    for fps in (0.0, -1.0, math.inf, math.nan, 1e300, 1001.0):
-        with pytest.raises(UsageError, match="sampling rate"):
-            Sampling(fps)
-    for size in (ShortSide(0), Exact(0, 5), Exact(5, -1)):
-        with pytest.raises(UsageError, match="pixel"):
-            Sampling(2.0, size)

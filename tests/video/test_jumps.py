@@ -28,8 +28,6 @@ from vidsum.video.write import write_segments
 STEP_S = 0.04
 TICK = Fraction(1, 90_000)
 
-# --- the rule ---
-
 
 @dataclass(frozen=True)
 class Part:
@@ -147,9 +145,6 @@ def test_jumps_of_sound() -> None:
     assert shift_times(sound, jumps.sound) == pytest.approx(np.arange(300) * STEP_S)
 
 
-# --- files ---
-
-
 @pytest.fixture(scope="module")
 def twice(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two seconds behind themselves, as recordings are joined byte by byte."""
@@ -188,7 +183,13 @@ def test_joined_recordings_are_no_damage(twice: Path, tmp_path: Path) -> None:
     assert "--copy" in str(caught.value.hint)
 
 
-def test_joined_recordings_clips(tmp_path: Path) -> None:
+def test_wrapped_time_stamps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrap_s = 2**33 / 90_000
+    path = make_video(tmp_path / "wrap.ts", n_frames=100, start_s=wrap_s - 3.0).path
+    frames, warnings = all_frames(path, fps=1.0)
+    assert probe(path).duration_s == pytest.approx(4.0, abs=0.001)
+    assert [read_number(frame.image) for frame in frames] == [0, 25, 50, 75]
+    assert not warnings
     made = make_flash_beep(tmp_path / "a.ts", duration_s=4.0, start_s=7.0)
     path = tmp_path / "aa.ts"
     path.write_bytes(made.path.read_bytes() * 2)
@@ -198,15 +199,13 @@ def test_joined_recordings_clips(tmp_path: Path) -> None:
     whole = FlashBeep(path, made.fps, 0.0, 8.0)
     # AAC ends a part with silence that fills its last packet: there, at 4.0 s, sound may be 50 ms off
     assert max(worst_offsets_s(whole, written.path, written.segments)) < 0.05
-
-
-def test_wrapped_time_stamps(tmp_path: Path) -> None:
-    wrap_s = 2**33 / 90_000
-    path = make_video(tmp_path / "wrap.ts", n_frames=100, start_s=wrap_s - 3.0).path
-    frames, warnings = all_frames(path, fps=1.0)
-    assert probe(path).duration_s == pytest.approx(4.0, abs=0.001)
-    assert [read_number(frame.image) for frame in frames] == [0, 25, 50, 75]
-    assert not warnings
+    video = make_video(tmp_path / "a.ts", n_frames=200, sound=True)
+    path = tmp_path / "aaaa.ts"
+    path.write_bytes(video.path.read_bytes() * 4)
+    monkeypatch.setattr(timing_module, "_WHOLE_SCAN_BYTES", 0)
+    monkeypatch.setattr(timing_module, "_HEAD_SCAN_BYTES", video.path.stat().st_size // 2)
+    info = probe(path)
+    assert (info.n_frames, info.duration_s) == (800, pytest.approx(32.0, abs=0.01))
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -243,32 +242,7 @@ def test_shorter_gap(name: str, leap_s: float, is_left_out: bool, tmp_path: Path
     assert info.duration_s == pytest.approx(2.4 + (0 if is_left_out else leap_s), abs=0.05)
 
 
-def test_large_file_of_joined_recordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    video = make_video(tmp_path / "a.ts", n_frames=200, sound=True)
-    path = tmp_path / "aaaa.ts"
-    path.write_bytes(video.path.read_bytes() * 4)
-    monkeypatch.setattr(timing_module, "_WHOLE_SCAN_BYTES", 0)
-    monkeypatch.setattr(timing_module, "_HEAD_SCAN_BYTES", video.path.stat().st_size // 2)
-    info = probe(path)
-    assert (info.n_frames, info.duration_s) == (800, pytest.approx(32.0, abs=0.01))
-
-
-def test_slides_are_no_gap(tmp_path: Path) -> None:
-    path = make_video(tmp_path / "slides.mkv", times_s=[60.0 * i for i in range(10)] + [3000.0]).path
-    frames, warnings = all_frames(path, fps=1 / 60)
-    assert [read_number(frame.image) for frame in frames] == [*range(10), *[9] * 40, 10]
-    assert not warnings
-
-
-def test_gap_with_sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jumps_module, "MAX_FRAME_S", 5.0)
-    silent = make_video(tmp_path / "silent.mkv", times_s=[0.0, 1.0, 20.0]).path
-    audible = make_video(tmp_path / "audible.mkv", times_s=[0.0, 1.0, 20.0], sound=True).path
-    assert probe(silent).duration_s < 5
-    assert probe(audible).duration_s == pytest.approx(20.04, abs=0.01)
-
-
-def test_long_subtitle(tmp_path: Path) -> None:
+def test_long_subtitle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     video = make_video(tmp_path / "film.mkv", n_frames=50, sound=True).path
     titles = tmp_path / "titles.srt"
     titles.write_text("1\n00:00:00,000 --> 00:00:30,000\nhello\n")
@@ -284,3 +258,12 @@ def test_long_subtitle(tmp_path: Path) -> None:
     assert probe(path).duration_s == pytest.approx(2.0, abs=0.03)
     _, warnings = all_frames(path)
     assert not warnings
+    path = make_video(tmp_path / "slides.mkv", times_s=[60.0 * i for i in range(10)] + [3000.0]).path
+    frames, warnings = all_frames(path, fps=1 / 60)
+    assert [read_number(frame.image) for frame in frames] == [*range(10), *[9] * 40, 10]
+    assert not warnings
+    monkeypatch.setattr(jumps_module, "MAX_FRAME_S", 5.0)
+    silent = make_video(tmp_path / "silent.mkv", times_s=[0.0, 1.0, 20.0]).path
+    audible = make_video(tmp_path / "audible.mkv", times_s=[0.0, 1.0, 20.0], sound=True).path
+    assert probe(silent).duration_s < 5
+    assert probe(audible).duration_s == pytest.approx(20.04, abs=0.01)

@@ -27,7 +27,6 @@ def read(path: Path, block_s: float = 10.0, from_s: float = 0.0) -> np.ndarray:
 
 
 def pitch(samples: np.ndarray) -> float:
-    """The strongest frequency, in hertz."""
     return float(np.abs(np.fft.rfft(samples)).argmax() * RATE / len(samples))
 
 
@@ -50,26 +49,39 @@ def test_read_sound_blocks(tmp_path: Path) -> None:
     n = min(len(whole), len(pieces))
     assert np.array_equal(whole[:n], pieces[:n])
     assert np.abs(whole[12_000:34_000] - rest[:22_000]).max() < 1e-3
+    low = tone(RATE, 6.0, 50.0)
+    other = np.where(np.arange(len(low)) // (2 * RATE) == 1, -low, low)
+    samples, cancelled_s = read_mono(tmp_path / "part.wav", low, other)
+    assert 1.4 < cancelled_s < 2.6
+    steps = np.abs(np.diff(samples[: 6 * RATE]))
+    assert steps.max() < 0.03  # a click would be a step of .4
+    assert np.abs(samples[round(2.6 * RATE) : round(3.4 * RATE)]).max() > 0.3
+    film = media.make_video(tmp_path / "film.flv", n_frames=75, fps=25, sound=True).path
+    before = read(film)
+    data = bytearray(film.read_bytes())
+    _stray_tag(data, number=20)
+    film.write_bytes(data)
+    samples = read(film)
+    assert len(samples) == len(before)
+    loudness = np.abs(samples[: round(2.5 * RATE)]).reshape(-1, RATE // 10).max(axis=1)
+    assert loudness[1:].min() > 0.5 * np.abs(before).max()
 
 
-def test_read_sound_of_a_video(film: Path) -> None:
+def test_read_sound_of_a_video(film: Path, tmp_path: Path) -> None:
     sound = probe_sound(film)
     assert sound.video is not None
     assert sound.duration_s == pytest.approx(10.0, abs=0.1)
     assert np.abs(read(film)[: RATE // 2]).max() > 0.01
-
-
-@pytest.fixture(scope="module")
-def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return media.make_video(tmp_path_factory.mktemp("f") / "film.mp4", n_frames=250, fps=25, sound=True).path
-
-
-def test_read_sound_damaged(film: Path, tmp_path: Path) -> None:
     media.damage(film, tmp_path / "damaged.mp4", at=0.5, n_bytes=20_000)
     log = DecodeLog()
     samples = np.concatenate(list(read_sound(probe_sound(tmp_path / "damaged.mp4"), RATE, 5.0, log)))
     assert np.isfinite(samples).all()
     assert len(samples) >= 9 * RATE
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return media.make_video(tmp_path_factory.mktemp("f") / "film.mp4", n_frames=250, fps=25, sound=True).path
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts"])
@@ -84,18 +96,6 @@ def test_joined_frames_sound_as_single_ones(
     monkeypatch.setattr(audio, "_JOINED_S", 0)
     for file, samples in zip(files, joined, strict=True):
         assert np.array_equal(read(file, 0.31), samples)
-
-
-def test_read_sound_stray_time_stamp(tmp_path: Path) -> None:
-    film = media.make_video(tmp_path / "film.flv", n_frames=75, fps=25, sound=True).path
-    before = read(film)
-    data = bytearray(film.read_bytes())
-    _stray_tag(data, number=20)
-    film.write_bytes(data)
-    samples = read(film)
-    assert len(samples) == len(before)
-    loudness = np.abs(samples[: round(2.5 * RATE)]).reshape(-1, RATE // 10).max(axis=1)
-    assert loudness[1:].min() > 0.5 * np.abs(before).max()
 
 
 def _stray_tag(data: bytearray, number: int) -> None:
@@ -114,9 +114,6 @@ def test_probe_sound_errors(tmp_path: Path) -> None:
     for path, word in ((silent, "no sound"), (tmp_path / "words.txt", ""), (tmp_path / "noise.mp3", "")):
         with pytest.raises(InputError, match=f"{path.name}.*{word}"):
             probe_sound(path)
-
-
-def test_probe_sound_of_a_song_with_cover(tmp_path: Path) -> None:
     song = media.make_sound(tmp_path / "song.mp3", cover=True)
     assert probe_sound(song).video is None
     with av.open(str(song)) as container:
@@ -146,16 +143,6 @@ def test_read_sound_of_cancelling_channels(tmp_path: Path, rate: int) -> None:
     assert read_mono(tmp_path / "plain.wav", sound, sound + other, rate=rate)[1] == 0
 
 
-def test_read_sound_without_a_click(tmp_path: Path) -> None:
-    low = tone(RATE, 6.0, 50.0)
-    other = np.where(np.arange(len(low)) // (2 * RATE) == 1, -low, low)
-    samples, cancelled_s = read_mono(tmp_path / "part.wav", low, other)
-    assert 1.4 < cancelled_s < 2.6
-    steps = np.abs(np.diff(samples[: 6 * RATE]))
-    assert steps.max() < 0.03  # a click would be a step of .4
-    assert np.abs(samples[round(2.6 * RATE) : round(3.4 * RATE)]).max() > 0.3
-
-
 @pytest.mark.weights
 def test_transcribe_opposite_phase(shared: Path, own_home: Path) -> None:
     transcript = vidsum.transcribe(shared / "bad" / "stereo_out_of_phase.flac")
@@ -163,14 +150,11 @@ def test_transcribe_opposite_phase(shared: Path, own_home: Path) -> None:
     assert any("cancel out" in warning for warning in transcript.warnings)
 
 
-@pytest.mark.parametrize(
-    ("samples", "expected"),
-    [
-        ([0.5, -7.9, 0.0], [0.5, -7.9, 0.0]),
-        ([np.nan, 0.5, np.inf], [0.0, 0.5, 0.0]),
-        ([20.0, -20.0, 1.0], [8, -8, 1]),
-    ],
-)
+@pytest.mark.parametrize(("samples", "expected"), [
+    ([0.5, -7.9, 0.0], [0.5, -7.9, 0.0]),
+    ([np.nan, 0.5, np.inf], [0.0, 0.5, 0.0]),
+    ([20.0, -20.0, 1.0], [8, -8, 1]),
+])  # fmt: skip
 def test_damaged_samples(samples: list[float], expected: list[float]) -> None:
     frame = av.AudioFrame.from_ndarray(np.array([samples], np.float32), format="fltp", layout="mono")
     np.testing.assert_array_equal(_in_range(frame), np.array([expected], np.float32))

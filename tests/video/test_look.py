@@ -50,20 +50,13 @@ def test_caption_painter_place(size: tuple[int, int], lowest: float) -> None:
     assert (rows.max() - rows.min()) / 2 > 0.03 * min(height, 1.2 * width)
 
 
-def test_caption_painter_long_line() -> None:
+def test_letters_of_captions(tmp_path: Path) -> None:
+    assert letters_in_line(1920, 1080) > letters_in_line(1080, 1080) > letters_in_line(1080, 1920)
+    assert missing_letters([(0, 1, "Größe, été: Ω ж 1.5 %\n今")]) == "今"
     frame = grey(540, 960)
     CaptionPainter([(0.0, 1.0, "W" * 60)], (540, 960)).paint(frame, 0.5, full=True)
     columns = np.flatnonzero((plane_array(frame.planes[0])[:, :540] != 90).any(axis=0))
     assert 0 < columns.min() < columns.max() < 539
-
-
-def test_letters_of_captions() -> None:
-    assert letters_in_line(1920, 1080) > letters_in_line(1080, 1080) > letters_in_line(1080, 1920)
-    assert missing_letters([(0, 1, "Größe, été: Ω ж 1.5 %\n今")]) == "今"
-
-
-def test_captions_leave_decoded_frames_unchanged(tmp_path: Path) -> None:
-    """Others are made of it: what is draw into it would stay when the caption is over."""
     made = make_video(tmp_path / "film.mp4", n_frames=50, width=128, height=96)
     target = tmp_path / "clip.mp4"
     look = ClipStyle(captions=[(0.4, 0.8, "Hello")])

@@ -60,19 +60,16 @@ def test_probe_start(kind: str, start_s: float, made: Made) -> None:
     assert probe(made(kind).path).start_s == start_s
 
 
-@pytest.mark.parametrize(
-    ("suffix", "facts", "offset_s"),
-    [
-        (".mkv", {"sound": True, "late_s": 2.0}, 2.0),
-        (".mkv", {"sound": True, "late_s": 20.0}, 20.0),
-        (".mp4", {"sound": True, "late_s": 2.0}, 2.0),
-        (".ts", {"sound": True, "late_s": 2.0, "start_s": 1.4}, 2.0),
-        (".ts", {"sound": True, "late_s": 20.0, "start_s": 1.4}, 20.0),
-        (".mkv", {"sound": True, "late_s": -2.0, "start_s": 3.0}, 0.0),
-        (".mkv", {"late_s": 2.0}, 0.0),
-        (".mp4", {"sound": True, "b_frames": 2, "container_options": {"use_editlist": "0"}}, 0.08),
-    ],
-)
+@pytest.mark.parametrize(("suffix", "facts", "offset_s"), [
+    (".mkv", {"sound": True, "late_s": 2.0}, 2.0),
+    (".mkv", {"sound": True, "late_s": 20.0}, 20.0),
+    (".mp4", {"sound": True, "late_s": 2.0}, 2.0),
+    (".ts", {"sound": True, "late_s": 2.0, "start_s": 1.4}, 2.0),
+    (".ts", {"sound": True, "late_s": 20.0, "start_s": 1.4}, 20.0),
+    (".mkv", {"sound": True, "late_s": -2.0, "start_s": 3.0}, 0.0),
+    (".mkv", {"late_s": 2.0}, 0.0),
+    (".mp4", {"sound": True, "b_frames": 2, "container_options": {"use_editlist": "0"}}, 0.08),
+])  # fmt: skip
 def test_probe_start_offset(suffix: str, facts: dict[str, Any], offset_s: float, tmp_path: Path) -> None:
     info = probe(make_video(tmp_path / f"late{suffix}", n_frames=60, **facts).path)
     assert info.start_offset_s == pytest.approx(offset_s, abs=0.03)
@@ -88,6 +85,12 @@ def test_probe_start_offset_without_time_stamps(tmp_path: Path) -> None:
         content[packet.start() + 7] &= 0x3F  # no PTS follows
     path.write_bytes(content)
     assert probe(path).start_offset_s == pytest.approx(2.0, abs=0.03)
+    video = make_video(tmp_path / "whole.mkv", n_frames=500, paint=colour_picture, sound=True)
+    info = probe(cut_short(video.path, tmp_path / "half.mkv"))
+    assert info.duration_s == pytest.approx(20.0, abs=0.05)
+    assert info.n_frames == pytest.approx(500, abs=1)
+    longer_sound = make_video(tmp_path / "clip.mkv", n_frames=50, sound=True, sound_s=6.0)
+    assert probe(longer_sound.path).duration_s == pytest.approx(2.0, abs=0.001)
 
 
 @pytest.mark.parametrize("fps", [Fraction(24_000, 1001), Fraction(30_000, 1001), Fraction(60_000, 1001)])
@@ -116,36 +119,21 @@ def test_probe_large_file(suffix: str, tmp_path: Path, monkeypatch: pytest.Monke
     assert info.duration_s == pytest.approx(30.0, abs=0.001)
 
 
-def test_probe_matroska_cut_or_with_longer_sound(tmp_path: Path) -> None:
-    video = make_video(tmp_path / "whole.mkv", n_frames=500, paint=colour_picture, sound=True)
-    info = probe(cut_short(video.path, tmp_path / "half.mkv"))
-    assert info.duration_s == pytest.approx(20.0, abs=0.05)
-    assert info.n_frames == pytest.approx(500, abs=1)
-    longer_sound = make_video(tmp_path / "clip.mkv", n_frames=50, sound=True, sound_s=6.0)
-    assert probe(longer_sound.path).duration_s == pytest.approx(2.0, abs=0.001)
-
-
-# --- refused files ---
-
-
 CONCAT = "ffconcat version 1.0\nfile film.ts\n"
 HLS = "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:4\n#EXTINF:2,\n{}\n#EXT-X-ENDLIST\n"
 DASH = '<?xml version="1.0"?>\n<MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static"></MPD>\n'
 SDP = "v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\nm=video 5004 RTP/AVP 96\n"
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "reason"),
-    [
-        ("empty.mp4", b"", "is empty"),
-        ("notes.txt", b"some words\n" * 50, "is text, not a video"),
-        ("notes.mp4", b"some words\n" * 50, "is not a video"),
-        ("noise.mp4", np.random.default_rng(0).bytes(50_000), "is not a video"),
-        ("titles.srt", b"1\n00:00:01,000 --> 00:00:02,000\nhello\n", "has no video"),
-        ("a.mpd", DASH.encode(), "a.mpd"),
-        ("a.sdp", SDP.encode(), "a.sdp"),
-    ],
-)
+@pytest.mark.parametrize(("name", "content", "reason"), [
+    ("empty.mp4", b"", "is empty"),
+    ("notes.txt", b"some words\n" * 50, "is text, not a video"),
+    ("notes.mp4", b"some words\n" * 50, "is not a video"),
+    ("noise.mp4", np.random.default_rng(0).bytes(50_000), "is not a video"),
+    ("titles.srt", b"1\n00:00:01,000 --> 00:00:02,000\nhello\n", "has no video"),
+    ("a.mpd", DASH.encode(), "a.mpd"),
+    ("a.sdp", SDP.encode(), "a.sdp"),
+])  # fmt: skip
 def test_probe_not_a_video(name: str, content: bytes, reason: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     assert_refused(tmp_path / name, reason)
@@ -157,14 +145,6 @@ def test_probe_sound_alone(suffix: str, tmp_path: Path) -> None:
         assert_refused(make_sound(tmp_path / f"a{suffix}", cover=has_cover), "has sound but no video")
 
 
-def test_probe_missing_file(tmp_path: Path) -> None:
-    (tmp_path / "holiday.mp4").touch()
-    for name, hint in (("holidy.mp4", str(tmp_path / "holiday.mp4")), ("x/holiday.mp4", None)):
-        with pytest.raises(InputError, match="no such file") as raised:
-            probe(tmp_path / name)
-        assert raised.value.hint == hint
-
-
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
 def test_probe_folder_and_pipe(tmp_path: Path) -> None:
     assert_refused(tmp_path, "is a folder")
@@ -172,20 +152,24 @@ def test_probe_folder_and_pipe(tmp_path: Path) -> None:
     assert_refused(tmp_path / "pipe.mp4", "is a pipe")
 
 
-def test_probe_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    video = make_video(tmp_path / "clip.mp4")
-    monkeypatch.setattr("os.access", lambda path, mode: False)  # root may read whatever the file's mode is
-    assert_refused(video.path, "permission denied")
-
-
-def test_probe_mp4_without_index(made: Made, tmp_path: Path) -> None:
+def test_probe_unreadable_files(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_refused(cut_short(made("plain").path, tmp_path / "half.mp4"), "moov")
-
-
-def test_probe_unknown_codec(made: Made, tmp_path: Path) -> None:
     path = tmp_path / "unknown.mp4"
     path.write_bytes(made("plain").path.read_bytes().replace(b"avc1", b"zzzz").replace(b"avcC", b"zzzC"))
     assert_refused(path, "no decoder for its video")
+    video = make_video(tmp_path / "clip.mp4", container_options={"movflags": "faststart"})
+    data = video.path.read_bytes()
+    start = data.index(b"mdat") + 4
+    video.path.write_bytes(data[:start] + bytes(len(data) - start))
+    assert_refused(video.path, "none of its video can be decoded")
+    video = make_video(tmp_path / "clip.mp4")
+    monkeypatch.setattr("os.access", lambda path, mode: False)  # root may read whatever the file's mode is
+    assert_refused(video.path, "permission denied")
+    (tmp_path / "holiday.mp4").touch()
+    for name, hint in (("holidy.mp4", str(tmp_path / "holiday.mp4")), ("x/holiday.mp4", None)):
+        with pytest.raises(InputError, match="no such file") as raised:
+            probe(tmp_path / name)
+        assert raised.value.hint == hint
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts", ".avi", ".webm"])
@@ -201,14 +185,6 @@ def test_probe_noise(suffix: str, tmp_path: Path) -> None:
             continue
         assert info.n_frames >= 1
         assert info.duration_s > 0
-
-
-def test_probe_nothing_decodes(tmp_path: Path) -> None:
-    video = make_video(tmp_path / "clip.mp4", container_options={"movflags": "faststart"})
-    data = video.path.read_bytes()
-    start = data.index(b"mdat") + 4
-    video.path.write_bytes(data[:start] + bytes(len(data) - start))
-    assert_refused(video.path, "none of its video can be decoded")
 
 
 @pytest.mark.parametrize("name", ["50%.mp4", "a:b.mp4", "%03d.png", "é ü.mp4", "-o.mp4", "clip[1].mp4"])
@@ -230,9 +206,6 @@ def assert_refused(path: Path, reason: str) -> None:
     assert "\n" not in caught.value.message
 
 
-# --- the rhythm of frames ---
-
-
 @pytest.mark.parametrize("lengths", [(), (12,), (12, 40)])
 def test_rhythm_with_holes(lengths: tuple[int, ...]) -> None:
     starts = 50 * (1 + np.arange(len(lengths)))
@@ -243,25 +216,11 @@ def test_rhythm_with_holes(lengths: tuple[int, ...]) -> None:
     assert (step_s, is_vfr, n_missing) == (pytest.approx(0.04), False, sum(lengths))
 
 
-def test_rhythm_of_a_variable_rate_and_of_one_frame() -> None:
+def test_rhythm_of_a_variable_rate_and_of_one_frame(tmp_path: Path) -> None:
     frames_s = np.cumsum(np.random.default_rng(0).uniform(0.02, 0.06, 100))
     step_s, is_vfr, n_missing = _rhythm(frames_s, 1.0)
     assert (step_s, is_vfr, n_missing) == (pytest.approx(np.diff(frames_s).mean()), True, 0)
     assert _rhythm(np.zeros(1), 0.04) == (0.04, False, 0)
-
-
-@pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
-@pytest.mark.parametrize("b_frames", [0, 2])
-@pytest.mark.parametrize("n_last", [1, 3, 20])
-def test_last_frames_after_long_gap(suffix: str, b_frames: int, n_last: int, tmp_path: Path) -> None:
-    """The header of an MP4 has times of decoding, which end before these frames are shown."""
-    times_s = [*np.arange(20) / 10, *(10 + np.arange(20) / 10), *(30 + np.arange(n_last) / 10)]
-    path = make_video(tmp_path / f"film{suffix}", times_s=times_s, fps=10, b_frames=b_frames).path
-    assert probe(path).duration_s == pytest.approx(times_s[-1] + 0.1, abs=0.002)
-
-
-def test_cut_file_with_header_and_reordered_frames(tmp_path: Path) -> None:
-    """The last packets are missing: the header, at the start, is all there is to go by."""
     times_s = [*np.arange(200) / 10, *(20 + np.arange(200) / 5)]  # a varying rate
     path = make_video(
         tmp_path / "film.mp4",
@@ -276,6 +235,16 @@ def test_cut_file_with_header_and_reordered_frames(tmp_path: Path) -> None:
     info = probe(cut)
     assert (info.n_frames, info.is_vfr) == (whole.n_frames, True)
     assert info.duration_s == pytest.approx(whole.duration_s, abs=0.2)
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
+@pytest.mark.parametrize("b_frames", [0, 2])
+@pytest.mark.parametrize("n_last", [1, 3, 20])
+def test_last_frames_after_long_gap(suffix: str, b_frames: int, n_last: int, tmp_path: Path) -> None:
+    """The header of an MP4 has times of decoding, which end before these frames are shown."""
+    times_s = [*np.arange(20) / 10, *(10 + np.arange(20) / 10), *(30 + np.arange(n_last) / 10)]
+    path = make_video(tmp_path / f"film{suffix}", times_s=times_s, fps=10, b_frames=b_frames).path
+    assert probe(path).duration_s == pytest.approx(times_s[-1] + 0.1, abs=0.002)
 
 
 @pytest.mark.parametrize("b_frames", [0, 2])
@@ -295,18 +264,10 @@ def test_frames_without_time_stamps(b_frames: int, tmp_path: Path) -> None:
     assert read_frame_times(info) == pytest.approx(np.array(made.times_s), abs=0.002)
 
 
-# --- playlists ---
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "target"),
-    [
-        ("list.mp4", CONCAT, "list.mkv"),
-        ("list.txt", CONCAT, "list.mp4"),
-        ("list.m3u8", HLS.format("film.ts"), "list.mp4"),
-        ("a.mp4", SDP, "a.mkv"),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "target"), [
+    ("list.mp4", CONCAT, "list.mkv"), ("list.txt", CONCAT, "list.mp4"),
+    ("list.m3u8", HLS.format("film.ts"), "list.mp4"), ("a.mp4", SDP, "a.mkv"),
+])  # fmt: skip
 def test_probe_playlist(name: str, text: str, target: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_text(text)

@@ -47,9 +47,6 @@ def test_strict_with_pyav_in_place_of_opencv(tmp_path: Path) -> None:
         list(read_frames(probe(path), [Sampling(2.0)], reader="opencv", strict=True))
 
 
-# --- the thread ---
-
-
 class Source:
     """A generator of numbers that counts them and records the thread in which it is closed."""
 
@@ -72,16 +69,10 @@ def test_read_ahead_end() -> None:
     items = ReadAhead(Source(50).numbers(), capacity=3)
     assert list(items) == list(range(50))
     assert list(items) == []
-
-
-def test_read_ahead_error() -> None:
     items = ReadAhead(Source(2, error=InputError("clip.mp4: gone")).numbers(), capacity=9)
     assert list(islice(items, 2)) == [0, 1]
     with pytest.raises(InputError, match="gone"):
         next(items)
-
-
-def test_read_ahead_capacity() -> None:
     source = Source()
     items = ReadAhead(source.numbers(), capacity=3)
     for wanted in range(20):
@@ -106,13 +97,28 @@ def test_read_ahead_ends_its_thread_and_closes_the_source_in_it(closes: bool) ->
     assert source.closed_in == "vidsum reader"
 
 
-def test_read_frames_consumer_that_raises(made: Made) -> None:
+def test_read_frames_consumer_that_raises(
+    made: Made, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def consume() -> None:
         for _ in read_frames(probe(made("plain").path), [Sampling(None)]):
             raise RuntimeError("enough")
 
     with pytest.raises(RuntimeError, match="enough"):
         consume()
+    with pytest.raises(UsageError, match="unknown reader 'vlc'") as caught:
+        read_frames(probe(made("plain").path), [Sampling(2.0)], reader="vlc")
+    assert "pyav" in str(caught.value.hint)
+    with pytest.raises(UsageError, match="no sampling"):
+        read_frames(probe(made("plain").path), [])
+    monkeypatch.setitem(sys.modules, "decord", None)
+    monkeypatch.delitem(sys.modules, "vidsum.video.decord_reader", raising=False)
+    with pytest.raises(UsageError, match="decord is not installed") as caught:
+        read_frames(probe(made("plain").path), [Sampling(2.0)], reader="decord")
+    assert "--reader pyav" in str(caught.value.hint)
+    info = replace(probe(made("plain").path), path=str(tmp_path / "gone.mp4"))
+    with pytest.raises(InputError, match="no such file"):
+        next(read_frames(info, [Sampling(2.0)]))
 
 
 @needs_proc
@@ -153,33 +159,6 @@ def peak_megabytes(path: Path) -> float:
     return float(done.stdout)
 
 
-# --- arguments ---
-
-
-def test_read_frames_usage_errors(made: Made) -> None:
-    with pytest.raises(UsageError, match="unknown reader 'vlc'") as caught:
-        read_frames(probe(made("plain").path), [Sampling(2.0)], reader="vlc")
-    assert "pyav" in str(caught.value.hint)
-    with pytest.raises(UsageError, match="no sampling"):
-        read_frames(probe(made("plain").path), [])
-
-
-def test_read_frames_without_decord(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "decord", None)
-    monkeypatch.delitem(sys.modules, "vidsum.video.decord_reader", raising=False)
-    with pytest.raises(UsageError, match="decord is not installed") as caught:
-        read_frames(probe(made("plain").path), [Sampling(2.0)], reader="decord")
-    assert "--reader pyav" in str(caught.value.hint)
-
-
-def test_read_frames_missing_file(made: Made, tmp_path: Path) -> None:
-    info = replace(probe(made("plain").path), path=str(tmp_path / "gone.mp4"))
-    with pytest.raises(InputError, match="no such file"):
-        next(read_frames(info, [Sampling(2.0)]))
-
-
-# --- losses in words ---
-
 INFO = video_info("clip.mp4", duration_s=30.0, fps=24.0)
 
 
@@ -218,9 +197,6 @@ def test_describe_damage(counts: dict[str, float], message: str | None) -> None:
     assert describe_damage(replace(INFO, is_vfr=True), log) is None
 
 
-# --- several consumers of one pass ---
-
-
 BLACK = np.zeros((2, 2, 3), np.uint8)
 
 
@@ -244,19 +220,6 @@ def test_fan_out(consumers: int, count: int) -> None:
 def test_fan_out_uneven() -> None:
     frames = ((int(index >= 300), Frame(index, index, index, BLACK)) for index in range(400))
     assert [len(got) for got in fan_out(frames, [indices, indices])] == [300, 100]
-
-
-@pytest.mark.parametrize("consumers", [1, 2])
-def test_fan_out_error_of_the_reader(consumers: int) -> None:
-    def broken() -> Iterator[tuple[int, Frame]]:
-        yield from numbered(3, consumers)
-        raise InputError("cut short")
-
-    with pytest.raises(InputError, match="cut short"):
-        fan_out(broken(), [indices] * consumers)
-
-
-def test_fan_out_error_of_a_consumer() -> None:
     read = []
 
     def watched() -> Iterator[tuple[int, Frame]]:
@@ -271,3 +234,13 @@ def test_fan_out_error_of_a_consumer() -> None:
     with pytest.raises(ValueError, match="no more"):
         fan_out(watched(), [indices, fails])
     assert len(read) < 200_000
+
+
+@pytest.mark.parametrize("consumers", [1, 2])
+def test_fan_out_error_of_the_reader(consumers: int) -> None:
+    def broken() -> Iterator[tuple[int, Frame]]:
+        yield from numbered(3, consumers)
+        raise InputError("cut short")
+
+    with pytest.raises(InputError, match="cut short"):
+        fan_out(broken(), [indices] * consumers)

@@ -60,9 +60,6 @@ def reader(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-# --- the right frames ---
-
-
 @pytest.mark.parametrize("kind", GOOD_VIDEOS)
 def test_reader_frames(kind: str, reader: str, made: Made) -> None:
     video = made(kind)
@@ -81,7 +78,9 @@ def test_reader_frames(kind: str, reader: str, made: Made) -> None:
     assert [frame.time_s for frame in frames] == [frame.pts_s for frame in frames]
 
 
-def test_reader_of_several_samplings(reader: str, made: Made) -> None:
+def test_reader_of_several_samplings(
+    reader: str, made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     video = made("vfr")
     samplings = [Sampling(2.0, SIZE), Sampling(None, Exact(40, 32)), Sampling(9.0, None)]
     got: list[list[Frame]] = [[], [], []]
@@ -91,21 +90,30 @@ def test_reader_of_several_samplings(reader: str, made: Made) -> None:
     assert [read_number(frame.image) for frame in got[1]] == list(range(len(video.times_s)))
     assert [read_number(frame.image) for frame in got[2]] == expected_numbers(video, 9.0)
     assert [frames[0].image.shape for frames in got] == [(128, 170, 3), (32, 40, 3), (48, 64, 3)]
+    for suffix in (".png", ".jpg"):
+        path = make_still(tmp_path / f"still{suffix}", number=77)
+        frames = read_frames(probe(path), [Sampling(2.0, SIZE)], reader=reader)
+        assert numbers(frames) == [77]
+        assert uses_pyav(frames) == ((reader, "still") in STEPS_IN)
+    make_video(tmp_path / "plain.mp4").path.rename(tmp_path / "http:a.mp4")
+    monkeypatch.chdir(tmp_path)
+    frames = read_frames(probe("http:a.mp4"), [Sampling(None, SIZE)], reader=reader)
+    assert numbers(frames) == list(range(30))
+    assert not frames.warnings
+    early = {"avoid_negative_ts": "disabled"}
+    video = make_video(tmp_path / "trimmed.mp4", n_frames=60, start_s=-0.4, container_options=early)
+    frames = read_frames(probe(video.path), [Sampling(None, SIZE), Sampling(5.0, SIZE)], reader=reader)
+    got = [(i, read_number(frame.image)) for i, frame in frames]
+    assert [number for i, number in got if i == 0] == list(range(10, 60))
+    assert [number for i, number in got if i == 1] == list(range(10, 60, 5))
+    assert uses_pyav(frames) == (reader == "decord")
 
 
-@pytest.mark.parametrize(
-    ("kind", "shape"),
-    [
-        ("plain", (48, 64, 3)),
-        ("odd_size", (53, 75, 3)),
-        ("odd_size_vp9", (53, 75, 3)),
-        ("wide_pixels", (48, 85, 3)),
-        ("rotated_90", (64, 48, 3)),
-        ("rotated_180", (48, 64, 3)),
-        ("rotated_270", (64, 48, 3)),
-        ("tall_pixels_rotated", (32, 48, 3)),
-    ],
-)
+@pytest.mark.parametrize(("kind", "shape"), [
+    ("plain", (48, 64, 3)), ("odd_size", (53, 75, 3)), ("odd_size_vp9", (53, 75, 3)),
+    ("wide_pixels", (48, 85, 3)), ("rotated_90", (64, 48, 3)), ("rotated_180", (48, 64, 3)),
+    ("rotated_270", (64, 48, 3)), ("tall_pixels_rotated", (32, 48, 3)),
+])  # fmt: skip
 def test_reader_display_size(kind: str, shape: tuple[int, ...], reader: str, made: Made) -> None:
     info = probe(made(kind).path)
     assert (info.display_height, info.display_width, 3) == shape
@@ -116,40 +124,12 @@ def test_reader_display_size(kind: str, shape: tuple[int, ...], reader: str, mad
         assert frame.image.flags.writeable
 
 
-def test_reader_of_a_still(reader: str, tmp_path: Path) -> None:
-    for suffix in (".png", ".jpg"):
-        path = make_still(tmp_path / f"still{suffix}", number=77)
-        frames = read_frames(probe(path), [Sampling(2.0, SIZE)], reader=reader)
-        assert numbers(frames) == [77]
-        assert uses_pyav(frames) == ((reader, "still") in STEPS_IN)
-
-
-def test_reader_of_a_name_with_a_colon(reader: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_video(tmp_path / "plain.mp4").path.rename(tmp_path / "http:a.mp4")
-    monkeypatch.chdir(tmp_path)
-    frames = read_frames(probe("http:a.mp4"), [Sampling(None, SIZE)], reader=reader)
-    assert numbers(frames) == list(range(30))
-    assert not frames.warnings
-
-
-def test_reader_of_an_edit_list(reader: str, tmp_path: Path) -> None:
-    early = {"avoid_negative_ts": "disabled"}
-    video = make_video(tmp_path / "trimmed.mp4", n_frames=60, start_s=-0.4, container_options=early)
-    frames = read_frames(probe(video.path), [Sampling(None, SIZE), Sampling(5.0, SIZE)], reader=reader)
-    got = [(i, read_number(frame.image)) for i, frame in frames]
-    assert [number for i, number in got if i == 0] == list(range(10, 60))
-    assert [number for i, number in got if i == 1] == list(range(10, 60, 5))
-    assert uses_pyav(frames) == (reader == "decord")
-
-
 def test_reader_of_avi_with_b_frames(tmp_path: Path) -> None:
     video = make_video(tmp_path / "clip.avi", n_frames=60, b_frames=3)
     frames = [frame for _, frame in read_frames(probe(video.path), [Sampling(None, SIZE)])]
     assert [read_number(frame.image) for frame in frames] == list(range(60))
     assert np.diff([frame.pts_s for frame in frames]) == pytest.approx(1 / 25)
 
-
-# --- colours ---
 
 COLOURS_APART = {"opencv": 2.0, "decord": 3.0}
 """Grey levels. Both let FFmpeg round chroma; PyAV's pictures are held to exact ones in `test_picture`."""
@@ -181,9 +161,6 @@ def test_readers_agree_on_colours(colorspace: int | None, pix_fmt: str, other: s
         pix_fmt=pix_fmt,
     )
     assert difference(video.path, other) < COLOURS_APART[other]
-
-
-# --- damaged files ---
 
 
 @pytest.fixture(scope="module")
@@ -230,9 +207,6 @@ def test_reader_strict(
     assert caught.value.exit_code == 3
 
 
-# --- real clips ---
-
-
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["rotated_0.mov", "rotated_90.mov", "rotated_180.mov"])
 def test_reader_of_a_phones_clips(name: str, reader: str, shared_videos: Path) -> None:
@@ -247,10 +221,6 @@ def test_reader_of_a_corrupted_clip(reader: str, shared_videos: Path) -> None:
     frames = read_frames(probe(shared_videos / "odd" / "corrupted.mp4"), [Sampling(2.0, SIZE)], reader=reader)
     assert [frame.time_s for _, frame in frames] == [k / 2 for k in range(10)]
     assert "49 of 50 frames decoded (98 %)" in frames.warnings[-1]
-
-
-@pytest.mark.shared
-def test_reader_of_unordered_frames(reader: str, shared_videos: Path) -> None:
     frames = read_frames(probe(shared_videos / "odd" / "unordered.mov"), [Sampling(None)], reader=reader)
     assert [frame.pts_s for _, frame in frames] == pytest.approx([0.0, 1 / 32, 2 / 32, 3 / 32])
 

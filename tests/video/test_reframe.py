@@ -109,9 +109,6 @@ def test_framing_whole_picture() -> None:
     assert abs((inside[0] + inside[-1]) / 2 - shape.height / 2) < 3
     assert np.all(luma[: inside[0]] == 16)
     assert np.all(plane_array(picture.planes[1])[: inside[0] // 2 - 1, : picture.width // 2] == 128)
-
-
-def test_framing_of_shots() -> None:
     shape = Shape.of(video_info(width=320, height=180), Fraction(9, 16))
     shots = [
         CropPath(0.0, np.array([0.0, 2.0]), np.array([0.0, 0.2])),
@@ -124,17 +121,14 @@ def test_framing_of_shots() -> None:
     assert Framing(shape).position_at(1.0) == 0.5
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"rotation_deg": 90},
-        {"sample_aspect_ratio": Fraction(4, 3)},
-        {"times_s": (0.0, 0.1, 0.15, 0.4, 0.41, 0.6, 0.7, 0.8, 0.9, 1.3)},
-        {"width": 71, "height": 47, "pix_fmt": "yuv444p"},
-        {"width": 1, "height": 1, "codec": "ffv1", "pix_fmt": "yuv444p", "paint": colour_picture},
-    ],
-)
+@pytest.mark.parametrize("changes", [
+    {},
+    {"rotation_deg": 90},
+    {"sample_aspect_ratio": Fraction(4, 3)},
+    {"times_s": (0.0, 0.1, 0.15, 0.4, 0.41, 0.6, 0.7, 0.8, 0.9, 1.3)},
+    {"width": 71, "height": 47, "pix_fmt": "yuv444p"},
+    {"width": 1, "height": 1, "codec": "ffv1", "pix_fmt": "yuv444p", "paint": colour_picture},
+])  # fmt: skip
 def test_write_framed_clips(tmp_path: Path, changes: dict[str, Any]) -> None:
     is_small = "codec" in changes
     made = make_video(tmp_path / f"odd.{'mkv' if is_small else 'mp4'}", n_frames=10, **changes)

@@ -148,7 +148,7 @@ def read_all(path: Path, *, fast: bool) -> list[Frame]:
     return frames
 
 
-def test_fast_with_dense_samples(tmp_path: Path) -> None:
+def test_fast_with_dense_samples(tmp_path: Path, made: Made) -> None:
     path = tmp_path / "film.mp4"
     make_video(path, n_frames=60, codec_options={"x264-params": "bframes=3:b-adapt=0"})
     for fps in ((5.5,), (25.0,), (2.0, 25.0)):
@@ -158,15 +158,9 @@ def test_fast_with_dense_samples(tmp_path: Path) -> None:
             for fast in (False, True)
         )
         assert fast == whole
-
-
-def test_fast_with_short_frames(tmp_path: Path) -> None:
     path = tmp_path / "film.mkv"
     make_video(path, times_s=[*np.arange(0, 4, 0.2), *np.arange(4, 5, 0.02)])
     read_all(path, fast=True)
-
-
-def test_fast_errors(made: Made) -> None:
     with pytest.raises(UsageError, match=r"--fast is of the reader pyav"):
         read_frames(probe(made("plain").path), [Sampling(2.0)], reader="opencv", fast=True)
     with pytest.raises(UsageError, match=r"--fast and --strict exclude each other"):

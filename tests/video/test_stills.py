@@ -44,27 +44,11 @@ def test_read_frames_at_far_times(suffix: str, gop: int, tmp_path: Path) -> None
     assert [read_number(frame.image) for frame in frames] == [number_at(video, time_s) for time_s in times_s]
 
 
-def test_read_frames_at_times_outside(made: Made) -> None:
+def test_read_frames_at_times_outside(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     before, after = read_frames_at(probe(made("plain").path), [-1.0, 1000.0], Exact(48, 48))
     assert (read_number(before.image), read_number(after.image)) == (0, 59)
     assert after.image.shape == (48, 48, 3)
     assert read_frames_at(probe(made("plain").path), []) == []
-
-
-# --- the decoding below ---
-
-
-@pytest.mark.parametrize("kind", sorted(set(GOOD_VIDEOS) - {"one_frame", "50_ms", "raw_h264"}))
-def test_decode_frames_start(kind: str, made: Made) -> None:
-    video = made(kind)
-    with open_video(video.path) as container:
-        stream = video_stream(container, video.path)
-        for start_s in (video.duration_s * 0.8, video.duration_s * 0.3, video.duration_s * 0.55):
-            times_s = [decoded.time_s for decoded in decode_frames(container, stream, start_s=start_s)]
-            assert times_s == pytest.approx(video.times_s[number_at(video, start_s) :], abs=1e-6)
-
-
-def test_read_packets_of_a_late_stream(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     video = made("plain")
     with open_video(video.path) as container:
         stream = video_stream(container, video.path)
@@ -79,6 +63,16 @@ def test_read_packets_of_a_late_stream(made: Made, monkeypatch: pytest.MonkeyPat
         read = list(read_packets(SimpleNamespace(demux=demux), [stream], log))
     assert len([packet for packet in read if packet.size]) == len(video.times_s)
     assert log.errors > 0
+
+
+@pytest.mark.parametrize("kind", sorted(set(GOOD_VIDEOS) - {"one_frame", "50_ms", "raw_h264"}))
+def test_decode_frames_start(kind: str, made: Made) -> None:
+    video = made(kind)
+    with open_video(video.path) as container:
+        stream = video_stream(container, video.path)
+        for start_s in (video.duration_s * 0.8, video.duration_s * 0.3, video.duration_s * 0.55):
+            times_s = [decoded.time_s for decoded in decode_frames(container, stream, start_s=start_s)]
+            assert times_s == pytest.approx(video.times_s[number_at(video, start_s) :], abs=1e-6)
 
 
 def test_absurd_pixel_shape(tmp_path: Path) -> None:

@@ -164,8 +164,6 @@ def test_a_new_start_is_of_the_same_kind() -> None:
     assert plain.layers[-1].weight.std() > 0
     assert identity.layers[-1].weight.abs().sum() == 0
 
-
-def test_the_weights_of_each_start() -> None:
     def layers(init: MaskInit) -> tuple[Tensor, Tensor]:
         torch.manual_seed(0)
         layer = LearnedMask(MaskConfig(init=init), 256, 100).layers[0]
@@ -267,25 +265,18 @@ def test_the_loss_of_static_masks_is_their_mean_without_the_diagonal() -> None:
         assert (grad + torch.eye(len(grad)) > 0).all()
 
 
-@pytest.mark.parametrize(
-    ("config", "kinds"),
-    [
-        (None, [None] * 3),
-        (MaskConfig(), [LearnedMask] * 3),
-        (MaskConfig(shared=True), [LearnedMask, None, None]),
-        (STATIC, [StaticMask] * 3),
-        (MaskConfig(kind="static", shared=True), [StaticMask, None, None]),
-    ],
-)
+@pytest.mark.parametrize(("config", "kinds"), [
+    (None, [None] * 3),
+    (MaskConfig(), [LearnedMask] * 3),
+    (MaskConfig(shared=True), [LearnedMask, None, None]),
+    (STATIC, [StaticMask] * 3),
+    (MaskConfig(kind="static", shared=True), [StaticMask, None, None]),
+])  # fmt: skip
 def test_learned_masks_by_layer(config: MaskConfig | None, kinds: list[type[Any] | None]) -> None:
     masks = learned_masks(config, D, MOST_KEYS, 3)
     assert [mask if mask is None else type(mask) for mask in masks] == kinds
     assert len({id(mask) for mask in masks}) == (3 if None not in kinds else 2 if config else 1)
     assert learned_masks(STATIC, D, MOST_KEYS, 2, cross=True) == [None, None]
-
-
-def test_masks_has_each_kind() -> None:
-    assert get_args(MaskKind) == tuple(MASKS)
 
 
 def test_more_keys_than_columns_are_refused() -> None:
@@ -294,6 +285,14 @@ def test_more_keys_than_columns_are_refused() -> None:
         q, k = torch.zeros(1, HEADS, 2, 3), torch.zeros(1, HEADS, MOST_KEYS + 1, 3)
         with pytest.raises(ValueError, match="10 keys are more than the mask's 9"):
             module.of_attention(torch.zeros(1, 2, D), q, k)
+    assert get_args(MaskKind) == tuple(MASKS)
+    torch.manual_seed(0)
+    q, k = torch.zeros(2, 64, 4, 50, 2).unbind()
+    for fusion in ("product", "sum"):
+        mask = LearnedMask(MaskConfig(fusion=fusion, identity=True), D, 50)(torch.zeros(64, 50, D), 50)
+        found = fused_attention(q, k, torch.ones_like(k), mask, dropout=0.5)
+        assert found.std() > 0.1
+        assert found.mean().item() == pytest.approx(1, abs=0.01)
 
 
 @settings(deadline=None, max_examples=20)
@@ -306,13 +305,3 @@ def test_each_query_may_have_keys_of_its_own(case: Case) -> None:
         row = case._replace(x=case.x[:, n : n + 1], q=case.q[:, :, n : n + 1], is_key=seen[:, n])
         mask = case.mask().dense()[:, n : n + 1]
         assert torch.allclose(found[:, :, n : n + 1], attend_directly(row, mask, case.module.config.fusion))
-
-
-def test_dropout_drops_attention_and_keeps_its_mean() -> None:
-    torch.manual_seed(0)
-    q, k = torch.zeros(2, 64, 4, 50, 2).unbind()
-    for fusion in ("product", "sum"):
-        mask = LearnedMask(MaskConfig(fusion=fusion, identity=True), D, 50)(torch.zeros(64, 50, D), 50)
-        found = fused_attention(q, k, torch.ones_like(k), mask, dropout=0.5)
-        assert found.std() > 0.1
-        assert found.mean().item() == pytest.approx(1, abs=0.01)

@@ -66,7 +66,6 @@ def cases(draw: st.DrawFn) -> dict[str, Tensor | int]:
 
 
 def with_mask(case: dict) -> dict:
-    """The case with a learned mask in place of its fusion."""
     n_videos, _, n_tokens, _ = case["q"].shape
     factors = torch.randn(n_videos, n_tokens, 5), torch.randn(n_tokens, 5), torch.randn(n_tokens)
     return {**case, "mask": case["mask"] and SoftMask(*factors, case["mask"])}
@@ -119,10 +118,6 @@ def test_no_more_of_a_learned_mask_is_made_than_is_attended_to():
     # queries go in blocks, each to its neighbours and to the 10 global tokens, and these to all
     padded = 1000 + -1000 % local_global._BLOCK
     assert sum(sizes) == padded * (local_global._BLOCK + 2 * 8 + 10) + 10 * 1000
-
-
-def test_attention_by_a_pattern_does_not_wait_for_the_device():
-    """The device `meta` has no values to wait for: reading one raises."""
     is_global, is_valid = torch.arange(40).expand(2, -1) % 9 == 0, torch.ones(2, 40, dtype=torch.bool)
     pattern = SparsePattern.of(is_global, is_valid, 5)
     tensors = {name: value for name, value in vars(pattern).items() if isinstance(value, Tensor)}

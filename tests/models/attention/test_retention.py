@@ -26,7 +26,7 @@ def as_complex(x: Tensor) -> list[complex]:
     return [complex(a, b) for a, b in x.double().view(-1, 2).tolist()]
 
 
-def test_xpos_is_a_product_with_a_complex_number() -> None:
+def test_xpos_decay_and_sines() -> None:
     d, length = 6, 5
     x = torch.randn(length, d, generator=torch.Generator().manual_seed(0))
     for inverse in (False, True):
@@ -39,6 +39,19 @@ def test_xpos_is_a_product_with_a_complex_number() -> None:
                 scale = zeta ** (n / 512 * (-1 if inverse else 1))
                 expected = given_one * scale * cmath.exp(1j * n * 10000 ** (-2 * pair / d))
                 assert abs(found_one - expected) < 1e-5
+    mask = decay_mask(5, 0.9)
+    forward, doubled = decay_mask(5, 0.9, "forward"), decay_mask(5, 0.9, diagonal=2.0)
+    for n in range(5):
+        for m in range(5):
+            assert mask[n, m].item() == pytest.approx(0.9 ** abs(n - m))
+            assert forward[n, m].item() == pytest.approx(0.9 ** (n - m) if n >= m else 0)
+            assert doubled[n, m].item() == pytest.approx(2 if n == m else 0.9 ** abs(n - m))
+    assert (decay_mask(5, 0.9, "none") == 1).all()
+    found = sines(torch.arange(1.0, 4.0) / (3 + 1e-6), 4)
+    for n in range(3):
+        place = (n + 1) / (3 + 1e-6) * 2 * math.pi
+        expected = [math.sin(place), math.cos(place), math.sin(place / 100), math.cos(place / 100)]
+        assert found[n].tolist() == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("length", [2, 512, 1000, 20_000])
@@ -49,17 +62,6 @@ def test_xpos_stays_near_up_to_its_base(length: int) -> None:
         assert placed.max() < 5.1
         assert placed.min() > 0.3
         assert xpos(ones, inverse=inverse).isfinite().all()
-
-
-def test_decay_of_every_pair() -> None:
-    mask = decay_mask(5, 0.9)
-    forward, doubled = decay_mask(5, 0.9, "forward"), decay_mask(5, 0.9, diagonal=2.0)
-    for n in range(5):
-        for m in range(5):
-            assert mask[n, m].item() == pytest.approx(0.9 ** abs(n - m))
-            assert forward[n, m].item() == pytest.approx(0.9 ** (n - m) if n >= m else 0)
-            assert doubled[n, m].item() == pytest.approx(2 if n == m else 0.9 ** abs(n - m))
-    assert (decay_mask(5, 0.9, "none") == 1).all()
 
 
 def parallel_retention(
@@ -187,20 +189,6 @@ def test_retention_is_the_equations() -> None:
         found = module(x, 3)
         for one, expected in zip(found, (retain_directly(module, video, 3) for video in x), strict=True):
             assert torch.allclose(one, expected, atol=1e-5)
-
-
-@pytest.mark.parametrize("fusion", ["product", "sum"])
-def test_a_learned_mask_goes_on_top_of_the_equations_for_clips_alone(fusion: Fusion) -> None:
-    module = layer()
-    x, rows, columns, bias = torch.randn(2, 7, 8), torch.randn(2, 7, 5), torch.randn(4, 5), torch.randn(4)
-    with torch.no_grad():
-        found = module(x, 3, mask=SoftMask(rows, columns, bias, fusion))
-        for one, video, row in zip(found, x, rows, strict=True):
-            expected = retain_directly(module, video, 3, row @ columns.T + bias, fusion)
-            assert torch.allclose(one, expected, atol=1e-5)
-
-
-def test_padded_queries_change_nothing() -> None:
     module = layer()
     x = torch.randn(1, 6, 8)
     padded = torch.cat([x[:, :2], torch.full((1, 1, 8), 9.0), x[:, 2:]], dim=1)
@@ -210,9 +198,6 @@ def test_padded_queries_change_nothing() -> None:
     assert torch.allclose(plain[:, :2], with_padding[:, :2], atol=1e-6)
     assert torch.allclose(plain[:, 2:], with_padding[:, 3:], atol=1e-6)
     assert with_padding.isfinite().all()
-
-
-def test_padded_clips_change_nothing_and_fewer_take_the_first_of_the_learned_mask() -> None:
     module = layer()
     x = torch.randn(1, 6, 8)
     is_key = torch.tensor([[True, True, True, True, False, False]])
@@ -221,9 +206,6 @@ def test_padded_clips_change_nothing_and_fewer_take_the_first_of_the_learned_mas
         expected = retain_directly(module, x[0, :4], 2)
     assert torch.allclose(fewer, with_padding[:, :4], atol=1e-6)
     assert torch.allclose(fewer[0], expected, atol=1e-5)
-
-
-def test_without_cross_modal_attention_neither_sees_the_other() -> None:
     module = layer(cross_modal=False)
     x = torch.randn(1, 6, 8)
     other_queries, other_clips = x.clone(), x.clone()
@@ -235,6 +217,17 @@ def test_without_cross_modal_attention_neither_sees_the_other() -> None:
         assert torch.allclose(module(other_clips, 2)[:, :2], out[:, :2])
         all_padding = module(x, 2, torch.zeros(1, 6, dtype=torch.bool))
     assert all_padding.isfinite().all()
+
+
+@pytest.mark.parametrize("fusion", ["product", "sum"])
+def test_a_learned_mask_goes_on_top_of_the_equations_for_clips_alone(fusion: Fusion) -> None:
+    module = layer()
+    x, rows, columns, bias = torch.randn(2, 7, 8), torch.randn(2, 7, 5), torch.randn(4, 5), torch.randn(4)
+    with torch.no_grad():
+        found = module(x, 3, mask=SoftMask(rows, columns, bias, fusion))
+        for one, video, row in zip(found, x, rows, strict=True):
+            expected = retain_directly(module, video, 3, row @ columns.T + bias, fusion)
+            assert torch.allclose(one, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("region", ["vv", "qq", "vq", "qv"])
@@ -252,16 +245,13 @@ def test_each_region_can_be_masked(region: Region) -> None:
                 assert 0 < mask[n, m] < decayed[n, m]
 
 
-def test_masks_can_be_left_out() -> None:
+def test_variants_without_masks_or_softmax() -> None:
     with torch.no_grad():
         assert (layer(decay="none", sparse=False).mask(2, 6) == 1).all()
         assert torch.equal(layer(sparse=False).mask(2, 6)[2:, 2:], decay_mask(4, 0.7))
         module = layer(decay="none")
         assert module.sparse_weights is not None
         assert torch.equal(module.mask(2, 6)[2:, 2:], sparse_mask(module.sparse_weights))
-
-
-def test_the_gate_is_that_of_retentive_networks() -> None:
     module = layer(decay="none", sparse=False, nonlinearity="gate")
     x = torch.randn(1, 5, 8)
     with torch.no_grad():
@@ -271,9 +261,6 @@ def test_the_gate_is_that_of_retentive_networks() -> None:
         gate = x @ module.gate.weight.T
         expected = (gate * gate.sigmoid() * normed) @ module.out.weight.T + module.out.bias
         assert torch.allclose(module(x, 1), expected, atol=1e-4)
-
-
-def test_without_a_nonlinearity_it_is_the_retention_of_eq_3() -> None:
     module = layer(sparse=False, nonlinearity="none", cross_modal=False)
     x = torch.randn(2, 6, 8)
     with torch.no_grad():
@@ -281,11 +268,3 @@ def test_without_a_nonlinearity_it_is_the_retention_of_eq_3() -> None:
         heads = parallel_retention(q / 2, k, v, 0.7)
         expected = module.out(heads.transpose(1, 2).flatten(2))
         assert torch.allclose(module(x, 2)[:, 2:], expected, atol=1e-5)
-
-
-def test_the_sinusoid_of_the_public_code() -> None:
-    found = sines(torch.arange(1.0, 4.0) / (3 + 1e-6), 4)
-    for n in range(3):
-        place = (n + 1) / (3 + 1e-6) * 2 * math.pi
-        expected = [math.sin(place), math.cos(place), math.sin(place / 100), math.cos(place / 100)]
-        assert found[n].tolist() == pytest.approx(expected, abs=1e-6)
