@@ -1,15 +1,17 @@
-"""`vidsum summarize`."""
+"""`vidsum summarize` and `vidsum highlights`."""
 
 import json
 from pathlib import Path
 
 import av
+import cv2
 import numpy as np
 import pytest
 
 from tests import media
 from tests.commands.conftest import files_here
 from tests.program import Run, check_schema
+from tests.untrained import save_untrained
 from vidsum.results.feature_files import write_features
 from vidsum.results.features import Features
 
@@ -129,3 +131,133 @@ def test_whole_video_of_other_codec(run: Run, tmp_path: Path, kind: str) -> None
         pictures = container.streams.video[0].codec_context
         assert (pictures.name, pictures.pix_fmt) == ("h264", "yuv420p")
     assert "unchanged" in run("summarize", film, "--budget", "1:00", "-o", "whole.mp4").out
+
+
+def save(path: Path, seed: int = 0, **features: object) -> Path:
+    reads = {"extractor": "efficientnet_lite0", "dim": 1280, "fps": 2.0, **features}
+    return save_untrained(path, "fulltransnet", reads, seed, dim_in=1280, layers=2, window=3)
+
+
+@pytest.fixture
+def model() -> Path:
+    """A checkpoint that reads what the extractors of `loads` give."""
+    return save(Path("best.safetensors"))
+
+
+def test_model_of_another_extractor(run: Run, film: Path, loads: list[str], model: Path) -> None:
+    ran = run(
+        "summarize", film, "--model", save(Path("other.safetensors"), extractor="clip"), "-o", "-", code=2
+    )
+    assert "other.safetensors reads features of clip, not of efficientnet_lite0" in ran.err
+    assert "--extractor clip" in ran.err
+    assert loads == []
+    arguments = ("summarize", film, "--model", model)
+    run(*arguments)
+    assert "unchanged" in run(*arguments).out
+    save(model, seed=1)
+    ran = run(*arguments)
+    assert "unchanged" not in ran.out
+    ran = run("summarize", film, "--model", model, "-o", "-")
+    assert ran.json["model"] == "best.safetensors"
+    assert len(ran.json["provenance"]["summary"]["model_sha256"]) == 64
+    plain = run("summarize", film, "--model", "contrastive", "-o", "-").json
+    assert ran.json["importance"] != plain["importance"]
+    assert "model_sha256" not in plain["provenance"]["summary"]
+
+
+def test_auto_model_reason(run: Run, film: Path, tmp_path: Path) -> None:
+    ran = run("summarize", film, "-v")
+    document = json.loads(Path("film_summary.json").read_text())
+    assert document["model"] == "ridge"  # four still pictures, each another
+    assert document["model_reason"].startswith("auto: it was fitted")
+    assert document["model_reason"] in ran.out
+    requests = document["provenance"]["summary"]
+    assert ("model" in requests, requests["candidates"][0]) == (False, "ridge")
+    assert len(requests["model_sha256"]) == 64
+    still = media.make_video(tmp_path / "still.mp4", n_frames=200, paint=_grey).path
+    ran = run("summarize", still, "-o", "-", "--json")
+    assert ran.json["data"]["model"] == "uniform"
+    assert any("stands still" in message for message in ran.json["messages"])
+
+
+@pytest.mark.parametrize("options", [["--fps", "1"], ["--extractor", "i3d"]])
+def test_auto_model_candidates(run: Run, film: Path, options: list[str]) -> None:
+    ran = run("summarize", film, *options, "-o", "-")
+    requests = ran.json["provenance"]["summary"]
+    assert requests["candidates"] == ["highlights", "contrastive"]
+    assert "model_sha256" not in requests
+
+
+def _grey(number: int, width: int, height: int) -> media.Picture:
+    return np.full((height, width, 3), 90, np.uint8)
+
+
+def test_summarize_ridge_offline(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIDSUM_OFFLINE", "1")
+    run("summarize", film, "--model", "ridge", "-o", "-")
+    run("summarize", film, "--model", "fulltransnet")
+    document = json.loads(Path("film_summary.json").read_text(encoding="utf-8"))
+    assert (document["model"], document["model_reason"]) == ("fulltransnet", "it was asked for")
+    assert {"model_sha256", "map_sha256"} <= document["provenance"]["summary"].keys()
+
+
+CPU = ("--device", "cpu")
+
+
+def test_nothing_stands_out(run: Run, film: Path) -> None:
+    outputs = ("--clips", "--sheet", "--plot", "--report", "--export", "csv")
+    ran = run("highlights", film, *CPU, *outputs)
+    assert "nothing stands out" in ran.err
+    assert json.loads(Path("film_highlights.json").read_text())["moments"] == []
+    assert [name for name in files_here() if name.endswith(".mp4")] == []
+    ran = run("highlights", film, *CPU, "--export", "otio", "--export", "csv", "--overwrite", "--json")
+    assert ran.json["data"]["exports"] == ["film_highlights.csv"]
+    assert "film_highlights.otio: not written: the result has no moments" in ran.json["messages"]
+    Path("highlight_film_0m06s.mp4").write_bytes(film.read_bytes())
+    ran = run("highlights", film, "highlight_film_0m06s.mp4", *CPU, "--clips", "--overwrite", code=1)
+    assert "has the name of a clip" in ran.err
+
+
+@pytest.mark.usefixtures("low_level")
+def test_highlights_table_and_document(run: Run, film: Path) -> None:
+    ran = run("highlights", film, *CPU, "--top-k", "2")
+    assert files_here() == ["film_highlights.json"]
+    head, *rows, message = ran.out.splitlines()
+    assert head.split() == ["rank", "start", "end", "seconds", "score"]
+    assert message == "film_highlights.json"
+    document = json.loads(Path("film_highlights.json").read_text())
+    check_schema(document, "highlights")
+    assert 1 <= len(document["moments"]) == len(rows) <= 2
+    assert document["saliency"]["timestamps_s"] == [0, 2, 4, 6, 8]
+
+
+def test_highlights_to_stdout(run: Run, film: Path) -> None:
+    ran = run("highlights", film, *CPU, "-o", "-")
+    check_schema(ran.json, "highlights")
+    assert files_here() == []
+
+
+@pytest.mark.usefixtures("low_level")
+def test_highlights_plot_and_clips(run: Run, film: Path) -> None:
+    ran = run("highlights", film, "--plot", "--clips", *CPU, "-k", "1", "--json")
+    assert files_here() == ["film_highlights.json", "film_highlights.png", "highlight_film_0m06s.mp4"]
+    assert ran.json["data"]["outputs"] == {
+        "json": "film_highlights.json",
+        "plot": "film_highlights.png",
+        "clips": ["highlight_film_0m06s.mp4"],
+    }
+    (moment,) = ran.json["data"]["moments"]
+    with av.open("highlight_film_0m06s.mp4") as container:
+        assert float(container.duration or 0) / 1e6 == pytest.approx(
+            moment["end_s"] - moment["start_s"], abs=0.1
+        )
+    assert cv2.imread("film_highlights.png").shape[2] == 3
+    run("highlights", *CPU, "-k", "1", "-o", "best.json", "--clips-dir", "parts", film)
+    assert Path("parts/highlight_film_0m06s.mp4").exists()
+    requests = ("highlights", film, *CPU, "-k", "1", "--clips", "--vertical", "--pad", "1s")
+    run(*requests)
+    with av.open("highlight_film_0m06s.mp4") as container:
+        stream = container.streams.video[0]
+        assert stream.width / stream.height == pytest.approx(9 / 16, abs=0.02)
+    assert "unchanged" in run(*requests).out
+    assert "unchanged" not in run(*requests[:-2]).out

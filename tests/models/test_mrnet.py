@@ -1,10 +1,12 @@
-"""MRNet as a whole: sizes, scores, and what does and does not depend on what."""
+"""MRNet as a whole, and its map of proposals against maxima and counts taken directly."""
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from vidsum.models.configs import MaskConfig, MRNetConfig
-from vidsum.models.mrnet import MRNet, Scores, match_scores
+from vidsum.models.mrnet import MRNet, Scores, match_scores, pool_proposals, pooling_counts, proposals
 
 SMALL = {"dim_video": 6, "dim_query": 5, "clips": 20, "d": 16, "heads": 2, "d_ff": 32}
 MASKS = [
@@ -115,3 +117,35 @@ def test_every_mask_learns_and_ignores_padded_queries(mask: MaskConfig | None) -
         alone = model(video[:1], queries[:1, :2])
     for found, expected in zip(scores[:2], alone[:2], strict=True):
         assert torch.allclose(found[:1, :2][..., model.valid], expected[..., model.valid], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("clips", "counts"), [(16, (15,)), (64, (15, 8, 8)), (128, (15, 8, 8, 8)), (2, (1,)), (17, (15,))]
+)
+def test_the_published_counts(clips: int, counts: tuple[int, ...]) -> None:
+    assert pooling_counts(clips) == counts
+
+
+@given(st.integers(2, 150))
+@settings(max_examples=40, deadline=None)
+def test_proposals_lie_inside_and_are_all_different(clips: int) -> None:
+    pairs = [tuple(pair) for pair in proposals(clips, pooling_counts(clips)).tolist()]
+    assert len(set(pairs)) == len(pairs)
+    assert all(0 <= first <= last < clips for first, last in pairs)
+    dense = {(i, j) for i in range(clips) for j in range(i, min(i + 16, clips))}
+    assert dense <= set(pairs)
+    # the longest leaves out less than the widest stride
+    longest = max(last - first + 1 for first, last in pairs)
+    assert longest == clips if clips <= 16 else longest > 0.85 * clips
+
+
+@given(st.integers(2, 100), st.integers(0, 99))
+@settings(max_examples=25, deadline=None)
+def test_a_proposal_is_the_most_of_its_clips(clips: int, seed: int) -> None:
+    x = torch.randn(1, 2, clips, generator=torch.Generator().manual_seed(seed))
+    counts = pooling_counts(clips)
+    pooled = pool_proposals(x, counts)
+    pairs = proposals(clips, counts)
+    assert pooled.shape[2] == len(pairs)
+    for number, (first, last) in enumerate(pairs.tolist()):
+        assert torch.equal(pooled[0, :, number], x[0, :, first : last + 1].amax(dim=1))
