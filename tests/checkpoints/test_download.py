@@ -49,7 +49,7 @@ def test_download(server: Server, target: Path, tmp_path: Path) -> None:
     assert target.read_bytes() == BODY
     assert calls[-1] == (len(BODY), 0)
     with pytest.raises(WeightsError) as caught:
-        get(server.url.replace("//", "//ann:secret@") + "/w", target)
+        get(server.url.replace("//", "//ann:secret@") + "/gone", target)
     assert "secret" not in caught.value.message
     assert "127.0.0.1 answers 404" in caught.value.message
     source = tmp_path / "a file.bin"
