@@ -22,7 +22,7 @@ def test_options_of_every_command() -> None:
     stored = {words: facts_of(command) for words, command in commands()}
     if os.environ.get("VIDSUM_REGENERATE"):
         _STORED.write_text(_lines(stored), encoding="utf-8")
-    renew = "if you mean it: VIDSUM_REGENERATE=1 python -m pytest tests/golden"
+    renew = "if you mean it: VIDSUM_REGENERATE=1 python -m pytest tests/golden/test_options.py"
     assert stored == json.loads(_STORED.read_text(encoding="utf-8")), renew
 
 
