@@ -88,6 +88,13 @@ def test_no_match_is_certain(run: Run, film: Path, likely: dict[str, float]) -> 
     assert "'green': may be in this video (99 %, below --min-present: no moments)" in ran.out
 
 
+def test_report_links_clips_of_earlier_queries(run: Run, film: Path) -> None:
+    run("ground", film, *ASK, "-k", "1", "--clips")
+    run("ground", film, "--device", "cpu", "--query", "red", "-k", "1")
+    run("report", "film_moments.json")
+    assert 'class="clip" href="green_film_0m02s.mp4"' in Path("report.html").read_text()
+
+
 def test_ground_clips_of_an_absent_query(run: Run, film: Path, likely: dict[str, float]) -> None:
     ran = run("ground", film, *ASK, "--query", "red", "-k", "1", "--clips", "--json")
     clips = ["green_film_0m02s.mp4", "red_film_0m00s.mp4"]

@@ -15,6 +15,8 @@ from vidsum.errors import InputError, UsageError
 from vidsum.pipelines.clips import clip_paths
 from vidsum.pipelines.export import read_encoding_tag
 from vidsum.pipelines.names import stem_of
+from vidsum.pipelines.records import Earlier
+from vidsum.pipelines.tasks import Files
 from vidsum.pipelines.timelines import relative_path, reopen_video
 from vidsum.results.clock import shift_times
 from vidsum.results.cuts import Cutting
@@ -262,8 +264,11 @@ def _clips(record: Path, result: Cutting, place: MediaLink) -> list[str | None]:
         return []
     stems = record.stem.removesuffix(f"_{result.kind}"), stem_of(result.video.path if result.video else "")
     pairs = zip(*(clip_paths(result, record.parent, stem) for stem in stems), strict=True)
-    ours = [
-        [path for path, _ in pair if path.exists() and read_encoding_tag(path, result.provenance) is not None]
-        for pair in pairs
-    ]
+    earlier = Earlier.read(Files({"json": record}))
+
+    def is_ours(path: Path) -> bool:
+        # a later run may have added queries, and so changed the provenance
+        return earlier.is_current(path) or read_encoding_tag(path, result.provenance) is not None
+
+    ours = [[path for path, _ in pair if path.exists() and is_ours(path)] for pair in pairs]
     return [place(paths[0]) if paths else None for paths in ours]
