@@ -176,5 +176,6 @@ def _line(names: str, result: "Descriptions") -> str:
     left_out = "1 segment" if n_unsure == 1 else f"{n_unsure} segments"
     if result.is_by_vlm:
         return f"{line}; {left_out} left out: the model gave no sentence"
-    hint = "--min-sure 0 shows them" if count else "lower --min-sure, or give --sentences"
+    others = "other --sentences" if result.writer == "retrieve" else "--sentences"
+    hint = "--min-sure 0 shows them" if count else f"lower --min-sure, or give {others}"
     return f"{line}; {left_out} left out: no guess was good enough ({hint})"

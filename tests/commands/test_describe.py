@@ -92,7 +92,7 @@ def test_describe_shots(run: Run, film: Path) -> None:
     assert ran.json["data"]["unsure"] == 4
     check_schema(ran.json, "result")
     ran = run("describe", film, *HOW, "--min-sure", "0.95", "--overwrite")
-    assert "lower --min-sure, or give --sentences" in ran.out, ran.err
+    assert "lower --min-sure, or give other --sentences" in ran.out, ran.err
     run("describe", film, *HOW)
     assert "unchanged" in run("describe", film, *HOW).out
     other = run("describe", film, *HOW, "--every", "5s")
