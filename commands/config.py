@@ -53,21 +53,44 @@ def has_flag(leaf: Leaf, command: str) -> bool:
 
 
 def name_settings(error: VidsumError, command: str) -> None:
-    """Add to the hint of an error how to set the flags in it that a command such as `train mrnet` lacks."""
+    """Replace flags that a command such as `train mrnet` lacks in the hint of an error.
+
+    They become variables, `VIDSUM_GROUND_SPACE=vse`; keys of a configuration file where there is no value.
+    Commands that a hint quotes stay as they are.
+    """
     hint = error.hint or ""
-    flags = dict.fromkeys(filter(None, _FLAG.findall(hint)))
-    ways = {
-        flag: variable_for(leaf, command)
-        for leaf in (_leaves_named(command) if flags else ())
+    if "--" not in hint:
+        return
+    leaves = {
+        flag: leaf
+        for leaf in _leaves_named(command)
         if not has_flag(leaf, command)
         for flag in "/".join(leaf.flags).split("/")
     }
-    note = ", ".join(f"{ways[flag]} sets {flag}" for flag in flags if flag in ways)
-    if note and note not in hint:
-        error.hint = f"{hint} ({note})"
+
+    def key(match: re.Match[str]) -> str:
+        leaf = leaves.get(match["flag"])
+        return match[0].replace(match["flag"], leaf.parameter) if leaf else match[0]
+
+    def variable(match: re.Match[str]) -> str:
+        leaf, value = leaves.get(match["flag"]), match["value"] or ""
+        if leaf is None:
+            return match[0]
+        rest = match[0].removeprefix(match["flag"])
+        if required(leaf.kind) is bool:
+            value = str(match["flag"] == leaf.flags[0].split("/")[0]).lower()
+        elif value in leaf.choices or (_IS_VALUE.search(value) and not leaf.choices):
+            rest = ""
+        else:
+            return key(match)
+        return f"{variable_for(leaf, command)}={value}{rest}"
+
+    error.hint = _FLAG.sub(key if "leave out" in hint else variable, hint)
 
 
-_FLAG = re.compile(r"vidsum [a-z][^,;]*|(?<![\w`-])(--[a-z][a-z-]*)")  # a command, or a flag
+_FLAG = re.compile(r"vidsum [a-z][^,;]*|(?<![\w`-])(?P<flag>--[a-z][a-z-]*)(?: (?P<value>[^\s,;:()]+))?")
+"""A command, or a flag and the word after it."""
+_IS_VALUE = re.compile(r"[A-Z0-9]")
 
 
 def _leaves_named(command: str) -> list[Leaf]:

@@ -104,24 +104,32 @@ def test_repeatable_variable(
     assert Choices(context, [leaf, config], {"it": None, "config": None}).of(leaf) == values
 
 
-SPACE = "VIDSUM_GROUND_SPACE sets --space"
-
-
-@pytest.mark.parametrize(("command", "hint", "note"), [
-    ("ground", "give the video, or --space vse", SPACE),
-    ("ground", "vidsum train detr --fast, then --space vse", SPACE),
-    ("ground", "leave out --alone and --space", f"VIDSUM_GROUND_ALONE sets --alone, {SPACE}"),
-    ("ground", "vidsum train detr --space vse", ""),
-    ("shots", "raise --max-shot or --max-shots", ""),
-    ("train mrnet", "--no-sparse", "VIDSUM_TRAIN_MRNET_SPARSE sets --no-sparse"),
-    ("no command", "--space vse", ""),
-])  # fmt: skip
-def test_hints_name_variables(command: str, hint: str, note: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "hint", "named"),
+    [
+        ("ground", "--space vse", "VIDSUM_GROUND_SPACE=vse"),
+        ("ground", "give the video, or --space vse", "give the video, or VIDSUM_GROUND_SPACE=vse"),
+        ("ground", "--force to accept it", "VIDSUM_GROUND_FORCE=true to accept it"),
+        ("ground", "leave out --alone and --fast", "leave out alone and --fast"),
+        (
+            "ground",
+            "vidsum train detr --space vse, then --space vse",
+            "vidsum train detr --space vse, then VIDSUM_GROUND_SPACE=vse",
+        ),
+        ("summarize", "--min-segment 1.5s", "VIDSUM_SUMMARIZE_MIN_SEGMENT=1.5s"),
+        ("summarize", "raise --max-shot or --max-shots", "raise max_shot or max_shots"),
+        ("shots", "raise --max-shot or --max-shots", "raise --max-shot or --max-shots"),
+        ("extract", "use --precision fp32", "use --precision fp32"),
+        ("train mrnet", "--no-sparse", "VIDSUM_TRAIN_MRNET_SPARSE=false"),
+        ("train fulltransnet", "--validation 0", "VIDSUM_TRAIN_FULLTRANSNET_VALIDATION=0"),
+        ("no command", "--space vse", "--space vse"),
+    ],
+)
+def test_hints_name_variables(command: str, hint: str, named: str) -> None:
     error = UsageError("--space is wrong", hint)
-    for _ in range(2):  # in a batch, and where it ends
-        name_settings(error, command)
-        assert error.hint == (f"{hint} ({note})" if note else hint)
-        assert str(error) == error.message == "--space is wrong"
+    name_settings(error, command)
+    assert error.hint == named
+    assert str(error) == error.message == "--space is wrong"
 
 
 @pytest.mark.parametrize("words", [["shots"], ["train", "mrnet"], []])

@@ -136,7 +136,7 @@ def test_train_long_video(run: Run) -> None:
     write_annotated(videos, "long.h5")
     ran = _train(run, Path("long.h5"), code=2)
     assert "long/video_1 has 1600 samples; the model has positions for 1536" in ran.err
-    assert "VIDSUM_TRAIN_FULLTRANSNET_HEAD sets --head" in ran.err
+    assert "VIDSUM_TRAIN_FULLTRANSNET_HEAD=pointer" in ran.err
     _train(run, Path("long.h5"), "--head", "pointer", "--split", 0, "--epochs", 1)
 
 

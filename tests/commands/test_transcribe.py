@@ -172,7 +172,7 @@ def test_unclear_spoken_query(
     ran = run("ground", film, "--query-audio", question, "-o", "-", code=3)
     assert requests == []
     assert "question.wav: not clear: 'word0 word1 word2'" in ran.err
-    assert "VIDSUM_GROUND_FORCE sets --force" in ran.err
+    assert "VIDSUM_GROUND_FORCE=true" in ran.err
     run("ground", film, "--query-audio", question, "-o", "-", "--force")
 
 

@@ -52,7 +52,7 @@ def test_url_up_to_date(run: Run, server: Server) -> None:
     run("shots", url, "--skip-existing")
     assert len(server.received) == requests
     too_large = run("info", f"{server.url}/a/film.mp4", "--max-download", "0.000001", code=3)
-    assert "(VIDSUM_INFO_MAX_DOWNLOAD sets --max-download)" in too_large.err
+    assert "VIDSUM_INFO_MAX_DOWNLOAD=GB" in too_large.err
 
 
 CANARY = "hunter2"
