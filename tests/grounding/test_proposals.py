@@ -17,7 +17,7 @@ INTERVALS = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 20)), max_size
 SHOTS = np.array([0.0, 4.0, 4.5, 10.0])
 
 
-def found(curve: FloatArray, top_k: int = 5) -> list[Moment]:
+def moments_of(curve: FloatArray, top_k: int = 5) -> list[Moment]:
     """The moments of a curve of clips of 2 s."""
     times = np.arange(len(curve)) * 2.0
     return find_moments(curve, times, 2.0, 2.0 * len(curve), top_k)
@@ -25,7 +25,7 @@ def found(curve: FloatArray, top_k: int = 5) -> list[Moment]:
 
 @given(curve=CURVES, top_k=st.integers(1, 8))
 def test_moments_are_best_first_inside_the_video_and_apart(curve: FloatArray, top_k: int) -> None:
-    moments = found(curve, top_k)
+    moments = moments_of(curve, top_k)
     assert 1 <= len(moments) <= top_k
     scores = [moment.score for moment in moments]
     assert scores == sorted(scores, reverse=True)
@@ -36,9 +36,9 @@ def test_moments_are_best_first_inside_the_video_and_apart(curve: FloatArray, to
 def test_plateaus_flat_curves_and_the_end_of_the_video() -> None:
     curve = np.zeros(75, np.float32)
     curve[10:20], curve[50:56] = 1.0, 0.8
-    assert [(moment.start_s, moment.end_s) for moment in found(curve, 2)] == [(20, 40), (100, 112)]
+    assert [(moment.start_s, moment.end_s) for moment in moments_of(curve, 2)] == [(20, 40), (100, 112)]
     for n in (1, 2, 75):
-        assert found(np.full(n, 0.3, np.float32)) == [Moment(0.0, 2.0 * n, 0.0)]
+        assert moments_of(np.full(n, 0.3, np.float32)) == [Moment(0.0, 2.0 * n, 0.0)]
     curve = np.array([0, 0, 0, 1], np.float32)
     (moment, *_) = find_moments(curve, np.arange(4.0), 1.0, 3.25, 1)
     assert (moment.start_s, moment.end_s) == (3.0, 3.25)

@@ -118,7 +118,7 @@ def test_each_moment_is_the_best_of_what_those_before_it_left(
         left[first:after] = False
 
 
-def shown(curve: FloatArray, *cuts_s: float, top_k: int = 5) -> list[tuple[float, float]]:
+def find_runs(curve: FloatArray, *cuts_s: float, top_k: int = 5) -> list[tuple[float, float]]:
     end_s = float(len(curve))
     shots_s = np.array([0.0, *cuts_s, end_s]) if cuts_s else None
     found = find_moments(curve, np.arange(end_s), 1.0, end_s, top_k, shots_s=shots_s)
@@ -128,18 +128,18 @@ def shown(curve: FloatArray, *cuts_s: float, top_k: int = 5) -> list[tuple[float
 def test_a_shot_beside_a_better_one_is_a_moment_of_its_own() -> None:
     curve = np.zeros(40, np.float32)
     curve[10:15], curve[15:19], curve[30:33] = 1.0, 0.8, 0.5
-    assert shown(curve, 10, 15, 19, 30, 33, top_k=3) == [(10, 15), (15, 19), (30, 33)]
+    assert find_runs(curve, 10, 15, 19, 30, 33, top_k=3) == [(10, 15), (15, 19), (30, 33)]
 
 
 def test_the_curve_cuts_a_long_shot_but_not_a_short_one() -> None:
     curve = np.full(60, 0.2, np.float32)
     curve[10:16], curve[13:16] = 0.6, 0.7  # a short shot that is better in its second half
     curve[42:46] = 1.0  # an event in a shot of half a minute
-    assert shown(curve, 10, 16, 30, top_k=2) == [(42, 46), (10, 16)]
+    assert find_runs(curve, 10, 16, 30, top_k=2) == [(42, 46), (10, 16)]
 
 
 def test_a_frame_or_two_between_cuts_are_no_moment() -> None:
-    spans = shown(np.eye(10, dtype=np.float32)[4], 4.8, 4.88)
+    spans = find_runs(np.eye(10, dtype=np.float32)[4], 4.8, 4.88)
     assert (4.8, 4.88) not in spans
     assert min(end_s - start_s for start_s, end_s in spans) >= 0.2
 
@@ -149,30 +149,30 @@ def test_a_frame_or_two_between_cuts_are_no_moment() -> None:
 def test_ten_per_cent_of_odd_footage_moves_no_other_moment(level: float, where: slice) -> None:
     curve = np.random.default_rng(1).normal(0, 0.3, 70).astype(np.float32)
     curve[20:28], curve[40:47] = 2.5, 2.0
-    assert shown(curve)[:2] == [(20, 28), (40, 47)]
+    assert find_runs(curve)[:2] == [(20, 28), (40, 47)]
     curve[where] = level
-    others = [span for span in shown(curve) if span != (where.start, where.stop)]
+    others = [span for span in find_runs(curve) if span != (where.start, where.stop)]
     assert others[:2] == [(20, 28), (40, 47)]
 
 
 def test_a_moment_ends_at_the_cut_that_is_near_it() -> None:
     curve = np.zeros(30, np.float32)
     curve[10:15], curve[15] = 1.0, 0.5
-    assert shown(curve, 9.75, 15.5, top_k=1) == [(9.75, 15.5)]
+    assert find_runs(curve, 9.75, 15.5, top_k=1) == [(9.75, 15.5)]
 
 
 @pytest.mark.parametrize(("level", "end_s"), [(0.55, 14.5), (1.0, 15.0)])
 def test_a_shot_shorter_than_a_clip_is_in_a_moment_if_it_is_alike(level: float, end_s: float) -> None:
     curve = np.full(60, 0.1, np.float32)
     curve[10:14], curve[14] = 1.0, level  # half of the last clip is of the moment
-    assert shown(curve, 10, 14.5, 15, top_k=1) == [(10, end_s)]
+    assert find_runs(curve, 10, 14.5, 15, top_k=1) == [(10, end_s)]
 
 
 @pytest.mark.parametrize("cut_s", [14.1, 14.4, 15.6, 15.9])
 def test_a_moment_beside_a_long_shot_ends_at_the_cut(cut_s: float) -> None:
     curve = np.random.default_rng(1).normal(0.1, 0.02, 90).astype(np.float32)
     curve += 0.9 * np.clip(np.minimum(np.arange(1, 91) - 9.6, cut_s - np.arange(90)), 0, 1)
-    assert shown(curve, 9.6, cut_s, top_k=1) == [(9.6, cut_s)]
+    assert find_runs(curve, 9.6, cut_s, top_k=1) == [(9.6, cut_s)]
 
 
 @given(CURVES, SHOTS)

@@ -32,16 +32,16 @@ def transcript(*words: tuple[float, float, str]) -> Transcript:
 
 def test_sentences_end_at_full_stops_and_pauses() -> None:
     rains, stays = ((0, 1, "It"), (1, 2, 'rains."')), ((2.1, 3, "We"), (3, 4, "stay"))
-    heard = transcript(*rains, *stays, (7, 8, "at"), (8, 9, "home"))
+    recording = transcript(*rains, *stays, (7, 8, "at"), (8, 9, "home"))
     sentences = [Passage(0, 2, 'It rains."'), Passage(2.1, 4, "We stay"), Passage(7, 9, "at home")]
-    assert split_sentences(heard) == sentences
+    assert split_sentences(recording) == sentences
 
 
 def test_speech_without_full_stops_is_cut() -> None:
-    heard = transcript(*((at, at + 1, f"w{at}") for at in range(50)))
-    found = split_sentences(heard)
-    assert " ".join(one.text for one in found) == heard.text
-    assert max(one.end_s - one.start_s for one in found) <= 20
+    recording = transcript(*((at, at + 1, f"w{at}") for at in range(50)))
+    sentences = split_sentences(recording)
+    assert " ".join(sentence.text for sentence in sentences) == recording.text
+    assert max(sentence.end_s - sentence.start_s for sentence in sentences) <= 20
 
 
 def test_a_translation_has_its_segments_as_sentences() -> None:

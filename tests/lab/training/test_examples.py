@@ -1,4 +1,4 @@
-"""What a step of FullTransNet trains on: all or a random run of the shots."""
+"""Test the examples of a FullTransNet training step: the whole video, or a random run of its shots."""
 
 from dataclasses import replace
 from itertools import chain, combinations
