@@ -155,3 +155,11 @@ def test_rows_of_another_shape(tmp_path: Path, name: str, rows: np.ndarray[Any, 
 def test_bad_files(shared: Path, name: str) -> None:
     with pytest.raises(InputError, match="not a feature file"):
         read_features(shared / "bad" / f"{name}.npz")
+
+
+def test_compression_ratio(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "f.npz", "w", zipfile.ZIP_BZIP2) as archive:
+        archive.writestr("features.npy", npy(np.zeros((4000, 1000), np.float32)))
+    assert (tmp_path / "f.npz").stat().st_size < 5000
+    with pytest.raises(InputError, match="compression ratio"):
+        read_features(tmp_path / "f.npz")

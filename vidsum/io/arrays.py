@@ -18,6 +18,7 @@ import numpy.typing as npt
 from vidsum.errors import InputError, UsageError
 
 _KINDS = "biufU"  # numbers and text; objects are pickles, which are never loaded
+_MAX_COMPRESSION = 1032  # the largest ratio of deflate; bzip2 and LZMA can unpack a small file without end
 _UNREADABLE = (
     *(OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, MemoryError),
     *(RuntimeError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
@@ -51,6 +52,8 @@ def read_arrays(path: Path, names: Collection[str] | None = None) -> dict[str, n
     """
     ignored = warnings.catch_warnings(action="ignore", category=UserWarning)
     with ignored, path.open("rb") as file, np.load(file) as archive:  # NumPy leaves a damaged file open
+        if any(part.file_size > _MAX_COMPRESSION * part.compress_size for part in archive.zip.infolist()):
+            raise UsageError("its compression ratio is implausible for features")
         # the warnings say that Python 2 wrote an array
         return {name: _checked(archive[name], name) for name in archive.files if not names or name in names}
 
