@@ -38,7 +38,7 @@ from vidsum.lab.training.settings import DETRSettings
 from vidsum.models.configs import DETRConfig
 from vidsum.models.detr_models import build as build_model
 from vidsum.options import build
-from vidsum.types import FloatArray, TimeArray
+from vidsum.types import FloatArray, TimeArray, iou
 
 N_FOLDS, VALIDATION, CLIPS, DIM, DRAWS = 5, 0.1, 25, 64, 10_000
 SIZES = {"clips": CLIPS, "d": 64, "d_ff": 128, "heads": 4, "dropout": 0.0, "dropout_in": 0.0}
@@ -167,6 +167,14 @@ def differences(pairs: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]) ->
     return np.stack([whole[:3] / whole[3], *np.percentile(drawn, [2.5, 97.5], axis=0)])
 
 
+def whole_video_recall(annotations: Path, runs: Sequence[Mapping[str, Any]]) -> float:
+    """Return R@1 at IoU .5, in per cent, of the whole video as the answer to each query of the runs."""
+    queries = {query.qid: query for video in read_moments(annotations).values() for query in video.queries}
+    tested = [queries[qid] for run in runs for qid in run["measures"]]
+    hits = [iou([(0.0, query.duration_s)], query.windows).max() >= 0.5 for query in tested]
+    return 100 * float(np.mean(hits))
+
+
 def print_table(runs: Sequence[Mapping[str, Any]]) -> None:
     """Print a CSV: means of each row over its runs, and paired differences from none."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
@@ -197,7 +205,9 @@ def main() -> None:
     chosen = parser.parse_args()
     files = {(row, n): chosen.out / f"{folder_name(row, n)}.json" for n in chosen.runs for row in chosen.only}
     if chosen.table:
-        print_table([json.loads(file.read_text()) for file in files.values() if file.exists()])
+        runs = [json.loads(file.read_text()) for file in files.values() if file.exists()]
+        print_table(runs)
+        print(f"whole video: {whole_video_recall(chosen.annotations, runs):.1f}")
         return
     data = read_data(chosen.annotations, chosen.captions)
     for (row, number), file in files.items():
