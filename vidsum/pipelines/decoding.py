@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from vidsum import checkpoints
 from vidsum.device import Precision, device_type, prefers_int8, trimming
 from vidsum.features import cache, can_be_int8, choose_backend, describe, get_extractor, weights_sha256
@@ -206,14 +208,16 @@ def _decode(
         for number, job in enumerate(jobs)
         if job.sampling and job.consumer and (meter or number in missing)
     }
-    with read_frames(
+    reading = read_frames(
         video,
         [sampling for sampling, _ in readers.values()],
         reader=extraction.reader,
         strict=extraction.strict,
         fast=extraction.fast,
         meter=meter,
-    ) as frames:  # which decodes from now on, while the networks are loaded
+    )
+    # OpenBLAS' threads wait in a loop, which takes their time from the decoder's
+    with reading as frames, threadpool_limits(1, "blas"):  # it decodes while the networks are loaded
         # features that exist are read again: what the decoder leaves out depends on them
         drain: Consumer[Any] = partial(deque[Any], maxlen=0)
         consumers = [

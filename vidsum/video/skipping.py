@@ -58,15 +58,15 @@ class FrameSkipper:
         if not self._is_used:
             yield from packets
             return
-        waiting: deque[Any] = deque()
+        waiting: deque[tuple[Any, float | None]] = deque()
         for packet in packets:
-            waiting.append(packet)
-            if (time_s := self._time_s(packet)) is not None:
+            waiting.append((packet, time_s := self._time_s(packet)))
+            if time_s is not None:
                 insort(self._times, time_s)
             if len(waiting) > _REORDERED_PACKETS:
-                yield self._marked(waiting.popleft())
+                yield self._mark_packet(*waiting.popleft())
         while waiting:
-            yield self._marked(waiting.popleft())
+            yield self._mark_packet(*waiting.popleft())
 
     def count(self, until_s: float) -> int:
         """Count and log the pictures left out before one that is shown at `until_s`."""
@@ -78,8 +78,7 @@ class FrameSkipper:
             del self._left_out[0]
         return n_before
 
-    def _marked(self, packet: Any) -> Any:
-        time_s = self._time_s(packet)
+    def _mark_packet(self, packet: Any, time_s: float | None) -> Any:
         span = self._span(time_s)
         if self._is_fast and time_s is not None:
             insort(self._left_out, span or (time_s, time_s + self._usual_s))
