@@ -58,4 +58,4 @@ def test_blocks_change_nothing(
             if isinstance(expected, list):
                 assert result == expected
             else:
-                np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
+                np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)
