@@ -114,7 +114,7 @@ def test_transcribe_two_languages(sentence: np.ndarray, tmp_path: Path) -> None:
     pause = np.zeros(RATE, np.float32)
     write_wav(np.concatenate([*[sentence, pause] * 8, *[german, pause] * 4]), tmp_path / "both.wav")
     transcript = transcribe(tmp_path / "both.wav", cache=False)
-    assert set(transcript.languages) == {"en", "de"}
+    assert {"en", "de"} <= set(transcript.languages)
     assert "Schnee" in transcript.text
     assert "en to de at" in transcript.warnings[0]
 
