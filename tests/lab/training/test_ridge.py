@@ -167,7 +167,7 @@ def test_a_run_and_its_checkpoint_say_what_they_are_made_from(tmp_path: Path) ->
     assert run["model"] == trained.model == "ridge"
     assert run["features"] == trained.features
     assert (trained.features["dim"], trained.features["fps"], trained.features["ends"]) == (DIM, 2, True)
-    assert run["settings"]["dim_in"] == trained.config["dim_in"] == DIM + 2
+    assert run["settings"]["model"]["dim_in"] == trained.config["dim_in"] == DIM + 2
     assert [split["folder"] for split in run["splits"]] == ["split_0"]
     assert trained.training["data"] == run["data"]
     assert run["data"][0]["name"] == "made.h5"

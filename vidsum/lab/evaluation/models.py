@@ -157,7 +157,7 @@ def _embed_queries(model: _Model, queries: Mapping[str, Query]) -> list[FloatArr
         if not model.is_detr:
             hint = "without it, the model's text encoder embeds the queries"
             raise UsageError("--text-features: MRNet reads one vector per query, not its words", hint)
-        return [read_words(folder, qid) for qid in queries]
+        return read_words(folder, queries)
     words_hint = "--text-features FOLDER has their words"
     try:
         return model.embed(queries.values())

@@ -90,7 +90,7 @@ def annotated_highlights(
         if not all(query.qid for query in split.queries):
             fault = f"{source.data[0]}: its queries have no numbers, by which words are found"
             raise UsageError(fault, hint="without --text-features they are embedded")
-        embedded = iter([read_words(folder, query.qid) for query in split.queries])
+        embedded = iter(read_words(folder, [query.qid for query in split.queries]))
     else:
         encode = load_text_encoder(split.encoder, device).encode_words
         embedded = iter(encode([query.text for query in split.queries]))

@@ -36,8 +36,11 @@ class Recipe(Generic[Model, Example]):
 
     model: Model  # with its first weights
     optimizer: Optimizer  # with its first settings: only its state is kept between runs
-    examples: Mapping[str, Example] | Callable[[int], Mapping[str, Example]]
-    """One step each, by the name of the video or batch; or those of an epoch, made from its number."""
+    examples: Callable[[int], Mapping[str, Callable[[], Example]]]
+    """Makers of the examples of an epoch, by the name of the video or batch; one step each.
+
+    A maker runs in a thread and must draw no random numbers: those of training would differ from run to run.
+    """
     loss: Callable[[Model, Example], Tensor]
     """A scalar; called in training mode, under autocast. It should not wait for the device."""
     validate: Callable[[Model], float] | None
@@ -93,7 +96,8 @@ def fit(
             save_trained(folder / state.epoch_file(epoch.epoch), _snapshot(about, recipe.model, epoch))
         if best_of(history) is epoch:
             save_trained(folder / state.BEST, _snapshot(about, recipe.model, epoch))
-        state.save_state(folder, recipe.model, recipe.optimizer, facts, history)
+        finished = is_over(history, settings)
+        state.save_state(folder, recipe.model, recipe.optimizer, facts, history, finished=finished)
     return FitResult(history, best_of(history), folder / state.BEST, up_to_date=resumed == len(history))
 
 
@@ -124,11 +128,10 @@ def seed_of(*numbers: int) -> int:
 
 def is_over(history: Sequence[Epoch], settings: LoopSettings) -> bool:
     """Return whether a training with these epochs is finished."""
-    if len(history) >= settings.epochs:
-        return True
-    if not history or settings.patience is None:
-        return False
-    return len(history) - best_of(history).epoch >= settings.patience
+    patience = settings.patience or math.inf
+    return bool(history) and (
+        len(history) >= settings.epochs or len(history) - best_of(history).epoch >= patience
+    )
 
 
 def _run_epoch(
@@ -144,12 +147,11 @@ def _run_epoch(
     losses = dict[str, Tensor]()  # they stay on the device: reading one waits for all that was asked of it
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []), quick_products(device):
         torch.manual_seed(seed_of(settings.seed, number))
-        examples = recipe.examples(number) if callable(recipe.examples) else recipe.examples
-        names = list(examples)
-        order = [names[place] for place in torch.randperm(len(names)).tolist()]
+        makers = [*recipe.examples(number).items()]
+        order = [makers[place] for place in torch.randperm(len(makers)).tolist()]
         recipe.model.train()
-        for name, example in prefetch(examples, order):
-            done = number - 1 + (len(losses) + 1) / len(names)
+        for (name, _), example in zip(order, prefetch([make for _, make in order]), strict=True):
+            done = number - 1 + (len(losses) + 1) / len(makers)
             if recipe.lr_share is not None:
                 for group in recipe.optimizer.param_groups:
                     group["lr"] = group.setdefault("initial_lr", group["lr"]) * recipe.lr_share(done)
@@ -184,17 +186,14 @@ def _step(recipe: Recipe[Model, Example], example: Example, precision: str) -> T
     return loss.detach()
 
 
-def prefetch(examples: Mapping[str, Example], order: Sequence[str]) -> Iterator[tuple[str, Example]]:
-    """Yield name and example in an order; a thread makes the next one while this one is in use.
-
-    Making an example must draw no random numbers: those of training would differ from run to run.
-    """
+def prefetch(makers: Sequence[Callable[[], Example]]) -> Iterator[Example]:
+    """Yield what each makes; a thread makes the next one while this one is in use."""
     with ThreadPoolExecutor(1) as thread:
-        upcoming = [thread.submit(examples.__getitem__, name) for name in order[:1]]
-        for place, name in enumerate(order):
-            example = upcoming.pop().result()
-            upcoming += [thread.submit(examples.__getitem__, after) for after in order[place + 1 : place + 2]]
-            yield name, example
+        upcoming = thread.submit(makers[0])
+        for make in makers[1:]:
+            example, upcoming = upcoming.result(), thread.submit(make)
+            yield example
+        yield upcoming.result()
 
 
 @contextmanager

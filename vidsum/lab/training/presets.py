@@ -2,48 +2,47 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
+from vidsum.models.configs import HEADS
 from vidsum.options import option
 
-MRNET: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "activitynet": {},
-        "charades": {
-            **{"lr": 1e-3, "epochs": 25, "decay_at": (8, 13), "lambda_c": 0.05, "margin": 0.4},
-            "cross_modal": False,
-        },
-        "tacos": {
-            **{"clips": 128, "lr": 1.5e-3, "epochs": 250, "decay_at": (130, 190), "margin": 0.1},
-            **{"iou_low": 0.3, "iou_high": 0.7, "positives": 3},
-        },
-        "qvhighlights": {"clips": 75, "lr": 1e-4, "epochs": 200, "decay_at": ()},
-        "captions": {
-            **{"epochs": 12, "decay_at": (8, 11), "warmup": 2.0, "batch_size": 24, "weight_decay": 1e-2},
-            "dropout_in": 0.1,
-        },
-    }
-)
+MRNET: Final[Mapping[str, Mapping[str, Any]]] = {
+    "activitynet": {},
+    "charades": {
+        **{"lr": 1e-3, "epochs": 25, "decay_at": (8, 13), "lambda_c": 0.05, "margin": 0.4},
+        **{"cross_modal": False, "kernel": 17, "convolutions": 2},
+    },
+    "tacos": {
+        **{"clips": 128, "lr": 1.5e-3, "epochs": 250, "decay_at": (130, 190), "margin": 0.1},
+        **{"iou_low": 0.3, "iou_high": 0.7, "positives": 3, "kernel": 5, "convolutions": 3},
+    },
+    "qvhighlights": {"clips": 75, "lr": 1e-4, "epochs": 200, "decay_at": ()},
+    "captions": {
+        **{"epochs": 12, "decay_at": (8, 11), "warmup": 2.0, "batch_size": 24, "weight_decay": 1e-2},
+        "dropout_in": 0.1,
+    },
+}
 """The paper's settings, or those of its code; the rest is the default, that of ActivityNet Captions. Rate and
 epochs for QVHighlights are those of Moment-DETR. `captions` is ours."""
 
-MRNET_PAPER_HEADS: Mapping[str, Mapping[str, int]] = MappingProxyType(
-    {"charades": {"kernel": 17, "convolutions": 2}, "tacos": {"kernel": 5, "convolutions": 3}}
-)
-"""Where the published head differs from that of ActivityNet Captions."""
+MRNET_HEADS: Final[Mapping[str, Mapping[str, int]]] = {"paper": {}, "light": HEADS["light"]}
+"""The paper's head is that of the preset."""
 
-DETR: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "qvhighlights": {"clips": 75, "mask_depth": 32, "mask_init": "he"},
-        "captions": {
-            **{"epochs": 14, "lr": 4e-4, "warmup": 0.3, "decay_at": (10, 13), "batch_size": 8},
-            "dropout_in": 0.0,
-        },
-    }
-)
+DETR: Final[Mapping[str, Mapping[str, Any]]] = {
+    "qvhighlights": {"clips": 75, "mask_depth": 32, "mask_init": "he"},
+    "captions": {
+        **{"epochs": 14, "lr": 4e-4, "warmup": 0.3, "decay_at": (10, 13), "batch_size": 8},
+        "dropout_in": 0.0,
+    },
+}
 """`qvhighlights`: published for Moment-DETR and QD-DETR, with STAMP's mask depth and a
 start that leaves masks of this depth a gradient (docs/algorithms/learned-masks.md). `captions` is ours."""
+
+DETR_SIZES: Final[Mapping[str, Mapping[str, int]]] = {
+    "paper": {"d": 256, "d_ff": 1024},
+    "light": {"d": 128, "d_ff": 256},
+}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from shlex import quote
 from typing import Any, Final, Generic, TypeVar
@@ -18,9 +18,8 @@ from vidsum.lab.datasets.captioned import Draw, FeatureSimulator
 from vidsum.lab.datasets.labels import DATASETS
 from vidsum.lab.datasets.splits import Split, by_dataset
 from vidsum.lab.datasets.summaries import AnnotatedVideo, dataset_name
-from vidsum.lab.training.loop import is_over
-from vidsum.lab.training.settings import LoopSettings, plain_fields
-from vidsum.lab.training.state import BEST, LAST, LOG, clear, read_log, require_same
+from vidsum.lab.training.settings import recorded
+from vidsum.lab.training.state import BEST, LAST, clear, is_finished, require_same
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings, SplitOptions
 from vidsum.summary.importance_model import SENTENCES, FeatureTransform
 
@@ -88,15 +87,13 @@ def start_run(
     data = [{"name": path.name, **identify_file(path)} for path in sources]
     # the networks that simulated features come from
     weights = {"weights": draw.weights} if isinstance(draw, FeatureSimulator) else {}
-    # checkpoints have the model's and the loop's in fields of their own, but those of ridge regression
-    choices = settings.flat if isinstance(settings, RidgeSettings) else plain_fields(settings)
-    recorded = {"data": data, **weights, **choices, **facts}
-    run = TrainingRun(out, videos, tuple(splits), settings, features, recorded, draw, inputs)
+    of_checkpoint = {"data": data, **weights, **recorded(settings), **facts}
+    run = TrainingRun(out, videos, tuple(splits), settings, features, of_checkpoint, draw, inputs)
     document = {
         "model": model,
         "data": data,
         "features": features,
-        "settings": {**settings.flat, **facts},
+        "settings": {**asdict(settings), **facts},
         "splits": [
             {"folder": run.folder(number).name, **split_facts(split)} for number, split in enumerate(splits)
         ],
@@ -158,16 +155,8 @@ def read_run(out: Path) -> dict[str, Any]:
 
 def unfinished_splits(out: Path) -> list[int]:
     """Return numbers of the splits of a run whose training is not finished; errors as `read_run`."""
-    run = read_run(out)
-    folders = [out / split["folder"] for split in run["splits"]]
-    return [number for number, folder in enumerate(folders) if not _is_finished(folder, run)]
-
-
-def _is_finished(folder: Path, run: Mapping[str, Any]) -> bool:
-    if run["model"] == "ridge" or not (folder / LOG).is_file():
-        return (folder / BEST).is_file()
-    settings = LoopSettings(**{name: run["settings"][name] for name in ("epochs", "patience")})
-    return is_over(read_log(folder / LOG), settings)
+    folders = [out / split["folder"] for split in read_run(out)["splits"]]
+    return [number for number, folder in enumerate(folders) if not is_finished(folder)]
 
 
 def _is_same(out: Path, document: Mapping[str, Any]) -> bool:

@@ -1,15 +1,14 @@
 """Settings of the training loop and of moment models. Fields are options of `vidsum train`."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
 
 from vidsum.device import Device
 from vidsum.errors import UsageError
 from vidsum.lab.training import presets
-from vidsum.models.configs import HEADS, DETRConfig, MRNetConfig
+from vidsum.models.configs import DETRConfig, MRNetConfig
 from vidsum.options import Checked, Limits, Option, check, option
 
 NonNegative = Annotated[float, Limits(min=0)]
@@ -115,7 +114,7 @@ class MomentSettings:
     @classmethod
     def published(cls, preset: str, size: str = "paper") -> dict[str, Any]:
         """Return the choices of a preset, in one of `SIZES`."""
-        return {**cls.SIZES[size], **cls.PRESETS[preset]}
+        return {**cls.PRESETS[preset], **cls.SIZES[size]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +122,7 @@ class MRNetSettings(MomentSettings):
     """Training MRNet, with the published settings of ActivityNet Captions."""
 
     PRESETS = presets.MRNET
-    SIZES = HEADS  # sizes of the proposal map
+    SIZES = presets.MRNET_HEADS
 
     model: MRNetConfig = field(default_factory=MRNetConfig)
     """Its dimensions come from the data, whatever they are here."""
@@ -142,25 +141,13 @@ class MRNetSettings(MomentSettings):
     decay_at: DecayAt = (7,)
     max_norm: Annotated[float, Limits(above=0)] = 5.0
 
-    @classmethod
-    def published(cls, preset: str, size: str = "paper") -> dict[str, Any]:
-        """Return the choices of a preset, with the proposal map of the paper or the light one."""
-        choices = super().published(preset, size)
-        return {**choices, **(presets.MRNET_PAPER_HEADS.get(preset, {}) if size == "paper" else {})}
-
-    @property
-    def recorded_choices(self) -> dict[str, Any]:
-        """The choices that are neither the model's nor the loop's, JSON-ready."""
-        return {**plain_fields(self), **asdict(self.loss)}
-
 
 @dataclass(frozen=True, kw_only=True)
 class DETRSettings(MomentSettings):
     """Training the DETR models, with the published settings of QVHighlights."""
 
     PRESETS = presets.DETR
-    SIZES = MappingProxyType({"paper": {"d": 256, "d_ff": 1024}, "light": {"d": 128, "d_ff": 256}})
-    """Sizes of the transformer: the published ones, and some for a CPU."""
+    SIZES = presets.DETR_SIZES
 
     model: DETRConfig = field(default_factory=DETRConfig)
     loss: DETRLossSettings = field(default_factory=DETRLossSettings)
@@ -170,10 +157,6 @@ class DETRSettings(MomentSettings):
         "Optimizer. adamw: QD-DETR's; adam: LAM's and STAMP's, whose weight decay is part of the gradient.",
         "adamw",
     )
-
-    @property
-    def recorded_choices(self) -> dict[str, Any]:
-        return {**plain_fields(self), "loss": asdict(self.loss)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,7 +229,8 @@ class DataSettings(Checked):
             return Path(str(self.validation))
 
 
-def plain_fields(settings: Any) -> dict[str, Any]:
-    """Return the fields of settings that are not settings themselves, by name."""
-    nested = ("model", "loss", "loop")
-    return {item.name: getattr(settings, item.name) for item in fields(settings) if item.name not in nested}
+def recorded(settings: Any) -> dict[str, Any]:
+    """Return what a checkpoint records of settings; the model's and the loop's it has elsewhere."""
+    choices = asdict(settings)
+    loss = choices.pop("loss", {})
+    return {name: value for name, value in {**choices, **loss}.items() if name not in ("model", "loop")}

@@ -1,13 +1,13 @@
 """Settings of training a summarizer. Fields are options of `vidsum train`."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from vidsum.device import Device
 from vidsum.errors import UsageError
 from vidsum.grounding.settings import CaptionSpace
-from vidsum.lab.training.settings import LoopSettings, plain_fields
+from vidsum.lab.training.settings import LoopSettings
 from vidsum.models.configs import FullTransNetConfig, RidgeConfig
 from vidsum.options import Checked, option
 
@@ -106,11 +106,6 @@ class FullTransNetSettings(Checked):
     )
     device: Device = "auto"
 
-    @property
-    def flat(self) -> dict[str, Any]:
-        """All choices by name, JSON-ready."""
-        return {**asdict(self.model), **asdict(self.loop), **plain_fields(self)}
-
 
 @dataclass(frozen=True, kw_only=True)
 class RidgeSettings(Checked):
@@ -130,7 +125,3 @@ class RidgeSettings(Checked):
     )
     draws: int = option("With --space vse: simulations of each video.", 6, min=1)
     seed: int = option("Random seed of the folds and of the simulations.", 0, min=0)
-
-    @property
-    def flat(self) -> dict[str, Any]:
-        return {**asdict(self.model), **plain_fields(self)}
