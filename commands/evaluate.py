@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from vidsum.commands.batch import Verb, Videos, run_verb
-from vidsum.commands.options import Chosen, CommandGroup, Only, Without, command
+from vidsum.commands.options import Chosen, CommandGroup, Only, command
 from vidsum.commands.outputs import Destination, Outputs
 from vidsum.commands.result import CommandResult, Table, View
 from vidsum.errors import UsageError
@@ -50,14 +50,11 @@ class ReportFiles:
         metavar="FILE",
         writes=True,
     )
-    plot: Path | None = option("PNG or SVG plot of the report.", None, metavar="FILE", writes=True)
     overwrite: bool = option("Replace existing outputs.", False)
 
 
 @command(app)
-def summary(
-    chosen: Annotated[Mapping[str, Any], Chosen(SummaryRequest)], report: ReportFiles, view: View
-) -> None:
+def summary(request: SummaryRequest, report: ReportFiles, view: View) -> None:
     """Compare importance scores with annotators: rank correlation and F.
 
     Also reports the annotators, random scores and equal scores.
@@ -68,13 +65,7 @@ def summary(
 
     vidsum evaluate summary --data summe.h5 --scores mine.json -o report.json
     """
-    if "plot_of" in chosen and report.plot is None:
-        raise UsageError("--plot-of needs a file to plot to", hint="--plot FILE.png")
-    needs_features = chosen.get("plot_of") != "segments"
-    if report.plot and needs_features and not (chosen.get("data") or chosen.get("captions")):
-        raise UsageError("--plot needs videos with features", hint="--data FILE.h5")
-    request = build(SummaryRequest, chosen)
-    _evaluate("summary", request.source, request, report, view)
+    _evaluate("summary", request.source, request, report, view, plot=request.plot)
 
 
 @command(app)
@@ -108,7 +99,7 @@ def moments(
 @command(app)
 def highlights(
     chosen: Annotated[Mapping[str, Any], Chosen(HighlightsRequest)],
-    report: Annotated[ReportFiles, Without(("plot",))],
+    report: ReportFiles,
     view: View,
     sources: Annotated[
         list[Path],
@@ -136,13 +127,13 @@ def highlights(
     positional = {"annotations": annotations, "predictions": predictions[0] if predictions else None}
     request = build(HighlightsRequest, {**chosen, **positional})
     measured = request.run or request.predictions or annotations
-    _evaluate("highlights", measured, request, report, view, request.write_predictions)
+    _evaluate("highlights", measured, request, report, view, predictions=request.write_predictions)
 
 
 @command(app)
 def captions(
     chosen: Annotated[Mapping[str, Any], Chosen(CaptionsRequest)],
-    report: Annotated[ReportFiles, Without(("plot",))],
+    report: ReportFiles,
     view: View,
     predictions: Annotated[
         list[Path],
@@ -211,31 +202,21 @@ def draw_one(
     return CommandResult(input=task.path, data=data, lines=(str(path),), messages=messages)
 
 
-def _files(source: Path, report: ReportFiles, predictions: Path | None) -> Files:
-    """Return where a report goes, checked before any work.
+def _evaluate(
+    task: str, source: Path, request: Request, report: ReportFiles, view: View, **others: Path | None
+) -> None:
+    """Make the report of a request, by the name of its source, unless its files are up to date.
 
-    Raises UsageError: a wrong suffix, or a file that is read. OutputError: the folder does not exist.
+    `others` are other files of it. All are checked before any work: UsageError for a wrong suffix, or a file
+    that is read. OutputError: the folder does not exist.
     """
     json = None if report.output in (None, "-") else Path(str(report.output))
-    named = {"output": json, "plot": report.plot, "predictions": predictions}
     suffixes = {"output": (".json",), "plot": (".png", ".svg"), "predictions": (".jsonl",)}
-    files = {kind: path for kind, path in named.items() if path}
-    for kind, path in files.items():
+    named = {kind: path for kind, path in {"output": json, **others}.items() if path}
+    for kind, path in named.items():
         require_suffix(path, suffixes[kind])
         check_outputs(str(source), [path])
-    return Files(files, nested=False, absent=("output", "plot"))
-
-
-def _evaluate(
-    task: str,
-    source: Path,
-    request: Request,
-    report: ReportFiles,
-    view: View,
-    predictions: Path | None = None,
-) -> None:
-    """Make the report of a request, by the name of its source, unless its files are up to date."""
-    files = _files(source, report, predictions)
+    files = Files(named, nested=False, absent=("output", *others))
 
     def step(item: Task, progress: Progress | None) -> CommandResult:
         from vidsum.lab.evaluate import evaluate

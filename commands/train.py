@@ -44,17 +44,16 @@ class RunFolder:
         Option("Run folder. An unfinished run there is resumed.", flags=("--out", "-o"), metavar="FOLDER"),
     ]
     overwrite: bool = option("Start over if the folder has a run.", False)
-
-
-@dataclass(frozen=True, kw_only=True)
-class KeptEpochs:
-    """Models that are kept besides the best and the last one."""
-
-    PANEL = "Training"
-
     keep_epochs: tuple[int, ...] = option(
-        "Also keep the model of this epoch, epoch_N.safetensors. Can be repeated.", (), min=1, flag_on=()
+        "Also keep the model of this epoch, epoch_N.safetensors. Can be repeated.",
+        (),
+        min=1,
+        flag_on=(),
+        panel="Training",
     )
+
+
+Folder = Annotated[RunFolder, Without(("keep_epochs",))]
 
 
 def _preset_names(kind: type[MRNetSettings | DETRSettings]) -> tuple[str, ...]:
@@ -72,7 +71,6 @@ def fulltransnet(
     data: SplitOptions,
     run: RunFolder,
     settings: Annotated[FullTransNetSettings, Flags(("epochs", "lr", "device", "mask"))],
-    extra_epochs: KeptEpochs,
     view: View,
 ) -> None:
     """Train FullTransNet, one model per split.
@@ -87,7 +85,7 @@ def fulltransnet(
         prepared: "TrainingRun[FullTransNetSettings]", number: int, progress: Progress | None
     ) -> CommandResult:
         fitted, warnings = train_split(
-            prepared, number, keep_epochs=extra_epochs.keep_epochs, overwrite=run.overwrite, progress=progress
+            prepared, number, keep_epochs=run.keep_epochs, overwrite=run.overwrite, progress=progress
         )
         folder = str(prepared.folder(number))
         return _fitted_result(folder, fitted, warnings, prepared.splits[number].name)
@@ -97,16 +95,15 @@ def fulltransnet(
 
 
 @command(app)
-def ridge(
-    data: SplitOptions, run: RunFolder, settings: Annotated[RidgeSettings, Flags()], view: View
-) -> None:
+def ridge(data: SplitOptions, run: Folder, settings: Annotated[RidgeSettings, Flags()], view: View) -> None:
     """Fit ridge regression of people's scores on frames, one model per split. It takes seconds.
 
     vidsum train ridge --data tvsum.h5 --out runs/ridge
 
     vidsum train ridge --captions captions.json --annotations ydata-tvsum50.mat --space vse --out runs/r
     """
-    from vidsum.lab.training.ridge import fit_split, prepare_ridge
+    from vidsum.lab.training.ridge import fit_split
+    from vidsum.lab.training.run import start_run
 
     def train(
         prepared: "TrainingRun[RidgeSettings]", number: int, progress: Progress | None
@@ -123,13 +120,15 @@ def ridge(
         line = f"{folder}: {split}, penalty {fitted.penalty:g}{rank}"
         return CommandResult(data=facts, lines=(line,))
 
-    _train_splits("train ridge", data, run, partial(prepare_ridge, settings=settings), train, "auto", view)
+    _train_splits(
+        "train ridge", data, run, partial(start_run, "ridge", settings=settings), train, "auto", view
+    )
 
 
 @command(app)
 def mrnet(
     data: Annotated[DataSettings, Without(("text_features",)), Flags((*_DATA, "query_features"))],
-    run: RunFolder,
+    run: Folder,
     choice: MRNetChoice,
     chosen: Annotated[
         Mapping[str, Any], Chosen(MRNetSettings, _preset_names(MRNetSettings)), Flags(_TRAINING)
@@ -159,7 +158,7 @@ def mrnet(
 @command(app)
 def detr(
     data: Annotated[DataSettings, Without(("query_features",)), Flags((*_DATA, "text_features"))],
-    run: RunFolder,
+    run: Folder,
     choice: DETRChoice,
     chosen: Annotated[Mapping[str, Any], Chosen(DETRSettings, _preset_names(DETRSettings)), Flags(_TRAINING)],
     view: View,
@@ -199,9 +198,9 @@ def _train_splits(
 ) -> None:
     """Train a summarizer on each of the splits that were asked for, and say how the run goes on."""
     from vidsum.lab.datasets.captioned import draw_of, read_captioned
-    from vidsum.lab.datasets.splits import by_dataset, odd_coverage, splits_of
+    from vidsum.lab.datasets.splits import by_dataset, splits_of
     from vidsum.lab.datasets.summaries import pair_annotations, read_all
-    from vidsum.lab.training.run import evaluation_command, unfinished_splits
+    from vidsum.lab.training.run import unfinished_splits
 
     pairs = pair_annotations(data.data, data.annotations) if data.data else {}
     videos = read_all(pairs) if pairs else read_captioned(data.captions, data.annotations, device)
@@ -220,13 +219,17 @@ def _train_splits(
 
     run_verb(Verb(command, step), list(number_of), view)
     left = unfinished_splits(run.out)
-    evaluate = evaluation_command(data, splits, pairs, run.out)
+    if pairs:
+        path, annotations = next(iter(pairs.items()))
+        tested: dict[str, Any] = {"data": path, "annotations": annotations}
+    else:
+        tested = {"captions": data.captions[0], "annotations": data.annotations[0], "space": data.space}
+    flags = " ".join(f"--{name} {quote(str(value))}" for name, value in tested.items() if value)
+    evaluate = f"vidsum evaluate summary {flags} --run {quote(str(run.out))}"
     todo = f"still to train: {' '.join(f'--split {number}' for number in left)}"
     line = todo if left else f"evaluate it with: {evaluate}"
     facts = {"unfinished_splits": left, "evaluate": None if left else evaluate}
-    odd = odd_coverage(splits, videos)  # published splits test some videos never, others twice
-    messages = (odd,) if odd else ()
-    render(CommandResult(command, str(run.out), facts, lines=(line,), messages=messages), view)
+    render(CommandResult(command, str(run.out), facts, lines=(line,)), view)
 
 
 def _run_result(

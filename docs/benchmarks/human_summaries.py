@@ -32,8 +32,8 @@ from vidsum.lab.evaluation.summaries import evaluate_summaries
 from vidsum.lab.evaluation.summary_metrics import HUMAN, MEAN, OTHERS, RANDOM, SummaryMeasures, VideoMeasures
 from vidsum.lab.training.fulltransnet import prepare_run, train_split
 from vidsum.lab.training.predict import predict_run
-from vidsum.lab.training.ridge import fit_split, prepare_ridge
-from vidsum.lab.training.run import unfinished_splits
+from vidsum.lab.training.ridge import fit_split
+from vidsum.lab.training.run import start_run, unfinished_splits
 from vidsum.lab.training.settings import LoopSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings
 from vidsum.models.configs import FullTransNetConfig, MaskConfig, RidgeConfig
@@ -141,7 +141,7 @@ def train(row: str, seed: int, data: Data, out: Path, epochs: int, folds: Sequen
         return
     if row in RIDGE:
         settings = RidgeSettings(**{**RIDGE[row], "seed": seed})
-        run = prepare_ridge(data.videos, data.splits, settings, out, draw=data.draw)
+        run = start_run("ridge", data.videos, data.splits, settings, out, draw=data.draw)
         for number in range(len(data.splits)):
             fit_split(run, number)
         return

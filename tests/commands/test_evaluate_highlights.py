@@ -106,8 +106,11 @@ def test_run_row_and_submission(run: Run, data: Path, detr: Path, features: Path
     document = json.loads(Path("report.json").read_text())
     check_schema(document, "highlight_evaluation")
     assert [row["name"] for row in document["rows"]] == ["a run", "random", "whole video"]
-    assert [file["name"] for file in document["provenance"]["files"]] == ["a run", "val.jsonl"]
-    assert document["provenance"]["text_features"]["files"] == 2
+    assert [file["name"] for file in document["provenance"]["files"]] == [
+        "val.jsonl",
+        "a run/best.safetensors",
+    ]
+    assert document["provenance"]["text_features"][0]["files"] == 2
     again = run("evaluate", "highlights", "mine.jsonl", data, "-o", "-").json
     assert {**again["rows"][0], "name": "a run"} == document["rows"][0]
     ask = (*ask, "--write-predictions", "mine.jsonl", "--device", "cpu")

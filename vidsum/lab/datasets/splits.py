@@ -161,17 +161,5 @@ def by_dataset(names: Iterable[str]) -> dict[str, list[str]]:
     return groups
 
 
-def odd_coverage(splits: Iterable[Split], available: Iterable[str]) -> str | None:
-    """Return how many available videos are tested; None if each is, once."""
-    uses = Counter(name for split in splits for name in split.test)
-    tested = {_dataset_of(name) for name in uses}
-    videos = {name for name in available if _dataset_of(name) in tested}
-    n_videos, n_repeated = len(videos | uses.keys()), sum(times > 1 for times in uses.values())
-    if len(uses) == n_videos and not n_repeated:
-        return None
-    again = f", {n_repeated} of them more than once" if n_repeated else ""
-    return f"the test sets cover {len(uses)} of {n_videos} videos{again}"
-
-
 def _dataset_of(name: str) -> str:
     return name.partition("/")[0]

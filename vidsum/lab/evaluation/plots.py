@@ -1,7 +1,6 @@
-"""Plots of evaluations: R@1 over the IoU, and FullTransNet's Figs. 3 and 4."""
+"""Plots of evaluations of summaries: FullTransNet's Figs. 3 and 4."""
 
 from collections.abc import Mapping, Sized
-from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ from vidsum.errors import UsageError
 from vidsum.io.outputs import as_utf8
 from vidsum.lab.datasets.labels import Labels
 from vidsum.lab.datasets.summaries import AnnotatedVideo
-from vidsum.lab.evaluation.moments import CURVE, RANDOM, THRESHOLDS, WHOLE, MomentMeasures
 from vidsum.lab.evaluation.reference import (
     CHANGE_POINTS,
     KNAPSACKS,
@@ -22,14 +20,12 @@ from vidsum.lab.evaluation.reference import (
     key_shots,
     reference_of,
 )
-from vidsum.lab.evaluation.report import Report
 from vidsum.lab.evaluation.summaries import Videos
 from vidsum.models.scaling import unit_range
 from vidsum.results import figures
 from vidsum.types import FloatArray
 
 _ROWS = (*figures.OTHERS, figures.GREY)  # colours of rows; annotators are blue
-_BASELINES = {RANDOM: ":", WHOLE: "--"}  # their lines, which are grey
 
 
 def plot_scores(
@@ -76,32 +72,6 @@ def _draw_video(axes: Axes, video: AnnotatedVideo, rows: Mapping[str, FloatArray
     figures.draw_time_axis(axes, video.features.duration_s, 8)
     axes.set_ylim(-0.04, 1.04)
     axes.set_yticks([0, 1], ["lowest", "highest"], fontsize=8)
-
-
-def plot_recall(report: Report[MomentMeasures], title: str, target: Path) -> None:
-    """Plot R@1 over the IoU; target and errors are those of `plot_scores`."""
-    figure = figures.new_figure(6.5, 4.0)
-    axes = figure.subplots()
-    colours = cycle((figures.BLUE, *figures.OTHERS))
-    for row in report.rows:
-        is_baseline = row.name in _BASELINES
-        axes.plot(
-            CURVE,
-            [100 * fraction for fraction in row.measures.curve],
-            color=figures.GREY if is_baseline else next(colours),
-            linestyle=_BASELINES.get(row.name, "-"),
-            label=as_utf8(row.name),
-        )
-    axes.set_title(as_utf8(title), loc="left", fontsize=10, parse_math=False)
-    axes.set_xlabel("IoU")
-    axes.set_ylabel("R@1 (%)")
-    axes.set_xticks(THRESHOLDS)
-    axes.set_xlim(CURVE[0], CURVE[-1])
-    axes.set_ylim(0, 100)
-    axes.grid(axis="x", alpha=0.4)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False)
-    figures.save_figure(figure, target)
 
 
 def plot_segments(

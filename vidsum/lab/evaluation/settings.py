@@ -79,6 +79,9 @@ class SummaryRequest:
     )
     seeds: Seeds = 10
     device: Device = "auto"
+    plot: Path | None = option(
+        "PNG or SVG plot of the report.", None, panel="Output", metavar="FILE", writes=True
+    )
     plot_of: Literal["scores", "segments"] = option(
         "Content of --plot. scores over time, or segments of each row under the annotators'.",
         "scores",
@@ -100,6 +103,10 @@ class SummaryRequest:
             raise UsageError("--model auto may be any model: name the one to measure", hint)
         if self.protocol == "paper" and not self.runs:
             raise UsageError("--protocol paper is for models of a training run", hint="--run FOLDER")
+        if self.plot_of == "segments" and not self.plot:
+            raise UsageError("--plot-of needs a file to plot to", hint="--plot FILE.png")
+        if self.plot and self.plot_of == "scores" and not self.has_features:
+            raise UsageError("--plot needs videos with features", hint="--data FILE.h5")
 
     @property
     def source(self) -> Path:
@@ -256,8 +263,8 @@ class CaptionsRequest:
 Request = SummaryRequest | MomentsRequest | HighlightsRequest | CaptionsRequest
 
 
-def checkpoint_of(run: Path) -> tuple[str, Path]:
-    """Return a run's row and checkpoint: in a folder, a file or a name. Raises WeightsError: no such."""
+def checkpoint_of(run: Path) -> Path:
+    """Return a run's checkpoint: in a folder, a file or a name. Raises WeightsError: no such."""
     from vidsum.checkpoints.named import BEST, checkpoint_file
 
-    return (run.resolve().name, run / BEST) if run.is_dir() else (run.stem, checkpoint_file(str(run)))
+    return run / BEST if run.is_dir() else checkpoint_file(str(run))

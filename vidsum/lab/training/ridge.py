@@ -4,9 +4,8 @@ scikit-learn's Ridge on rows centred by video, each weighted by one over the fra
 over frames, so that many draws of simulated features cost no memory.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -18,7 +17,7 @@ from vidsum.io.outputs import make_folder
 from vidsum.lab.datasets.splits import k_fold
 from vidsum.lab.datasets.summaries import target_of
 from vidsum.lab.evaluation.summary_metrics import spearman_rho
-from vidsum.lab.training.run import TrainingRun, split_facts, start_run
+from vidsum.lab.training.run import TrainingRun, split_facts
 from vidsum.lab.training.state import BEST, refuse_foreign
 from vidsum.lab.training.summary_settings import RidgeSettings
 from vidsum.models.ridge import RidgeScorer, moving_average
@@ -29,10 +28,6 @@ PENALTIES: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 _FOLDS, _VALIDATION_DRAWS = 5, 3
 """Choice of a penalty: parts of the training videos, and draws of each that it is measured on."""
 _END_SCALE = 3.0  # factor of the time from the start and to the end, which the penalty then hardly shrinks
-
-
-prepare_ridge: Callable[..., TrainingRun[RidgeSettings]] = partial(start_run, "ridge")
-"""Check data and settings and write `run.json`."""
 
 
 def fit_split(
