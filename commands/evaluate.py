@@ -145,7 +145,7 @@ def captions(
         ),
     ],
 ) -> None:
-    """Compare captions with sentences of people: CIDEr, BLEU, ROUGE-L, R@K/N.
+    """Compare captions with sentences of people: CIDEr, BLEU, ROUGE-L.
 
     Also reports captions of other items and, where there are several sentences, people.
 
@@ -153,7 +153,7 @@ def captions(
 
     vidsum evaluate captions mine.csv --data captions.csv --metric cider-d -o report.json
 
-    vidsum evaluate captions DESCRIPTIONS --data activitynet/val_1.json --metric r@5/16
+    vidsum evaluate captions DESCRIPTIONS --data activitynet/val_1.json
     """
     request = build(CaptionsRequest, {**chosen, "predictions": tuple(predictions)})
     _evaluate("captions", request.data, request, report, view)

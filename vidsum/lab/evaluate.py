@@ -47,7 +47,7 @@ def evaluate(request: Request, progress: Progress | None = None) -> Report[Measu
         return _moments(request, progress)
     items = read_described(request.data)
     rows = {_row(path): read_captions(path, items) for path in request.predictions}
-    return evaluate_captions(request, items, rows, progress)
+    return evaluate_captions(request, items, rows)
 
 
 def _row(path: Path) -> str:

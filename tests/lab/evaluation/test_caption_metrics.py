@@ -3,20 +3,11 @@
 import math
 from functools import cache
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vidsum.lab.evaluation.caption_metrics import (
-    Tokens,
-    bleu,
-    cider,
-    mean_of,
-    recall_in_windows,
-    rouge_l,
-    tokenize,
-)
+from vidsum.lab.evaluation.caption_metrics import Tokens, bleu, cider, rouge_l, tokenize
 
 WORDS = st.lists(st.sampled_from("abcd"), max_size=7).map(tuple)
 ITEMS = st.lists(st.tuples(WORDS, st.lists(WORDS, min_size=1, max_size=3)), min_size=1, max_size=5)
@@ -138,16 +129,3 @@ def test_measures_are_bounded(items: list[tuple[Tokens, list[Tokens]]]) -> None:
     scores = rouge_l(captions, references)
     assert scores.min() >= 0
     assert scores.max() <= 1 + 1e-9
-
-
-def test_recall_looks_in_whole_windows_as_autoad_does() -> None:
-    """Of its nine sentences in windows of four, half a window apart, three windows are whole."""
-    scores = np.eye(9, dtype=np.float32)
-    scores[0, 1], scores[5] = 2, 0  # one other is more similar; all are equal
-    parts = recall_in_windows(lambda items: scores[items, items], 9, top=1, window=4)
-    assert parts[:, 1].tolist() == [1, 1, 2, 2, 2, 2, 1, 1, 0]
-    assert parts[:, 0].tolist() == [0, 1, 2, 2, 2, 0, 1, 1, 0]
-    assert mean_of(parts[:, 0], parts[:, 1]).value == pytest.approx(9 / 12)
-    within_two = recall_in_windows(lambda items: scores[items, items], 9, top=2, window=4)
-    assert within_two[:, 0].tolist() == [1, 1, 2, 2, 2, 0, 1, 1, 0]  # equal ones are in the worst order
-    assert not recall_in_windows(lambda items: scores[items, items], 3, top=1, window=4).any()

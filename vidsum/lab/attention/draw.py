@@ -14,11 +14,8 @@ from vidsum.shots.find import find
 from vidsum.shots.settings import ShotSettings
 from vidsum.summary.importance import SCORERS
 from vidsum.summary.score import load_importance_checkpoint, weights_sha256
-from vidsum.summary.settings import SHIPPED_MODEL
 from vidsum.types import Progress
 from vidsum.video.probe import start_offset_s
-
-_BUDGET = 0.15  # fraction of the video in the summary whose steps the decoder writes
 
 
 def draw_attention(
@@ -33,15 +30,14 @@ def draw_attention(
     Raises UsageError before decoding: the model has no such attention; else as `summarize`.
     """
     name, part = request.model, parse_part(request.part)
-    if name in ("auto", SHIPPED_MODEL, *SCORERS):
+    if name in ("auto", *SCORERS):
         raise UsageError(f"{name} has no attention to draw", hint="--model fulltransnet")
     model = load_importance_checkpoint(name, extraction.device)
     require_part(model, part)
     opened = open_input(source, extraction)
     (features,), pictures = opened.read(progress)
     shots = find(features, ShotSettings(), pictures)
-    layers, heads = ([part[0]], [part[1]]) if isinstance(part, tuple) else (None, None)
-    maps = attention_maps(model, features, shots, _BUDGET, layers=layers, heads=heads)
+    maps = attention_maps(model, features, shots, part=part)
     facts = {"model": name, "part": request.part, **weights_sha256([name])}
     plot_importance_attention(
         shift_times(maps, start_offset_s(features.video)),

@@ -1,7 +1,7 @@
 """The attention of a trained FullTransNet while it summarizes a video, by hooks, and its pictures."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, cast
@@ -54,19 +54,18 @@ def attention_maps(
     shots: Shots,
     fraction: float = 0.15,
     *,
-    layers: Sequence[int] | None = None,
-    heads: Sequence[int] | None = None,
+    part: AttentionPart = "all",
     cells: int = 768,
 ) -> AttentionMaps:
     """Return the maps of Figs. 5-8 for a summary that the model writes with no labels.
 
-    `layers` and `heads` are numbers from 0 (None: all); at most `cells` cells, rows being means of their
-    samples' rows, columns sums. Of a long video (`LONGEST`, or what the model reads) only the first window is
-    used, with a warning. Raises UsageError: no such layer or head.
+    At most `cells` cells, rows being means of their samples' rows, columns sums. Of a long video (`LONGEST`,
+    or what the model reads) only the first window is used, with a warning. Errors as `require_part`.
     """
-    model = _network(summarizer)
-    some_layers = _numbers("layer", layers, model.config.layers)
-    some_heads = _numbers("head", heads, model.config.heads)
+    model = require_part(summarizer, part)
+    layers, heads = tuple(range(model.config.layers)), tuple(range(model.config.heads))
+    if isinstance(part, tuple):
+        layers, heads = (part[0],), (part[1],)
     all_shots = shots.numbers_at(features.timestamps)
     window = windows(all_shots, min(LONGEST, model.config.t_max))[0]
     array, shot_of_sample = summarizer.inputs.of(features)[window], all_shots[window]
@@ -86,19 +85,19 @@ def attention_maps(
     is_pair = _encoder_pairs(model, is_global)
     first = cast(EncoderLayer, model.encoder[0])
     encoder, decoder, cross = list[FloatArray](), list[FloatArray](), list[FloatArray]()
-    for number in some_layers:
+    for number in layers:
         reader, writer = cast(EncoderLayer, model.encoder[number]), cast(DecoderLayer, model.decoder[number])
         # without a mask of its own, a layer has that of the first one, if any
         weights = weigh(reader.attention, is_pair, reader.mask or first.mask)
-        encoder.append(pooled(weights[some_heads, :], per_cell, per_cell))
-        decoder.append(weigh(writer.attention, earlier)[some_heads, :].numpy())
-        cross.append(pooled(weigh(writer.cross)[some_heads, :], 1, per_cell))
+        encoder.append(pooled(weights[heads, :], per_cell, per_cell))
+        decoder.append(weigh(writer.attention, earlier)[heads, :].numpy())
+        cross.append(pooled(weigh(writer.cross)[heads, :], 1, per_cell))
     return AttentionMaps(
         encoder=np.stack(encoder),
         decoder=np.stack(decoder),
         cross=np.stack(cross),
-        layers=some_layers,
-        heads=some_heads,
+        layers=layers,
+        heads=heads,
         key_frames=np.array(decoded.key_frames, np.int64),
         samples_per_cell=per_cell,
         timestamps=features.timestamps[window],
@@ -151,24 +150,16 @@ def pooled(weights: Tensor, per_row: int, per_column: int) -> FloatArray:
     return np.asarray(sums / np.diff(np.append(row_starts, n_rows))[:, None], np.float32)
 
 
-def require_part(summarizer: ImportanceModel, part: AttentionPart) -> None:
-    """Raise UsageError where the model has no such layer or head, or no decoder."""
-    config, (layer, head) = _network(summarizer).config, part if isinstance(part, tuple) else (0, 0)
-    _numbers("layer", [layer], config.layers)
-    _numbers("head", [head], config.heads)
-
-
-def _network(summarizer: ImportanceModel) -> FullTransNet:
+def require_part(summarizer: ImportanceModel, part: AttentionPart) -> FullTransNet:
+    """Return the network. Raises UsageError where it has no such layer or head, or is no FullTransNet."""
     if not isinstance(summarizer.model, FullTransNet):
         raise UsageError(f"{summarizer.name} has no decoder, whose attention is drawn")
-    return summarizer.model
-
-
-def _numbers(what: str, chosen: Sequence[int] | None, count: int) -> tuple[int, ...]:
-    for number in chosen or ():
-        if not 0 <= number < count:
+    config = summarizer.model.config
+    counts = {"layer": config.layers, "head": config.heads}
+    for (what, count), number in zip(counts.items(), part, strict=True) if isinstance(part, tuple) else ():
+        if number >= count:
             raise UsageError(f"unknown {what} {number}: the model has 0 to {count - 1}")
-    return tuple(range(count) if chosen is None else chosen)
+    return summarizer.model
 
 
 def plot_importance_attention(

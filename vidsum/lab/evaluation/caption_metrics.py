@@ -1,4 +1,4 @@
-"""Measures of captions against people's: CIDEr, BLEU, ROUGE-L as coco-caption has them, AutoAD's R@k/N."""
+"""Measures of captions against people's: CIDEr, BLEU, ROUGE-L as coco-caption has them."""
 
 import math
 import re
@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from vidsum.types import FloatArray, TimeArray
+from vidsum.types import TimeArray
 
 Tokens = tuple[str, ...]
 References = Sequence[Sequence[Tokens]]  # tokens of the sentences of each item, at least one
@@ -56,10 +56,9 @@ class Measure(NamedTuple):
         return self.of_sums(self.parts.sum(axis=0))
 
 
-def mean_of(values: TimeArray, counts: TimeArray | None = None) -> Measure:
-    """Return the mean of values [N], or the sum of values over that of counts."""
-    counts = np.ones(len(values)) if counts is None else counts
-    return Measure(np.stack([values, counts], axis=1), lambda sums: float(sums[0] / max(sums[1], 1e-9)))
+def mean_of(values: TimeArray) -> Measure:
+    """Return the mean of values [N]."""
+    return Measure(np.stack([values, np.ones(len(values))], axis=1), lambda sums: float(sums[0] / sums[1]))
 
 
 def cider(captions: Sequence[Tokens], references: References, *, robust: bool = True) -> TimeArray:
@@ -172,18 +171,3 @@ def _common_length(first: Tokens, second: Tokens) -> int:
                 above + 1 if token == other else max(row[column], row[column - 1]),
             )
     return row[-1]
-
-
-def recall_in_windows(alike: Callable[[slice], FloatArray], n_items: int, top: int, window: int) -> TimeArray:
-    """Return [N, 2] hits and looks of AutoAD II's R@k/N (Han et al. 2023).
-
-    In each window of neighbouring items, half a window apart, a caption hits where fewer than k (`top`)
-    others are as similar to it as its own item. `alike` gives the similarity [W, W] of captions with items.
-    """
-    parts = np.zeros((n_items, 2))
-    for start in range(0, n_items - window + 1, window // 2):
-        items = slice(start, start + window)
-        scores = alike(items)
-        rank = (scores >= np.diagonal(scores)[:, None]).sum(axis=1)
-        parts[items] += np.stack([rank <= top, np.ones(window)], axis=1)
-    return parts

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from vidsum.checkpoints.trained import Trained, read_trained
-from vidsum.errors import InputError, UsageError, WeightsError
+from vidsum.errors import InputError, UsageError
 from vidsum.grounding.moment_model import MomentModel, Prediction, build_moment_model, ground_video
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.text import load_text_encoder
@@ -105,7 +105,8 @@ class _Model:
             hint = "VIDSUM_EVALUATE_MOMENTS_QUERY_FEATURES=FOLDER vidsum evaluate moments"
             raise InputError(f"{self.run.checkpoint}: {reads}", hint=hint)
         if not isinstance(name, str):
-            raise InputError(f"{self.run.checkpoint}: does not say what embeds its queries (text)")
+            words = "--text-features FOLDER has their words" if self.is_detr else None
+            raise InputError(f"{self.run.checkpoint}: does not say what embeds its queries (text)", words)
         encoder = load_text_encoder(name, self.run.device)
         return self.grounder.tokens(encoder, [query.text for query in queries])
 
@@ -153,19 +154,11 @@ def _load(run: ModelRun, videos: Sequence[str], progress: Progress | None) -> _M
 
 def _embed_queries(model: _Model, queries: Mapping[str, Query]) -> list[FloatArray]:
     """Return the queries as the model reads them: their published words, or by a text encoder."""
-    if folder := model.run.text_features:
-        if not model.is_detr:
-            hint = "without it, the model's text encoder embeds the queries"
-            raise UsageError("--text-features: MRNet reads one vector per query, not its words", hint)
-        return read_words(folder, queries)
-    words_hint = "--text-features FOLDER has their words"
-    try:
-        return model.embed(queries.values())
-    except InputError as error:
-        raise InputError(error.message, hint=words_hint if model.is_detr else error.hint) from error
-    except WeightsError as error:
-        fix = f"vidsum weights add FILE --as {model.trained.features['text']}"
-        raise WeightsError(error.message, f"{words_hint}; or {fix}" if model.is_detr else fix) from error
+    folder = model.run.text_features
+    if folder and not model.is_detr:
+        hint = "without it, the model's text encoder embeds the queries"
+        raise UsageError("--text-features: MRNet reads one vector per query, not its words", hint)
+    return read_words(folder, queries) if folder else model.embed(queries.values())
 
 
 def _clip_features(model: _Model, query: Query) -> tuple[FloatArray, ...]:

@@ -1,6 +1,5 @@
 """Requests for evaluations, one per task, whose fields are the options of `vidsum evaluate TASK`."""
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -209,8 +208,7 @@ class HighlightsRequest:
         return self.annotations
 
 
-CAPTION_METRICS = ("cider-d", "cider", "bleu", "rouge-l")  # the measures of captions that need no network
-_RECALL = re.compile(r"r@(\d+)/(\d+)")
+CAPTION_METRICS = ("cider-d", "cider", "bleu", "rouge-l")
 _NEED_JAVA = {"meteor": "METEOR", "spice": "SPICE"}
 
 
@@ -230,13 +228,12 @@ class CaptionsRequest:
     ]
     predictions: tuple[Path, ...] = ()  # see `vidsum.lab.datasets.described.read_captions`
     metric: tuple[str, ...] = option(
-        "Measure. cider-d, cider, bleu, rouge-l, or r@K/N, such as r@5/16. Can be repeated.",
+        "Measure. cider-d, cider, bleu or rouge-l. Can be repeated.",
         CAPTION_METRICS,
-        default_text="all but r@K/N",
+        default_text="all",
         metavar="NAME",
         names=CAPTION_METRICS,
     )
-    device: Device = "auto"
 
     def __post_init__(self) -> None:
         check(self)
@@ -244,16 +241,8 @@ class CaptionsRequest:
             if name.lower() in _NEED_JAVA:
                 reason = f"{_NEED_JAVA[name.lower()]} needs Java programs, which vidsum does not have"
                 raise UsageError(reason, hint="coco-caption computes it")
-            match = _RECALL.fullmatch(name)
-            if not match and name not in CAPTION_METRICS:
-                raise unknown_name_error("measure", name, CAPTION_METRICS, " and r@K/N")
-            if match and not 0 < int(match[1]) < int(match[2]) <= 1000:
-                raise UsageError(f"{name}: K must be below N, and N at most 1000", hint="r@5/16")
-
-    @property
-    def recalls(self) -> list[tuple[int, int]]:
-        """(K, N) of each R@K/N."""
-        return [(int(match[1]), int(match[2])) for name in self.metric if (match := _RECALL.fullmatch(name))]
+            if name not in CAPTION_METRICS:
+                raise unknown_name_error("measure", name, CAPTION_METRICS)
 
     @property
     def source(self) -> Path:

@@ -85,14 +85,13 @@ def evaluate_summaries(
         "n_seeds": n_seeds,
         "budget_share": BUDGET,
     }
-    columns = summary_metrics.columns_of(rows[HUMAN].mean.key_shots)
     compared = "each annotator's scores, averaged" if scored else "gtscore"
     return Report(
         "summary",
         tuple(Row(name, measures) for name, measures in rows.items()),
         facts,
         warnings=_repairs(videos),
-        title=_title(n_videos, counts) + columns.title,
+        title=_title(n_videos, counts, segmentations, knapsacks),
         note=f"tau and rho with {compared}; human: each annotator with the others; mean of the others: with "
         f"the annotator that it lacks; random: {n_seeds} draws"
         + ("; shots of {fewest} to {most} frames, {mean:.0f} on average".format(**shots) if shots else ""),
@@ -108,12 +107,17 @@ def _shot_frames(references: Sequence[Reference]) -> dict[str, float]:
     return {"fewest": int(lengths.min()), "most": int(lengths.max()), "mean": float(lengths.mean())}
 
 
-def _title(n_videos: int, counts: Sequence[int]) -> str:
+def _title(
+    n_videos: int, counts: Sequence[int], segmentations: Sequence[str], knapsacks: Sequence[str]
+) -> str:
     fewest, most = min(counts), max(counts)
     tests = f"{len(counts)} tests of " if len(counts) > n_videos else ""
     videos = f"{n_videos} video{'' if n_videos == 1 else 's'}"
     annotators = f"{'' if fewest == most else f'{fewest} to '}{most} annotator{'' if most == 1 else 's'}"
-    return f"{tests}{videos}, {annotators} each; key shots of 15 %, "
+    about = f"segmentation {segmentations[0]}, knapsack {' and '.join(knapsacks)}"
+    if len(segmentations) > 1:
+        about = f"F avg, segmentation as named, knapsack {knapsacks[-1]}"
+    return f"{tests}{videos}, {annotators} each; key shots of 15 %, {about}"
 
 
 def _check_predictions(references: Sequence[Reference], predictions: Mapping[str, Scores]) -> None:

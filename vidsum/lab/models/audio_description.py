@@ -11,7 +11,6 @@ et al. 2023). docs/algorithms/learned-masks.md says what the papers leave open.
 
 import math
 from dataclasses import dataclass
-from typing import Final
 
 import torch
 from torch import Tensor, nn
@@ -51,30 +50,6 @@ class AudioDescriptionConfig:
     adapted: int = 31  # the last so many layers attend to the queries
     vocabulary: int = 32000
     lora_rank: int = 16
-
-
-STAMP: Final = MaskConfig(kind="stamp", depth=16)  # the mask of the paper's Table 2
-SMALL: Final = AudioDescriptionConfig(
-    dim_visual=384,
-    dim_audio=32,
-    n_tokens=10,
-    d=32,
-    heads=4,
-    d_ff=64,
-    layers=3,
-    d_adapter=32,
-    adapter_heads=4,
-    adapter_layers=1,
-    n_queries=4,
-    d_lm=32,
-    lm_heads=4,
-    lm_ff=64,
-    lm_layers=2,
-    adapted=1,
-    vocabulary=300,
-    lora_rank=4,
-)
-"""Clips of 2 s: 384 numbers of the map `vse`, and made-up sound. It trains on any machine."""
 
 
 class AudiovisualEncoder(nn.Module):

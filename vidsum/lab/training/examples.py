@@ -43,16 +43,6 @@ _VIDEOS = 1200  # simulated videos per epoch, unless the settings have another n
 _CLIP_NOISE = 0.15  # deviation of each number of an embedding
 
 
-def simulated_moments(
-    source: DataSettings, clips: int, seed: int = 0, device: str = "auto", progress: Progress | None = None
-) -> MomentData[MomentExample]:
-    """Return examples of T clips simulated from captions, others in each epoch; no video is needed.
-
-    Raises UsageError: there is no caption, or no video to hold out.
-    """
-    return _simulate_data(source, simulate_moments, clips, seed, device, progress)
-
-
 def simulated_highlights(
     source: DataSettings, clips: int, words: int, seed: int, device: str, progress: Progress | None
 ) -> MomentData[HighlightExample]:
@@ -63,7 +53,7 @@ def simulated_highlights(
     def simulate(settings: SimulationSettings, n_videos: int, seeds: Sequence[int]) -> list[HighlightExample]:
         return simulate_highlights(settings, book(settings.captions), n_videos, seeds)
 
-    return _simulate_data(source, simulate, clips, seed, device, progress)
+    return _simulate_data(simulate, source, clips, seed, device, progress)
 
 
 def space_of(source: DataSettings) -> str:
@@ -76,13 +66,17 @@ def show_in_clip(captions: FloatArray, noise: FloatArray) -> FloatArray:
 
 
 def _simulate_data(
-    source: DataSettings,
     simulate: Callable[[SimulationSettings, int, Sequence[int]], list[Example]],
-    n_clips: int,
-    seed: int,
-    device: str,
-    progress: Progress | None,
+    source: DataSettings,
+    clips: int,
+    seed: int = 0,
+    device: str = "auto",
+    progress: Progress | None = None,
 ) -> MomentData[Example]:
+    """Return examples of T clips simulated from captions, others in each epoch; no video is needed.
+
+    Raises UsageError: there is no caption, or no video to hold out.
+    """
     space, fraction = space_of(source), source.held_out
     n_videos = source.videos or _VIDEOS
     if isinstance(fraction, Path):
@@ -99,14 +93,14 @@ def _simulate_data(
         of_file = {video.name: video for video in named}
         videos |= of_file
         sentences |= embed_sentences(of_file, encode, sha256, seed, progress)
-    clips = _captions_of_clips(source, videos, device, progress)
+    of_clips = _captions_of_clips(source, videos, device, progress)
     held_out = held_out_of(videos, fraction, seed)
     train = {name: video for name, video in videos.items() if name not in held_out}
     show = load_map().simulate if space == "vse" else show_in_clip
-    of_train = SimulationSettings(captions_of(train, sentences, clips), show, n_clips, _CLIP_S)
+    of_train = SimulationSettings(captions_of(train, sentences, of_clips), show, clips, _CLIP_S)
     val: list[Example] = []
     if held_out:
-        of_val = replace(of_train, captions=captions_of(held_out, sentences, clips))
+        of_val = replace(of_train, captions=captions_of(held_out, sentences, of_clips))
         val = simulate(of_val, N_VALIDATION, (seed, _VALIDATION_SEED))
     first = simulate(of_train, 1, (seed,))[0]
 
@@ -122,7 +116,11 @@ def _simulate_data(
             "recipe": "captions",
             **({"map_sha256": checkpoints.sha256_of(NAME)} if space == "vse" else {}),
             "annotations": files_of(source.data),
-            **({"captions_of_clips": files_of(source.features), "described": len(clips)} if clips else {}),
+            **(
+                {"captions_of_clips": files_of(source.features), "described": len(of_clips)}
+                if of_clips
+                else {}
+            ),
             "videos": n_videos,
             "validation": fraction,
         },
@@ -149,6 +147,7 @@ def _captions_of_clips(
     return known
 
 
+simulated_moments = partial(_simulate_data, simulate_moments)
 _FOR_FEATURES = ("text", "text_features", "query_features")
 
 
@@ -189,9 +188,7 @@ def _check_options(source: DataSettings) -> None:
 
 
 def _refuse(source: DataSettings, names: tuple[str, ...], where: str) -> None:
-    options = [leaf for leaf in leaves(DataSettings) if leaf.name in names]
-    present = [leaf for leaf in options if getattr(source, leaf.name) != leaf.default]
-    if present:
-        have, them = ("has", "it") if len(present) == 1 else ("have", "them")
-        text = " and ".join(leaf.flags[0] for leaf in present).replace("/", " or ")
-        raise UsageError(f"{text} {have} no effect {where}", hint=f"leave {them} out")
+    for leaf in leaves(DataSettings):
+        if leaf.name in names and getattr(source, leaf.name) != leaf.default:
+            flag = leaf.flags[0].replace("/", " or ")
+            raise UsageError(f"{flag} has no effect {where}", hint="leave it out")
