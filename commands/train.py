@@ -150,7 +150,7 @@ def mrnet(
         settings = build(MRNetSettings, chosen, preset)
         examples = moment_data(data, settings, progress)
         fitted = train_mrnet(examples, settings, Path(task.path), overwrite=run.overwrite, progress=progress)
-        return _run_result(task.path, fitted, examples, "ground VIDEO")
+        return _run_result(task.path, fitted, examples)
 
     run_verb(Verb("train mrnet", step), [str(run.out)], view)
 
@@ -232,12 +232,10 @@ def _train_splits(
     render(CommandResult(command, str(run.out), facts, lines=(line,)), view)
 
 
-def _run_result(
-    folder: str, fitted: "FitResult", data: "MomentData[Any]", command: str = "ground VIDEO"
-) -> CommandResult:
+def _run_result(folder: str, fitted: "FitResult", data: "MomentData[Any]") -> CommandResult:
     """Return the end of a run; with how to use the model, where the command makes such features."""
     result = _fitted_result(folder, fitted, data.warnings)
-    use = f"use it with: vidsum {command} --query TEXT --model {quote(str(fitted.checkpoint))}"
+    use = f"use it with: vidsum ground VIDEO --query TEXT --model {quote(str(fitted.checkpoint))}"
     has_space = data.features["space"] in ("clip", "vse")
     return replace(result, lines=(*result.lines, use)) if has_space else result
 

@@ -6,14 +6,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, get_args
 
 from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.io.text import read_json, read_yaml
 from vidsum.lab.datasets.summaries import dataset_name
 
-Setting = Literal["canonical", "augmented", "transfer"]
-SETTINGS: tuple[Setting, ...] = get_args(Setting)
+SETTINGS = ("canonical", "augmented", "transfer")
 
 
 @dataclass(frozen=True)
@@ -64,9 +62,8 @@ def read_splits(path: str | os.PathLike[str], available: Collection[str]) -> lis
 
 def splits_of(chosen: str, available: Collection[str], target: str) -> list[Split]:
     """Return the splits of one of `SETTINGS` for a target dataset (see `settings`), or those of a file."""
-    for setting in SETTINGS:
-        if chosen == setting:
-            return settings(setting, by_dataset(available), target)
+    if chosen in SETTINGS:
+        return settings(chosen, by_dataset(available), target)
     return read_splits(chosen, available)
 
 
@@ -120,7 +117,7 @@ def k_fold(names: Collection[str], folds: int = 5, seed: int = 0, *, name: str =
 
 
 def settings(
-    setting: Setting, names_by_dataset: Mapping[str, Collection[str]], target: str, seed: int = 0
+    setting: str, names_by_dataset: Mapping[str, Collection[str]], target: str, seed: int = 0
 ) -> list[Split]:
     """Return the splits of one setting of the field, for a target dataset; names are from `by_dataset`.
 

@@ -24,13 +24,7 @@ from vidsum.lab.training.annotated import (
     files_of,
     held_out_of,
 )
-from vidsum.lab.training.sentences import (
-    ClipCaptions,
-    EmbeddedSentences,
-    captions_of,
-    embed_sentences,
-    words_of,
-)
+from vidsum.lab.training.sentences import ClipCaptions, embed_sentences, words_of
 from vidsum.lab.training.settings import DataSettings, DETRSettings, MRNetSettings
 from vidsum.lab.training.simulated import SimulationSettings, simulate_highlights, simulate_moments
 from vidsum.models.scaling import unit_rows
@@ -84,23 +78,27 @@ def _simulate_data(
         raise UsageError(fault, hint="--validation 0.1")
     # by the file's name too, since two files may describe one video
     videos: dict[str, MomentVideo] = {}
-    sentences: dict[str, EmbeddedSentences] = {}
-    encoder = describe_space(space).text_encoder
-    encode, sha256 = load_text_encoder(encoder, device).encode, checkpoints.sha256_of(encoder)
     for path in map(Path, source.data):
         queried = [video for video in read_moments(path).values() if video.queries]
         named = [replace(video, name=f"{path.stem}/{video.name}") for video in queried]
-        of_file = {video.name: video for video in named}
-        videos |= of_file
-        sentences |= embed_sentences(of_file, encode, sha256, seed, progress)
+        videos |= {video.name: video for video in named}
     of_clips = _captions_of_clips(source, videos, device, progress)
     held_out = held_out_of(videos, fraction, seed)
     train = {name: video for name, video in videos.items() if name not in held_out}
+    encoder = describe_space(space).text_encoder
+    embed = partial(
+        embed_sentences,
+        embed=load_text_encoder(encoder, device).encode,
+        encoder=checkpoints.sha256_of(encoder),
+        seed=seed,
+        progress=progress,
+        clips=of_clips,
+    )
     show = load_map().simulate if space == "vse" else show_in_clip
-    of_train = SimulationSettings(captions_of(train, sentences, of_clips), show, clips, _CLIP_S)
+    of_train = SimulationSettings(embed(train), show, clips, _CLIP_S)
     val: list[Example] = []
     if held_out:
-        of_val = replace(of_train, captions=captions_of(held_out, sentences, of_clips))
+        of_val = replace(of_train, captions=embed(held_out))
         val = simulate(of_val, N_VALIDATION, (seed, _VALIDATION_SEED))
     first = simulate(of_train, 1, (seed,))[0]
 

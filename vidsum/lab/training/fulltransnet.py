@@ -22,7 +22,7 @@ from vidsum.lab.datasets.splits import Split, with_validation
 from vidsum.lab.datasets.summaries import AnnotatedVideo, shot_of_sample, shots_of, target_of
 from vidsum.lab.evaluation.reference import BUDGET, at_every_frame
 from vidsum.lab.evaluation.summary_metrics import kendall_tau_b
-from vidsum.lab.training.loop import FitResult, Recipe, first_weights, fit, half_cosine
+from vidsum.lab.training.loop import FitResult, Recipe, first_weights, fit
 from vidsum.lab.training.ridge import fit_ridge
 from vidsum.lab.training.run import TrainingRun, split_facts, start_run
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings
@@ -104,7 +104,7 @@ def train_split(
         loss=partial(loss_of, settings=settings),
         validate=_validator(run, split) if split.validation else None,
         about=Trained("fulltransnet", asdict(settings.model), run.features, facts, {}),
-        lr_share=(lambda done: half_cosine(done / settings.loop.epochs)) if settings.anneal else None,
+        lr_share=settings.lr_share,
     )
     fitted = fit(
         recipe,

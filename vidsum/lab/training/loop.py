@@ -46,8 +46,8 @@ class Recipe(Generic[Model, Example]):
     validate: Callable[[Model], float] | None
     """Higher is better; called in evaluation mode without gradients. None: the last epoch is the best."""
     about: Trained  # recorded of the model and its data in the checkpoint; its tensors are not used
-    lr_share: Callable[[float], float] | None = None
-    """Fraction of the optimizer's learning rate by the number of epochs done; None: always all of it."""
+    lr_share: Callable[[float], float] = lambda done: 1.0
+    """Fraction of the optimizer's learning rate by the number of epochs done."""
     max_norm: float | None = None  # gradient clipping norm
 
 
@@ -108,11 +108,6 @@ def best_of(history: Sequence[Epoch]) -> Epoch:
     return max(history, key=lambda epoch: (epoch.validation, -epoch.epoch))
 
 
-def half_cosine(done: float) -> float:
-    """Fraction of the learning rate after a fraction of the training: from 1 to 0."""
-    return (1 + math.cos(math.pi * min(1.0, done))) / 2
-
-
 @contextmanager
 def first_weights(seed: int) -> Iterator[None]:
     """Let a model made in here have the first weights of a seed; what is drawn elsewhere does not change."""
@@ -152,9 +147,8 @@ def _run_epoch(
         recipe.model.train()
         for (name, _), example in zip(order, prefetch([make for _, make in order]), strict=True):
             done = number - 1 + (len(losses) + 1) / len(makers)
-            if recipe.lr_share is not None:
-                for group in recipe.optimizer.param_groups:
-                    group["lr"] = group.setdefault("initial_lr", group["lr"]) * recipe.lr_share(done)
+            for group in recipe.optimizer.param_groups:
+                group["lr"] = group.setdefault("initial_lr", group["lr"]) * recipe.lr_share(done)
             losses[name] = _step(recipe, example, settings.precision)
             if progress:
                 progress(folder.name, done, settings.epochs)

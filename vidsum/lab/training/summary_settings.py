@@ -1,5 +1,6 @@
 """Settings of training a summarizer. Fields are options of `vidsum train`."""
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -105,6 +106,10 @@ class FullTransNetSettings(Checked):
         "Also read the time from the start and to the end.", False, flags=("--ends/--no-ends",)
     )
     device: Device = "auto"
+
+    def lr_share(self, epochs: float) -> float:
+        """Return the fraction of the learning rate after a number of epochs, which may be fractional."""
+        return (1 + math.cos(math.pi * epochs / self.loop.epochs)) / 2 if self.anneal else 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
