@@ -193,7 +193,7 @@ def draw_one(
     overwrite: bool,
 ) -> CommandResult:
     """Draw the figure of one video."""
-    from vidsum.lab.attention.draw import draw_attention
+    from vidsum.lab.attention.maps import draw_attention
 
     path = task.files.named["attention"]
     with replacing(path, overwrite=overwrite) as shadow:

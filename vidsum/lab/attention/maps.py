@@ -1,9 +1,10 @@
-"""The attention of a trained FullTransNet while it summarizes a video, by hooks, and its pictures."""
+"""The attention of a trained FullTransNet while it summarizes a video: recorded by hooks, and drawn."""
 
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -14,21 +15,57 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from vidsum.errors import UsageError
-from vidsum.lab.attention.settings import AttentionPart
+from vidsum.features.settings import Extraction
+from vidsum.io.provenance import label_of
+from vidsum.lab.attention.settings import AttentionPart, AttentionRequest, parse_part
 from vidsum.models.attention.heads import MultiHeadAttention, split_heads
 from vidsum.models.attention.learned_mask import Mask, attention_weights
 from vidsum.models.attention.local_global import local_global_mask
 from vidsum.models.fulltransnet import DecoderLayer, EncoderLayer, FullTransNet, global_tokens
+from vidsum.pipelines.plan import open_input
 from vidsum.results import figures
+from vidsum.results.clock import shift_times
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
+from vidsum.shots.find import find
+from vidsum.shots.settings import ShotSettings
 from vidsum.summary.fulltransnet import IntArray, decode_samples, windows
+from vidsum.summary.importance import SCORERS
 from vidsum.summary.importance_model import ImportanceModel
+from vidsum.summary.score import load_importance_checkpoint, weights_sha256
 from vidsum.times import format_short_time
-from vidsum.types import FloatArray, TimeArray
+from vidsum.types import FloatArray, Progress, TimeArray
+from vidsum.video.probe import start_offset_s
 
 LONGEST = 1536
 """Maximum number of samples in a map, which is quadratic in them."""
+
+
+def draw_attention(
+    request: AttentionRequest,
+    source: str,
+    target: Path,
+    extraction: Extraction,
+    progress: Progress | None = None,
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Draw the figure of a request; return facts about it and warnings.
+
+    Raises UsageError before decoding: the model has no such attention; else as `summarize`.
+    """
+    name, part = request.model, parse_part(request.part)
+    if name in ("auto", *SCORERS):
+        raise UsageError(f"{name} has no attention to draw", hint="--model fulltransnet")
+    model = load_importance_checkpoint(name, extraction.device)
+    require_part(model, part)
+    opened = open_input(source, extraction)
+    (features,), pictures = opened.read(progress)
+    shots = find(features, ShotSettings(), pictures)
+    maps = attention_maps(model, features, shots, part=part)
+    maps = shift_times(maps, start_offset_s(features.video))
+    facts = {"model": name, "part": request.part, **weights_sha256([name])}
+    label = label_of({**opened.provenance, "attention": facts})
+    plot_importance_attention(maps, target, grids=part == "all", label=label)
+    return facts, (*features.warnings, *maps.warnings)
 
 
 @dataclass(frozen=True, eq=False)

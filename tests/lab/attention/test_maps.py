@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from vidsum.errors import UsageError
-from vidsum.lab.attention import importance as module
-from vidsum.lab.attention.importance import AttentionMaps, attention_maps, plot_importance_attention
+from vidsum.lab.attention import maps as module
+from vidsum.lab.attention.maps import AttentionMaps, attention_maps, plot_importance_attention
 from vidsum.models.attention import learned_mask
 from vidsum.models.attention.heads import MultiHeadAttention
 from vidsum.models.attention.learned_mask import Mask, SoftMask
