@@ -15,7 +15,6 @@ from torch.nn.functional import cosine_similarity, scaled_dot_product_attention
 
 from docs.benchmarks import argument_parser
 from vidsum.lab.models import audio_description as describer
-from vidsum.lab.models.vit import ViT, ViTConfig
 from vidsum.lab.reproduction import WORDS
 from vidsum.lab.training.mrnet import MomentBatch, mrnet_loss
 from vidsum.lab.training.settings import LossSettings
@@ -73,7 +72,7 @@ class Check:
 @torch.inference_mode()
 def networks(check: Check) -> None:
     """Compare networks with the CPU, and count pictures or clips a second."""
-    nets = ((EfficientNetLite0(), 64), (ViT(ViTConfig()), 64), (I3D(), 8))[: 1 if check.small else 3]
+    nets = ((EfficientNetLite0(), 64), (I3D(), 8))[: 1 if check.small else 2]
     first = lambda output: (output[0] if isinstance(output, tuple) else output).float().cpu()  # noqa: E731
     for net, batch in nets:
         shape = (3, 32, 224, 224) if isinstance(net, I3D) else (3, 224, 224)

@@ -16,8 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding, linear, rms_norm, scaled_dot_product_attention, silu
 
-from vidsum.lab.models.vit import ViTBlock
-from vidsum.models.attention.heads import join_heads, sines, split_heads
+from vidsum.models.attention.heads import MultiHeadAttention, join_heads, sines, split_heads
 from vidsum.models.attention.learned_mask import learned_masks, shared_mask
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr import DETREncoderLayer
@@ -77,6 +76,24 @@ class AudiovisualEncoder(nn.Module):
         for layer in self.layers:
             x = layer(x, positions, is_token, shared)
         out: Tensor = self.out(x)
+        return out
+
+
+class ViTBlock(nn.Module):
+    """A block of a vision transformer: norms before, GELU, an MLP of four times d."""
+
+    def __init__(self, d: int, heads: int) -> None:
+        super().__init__()
+        self.norms = nn.ModuleList(nn.LayerNorm(d) for _ in range(2))
+        self.attention = MultiHeadAttention(d, heads)
+        self.mlp = nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return [B, N, d] to the same."""
+        normed = self.norms[0](x)
+        q, (k, v) = self.attention.queries(normed), self.attention.keys_values(normed)
+        x = x + self.attention.join(scaled_dot_product_attention(q, k, v))
+        out: Tensor = x + self.mlp(self.norms[1](x))
         return out
 
 

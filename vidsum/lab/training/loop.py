@@ -5,13 +5,12 @@ the dropout of an epoch depend on the seed and its number alone.
 """
 
 import math
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 import torch
@@ -137,7 +136,6 @@ def _run_epoch(
     progress: Progress | None,
 ) -> Epoch:
     """Go once over the examples and validate."""
-    started = time.perf_counter()
     device = next(recipe.model.parameters()).device
     losses = dict[str, Tensor]()  # they stay on the device: reading one waits for all that was asked of it
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []), quick_products(device):
@@ -164,7 +162,7 @@ def _run_epoch(
         with torch.inference_mode():
             score = float(recipe.validate(recipe.model))
         validation = _finite(score, "the validation", f"epoch {number}", folder)
-    return Epoch(number, math.fsum(values) / len(values), validation, round(time.perf_counter() - started, 3))
+    return Epoch(number, math.fsum(values) / len(values), validation)
 
 
 def _step(recipe: Recipe[Model, Example], example: Example, precision: str) -> Tensor:
@@ -210,6 +208,5 @@ def _finite(value: float, what: str, where: str, folder: Path) -> float:
 
 
 def _snapshot(about: Trained, model: nn.Module, epoch: Epoch) -> Trained:
-    """Return the checkpoint of an epoch; no seconds in it, so that the same run gives the same bytes."""
-    facts: dict[str, Any] = {"epoch": epoch.epoch, "loss": epoch.loss, "validation": epoch.validation}
-    return replace(about, training={**about.training, "best": facts}, tensors=model.state_dict())
+    """Return the checkpoint of an epoch."""
+    return replace(about, training={**about.training, "best": asdict(epoch)}, tensors=model.state_dict())

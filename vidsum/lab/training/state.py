@@ -29,7 +29,6 @@ class Epoch:
     epoch: int  # counted from 1
     loss: float  # mean over the training examples
     validation: float | None  # higher is better; None where there is no validation part
-    seconds: float
 
 
 def save_state(
