@@ -65,7 +65,7 @@ def summary(request: SummaryRequest, report: ReportFiles, view: View) -> None:
 
     vidsum evaluate summary --data summe.h5 --scores mine.json -o report.json
     """
-    _evaluate("summary", request.source, request, report, view, plot=request.plot)
+    _evaluate("summary", request, report, view, plot=request.plot)
 
 
 @command(app)
@@ -93,7 +93,7 @@ def moments(
     vidsum evaluate moments --data charades_test.json --run OUT --features charades_i3d
     """
     request = build(MomentsRequest, {**chosen, "predictions": tuple(predictions or ())})
-    _evaluate("moments", request.data, request, report, view)
+    _evaluate("moments", request, report, view)
 
 
 @command(app)
@@ -126,8 +126,7 @@ def highlights(
         raise UsageError("only one file of PREDICTIONS is measured", hint="PREDICTIONS ANNOTATIONS")
     positional = {"annotations": annotations, "predictions": predictions[0] if predictions else None}
     request = build(HighlightsRequest, {**chosen, **positional})
-    measured = request.run or request.predictions or annotations
-    _evaluate("highlights", measured, request, report, view, predictions=request.write_predictions)
+    _evaluate("highlights", request, report, view, predictions=request.write_predictions)
 
 
 @command(app)
@@ -156,7 +155,7 @@ def captions(
     vidsum evaluate captions DESCRIPTIONS --data activitynet/val_1.json
     """
     request = build(CaptionsRequest, {**chosen, "predictions": tuple(predictions)})
-    _evaluate("captions", request.data, request, report, view)
+    _evaluate("captions", request, report, view)
 
 
 @command(app)
@@ -202,9 +201,7 @@ def draw_one(
     return CommandResult(input=task.path, data=data, lines=(str(path),), messages=messages)
 
 
-def _evaluate(
-    task: str, source: Path, request: Request, report: ReportFiles, view: View, **others: Path | None
-) -> None:
+def _evaluate(task: str, request: Request, report: ReportFiles, view: View, **others: Path | None) -> None:
     """Make the report of a request, by the name of its source, unless its files are up to date.
 
     `others` are other files of it. All are checked before any work: UsageError for a wrong suffix, or a file
@@ -215,7 +212,7 @@ def _evaluate(
     named = {kind: path for kind, path in {"output": json, **others}.items() if path}
     for kind, path in named.items():
         require_suffix(path, suffixes[kind])
-        check_outputs(str(source), [path])
+        check_outputs(str(request.source), [path])
     files = Files(named, nested=False, absent=("output", *others))
 
     def step(item: Task, progress: Progress | None) -> CommandResult:
@@ -258,7 +255,7 @@ def _evaluate(
         saved = outputs.deliver(replace(item, files=files), saving, answer)
         return _to_stdout(saved, files) if report.output == "-" else saved
 
-    run_verb(Verb(f"evaluate {task}", step), [str(source)], view)
+    run_verb(Verb(f"evaluate {task}", step), [str(request.source)], view)
 
 
 def _to_stdout(saved: CommandResult, files: Files) -> CommandResult:

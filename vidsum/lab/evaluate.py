@@ -11,20 +11,20 @@ from vidsum.io.provenance import identify_file
 from vidsum.lab.datasets.described import read_captions, read_described
 from vidsum.lab.datasets.labels import Labels, read_labels
 from vidsum.lab.datasets.moments import read_highlights, read_moments
-from vidsum.lab.datasets.summaries import AnnotatedVideo, annotated_files, read_annotated, shots_of
-from vidsum.lab.evaluation import submissions
+from vidsum.lab.datasets.summaries import annotated_files, read_annotated, shots_of
+from vidsum.lab.evaluation import captions, moments, submissions, summary_metrics
 from vidsum.lab.evaluation.captions import evaluate_captions
 from vidsum.lab.evaluation.moments import evaluate_highlights, evaluate_moments
 from vidsum.lab.evaluation.reference import BUDGET, CHANGE_POINTS, KNAPSACKS, SEGMENTATIONS
 from vidsum.lab.evaluation.report import Measures, Report
 from vidsum.lab.evaluation.settings import (
+    CaptionsRequest,
     HighlightsRequest,
     MomentsRequest,
     Request,
     SummaryRequest,
     checkpoint_of,
 )
-from vidsum.lab.evaluation.submissions import TestedVideos
 from vidsum.lab.evaluation.summaries import Scores, Videos, evaluate_summaries
 from vidsum.lab.sources import Finished, read_finished
 from vidsum.summary.score import score
@@ -38,13 +38,13 @@ def evaluate(request: Request, progress: Progress | None = None) -> Report[Measu
     Raises InputError: a file cannot be read, or does not go with the data. UsageError: two rows have one
     name, or no video in common; or see the evaluation of the task.
     """
-    if isinstance(request, HighlightsRequest):
-        return _highlights(request, progress)
     _refuse_equal_names(request)
     if isinstance(request, SummaryRequest):
         return _summary(request, progress)
     if isinstance(request, MomentsRequest):
         return _moments(request, progress)
+    if isinstance(request, HighlightsRequest):
+        return _highlights(request, progress)
     items = read_described(request.data)
     rows = {_row(path): read_captions(path, items) for path in request.predictions}
     return evaluate_captions(request, items, rows)
@@ -55,10 +55,19 @@ def _row(path: Path) -> str:
     return path.resolve().name if path.is_dir() else path.stem
 
 
+_BASELINES: Mapping[type[Request], Sequence[str]] = {
+    SummaryRequest: summary_metrics.BASELINES,
+    MomentsRequest: moments.BASELINES,
+    HighlightsRequest: moments.BASELINES,
+    CaptionsRequest: captions.BASELINES,
+}
+
+
 def _refuse_equal_names(request: Request) -> None:
-    names = list(getattr(request, "models", ()))
-    for kind in ("predictions", "scores", "summaries", "runs"):
-        for path in getattr(request, kind, ()):
+    names = [*_BASELINES[type(request)], *getattr(request, "models", ())]
+    for kind in ("predictions", "scores", "summaries", "run", "runs"):
+        value = getattr(request, kind, None) or ()
+        for path in (value,) if isinstance(value, Path) else value:
             if _row(path) in names:
                 raise UsageError(f"{path}: another row is called {_row(path)!r} too", hint="rename it")
             names.append(_row(path))
@@ -67,9 +76,7 @@ def _refuse_equal_names(request: Request) -> None:
 def _summary(request: SummaryRequest, progress: Progress | None) -> Report[Measures]:
     labels = read_labels(request.annotations) if request.annotations else {}
     data = _videos(request, labels, progress)
-    rows, finished, tests = _read_all_rows(request, data, labels, progress)
-    # a run may test a video several times, each under a name of its own
-    tested = _common_tests(tests) if tests else data
+    rows, finished, tested = _read_rows(request, data, labels, progress)
     videos: Any = {name: video for name, video in tested.items() if all(name in row for row in rows.values())}
     if not videos:
         raise UsageError(
@@ -127,36 +134,25 @@ def _videos(request: SummaryRequest, labels: Mapping[str, Labels], progress: Pro
     return read_annotated(request.source, labels or None, find_shots=find_shots)
 
 
-def _read_all_rows(
+def _read_rows(
     request: SummaryRequest, data: Any, labels: Mapping[str, Labels], progress: Progress | None
-) -> tuple[dict[str, Scores], dict[str, Finished], list[TestedVideos]]:
-    """Return the rows of files and of runs, with the finished summaries and the tests that are among them."""
+) -> tuple[dict[str, Scores], dict[str, Finished], Any]:
+    """Return the rows of files and of runs, the finished summaries among them, and the videos to test on."""
     rows: dict[str, Scores] = {_row(path): submissions.read_scores(path, data) for path in request.scores}
     finished = {_row(path): read_finished(path, data, labels) for path in request.summaries}
     rows |= {row: summaries.scores for row, summaries in finished.items()}
     if not request.runs:
-        return rows, finished, []
+        return rows, finished, data
     from vidsum.lab.training.predict import predict_run
 
     predict = partial(predict_run, device=request.device, progress=progress)
     tests = [predict(run, data, request.protocol) for run in request.runs]
-    by_test = {test: video.name for test, video in _common_tests(tests).items()}
+    videos = tests[0].videos  # a run may test a video several times, each under a name of its own
     rows = {
-        row: {test: scores[name] for test, name in by_test.items() if name in scores}
+        row: {test: scores[video.name] for test, video in videos.items() if video.name in scores}
         for row, scores in rows.items()
     }
-    return {**rows, **{tested.row: tested.scores for tested in tests}}, finished, tests
-
-
-def _common_tests(tests: Sequence[TestedVideos]) -> Mapping[str, AnnotatedVideo]:
-    """Return the test videos of several runs, which must be the same."""
-    first, *others = tests
-    for other in others:
-        if other.videos.keys() != first.videos.keys():
-            raise UsageError(
-                f"the runs {first.row} and {other.row} test on different videos", hint="one --run at a time"
-            )
-    return first.videos
+    return {**rows, **{tested.row: tested.scores for tested in tests}}, finished, videos
 
 
 def _notes(request: SummaryRequest, videos: Videos, facts: Mapping[str, Any], n_read: int) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -182,20 +181,6 @@ def test_each_repair_is_one_warning() -> None:
         for name, video in dataset().items()
     }
     assert evaluate_summaries(videos, {}).warnings == ("made/video_1 and 2 more: the last shot was cut",)
-
-
-@pytest.mark.parametrize(
-    ("scores", "reason"),
-    [
-        ({"random": GOOD}, "'random'"),
-        ({"ours": dict([*GOOD.items()][:2])}, "ours: has no scores for made/video_3"),
-        ({"ours": GOOD | {"made/video_1": np.ones(7, np.float32)}}, r"the scores are \[7\], but .* 40"),
-        ({"ours": GOOD | {"made/video_1": np.full(40, np.nan, np.float32)}}, "NaN"),
-    ],
-)
-def test_bad_input_is_refused(scores: Any, reason: str) -> None:
-    with pytest.raises(UsageError, match=reason):
-        evaluate_summaries(VIDEOS, scores)
 
 
 def test_videos_without_annotators_are_refused() -> None:

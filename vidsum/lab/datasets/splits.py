@@ -137,17 +137,20 @@ def settings(
 
 
 def with_validation(split: Split, fraction: float = 0.2, seed: int = 0) -> Split:
-    """Return the split with a fraction of its training videos, at least one, set aside for validation.
-
-    Raises UsageError: there are fewer than two training videos.
-    """
-    if len(split.train) < 2:
-        raise UsageError(f"{split.name}: one training video cannot be split into training and validation")
-    number = min(max(1, round(fraction * len(split.train))), len(split.train) - 1)
-    chosen = set(random.Random(seed).sample(sorted(split.train), number))
+    """Return the split with a fraction of its training videos set aside for validation; see `hold_out`."""
+    chosen = hold_out(split.train, fraction, seed)
     train = tuple(video for video in split.train if video not in chosen)
     held_out = tuple(video for video in split.train if video in chosen)
     return replace(split, train=train, validation=split.validation + held_out)
+
+
+def hold_out(names: Collection[str], fraction: float, seed: int) -> list[str]:
+    """Return a fraction of the names, at least one, chosen at random. Raises UsageError: fewer than two."""
+    if len(names) < 2:
+        fault = "one video cannot be split into training and validation"
+        raise UsageError(fault, hint="--validation 0")
+    number = min(max(1, round(fraction * len(names))), len(names) - 1)
+    return random.Random(seed).sample(sorted(names), number)
 
 
 def by_dataset(names: Iterable[str]) -> dict[str, list[str]]:

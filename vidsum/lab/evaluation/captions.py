@@ -9,7 +9,7 @@ import numpy as np
 from vidsum.errors import UsageError, safe_name
 from vidsum.lab.datasets.described import Described
 from vidsum.lab.evaluation.caption_metrics import Measure, bleu, cider, mean_of, rouge_l, tokenize
-from vidsum.lab.evaluation.report import Report, Row, check_rows, per_cent
+from vidsum.lab.evaluation.report import Report, Row, per_cent
 from vidsum.lab.evaluation.settings import CaptionsRequest
 from vidsum.results.result import count_text
 
@@ -47,10 +47,8 @@ def evaluate_captions(
     """Compare captions, by name of the item, with the sentences of the same items, those that all rows have.
 
     Adds `others`, captions of the first row half of the data away, and `people`, the first sentence of each
-    item against its others, if all have others. Raises UsageError: no common item, or a row with a
-    baseline's name.
+    item against its others, if all have others. Raises UsageError: no common item.
     """
-    check_rows(rows, BASELINES)
     described = {name: item for name, item in items.items() if all(name in row for row in rows.values())}
     if not described:
         raise UsageError(f"{request.data}: the predictions have captions of different items")

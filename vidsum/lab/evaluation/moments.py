@@ -19,7 +19,7 @@ from vidsum.lab.evaluation.highlight_metrics import (
     HighlightMeasures,
     WindowMeasures,
 )
-from vidsum.lab.evaluation.report import Report, Row, check_rows, per_cent
+from vidsum.lab.evaluation.report import Report, Row, per_cent
 from vidsum.lab.evaluation.settings import Comparison
 from vidsum.lab.evaluation.submissions import MomentPredictions, QueryPrediction
 from vidsum.results.moments import Moment
@@ -102,10 +102,8 @@ def evaluate_moments(
     """Compare moments with ground-truth windows. Of several windows of a query, the best met counts.
 
     A row of predictions has all queries of all videos, though a query may have no moment. Adds the rows
-    `random`, the mean of `n_seeds` draws, and `whole video`. Raises UsageError: no query, or a row with the
-    name of a baseline.
+    `random`, the mean of `n_seeds` draws, and `whole video`. Raises UsageError: no query.
     """
-    check_rows(predictions, BASELINES)
     queries = [query for video in videos.values() for query in video.queries]
     gt_windows, durations_s = _truth(queries)
     moments = {}
@@ -176,9 +174,8 @@ def evaluate_highlights(
     """Measure moments and saliency of answers by qid as QVHighlights' official evaluation does.
 
     Adds the rows `random` and `whole video`. All answers have the same parts, as those of a file have. Raises
-    UsageError: the row has the name of a baseline, no query, or nothing to measure.
+    UsageError: no query, or nothing to measure.
     """
-    check_rows([name], BASELINES)
     if not queries:
         raise UsageError("no query to evaluate on")
     answers = [predictions[qid] for qid in queries]

@@ -1,11 +1,9 @@
 """One report for all evaluations: rows of measures, as a JSON document (vidsum/schemas/) and as a table."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Generic, Literal, Protocol, TypeVar
-
-from vidsum.errors import UsageError
 
 Task = Literal["summary", "moments", "highlights", "captions"]
 
@@ -77,9 +75,3 @@ def table(report: Report[Measures]) -> tuple[tuple[str, ...], tuple[tuple[str, .
 def per_cent(fraction: float) -> str:
     """Return a fraction as the field prints it."""
     return f"{100 * fraction:.2f}"
-
-
-def check_rows(names: Iterable[str], baselines: Sequence[str]) -> None:
-    """Refuse, with a UsageError, predictions with the name of a baseline."""
-    if taken := [name for name in names if name in baselines]:
-        raise UsageError(f"predictions cannot be called {taken[0]!r}: every report has a row of that name")

@@ -16,7 +16,7 @@ from vidsum.lab.evaluation.reference import (
     Reference,
     reference_of,
 )
-from vidsum.lab.evaluation.report import Report, Row, check_rows
+from vidsum.lab.evaluation.report import Report, Row
 from vidsum.lab.evaluation.summary_metrics import (
     HUMAN,
     MEAN,
@@ -51,15 +51,12 @@ def evaluate_summaries(
     `uniform`. Where several splits test the same video, `n_tests` is larger than `n_videos`; the means are
     over tests.
 
-    Raises UsageError: no video; a row has the name of a baseline, lacks a video, or has wrong scores; or the
-    data lacks what a segmentation needs.
+    Raises UsageError: no video, or the data lacks what a segmentation needs.
     """
     if not videos:
         raise UsageError("no video to evaluate on")
-    check_rows(predictions, (HUMAN, MEAN, OTHERS, RANDOM, UNIFORM))
     scored = all(video.user_scores is not None for video in videos.values())
     references = [reference_of(name, video, scored=scored) for name, video in videos.items()]
-    _check_predictions(references, predictions)
     settings = [(segmentation, knapsack) for segmentation in segmentations for knapsack in knapsacks]
     videos_of: dict[str, dict[str, VideoMeasures]] = {
         row: {} for row in (HUMAN, MEAN, OTHERS, *predictions, RANDOM, UNIFORM)
@@ -118,19 +115,6 @@ def _title(
     if len(segmentations) > 1:
         about = f"F avg, segmentation as named, knapsack {knapsacks[-1]}"
     return f"{tests}{videos}, {annotators} each; key shots of 15 %, {about}"
-
-
-def _check_predictions(references: Sequence[Reference], predictions: Mapping[str, Scores]) -> None:
-    for row, scores in predictions.items():
-        for reference in references:
-            if reference.name not in scores:
-                raise UsageError(f"{row}: has no scores for {reference.name}")
-            shape, expected = np.shape(scores[reference.name]), reference.picks.shape
-            where = f"{row}: {reference.name}: the scores"
-            if shape != expected:
-                raise UsageError(f"{where} are {list(shape)}, but the video has {expected[0]} features")
-            if not np.isfinite(scores[reference.name]).all():
-                raise UsageError(f"{where} hold NaN or infinite values")
 
 
 def _repairs(videos: Videos) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ MEAN: Final = "mean annotator"
 OTHERS: Final = "mean of the others"
 RANDOM: Final = "random"
 UNIFORM: Final = "uniform"
+BASELINES: Final = (HUMAN, MEAN, OTHERS, RANDOM, UNIFORM)
 
 
 @dataclass(frozen=True)

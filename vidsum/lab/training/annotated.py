@@ -1,6 +1,5 @@
 """Training examples of moments and of highlights, from annotated videos with features."""
 
-import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from vidsum.io.provenance import identify_file
 from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample, MomentExample, scores_at
 from vidsum.lab.datasets.moments import CLIP_S, MomentVideo, Query, describe_repairs, read_moments
 from vidsum.lab.datasets.published_features import ReadParts, open_features, read_queries, read_words
+from vidsum.lab.datasets.splits import hold_out
 from vidsum.lab.training.settings import DataSettings
 from vidsum.types import FloatArray, Progress, stack_intervals
 
@@ -161,11 +161,7 @@ def held_out_of(videos: Mapping[str, MomentVideo], fraction: float, seed: int) -
     """Return a fraction of the videos, at least one if it is above 0, chosen at random."""
     if not 0 <= fraction < 1:
         raise UsageError(f"validation must be a file, or a fraction from 0 to less than 1, not {fraction:g}")
-    if fraction and len(videos) < 2:
-        raise UsageError("one video cannot be split into training and validation", hint="--validation 0")
-    many = min(max(1, round(fraction * len(videos))), len(videos) - 1) if fraction else 0
-    chosen = random.Random(seed).sample(sorted(videos), many)
-    return {name: videos[name] for name in chosen}
+    return {name: videos[name] for name in (hold_out(videos, fraction, seed) if fraction else ())}
 
 
 def _examples(
