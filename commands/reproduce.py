@@ -111,13 +111,17 @@ def _reproduce(name: str, table: "reproduction.PaperTable", wanted: Wanted, view
     """Return the figures of a table: what is missing is made; what cannot be made is said, with the
     reason.
     """
+    from vidsum.lab.reproduction import costs
+
     data = _data(table, wanted)
     rows: list[dict[str, Any]] = []
     faults: list[Problem] = []
     for row in table.rows:
         needed = row.data if data else table.data
         missing = [name for name in needed if not (data and (data / name).exists())]
-        ours, why = _computed(row), row.why
+        counted = costs(row.computed, row.sizes) if row.computed else {}
+        ours = {head: counted.get(head) for head in row.published} if row.computed else None
+        why = row.why
         if missing and not (why or ours):
             why = f"bring {', '.join(missing)} in --data FOLDER (layout: docs/formats.md#{table.layout})"
         if data and wanted.out and not (why or ours):
@@ -151,16 +155,6 @@ def _data(table: "reproduction.PaperTable", wanted: Wanted) -> Path | None:
     for name, kind in {**table.data, "splits.json": "splits"}.items():
         write_made_up(wanted.out / "made-up" / name, kind)
     return wanted.out / "made-up"
-
-
-def _computed(row: "reproduction.PaperRow") -> dict[str, float | None] | None:
-    """Return the figures of a row that needs no data, by column; None where it is measured."""
-    if not row.computed:
-        return None
-    from vidsum.lab.reproduction import costs
-
-    counted = costs(row.computed, row.sizes)
-    return {head: counted.get(head) for head in row.published}
 
 
 def _figures(

@@ -1,6 +1,5 @@
 """The attention of a trained FullTransNet while it summarizes a video: recorded by hooks, and drawn."""
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -200,7 +199,7 @@ def require_part(summarizer: ImportanceModel, part: AttentionPart) -> FullTransN
 
 
 def plot_importance_attention(
-    maps: AttentionMaps, target: str | os.PathLike[str], *, grids: bool = False, label: str | None = None
+    maps: AttentionMaps, target: Path, *, grids: bool = False, label: str | None = None
 ) -> None:
     """Draw every layer and head (`grids`, Fig. 5) or their mean (Fig. 6); errors as `figures.save_figure`."""
     figures.save_figure(_draw_grids(maps) if grids else _draw_panels(maps), target, label)

@@ -1,6 +1,5 @@
 """Splits of annotated videos: the published ones, our own folds, and the three settings of the field."""
 
-import os
 import random
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -33,14 +32,13 @@ class Split:
             raise UsageError(f"{self.name}: names {safe_name(twice[0])} twice")
 
 
-def read_splits(path: str | os.PathLike[str], available: Collection[str]) -> list[Split]:
+def read_splits(source: Path, available: Collection[str]) -> list[Split]:
     """Read published splits: a YAML or JSON list of `{train_keys, test_keys}`.
 
     Keys are `../datasets/eccv16_dataset_tvsum_google_pool5.h5/video_35`, `tvsum/video_35`, or `video_35`,
     where one dataset is `available` or the file's name begins with its name. Raises InputError: no list of
     splits, overlapping parts, or unavailable videos.
     """
-    source = Path(path)
     datasets = sorted(by_dataset(available))
     splits = []
     for number, entry in enumerate(_entries(source), start=1):
@@ -64,7 +62,7 @@ def splits_of(chosen: str, available: Collection[str], target: str) -> list[Spli
     """Return the splits of one of `SETTINGS` for a target dataset (see `settings`), or those of a file."""
     if chosen in SETTINGS:
         return settings(chosen, by_dataset(available), target)
-    return read_splits(chosen, available)
+    return read_splits(Path(chosen), available)
 
 
 def _entries(source: Path) -> list[dict[str, list[str]]]:
@@ -87,7 +85,7 @@ def _name(key: str, source: Path, datasets: Sequence[str]) -> str:
     """Return the name of the video for a key of a split file."""
     folder, _, video = key.rpartition("/")
     if folder:
-        return f"{dataset_name(folder)}/{video}"
+        return f"{dataset_name(Path(folder))}/{video}"
     fitting = datasets if len(datasets) == 1 else [name for name in datasets if source.name.startswith(name)]
     if len(fitting) != 1:
         raise InputError(

@@ -1,6 +1,5 @@
 """Annotated videos of SumMe, TVSum, OVP and YouTube, as the h5 files of the field hold them."""
 
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,7 +35,7 @@ class AnnotatedVideo:
 
 
 def read_annotated(
-    path: str | os.PathLike[str], labels: Mapping[str, Labels] | None = None, *, find_shots: bool = False
+    path: Path, labels: Mapping[str, Labels] | None = None, *, find_shots: bool = False
 ) -> dict[str, AnnotatedVideo]:
     """Read all videos of one dataset, an h5 file or a folder of them: by name, video_2 before video_10.
 
@@ -46,7 +45,7 @@ def read_annotated(
     of one name.
     """
     dataset = dataset_name(path)
-    groups = sorted(_groups_in(Path(path)), key=lambda group: by_number(group.name))
+    groups = sorted(_groups_in(path), key=lambda group: by_number(group.name))
     videos: dict[str, AnnotatedVideo] = {}
     for group in groups:
         label = None if labels is None else labels_of(labels, group.name)
@@ -169,9 +168,8 @@ def _standardise(scores: FloatArray) -> FloatArray:
     return np.asarray(centred / np.where(spread > 1e-6, spread, 1), np.float32)
 
 
-def dataset_name(path: str | os.PathLike[str]) -> str:
+def dataset_name(path: Path) -> str:
     """Return the dataset of a file: `tvsum` for `eccv16_dataset_tvsum_google_pool5.h5`, else the stem."""
-    file = Path(path)
-    if published := re.match(r"eccv16_dataset_([^_.]+)_", file.name):
+    if published := re.match(r"eccv16_dataset_([^_.]+)_", path.name):
         return published[1]
-    return file.stem if file.suffix in (".h5", ".hdf5") else file.name
+    return path.stem if path.suffix in (".h5", ".hdf5") else path.name

@@ -1,6 +1,7 @@
 """Plots of evaluations of summaries: FullTransNet's Figs. 3 and 4."""
 
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping
+from itertools import cycle, islice
 from pathlib import Path
 
 import numpy as np
@@ -36,10 +37,9 @@ def plot_scores(
 ) -> None:
     """Plot scores [T] over time as PNG or SVG, each curve scaled to [0, 1] in each video (constant: 0.5).
 
-    `limit` is the maximum number of videos. Raises UsageError: another suffix, more than six rows, or scores
-    of no video. OutputError: the file cannot be written.
+    `limit` is the maximum number of videos. Raises UsageError: another suffix, or scores of no video.
+    OutputError: the file cannot be written.
     """
-    _check_rows(predictions)
     names = [name for name in videos if any(name in row for row in predictions.values())]
     if not names:
         raise UsageError("no video to plot: no row has scores")
@@ -57,7 +57,9 @@ def plot_scores(
         axes.set_xlabel("time (min:s)")
     some = f", {len(drawn)} of {len(names)} videos" if len(drawn) < len(names) else ""
     figures.draw_heading(figure, f"Importance, each curve from its lowest to its highest{some}")
-    lines = [Line2D([], [], color=colour) for colour in (figures.BLUE, *_ROWS[: len(predictions)])]
+    lines = [
+        Line2D([], [], color=colour) for colour in (figures.BLUE, *islice(cycle(_ROWS), len(predictions)))
+    ]
     rows = ["annotators' mean", *map(as_utf8, predictions)]
     figure.legend(lines, rows, loc="outside lower center", ncols=4, frameon=False)
     figures.save_figure(figure, target)
@@ -66,7 +68,7 @@ def plot_scores(
 def _draw_video(axes: Axes, video: AnnotatedVideo, rows: Mapping[str, FloatArray | None]) -> None:
     times = video.features.timestamps
     axes.plot(times, unit_range(video.gtscore, flat=0.5), color=figures.BLUE, linewidth=1.8, alpha=0.85)
-    for colour, scores in zip(_ROWS, rows.values(), strict=False):
+    for colour, scores in zip(cycle(_ROWS), rows.values(), strict=False):
         if scores is not None:
             axes.plot(times, unit_range(scores, flat=0.5), color=colour, linewidth=1.1)
     figures.draw_time_axis(axes, video.features.duration_s, 8)
@@ -85,7 +87,6 @@ def plot_segments(
 
     `selections` are finished summaries by video; the rest as in `plot_scores`. UsageError too: no shots.
     """
-    _check_rows(predictions)
     scored = all(video.user_scores is not None for video in videos.values())
     drawn: list[tuple[str, AnnotatedVideo | Labels]] = [*videos.items()][:limit]
     n_rows = len(predictions) + 1
@@ -101,7 +102,7 @@ def plot_segments(
                 shots = reference.shots(CHANGE_POINTS, np.random.default_rng(0))
                 frame_scores = at_every_frame(scores[name], reference.picks, reference.n_frames)
                 chosen = key_shots(frame_scores[None], shots, KNAPSACKS[-1])[0]
-            axes.broken_barh(runs_of(chosen), (-0.7 * place, 0.5), color=_ROWS[place - 1])
+            axes.broken_barh(runs_of(chosen), (-0.7 * place, 0.5), color=_ROWS[(place - 1) % len(_ROWS)])
         axes.set_xlim(0, reference.n_frames)
         axes.set_ylim(-0.7 * n_rows + 0.6, 1.05)
         places = [0.5, *(0.25 - 0.7 * place for place in range(1, n_rows))]
@@ -127,9 +128,3 @@ def runs_of(frames: BoolArray) -> list[tuple[int, int]]:
     """First frame and length of each run of frames that are chosen."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], frames, [False]]).astype(np.int8)))
     return [(start, end - start) for start, end in edges.reshape(-1, 2).tolist()]
-
-
-def _check_rows(predictions: Sized) -> None:
-    """Raises UsageError: there are more rows than colours."""
-    if len(predictions) > len(_ROWS):
-        raise UsageError(f"{len(predictions)} rows are too many for one plot, which has {len(_ROWS)} colours")

@@ -6,7 +6,6 @@ ground`. Importance scores: the JSON of PGL-SUM.
 """
 
 import json
-import os
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
@@ -111,13 +110,13 @@ def read_highlight_predictions(path: Path, queries: Mapping[str, Query]) -> dict
     return {qid: predictions[qid] for qid in queries}
 
 
-def write_predictions(path: str | os.PathLike[str], predictions: Iterable[QueryPrediction]) -> None:
+def write_predictions(path: Path, predictions: Iterable[QueryPrediction]) -> None:
     """Write answers as a submission of QVHighlights. Raises OutputError: the file cannot be written."""
     with atomic_write(path) as part:
         part.write_text("".join(map(_format_line, predictions)), encoding="utf-8")
 
 
-def read_scores(path: str | os.PathLike[str], videos: Mapping[str, AnnotatedVideo]) -> dict[str, FloatArray]:
+def read_scores(path: Path, videos: Mapping[str, AnnotatedVideo]) -> dict[str, FloatArray]:
     """Read importance scores in the JSON layout of PGL-SUM: {video: [T scores at its picks]}.
 
     A video goes by its name, `tvsum/video_1`, or the part after the slash; those of other datasets are

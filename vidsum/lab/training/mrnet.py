@@ -155,12 +155,8 @@ def iou_loss(
     Of logits and IoU [B, M, T, T], where proposals are valid [T, T] and queries [B, M] are not padding.
     """
     targets = ((ious - low) / (high - low)).clamp(0, 1)
-    return _mean_cross_entropy(logits.float(), targets, is_query[:, :, None, None] & valid)
-
-
-def _mean_cross_entropy(logits: Tensor, targets: Tensor, chosen: Tensor) -> Tensor:
-    """Return the mean where chosen; to pick these by an index would wait for the device."""
-    losses = binary_cross_entropy_with_logits(logits, targets, reduction="none")
+    losses = binary_cross_entropy_with_logits(logits.float(), targets, reduction="none")
+    chosen = is_query[:, :, None, None] & valid  # to pick these by an index would wait for the device
     return losses.masked_fill(~chosen, 0.0).sum() / chosen.expand_as(losses).sum()
 
 
