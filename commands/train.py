@@ -13,8 +13,7 @@ from vidsum.commands.batch import Verb, run_verb
 from vidsum.commands.options import Chosen, CommandGroup, Flags, Without, command
 from vidsum.commands.result import CommandResult, View, render
 from vidsum.errors import UsageError
-from vidsum.lab.training.presets import DETRChoice, MRNetChoice
-from vidsum.lab.training.settings import DataSettings, DETRSettings, MRNetSettings
+from vidsum.lab.training.settings import DataSettings, DETRChoice, DETRSettings, MRNetChoice, MRNetSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings, SplitOptions
 from vidsum.options import Option, build, option
 from vidsum.pipelines.tasks import Progress, Task

@@ -7,10 +7,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from vidsum.device import Device
 from vidsum.errors import UsageError
-from vidsum.lab.training import presets
-from vidsum.models.configs import DETRConfig, MRNetConfig
+from vidsum.models.configs import HEADS, DETRConfig, MRNetConfig
 from vidsum.options import Checked, Limits, Option, check, option
 
+Presets = Mapping[str, Mapping[str, Any]]  # values of settings, by the name of the preset
 NonNegative = Annotated[float, Limits(min=0)]
 
 
@@ -85,13 +85,13 @@ DecayAt = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class MomentSettings:
+class MomentSettings(Checked):
     """Settings of the trainers of all moment models: rates, presets, and choices by name."""
 
     PANEL = "Training"
-    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    PRESETS: ClassVar[Presets] = {}
     """Published choices by data set, and ours for simulated data."""
-    SIZES: ClassVar[Mapping[str, Mapping[str, int]]] = {}
+    SIZES: ClassVar[Presets] = {}
 
     lr: LearningRate = 1e-4
     weight_decay: WeightDecay = 1e-4
@@ -101,10 +101,6 @@ class MomentSettings:
     max_norm: Annotated[float, Limits(above=0)] = 0.1
     start: str | None = option("Initial weights: a checkpoint by name or file.", None, default_text="random")
     device: Device = "auto"
-
-    def __post_init__(self) -> None:
-        check(self)
-        object.__setattr__(self, "decay_at", tuple(self.decay_at))
 
     def lr_share(self, epochs: float) -> float:
         """Return the fraction of the learning rate after a number of epochs, which may be fractional."""
@@ -121,8 +117,26 @@ class MomentSettings:
 class MRNetSettings(MomentSettings):
     """Training MRNet, with the published settings of ActivityNet Captions."""
 
-    PRESETS = presets.MRNET
-    SIZES = presets.MRNET_HEADS
+    PRESETS: ClassVar[Presets] = {
+        "activitynet": {},
+        "charades": {
+            **{"lr": 1e-3, "epochs": 25, "decay_at": (8, 13), "lambda_c": 0.05, "margin": 0.4},
+            **{"cross_modal": False, "kernel": 17, "convolutions": 2},
+        },
+        "tacos": {
+            **{"clips": 128, "lr": 1.5e-3, "epochs": 250, "decay_at": (130, 190), "margin": 0.1},
+            **{"iou_low": 0.3, "iou_high": 0.7, "positives": 3, "kernel": 5, "convolutions": 3},
+        },
+        "qvhighlights": {"clips": 75, "lr": 1e-4, "epochs": 200, "decay_at": ()},
+        "captions": {
+            **{"epochs": 12, "decay_at": (8, 11), "warmup": 2.0, "batch_size": 24, "weight_decay": 1e-2},
+            "dropout_in": 0.1,
+        },
+    }
+    """The paper's settings, or those of its code; the rest is the default, that of ActivityNet Captions. Rate
+    and epochs for QVHighlights are those of Moment-DETR. `captions` is ours."""
+    SIZES: ClassVar[Presets] = {"paper": {}, "light": HEADS["light"]}
+    """The paper's head is that of the preset."""
 
     model: MRNetConfig = field(default_factory=MRNetConfig)
     """Its dimensions come from the data, whatever they are here."""
@@ -146,8 +160,16 @@ class MRNetSettings(MomentSettings):
 class DETRSettings(MomentSettings):
     """Training the DETR models, with the published settings of QVHighlights."""
 
-    PRESETS = presets.DETR
-    SIZES = presets.DETR_SIZES
+    PRESETS: ClassVar[Presets] = {
+        "qvhighlights": {"clips": 75, "mask_depth": 32, "mask_init": "he"},
+        "captions": {
+            **{"epochs": 14, "lr": 4e-4, "warmup": 0.3, "decay_at": (10, 13), "batch_size": 8},
+            "dropout_in": 0.0,
+        },
+    }
+    """`qvhighlights`: published for Moment-DETR and QD-DETR, with STAMP's mask depth and a start that leaves
+    masks of this depth a gradient (docs/algorithms/learned-masks.md). `captions` is ours."""
+    SIZES: ClassVar[Presets] = {"paper": {"d": 256, "d_ff": 1024}, "light": {"d": 128, "d_ff": 256}}
 
     model: DETRConfig = field(default_factory=DETRConfig)
     loss: DETRLossSettings = field(default_factory=DETRLossSettings)
@@ -156,6 +178,37 @@ class DETRSettings(MomentSettings):
     optimizer: Literal["adamw", "adam"] = option(
         "Optimizer. adamw: QD-DETR's; adam: LAM's and STAMP's, whose weight decay is part of the gradient.",
         "adamw",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MRNetChoice:
+    head: Literal["paper", "light"] = option(
+        "Head of the model. paper: the paper's map of proposals; light: one for a CPU.",
+        "paper",
+        panel="Model",
+    )
+    preset: Literal["activitynet", "charades", "tacos", "qvhighlights", "captions"] | None = option(
+        "Preset of settings. Published ones; captions is ours.",
+        None,
+        panel="Training",
+        default_text="activitynet; with --recipe captions: captions",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DETRChoice:
+    model: Literal["moment-detr", "qd-detr", "mrnet-detr"] = option(
+        "Model to train. mrnet-detr is MRNet's encoder with the decoder of QD-DETR.", "qd-detr", panel="Model"
+    )
+    size: Literal["paper", "light"] = option(
+        "paper: d 256, d_ff 1024. light: 128, 256, for a CPU.", "paper", panel="Model"
+    )
+    preset: Literal["qvhighlights", "captions"] | None = option(
+        "Preset of settings. The published one; captions is ours.",
+        None,
+        panel="Training",
+        default_text="qvhighlights; with --recipe captions: captions",
     )
 
 
