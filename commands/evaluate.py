@@ -223,14 +223,14 @@ def _evaluate(task: str, request: Request, report: ReportFiles, view: View, **ot
 
         made_from = provenance(request)
 
-        def answer(made: Report[Any], names: str) -> CommandResult:
+        def answer(made: Report, names: str) -> CommandResult:
             drawn = Table(*table(made), f"{request.source.name}: {made.title}")
             return CommandResult(lines=tuple(filter(None, (made.note, names))), table=drawn)
 
-        def to_document(made: Report[Any], keys: Collection[str]) -> dict[str, Any]:
+        def to_document(made: Report, keys: Collection[str]) -> dict[str, Any]:
             return seal(document(made, made_from))
 
-        def write(made: Report[Any], files: Files) -> Sequence[str]:
+        def write(made: Report, files: Files) -> Sequence[str]:
             for kind, path in files.named.items():
                 if kind in made.writers:
                     made.writers[kind](path)

@@ -16,7 +16,7 @@ from vidsum.lab.evaluation import captions, moments, submissions, summary_metric
 from vidsum.lab.evaluation.captions import evaluate_captions
 from vidsum.lab.evaluation.moments import evaluate_highlights, evaluate_moments
 from vidsum.lab.evaluation.reference import BUDGET, CHANGE_POINTS, KNAPSACKS, SEGMENTATIONS
-from vidsum.lab.evaluation.report import Measures, Report
+from vidsum.lab.evaluation.report import Report
 from vidsum.lab.evaluation.settings import (
     CaptionsRequest,
     HighlightsRequest,
@@ -32,7 +32,7 @@ from vidsum.summary.settings import Selection
 from vidsum.types import Progress
 
 
-def evaluate(request: Request, progress: Progress | None = None) -> Report[Measures]:
+def evaluate(request: Request, progress: Progress | None = None) -> Report:
     """Evaluate the rows of a request, on those videos of the data that all rows have.
 
     Raises InputError: a file cannot be read, or does not go with the data. UsageError: two rows have one
@@ -73,7 +73,7 @@ def _refuse_equal_names(request: Request) -> None:
             names.append(_row(path))
 
 
-def _summary(request: SummaryRequest, progress: Progress | None) -> Report[Measures]:
+def _summary(request: SummaryRequest, progress: Progress | None) -> Report:
     labels = read_labels(request.annotations) if request.annotations else {}
     data = _videos(request, labels, progress)
     rows, finished, tested = _read_rows(request, data, labels, progress)
@@ -180,7 +180,7 @@ def _notes(request: SummaryRequest, videos: Videos, facts: Mapping[str, Any], n_
             yield f"{model}: was trained on {n_seen} of these videos; --run tests on the others only"
 
 
-def _moments(request: MomentsRequest, progress: Progress | None) -> Report[Measures]:
+def _moments(request: MomentsRequest, progress: Progress | None) -> Report:
     videos = read_moments(request.data)
     rows = {_row(path): submissions.read_predictions(path, videos) for path in request.predictions}
     for run in request.runs:
@@ -191,7 +191,7 @@ def _moments(request: MomentsRequest, progress: Progress | None) -> Report[Measu
     return evaluate_moments(videos, rows, comparison=request.comparison, n_seeds=request.seeds)
 
 
-def _highlights(request: HighlightsRequest, progress: Progress | None) -> Report[Measures]:
+def _highlights(request: HighlightsRequest, progress: Progress | None) -> Report:
     queries = read_highlights(request.annotations)
     measured = request.predictions or request.run or Path()
     if request.predictions:

@@ -159,7 +159,7 @@ def test_without_a_validation_part_all_training_videos_are_used(tmp_path: Path) 
     trained = read_run(tmp_path)["splits"]
     assert [tuple(split["train"]) for split in trained] == [split.train for split in SPLITS]
     assert [result.best.epoch for result in results] == [2, 2]
-    assert read_run(tmp_path)["settings"]["loop"]["patience"] is None
+    assert read_trained(results[0].checkpoint).training["patience"] is None
 
 
 def test_test_videos_are_never_looked_at(tmp_path: Path) -> None:

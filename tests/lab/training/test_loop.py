@@ -16,7 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.lab.training.small import EPOCHS, SETTINGS, small_recipe
 from vidsum.checkpoints.trained import read_tensors, read_trained
-from vidsum.errors import InputError, OutputError, UsageError, VidsumError
+from vidsum.errors import InputError, OutputError, VidsumError
 from vidsum.lab.training.loop import FitResult, fit, prefetch, quick_products
 from vidsum.lab.training.settings import LoopSettings
 from vidsum.lab.training.state import SCHEMA
@@ -82,9 +82,7 @@ def test_epochs_that_are_asked_for_are_kept_and_change_nothing_else(tmp_path: Pa
 
 def test_without_validation_the_last_epoch_is_the_best(tmp_path: Path) -> None:
     recipe = replace(small_recipe(), validate=None)
-    with pytest.raises(UsageError, match="needs a validation part"):
-        fit(recipe, replace(SETTINGS, patience=3), tmp_path)
-    fitted = fit(recipe, SETTINGS, tmp_path)
+    fitted = fit(recipe, replace(SETTINGS, patience=3), tmp_path)
     assert fitted.best == fitted.history[-1]
     assert read_trained(fitted.checkpoint).training["best"] == {
         "epoch": EPOCHS,

@@ -10,6 +10,7 @@ Captions: COCO's list of results; CSV of an id and a caption; and with times, wh
 overlap most: CSV as above, ActivityNet's `results`, {video}_descriptions.json or a folder of these.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -52,21 +53,20 @@ def read_described(path: Path) -> dict[str, Described]:
 
     Raises InputError: it cannot be read, is of no known layout, or an entry lacks something.
     """
-    sentences: dict[str, list[str]] = {}
-    windows: dict[str, tuple[str, Interval]] = {}
-    counts: dict[str, int] = {}
+    items: dict[str, Described] = {}
+    counts = Counter[str]()
     for said in _people(path):
         if not said.text.strip() or not is_unicode(said.text):
             raise InputError(f"{said.where}: has no sentence for {safe_name(said.name)}")
-        name = said.name
+        name, video = said.name, ""
         if said.window:
-            number = counts[name] = counts.get(name, -1) + 1
-            name = f"{name}#{number}"
-            windows[name] = said.name, said.window
-        sentences.setdefault(name, []).append(said.text.strip())
-    if not sentences:
+            name, video = f"{said.name}#{counts[said.name]}", said.name
+            counts[video] += 1
+        others = items[name].sentences if name in items else ()
+        items[name] = Described((*others, said.text.strip()), video, said.window)
+    if not items:
         raise InputError(f"{path}: holds no sentences")
-    return {name: Described(tuple(texts), *windows.get(name, ())) for name, texts in sentences.items()}
+    return items
 
 
 def read_captions(path: Path, items: Mapping[str, Described]) -> dict[str, str]:

@@ -9,7 +9,7 @@ import numpy as np
 from vidsum.errors import UsageError, safe_name
 from vidsum.lab.datasets.described import Described
 from vidsum.lab.evaluation.caption_metrics import Measure, bleu, cider, mean_of, rouge_l, tokenize
-from vidsum.lab.evaluation.report import Report, Row, per_cent
+from vidsum.lab.evaluation.report import Report, per_cent
 from vidsum.lab.evaluation.settings import CaptionsRequest
 from vidsum.results.result import count_text
 
@@ -43,7 +43,7 @@ class CaptionMeasures:
 
 def evaluate_captions(
     request: CaptionsRequest, items: Items, rows: Mapping[str, Mapping[str, str]]
-) -> Report[CaptionMeasures]:
+) -> Report:
     """Compare captions, by name of the item, with the sentences of the same items, those that all rows have.
 
     Adds `others`, captions of the first row half of the data away, and `people`, the first sentence of each
@@ -66,7 +66,7 @@ def evaluate_captions(
     of, measured_of = "videos" if n_videos > 1 else "items", count_text(len(described), "caption")
     return Report(
         "captions",
-        tuple(Row(row, CaptionMeasures(measures)) for row, measures in measured.items()),
+        {row: CaptionMeasures(measures) for row, measures in measured.items()},
         {"n_items": len(described), "n_videos": n_videos, "n_sentences": n_sentences},
         warnings=warnings,
         title=f"{measured_of} against {count_text(n_sentences, 'sentence')} of people, times 100",

@@ -16,7 +16,7 @@ from vidsum.lab.evaluation.reference import (
     Reference,
     reference_of,
 )
-from vidsum.lab.evaluation.report import Report, Row
+from vidsum.lab.evaluation.report import Report
 from vidsum.lab.evaluation.summary_metrics import (
     HUMAN,
     MEAN,
@@ -26,6 +26,7 @@ from vidsum.lab.evaluation.summary_metrics import (
     SummaryMeasures,
     VideoMeasures,
 )
+from vidsum.results.result import count_text
 from vidsum.types import FloatArray, Progress
 
 Videos = Mapping[str, AnnotatedVideo] | Mapping[str, Labels]
@@ -41,7 +42,7 @@ def evaluate_summaries(
     n_seeds: int = 10,
     selections: Mapping[str, Mapping[str, BoolArray]] = {},
     progress: Progress | None = None,
-) -> Report[SummaryMeasures]:
+) -> Report:
     """Compare predicted importance scores with the annotators of videos.
 
     Rank correlation is with each annotator, averaged, where every video has `user_scores`; else with
@@ -85,7 +86,7 @@ def evaluate_summaries(
     compared = "each annotator's scores, averaged" if scored else "gtscore"
     return Report(
         "summary",
-        tuple(Row(name, measures) for name, measures in rows.items()),
+        rows,
         facts,
         warnings=_repairs(videos),
         title=_title(n_videos, counts, segmentations, knapsacks),
@@ -109,12 +110,11 @@ def _title(
 ) -> str:
     fewest, most = min(counts), max(counts)
     tests = f"{len(counts)} tests of " if len(counts) > n_videos else ""
-    videos = f"{n_videos} video{'' if n_videos == 1 else 's'}"
-    annotators = f"{'' if fewest == most else f'{fewest} to '}{most} annotator{'' if most == 1 else 's'}"
+    annotators = f"{'' if fewest == most else f'{fewest} to '}{count_text(most, 'annotator')}"
     about = f"segmentation {segmentations[0]}, knapsack {' and '.join(knapsacks)}"
     if len(segmentations) > 1:
         about = f"F avg, segmentation as named, knapsack {knapsacks[-1]}"
-    return f"{tests}{videos}, {annotators} each; key shots of 15 %, {about}"
+    return f"{tests}{count_text(n_videos, 'video')}, {annotators} each; key shots of 15 %, {about}"
 
 
 def _repairs(videos: Videos) -> tuple[str, ...]:

@@ -71,8 +71,6 @@ def prepare_run(
         raise UsageError("--ridge has no effect on --order time", hint="--order any")
     if settings.validation:
         splits = [with_validation(split, settings.validation) for split in splits]
-    else:
-        settings = replace(settings, loop=replace(settings.loop, patience=None))
     if (most := settings.model.max_samples) is not None:
         longest = max((videos[n] for split in splits for n in split.train), key=lambda v: len(v.features))
         if len(longest.features) > most:

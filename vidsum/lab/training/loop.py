@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from vidsum.checkpoints.trained import Trained, save_trained
-from vidsum.errors import UsageError, VidsumError
+from vidsum.errors import VidsumError
 from vidsum.io.outputs import make_folder
 from vidsum.lab.training import state
 from vidsum.lab.training.settings import LoopSettings
@@ -76,8 +76,8 @@ def fit(
     epochs done, epochs). Raises OutputError: the folder holds another run, or cannot be written to.
     InputError: its run is damaged. VidsumError: NaN or infinity.
     """
-    if recipe.validate is None and settings.patience is not None:
-        raise UsageError("patience needs a validation part", hint="choose one, or leave patience out")
+    if recipe.validate is None:
+        settings = replace(settings, patience=None)
     make_folder(folder)
     state.clear_parts(folder)
     if overwrite:

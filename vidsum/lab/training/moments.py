@@ -1,7 +1,7 @@
 """The trainer of all models that find moments; what differs between them is a `MomentRecipe`."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -90,8 +90,7 @@ def train_moments(
         lr_share=settings.lr_share,
         max_norm=settings.max_norm,
     )
-    loop = settings.loop if data.validation else replace(settings.loop, patience=None)
-    return fit(of_loop, loop, out, overwrite=overwrite, progress=progress)
+    return fit(of_loop, settings.loop, out, overwrite=overwrite, progress=progress)
 
 
 def _start(model: nn.Module, name: str, start: str) -> None:
