@@ -39,15 +39,6 @@ class QueryPrediction:
     saliency: tuple[float, ...] | None = None  # of each clip of `CLIP_S`, perhaps but the last; None as above
 
 
-@dataclass(frozen=True, eq=False)
-class TestedVideos:
-    """The test videos of all splits of a training run, each scored by the model that has not seen it."""
-
-    row: str
-    videos: dict[str, AnnotatedVideo]  # by name; one that several splits test has a name for each of them
-    scores: dict[str, FloatArray]  # [T] of each
-
-
 def read_predictions(path: Path, videos: Mapping[str, MomentVideo]) -> MomentPredictions:
     """Read moments for all queries of the data; they are sorted by their scores.
 

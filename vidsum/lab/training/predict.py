@@ -4,14 +4,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import torch
 
 from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import InputError, UsageError
 from vidsum.lab.datasets.summaries import AnnotatedVideo, shot_of_sample, shots_of
-from vidsum.lab.evaluation.submissions import TestedVideos
 from vidsum.lab.training.fulltransnet import example_of, with_inputs
 from vidsum.lab.training.run import read_run
 from vidsum.lab.training.state import BEST
@@ -29,6 +28,14 @@ from vidsum.types import FloatArray, Progress
 Protocol = Literal["auto", "paper"]
 
 LEAK: Final = "uses ground truth at test time"  # label of every result of the protocol `paper`
+
+
+class TestedVideos(NamedTuple):
+    """The test videos of all splits of a training run, each scored by the model that has not seen it."""
+
+    row: str
+    videos: dict[str, AnnotatedVideo]  # by name; one that several splits test has a name for each of them
+    scores: dict[str, FloatArray]  # [T] of each
 
 
 def predict_run(
