@@ -197,8 +197,9 @@ def _train_splits(
 ) -> None:
     """Train a summarizer on each of the splits that were asked for, and say how the run goes on."""
     from vidsum.lab.datasets.captioned import draw_of, read_captioned
+    from vidsum.lab.datasets.labels import DATASETS
     from vidsum.lab.datasets.splits import by_dataset, splits_of
-    from vidsum.lab.datasets.summaries import pair_annotations, read_all
+    from vidsum.lab.datasets.summaries import dataset_name, pair_annotations, read_all
     from vidsum.lab.training.run import unfinished_splits
 
     pairs = pair_annotations(data.data, data.annotations) if data.data else {}
@@ -218,12 +219,15 @@ def _train_splits(
 
     run_verb(Verb(command, step), list(number_of), view)
     left = unfinished_splits(run.out)
+    tested = by_dataset(name for split in splits for name in split.test)
     if pairs:
-        path, annotations = next(iter(pairs.items()))
-        tested: dict[str, Any] = {"data": path, "annotations": annotations}
+        path = next(path for path in pairs if dataset_name(path) in tested)
+        source: dict[str, Any] = {"data": path, "annotations": pairs[path]}
     else:
-        tested = {"captions": data.captions[0], "annotations": data.annotations[0], "space": data.space}
-    flags = " ".join(f"--{name} {quote(str(value))}" for name, value in tested.items() if value)
+        files = zip(data.captions, data.annotations, strict=True)
+        captions, of_people = next(pair for pair in files if DATASETS[pair[1].suffix] in tested)
+        source = {"captions": captions, "annotations": of_people, "space": data.space}
+    flags = " ".join(f"--{name} {quote(str(value))}" for name, value in source.items() if value)
     evaluate = f"vidsum evaluate summary {flags} --run {quote(str(run.out))}"
     todo = f"still to train: {' '.join(f'--split {number}' for number in left)}"
     line = todo if left else f"evaluate it with: {evaluate}"

@@ -1,10 +1,8 @@
 """`vidsum evaluate captions`: from files to a report, and bad input in a line."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.program import Run, check_schema
@@ -17,17 +15,9 @@ SENTENCES = {
 NAMES = ["CIDEr-D", "CIDEr", *(f"BLEU-{n}" for n in range(1, 5)), "ROUGE-L"]
 
 
-def embed(texts: Sequence[str], *_: object) -> np.ndarray:
-    """Which of the words a sentence has."""
-    vectors = np.array([[word in text.split() for word in WORDS] for text in texts], np.float32)
-    normed: np.ndarray = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1)
-    return normed
-
-
 @pytest.fixture(autouse=True)
 def made(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`people.csv`, `good.csv` with a sentence of each item, and `flat.csv` with one for all."""
-    monkeypatch.setattr("vidsum.lab.evaluation.captions.embed_texts", embed)
     monkeypatch.setattr("vidsum.lab.evaluation.captions._DRAWS", 40)
     rows = [f"{name},{text}" for name, values in SENTENCES.items() for text in values]
     Path("people.csv").write_text("\n".join(["image,caption", *rows]))

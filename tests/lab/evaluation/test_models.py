@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.lab.datasets.moment_layouts import moment_video
 from vidsum.checkpoints.trained import Trained, save_trained
-from vidsum.errors import InputError, UsageError, WeightsError
+from vidsum.errors import InputError, UsageError
 from vidsum.grounding.text import TextEncoder
 from vidsum.grounding.windows import resample
 from vidsum.lab.datasets.moments import Query
@@ -298,19 +298,6 @@ def test_sources_are_given_in_the_order_of_the_training(
     with pytest.raises(UsageError, match=r"\[4, 2\] numbers side by side, not of \[2, 4\]") as caught:
         answer(task, ordered, features=run.features[::-1])
     assert caught.value.hint == "--features in the order of the training"
-
-
-def test_without_a_text_encoder_the_hint_says_what_to_do(
-    run: ModelRun, family: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def missing(name: str, device: str) -> TextEncoder:
-        raise WeightsError(f"{name}: clip.safetensors could not be fetched", hint="--extractor mobilenet_v2")
-
-    monkeypatch.setattr(models, "load_text_encoder", missing)
-    with pytest.raises(WeightsError, match="could not be fetched") as caught:
-        highlights_by(run, QUERIES)
-    assert str(caught.value.hint).endswith("vidsum weights add FILE --as clip")
-    assert ("--text-features" in str(caught.value.hint)) == (family == "qd-detr")
 
 
 @tasks

@@ -104,7 +104,7 @@ def test_every_preset_and_size_makes_settings(
     assert all(end < settings.loop.epochs for end in settings.decay_at)
     assert settings.warmup < settings.loop.epochs
     if kind is DETRSettings:
-        assert settings.model.d == kind.SIZES[size]["d"]
+        assert settings.model.d == {"paper": 256, "light": 128}[size]
 
 
 def test_a_preset_has_its_own_kernel_in_the_papers_map_only() -> None:

@@ -92,6 +92,7 @@ class MomentSettings(Checked):
     PRESETS: ClassVar[Presets] = {}
     """Published choices by data set, and ours for simulated data."""
     SIZES: ClassVar[Presets] = {}
+    """What differs from the preset, which has the paper's size."""
 
     lr: LearningRate = 1e-4
     weight_decay: WeightDecay = 1e-4
@@ -136,7 +137,6 @@ class MRNetSettings(MomentSettings):
     """The paper's settings, or those of its code; the rest is the default, that of ActivityNet Captions. Rate
     and epochs for QVHighlights are those of Moment-DETR. `captions` is ours."""
     SIZES: ClassVar[Presets] = {"paper": {}, "light": HEADS["light"]}
-    """The paper's head is that of the preset."""
 
     model: MRNetConfig = field(default_factory=MRNetConfig)
     """Its dimensions come from the data, whatever they are here."""
@@ -169,7 +169,7 @@ class DETRSettings(MomentSettings):
     }
     """`qvhighlights`: published for Moment-DETR and QD-DETR, with STAMP's mask depth and a start that leaves
     masks of this depth a gradient (docs/algorithms/learned-masks.md). `captions` is ours."""
-    SIZES: ClassVar[Presets] = {"paper": {"d": 256, "d_ff": 1024}, "light": {"d": 128, "d_ff": 256}}
+    SIZES: ClassVar[Presets] = {"paper": {}, "light": {"d": 128, "d_ff": 256}}
 
     model: DETRConfig = field(default_factory=DETRConfig)
     loss: DETRLossSettings = field(default_factory=DETRLossSettings)
