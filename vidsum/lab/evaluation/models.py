@@ -19,7 +19,7 @@ from vidsum.lab.evaluation.highlight_metrics import MAX_MOMENTS
 from vidsum.lab.evaluation.moments import TOP
 from vidsum.lab.evaluation.submissions import MomentPredictions, QueryPrediction
 from vidsum.results.moments import Moment
-from vidsum.types import FloatArray, Progress
+from vidsum.types import FloatArray, Progress, reported
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,10 @@ def moments_by(
     queries = [query for video in queried.values() for query in video.queries]
     embedded = iter(model.embed(queries))
     moments = {}
-    for number, (name, video) in enumerate(queried.items(), 1):
+    for name, video in reported(queried.items(), "videos searched", progress):
         query_vectors = list(islice(embedded, len(video.queries)))
         answers = model.answer(model.parts(name), video.duration_s, query_vectors, max(TOP), max_iou)
         moments[name] = [answer.moments for answer in answers]
-        if progress:
-            progress("videos searched", number, len(queried))
     return moments
 
 
@@ -63,17 +61,15 @@ def highlights_by(
     suppressed as in `vidsum ground`, and it has no saliency.
     """
     model = _load(run, list(dict.fromkeys(query.video for query in queries.values())), progress)
-    embedded = model.embed(list(queries.values()))
+    embedded = iter(model.embed(list(queries.values())))
     max_iou = 1 if model.is_detr else model.grounder.max_iou
     predictions = {}
-    for number, (query, words) in enumerate(zip(queries.values(), embedded, strict=True), 1):
+    for query in reported(queries.values(), "queries answered", progress):
         parts = _clip_features(model, query)
-        (answer,) = model.answer(parts, query.duration_s, [words], MAX_MOMENTS, max_iou)
+        (answer,) = model.answer(parts, query.duration_s, [next(embedded)], MAX_MOMENTS, max_iou)
         moments = tuple(snap_to_clips(moment, query.duration_s) for moment in answer.moments)
         saliency = None if answer.saliency is None else tuple(answer.saliency.tolist())
         predictions[query.qid] = QueryPrediction(query.qid, query.text, query.video, moments, saliency)
-        if progress:
-            progress("queries answered", number, len(queries))
     return predictions
 
 

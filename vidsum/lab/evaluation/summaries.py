@@ -27,7 +27,7 @@ from vidsum.lab.evaluation.summary_metrics import (
     VideoMeasures,
 )
 from vidsum.results.result import count_text
-from vidsum.types import FloatArray, Progress
+from vidsum.types import FloatArray, Progress, reported
 
 Videos = Mapping[str, AnnotatedVideo] | Mapping[str, Labels]
 Scores = Mapping[str, FloatArray]  # name of a video -> [T] importance scores at its picks
@@ -62,14 +62,12 @@ def evaluate_summaries(
     videos_of: dict[str, dict[str, VideoMeasures]] = {
         row: {} for row in (HUMAN, MEAN, OTHERS, *predictions, RANDOM, UNIFORM)
     }
-    for done, reference in enumerate(references, 1):
+    for reference in reported(references, "videos evaluated", progress):
         scores = {row: scores[reference.name] for row, scores in predictions.items()}
         finished = {row: frames[reference.name] for row, frames in selections.items()}
         measured = summary_metrics.measure_video(reference, scores, settings, n_seeds, finished)
         for row, measures in measured.items():
             videos_of[row][reference.name] = measures
-        if progress:
-            progress("videos evaluated", done, len(references))
     rows = {row: SummaryMeasures(measures) for row, measures in videos_of.items()}
     n_videos = len({video.name for video in videos.values()})
     counts = [reference.n_annotators for reference in references]

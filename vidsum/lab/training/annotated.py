@@ -17,7 +17,7 @@ from vidsum.lab.datasets.moments import CLIP_S, MomentVideo, Query, describe_rep
 from vidsum.lab.datasets.published_features import ReadParts, open_features, read_queries, read_words
 from vidsum.lab.datasets.splits import hold_out
 from vidsum.lab.training.settings import DataSettings
-from vidsum.types import FloatArray, Progress, stack_intervals
+from vidsum.types import FloatArray, Progress, reported, stack_intervals
 
 Example = TypeVar("Example", MomentExample, HighlightExample)
 Source = Callable[[int], Sequence[Example]]
@@ -173,12 +173,10 @@ def _examples(
     progress: Progress | None,
 ) -> MomentData[Example]:
     """Return the examples of each video; with what is recorded of them, and of the queries (`reads`)."""
-    by_video: list[list[Example]] = []
-    videos = (*split.train, *split.val)
-    for number, video in enumerate(videos, 1):
-        by_video.append(make(video, np.concatenate(split.parts(video.name), axis=1)))
-        if progress:
-            progress("features", number, len(videos))
+    by_video = [
+        make(video, np.concatenate(split.parts(video.name), axis=1))
+        for video in reported((*split.train, *split.val), "features", progress)
+    ]
     parts = by_video[: len(split.train)], by_video[len(split.train) :]
     train, val = ([example for of_video in part for example in of_video] for part in parts)
     dims = [part.shape[1] for part in split.parts(split.train[0].name)]

@@ -23,7 +23,7 @@ from vidsum.summary.importance_model import (
     importance,
     require_readable,
 )
-from vidsum.types import FloatArray, Progress
+from vidsum.types import FloatArray, Progress, reported
 
 Protocol = Literal["auto", "paper"]
 
@@ -64,7 +64,7 @@ def predict_run(
     row = out.resolve().name
     tested = TestedVideos(f"{row} ({', '.join(notes)})" if notes else row, {}, {})
     summarizers: dict[str, ImportanceModel] = {}
-    for done, (split, folder, name) in enumerate(tests, 1):
+    for split, folder, name in reported(tests, "videos decoded", progress):
         if name not in videos:
             raise UsageError(f"{out}: tests on {name}, which is not in the data", hint="--data FILE")
         if folder not in summarizers:
@@ -73,8 +73,6 @@ def predict_run(
         video, key = videos[name], name if times[name] == 1 else f"{name} ({split})"
         tested.videos[key] = video
         tested.scores[key] = _scores(summarizers[folder], video, protocol)
-        if progress:
-            progress("videos decoded", done, len(tests))
     return tested
 
 

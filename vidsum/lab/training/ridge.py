@@ -21,7 +21,7 @@ from vidsum.lab.training.run import TrainingRun, split_facts
 from vidsum.lab.training.state import BEST, refuse_foreign
 from vidsum.lab.training.summary_settings import RidgeSettings
 from vidsum.models.ridge import RidgeScorer, moving_average
-from vidsum.types import FloatArray, Progress, TimeArray
+from vidsum.types import FloatArray, Progress, TimeArray, reported
 
 PENALTIES: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """Penalties that folds of the training videos choose from."""
@@ -57,11 +57,7 @@ def fit_ridge(
 ) -> Fitted:
     """Return the regression of some videos. Raises UsageError: too few to choose a penalty."""
     settings, window = run.settings, run.settings.model.window
-    videos = []
-    for done, name in enumerate(names, 1):
-        videos.append(_sum_video(run, name))
-        if progress:
-            progress("videos", done, len(names))
+    videos = [_sum_video(run, name) for name in reported(names, "videos", progress)]
     penalty, validation = settings.penalty, None
     if penalty is None:
         penalty, validation = _choose(videos, settings)
