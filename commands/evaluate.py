@@ -126,7 +126,7 @@ def highlights(
         raise UsageError("only one file of PREDICTIONS is measured", hint="PREDICTIONS ANNOTATIONS")
     positional = {"annotations": annotations, "predictions": predictions[0] if predictions else None}
     request = build(HighlightsRequest, {**chosen, **positional})
-    _evaluate("highlights", request, report, view, predictions=request.write_predictions)
+    _evaluate("highlights", request, report, view)
 
 
 @command(app)
@@ -201,19 +201,18 @@ def draw_one(
     return CommandResult(input=task.path, data=data, lines=(str(path),), messages=messages)
 
 
-def _evaluate(task: str, request: Request, report: ReportFiles, view: View, **others: Path | None) -> None:
+def _evaluate(task: str, request: Request, report: ReportFiles, view: View, plot: Path | None = None) -> None:
     """Make the report of a request, by the name of its source, unless its files are up to date.
 
-    `others` are other files of it. All are checked before any work: UsageError for a wrong suffix, or a file
-    that is read. OutputError: the folder does not exist.
+    These are checked before any work: UsageError for a wrong suffix, or a file that is read. OutputError: the
+    folder does not exist.
     """
     json = None if report.output in (None, "-") else Path(str(report.output))
-    suffixes = {"output": (".json",), "plot": (".png", ".svg"), "predictions": (".jsonl",)}
-    named = {kind: path for kind, path in {"output": json, **others}.items() if path}
+    named = {kind: path for kind, path in {"output": json, "plot": plot}.items() if path}
     for kind, path in named.items():
-        require_suffix(path, suffixes[kind])
+        require_suffix(path, (".json",) if kind == "output" else (".png", ".svg"))
         check_outputs(str(request.source), [path])
-    files = Files(named, nested=False, absent=("output", *others))
+    files = Files(named, nested=False, absent=("output", "plot"))
 
     def step(item: Task, progress: Progress | None) -> CommandResult:
         from vidsum.lab.evaluate import evaluate
@@ -231,9 +230,8 @@ def _evaluate(task: str, request: Request, report: ReportFiles, view: View, **ot
             return seal(document(made, made_from))
 
         def write(made: Report, files: Files) -> Sequence[str]:
-            for kind, path in files.named.items():
-                if kind in made.writers:
-                    made.writers[kind](path)
+            if made.plot and "plot" in files.named:
+                made.plot(files.named["plot"])
             return ()
 
         if not files.named:
