@@ -55,7 +55,7 @@ def read_described(path: Path) -> dict[str, Described]:
     """
     items: dict[str, Described] = {}
     counts = Counter[str]()
-    for said in _people(path):
+    for said in _sentences(path):
         if not said.text.strip() or not is_unicode(said.text):
             raise InputError(f"{said.where}: has no sentence for {safe_name(said.name)}")
         name, video = said.name, ""
@@ -75,7 +75,7 @@ def read_captions(path: Path, items: Mapping[str, Described]) -> dict[str, str]:
     Raises InputError: an unreadable file, an unknown item or time, or not one caption of an item.
     """
     files = caption_files(path)
-    said = [sentence for file in files for sentence in _captions(file)]
+    said = [sentence for file in files for sentence in _sentences(file)]
     captions = _by_time(said, items) if any(sentence.window for sentence in said) else _by_name(said, items)
     if not captions:
         raise InputError(f"{path}: has no caption of the data")
@@ -119,42 +119,33 @@ def _by_time(said: Iterable[_Said], items: Mapping[str, Described]) -> dict[str,
     return captions
 
 
-def _people(path: Path) -> Iterator[_Said]:
+def _sentences(path: Path) -> Iterator[_Said]:
+    """Yield the sentences of a file of people, or of captions."""
     text = read_packed_text(path)
     suffix = path.name.lower().removesuffix(".gz").rpartition(".")[2]
     if suffix == "csv":
         return map(_of_row, _table(path, text))
     if suffix == "json" and not is_json_lines(text):
-        entry = entry_of(str(path), parse_json(text, str(path)))
-        if "annotations" in entry.values:
-            return _of_entries(entry.entries("annotations"))
-        if "videos" in entry.values and "sentences" in entry.values:
-            return _of_entries(entry.entries("sentences"))
-        if any(isinstance(value, Mapping) and "movie" in value for value in entry.values.values()):
+        values = parse_json(text, str(path))
+        if isinstance(values, list):
+            return _of_entries(entry_of(f"{path}: entry {n}", value) for n, value in enumerate(values))
+        entry = entry_of(str(path), values)
+        if "descriptions" in values:
+            return _of_descriptions(path, entry)
+        if "results" in values:
+            results = entry.entry("results")
+            return (
+                _Said(item.where, video, item.text("sentence"), item.window(item.values.get("timestamp")))
+                for video in results.values
+                for item in results.entries(video)
+            )
+        for key in ("annotations", "sentences"):
+            if key in values:
+                return _of_entries(entry.entries(key))
+        if any(isinstance(value, Mapping) and "movie" in value for value in values.values()):
             return _of_mad(entry)
     queries = (query for video in read_moments(path).values() for query in video.queries)
     return (_Said(str(path), query.video, query.text, query.windows[0]) for query in queries)
-
-
-def _captions(path: Path) -> Iterator[_Said]:
-    text = read_packed_text(path)
-    if path.name.lower().removesuffix(".gz").endswith(".csv"):
-        return map(_of_row, _table(path, text))
-    values = parse_json(text, str(path))
-    if isinstance(values, list):
-        return _of_entries(entry_of(f"{path}: entry {number}", value) for number, value in enumerate(values))
-    entry = entry_of(str(path), values)
-    if "descriptions" in values:
-        return _of_descriptions(path, entry)
-    if "results" in values:
-        results = entry.entry("results")
-        return (
-            _Said(item.where, video, item.text("sentence"), item.window(item.values.get("timestamp")))
-            for video in results.values
-            for item in results.entries(video)
-        )
-    hint = "COCO's list of results, CSV, ActivityNet's results, or vidsum's descriptions"
-    raise InputError(f"{path}: no layout of captions has such an object", hint=hint)
 
 
 def _table(path: Path, text: str) -> list[DataEntry]:

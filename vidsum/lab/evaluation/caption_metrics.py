@@ -61,18 +61,17 @@ def mean_of(values: TimeArray) -> Measure:
     return Measure(np.stack([values, np.ones(len(values))], axis=1), lambda sums: float(sums[0] / sums[1]))
 
 
-def cider(captions: Sequence[Tokens], references: References, *, robust: bool = True) -> TimeArray:
-    """Return [N] CIDEr-D of each caption, or (not `robust`) CIDEr (Vedantam et al. 2015).
+def cider_d(captions: Sequence[Tokens], references: References) -> TimeArray:
+    """Return [N] CIDEr-D of each caption (Vedantam et al. 2015), coco-caption's CIDEr.
 
-    Document frequencies are those of the references: one item alone has 0. CIDEr-D, coco-caption's CIDEr,
-    clips repeated words and penalises another length.
+    Document frequencies are those of the references: one item alone has 0.
     """
     df = Counter(gram for sentences in references for gram in set().union(*map(ngrams, sentences)))
     log_n = math.log(max(1, len(references)))
     idf = {gram: log_n - math.log(count) for gram, count in df.items()}
     scores = [
         sum(
-            _ngram_cosine(_weight_ngrams(caption, idf, log_n), _weight_ngrams(sentence, idf, log_n), robust)
+            _ngram_cosine(_weight_ngrams(caption, idf, log_n), _weight_ngrams(sentence, idf, log_n))
             for sentence in sentences
         )
         / len(sentences)
@@ -97,16 +96,16 @@ def _weight_ngrams(tokens: Tokens, idf: Mapping[Tokens, float], unseen: float) -
     return _Weighted(weights, [math.sqrt(norm) for norm in norms], max(0, len(tokens) - 1))
 
 
-def _ngram_cosine(caption: _Weighted, reference: _Weighted, robust: bool) -> float:
-    """Return the mean cosine of the n-grams of each n."""
+def _ngram_cosine(caption: _Weighted, reference: _Weighted) -> float:
+    """Return the mean cosine of the n-grams of each n: repeated ones clipped, other lengths penalised."""
     products = [0.0] * LONGEST
     for gram in caption.weights.keys() & reference.weights.keys():
         value, weight = caption.weights[gram], reference.weights[gram]
-        products[len(gram) - 1] += (min(value, weight) if robust else value) * weight
+        products[len(gram) - 1] += min(value, weight) * weight
     norms = [value * other for value, other in zip(caption.norms, reference.norms, strict=True)]
     cosine = sum(product / norm for product, norm in zip(products, norms, strict=True) if norm) / LONGEST
     # coco-caption takes the lengths in bigrams
-    gap = (caption.n_bigrams - reference.n_bigrams) if robust else 0
+    gap = caption.n_bigrams - reference.n_bigrams
     return cosine * math.exp(-(gap**2) / (2 * SIGMA**2))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from vidsum.errors import UsageError, safe_name
 from vidsum.lab.datasets.described import Described
-from vidsum.lab.evaluation.caption_metrics import Measure, bleu, cider, mean_of, rouge_l, tokenize
+from vidsum.lab.evaluation.caption_metrics import Measure, bleu, cider_d, mean_of, rouge_l, tokenize
 from vidsum.lab.evaluation.report import Report, per_cent
 from vidsum.lab.evaluation.settings import CaptionsRequest
 from vidsum.results.result import count_text
@@ -94,9 +94,8 @@ def measure(request: CaptionsRequest, captions: Sequence[str], items: Items) -> 
     references = [[tokenize(sentence) for sentence in item.sentences] for item in items.values()]
     measures: dict[str, Measure] = {}
     for name in request.metric:
-        if name in ("cider-d", "cider"):
-            label = {"cider-d": "CIDEr-D", "cider": "CIDEr"}[name]
-            measures[label] = mean_of(cider(tokens, references, robust=name == "cider-d"))
+        if name == "cider-d":
+            measures["CIDEr-D"] = mean_of(cider_d(tokens, references))
         elif name == "bleu":
             measures |= bleu(tokens, references)
         elif name == "rouge-l":

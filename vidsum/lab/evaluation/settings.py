@@ -203,7 +203,7 @@ class HighlightsRequest:
         return self.annotations
 
 
-CAPTION_METRICS = ("cider-d", "cider", "bleu", "rouge-l")
+CAPTION_METRICS = ("cider-d", "bleu", "rouge-l")
 _NEED_JAVA = {"meteor": "METEOR", "spice": "SPICE"}
 
 
@@ -223,7 +223,7 @@ class CaptionsRequest:
     ]
     predictions: tuple[Path, ...] = ()  # see `vidsum.lab.datasets.described.read_captions`
     metric: tuple[str, ...] = option(
-        "Measure. cider-d, cider, bleu or rouge-l. Can be repeated.",
+        "Measure. cider-d, bleu or rouge-l. Can be repeated.",
         CAPTION_METRICS,
         default_text="all",
         metavar="NAME",
