@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vidsum.lab.evaluation.caption_metrics import Tokens, bleu, rouge_l, tokenize
+from vidsum.lab.evaluation.caption_metrics import Tokens, bleu, cider_d, rouge_l, tokenize
 
 WORDS = st.lists(st.sampled_from("abcd"), max_size=7).map(tuple)
 ITEMS = st.lists(st.tuples(WORDS, st.lists(WORDS, min_size=1, max_size=3)), min_size=1, max_size=5)
