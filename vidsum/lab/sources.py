@@ -92,25 +92,17 @@ class Finished:
         )
 
 
-def summary_files(path: Path) -> list[Path]:
-    """Return the summaries of a row: those in a folder, or the file. Raises InputError: none readable."""
-    if not path.is_dir():
-        return [path]
-    files = [file for file in sorted(path.glob("*.json")) if kind_of(read_document(file)) == "summary"]
-    if not files:
-        raise InputError(f"{path}: has no summary", hint="vidsum summarize VIDEOS --output-dir FOLDER")
-    return files
-
-
 def read_finished(path: Path, videos: Videos, labels: Mapping[str, Labels]) -> Finished:
     """Read the summaries of a row, of videos known by the video file's name or the summary's own.
 
-    Raises InputError: not a summary, an unknown video or one of another length, or two of one video.
+    Raises InputError: none, not a summary, an unknown video or one of another length, or two of one video.
     """
     names = dict(_names_of(videos, labels))
     scores: dict[str, FloatArray] = {}
     selections: dict[str, BoolArray] = {}
-    for file in summary_files(path):
+    for file in sorted(path.glob("*.json")) if path.is_dir() else [path]:
+        if path.is_dir() and kind_of(read_document(file)) != "summary":
+            continue
         summary = read_result(file)
         if not isinstance(summary, Summary):
             raise InputError(f"{file}: is not a summary", hint="give what vidsum summarize wrote")
@@ -137,6 +129,8 @@ def read_finished(path: Path, videos: Videos, labels: Mapping[str, Labels]) -> F
         fps = video.n_frames / length_s
         for start_s, end_s in summary.segments:
             selections[name][round(start_s * fps) : round(end_s * fps)] = True
+    if not scores:
+        raise InputError(f"{path}: has no summary", hint="vidsum summarize VIDEOS --output-dir FOLDER")
     return Finished(scores, selections)
 
 

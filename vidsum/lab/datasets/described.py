@@ -74,21 +74,14 @@ def read_captions(path: Path, items: Mapping[str, Described]) -> dict[str, str]:
 
     Raises InputError: an unreadable file, an unknown item or time, or not one caption of an item.
     """
-    files = caption_files(path)
+    files = sorted(path.glob(f"*{_SUFFIX}.json")) if path.is_dir() else [path]
+    if not files:
+        raise InputError(f"{path}: holds no file NAME{_SUFFIX}.json")
     said = [sentence for file in files for sentence in _sentences(file)]
     captions = _by_time(said, items) if any(sentence.window for sentence in said) else _by_name(said, items)
     if not captions:
         raise InputError(f"{path}: has no caption of the data")
     return captions
-
-
-def caption_files(path: Path) -> list[Path]:
-    """Return the file, or the descriptions of a folder. Raises InputError where it has none."""
-    if not path.is_dir():
-        return [path]
-    if not (files := sorted(path.glob(f"*{_SUFFIX}.json"))):
-        raise InputError(f"{path}: holds no file NAME{_SUFFIX}.json")
-    return files
 
 
 def _by_name(said: Iterable[_Said], items: Mapping[str, Described]) -> dict[str, str]:
