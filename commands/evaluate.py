@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from vidsum.commands.batch import Verb, Videos, run_verb
-from vidsum.commands.options import Chosen, CommandGroup, Only, Without, command
+from vidsum.commands.options import Chosen, CommandGroup, Only, command
 from vidsum.commands.outputs import Destination, Outputs
 from vidsum.commands.result import CommandResult, Table, View
 from vidsum.errors import UsageError
@@ -50,14 +50,11 @@ class ReportFiles:
         metavar="FILE",
         writes=True,
     )
-    plot: Path | None = option("PNG or SVG plot of the report.", None, metavar="FILE", writes=True)
     overwrite: bool = option("Replace existing outputs.", False)
 
 
 @command(app)
-def summary(
-    chosen: Annotated[Mapping[str, Any], Chosen(SummaryRequest)], report: ReportFiles, view: View
-) -> None:
+def summary(request: SummaryRequest, report: ReportFiles, view: View) -> None:
     """Compare importance scores with annotators: rank correlation and F.
 
     Also reports the annotators, random scores and equal scores.
@@ -68,13 +65,7 @@ def summary(
 
     vidsum evaluate summary --data summe.h5 --scores mine.json -o report.json
     """
-    if "plot_of" in chosen and report.plot is None:
-        raise UsageError("--plot-of needs a file to plot to", hint="--plot FILE.png")
-    needs_features = chosen.get("plot_of") != "segments"
-    if report.plot and needs_features and not (chosen.get("data") or chosen.get("captions")):
-        raise UsageError("--plot needs videos with features", hint="--data FILE.h5")
-    request = build(SummaryRequest, chosen)
-    _evaluate("summary", request.source, request, report, view)
+    _evaluate("summary", request, report, view, plot=request.plot)
 
 
 @command(app)
@@ -102,13 +93,13 @@ def moments(
     vidsum evaluate moments --data charades_test.json --run OUT --features charades_i3d
     """
     request = build(MomentsRequest, {**chosen, "predictions": tuple(predictions or ())})
-    _evaluate("moments", request.data, request, report, view)
+    _evaluate("moments", request, report, view)
 
 
 @command(app)
 def highlights(
     chosen: Annotated[Mapping[str, Any], Chosen(HighlightsRequest)],
-    report: Annotated[ReportFiles, Without(("plot",))],
+    report: ReportFiles,
     view: View,
     sources: Annotated[
         list[Path],
@@ -135,14 +126,13 @@ def highlights(
         raise UsageError("only one file of PREDICTIONS is measured", hint="PREDICTIONS ANNOTATIONS")
     positional = {"annotations": annotations, "predictions": predictions[0] if predictions else None}
     request = build(HighlightsRequest, {**chosen, **positional})
-    measured = request.run or request.predictions or annotations
-    _evaluate("highlights", measured, request, report, view, request.write_predictions)
+    _evaluate("highlights", request, report, view)
 
 
 @command(app)
 def captions(
     chosen: Annotated[Mapping[str, Any], Chosen(CaptionsRequest)],
-    report: Annotated[ReportFiles, Without(("plot",))],
+    report: ReportFiles,
     view: View,
     predictions: Annotated[
         list[Path],
@@ -154,7 +144,7 @@ def captions(
         ),
     ],
 ) -> None:
-    """Compare captions with sentences of people: CIDEr, BLEU, ROUGE-L, R@K/N.
+    """Compare captions with sentences of people: CIDEr, BLEU, ROUGE-L.
 
     Also reports captions of other items and, where there are several sentences, people.
 
@@ -162,10 +152,10 @@ def captions(
 
     vidsum evaluate captions mine.csv --data captions.csv --metric cider-d -o report.json
 
-    vidsum evaluate captions DESCRIPTIONS --data activitynet/val_1.json --metric r@5/16
+    vidsum evaluate captions DESCRIPTIONS --data activitynet/val_1.json
     """
     request = build(CaptionsRequest, {**chosen, "predictions": tuple(predictions)})
-    _evaluate("captions", request.data, request, report, view)
+    _evaluate("captions", request, report, view)
 
 
 @command(app)
@@ -202,7 +192,7 @@ def draw_one(
     overwrite: bool,
 ) -> CommandResult:
     """Draw the figure of one video."""
-    from vidsum.lab.attention.draw import draw_attention
+    from vidsum.lab.attention.maps import draw_attention
 
     path = task.files.named["attention"]
     with replacing(path, overwrite=overwrite) as shadow:
@@ -211,31 +201,18 @@ def draw_one(
     return CommandResult(input=task.path, data=data, lines=(str(path),), messages=messages)
 
 
-def _files(source: Path, report: ReportFiles, predictions: Path | None) -> Files:
-    """Return where a report goes, checked before any work.
+def _evaluate(task: str, request: Request, report: ReportFiles, view: View, plot: Path | None = None) -> None:
+    """Make the report of a request, by the name of its source, unless its files are up to date.
 
-    Raises UsageError: a wrong suffix, or a file that is read. OutputError: the folder does not exist.
+    These are checked before any work: UsageError for a wrong suffix, or a file that is read. OutputError: the
+    folder does not exist.
     """
     json = None if report.output in (None, "-") else Path(str(report.output))
-    named = {"output": json, "plot": report.plot, "predictions": predictions}
-    suffixes = {"output": (".json",), "plot": (".png", ".svg"), "predictions": (".jsonl",)}
-    files = {kind: path for kind, path in named.items() if path}
-    for kind, path in files.items():
-        require_suffix(path, suffixes[kind])
-        check_outputs(str(source), [path])
-    return Files(files, nested=False, absent=("output", "plot"))
-
-
-def _evaluate(
-    task: str,
-    source: Path,
-    request: Request,
-    report: ReportFiles,
-    view: View,
-    predictions: Path | None = None,
-) -> None:
-    """Make the report of a request, by the name of its source, unless its files are up to date."""
-    files = _files(source, report, predictions)
+    named = {kind: path for kind, path in {"output": json, "plot": plot}.items() if path}
+    for kind, path in named.items():
+        require_suffix(path, (".json",) if kind == "output" else (".png", ".svg"))
+        check_outputs(str(request.source), [path])
+    files = Files(named, nested=False, absent=("output", "plot"))
 
     def step(item: Task, progress: Progress | None) -> CommandResult:
         from vidsum.lab.evaluate import evaluate
@@ -245,17 +222,16 @@ def _evaluate(
 
         made_from = provenance(request)
 
-        def answer(made: Report[Any], names: str) -> CommandResult:
+        def answer(made: Report, names: str) -> CommandResult:
             drawn = Table(*table(made), f"{request.source.name}: {made.title}")
             return CommandResult(lines=tuple(filter(None, (made.note, names))), table=drawn)
 
-        def to_document(made: Report[Any], keys: Collection[str]) -> dict[str, Any]:
+        def to_document(made: Report, keys: Collection[str]) -> dict[str, Any]:
             return seal(document(made, made_from))
 
-        def write(made: Report[Any], files: Files) -> Sequence[str]:
-            for kind, path in files.named.items():
-                if kind in made.writers:
-                    made.writers[kind](path)
+        def write(made: Report, files: Files) -> Sequence[str]:
+            if made.plot and "plot" in files.named:
+                made.plot(files.named["plot"])
             return ()
 
         if not files.named:
@@ -277,7 +253,7 @@ def _evaluate(
         saved = outputs.deliver(replace(item, files=files), saving, answer)
         return _to_stdout(saved, files) if report.output == "-" else saved
 
-    run_verb(Verb(f"evaluate {task}", step), [str(source)], view)
+    run_verb(Verb(f"evaluate {task}", step), [str(request.source)], view)
 
 
 def _to_stdout(saved: CommandResult, files: Files) -> CommandResult:

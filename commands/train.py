@@ -13,8 +13,7 @@ from vidsum.commands.batch import Verb, run_verb
 from vidsum.commands.options import Chosen, CommandGroup, Flags, Without, command
 from vidsum.commands.result import CommandResult, View, render
 from vidsum.errors import UsageError
-from vidsum.lab.training.presets import DETRChoice, MRNetChoice
-from vidsum.lab.training.settings import DataSettings, DETRSettings, MRNetSettings
+from vidsum.lab.training.settings import DataSettings, DETRChoice, DETRSettings, MRNetChoice, MRNetSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings, SplitOptions
 from vidsum.options import Option, build, option
 from vidsum.pipelines.tasks import Progress, Task
@@ -44,17 +43,16 @@ class RunFolder:
         Option("Run folder. An unfinished run there is resumed.", flags=("--out", "-o"), metavar="FOLDER"),
     ]
     overwrite: bool = option("Start over if the folder has a run.", False)
-
-
-@dataclass(frozen=True, kw_only=True)
-class KeptEpochs:
-    """Models that are kept besides the best and the last one."""
-
-    PANEL = "Training"
-
     keep_epochs: tuple[int, ...] = option(
-        "Also keep the model of this epoch, epoch_N.safetensors. Can be repeated.", (), min=1, flag_on=()
+        "Also keep the model of this epoch, epoch_N.safetensors. Can be repeated.",
+        (),
+        min=1,
+        flag_on=(),
+        panel="Training",
     )
+
+
+Folder = Annotated[RunFolder, Without(("keep_epochs",))]
 
 
 def _preset_names(kind: type[MRNetSettings | DETRSettings]) -> tuple[str, ...]:
@@ -72,7 +70,6 @@ def fulltransnet(
     data: SplitOptions,
     run: RunFolder,
     settings: Annotated[FullTransNetSettings, Flags(("epochs", "lr", "device", "mask"))],
-    extra_epochs: KeptEpochs,
     view: View,
 ) -> None:
     """Train FullTransNet, one model per split.
@@ -87,7 +84,7 @@ def fulltransnet(
         prepared: "TrainingRun[FullTransNetSettings]", number: int, progress: Progress | None
     ) -> CommandResult:
         fitted, warnings = train_split(
-            prepared, number, keep_epochs=extra_epochs.keep_epochs, overwrite=run.overwrite, progress=progress
+            prepared, number, keep_epochs=run.keep_epochs, overwrite=run.overwrite, progress=progress
         )
         folder = str(prepared.folder(number))
         return _fitted_result(folder, fitted, warnings, prepared.splits[number].name)
@@ -97,16 +94,15 @@ def fulltransnet(
 
 
 @command(app)
-def ridge(
-    data: SplitOptions, run: RunFolder, settings: Annotated[RidgeSettings, Flags()], view: View
-) -> None:
+def ridge(data: SplitOptions, run: Folder, settings: Annotated[RidgeSettings, Flags()], view: View) -> None:
     """Fit ridge regression of people's scores on frames, one model per split. It takes seconds.
 
     vidsum train ridge --data tvsum.h5 --out runs/ridge
 
     vidsum train ridge --captions captions.json --annotations ydata-tvsum50.mat --space vse --out runs/r
     """
-    from vidsum.lab.training.ridge import fit_split, prepare_ridge
+    from vidsum.lab.training.ridge import fit_split
+    from vidsum.lab.training.run import start_run
 
     def train(
         prepared: "TrainingRun[RidgeSettings]", number: int, progress: Progress | None
@@ -123,13 +119,15 @@ def ridge(
         line = f"{folder}: {split}, penalty {fitted.penalty:g}{rank}"
         return CommandResult(data=facts, lines=(line,))
 
-    _train_splits("train ridge", data, run, partial(prepare_ridge, settings=settings), train, "auto", view)
+    _train_splits(
+        "train ridge", data, run, partial(start_run, "ridge", settings=settings), train, "auto", view
+    )
 
 
 @command(app)
 def mrnet(
     data: Annotated[DataSettings, Without(("text_features",)), Flags((*_DATA, "query_features"))],
-    run: RunFolder,
+    run: Folder,
     choice: MRNetChoice,
     chosen: Annotated[
         Mapping[str, Any], Chosen(MRNetSettings, _preset_names(MRNetSettings)), Flags(_TRAINING)
@@ -151,7 +149,7 @@ def mrnet(
         settings = build(MRNetSettings, chosen, preset)
         examples = moment_data(data, settings, progress)
         fitted = train_mrnet(examples, settings, Path(task.path), overwrite=run.overwrite, progress=progress)
-        return _run_result(task.path, fitted, examples, "ground VIDEO")
+        return _run_result(task.path, fitted, examples)
 
     run_verb(Verb("train mrnet", step), [str(run.out)], view)
 
@@ -159,7 +157,7 @@ def mrnet(
 @command(app)
 def detr(
     data: Annotated[DataSettings, Without(("query_features",)), Flags((*_DATA, "text_features"))],
-    run: RunFolder,
+    run: Folder,
     choice: DETRChoice,
     chosen: Annotated[Mapping[str, Any], Chosen(DETRSettings, _preset_names(DETRSettings)), Flags(_TRAINING)],
     view: View,
@@ -199,9 +197,10 @@ def _train_splits(
 ) -> None:
     """Train a summarizer on each of the splits that were asked for, and say how the run goes on."""
     from vidsum.lab.datasets.captioned import draw_of, read_captioned
-    from vidsum.lab.datasets.splits import by_dataset, odd_coverage, splits_of
-    from vidsum.lab.datasets.summaries import pair_annotations, read_all
-    from vidsum.lab.training.run import evaluation_command, unfinished_splits
+    from vidsum.lab.datasets.labels import DATASETS
+    from vidsum.lab.datasets.splits import by_dataset, splits_of
+    from vidsum.lab.datasets.summaries import dataset_name, pair_annotations, read_all
+    from vidsum.lab.training.run import unfinished_splits
 
     pairs = pair_annotations(data.data, data.annotations) if data.data else {}
     videos = read_all(pairs) if pairs else read_captioned(data.captions, data.annotations, device)
@@ -220,21 +219,26 @@ def _train_splits(
 
     run_verb(Verb(command, step), list(number_of), view)
     left = unfinished_splits(run.out)
-    evaluate = evaluation_command(data, splits, pairs, run.out)
+    tested = by_dataset(name for split in splits for name in split.test)
+    if pairs:
+        path = next(path for path in pairs if dataset_name(path) in tested)
+        source: dict[str, Any] = {"data": path, "annotations": pairs[path]}
+    else:
+        files = zip(data.captions, data.annotations, strict=True)
+        captions, of_people = next(pair for pair in files if DATASETS[pair[1].suffix] in tested)
+        source = {"captions": captions, "annotations": of_people, "space": data.space}
+    flags = " ".join(f"--{name} {quote(str(value))}" for name, value in source.items() if value)
+    evaluate = f"vidsum evaluate summary {flags} --run {quote(str(run.out))}"
     todo = f"still to train: {' '.join(f'--split {number}' for number in left)}"
     line = todo if left else f"evaluate it with: {evaluate}"
     facts = {"unfinished_splits": left, "evaluate": None if left else evaluate}
-    odd = odd_coverage(splits, videos)  # published splits test some videos never, others twice
-    messages = (odd,) if odd else ()
-    render(CommandResult(command, str(run.out), facts, lines=(line,), messages=messages), view)
+    render(CommandResult(command, str(run.out), facts, lines=(line,)), view)
 
 
-def _run_result(
-    folder: str, fitted: "FitResult", data: "MomentData[Any]", command: str = "ground VIDEO"
-) -> CommandResult:
+def _run_result(folder: str, fitted: "FitResult", data: "MomentData[Any]") -> CommandResult:
     """Return the end of a run; with how to use the model, where the command makes such features."""
     result = _fitted_result(folder, fitted, data.warnings)
-    use = f"use it with: vidsum {command} --query TEXT --model {quote(str(fitted.checkpoint))}"
+    use = f"use it with: vidsum ground VIDEO --query TEXT --model {quote(str(fitted.checkpoint))}"
     has_space = data.features["space"] in ("clip", "vse")
     return replace(result, lines=(*result.lines, use)) if has_space else result
 

@@ -4,9 +4,9 @@ Time is in seconds, as float, counted from the first picture of the video. Inter
 [start, end). Frame numbers appear only where a file format of the field asks for them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ TimeArray = npt.NDArray[np.float64]
 Picture = npt.NDArray[np.uint8]  # one RGB picture, [H, W, 3]
 
 Interval = tuple[float, float]  # [start_s, end_s)
+T = TypeVar("T")
 
 _FIRST_S = 0.5
 
@@ -56,6 +57,14 @@ class VideoInfo:
     def has_audio(self) -> bool:
         """Whether the file has a sound stream."""
         return self.audio_codec is not None
+
+
+def reported(items: Collection[T], what: str, progress: Progress | None) -> Iterator[T]:
+    """Yield items, and report after each how many are done."""
+    for done, item in enumerate(items, 1):
+        yield item
+        if progress:
+            progress(what, done, len(items))
 
 
 UnionRule = Literal["hull", "lengths"]

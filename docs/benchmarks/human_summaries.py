@@ -25,15 +25,15 @@ import torch
 from docs.benchmarks import argument_parser
 from docs.benchmarks.without_words import STATISTICS, with_statistic
 from vidsum.grounding.settings import CaptionSpace
-from vidsum.lab.datasets.captioned import Draw, draw_of, in_space, read_captioned
+from vidsum.lab.datasets.captioned import FeatureSimulator, draw_of, in_space, read_captioned
 from vidsum.lab.datasets.splits import Split, splits_of
 from vidsum.lab.datasets.summaries import AnnotatedVideo, shots_of
 from vidsum.lab.evaluation.summaries import evaluate_summaries
 from vidsum.lab.evaluation.summary_metrics import HUMAN, MEAN, OTHERS, RANDOM, SummaryMeasures, VideoMeasures
 from vidsum.lab.training.fulltransnet import prepare_run, train_split
 from vidsum.lab.training.predict import predict_run
-from vidsum.lab.training.ridge import fit_split, prepare_ridge
-from vidsum.lab.training.run import unfinished_splits
+from vidsum.lab.training.ridge import fit_split
+from vidsum.lab.training.run import start_run, unfinished_splits
 from vidsum.lab.training.settings import LoopSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings
 from vidsum.models.configs import FullTransNetConfig, MaskConfig, RidgeConfig
@@ -91,7 +91,7 @@ class Data:
     tested: Videos
     """For a space that is simulated, one draw of each."""
     splits: Sequence[Split]
-    draw: Draw | None
+    draw: FeatureSimulator | None
 
 
 def read(name: str, options: argparse.Namespace) -> Data:
@@ -141,7 +141,7 @@ def train(row: str, seed: int, data: Data, out: Path, epochs: int, folds: Sequen
         return
     if row in RIDGE:
         settings = RidgeSettings(**{**RIDGE[row], "seed": seed})
-        run = prepare_ridge(data.videos, data.splits, settings, out, draw=data.draw)
+        run = start_run("ridge", data.videos, data.splits, settings, out, draw=data.draw)
         for number in range(len(data.splits)):
             fit_split(run, number)
         return
@@ -166,9 +166,9 @@ Measures = Mapping[str, VideoMeasures]
 def measured(row: str, videos: Videos, scores: Mapping[str, Any]) -> Measures:
     """A row's measures."""
     report = evaluate_summaries(videos, {row: scores}, knapsacks=("pgl-sum",), n_seeds=10)
-    (report_row,) = (row_ for row_ in report.rows if row_.name == row)
-    assert isinstance(report_row.measures, SummaryMeasures)
-    return report_row.measures.videos
+    measures = report.rows[row]
+    assert isinstance(measures, SummaryMeasures)
+    return measures.videos
 
 
 def main() -> None:
@@ -221,12 +221,12 @@ def print_table(experiment: str, data: Data, folder: Path, options: argparse.Nam
                 rows.setdefault(name, []).append(measured(name, forced.videos, forced.scores))
     others = {} if options.row else untrained(tests)
     rows |= {name: [measured(name, tests, scores)] for name, scores in others.items()}
-    for report_row in (
-        () if options.row else evaluate_summaries(tests, {}, knapsacks=("pgl-sum",), n_seeds=10).rows
-    ):
-        if report_row.name in (HUMAN, MEAN, OTHERS, RANDOM):
-            assert isinstance(report_row.measures, SummaryMeasures)
-            rows[report_row.name] = [report_row.measures.videos]
+    if not options.row:
+        baselines = evaluate_summaries(tests, {}, knapsacks=("pgl-sum",), n_seeds=10).rows
+        for name in (HUMAN, MEAN, OTHERS, RANDOM):
+            measures = baselines[name]
+            assert isinstance(measures, SummaryMeasures)
+            rows[name] = [measures.videos]
     print(f"\n{experiment}: {len(tests)} videos, {len(data.splits)} folds")
     columns = {row: [figures(runs, measure) for measure in MEASURES] for row, runs in rows.items()}
     print_rows({row: (len(rows[row]), cells) for row, cells in columns.items()})

@@ -50,7 +50,7 @@ def test_evaluate_baselines(run: Run, data: Path) -> None:
     assert document["n_videos"] == 2
     assert "2 of 3 videos" in ran.json["messages"][0]
     files = [file["name"] for file in document["provenance"]["files"]]
-    assert files == ["made.h5", "video_1_summary.json", "video_2_summary.json"]
+    assert files == ["made.h5", "finished/video_1_summary.json", "finished/video_2_summary.json"]
     again = run("evaluate", "summary", "--data", data, "--summaries", "finished", "-o", "one.json")
     assert "unchanged" in again.out
     options = ("--summaries", "finished", "--model", "contrastive", "-o", "-")
@@ -130,8 +130,8 @@ def test_a_single_split_of_a_run(run: Run, data: Path, trained: Path) -> None:
     assert names == [*baselines, "mine", "contrastive", "cluster", "random", "uniform"]
     assert set(document["rows"][3]["videos"]) == {"made/video_3"}
     assert "evaluated on 1 of 3 videos" in ran.json["messages"][0]
-    files = [file["name"] for file in document["provenance"]["runs"]["files"]]
-    assert files == ["mine/run.json", "mine/split_0/best.safetensors"]
+    files = [file["name"] for file in document["provenance"]["files"]]
+    assert files == ["made.h5", "mine/run.json", "mine/split_0/best.safetensors"]
     ran = run("evaluate", "summary", "--data", data, "--run", trained, "--protocol", "paper", "--seeds", 2)
     assert "mine (uses ground truth at test time)" in ran.out
     checkpoint = trained / "split_0" / "best.safetensors"

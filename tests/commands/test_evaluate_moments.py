@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.lab.datasets.moment_layouts import highlight, in_seconds, write_json, write_lines
-from tests.program import Run, check_schema
+from tests.program import Run
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,17 +50,6 @@ def test_evaluate_moments_baselines(run: Run, data: Path) -> None:
     assert "2 draws" in about
     assert "left out that end at or before their start: 1, first in v_b" in ran.err
     assert "cut that reach out of their video: 1, first in v_b" in ran.err
-
-
-def test_recall_is_drawn(run: Run, data: Path, mine: Path) -> None:
-    run("evaluate", "moments", mine, "--data", data, "--plot", "recall.svg")
-    drawn = Path("recall.svg").read_bytes()
-    assert b"<svg" in drawn
-    run("evaluate", "moments", mine, "--data", data, "--plot", "recall.svg")
-    assert Path("recall.svg").read_bytes() == drawn
-    printed = run("evaluate", "moments", mine, "--data", data, "--plot", "recall.svg", "-o", "-").json
-    check_schema(printed, "moment_evaluation")
-    assert printed == run("evaluate", "moments", mine, "--data", data, "-o", "-").json
 
 
 def test_empty_moments(run: Run) -> None:

@@ -61,7 +61,7 @@ def test_segments_are_compared_as_they_are_and_curves_at_the_picks(tmp_path: Pat
     report = evaluate_summaries(
         VIDEOS, {"mine": finished.scores}, selections={"mine": finished.selections}, n_seeds=1
     )
-    row = next(row for row in report.rows if row.name == "mine").measures
+    row = report.rows["mine"]
     for seed, (name, video) in enumerate(VIDEOS.items()):
         np.testing.assert_array_equal(finished.selections[name], mask())
         held = summary(seed).importance.repeat(2)  # of a second, at two picks
@@ -84,10 +84,9 @@ def test_other_rows_are_measured_as_without_them(tmp_path: Path) -> None:
         settings: Any = {"segmentations": (shots,), "n_seeds": 2}
         alone = evaluate_summaries(VIDEOS, {"good": good}, **settings)
         beside = evaluate_summaries(VIDEOS, rows, selections={"mine": finished.selections}, **settings)
-        by_name = {row.name: row.measures for row in beside.rows}
-        assert all(row.measures == by_name[row.name] for row in alone.rows)
-        assert set(by_name) == {"mine", *(row.name for row in alone.rows)}
-        assert {each.f_avg for each in by_name["mine"].mean.key_shots} != {None}
+        assert all(row == beside.rows[name] for name, row in alone.rows.items())
+        assert set(beside.rows) == {"mine", *alone.rows}
+        assert {each.f_avg for each in beside.rows["mine"].mean.key_shots} != {None}
 
 
 def labels(**changes: Any) -> dict[str, Labels]:
@@ -110,7 +109,7 @@ def test_videos_go_by_the_names_of_their_files_too(tmp_path: Path, names: tuple[
         for label in labels().values()
         for one in key_shots(label.user_scores, np.arange(600).reshape(-1, 60)[:, [0, -1]], "pgl-sum")
     ]
-    mine = next(row.measures for row in report.rows if row.name == "mine")
+    mine = report.rows["mine"]
     assert mine.mean.key_shots[1].f_avg == pytest.approx(np.mean(by_hand))
 
 

@@ -1,22 +1,22 @@
 """An evaluation of files, for any task. PyTorch is loaded only where a model runs."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from vidsum.errors import UsageError
 from vidsum.io.provenance import identify_file
 from vidsum.lab.datasets.described import read_captions, read_described
 from vidsum.lab.datasets.labels import Labels, read_labels
 from vidsum.lab.datasets.moments import read_highlights, read_moments
-from vidsum.lab.datasets.summaries import AnnotatedVideo, annotated_files, read_annotated, shots_of
-from vidsum.lab.evaluation import submissions
-from vidsum.lab.evaluation.captions import BASELINES, evaluate_captions
+from vidsum.lab.datasets.summaries import annotated_files, read_annotated, shots_of
+from vidsum.lab.evaluation import captions, moments, submissions, summary_metrics
+from vidsum.lab.evaluation.captions import evaluate_captions
 from vidsum.lab.evaluation.moments import evaluate_highlights, evaluate_moments
 from vidsum.lab.evaluation.reference import BUDGET, CHANGE_POINTS, KNAPSACKS, SEGMENTATIONS
-from vidsum.lab.evaluation.report import Measures, Report
+from vidsum.lab.evaluation.report import Report
 from vidsum.lab.evaluation.settings import (
     CaptionsRequest,
     HighlightsRequest,
@@ -25,50 +25,58 @@ from vidsum.lab.evaluation.settings import (
     SummaryRequest,
     checkpoint_of,
 )
-from vidsum.lab.evaluation.submissions import TestedVideos
 from vidsum.lab.evaluation.summaries import Scores, Videos, evaluate_summaries
-from vidsum.lab.sources import Finished, checkpoints_of, read_finished, refuse_equal_names
+from vidsum.lab.sources import Finished, read_finished
 from vidsum.summary.score import score
 from vidsum.summary.settings import Selection
 from vidsum.types import Progress
 
-Row = TypeVar("Row")
 
-
-def evaluate(request: Request, progress: Progress | None = None) -> Report[Measures]:
+def evaluate(request: Request, progress: Progress | None = None) -> Report:
     """Evaluate the rows of a request, on those videos of the data that all rows have.
 
     Raises InputError: a file cannot be read, or does not go with the data. UsageError: two rows have one
     name, or no video in common; or see the evaluation of the task.
     """
+    _refuse_equal_names(request)
     if isinstance(request, SummaryRequest):
         return _summary(request, progress)
     if isinstance(request, MomentsRequest):
         return _moments(request, progress)
-    if isinstance(request, CaptionsRequest):
-        items = read_described(request.data)
-        rows = _read_rows(request.predictions, BASELINES, lambda path: read_captions(path, items))
-        return evaluate_captions(request, items, rows, progress)
-    return _highlights(request, progress)
+    if isinstance(request, HighlightsRequest):
+        return _highlights(request, progress)
+    items = read_described(request.data)
+    rows = {_row(path): read_captions(path, items) for path in request.predictions}
+    return evaluate_captions(request, items, rows)
 
 
-def _read_rows(files: Sequence[Path], taken: Sequence[str], read: Callable[[Path], Row]) -> dict[str, Row]:
-    """Return the row of each file, by its stem, or of each folder."""
-    rows: dict[str, Row] = {}
-    for path in files:
-        name = path.resolve().name if path.is_dir() else path.stem
-        if name in rows or name in taken:
-            raise UsageError(f"{path}: another row is called {name!r} too", hint="rename it")
-        rows[name] = read(path)
-    return rows
+def _row(path: Path) -> str:
+    """Return the name of the row of a file, a folder or a checkpoint."""
+    return path.resolve().name if path.is_dir() else path.stem
 
 
-def _summary(request: SummaryRequest, progress: Progress | None) -> Report[Measures]:
+_BASELINES: Mapping[type[Request], Sequence[str]] = {
+    SummaryRequest: summary_metrics.BASELINES,
+    MomentsRequest: moments.BASELINES,
+    HighlightsRequest: moments.BASELINES,
+    CaptionsRequest: captions.BASELINES,
+}
+
+
+def _refuse_equal_names(request: Request) -> None:
+    names = [*_BASELINES[type(request)], *getattr(request, "models", ())]
+    for kind in ("predictions", "scores", "summaries", "run", "runs"):
+        value = getattr(request, kind, None) or ()
+        for path in (value,) if isinstance(value, Path) else value:
+            if _row(path) in names:
+                raise UsageError(f"{path}: another row is called {_row(path)!r} too", hint="rename it")
+            names.append(_row(path))
+
+
+def _summary(request: SummaryRequest, progress: Progress | None) -> Report:
     labels = read_labels(request.annotations) if request.annotations else {}
     data = _videos(request, labels, progress)
-    rows, finished, tests = _read_all_rows(request, data, labels, progress)
-    # a run may test a video several times, each under a name of its own
-    tested = _common_tests(tests) if tests else data
+    rows, finished, tested = _read_rows(request, data, labels, progress)
     videos: Any = {name: video for name, video in tested.items() if all(name in row for row in rows.values())}
     if not videos:
         raise UsageError(
@@ -108,7 +116,7 @@ def _summary(request: SummaryRequest, progress: Progress | None) -> Report[Measu
 
     shares = (f"{row}: {warning}" for row, summaries in finished.items() for warning in summaries.warnings)
     notes = _notes(request, videos, report.facts, len(data))
-    return replace(report, warnings=(*notes, *shares, *report.warnings), writers={"plot": plot})
+    return replace(report, warnings=(*notes, *shares, *report.warnings), plot=plot)
 
 
 def _videos(request: SummaryRequest, labels: Mapping[str, Labels], progress: Progress | None) -> Videos:
@@ -126,41 +134,25 @@ def _videos(request: SummaryRequest, labels: Mapping[str, Labels], progress: Pro
     return read_annotated(request.source, labels or None, find_shots=find_shots)
 
 
-def _read_all_rows(
+def _read_rows(
     request: SummaryRequest, data: Any, labels: Mapping[str, Labels], progress: Progress | None
-) -> tuple[dict[str, Scores], dict[str, Finished], list[TestedVideos]]:
-    """Return the rows of files and of runs, with the finished summaries and the tests that are among them."""
-    rows: dict[str, Scores] = _read_rows(
-        request.scores, request.models, lambda path: submissions.read_scores(path, data)
-    )
-    finished = _read_rows(
-        request.summaries, (*request.models, *rows), lambda path: read_finished(path, data, labels)
-    )
+) -> tuple[dict[str, Scores], dict[str, Finished], Any]:
+    """Return the rows of files and of runs, the finished summaries among them, and the videos to test on."""
+    rows: dict[str, Scores] = {_row(path): submissions.read_scores(path, data) for path in request.scores}
+    finished = {_row(path): read_finished(path, data, labels) for path in request.summaries}
     rows |= {row: summaries.scores for row, summaries in finished.items()}
     if not request.runs:
-        return rows, finished, []
+        return rows, finished, data
     from vidsum.lab.training.predict import predict_run
 
     predict = partial(predict_run, device=request.device, progress=progress)
     tests = [predict(run, data, request.protocol) for run in request.runs]
-    by_test = {test: video.name for test, video in _common_tests(tests).items()}
+    videos = tests[0].videos  # a run may test a video several times, each under a name of its own
     rows = {
-        row: {test: scores[name] for test, name in by_test.items() if name in scores}
+        row: {test: scores[video.name] for test, video in videos.items() if video.name in scores}
         for row, scores in rows.items()
     }
-    return {**rows, **{tested.row: tested.scores for tested in tests}}, finished, tests
-
-
-def _common_tests(tests: Sequence[TestedVideos]) -> Mapping[str, AnnotatedVideo]:
-    """Return the test videos of several runs, which must be the same."""
-    first, *others = tests
-    for other in others:
-        if other.videos.keys() != first.videos.keys():
-            raise UsageError(
-                f"the runs {first.row} and {other.row} test on different videos", hint="one --run at a time"
-            )
-    refuse_equal_names([tested.row for tested in tests])
-    return first.videos
+    return {**rows, **{tested.row: tested.scores for tested in tests}}, finished, videos
 
 
 def _notes(request: SummaryRequest, videos: Videos, facts: Mapping[str, Any], n_read: int) -> Iterator[str]:
@@ -188,37 +180,26 @@ def _notes(request: SummaryRequest, videos: Videos, facts: Mapping[str, Any], n_
             yield f"{model}: was trained on {n_seen} of these videos; --run tests on the others only"
 
 
-def _moments(request: MomentsRequest, progress: Progress | None) -> Report[Measures]:
-    videos, checkpoints = read_moments(request.data), checkpoints_of(request.runs)
-    rows = _read_rows(
-        request.predictions, list(checkpoints), lambda path: submissions.read_predictions(path, videos)
-    )
-    for row, checkpoint in checkpoints.items():
+def _moments(request: MomentsRequest, progress: Progress | None) -> Report:
+    videos = read_moments(request.data)
+    rows = {_row(path): submissions.read_predictions(path, videos) for path in request.predictions}
+    for run in request.runs:
         from vidsum.lab.evaluation.models import ModelRun, moments_by
 
-        model = ModelRun(checkpoint, request.features, None, request.device, request.query_features)
-        rows[row] = moments_by(model, videos, max_iou=request.max_iou, progress=progress)
-    report = evaluate_moments(videos, rows, comparison=request.comparison, n_seeds=request.seeds)
-
-    def plot(target: Path) -> None:
-        from vidsum.lab.evaluation.plots import plot_recall
-
-        plot_recall(report, f"{request.data.name}: {report.facts['n_queries']} queries", target)
-
-    return replace(report, writers={"plot": plot})
+        model = ModelRun(checkpoint_of(run), request.features, None, request.device, request.query_features)
+        rows[_row(run)] = moments_by(model, videos, max_iou=request.max_iou, progress=progress)
+    return evaluate_moments(videos, rows, comparison=request.comparison, n_seeds=request.seeds)
 
 
-def _highlights(request: HighlightsRequest, progress: Progress | None) -> Report[Measures]:
+def _highlights(request: HighlightsRequest, progress: Progress | None) -> Report:
     queries = read_highlights(request.annotations)
+    measured = request.predictions or request.run or Path()
     if request.predictions:
-        name = request.predictions.stem
         predictions = submissions.read_highlight_predictions(request.predictions, queries)
     else:
         from vidsum.lab.evaluation.models import ModelRun, highlights_by
 
-        name, checkpoint = checkpoint_of(request.run or Path())
+        checkpoint = checkpoint_of(measured)
         run = ModelRun(checkpoint, request.features, request.text_features, request.device)
         predictions = highlights_by(run, queries, progress)
-    report = evaluate_highlights(queries, predictions, name=name, n_seeds=request.seeds)
-    write = partial(submissions.write_predictions, predictions=predictions.values())
-    return replace(report, writers={"predictions": write})
+    return evaluate_highlights(queries, predictions, name=_row(measured), n_seeds=request.seeds)

@@ -1,26 +1,19 @@
-"""Inputs of an evaluation (checkpoints of rows, finished summaries), and the provenance of its report."""
+"""Finished summaries as rows of an evaluation, and the provenance of its report."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from vidsum.errors import InputError, UsageError, safe_name
+from vidsum.errors import InputError, safe_name
 from vidsum.io.outputs import as_utf8
 from vidsum.io.provenance import identify_file
-from vidsum.lab.datasets.described import caption_files
 from vidsum.lab.datasets.labels import ODD_FRACTION, ODD_S, Labels, labels_of, plain_name
-from vidsum.lab.datasets.summaries import AnnotatedVideo, annotated_files
+from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.lab.evaluation.reference import BUDGET, BoolArray
-from vidsum.lab.evaluation.settings import (
-    CaptionsRequest,
-    MomentsRequest,
-    Request,
-    SummaryRequest,
-    checkpoint_of,
-)
+from vidsum.lab.evaluation.settings import Request, SummaryRequest, checkpoint_of
 from vidsum.lab.evaluation.summaries import Videos
 from vidsum.results.load import kind_of, read_document, read_result
 from vidsum.results.summary import Summary
@@ -28,89 +21,47 @@ from vidsum.summary.score import checkpoint_sha256
 from vidsum.types import FloatArray
 from vidsum.version import __version__
 
-
-def checkpoints_of(runs: Sequence[Path]) -> dict[str, Path]:
-    pairs = [checkpoint_of(run) for run in runs]
-    refuse_equal_names([row for row, _ in pairs])
-    return dict(pairs)
-
-
-def refuse_equal_names(runs: Sequence[str]) -> None:
-    """Raise UsageError where two rows of runs have one name."""
-    for number, row in enumerate(runs):
-        if row in runs[:number]:
-            raise UsageError(f"two runs are called {row}", hint="rename a folder")
+_SIZED = ("features", "query_features", "text_features")
+"""Inputs whose size is recorded: hashing takes as long as using them."""
+_NOT_RECORDED = ("device", "model", "plot")
 
 
 def provenance(request: Request) -> dict[str, Any]:
     """Return the sources and settings of a report, known before it is made.
 
-    Raises InputError: an unreadable file. UsageError: two runs of one name. WeightsError: no checkpoint.
+    Raises InputError: an unreadable file. WeightsError: no checkpoint.
     """
+    files: list[dict[str, Any]] = []
+    facts: dict[str, Any] = {}
+    for entry in fields(request):
+        name, value = entry.name, getattr(request, entry.name)
+        values = value if isinstance(value, tuple) else (value,)
+        if name in _NOT_RECORDED or value in (None, ()):
+            continue
+        if name in _SIZED:
+            facts[name] = [_size(path) for path in values]
+        elif isinstance(values[0], Path):
+            for path in values:
+                files += _identify(path, is_run=name in ("run", "runs"))
+        else:
+            facts[name] = list(value) if isinstance(value, tuple) else value
     if isinstance(request, SummaryRequest):
-        facts = _summary_provenance(request)
-    elif isinstance(request, MomentsRequest):
-        facts = {
-            "files": [*_files(request.data, *request.predictions), *_checkpoint_files(request.runs)],
-            "features": [_folder_size(source) for source in request.features],
-            **({"query_features": _folder_size(queries)} if (queries := request.query_features) else {}),
-            "max_iou": request.max_iou,
-            "comparison": request.comparison,
-        }
-    elif isinstance(request, CaptionsRequest):
-        predictions = [file for path in request.predictions for file in caption_files(path)]
-        facts = {"files": _files(request.data, *predictions), "metric": list(request.metric)}
-        return {"vidsum": __version__, **facts}
-    elif request.run:
-        words = request.text_features
-        facts = {
-            "features": [_folder_size(source) for source in request.features],
-            "text_features": _folder_size(words) if words else None,
-            "files": [*_checkpoint_files([request.run]), *_files(request.annotations)],
-        }
-    else:
-        facts = {"files": _files(request.predictions or Path(), request.annotations)}
-    facts.setdefault("n_seeds", request.seeds)  # last, except for summaries
-    return {"vidsum": __version__, **facts}
+        facts["models"] = {model: checkpoint_sha256(model) for model in request.models}
+    return {"vidsum": __version__, "files": files, **facts}
 
 
-def _file(name: str, file: Path) -> dict[str, Any]:
-    return {"name": as_utf8(name), **identify_file(file)}
+def _identify(path: Path, *, is_run: bool) -> list[dict[str, Any]]:
+    """Return name and hash of a file, or of those of a folder that are read."""
+    if not path.is_dir():
+        return [{"name": as_utf8(path.name), **identify_file(checkpoint_of(path) if is_run else path)}]
+    kinds = ("run.json", "**/best.safetensors") if is_run else ("*.json", "*.h5", "*.hdf5")
+    files = sorted(file for kind in kinds for file in path.glob(kind))
+    names = [as_utf8(f"{path.name}/{file.relative_to(path)}") for file in files]
+    return [{"name": name, **identify_file(file)} for name, file in zip(names, files, strict=True)]
 
 
-def _files(*files: Path) -> list[dict[str, Any]]:
-    return [_file(file.name, file) for file in files]
-
-
-def _checkpoint_files(runs: Sequence[Path]) -> list[dict[str, Any]]:
-    """Checkpoints by their rows: files of runs all have the same name."""
-    return [_file(row, checkpoint) for row, checkpoint in checkpoints_of(runs).items()]
-
-
-def _summary_provenance(request: SummaryRequest) -> dict[str, Any]:
-    annotations = [request.annotations] if request.data and request.annotations else []
-    captions = [request.captions] if request.captions else []
-    finished = [file for path in request.summaries for file in summary_files(path)]
-    files = []
-    if request.runs:
-        from vidsum.lab.training.predict import run_files  # with PyTorch, which the rest can do without
-
-        files = [_file(str(file), file) for run in request.runs for file in run_files(run)]
-    return {
-        "files": _files(
-            *annotated_files(request.source), *captions, *annotations, *request.scores, *finished
-        ),
-        "models": {model: checkpoint_sha256(model) for model in request.models},
-        "segmentations": list(request.segmentation),
-        "n_seeds": request.seeds,
-        "runs": {"protocol": request.protocol, "files": files},
-        **({"space": request.space} if captions else {}),
-        **({} if request.plot_of == "scores" else {"plot_of": request.plot_of}),
-    }
-
-
-def _folder_size(source: Path) -> dict[str, Any]:
-    """Return the size of features: hashing takes as long as using them. Raises InputError: unreadable."""
+def _size(source: Path) -> dict[str, Any]:
+    """Return the size of features. Raises InputError: unreadable."""
     files = [file for file in source.iterdir() if file.is_file()] if source.is_dir() else [source]
     try:
         size = sum(file.stat().st_size for file in files)
@@ -141,25 +92,17 @@ class Finished:
         )
 
 
-def summary_files(path: Path) -> list[Path]:
-    """Return the summaries of a row: those in a folder, or the file. Raises InputError: none readable."""
-    if not path.is_dir():
-        return [path]
-    files = [file for file in sorted(path.glob("*.json")) if kind_of(read_document(file)) == "summary"]
-    if not files:
-        raise InputError(f"{path}: has no summary", hint="vidsum summarize VIDEOS --output-dir FOLDER")
-    return files
-
-
 def read_finished(path: Path, videos: Videos, labels: Mapping[str, Labels]) -> Finished:
     """Read the summaries of a row, of videos known by the video file's name or the summary's own.
 
-    Raises InputError: not a summary, an unknown video or one of another length, or two of one video.
+    Raises InputError: none, not a summary, an unknown video or one of another length, or two of one video.
     """
     names = dict(_names_of(videos, labels))
     scores: dict[str, FloatArray] = {}
     selections: dict[str, BoolArray] = {}
-    for file in summary_files(path):
+    for file in sorted(path.glob("*.json")) if path.is_dir() else [path]:
+        if path.is_dir() and kind_of(read_document(file)) != "summary":
+            continue
         summary = read_result(file)
         if not isinstance(summary, Summary):
             raise InputError(f"{file}: is not a summary", hint="give what vidsum summarize wrote")
@@ -186,6 +129,8 @@ def read_finished(path: Path, videos: Videos, labels: Mapping[str, Labels]) -> F
         fps = video.n_frames / length_s
         for start_s, end_s in summary.segments:
             selections[name][round(start_s * fps) : round(end_s * fps)] = True
+    if not scores:
+        raise InputError(f"{path}: has no summary", hint="vidsum summarize VIDEOS --output-dir FOLDER")
     return Finished(scores, selections)
 
 

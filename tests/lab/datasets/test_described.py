@@ -132,7 +132,7 @@ def test_bad_sentences_are_one_clear_line(name: str, content: Any, message: str)
         ([{"image_id": 7, "caption": "a"}] * 2, "entry 1: 7 has a second caption"),
         ([{"image_id": 7}], "entry 0: has no text caption"),
         ([], "has no caption of the data"),
-        ({"captions": []}, "no layout of captions has such an object"),
+        ({"captions": []}, "results.json: captions: is not a JSON object"),
         (
             {"descriptions": [{"start_s": 0, "end_s": 1, "text": "a"}]},
             "results has times, which the data has not",

@@ -83,6 +83,15 @@ def test_several_sources_stand_side_by_side_as_long_as_the_shortest(tmp_path: Pa
     np.testing.assert_allclose(read(sources), expected, rtol=1e-6)
 
 
+def test_videos_of_another_size_are_refused(tmp_path: Path) -> None:
+    for name, size in (("v_a", 3), ("v_b", 4)):
+        np.save(tmp_path / f"{name}.npy", np.ones((5, size)))
+    features = open_features([tmp_path], ["v_a", "v_b"])
+    assert features("v_a")[0].shape == (5, 3)
+    with pytest.raises(InputError, match="v_b has 4 numbers, v_a 3"):
+        features("v_b")
+
+
 @pytest.mark.parametrize(("longer", "is_read"), [(1, True), (2, True), (3, False), (10, False)])
 def test_sources_of_different_rates_are_refused_with_their_lengths(
     tmp_path: Path, longer: int, is_read: bool
@@ -134,19 +143,22 @@ def test_a_source_that_is_nothing_is_named(tmp_path: Path) -> None:
 
 def test_words_of_a_query_are_rows_of_length_1(tmp_path: Path) -> None:
     np.savez(tmp_path / "qid12.npz", last_hidden_state=ROWS.astype(np.float16), pooler_output=ROWS[0])
-    np.testing.assert_allclose(read_words(tmp_path, "12"), UNIT, atol=1e-3)
+    np.testing.assert_allclose(read_words(tmp_path, ["12"])[0], UNIT, atol=1e-3)
     np.savez(tmp_path / "qid13.npz", pooler_output=ROWS[0])
     for qid, fault in (
         ("13", "has no array named last_hidden_state"),
         ("14", r"no words of query 14 \(qid14"),
     ):
         with pytest.raises(InputError, match=fault):
-            read_words(tmp_path, qid)
+            read_words(tmp_path, [qid])
+    np.savez(tmp_path / "qid17.npz", last_hidden_state=np.ones((2, 7)))
+    with pytest.raises(InputError, match="qid17 has 7 numbers, qid12 2"):
+        read_words(tmp_path, ["12", "17"])
     np.savez(tmp_path / "qid15.npz", last_hidden_state=np.full((2, 3), np.nan))
     (tmp_path / "qid16.npz").write_bytes(b"no archive")
     for qid, fault in (("15", "holds NaN"), ("16", "qid16.npz")):
         with pytest.raises(InputError, match=fault):
-            read_words(tmp_path, qid)
+            read_words(tmp_path, [qid])
 
 
 # --- features of queries in the layouts of MRNet's public code ---

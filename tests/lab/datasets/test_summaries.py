@@ -31,7 +31,7 @@ from vidsum.lab.datasets.summaries import dataset_name, read_annotated
     ],
 )
 def test_the_dataset_is_named_by_the_file(file: str, name: str) -> None:
-    assert dataset_name(file) == name
+    assert dataset_name(Path(file)) == name
 
 
 def test_a_published_file_is_read_in_full(tmp_path: Path) -> None:

@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 
 from tests.lab.datasets.moment_layouts import moment_video
 from vidsum.checkpoints.trained import Trained, save_trained
-from vidsum.errors import InputError, UsageError, WeightsError
+from vidsum.errors import InputError, UsageError
 from vidsum.grounding.text import TextEncoder
 from vidsum.grounding.windows import resample
 from vidsum.lab.datasets.moments import Query
 from vidsum.lab.datasets.published_features import open_features
 from vidsum.lab.evaluation import models
 from vidsum.lab.evaluation.models import ModelRun, highlights_by, moments_by, snap_to_clips
-from vidsum.lab.evaluation.submissions import read_highlight_predictions, write_predictions
 from vidsum.models.configs import HEADS, DETRConfig, MRNetConfig
 from vidsum.models.detr import Detections
 from vidsum.models.detr_models import DETRModel, build
@@ -191,8 +190,6 @@ def test_answers_to_qvhighlights_are_the_models_own(
             min(2.0 * round(end / 2), query.duration_s),
         )
         assert (answer.saliency is None) == (family == "mrnet")  # which has no saliency head
-    write_predictions(tmp_path / "mine.jsonl", found.values())
-    assert read_highlight_predictions(tmp_path / "mine.jsonl", QUERIES) == found
 
 
 def test_published_words_are_for_detr_alone(
@@ -298,19 +295,6 @@ def test_sources_are_given_in_the_order_of_the_training(
     with pytest.raises(UsageError, match=r"\[4, 2\] numbers side by side, not of \[2, 4\]") as caught:
         answer(task, ordered, features=run.features[::-1])
     assert caught.value.hint == "--features in the order of the training"
-
-
-def test_without_a_text_encoder_the_hint_says_what_to_do(
-    run: ModelRun, family: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def missing(name: str, device: str) -> TextEncoder:
-        raise WeightsError(f"{name}: clip.safetensors could not be fetched", hint="--extractor mobilenet_v2")
-
-    monkeypatch.setattr(models, "load_text_encoder", missing)
-    with pytest.raises(WeightsError, match="could not be fetched") as caught:
-        highlights_by(run, QUERIES)
-    assert str(caught.value.hint).endswith("vidsum weights add FILE --as clip")
-    assert ("--text-features" in str(caught.value.hint)) == (family == "qd-detr")
 
 
 @tasks

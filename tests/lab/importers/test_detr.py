@@ -16,7 +16,7 @@ from vidsum.errors import WeightsError
 from vidsum.grounding.registry import resolve_model
 from vidsum.lab.importers import add_official
 from vidsum.lab.importers.detr import moment_detr_checkpoint, qd_detr_checkpoint
-from vidsum.lab.importers.published import Published, read_published
+from vidsum.lab.importers.published import read_published
 from vidsum.models.configs import DETRConfig
 from vidsum.models.detr import Detections
 from vidsum.models.detr_models import MODELS, DETRModel, build
@@ -189,7 +189,7 @@ def inverse_sigmoid(x: Tensor) -> Tensor:
 @pytest.mark.parametrize("name", CHECKPOINTS)
 def test_a_padded_batch_gives_what_the_published_code_gives_each_sample(name: str) -> None:
     tensors = given(name)
-    model = loaded(CHECKPOINTS[name](Published(tensors, OPTIONS)))
+    model = loaded(CHECKPOINTS[name](tensors, OPTIONS))
     draw = torch.Generator().manual_seed(1)
     video, words = torch.randn(2, 7, 11, generator=draw), torch.randn(2, 5, 9, generator=draw)
     sizes = ((7, 2), (3, 5))
@@ -215,7 +215,7 @@ def test_the_published_sizes_are_the_default_ones(name: str, n_parameters: int) 
     shapes = SHAPES[name](256, 1024, 2818, 512)
     assert sum(math.prod(shape) for shape in shapes.values()) == n_parameters
     tensors = {key: torch.zeros(shape) for key, shape in (shapes | published_detr.unused(256)).items()}
-    trained = CHECKPOINTS[name](Published(tensors, {}))
+    trained = CHECKPOINTS[name](tensors, {})
     assert DETRConfig(**trained.config) == DETRConfig()
     reads = {"space": "features", "dim": 2818, "clip_s": 2.0, "fps": 0.5, "text": "clip"}
     assert trained.features == reads
@@ -290,10 +290,10 @@ def test_bad_options_of_a_file_are_refused(
 def test_a_missing_tensor_is_named(name: str, lacks: str) -> None:
     tensors = {key: one for key, one in given(name).items() if key != lacks}
     with pytest.raises(WeightsError, match=f"has no {lacks}"):
-        CHECKPOINTS[name](Published(tensors, {}))
+        CHECKPOINTS[name](tensors, {})
     tensors = {key: value for key, value in given(name).items() if not key.startswith("transformer.encoder.")}
     with pytest.raises(WeightsError, match=r"has no transformer\.encoder\.layers\.0"):
-        CHECKPOINTS[name](Published(tensors, OPTIONS))
+        CHECKPOINTS[name](tensors, OPTIONS)
 
 
 @pytest.mark.parametrize(
@@ -318,21 +318,21 @@ def test_other_variants_are_refused(
 ) -> None:
     tensors = given(name) | published_detr.at_random(change)
     with pytest.raises(WeightsError, match=message):
-        CHECKPOINTS[name](Published(tensors, options))
+        CHECKPOINTS[name](tensors, options)
 
 
 def test_what_only_another_loss_reads_is_left_out() -> None:
     more = published_detr.linear("contrastive_align_projection_query", D, 64)
     tensors = given("moment-detr") | published_detr.at_random(more)
-    trained = moment_detr_checkpoint(Published(tensors, OPTIONS))
+    trained = moment_detr_checkpoint(tensors, OPTIONS)
     assert set(trained.tensors) == set(loaded(trained).state_dict())
 
 
 def test_one_is_not_read_as_the_other() -> None:
     with pytest.raises(WeightsError, match="not a published state dict of QD-DETR"):
-        qd_detr_checkpoint(Published(given("moment-detr"), {}))
+        qd_detr_checkpoint(given("moment-detr"), {})
     with pytest.raises(WeightsError, match="not a published state dict of Moment-DETR"):
-        moment_detr_checkpoint(Published(given("qd-detr"), {}))
+        moment_detr_checkpoint(given("qd-detr"), {})
 
 
 @pytest.mark.parametrize("name", ["qd-detr-qvhighlights", "mrnet-activitynet"])

@@ -17,7 +17,7 @@ from vidsum.grounding.moment_model import build_moment_model, ground_video, load
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.lab.importers import add_official
 from vidsum.lab.importers.mrnet import mrnet_checkpoint
-from vidsum.lab.importers.published import Published, read_published
+from vidsum.lab.importers.published import read_published
 from vidsum.models.configs import MRNetConfig
 from vidsum.models.mrnet import MRNet, match_scores
 
@@ -49,7 +49,7 @@ def scores(trained: Trained, video: Tensor, queries: Tensor) -> tuple[Tensor, Te
 @FILES
 def test_scores_are_those_of_the_public_code(name: str, is_shared: bool) -> None:
     tensors = given(name, is_shared=is_shared)
-    trained = mrnet_checkpoint(Published(tensors, {}), name)
+    trained = mrnet_checkpoint(tensors, name)
     found, valid = scores(trained, *requested(name))
     expected = score_map(tensors, CONFIGS[name], *requested(name))
     assert torch.equal(expected > 0, valid.expand_as(expected))
@@ -65,7 +65,7 @@ def test_moments_are_those_of_the_public_evaluation(name: str) -> None:
     duration_s = len(features) * 0.5
     times = np.arange(len(features)) * 0.5
     embedded = ClipEmbeddings(features.numpy(), times, step_s=0.5, duration_s=duration_s)
-    grounder = build_moment_model(mrnet_checkpoint(Published(tensors, {}), name), name, "cpu")
+    grounder = build_moment_model(mrnet_checkpoint(tensors, name), name, "cpu")
     found = ground_video(grounder, embedded, list(queries.numpy()[:, None]), top_k=8)
     for query, prediction in zip(queries, found, strict=True):
         expected = moments(score_map(tensors, how, averaged(features, how), query[None])[0], how, duration_s)
@@ -79,7 +79,7 @@ def test_moments_are_those_of_the_public_evaluation(name: str) -> None:
 def test_the_configuration_is_the_published_one(name: str) -> None:
     how = CONFIGS[name]
     tensors = given(name, is_shared=False, d=256, hidden=24, dim_query=768)
-    trained = mrnet_checkpoint(Published(tensors, {}), name)
+    trained = mrnet_checkpoint(tensors, name)
     config = MRNetConfig(**trained.config)
     assert (config.dim_video, config.dim_query, config.d) == (how.input_size, 768, 256)
     assert (config.clips, config.convolutions, config.kernel) == (
@@ -102,7 +102,7 @@ def test_a_file_becomes_a_checkpoint(name: str, tmp_path: Path) -> None:
     grounder = load_moment_model(str(path), "cpu")
     assert grounder.max_iou == CONFIGS[name].nms_thresh
     assert grounder.model.config.contrastive_power == CONFIGS[name].contrastive_score_pow
-    found = scores(mrnet_checkpoint(Published(given(name, is_shared=True), {}), name), *requested(name))[0]
+    found = scores(mrnet_checkpoint(given(name, is_shared=True), name), *requested(name))[0]
     video, queries = requested(name)
     with torch.no_grad():
         assert torch.equal(match_scores(grounder.model(video[None], queries[None]))[0], found)
@@ -127,7 +127,7 @@ def test_one_configuration_is_not_added_as_another(tmp_path: Path) -> None:
 def test_what_is_none_of_the_configurations_is_refused(change: dict[str, int], named: str) -> None:
     tensors = state_dict(replace(CONFIGS["mrnet-activitynet"], **change), is_shared=False)
     with pytest.raises(WeightsError, match=f"MRNet with .*{named}.*; mrnet-activitynet has dim_video 500"):
-        mrnet_checkpoint(Published(tensors, {}), "mrnet-activitynet")
+        mrnet_checkpoint(tensors, "mrnet-activitynet")
 
 
 @pytest.mark.parametrize(
@@ -165,10 +165,10 @@ def test_missing_and_unknown_tensors_are_named(is_shared: bool, lacking: str) ->
     tensors = given("mrnet-activitynet", is_shared=is_shared)
     left = {key: value for key, value in tensors.items() if key != lacking}
     with pytest.raises(WeightsError, match=f"has no {lacking}"):
-        mrnet_checkpoint(Published(left, {}), "mrnet-activitynet")
+        mrnet_checkpoint(left, "mrnet-activitynet")
     unknown = {**tensors, "text_encoder.bert.x": torch.ones(1)}
     with pytest.raises(WeightsError, match=r"it has text_encoder\.bert\.x"):
-        mrnet_checkpoint(Published(unknown, {}), "mrnet-activitynet")
+        mrnet_checkpoint(unknown, "mrnet-activitynet")
 
 
 def test_a_state_dict_without_layers_is_refused() -> None:
@@ -176,4 +176,4 @@ def test_a_state_dict_without_layers_is_refused() -> None:
     for part in ("trans_ret.rets.", "proposal_conv.convs."):
         left = {key: value for key, value in tensors.items() if not key.startswith(part)}
         with pytest.raises(WeightsError, match=f"has no {part}0"):
-            mrnet_checkpoint(Published(left, {}), "mrnet-activitynet")
+            mrnet_checkpoint(left, "mrnet-activitynet")

@@ -6,12 +6,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from vidsum.lab.models.audio_description import SMALL, STAMP, AudioDescription, AudioDescriptionConfig
+from vidsum.lab.models.audio_description import AudioDescription, AudioDescriptionConfig
 from vidsum.models.configs import MaskConfig, MaskKind
 
 PAPER = AudioDescriptionConfig()
-TINY = replace(SMALL, dim_visual=6, dim_audio=4, d=16, d_ff=16, layers=2, n_tokens=3, d_adapter=16, d_lm=16)
-TINY = replace(TINY, lm_ff=16, lm_layers=2, adapted=1, vocabulary=9, lora_rank=2, dropout=0.0)
+STAMP = MaskConfig(kind="stamp", depth=16)
+TINY = AudioDescriptionConfig(
+    **{"dim_visual": 6, "dim_audio": 4, "n_tokens": 3, "d": 16, "heads": 4, "d_ff": 16, "layers": 2},
+    **{"dropout": 0.0, "d_adapter": 16, "adapter_heads": 4, "adapter_layers": 1, "n_queries": 4},
+    **{"d_lm": 16, "lm_heads": 4, "lm_ff": 16, "lm_layers": 2, "adapted": 1, "vocabulary": 9, "lora_rank": 2},
+)
 
 
 def count(config: AudioDescriptionConfig) -> int:

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -33,7 +34,7 @@ def small_recipe() -> Recipe[nn.Sequential, Example]:
     return Recipe(
         model=model,
         optimizer=torch.optim.Adam(model.parameters(), lr=0.03, weight_decay=1e-4),
-        examples=examples,
+        examples=lambda epoch: {name: partial(dict.get, examples, name) for name in examples},
         loss=lambda model, example: nn.functional.mse_loss(model(example[0]), example[1]),
         validate=lambda model: -float((model(examples["film_0"][0]) - examples["film_0"][1]).square().mean()),
         about=Trained("small", {"width": 8}, {"dim": 4}, {"lr": 0.03}, {}),

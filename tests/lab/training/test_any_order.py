@@ -114,6 +114,8 @@ def test_draws_of_an_epoch_differ_and_resuming_gives_the_same_bytes(tmp_path: Pa
         array = (video.features.array + noise).astype(np.float32)
         return replace(video, features=replace(video.features, array=array, extractor="drawn"))
 
+    draw.weights = {}  # type: ignore[attr-defined]
+
     def train(out: Path, epochs: int) -> bytes:
         loop = LoopSettings(epochs=epochs, patience=None)
         settings = FullTransNetSettings(

@@ -1,8 +1,7 @@
 """Scripts and embedded captions, and the annotations that they come from."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,23 +9,10 @@ import pytest
 from tests.lab.datasets.moment_layouts import moment_video
 from vidsum.errors import UsageError
 from vidsum.lab.datasets.moments import MomentVideo
-from vidsum.lab.training.sentences import (
-    Captions,
-    Embed,
-    captions_of,
-    change_words,
-    content_words,
-    embed_sentences,
-    shorten,
-)
+from vidsum.lab.training.sentences import Captions, change_words, content_words, embed_sentences, shorten
 from vidsum.types import FloatArray
 
 WORDS = ["dog", "runs", "snow", "cook", "pan", "egg", "drum", "plays", "book", "reads"]
-
-
-def embed_captions(videos: Mapping[str, MomentVideo], embed: Embed, encoder: str, **options: Any) -> Captions:
-    """Annotated videos with their sentences embedded."""
-    return captions_of(videos, embed_sentences(videos, embed, encoder, **options))
 
 
 def one_hot(texts: Sequence[str]) -> FloatArray:
@@ -47,14 +33,14 @@ pytestmark = pytest.mark.usefixtures("own_home")
 
 
 def captions() -> Captions:
-    return embed_captions(videos(), one_hot, "words")
+    return embed_sentences(videos(), one_hot, "words")
 
 
 def test_videos_without_captions_are_left_out() -> None:
     assert [video.name for video in captions().videos] == ["a", "b"]
     assert captions().first.tolist() == [0, 2]
     with pytest.raises(UsageError, match="no caption"):
-        embed_captions({"c": videos()["c"]}, one_hot, "words")
+        embed_sentences({"c": videos()["c"]}, one_hot, "words")
 
 
 def test_embeddings_are_those_of_the_encoder_and_are_kept(own_home: Path) -> None:
@@ -65,18 +51,18 @@ def test_embeddings_are_those_of_the_encoder_and_are_kept(own_home: Path) -> Non
         return one_hot(texts)
 
     said: list[tuple[str, float, float]] = []
-    first = embed_captions(videos(), counted, "words", progress=lambda *step: said.append(step))
+    first = embed_sentences(videos(), counted, "words", progress=lambda *step: said.append(step))
     assert said == [("captions embedded", 3, 3)] * 3
     assert np.array_equal(first.vectors, one_hot(["dog runs snow", "cook pan egg", "drum plays"]))
     n_encoded = len(encoded_texts)
-    again = embed_captions(videos(), counted, "words")
+    again = embed_sentences(videos(), counted, "words")
     assert len(encoded_texts) == n_encoded
     assert np.array_equal(again.queries, first.queries)
-    embed_captions(videos(), counted, "another encoder")
+    embed_sentences(videos(), counted, "another encoder")
     assert len(encoded_texts) == 2 * n_encoded
     for kept in (own_home / "captions").iterdir():
         kept.write_bytes(b"damaged")
-    assert np.array_equal(embed_captions(videos(), counted, "words").vectors, first.vectors)
+    assert np.array_equal(embed_sentences(videos(), counted, "words").vectors, first.vectors)
 
 
 def test_disorder_drops_and_replaces_words_and_leaves_no_text_empty() -> None:
@@ -117,5 +103,5 @@ def test_sentences_with_nearly_the_same_windows_tell_of_one_event() -> None:
         ("snow", (0.5, 10.0)),
         ("egg", (4.0, 9.0)),
     )
-    known = embed_captions({"z": moment_video("z", 9.0, ("book", (0.0, 2.0))), "a": one}, one_hot, "words")
+    known = embed_sentences({"z": moment_video("z", 9.0, ("book", (0.0, 2.0))), "a": one}, one_hot, "words")
     assert known.same_event == {1: (3,), 3: (1,)}

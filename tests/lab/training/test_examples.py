@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.lab.training.videos import toy_video
 from vidsum.lab.datasets.summaries import AnnotatedVideo, shot_of_sample, shots_of
-from vidsum.lab.training.fulltransnet import VideoExample, example_of, key_frames, loss_of, random_part
+from vidsum.lab.training.fulltransnet import Example, example_of, key_frames, loss_of, random_part
 from vidsum.lab.training.summary_settings import FullTransNetSettings
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss
@@ -22,8 +22,8 @@ CPU = torch.device("cpu")
 
 
 @pytest.fixture
-def example() -> VideoExample:
-    return VideoExample(VIDEO, example_of(VIDEO, 3, CPU))
+def example() -> Example:
+    return example_of(VIDEO, 3, CPU)
 
 
 @pytest.fixture
@@ -32,19 +32,19 @@ def model() -> FullTransNet:
     return FullTransNet(FullTransNetConfig(dim_in=6, d=8, layers=1, heads=2, d_ff=8, t_max=64)).eval()
 
 
-def test_an_example_holds_the_key_frames_and_the_ends_of_shots(example: VideoExample) -> None:
-    assert example.whole.key_frames[0].tolist() == key_frames(VIDEO).tolist()
-    assert example.whole.is_global[0].tolist() == [True, True, False, True] * 12
+def test_an_example_holds_the_key_frames_and_the_ends_of_shots(example: Example) -> None:
+    assert example.key_frames[0].tolist() == key_frames(VIDEO).tolist()
+    assert example.is_global[0].tolist() == [True, True, False, True] * 12
     assert not example_of(toy_video("made/video_1", n_shots=3), 3, CPU).key_frames.numel()  # none fits
 
 
-def test_without_crop_it_is_the_loss_of_the_paper(example: VideoExample, model: FullTransNet) -> None:
-    whole = example.whole
-    wanted = fulltransnet_loss(model(whole.features, whole.is_global, whole.key_frames), whole.key_frames)
+def test_without_crop_it_is_the_loss_of_the_paper(example: Example, model: FullTransNet) -> None:
+    log_probabilities = model(example.features, example.is_global, example.key_frames)
+    wanted = fulltransnet_loss(log_probabilities, example.key_frames)
     assert torch.equal(loss_of(model, example, FullTransNetSettings()), wanted)
 
 
-def test_with_crop_steps_differ_but_not_those_of_one_seed(example: VideoExample, model: FullTransNet) -> None:
+def test_with_crop_steps_differ_but_not_those_of_one_seed(example: Example, model: FullTransNet) -> None:
     losses = []
     for seed in (0, 0, 1):
         torch.manual_seed(seed)

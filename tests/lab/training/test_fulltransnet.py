@@ -60,8 +60,8 @@ def test_a_run_has_a_folder_a_split_and_says_what_it_was(tmp_path: Path) -> None
     assert run["data"] == [{"name": "made.h5", "bytes": source.stat().st_size, "sha256": hash_file(source)}]
     assert run["features"] == {"extractor": "custom", "dim": DIM, "fps": 2.0}
     assert run["settings"]["lr"] == 1e-3
-    assert run["settings"]["seed"] == 1
-    assert run["settings"]["d"] == 8
+    assert run["settings"]["loop"]["seed"] == 1
+    assert run["settings"]["model"]["d"] == 8
     assert [entry["name"] for entry in run["splits"]] == [split.name for split in SPLITS]
     for number, (entry, split, result) in enumerate(zip(run["splits"], SPLITS, results, strict=True)):
         assert tuple(entry["test"]) == split.test
@@ -159,7 +159,7 @@ def test_without_a_validation_part_all_training_videos_are_used(tmp_path: Path) 
     trained = read_run(tmp_path)["splits"]
     assert [tuple(split["train"]) for split in trained] == [split.train for split in SPLITS]
     assert [result.best.epoch for result in results] == [2, 2]
-    assert read_run(tmp_path)["settings"]["patience"] is None
+    assert read_trained(results[0].checkpoint).training["patience"] is None
 
 
 def test_test_videos_are_never_looked_at(tmp_path: Path) -> None:

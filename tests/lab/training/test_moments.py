@@ -1,7 +1,7 @@
 """Training a moment model of any family: batches, what a run records, resuming, precision, refusals."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from vidsum.lab.datasets.examples import HighlightExample, MomentExample, Pair
 from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.detr import collate_pairs, train_detr
 from vidsum.lab.training.loop import FitResult
-from vidsum.lab.training.moments import Batches
+from vidsum.lab.training.moments import batches
 from vidsum.lab.training.mrnet import collate_groups, group_queries, split_queries, train_mrnet
 from vidsum.lab.training.settings import DETRSettings, MRNetSettings
 from vidsum.models.configs import HEADS
@@ -131,29 +131,6 @@ def test_bf16_learns_and_keeps_float32_weights(family: Family, tmp_path: Path) -
     assert fit.history[-1].loss < fit.history[0].loss - 0.4
     counts = {torch.int64} if family is MRNET_FAMILY else set()  # how many batches the norms have seen
     assert {one.dtype for one in read_trained(fit.checkpoint).tensors.values()} == {torch.float32, *counts}
-
-
-def test_examples_of_different_sizes_are_refused(family: Family, tmp_path: Path) -> None:
-    examples = family.toy(TOY, 1)
-    wider = replace(examples[1], name="wider", video=np.zeros((8, 7), np.float32))
-    for data, message in (
-        (_fixed([examples[0], wider]), r"toy_0 has .*clips of 6.* wider .*clips of 7"),
-        (_fixed(examples, [wider]), "wider"),
-        (_fixed([]), "no video to train on"),
-    ):
-        with pytest.raises(UsageError, match=message):
-            family.run(data, tmp_path)
-
-
-def test_examples_of_other_lengths_are_refused(tmp_path: Path) -> None:
-    first, *_ = draw_highlights(TOY, 1)
-    long = replace(first, name="long", video=np.zeros((9, 66), np.float32), saliency=np.zeros(9, np.float32))
-    with pytest.raises(UsageError, match=r"long has 9 clips and .* 8 and 4"):
-        _detr("qd-detr").run(_fixed([first, long]), tmp_path)
-    moments, *_ = draw_moments(TOY, 1)
-    longer = replace(moments, name="longer", video=np.zeros((9, 64), np.float32))
-    with pytest.raises(UsageError, match=r"8 clips .* longer has|8 clips .* longer 9 clips"):
-        MRNET_FAMILY.run(_fixed([moments, longer]), tmp_path)
 
 
 def test_a_run_can_begin_with_the_weights_of_another(family: Family, tmp_path: Path) -> None:
@@ -274,6 +251,6 @@ def test_a_negative_pair_is_the_examples_own_or_the_next_words_beside_its_video(
 
 def test_every_item_is_in_one_batch_in_order() -> None:
     examples = [_pair(number, 2, 1, 1) for number in range(7)]
-    batches = Batches(examples, 3, collate_pairs, CPU)
-    assert list(batches) == ["batch 1", "batch 2", "batch 3"]
-    assert [batch.saliency[:, 0].tolist() for batch in batches.values()] == [[0, 1, 2], [3, 4, 5], [6]]
+    makers = batches(examples, 3, collate_pairs, CPU)
+    assert list(makers) == ["batch 1", "batch 2", "batch 3"]
+    assert [make().saliency[:, 0].tolist() for make in makers.values()] == [[0, 1, 2], [3, 4, 5], [6]]

@@ -14,8 +14,8 @@ from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import OutputError, UsageError
 from vidsum.lab.datasets.splits import Split, k_fold
 from vidsum.lab.datasets.summaries import AnnotatedVideo, target_of
-from vidsum.lab.training.ridge import PENALTIES, Fitted, fit_split, prepare_ridge
-from vidsum.lab.training.run import read_run
+from vidsum.lab.training.ridge import PENALTIES, Fitted, fit_split
+from vidsum.lab.training.run import read_run, start_run
 from vidsum.lab.training.summary_settings import RidgeSettings
 from vidsum.models.configs import RidgeConfig
 from vidsum.results.features import Features
@@ -43,7 +43,7 @@ SPLIT = Split("made-1", NAMES[:-2], NAMES[-2:])
 
 def fit(out: Path, settings: RidgeSettings = SETTINGS, **options: Any) -> tuple[Fitted, ImportanceModel]:
     videos = options.pop("videos", VIDEOS)
-    checkpoint, fitted = fit_split(prepare_ridge(videos, [SPLIT], settings, out, **options), 0)
+    checkpoint, fitted = fit_split(start_run("ridge", videos, [SPLIT], settings, out, **options), 0)
     return fitted, load_importance_model(str(checkpoint), "cpu")
 
 
@@ -119,6 +119,8 @@ def test_draws_count_as_one_video_of_so_many_frames(tmp_path: Path) -> None:
         array = video.features.array + noise
         return replace(video, features=replace(video.features, array=array, extractor="drawn"))
 
+    draw.weights = {}  # type: ignore[attr-defined]
+
     settings = replace(SETTINGS, draws=3, seed=4)
     _, summarizer = fit(tmp_path / "run", settings, draw=draw)
     assert summarizer.extractor == "drawn"
@@ -150,10 +152,10 @@ def test_a_run_is_the_same_bytes_again_and_others_are_refused(tmp_path: Path) ->
 
 def test_no_model_of_a_run_that_was_overwritten_is_left(tmp_path: Path) -> None:
     splits = [replace(split, name=f"made-{n}") for n, split in enumerate(k_fold(NAMES, 3), 1)]
-    before = prepare_ridge(VIDEOS, splits, SETTINGS, tmp_path)
+    before = start_run("ridge", VIDEOS, splits, SETTINGS, tmp_path)
     for number in range(3):
         fit_split(before, number)
-    after = prepare_ridge(VIDEOS, splits, replace(SETTINGS, penalty=0.5), tmp_path, overwrite=True)
+    after = start_run("ridge", VIDEOS, splits, replace(SETTINGS, penalty=0.5), tmp_path, overwrite=True)
     fit_split(after, 0)
     left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.safetensors"))
     assert left == ["split_0/best.safetensors"]
@@ -167,7 +169,7 @@ def test_a_run_and_its_checkpoint_say_what_they_are_made_from(tmp_path: Path) ->
     assert run["model"] == trained.model == "ridge"
     assert run["features"] == trained.features
     assert (trained.features["dim"], trained.features["fps"], trained.features["ends"]) == (DIM, 2, True)
-    assert run["settings"]["dim_in"] == trained.config["dim_in"] == DIM + 2
+    assert run["settings"]["model"]["dim_in"] == trained.config["dim_in"] == DIM + 2
     assert [split["folder"] for split in run["splits"]] == ["split_0"]
     assert trained.training["data"] == run["data"]
     assert run["data"][0]["name"] == "made.h5"
@@ -186,13 +188,13 @@ def test_videos_that_all_agree_on_make_a_model_that_scores_nothing(tmp_path: Pat
 
 def test_what_cannot_be_fitted_is_refused(tmp_path: Path) -> None:
     few = Split("made-1", NAMES[:3], NAMES[3:])
-    run = prepare_ridge(VIDEOS, [few], replace(SETTINGS, penalty=None), tmp_path / "few")
+    run = start_run("ridge", VIDEOS, [few], replace(SETTINGS, penalty=None), tmp_path / "few")
     with pytest.raises(UsageError, match="3 training videos are too few to choose a penalty"):
         fit_split(run, 0)
     other = VIDEOS[NAMES[0]]
     wide = replace(other, features=Features.from_array(np.ones((len(other.features), 3))))
     with pytest.raises(UsageError, match="3 numbers"):
-        prepare_ridge({**VIDEOS, wide.name: wide}, [SPLIT], SETTINGS, tmp_path / "wide")
+        start_run("ridge", {**VIDEOS, wide.name: wide}, [SPLIT], SETTINGS, tmp_path / "wide")
     for wrong in ({"penalty": 0.0}, {"draws": 0}, {"seed": -1}):
         with pytest.raises(UsageError, match=next(iter(wrong))):
             RidgeSettings(**wrong)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.lab.datasets.moment_layouts import moment_video
-from tests.lab.training.test_captions import captions, embed_captions, one_hot
+from tests.lab.training.test_captions import captions, one_hot
 from vidsum.lab.datasets.moments import MomentVideo
 from vidsum.lab.training.scripts import (
     NOTHING,
@@ -19,7 +19,7 @@ from vidsum.lab.training.scripts import (
     joined_script,
     script_of,
 )
-from vidsum.lab.training.sentences import Captions, ClipCaptions, captions_of, embed_sentences
+from vidsum.lab.training.sentences import Captions, ClipCaptions, embed_sentences
 
 CLIPS = ("dog runs", "dog runs", "snow", "cook pan", "cook egg", "drum", "drum plays", "book", "book", "egg")
 
@@ -34,7 +34,7 @@ def described() -> Captions:
         "b": moment_video("b", 20.0, ("drum plays", (5.0, 10.0), (15.0, 20.0))),
     }
     clips = {"a": ClipCaptions(CLIPS, one_hot(CLIPS))}
-    return captions_of(videos, embed_sentences(videos, one_hot, "words"), clips)
+    return embed_sentences(videos, one_hot, "words", clips=clips)
 
 
 def many(n_sentences: int = 300) -> Captions:
@@ -43,7 +43,7 @@ def many(n_sentences: int = 300) -> Captions:
         str(number): moment_video(str(number), 60.0, (f"number{number}", (0.0, 20.0)))
         for number in range(n_sentences)
     }
-    return embed_captions(videos, one_hot, "words")
+    return embed_sentences(videos, one_hot, "words")
 
 
 def queries(script: Script, known: Captions, sentence: int, draws: int = 200) -> dict[int, ScriptQuery]:
@@ -135,7 +135,7 @@ def test_a_query_is_the_sentence_a_short_form_or_another_sentence_of_the_event()
     one = {
         "a": moment_video("a", 40.0, ("dog runs", (0.0, 10.0)), ("snow", (0.0, 9.5)), ("egg", (20.0, 30.0)))
     }
-    known = embed_captions(one, one_hot, "words")
+    known = embed_sentences(one, one_hot, "words")
     script = Script("x", 40.0, (ScriptSegment(0, 4.0, 8.0), ScriptSegment(2, 8.0, 40.0)))
     drawn_queries = queries(script, known, 0)
     assert set(drawn_queries) == {0, 1, 3}  # itself, the other one, and after three sentences its short form
@@ -147,7 +147,7 @@ def test_a_short_query_is_true_wherever_its_words_are_shown() -> None:
     one = {
         "a": moment_video("a", 40.0, ("dog", (0.0, 10.0)), ("dog runs", (10.0, 20.0)), ("egg", (20.0, 30.0)))
     }
-    known = embed_captions(one, one_hot, "words")
+    known = embed_sentences(one, one_hot, "words")
     shown = (
         ScriptSegment(0, 0.0, 5.0),
         ScriptSegment(1, 5.0, 9.0),

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.lab.datasets.moment_layouts import moment_video
-from tests.lab.training.test_captions import WORDS, captions, embed_captions, one_hot, videos
+from tests.lab.training.test_captions import WORDS, captions, one_hot, videos
 from vidsum.errors import UsageError
 from vidsum.lab.datasets.examples import HighlightExample, MomentExample
 from vidsum.lab.training.scripts import NOTHING, Script, ScriptQuery, ScriptSegment, fill_gaps, script_of
-from vidsum.lab.training.sentences import Captions, words_of
+from vidsum.lab.training.sentences import Captions, embed_sentences, words_of
 from vidsum.lab.training.simulated import (
     Show,
     SimulationSettings,
@@ -83,7 +83,7 @@ def test_windows_lie_inside_the_example() -> None:
 
 def test_captions_that_are_true_all_the_time_are_said_to_make_no_moments() -> None:
     one = {"a": moment_video("a", 40.0, ("dog runs", (0.0, 40.0)))}
-    how = replace(making(), captions=embed_captions(one, one_hot, "words"))
+    how = replace(making(), captions=embed_sentences(one, one_hot, "words"))
     with pytest.raises(UsageError, match="1 captions are too few") as refused:
         simulate_moments(how, 1, (0,))
     assert refused.value.hint == "more --data"
@@ -199,7 +199,7 @@ def test_the_words_of_a_sentence_are_embedded_once() -> None:
 def test_what_annotators_scored_high_shows_more() -> None:
     scores = np.array([[0], [0], [12], [12], [0], [6]], np.float32)
     one = {"z": moment_video("z", 20.0, ("dog runs", (4.0, 12.0)), saliency=scores), **videos()}
-    known = embed_captions(one, one_hot, "words")
+    known = embed_sentences(one, one_hot, "words")
     script = script_of(known, 0)
     how = replace(making(), captions=known)
     video = simulate_video(script, how, np.random.default_rng(0))

@@ -1,6 +1,6 @@
 """Annotated videos whose features are the captions of their frames, or what a map might show of them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -20,9 +20,6 @@ from vidsum.models.vse import VisualSemanticMap
 from vidsum.results.features import Features
 from vidsum.shots.find import find
 from vidsum.types import FloatArray, Progress
-
-Draw = Callable[..., AnnotatedVideo]
-"""draw(video, *seed): a captioned video with other features, such as `FeatureSimulator`."""
 
 _SAME_SHOT = 0.6  # neighbouring frames whose captions have a smaller cosine are of different shots
 _LASTING, _PERSISTENCE = 0.65, 0.6
@@ -91,7 +88,7 @@ def shots_of_captions(captions: FloatArray) -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class FeatureSimulator:
-    """A `Draw` of what the map might show of frames with these captions."""
+    """Draws what the map might show of frames with these captions."""
 
     visual: VisualSemanticMap
 

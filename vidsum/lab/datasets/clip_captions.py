@@ -6,7 +6,6 @@ Clips: JSON lines of `{"vid", "captions"}`, also gzipped, one caption per 2 s (g
 """
 
 import ast
-import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,14 +32,13 @@ class FrameCaptions:
     captions: tuple[str, ...]  # one per pick, none of them blank
 
 
-def read_frame_captions(path: str | os.PathLike[str]) -> dict[str, FrameCaptions]:
+def read_frame_captions(path: Path) -> dict[str, FrameCaptions]:
     """Read the captions of all videos of a file, by name. Raises InputError: unreadable or inconsistent."""
-    where = os.fspath(path)
-    videos: Mapping[str, Any] = entry_of(where, read_json(path)).values
+    videos: Mapping[str, Any] = entry_of(str(path), read_json(path)).values
     if not videos:
-        raise InputError(f"{where}: holds no video")
+        raise InputError(f"{path}: holds no video")
     return {
-        name: _captions(name, entry_of(f"{where}: {safe_name(name)}", captions))
+        name: _captions(name, entry_of(f"{path}: {safe_name(name)}", captions))
         for name, captions in videos.items()
     }
 
@@ -80,17 +78,16 @@ def is_captions(source: Path) -> bool:
     return source.name.endswith(_SUFFIXES)
 
 
-def read_clip_captions(path: str | os.PathLike[str]) -> Captions:
+def read_clip_captions(path: Path) -> Captions:
     """Return the captions of each video's clips. Raises InputError: unreadable, or a video without texts."""
-    source = Path(path)
     videos: dict[str, tuple[str, ...]] = {}
-    for entry in parse_lines(source, read_packed_text(source)):
+    for entry in parse_lines(path, read_packed_text(path)):
         video = entry.text("vid")
         if video in videos:
             raise entry.fault(f"has the video {safe_name(video)} again")
         videos[video] = _captions_of_line(entry)
     if not videos:
-        raise InputError(f"{source}: holds no captions")
+        raise InputError(f"{path}: holds no captions")
     return videos
 
 

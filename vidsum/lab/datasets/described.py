@@ -10,6 +10,7 @@ Captions: COCO's list of results; CSV of an id and a caption; and with times, wh
 overlap most: CSV as above, ActivityNet's `results`, {video}_descriptions.json or a folder of these.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -52,21 +53,20 @@ def read_described(path: Path) -> dict[str, Described]:
 
     Raises InputError: it cannot be read, is of no known layout, or an entry lacks something.
     """
-    sentences: dict[str, list[str]] = {}
-    windows: dict[str, tuple[str, Interval]] = {}
-    counts: dict[str, int] = {}
-    for said in _people(path):
+    items: dict[str, Described] = {}
+    counts = Counter[str]()
+    for said in _sentences(path):
         if not said.text.strip() or not is_unicode(said.text):
             raise InputError(f"{said.where}: has no sentence for {safe_name(said.name)}")
-        name = said.name
+        name, video = said.name, ""
         if said.window:
-            number = counts[name] = counts.get(name, -1) + 1
-            name = f"{name}#{number}"
-            windows[name] = said.name, said.window
-        sentences.setdefault(name, []).append(said.text.strip())
-    if not sentences:
+            name, video = f"{said.name}#{counts[said.name]}", said.name
+            counts[video] += 1
+        others = items[name].sentences if name in items else ()
+        items[name] = Described((*others, said.text.strip()), video, said.window)
+    if not items:
         raise InputError(f"{path}: holds no sentences")
-    return {name: Described(tuple(texts), *windows.get(name, ())) for name, texts in sentences.items()}
+    return items
 
 
 def read_captions(path: Path, items: Mapping[str, Described]) -> dict[str, str]:
@@ -74,21 +74,14 @@ def read_captions(path: Path, items: Mapping[str, Described]) -> dict[str, str]:
 
     Raises InputError: an unreadable file, an unknown item or time, or not one caption of an item.
     """
-    files = caption_files(path)
-    said = [sentence for file in files for sentence in _captions(file)]
+    files = sorted(path.glob(f"*{_SUFFIX}.json")) if path.is_dir() else [path]
+    if not files:
+        raise InputError(f"{path}: holds no file NAME{_SUFFIX}.json")
+    said = [sentence for file in files for sentence in _sentences(file)]
     captions = _by_time(said, items) if any(sentence.window for sentence in said) else _by_name(said, items)
     if not captions:
         raise InputError(f"{path}: has no caption of the data")
     return captions
-
-
-def caption_files(path: Path) -> list[Path]:
-    """Return the file, or the descriptions of a folder. Raises InputError where it has none."""
-    if not path.is_dir():
-        return [path]
-    if not (files := sorted(path.glob(f"*{_SUFFIX}.json"))):
-        raise InputError(f"{path}: holds no file NAME{_SUFFIX}.json")
-    return files
 
 
 def _by_name(said: Iterable[_Said], items: Mapping[str, Described]) -> dict[str, str]:
@@ -119,42 +112,33 @@ def _by_time(said: Iterable[_Said], items: Mapping[str, Described]) -> dict[str,
     return captions
 
 
-def _people(path: Path) -> Iterator[_Said]:
+def _sentences(path: Path) -> Iterator[_Said]:
+    """Yield the sentences of a file of people, or of captions."""
     text = read_packed_text(path)
     suffix = path.name.lower().removesuffix(".gz").rpartition(".")[2]
     if suffix == "csv":
         return map(_of_row, _table(path, text))
     if suffix == "json" and not is_json_lines(text):
-        entry = entry_of(str(path), parse_json(text, str(path)))
-        if "annotations" in entry.values:
-            return _of_entries(entry.entries("annotations"))
-        if "videos" in entry.values and "sentences" in entry.values:
-            return _of_entries(entry.entries("sentences"))
-        if any(isinstance(value, Mapping) and "movie" in value for value in entry.values.values()):
+        values = parse_json(text, str(path))
+        if isinstance(values, list):
+            return _of_entries(entry_of(f"{path}: entry {n}", value) for n, value in enumerate(values))
+        entry = entry_of(str(path), values)
+        if "descriptions" in values:
+            return _of_descriptions(path, entry)
+        if "results" in values:
+            results = entry.entry("results")
+            return (
+                _Said(item.where, video, item.text("sentence"), item.window(item.values.get("timestamp")))
+                for video in results.values
+                for item in results.entries(video)
+            )
+        for key in ("annotations", "sentences"):
+            if key in values:
+                return _of_entries(entry.entries(key))
+        if any(isinstance(value, Mapping) and "movie" in value for value in values.values()):
             return _of_mad(entry)
     queries = (query for video in read_moments(path).values() for query in video.queries)
     return (_Said(str(path), query.video, query.text, query.windows[0]) for query in queries)
-
-
-def _captions(path: Path) -> Iterator[_Said]:
-    text = read_packed_text(path)
-    if path.name.lower().removesuffix(".gz").endswith(".csv"):
-        return map(_of_row, _table(path, text))
-    values = parse_json(text, str(path))
-    if isinstance(values, list):
-        return _of_entries(entry_of(f"{path}: entry {number}", value) for number, value in enumerate(values))
-    entry = entry_of(str(path), values)
-    if "descriptions" in values:
-        return _of_descriptions(path, entry)
-    if "results" in values:
-        results = entry.entry("results")
-        return (
-            _Said(item.where, video, item.text("sentence"), item.window(item.values.get("timestamp")))
-            for video in results.values
-            for item in results.entries(video)
-        )
-    hint = "COCO's list of results, CSV, ActivityNet's results, or vidsum's descriptions"
-    raise InputError(f"{path}: no layout of captions has such an object", hint=hint)
 
 
 def _table(path: Path, text: str) -> list[DataEntry]:

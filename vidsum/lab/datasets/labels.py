@@ -5,7 +5,6 @@ TVSum: `ydata-tvsum50.mat` (Song et al., CVPR 2015), 50 videos, each scored by 2
 name (`video_7`) or the name of its file: the YouTube id in TVSum, the title in SumMe.
 """
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,9 +97,8 @@ def plain_name(name: str) -> str:
     return name.replace(" ", "_")
 
 
-def read_tvsum_mat(path: str | os.PathLike[str]) -> dict[str, Labels]:
+def read_tvsum_mat(source: Path) -> dict[str, Labels]:
     """Read `ydata-tvsum50.mat`, in its order. Raises InputError: not MATLAB 7.3, or inconsistent."""
-    source = Path(path)
     with open_h5(source, "MATLAB 7.3 file of TVSum") as file:
         table = member(file, "tvsum50")
         if not isinstance(table, h5py.Group):
@@ -132,9 +130,8 @@ def _of_tvsum(name: str, cells: Mapping[str, Any], source: Path) -> Labels:
     return Labels(name, video, n_frames, length_s, user_scores=scores)
 
 
-def read_summe_protocol(path: str | os.PathLike[str]) -> dict[str, Labels]:
+def read_summe_protocol(source: Path) -> dict[str, Labels]:
     """Read SumMe's summaries, video_2 before video_10. Raises InputError: no `.npz` of consistent videos."""
-    source = Path(path)
     videos: dict[str, dict[str, Any]] = {}
     with convert_errors(require_file(source), "protocol of SumMe"):
         for key, array in read_arrays(source).items():

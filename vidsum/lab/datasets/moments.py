@@ -14,7 +14,6 @@ The content tells the layouts apart, not the name of the file:
 `read_highlights` is strict, as the official evaluation of QVHighlights.
 """
 
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -71,7 +70,7 @@ class MomentVideo:
     repairs: tuple[str, ...] = ()  # repairs and omissions, an entry for each annotation
 
 
-def read_moments(path: str | os.PathLike[str]) -> dict[str, MomentVideo]:
+def read_moments(path: Path) -> dict[str, MomentVideo]:
     """Read and repair the timed sentences of one split, in its order.
 
     Raises InputError, which names the entry: no known layout, nothing in it, or something is missing.
@@ -89,7 +88,7 @@ def read_moments(path: str | os.PathLike[str]) -> dict[str, MomentVideo]:
     return videos
 
 
-def read_highlights(path: str | os.PathLike[str]) -> dict[str, Query]:
+def read_highlights(path: Path) -> dict[str, Query]:
     """Read the queries of one split of QVHighlights strictly, by number; all or none have saliency [C, U].
 
     Raises InputError: a line lacks something or repeats a number; a window is empty or outside its video; or
@@ -118,16 +117,15 @@ def read_highlights(path: str | os.PathLike[str]) -> dict[str, Query]:
     return queries
 
 
-def _read_queries(path: str | os.PathLike[str]) -> Iterator[tuple[str, Query]]:
+def _read_queries(path: Path) -> Iterator[tuple[str, Query]]:
     """Yield the place and content of each annotation; windows may be inverted or leave the video.
 
     Raises InputError: there is none.
     """
-    source = Path(path)
-    text = read_text(source)
-    queries = _layout(text)(source, text)
+    text = read_text(path)
+    queries = _layout(text)(path, text)
     if (first := next(queries, None)) is None:
-        raise InputError(f"{source}: holds no annotation")
+        raise InputError(f"{path}: holds no annotation")
     yield first
     yield from queries
 

@@ -8,7 +8,7 @@
 Rows are brought to length 1, as the published models take them; several sources are put side by side.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,12 +42,16 @@ def open_features(
     """Return a function that reads the features of a video, an [N, D] with rows of length 1 for each source.
 
     Captions of clips are embedded at once. Raises InputError: a source lacks a video or is none of the
-    layouts. The function raises it where a source holds no [N, D] of finite numbers, or has another rate.
+    layouts. The function raises it where a source holds no [N, D] of finite numbers, or has another rate or
+    D than for the first video that is read.
     """
     readers = [_open_source(source, videos, device, progress) for source in sources]
+    dims: dict[Path, tuple[str, int]] = {}
 
     def read(video: str) -> tuple[FloatArray, ...]:
         parts = [_check_array(*reader(video)) for reader in readers]
+        for source, part in zip(sources, parts, strict=True):
+            _check_dim(source, video, part, dims)
         lengths = [len(part) for part in parts]
         if max(lengths) - min(lengths) > _MOST_APART:
             rows = ", ".join(f"{source} {length}" for source, length in zip(sources, lengths, strict=True))
@@ -87,12 +91,28 @@ def _names_in(folder: Path) -> set[str]:
     return {file.stem for file in folder.iterdir() if file.suffix in _FOLDER_SUFFIXES}
 
 
-def read_words(folder: Path, qid: str) -> FloatArray:
-    """Return [L, D] words of a query, rows of length 1, of `folder/qid{N}.npz`; InputError without."""
-    file = folder / f"qid{qid}.npz"
-    if not file.is_file():
-        raise InputError(f"{folder}: has no words of query {qid} ({file.name})")
-    return _check_array(*_from_npz(file, (_WORDS_KEY,)))
+def read_words(folder: Path, qids: Iterable[str]) -> list[FloatArray]:
+    """Return [L, D] words of each query, rows of length 1, of `folder/qid{N}.npz`.
+
+    Raises InputError: a file is missing, or has another D than the first.
+    """
+    words: list[FloatArray] = []
+    dims: dict[Path, tuple[str, int]] = {}
+    for qid in qids:
+        file = folder / f"qid{qid}.npz"
+        if not file.is_file():
+            raise InputError(f"{folder}: has no words of query {qid} ({file.name})")
+        words.append(_check_array(*_from_npz(file, (_WORDS_KEY,))))
+        _check_dim(folder, file.stem, words[-1], dims)
+    return words
+
+
+def _check_dim(source: Path, name: str, rows: FloatArray, dims: dict[Path, tuple[str, int]]) -> None:
+    """Raise InputError where rows have another size than the first of their source, which is kept."""
+    dim = rows.shape[-1]
+    first, expected = dims.setdefault(source, (name, dim))
+    if dim != expected:
+        raise InputError(f"{source}: {name} has {dim} numbers, {first} {expected}")
 
 
 def read_queries(folder: Path, queries: Sequence[Query]) -> FloatArray:
@@ -113,10 +133,9 @@ def read_queries(folder: Path, queries: Sequence[Query]) -> FloatArray:
             f"{folder}: has no features of {len(missing)} of {len(queries)} queries, such as {missing[0]}"
         )
     vectors = [_query_vector(*_from_folder(folder, query.features_name, _QUERY_KEYS)) for query in queries]
+    dims: dict[Path, tuple[str, int]] = {}
     for query, vector in zip(queries, vectors, strict=True):
-        if len(vector) != len(vectors[0]):
-            sizes = f"{len(vector)} numbers, {queries[0].features_name} {len(vectors[0])}"
-            raise InputError(f"{folder}: {query.features_name} has {sizes}")
+        _check_dim(folder, query.features_name, vector, dims)
     return np.stack(vectors)
 
 

@@ -1,19 +1,16 @@
 """Splits of annotated videos: the published ones, our own folds, and the three settings of the field."""
 
-import os
 import random
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, get_args
 
 from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.io.text import read_json, read_yaml
 from vidsum.lab.datasets.summaries import dataset_name
 
-Setting = Literal["canonical", "augmented", "transfer"]
-SETTINGS: tuple[Setting, ...] = get_args(Setting)
+SETTINGS = ("canonical", "augmented", "transfer")
 
 
 @dataclass(frozen=True)
@@ -35,14 +32,13 @@ class Split:
             raise UsageError(f"{self.name}: names {safe_name(twice[0])} twice")
 
 
-def read_splits(path: str | os.PathLike[str], available: Collection[str]) -> list[Split]:
+def read_splits(source: Path, available: Collection[str]) -> list[Split]:
     """Read published splits: a YAML or JSON list of `{train_keys, test_keys}`.
 
     Keys are `../datasets/eccv16_dataset_tvsum_google_pool5.h5/video_35`, `tvsum/video_35`, or `video_35`,
     where one dataset is `available` or the file's name begins with its name. Raises InputError: no list of
     splits, overlapping parts, or unavailable videos.
     """
-    source = Path(path)
     datasets = sorted(by_dataset(available))
     splits = []
     for number, entry in enumerate(_entries(source), start=1):
@@ -64,10 +60,9 @@ def read_splits(path: str | os.PathLike[str], available: Collection[str]) -> lis
 
 def splits_of(chosen: str, available: Collection[str], target: str) -> list[Split]:
     """Return the splits of one of `SETTINGS` for a target dataset (see `settings`), or those of a file."""
-    for setting in SETTINGS:
-        if chosen == setting:
-            return settings(setting, by_dataset(available), target)
-    return read_splits(chosen, available)
+    if chosen in SETTINGS:
+        return settings(chosen, by_dataset(available), target)
+    return read_splits(Path(chosen), available)
 
 
 def _entries(source: Path) -> list[dict[str, list[str]]]:
@@ -90,7 +85,7 @@ def _name(key: str, source: Path, datasets: Sequence[str]) -> str:
     """Return the name of the video for a key of a split file."""
     folder, _, video = key.rpartition("/")
     if folder:
-        return f"{dataset_name(folder)}/{video}"
+        return f"{dataset_name(Path(folder))}/{video}"
     fitting = datasets if len(datasets) == 1 else [name for name in datasets if source.name.startswith(name)]
     if len(fitting) != 1:
         raise InputError(
@@ -120,7 +115,7 @@ def k_fold(names: Collection[str], folds: int = 5, seed: int = 0, *, name: str =
 
 
 def settings(
-    setting: Setting, names_by_dataset: Mapping[str, Collection[str]], target: str, seed: int = 0
+    setting: str, names_by_dataset: Mapping[str, Collection[str]], target: str, seed: int = 0
 ) -> list[Split]:
     """Return the splits of one setting of the field, for a target dataset; names are from `by_dataset`.
 
@@ -140,17 +135,20 @@ def settings(
 
 
 def with_validation(split: Split, fraction: float = 0.2, seed: int = 0) -> Split:
-    """Return the split with a fraction of its training videos, at least one, set aside for validation.
-
-    Raises UsageError: there are fewer than two training videos.
-    """
-    if len(split.train) < 2:
-        raise UsageError(f"{split.name}: one training video cannot be split into training and validation")
-    number = min(max(1, round(fraction * len(split.train))), len(split.train) - 1)
-    chosen = set(random.Random(seed).sample(sorted(split.train), number))
+    """Return the split with a fraction of its training videos set aside for validation; see `hold_out`."""
+    chosen = hold_out(split.train, fraction, seed)
     train = tuple(video for video in split.train if video not in chosen)
     held_out = tuple(video for video in split.train if video in chosen)
     return replace(split, train=train, validation=split.validation + held_out)
+
+
+def hold_out(names: Collection[str], fraction: float, seed: int) -> list[str]:
+    """Return a fraction of the names, at least one, chosen at random. Raises UsageError: fewer than two."""
+    if len(names) < 2:
+        fault = "one video cannot be split into training and validation"
+        raise UsageError(fault, hint="--validation 0")
+    number = min(max(1, round(fraction * len(names))), len(names) - 1)
+    return random.Random(seed).sample(sorted(names), number)
 
 
 def by_dataset(names: Iterable[str]) -> dict[str, list[str]]:
@@ -159,18 +157,6 @@ def by_dataset(names: Iterable[str]) -> dict[str, list[str]]:
     for name in names:
         groups.setdefault(_dataset_of(name), []).append(name)
     return groups
-
-
-def odd_coverage(splits: Iterable[Split], available: Iterable[str]) -> str | None:
-    """Return how many available videos are tested; None if each is, once."""
-    uses = Counter(name for split in splits for name in split.test)
-    tested = {_dataset_of(name) for name in uses}
-    videos = {name for name in available if _dataset_of(name) in tested}
-    n_videos, n_repeated = len(videos | uses.keys()), sum(times > 1 for times in uses.values())
-    if len(uses) == n_videos and not n_repeated:
-        return None
-    again = f", {n_repeated} of them more than once" if n_repeated else ""
-    return f"the test sets cover {len(uses)} of {n_videos} videos{again}"
 
 
 def _dataset_of(name: str) -> str:

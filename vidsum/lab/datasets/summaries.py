@@ -1,6 +1,5 @@
 """Annotated videos of SumMe, TVSum, OVP and YouTube, as the h5 files of the field hold them."""
 
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,7 +35,7 @@ class AnnotatedVideo:
 
 
 def read_annotated(
-    path: str | os.PathLike[str], labels: Mapping[str, Labels] | None = None, *, find_shots: bool = False
+    path: Path, labels: Mapping[str, Labels] | None = None, *, find_shots: bool = False
 ) -> dict[str, AnnotatedVideo]:
     """Read all videos of one dataset, an h5 file or a folder of them: by name, video_2 before video_10.
 
@@ -46,7 +45,7 @@ def read_annotated(
     of one name.
     """
     dataset = dataset_name(path)
-    groups = sorted(_groups_in(Path(path)), key=lambda group: by_number(group.name))
+    groups = sorted(_groups_in(path), key=lambda group: by_number(group.name))
     videos: dict[str, AnnotatedVideo] = {}
     for group in groups:
         label = None if labels is None else labels_of(labels, group.name)
@@ -55,15 +54,11 @@ def read_annotated(
             hint = f"name it as its file, such as {first}, or as the published files do: video_1"
             fault = f"{group.path}: the annotations have no video {safe_name(group.name)}"
             raise InputError(fault, hint=hint)
-        is_joined = label is not None and not fields.has_importance(group)
-        name = f"{dataset}/{label.name.partition('/')[2] if label and is_joined else group.name}"
+        video = _video(group, label, find_shots)
+        name = f"{dataset}/{video.name}"
         if name in videos:
             raise UsageError(f"{group.path}: {group.name} is the second video that is {name}")
-        videos[name] = (
-            _join_labels(group, name, label)
-            if label and is_joined
-            else _video(group, name, label, find_shots)
-        )
+        videos[name] = replace(video, name=name)
     return dict(sorted(videos.items(), key=lambda item: by_number(item[0])))
 
 
@@ -107,56 +102,45 @@ def _groups_in(path: Path) -> Iterator[H5Group]:
         yield from (H5Group(file, name, read_group(file, name)) for name in group_names(file))
 
 
-def _join_labels(group: H5Group, name: str, label: Labels) -> AnnotatedVideo:
-    """Return a group of features with the labels of its video, whose shots set the frame numbers."""
-    rows, n_frames = fields.feature_rows(group), fields.count(group, "n_frames")
-    picks = fields.sample_picks(group, len(rows), n_frames)
-    features = fields.timed_features(group, rows, picks, n_frames)
-    label.check_same(f"{group.path}: {group.name}", features, n_frames)
-    frames = label.frames_of(picks, n_frames)
-    gtscore, scores = label.scores_at(frames)
-    if label.change_points is not None:
-        picks, n_frames, points = frames, label.n_frames, label.change_points
-    elif "change_points" in group.arrays:
-        points = fields.shot_frames(group, n_frames)
-    else:
-        points = np.minimum(find(features).change_points, n_frames - 1)
-    features = _with_warnings(features, group)
-    return AnnotatedVideo(name, features, picks, n_frames, points, gtscore, label.user_summary, scores)
+def _video(group: H5Group, label: Labels | None, find_shots: bool) -> AnnotatedVideo:
+    """Read one group, with scores from `label` where it has none of its own, or not each annotator's.
 
-
-def _with_warnings(features: Features, group: H5Group) -> Features:
-    """Return the features with warnings of what was repaired, now or when they were written."""
-    return replace(features, warnings=tuple(dict.fromkeys([*features.warnings, *group.warnings])))
-
-
-def _video(group: H5Group, name: str, label: Labels | None, find_shots: bool) -> AnnotatedVideo:
-    """Read one group, with each annotator's scores from `label`; the first OVP and YouTube files are bare."""
-    if not fields.has_importance(group):
+    Shots of the label set the frame numbers. The first OVP and YouTube files are bare.
+    """
+    is_scored = fields.has_importance(group)
+    if label is None and not is_scored:
         hint = "add annotators' scores: --annotations FILE, see docs/formats.md#annotated-videos-h5"
         raise InputError(f"{group.path}: {group.name} has no gtscore", hint)
     rows = fields.feature_rows(group)
-    bare = not {"picks", "n_frames", "change_points", "user_summary"} & group.arrays.keys()
+    bare = is_scored and not {"picks", "n_frames", "change_points", "user_summary"} & group.arrays.keys()
     n_frames = len(rows) * PUBLISHED_STRIDE - 1 if bare else fields.count(group, "n_frames")
     picks = fields.sample_picks(group, len(rows), n_frames)
     features = fields.timed_features(group, rows, picks, n_frames)
-    if bare:
-        change_points = find(features).change_points
-        group.warnings.append("no frame numbers: every 15th frame is assumed, and KTS finds the shots")
-    elif find_shots and "change_points" not in group.arrays:
-        change_points = np.minimum(find(features).change_points, n_frames - 1)
-        group.warnings.append("no change_points: models choose from the shots that KTS finds")
+    points, name = None, group.name
+    if label is None or is_scored:
+        gtscore = fields.importance(group, picks, n_frames)
+        summaries = fields.annotator_summaries(group, n_frames)
+        scores = fields.annotator_scores(group, picks, n_frames)
+        if label is not None and label.user_scores is not None:
+            if label.n_frames != n_frames:
+                raise group.fault(f"has {n_frames} frames, but the annotations {label.n_frames}")
+            scores = label.user_scores[:, picks]
     else:
-        change_points = fields.shot_frames(group, n_frames)
-    gtscore = fields.importance(group, picks, n_frames)
-    summaries = fields.annotator_summaries(group, n_frames)
-    scores = fields.annotator_scores(group, picks, n_frames)
-    if label is not None and label.user_scores is not None:
-        if label.n_frames != n_frames:
-            raise group.fault(f"has {n_frames} frames, but the annotations {label.n_frames}")
-        scores = label.user_scores[:, picks]
-    features = _with_warnings(features, group)
-    return AnnotatedVideo(name, features, picks, n_frames, change_points, gtscore, summaries, scores)
+        label.check_same(f"{group.path}: {group.name}", features, n_frames)
+        name, frames = label.name.partition("/")[2], label.frames_of(picks, n_frames)
+        summaries, (gtscore, scores) = label.user_summary, label.scores_at(frames)
+        if label.change_points is not None:
+            picks, n_frames, points = frames, label.n_frames, label.change_points
+    if points is None and ("change_points" in group.arrays or (is_scored and not bare and not find_shots)):
+        points = fields.shot_frames(group, n_frames)
+    elif points is None:
+        points = np.minimum(find(features).change_points, n_frames - 1)
+        missing = "frame numbers: every 15th frame is assumed" if bare else "change_points"
+        group.warnings.append(f"no {missing}: KTS finds the shots")
+    # what was repaired, now or when they were written
+    warnings = tuple(dict.fromkeys([*features.warnings, *group.warnings]))
+    features = replace(features, warnings=warnings)
+    return AnnotatedVideo(name, features, picks, n_frames, points, gtscore, summaries, scores)
 
 
 def shots_of(video: AnnotatedVideo) -> Shots:
@@ -184,9 +168,8 @@ def _standardise(scores: FloatArray) -> FloatArray:
     return np.asarray(centred / np.where(spread > 1e-6, spread, 1), np.float32)
 
 
-def dataset_name(path: str | os.PathLike[str]) -> str:
+def dataset_name(path: Path) -> str:
     """Return the dataset of a file: `tvsum` for `eccv16_dataset_tvsum_google_pool5.h5`, else the stem."""
-    file = Path(path)
-    if published := re.match(r"eccv16_dataset_([^_.]+)_", file.name):
+    if published := re.match(r"eccv16_dataset_([^_.]+)_", path.name):
         return published[1]
-    return file.stem if file.suffix in (".h5", ".hdf5") else file.name
+    return path.stem if path.suffix in (".h5", ".hdf5") else path.name

@@ -1,4 +1,4 @@
-"""Measures of captions against people's: CIDEr, BLEU, ROUGE-L as coco-caption has them, AutoAD's R@k/N."""
+"""Measures of captions against people's: CIDEr, BLEU, ROUGE-L as coco-caption has them."""
 
 import math
 import re
@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from vidsum.types import FloatArray, TimeArray
+from vidsum.types import TimeArray
 
 Tokens = tuple[str, ...]
 References = Sequence[Sequence[Tokens]]  # tokens of the sentences of each item, at least one
@@ -56,24 +56,22 @@ class Measure(NamedTuple):
         return self.of_sums(self.parts.sum(axis=0))
 
 
-def mean_of(values: TimeArray, counts: TimeArray | None = None) -> Measure:
-    """Return the mean of values [N], or the sum of values over that of counts."""
-    counts = np.ones(len(values)) if counts is None else counts
-    return Measure(np.stack([values, counts], axis=1), lambda sums: float(sums[0] / max(sums[1], 1e-9)))
+def mean_of(values: TimeArray) -> Measure:
+    """Return the mean of values [N]."""
+    return Measure(np.stack([values, np.ones(len(values))], axis=1), lambda sums: float(sums[0] / sums[1]))
 
 
-def cider(captions: Sequence[Tokens], references: References, *, robust: bool = True) -> TimeArray:
-    """Return [N] CIDEr-D of each caption, or (not `robust`) CIDEr (Vedantam et al. 2015).
+def cider_d(captions: Sequence[Tokens], references: References) -> TimeArray:
+    """Return [N] CIDEr-D of each caption (Vedantam et al. 2015), coco-caption's CIDEr.
 
-    Document frequencies are those of the references: one item alone has 0. CIDEr-D, coco-caption's CIDEr,
-    clips repeated words and penalises another length.
+    Document frequencies are those of the references: one item alone has 0.
     """
     df = Counter(gram for sentences in references for gram in set().union(*map(ngrams, sentences)))
     log_n = math.log(max(1, len(references)))
     idf = {gram: log_n - math.log(count) for gram, count in df.items()}
     scores = [
         sum(
-            _ngram_cosine(_weight_ngrams(caption, idf, log_n), _weight_ngrams(sentence, idf, log_n), robust)
+            _ngram_cosine(_weight_ngrams(caption, idf, log_n), _weight_ngrams(sentence, idf, log_n))
             for sentence in sentences
         )
         / len(sentences)
@@ -98,16 +96,16 @@ def _weight_ngrams(tokens: Tokens, idf: Mapping[Tokens, float], unseen: float) -
     return _Weighted(weights, [math.sqrt(norm) for norm in norms], max(0, len(tokens) - 1))
 
 
-def _ngram_cosine(caption: _Weighted, reference: _Weighted, robust: bool) -> float:
-    """Return the mean cosine of the n-grams of each n."""
+def _ngram_cosine(caption: _Weighted, reference: _Weighted) -> float:
+    """Return the mean cosine of the n-grams of each n: repeated ones clipped, other lengths penalised."""
     products = [0.0] * LONGEST
     for gram in caption.weights.keys() & reference.weights.keys():
         value, weight = caption.weights[gram], reference.weights[gram]
-        products[len(gram) - 1] += (min(value, weight) if robust else value) * weight
+        products[len(gram) - 1] += min(value, weight) * weight
     norms = [value * other for value, other in zip(caption.norms, reference.norms, strict=True)]
     cosine = sum(product / norm for product, norm in zip(products, norms, strict=True) if norm) / LONGEST
     # coco-caption takes the lengths in bigrams
-    gap = (caption.n_bigrams - reference.n_bigrams) if robust else 0
+    gap = caption.n_bigrams - reference.n_bigrams
     return cosine * math.exp(-(gap**2) / (2 * SIGMA**2))
 
 
@@ -172,18 +170,3 @@ def _common_length(first: Tokens, second: Tokens) -> int:
                 above + 1 if token == other else max(row[column], row[column - 1]),
             )
     return row[-1]
-
-
-def recall_in_windows(alike: Callable[[slice], FloatArray], n_items: int, top: int, window: int) -> TimeArray:
-    """Return [N, 2] hits and looks of AutoAD II's R@k/N (Han et al. 2023).
-
-    In each window of neighbouring items, half a window apart, a caption hits where fewer than k (`top`)
-    others are as similar to it as its own item. `alike` gives the similarity [W, W] of captions with items.
-    """
-    parts = np.zeros((n_items, 2))
-    for start in range(0, n_items - window + 1, window // 2):
-        items = slice(start, start + window)
-        scores = alike(items)
-        rank = (scores >= np.diagonal(scores)[:, None]).sum(axis=1)
-        parts[items] += np.stack([rank <= top, np.ones(window)], axis=1)
-    return parts

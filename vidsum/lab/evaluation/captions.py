@@ -7,21 +7,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from vidsum.errors import UsageError, safe_name
-from vidsum.lab.datasets.clip_captions import embed_texts
 from vidsum.lab.datasets.described import Described
-from vidsum.lab.evaluation.caption_metrics import (
-    Measure,
-    bleu,
-    cider,
-    mean_of,
-    recall_in_windows,
-    rouge_l,
-    tokenize,
-)
-from vidsum.lab.evaluation.report import Report, Row, check_rows, per_cent
+from vidsum.lab.evaluation.caption_metrics import Measure, bleu, cider_d, mean_of, rouge_l, tokenize
+from vidsum.lab.evaluation.report import Report, per_cent
 from vidsum.lab.evaluation.settings import CaptionsRequest
 from vidsum.results.result import count_text
-from vidsum.types import FloatArray, Progress
 
 Items = Mapping[str, Described]
 OTHERS, PEOPLE = BASELINES = "others", "people"
@@ -52,15 +42,13 @@ class CaptionMeasures:
 
 
 def evaluate_captions(
-    request: CaptionsRequest, items: Items, rows: Mapping[str, Mapping[str, str]], progress: Progress | None
-) -> Report[CaptionMeasures]:
+    request: CaptionsRequest, items: Items, rows: Mapping[str, Mapping[str, str]]
+) -> Report:
     """Compare captions, by name of the item, with the sentences of the same items, those that all rows have.
 
     Adds `others`, captions of the first row half of the data away, and `people`, the first sentence of each
-    item against its others, if all have others. Raises UsageError: no common item, a row with a baseline's
-    name, or no video of N items for R@K/N. WeightsError: R@K/N needs weights that are missing.
+    item against its others, if all have others. Raises UsageError: no common item.
     """
-    check_rows(rows, BASELINES)
     described = {name: item for name, item in items.items() if all(name in row for row in rows.values())}
     if not described:
         raise UsageError(f"{request.data}: the predictions have captions of different items")
@@ -68,17 +56,17 @@ def evaluate_captions(
     warnings = _warnings(request, items, described, captions)
     first, half = next(iter(captions.values())), len(described) // 2
     captions[OTHERS] = [*first[half:], *first[:half]]
-    measured = {row: measure(request, texts, described, progress) for row, texts in captions.items()}
+    measured = {row: measure(request, texts, described) for row, texts in captions.items()}
     if all(len(item.sentences) > 1 for item in described.values()):
         left = {name: replace(item, sentences=item.sentences[1:]) for name, item in described.items()}
         first_sentences = [item.sentences[0] for item in described.values()]
-        measured[PEOPLE] = measure(request, first_sentences, left, progress)
+        measured[PEOPLE] = measure(request, first_sentences, left)
     n_videos = len({item.video for item in described.values() if item.window})
     n_sentences = sum(len(item.sentences) for item in described.values())
     of, measured_of = "videos" if n_videos > 1 else "items", count_text(len(described), "caption")
     return Report(
         "captions",
-        tuple(Row(row, CaptionMeasures(measures)) for row, measures in measured.items()),
+        {row: CaptionMeasures(measures) for row, measures in measured.items()},
         {"n_items": len(described), "n_videos": n_videos, "n_sentences": n_sentences},
         warnings=warnings,
         title=f"{measured_of} against {count_text(n_sentences, 'sentence')} of people, times 100",
@@ -101,49 +89,18 @@ def _warnings(
     return tuple(warnings)
 
 
-def measure(
-    request: CaptionsRequest, captions: Sequence[str], items: Items, progress: Progress | None
-) -> dict[str, Measured]:
+def measure(request: CaptionsRequest, captions: Sequence[str], items: Items) -> dict[str, Measured]:
     tokens = [tokenize(caption) for caption in captions]
     references = [[tokenize(sentence) for sentence in item.sentences] for item in items.values()]
     measures: dict[str, Measure] = {}
     for name in request.metric:
-        if name in ("cider-d", "cider"):
-            label = {"cider-d": "CIDEr-D", "cider": "CIDEr"}[name]
-            measures[label] = mean_of(cider(tokens, references, robust=name == "cider-d"))
+        if name == "cider-d":
+            measures["CIDEr-D"] = mean_of(cider_d(tokens, references))
         elif name == "bleu":
             measures |= bleu(tokens, references)
         elif name == "rouge-l":
             measures["ROUGE-L"] = mean_of(rouge_l(tokens, references))
-    if request.recalls:
-        vectors = embed_texts(captions, request.device, progress)
-        sentences = [sentence for item in items.values() for sentence in item.sentences]
-        references_vectors = embed_texts(sentences, request.device, progress)
-        for top, window in request.recalls:
-            measures[f"R@{top}/{window} (minilm)"] = _recall(vectors, references_vectors, items, top, window)
     return _with_intervals(measures, items)
-
-
-def _recall(vectors: FloatArray, references: FloatArray, items: Items, top: int, window: int) -> Measure:
-    """R@K/N of captions [N, D], in order of time; similarity is that with an item's nearest sentence."""
-    videos: dict[str, list[int]] = {}
-    starts = np.cumsum([0, *(len(item.sentences) for item in items.values())])
-    described = list(items.values())
-    for number, item in enumerate(described):
-        videos.setdefault(item.video, []).append(number)
-    parts = np.zeros((len(described), 2))
-    for numbers in videos.values():
-        numbers.sort(key=lambda number: described[number].window or (0, 0))
-
-        def alike(chosen: slice, numbers: list[int] = numbers) -> FloatArray:
-            rows = numbers[chosen]
-            nearest = [(vectors[rows] @ references[starts[n] : starts[n + 1]].T).max(axis=1) for n in rows]
-            return np.stack(nearest, axis=1)
-
-        parts[numbers] = recall_in_windows(alike, len(numbers), top, window)
-    if not parts.any():
-        raise UsageError(f"no video has {window} moments with captions", hint=f"R@K/N with N below {window}")
-    return mean_of(*parts.T)
 
 
 def _with_intervals(measures: Mapping[str, Measure], items: Items) -> dict[str, Measured]:

@@ -1,6 +1,6 @@
 """Answers of a trained moment model, MRNet or a DETR, on published features: the rows of `--run`."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import floor
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from vidsum.checkpoints.trained import Trained, read_trained
-from vidsum.errors import InputError, UsageError, WeightsError
+from vidsum.errors import InputError, UsageError
 from vidsum.grounding.moment_model import MomentModel, Prediction, build_moment_model, ground_video
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.text import load_text_encoder
@@ -19,7 +19,7 @@ from vidsum.lab.evaluation.highlight_metrics import MAX_MOMENTS
 from vidsum.lab.evaluation.moments import TOP
 from vidsum.lab.evaluation.submissions import MomentPredictions, QueryPrediction
 from vidsum.results.moments import Moment
-from vidsum.types import FloatArray, Progress
+from vidsum.types import FloatArray, Progress, reported
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,12 @@ def moments_by(
     queried = {name: video for name, video in videos.items() if video.queries}
     model = _load(run, list(queried), progress)
     queries = [query for video in queried.values() for query in video.queries]
-    embedded = iter(model.read(run.query_features, queries) if run.query_features else model.embed(queries))
+    embedded = iter(model.embed(queries))
     moments = {}
-    for number, (name, video) in enumerate(queried.items(), 1):
+    for name, video in reported(queried.items(), "videos searched", progress):
         query_vectors = list(islice(embedded, len(video.queries)))
         answers = model.answer(model.parts(name), video.duration_s, query_vectors, max(TOP), max_iou)
         moments[name] = [answer.moments for answer in answers]
-        if progress:
-            progress("videos searched", number, len(queried))
     return moments
 
 
@@ -63,17 +61,15 @@ def highlights_by(
     suppressed as in `vidsum ground`, and it has no saliency.
     """
     model = _load(run, list(dict.fromkeys(query.video for query in queries.values())), progress)
-    embedded = _embed_queries(model, queries)
+    embedded = iter(model.embed(list(queries.values())))
     max_iou = 1 if model.is_detr else model.grounder.max_iou
     predictions = {}
-    for number, (query, words) in enumerate(zip(queries.values(), embedded, strict=True), 1):
+    for query in reported(queries.values(), "queries answered", progress):
         parts = _clip_features(model, query)
-        (answer,) = model.answer(parts, query.duration_s, [words], MAX_MOMENTS, max_iou)
+        (answer,) = model.answer(parts, query.duration_s, [next(embedded)], MAX_MOMENTS, max_iou)
         moments = tuple(snap_to_clips(moment, query.duration_s) for moment in answer.moments)
         saliency = None if answer.saliency is None else tuple(answer.saliency.tolist())
         predictions[query.qid] = QueryPrediction(query.qid, query.text, query.video, moments, saliency)
-        if progress:
-            progress("queries answered", number, len(queries))
     return predictions
 
 
@@ -89,24 +85,31 @@ class _Model:
         """Whether it reads the words of a query and scores clips; MRNet reads a vector and does not."""
         return self.grounder.max_words is not None
 
-    def read(self, folder: Path, queries: Sequence[Query]) -> list[FloatArray]:
-        """Return [1, D] of each query from the files of a folder. UsageError: trained on texts."""
-        name, text = self.run.checkpoint, self.trained.features.get("text")
-        if self.is_detr or text is not None:
-            reads = "the words of queries" if self.is_detr else f"queries that {text} embeds"
-            raise UsageError(f"--query-features: {name} reads {reads}", hint="leave it out")
-        return list(read_queries(folder, queries)[:, None])
+    def embed(self, queries: Sequence[Query]) -> list[FloatArray]:
+        """Return [W, D] of each query: from files, or by the text encoder that the checkpoint names.
 
-    def embed(self, queries: Iterable[Query]) -> list[FloatArray]:
-        """Return [W, D] of each query by the text encoder that the checkpoint names."""
-        name = self.trained.features.get("text")
-        if "queries" in self.trained.features:
+        Raises UsageError or InputError where the model reads something else.
+        """
+        run, features = self.run, self.trained.features
+        text = features.get("text")
+        if run.query_features:
+            if self.is_detr or text is not None:
+                reads = "the words of queries" if self.is_detr else f"queries that {text} embeds"
+                raise UsageError(f"--query-features: {run.checkpoint} reads {reads}", hint="leave it out")
+            return list(read_queries(run.query_features, queries)[:, None])
+        if run.text_features:
+            if not self.is_detr:
+                hint = "without it, the model's text encoder embeds the queries"
+                raise UsageError("--text-features: MRNet reads one vector per query, not its words", hint)
+            return read_words(run.text_features, [query.qid for query in queries])
+        if "queries" in features:
             reads = "reads queries from files, as it was trained"
             hint = "VIDSUM_EVALUATE_MOMENTS_QUERY_FEATURES=FOLDER vidsum evaluate moments"
-            raise InputError(f"{self.run.checkpoint}: {reads}", hint=hint)
-        if not isinstance(name, str):
-            raise InputError(f"{self.run.checkpoint}: does not say what embeds its queries (text)")
-        encoder = load_text_encoder(name, self.run.device)
+            raise InputError(f"{run.checkpoint}: {reads}", hint=hint)
+        if not isinstance(text, str):
+            words = "--text-features FOLDER has their words" if self.is_detr else None
+            raise InputError(f"{run.checkpoint}: does not say what embeds its queries (text)", words)
+        encoder = load_text_encoder(text, run.device)
         return self.grounder.tokens(encoder, [query.text for query in queries])
 
     def answer(
@@ -149,23 +152,6 @@ def _load(run: ModelRun, videos: Sequence[str], progress: Progress | None) -> _M
             f"{name} reads a similarity curve, which feature files do not have", hint="vidsum ground VIDEO"
         )
     return _Model(run, trained, grounder, parts)
-
-
-def _embed_queries(model: _Model, queries: Mapping[str, Query]) -> list[FloatArray]:
-    """Return the queries as the model reads them: their published words, or by a text encoder."""
-    if folder := model.run.text_features:
-        if not model.is_detr:
-            hint = "without it, the model's text encoder embeds the queries"
-            raise UsageError("--text-features: MRNet reads one vector per query, not its words", hint)
-        return [read_words(folder, qid) for qid in queries]
-    words_hint = "--text-features FOLDER has their words"
-    try:
-        return model.embed(queries.values())
-    except InputError as error:
-        raise InputError(error.message, hint=words_hint if model.is_detr else error.hint) from error
-    except WeightsError as error:
-        fix = f"vidsum weights add FILE --as {model.trained.features['text']}"
-        raise WeightsError(error.message, f"{words_hint}; or {fix}" if model.is_detr else fix) from error
 
 
 def _clip_features(model: _Model, query: Query) -> tuple[FloatArray, ...]:

@@ -19,7 +19,7 @@ from vidsum.lab.evaluation.highlight_metrics import (
     HighlightMeasures,
     WindowMeasures,
 )
-from vidsum.lab.evaluation.report import Report, Row, check_rows, per_cent
+from vidsum.lab.evaluation.report import Report, per_cent
 from vidsum.lab.evaluation.settings import Comparison
 from vidsum.lab.evaluation.submissions import MomentPredictions, QueryPrediction
 from vidsum.results.moments import Moment
@@ -98,14 +98,12 @@ def evaluate_moments(
     *,
     comparison: Comparison = "mmn",
     n_seeds: int = 10,
-) -> Report[MomentMeasures]:
+) -> Report:
     """Compare moments with ground-truth windows. Of several windows of a query, the best met counts.
 
     A row of predictions has all queries of all videos, though a query may have no moment. Adds the rows
-    `random`, the mean of `n_seeds` draws, and `whole video`. Raises UsageError: no query, or a row with the
-    name of a baseline.
+    `random`, the mean of `n_seeds` draws, and `whole video`. Raises UsageError: no query.
     """
-    check_rows(predictions, BASELINES)
     queries = [query for video in videos.values() for query in video.queries]
     gt_windows, durations_s = _truth(queries)
     moments = {}
@@ -115,7 +113,7 @@ def evaluate_moments(
     moments[RANDOM] = random_moments(durations_s, n_seeds)
     moments[WHOLE] = whole_video(durations_s)
     ious = {row: best_ious(windows, gt_windows) for row, windows in moments.items()}
-    rows = tuple(Row(row, measure(of_row, comparison)) for row, of_row in ious.items())
+    rows = {row: measure(of_row, comparison) for row, of_row in ious.items()}
     queried = [video for video in videos.values() if video.queries]
     averages = _averages(queried)
     empty = {
@@ -172,13 +170,12 @@ def evaluate_highlights(
     *,
     name: str = "predictions",
     n_seeds: int = 10,
-) -> Report[HighlightMeasures]:
+) -> Report:
     """Measure moments and saliency of answers by qid as QVHighlights' official evaluation does.
 
     Adds the rows `random` and `whole video`. All answers have the same parts, as those of a file have. Raises
-    UsageError: the row has the name of a baseline, no query, or nothing to measure.
+    UsageError: no query, or nothing to measure.
     """
-    check_rows([name], BASELINES)
     if not queries:
         raise UsageError("no query to evaluate on")
     answers = [predictions[qid] for qid in queries]
@@ -189,7 +186,7 @@ def evaluate_highlights(
     n_videos = len({query.video for query in data})
     return Report(
         "highlights",
-        tuple(Row(row, HighlightMeasures(moments.get(row), clips.get(row))) for row in (name, RANDOM, WHOLE)),
+        {row: HighlightMeasures(moments.get(row), clips.get(row)) for row in (name, RANDOM, WHOLE)},
         {"n_videos": n_videos, "n_queries": len(data), "n_seeds": n_seeds},
         warnings=tuple(_warnings(data, answers)),
         title=f"{len(data)} queries of {n_videos} videos, per cent",

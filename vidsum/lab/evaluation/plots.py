@@ -1,7 +1,7 @@
-"""Plots of evaluations: R@1 over the IoU, and FullTransNet's Figs. 3 and 4."""
+"""Plots of evaluations of summaries: FullTransNet's Figs. 3 and 4."""
 
-from collections.abc import Mapping, Sized
-from itertools import cycle
+from collections.abc import Mapping
+from itertools import cycle, islice
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,6 @@ from vidsum.errors import UsageError
 from vidsum.io.outputs import as_utf8
 from vidsum.lab.datasets.labels import Labels
 from vidsum.lab.datasets.summaries import AnnotatedVideo
-from vidsum.lab.evaluation.moments import CURVE, RANDOM, THRESHOLDS, WHOLE, MomentMeasures
 from vidsum.lab.evaluation.reference import (
     CHANGE_POINTS,
     KNAPSACKS,
@@ -22,14 +21,12 @@ from vidsum.lab.evaluation.reference import (
     key_shots,
     reference_of,
 )
-from vidsum.lab.evaluation.report import Report
 from vidsum.lab.evaluation.summaries import Videos
 from vidsum.models.scaling import unit_range
 from vidsum.results import figures
 from vidsum.types import FloatArray
 
 _ROWS = (*figures.OTHERS, figures.GREY)  # colours of rows; annotators are blue
-_BASELINES = {RANDOM: ":", WHOLE: "--"}  # their lines, which are grey
 
 
 def plot_scores(
@@ -40,10 +37,9 @@ def plot_scores(
 ) -> None:
     """Plot scores [T] over time as PNG or SVG, each curve scaled to [0, 1] in each video (constant: 0.5).
 
-    `limit` is the maximum number of videos. Raises UsageError: another suffix, more than six rows, or scores
-    of no video. OutputError: the file cannot be written.
+    `limit` is the maximum number of videos. Raises UsageError: another suffix, or scores of no video.
+    OutputError: the file cannot be written.
     """
-    _check_rows(predictions)
     names = [name for name in videos if any(name in row for row in predictions.values())]
     if not names:
         raise UsageError("no video to plot: no row has scores")
@@ -61,7 +57,9 @@ def plot_scores(
         axes.set_xlabel("time (min:s)")
     some = f", {len(drawn)} of {len(names)} videos" if len(drawn) < len(names) else ""
     figures.draw_heading(figure, f"Importance, each curve from its lowest to its highest{some}")
-    lines = [Line2D([], [], color=colour) for colour in (figures.BLUE, *_ROWS[: len(predictions)])]
+    lines = [
+        Line2D([], [], color=colour) for colour in (figures.BLUE, *islice(cycle(_ROWS), len(predictions)))
+    ]
     rows = ["annotators' mean", *map(as_utf8, predictions)]
     figure.legend(lines, rows, loc="outside lower center", ncols=4, frameon=False)
     figures.save_figure(figure, target)
@@ -70,38 +68,12 @@ def plot_scores(
 def _draw_video(axes: Axes, video: AnnotatedVideo, rows: Mapping[str, FloatArray | None]) -> None:
     times = video.features.timestamps
     axes.plot(times, unit_range(video.gtscore, flat=0.5), color=figures.BLUE, linewidth=1.8, alpha=0.85)
-    for colour, scores in zip(_ROWS, rows.values(), strict=False):
+    for colour, scores in zip(cycle(_ROWS), rows.values(), strict=False):
         if scores is not None:
             axes.plot(times, unit_range(scores, flat=0.5), color=colour, linewidth=1.1)
     figures.draw_time_axis(axes, video.features.duration_s, 8)
     axes.set_ylim(-0.04, 1.04)
     axes.set_yticks([0, 1], ["lowest", "highest"], fontsize=8)
-
-
-def plot_recall(report: Report[MomentMeasures], title: str, target: Path) -> None:
-    """Plot R@1 over the IoU; target and errors are those of `plot_scores`."""
-    figure = figures.new_figure(6.5, 4.0)
-    axes = figure.subplots()
-    colours = cycle((figures.BLUE, *figures.OTHERS))
-    for row in report.rows:
-        is_baseline = row.name in _BASELINES
-        axes.plot(
-            CURVE,
-            [100 * fraction for fraction in row.measures.curve],
-            color=figures.GREY if is_baseline else next(colours),
-            linestyle=_BASELINES.get(row.name, "-"),
-            label=as_utf8(row.name),
-        )
-    axes.set_title(as_utf8(title), loc="left", fontsize=10, parse_math=False)
-    axes.set_xlabel("IoU")
-    axes.set_ylabel("R@1 (%)")
-    axes.set_xticks(THRESHOLDS)
-    axes.set_xlim(CURVE[0], CURVE[-1])
-    axes.set_ylim(0, 100)
-    axes.grid(axis="x", alpha=0.4)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False)
-    figures.save_figure(figure, target)
 
 
 def plot_segments(
@@ -115,7 +87,6 @@ def plot_segments(
 
     `selections` are finished summaries by video; the rest as in `plot_scores`. UsageError too: no shots.
     """
-    _check_rows(predictions)
     scored = all(video.user_scores is not None for video in videos.values())
     drawn: list[tuple[str, AnnotatedVideo | Labels]] = [*videos.items()][:limit]
     n_rows = len(predictions) + 1
@@ -131,7 +102,7 @@ def plot_segments(
                 shots = reference.shots(CHANGE_POINTS, np.random.default_rng(0))
                 frame_scores = at_every_frame(scores[name], reference.picks, reference.n_frames)
                 chosen = key_shots(frame_scores[None], shots, KNAPSACKS[-1])[0]
-            axes.broken_barh(runs_of(chosen), (-0.7 * place, 0.5), color=_ROWS[place - 1])
+            axes.broken_barh(runs_of(chosen), (-0.7 * place, 0.5), color=_ROWS[(place - 1) % len(_ROWS)])
         axes.set_xlim(0, reference.n_frames)
         axes.set_ylim(-0.7 * n_rows + 0.6, 1.05)
         places = [0.5, *(0.25 - 0.7 * place for place in range(1, n_rows))]
@@ -157,9 +128,3 @@ def runs_of(frames: BoolArray) -> list[tuple[int, int]]:
     """First frame and length of each run of frames that are chosen."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], frames, [False]]).astype(np.int8)))
     return [(start, end - start) for start, end in edges.reshape(-1, 2).tolist()]
-
-
-def _check_rows(predictions: Sized) -> None:
-    """Raises UsageError: there are more rows than colours."""
-    if len(predictions) > len(_ROWS):
-        raise UsageError(f"{len(predictions)} rows are too many for one plot, which has {len(_ROWS)} colours")

@@ -1,11 +1,9 @@
 """One report for all evaluations: rows of measures, as a JSON document (vidsum/schemas/) and as a table."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Generic, Literal, Protocol, TypeVar
-
-from vidsum.errors import UsageError
+from typing import Any, Final, Literal, Protocol
 
 Task = Literal["summary", "moments", "highlights", "captions"]
 
@@ -28,44 +26,32 @@ class Measures(Protocol):
         """Return the measures that a table shows, rounded, by the heads of their columns."""
 
 
-M_co = TypeVar("M_co", bound=Measures, covariant=True)
-
-
 @dataclass(frozen=True)
-class Row(Generic[M_co]):
-    """One row of a report: a prediction, or a baseline."""
-
-    name: str
-    measures: M_co
-
-
-@dataclass(frozen=True)
-class Report(Generic[M_co]):
+class Report:
     task: Task
-    rows: tuple[Row[M_co], ...]  # the predictions, and the baselines that every report has
+    rows: Mapping[str, Measures]  # the predictions, and the baselines that every report has
     facts: Mapping[str, Any]  # numbers of videos and queries, settings: JSON-ready, in the document's order
     warnings: tuple[str, ...] = ()
     title: str = ""  # line above the table: the data and the unit
     note: str = ""  # line below the table: the method
-    writers: Mapping[str, Callable[[Path], None]] = field(default_factory=dict, repr=False, compare=False)
-    """Functions that write other files of it: `plot` (PNG or SVG), `predictions` (JSON lines)."""
+    plot: Callable[[Path], None] | None = None  # draws it, as PNG or SVG
 
 
-def document(report: Report[Measures], provenance: Mapping[str, Any]) -> dict[str, Any]:
+def document(report: Report, provenance: Mapping[str, Any]) -> dict[str, Any]:
     """Return a report as JSON-ready data; `vidsum.results.result.seal` adds the digest."""
     return {
         "schema": SCHEMAS[report.task],
         "provenance": dict(provenance),
         "task": report.task,
         **report.facts,
-        "rows": [{"name": row.name, **row.measures.as_json()} for row in report.rows],
+        "rows": [{"name": name, **measures.as_json()} for name, measures in report.rows.items()],
         "warnings": list(report.warnings),
     }
 
 
-def table(report: Report[Measures]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def table(report: Report) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """Return the columns and rows of a table, whose rows are measures where there are many measures."""
-    figures = {row.name: row.measures.figures() for row in report.rows}
+    figures = {name: measures.figures() for name, measures in report.rows.items()}
     heads = tuple(next(iter(figures.values())))
     if report.task not in _TRANSPOSED:
         return ("row", *heads), tuple((name, *cells.values()) for name, cells in figures.items())
@@ -77,9 +63,3 @@ def table(report: Report[Measures]) -> tuple[tuple[str, ...], tuple[tuple[str, .
 def per_cent(fraction: float) -> str:
     """Return a fraction as the field prints it."""
     return f"{100 * fraction:.2f}"
-
-
-def check_rows(names: Iterable[str], baselines: Sequence[str]) -> None:
-    """Refuse, with a UsageError, predictions with the name of a baseline."""
-    if taken := [name for name in names if name in baselines]:
-        raise UsageError(f"predictions cannot be called {taken[0]!r}: every report has a row of that name")

@@ -1,6 +1,5 @@
 """Requests for evaluations, one per task, whose fields are the options of `vidsum evaluate TASK`."""
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -79,6 +78,9 @@ class SummaryRequest:
     )
     seeds: Seeds = 10
     device: Device = "auto"
+    plot: Path | None = option(
+        "PNG or SVG plot of the report.", None, panel="Output", metavar="FILE", writes=True
+    )
     plot_of: Literal["scores", "segments"] = option(
         "Content of --plot. scores over time, or segments of each row under the annotators'.",
         "scores",
@@ -100,6 +102,10 @@ class SummaryRequest:
             raise UsageError("--model auto may be any model: name the one to measure", hint)
         if self.protocol == "paper" and not self.runs:
             raise UsageError("--protocol paper is for models of a training run", hint="--run FOLDER")
+        if self.plot_of == "segments" and not self.plot:
+            raise UsageError("--plot-of needs a file to plot to", hint="--plot FILE.png")
+        if self.plot and self.plot_of == "scores" and not self.has_features:
+            raise UsageError("--plot needs videos with features", hint="--data FILE.h5")
 
     @property
     def source(self) -> Path:
@@ -179,9 +185,6 @@ class HighlightsRequest:
     )
     seeds: Seeds = 10
     device: Device = "auto"
-    write_predictions: Path | None = option(
-        "Write the answers of --run as a submission.", None, panel="Output", metavar="FILE.jsonl", writes=True
-    )
 
     def __post_init__(self) -> None:
         check(self)
@@ -192,18 +195,15 @@ class HighlightsRequest:
             )
         if bool(self.run) != bool(self.features):
             raise UsageError("--run and --features go together", hint="--run FOLDER --features FOLDER")
-        for name in ("text_features", "write_predictions"):
-            if getattr(self, name) and not self.run:
-                flag = f"--{name.replace('_', '-')}"
-                raise UsageError(f"{flag} is for a model of --run", hint="--run FOLDER --features FOLDER")
+        if self.text_features and not self.run:
+            raise UsageError("--text-features is for a model of --run", hint="--run FOLDER --features FOLDER")
 
     @property
     def source(self) -> Path:
         return self.annotations
 
 
-CAPTION_METRICS = ("cider-d", "cider", "bleu", "rouge-l")  # the measures of captions that need no network
-_RECALL = re.compile(r"r@(\d+)/(\d+)")
+CAPTION_METRICS = ("cider-d", "bleu", "rouge-l")
 _NEED_JAVA = {"meteor": "METEOR", "spice": "SPICE"}
 
 
@@ -223,13 +223,12 @@ class CaptionsRequest:
     ]
     predictions: tuple[Path, ...] = ()  # see `vidsum.lab.datasets.described.read_captions`
     metric: tuple[str, ...] = option(
-        "Measure. cider-d, cider, bleu, rouge-l, or r@K/N, such as r@5/16. Can be repeated.",
+        "Measure. cider-d, bleu or rouge-l. Can be repeated.",
         CAPTION_METRICS,
-        default_text="all but r@K/N",
+        default_text="all",
         metavar="NAME",
         names=CAPTION_METRICS,
     )
-    device: Device = "auto"
 
     def __post_init__(self) -> None:
         check(self)
@@ -237,16 +236,8 @@ class CaptionsRequest:
             if name.lower() in _NEED_JAVA:
                 reason = f"{_NEED_JAVA[name.lower()]} needs Java programs, which vidsum does not have"
                 raise UsageError(reason, hint="coco-caption computes it")
-            match = _RECALL.fullmatch(name)
-            if not match and name not in CAPTION_METRICS:
-                raise unknown_name_error("measure", name, CAPTION_METRICS, " and r@K/N")
-            if match and not 0 < int(match[1]) < int(match[2]) <= 1000:
-                raise UsageError(f"{name}: K must be below N, and N at most 1000", hint="r@5/16")
-
-    @property
-    def recalls(self) -> list[tuple[int, int]]:
-        """(K, N) of each R@K/N."""
-        return [(int(match[1]), int(match[2])) for name in self.metric if (match := _RECALL.fullmatch(name))]
+            if name not in CAPTION_METRICS:
+                raise unknown_name_error("measure", name, CAPTION_METRICS)
 
     @property
     def source(self) -> Path:
@@ -256,8 +247,8 @@ class CaptionsRequest:
 Request = SummaryRequest | MomentsRequest | HighlightsRequest | CaptionsRequest
 
 
-def checkpoint_of(run: Path) -> tuple[str, Path]:
-    """Return a run's row and checkpoint: in a folder, a file or a name. Raises WeightsError: no such."""
+def checkpoint_of(run: Path) -> Path:
+    """Return a run's checkpoint: in a folder, a file or a name. Raises WeightsError: no such."""
     from vidsum.checkpoints.named import BEST, checkpoint_file
 
-    return (run.resolve().name, run / BEST) if run.is_dir() else (run.stem, checkpoint_file(str(run)))
+    return run / BEST if run.is_dir() else checkpoint_file(str(run))

@@ -5,10 +5,8 @@ end_s, score], ...], "pred_saliency_scores": [score of each clip]}, or results a
 ground`. Importance scores: the JSON of PGL-SUM.
 """
 
-import json
-import os
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from vidsum.errors import InputError, quote, safe_name
-from vidsum.io.outputs import as_utf8, atomic_write
 from vidsum.io.text import is_json_lines, parse_json, read_json, read_text
 from vidsum.lab.datasets.entries import DataEntry, entry_of, parse_lines
 from vidsum.lab.datasets.moments import CLIP_S, MomentVideo, Query
@@ -38,15 +35,6 @@ class QueryPrediction:
     video: str
     moments: tuple[Moment, ...] | None = None  # the first is the answer; None: not predicted
     saliency: tuple[float, ...] | None = None  # of each clip of `CLIP_S`, perhaps but the last; None as above
-
-
-@dataclass(frozen=True, eq=False)
-class TestedVideos:
-    """The test videos of all splits of a training run, each scored by the model that has not seen it."""
-
-    row: str
-    videos: dict[str, AnnotatedVideo]  # by name; one that several splits test has a name for each of them
-    scores: dict[str, FloatArray]  # [T] of each
 
 
 def read_predictions(path: Path, videos: Mapping[str, MomentVideo]) -> MomentPredictions:
@@ -111,13 +99,7 @@ def read_highlight_predictions(path: Path, queries: Mapping[str, Query]) -> dict
     return {qid: predictions[qid] for qid in queries}
 
 
-def write_predictions(path: str | os.PathLike[str], predictions: Iterable[QueryPrediction]) -> None:
-    """Write answers as a submission of QVHighlights. Raises OutputError: the file cannot be written."""
-    with atomic_write(path) as part:
-        part.write_text("".join(map(_format_line, predictions)), encoding="utf-8")
-
-
-def read_scores(path: str | os.PathLike[str], videos: Mapping[str, AnnotatedVideo]) -> dict[str, FloatArray]:
+def read_scores(path: Path, videos: Mapping[str, AnnotatedVideo]) -> dict[str, FloatArray]:
     """Read importance scores in the JSON layout of PGL-SUM: {video: [T scores at its picks]}.
 
     A video goes by its name, `tvsum/video_1`, or the part after the slash; those of other datasets are
@@ -213,16 +195,3 @@ def _check_query(entry: DataEntry, prediction: QueryPrediction, queries: Mapping
     if n_scores == 0 or n_scores not in (None, query.n_clips, query.n_clips - 1):
         clips = f"{query.n_clips} clips of {CLIP_S:g} s of {safe_name(query.video)}"
         raise entry.fault(f"has {n_scores} {_SALIENCY} for the {clips}")
-
-
-def _format_line(prediction: QueryPrediction) -> str:
-    values: dict[str, Any] = {
-        "qid": int(prediction.qid) if prediction.qid.isdecimal() else prediction.qid,
-        "query": prediction.query,
-        "vid": prediction.video,
-    }
-    if prediction.moments is not None:
-        values[_WINDOWS] = [[moment.start_s, moment.end_s, moment.score] for moment in prediction.moments]
-    if prediction.saliency is not None:
-        values[_SALIENCY] = prediction.saliency
-    return as_utf8(json.dumps(values, ensure_ascii=False, allow_nan=False)) + "\n"

@@ -16,7 +16,7 @@ from vidsum.lab.evaluation.reference import (
     Reference,
     reference_of,
 )
-from vidsum.lab.evaluation.report import Report, Row, check_rows
+from vidsum.lab.evaluation.report import Report
 from vidsum.lab.evaluation.summary_metrics import (
     HUMAN,
     MEAN,
@@ -26,7 +26,8 @@ from vidsum.lab.evaluation.summary_metrics import (
     SummaryMeasures,
     VideoMeasures,
 )
-from vidsum.types import FloatArray, Progress
+from vidsum.results.result import count_text
+from vidsum.types import FloatArray, Progress, reported
 
 Videos = Mapping[str, AnnotatedVideo] | Mapping[str, Labels]
 Scores = Mapping[str, FloatArray]  # name of a video -> [T] importance scores at its picks
@@ -41,7 +42,7 @@ def evaluate_summaries(
     n_seeds: int = 10,
     selections: Mapping[str, Mapping[str, BoolArray]] = {},
     progress: Progress | None = None,
-) -> Report[SummaryMeasures]:
+) -> Report:
     """Compare predicted importance scores with the annotators of videos.
 
     Rank correlation is with each annotator, averaged, where every video has `user_scores`; else with
@@ -51,27 +52,22 @@ def evaluate_summaries(
     `uniform`. Where several splits test the same video, `n_tests` is larger than `n_videos`; the means are
     over tests.
 
-    Raises UsageError: no video; a row has the name of a baseline, lacks a video, or has wrong scores; or the
-    data lacks what a segmentation needs.
+    Raises UsageError: no video, or the data lacks what a segmentation needs.
     """
     if not videos:
         raise UsageError("no video to evaluate on")
-    check_rows(predictions, (HUMAN, MEAN, OTHERS, RANDOM, UNIFORM))
     scored = all(video.user_scores is not None for video in videos.values())
     references = [reference_of(name, video, scored=scored) for name, video in videos.items()]
-    _check_predictions(references, predictions)
     settings = [(segmentation, knapsack) for segmentation in segmentations for knapsack in knapsacks]
     videos_of: dict[str, dict[str, VideoMeasures]] = {
         row: {} for row in (HUMAN, MEAN, OTHERS, *predictions, RANDOM, UNIFORM)
     }
-    for done, reference in enumerate(references, 1):
+    for reference in reported(references, "videos evaluated", progress):
         scores = {row: scores[reference.name] for row, scores in predictions.items()}
         finished = {row: frames[reference.name] for row, frames in selections.items()}
         measured = summary_metrics.measure_video(reference, scores, settings, n_seeds, finished)
         for row, measures in measured.items():
             videos_of[row][reference.name] = measures
-        if progress:
-            progress("videos evaluated", done, len(references))
     rows = {row: SummaryMeasures(measures) for row, measures in videos_of.items()}
     n_videos = len({video.name for video in videos.values()})
     counts = [reference.n_annotators for reference in references]
@@ -85,14 +81,13 @@ def evaluate_summaries(
         "n_seeds": n_seeds,
         "budget_share": BUDGET,
     }
-    columns = summary_metrics.columns_of(rows[HUMAN].mean.key_shots)
     compared = "each annotator's scores, averaged" if scored else "gtscore"
     return Report(
         "summary",
-        tuple(Row(name, measures) for name, measures in rows.items()),
+        rows,
         facts,
         warnings=_repairs(videos),
-        title=_title(n_videos, counts) + columns.title,
+        title=_title(n_videos, counts, segmentations, knapsacks),
         note=f"tau and rho with {compared}; human: each annotator with the others; mean of the others: with "
         f"the annotator that it lacks; random: {n_seeds} draws"
         + ("; shots of {fewest} to {most} frames, {mean:.0f} on average".format(**shots) if shots else ""),
@@ -108,25 +103,16 @@ def _shot_frames(references: Sequence[Reference]) -> dict[str, float]:
     return {"fewest": int(lengths.min()), "most": int(lengths.max()), "mean": float(lengths.mean())}
 
 
-def _title(n_videos: int, counts: Sequence[int]) -> str:
+def _title(
+    n_videos: int, counts: Sequence[int], segmentations: Sequence[str], knapsacks: Sequence[str]
+) -> str:
     fewest, most = min(counts), max(counts)
     tests = f"{len(counts)} tests of " if len(counts) > n_videos else ""
-    videos = f"{n_videos} video{'' if n_videos == 1 else 's'}"
-    annotators = f"{'' if fewest == most else f'{fewest} to '}{most} annotator{'' if most == 1 else 's'}"
-    return f"{tests}{videos}, {annotators} each; key shots of 15 %, "
-
-
-def _check_predictions(references: Sequence[Reference], predictions: Mapping[str, Scores]) -> None:
-    for row, scores in predictions.items():
-        for reference in references:
-            if reference.name not in scores:
-                raise UsageError(f"{row}: has no scores for {reference.name}")
-            shape, expected = np.shape(scores[reference.name]), reference.picks.shape
-            where = f"{row}: {reference.name}: the scores"
-            if shape != expected:
-                raise UsageError(f"{where} are {list(shape)}, but the video has {expected[0]} features")
-            if not np.isfinite(scores[reference.name]).all():
-                raise UsageError(f"{where} hold NaN or infinite values")
+    annotators = f"{'' if fewest == most else f'{fewest} to '}{count_text(most, 'annotator')}"
+    about = f"segmentation {segmentations[0]}, knapsack {' and '.join(knapsacks)}"
+    if len(segmentations) > 1:
+        about = f"F avg, segmentation as named, knapsack {knapsacks[-1]}"
+    return f"{tests}{count_text(n_videos, 'video')}, {annotators} each; key shots of 15 %, {about}"
 
 
 def _repairs(videos: Videos) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ MEAN: Final = "mean annotator"
 OTHERS: Final = "mean of the others"
 RANDOM: Final = "random"
 UNIFORM: Final = "uniform"
+BASELINES: Final = (HUMAN, MEAN, OTHERS, RANDOM, UNIFORM)
 
 
 @dataclass(frozen=True)
@@ -73,10 +74,9 @@ class SummaryMeasures:
         return {**self.mean.as_json(), "videos": videos}
 
     def figures(self) -> dict[str, str]:
-        """Return the mean: tau and rho with a sign, then the columns of `columns_of`."""
+        """Return the mean: tau and rho with a sign, then the F-measures of `key_shot_columns`."""
         ranks = {"   tau": self.mean.tau, "   rho": self.mean.rho}
-        cells = columns_of(self.mean.key_shots).cells
-        key_shots = {head: getattr(self.mean.key_shots[at], field) for head, (at, field) in cells.items()}
+        key_shots = key_shot_columns(self.mean.key_shots)
         return {
             # + 0.0: no -0.000
             **{
@@ -87,32 +87,16 @@ class SummaryMeasures:
         }
 
 
-class Columns(NamedTuple):
-    """Which measures of the key shots a table shows."""
-
-    title: str
-    cells: Mapping[str, tuple[int, str]]
-    """Head of a column -> number of the setting, and the name of its measure."""
-
-
-def columns_of(settings: Sequence[KeyShotMeasures]) -> Columns:
-    """Return the columns: each knapsack's F-measures, or the mean F-measure of each segmentation."""
-    first, last = settings[0], settings[-1]
-    if first.segmentation == last.segmentation:
-        cells = {
-            f"{head} {setting.knapsack}": (number, field)
-            for number, setting in enumerate(settings)
-            for head, field in (("F max", "f_max"), ("F avg", "f_avg"))
-        }
-        knapsacks = " and ".join(setting.knapsack for setting in settings)
-        title = f"segmentation {first.segmentation}, knapsack {knapsacks}"
-        return Columns(title, cells)
-    cells = {
-        f"F {setting.segmentation}": (number, "f_avg")
-        for number, setting in enumerate(settings)
-        if setting.knapsack == last.knapsack
+def key_shot_columns(measures: Sequence[KeyShotMeasures]) -> dict[str, float | None]:
+    """Return each knapsack's F-measures, or, by the last knapsack, the mean of each segmentation."""
+    last = measures[-1]
+    if measures[0].segmentation != last.segmentation:
+        return {f"F {each.segmentation}": each.f_avg for each in measures if each.knapsack == last.knapsack}
+    return {
+        f"{head} {each.knapsack}": value
+        for each in measures
+        for head, value in (("F max", each.f_max), ("F avg", each.f_avg))
     }
-    return Columns(f"F avg, segmentation as named, knapsack {last.knapsack}", cells)
 
 
 def _without_negative_zero(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,23 +1,14 @@
 """Import checkpoints in the formats of other authors' code."""
 
-from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 
 from vidsum.checkpoints.named import OFFICIAL, official_path
-from vidsum.checkpoints.trained import Trained, save_trained
+from vidsum.checkpoints.trained import save_trained
 from vidsum.errors import WeightsError
 from vidsum.io.outputs import make_folder
 from vidsum.lab.importers.detr import moment_detr_checkpoint, qd_detr_checkpoint
 from vidsum.lab.importers.mrnet import CONFIGURATIONS, mrnet_checkpoint
-from vidsum.lab.importers.published import Published, read_published
-
-IMPORTERS: Mapping[str, Callable[[Published], Trained]] = {
-    **{name: partial(mrnet_checkpoint, name=name) for name in CONFIGURATIONS},
-    "moment-detr-qvhighlights": moment_detr_checkpoint,
-    "qd-detr-qvhighlights": qd_detr_checkpoint,
-}
-"""Converters of the models of `OFFICIAL`."""
+from vidsum.lab.importers.published import read_published
 
 
 def add_official(file: Path, name: str) -> Path:
@@ -26,9 +17,14 @@ def add_official(file: Path, name: str) -> Path:
     Raises WeightsError: not that model. OutputError: not stored.
     """
     hint = OFFICIAL[name]
-    published = read_published(file, hint)
+    tensors, options = read_published(file, hint)
     try:
-        trained = IMPORTERS[name](published)
+        if name in CONFIGURATIONS:
+            trained = mrnet_checkpoint(tensors, name)
+        elif name == "qd-detr-qvhighlights":
+            trained = qd_detr_checkpoint(tensors, options)
+        else:
+            trained = moment_detr_checkpoint(tensors, options)
     except WeightsError as error:
         raise WeightsError(f"{file}: {error.message}", hint=error.hint or hint) from error
     except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from vidsum.checkpoints.trained import Trained
 from vidsum.errors import WeightsError
-from vidsum.lab.importers.published import Published, TensorReader
+from vidsum.lab.importers.published import TensorReader
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -44,9 +44,9 @@ _ANCHOR_LAYER = {
 }
 
 
-def moment_detr_checkpoint(published: Published) -> Trained:
+def moment_detr_checkpoint(published: "Mapping[str, Tensor]", options: Mapping[str, Any]) -> Trained:
     """Convert Moment-DETR to a checkpoint of vidsum. Raises WeightsError for unknown variants."""
-    reader = TensorReader(published.tensors, "Moment-DETR", _UNUSED)
+    reader = TensorReader(published, "Moment-DETR", _UNUSED)
     tensors = reader.take_layers({"saliency_proj": "saliency_head"})
     tensors["decoder.places"] = reader.take("query_embed.weight")
     for number in range(reader.count(r"transformer\.decoder\.layers\.(\d+)\.")):
@@ -54,12 +54,12 @@ def moment_detr_checkpoint(published: Published) -> Trained:
         tensors |= _attention(reader, f"{published_key}.self_attn", f"{key}.attention")
         tensors |= _attention(reader, f"{published_key}.multihead_attn", f"{key}.cross")
         tensors |= _rest_of_layer(reader, published_key, key, 3)
-    return _checkpoint("moment-detr", reader, tensors, published.options)
+    return _checkpoint("moment-detr", reader, tensors, options)
 
 
-def qd_detr_checkpoint(published: Published) -> Trained:
+def qd_detr_checkpoint(published: "Mapping[str, Tensor]", options: Mapping[str, Any]) -> Trained:
     """Convert QD-DETR to a checkpoint of vidsum; errors as `moment_detr_checkpoint`."""
-    reader = TensorReader(published.tensors, "QD-DETR", _UNUSED)
+    reader = TensorReader(published, "QD-DETR", _UNUSED)
     tensors = _encoder(reader, "t2v_encoder", "cross")
     tensors |= reader.take_layers(
         {"saliency_proj1": "global_saliency.of_clips", "saliency_proj2": "global_saliency.of_token"}
@@ -76,7 +76,7 @@ def qd_detr_checkpoint(published: Published) -> Trained:
         names = (_ANCHOR_LAYER | places).items()
         tensors |= reader.take_layers({f"{published_key}.{part}": f"{key}.{mine}" for part, mine in names})
         tensors |= _rest_of_layer(reader, published_key, key, 3)
-    return _checkpoint("qd-detr", reader, tensors, published.options)
+    return _checkpoint("qd-detr", reader, tensors, options)
 
 
 def _checkpoint(model: str, reader: TensorReader, tensors: "Tensors", options: Mapping[str, Any]) -> Trained:

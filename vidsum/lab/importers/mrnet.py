@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vidsum.checkpoints.trained import Trained
 from vidsum.errors import WeightsError
-from vidsum.lab.importers.published import Published, TensorReader
+from vidsum.lab.importers.published import TensorReader, Tensors
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -45,13 +45,13 @@ _UNUSED = r"text_encoder\.fc_out1\.|text_out\.(fc_out2|layernorm)\.|trans_ret\.r
 """Tensors that the scores do not depend on."""
 
 
-def mrnet_checkpoint(published: Published, name: str) -> Trained:
+def mrnet_checkpoint(published: Tensors, name: str) -> Trained:
     """Convert a published state dict of a configuration. Raises WeightsError: another one, or damaged."""
     configuration = CONFIGURATIONS[name]
-    reader = TensorReader(published.tensors, "MRNet", _UNUSED)
+    reader = TensorReader(published, "MRNet", _UNUSED)
     layers = max(1, reader.count(r"trans_ret\.rets\.(\d+)\."))
     convolutions = max(1, reader.count(r"proposal_conv\.convs\.(\d+)\."))
-    is_shared = "trans_ret.rets.0.self_attn.linears.3.weight" in published.tensors
+    is_shared = "trans_ret.rets.0.self_attn.linears.3.weight" in published
     tensors = _tensors(reader, layers, convolutions, is_shared)
     shapes = {**_shapes(tensors), "convolutions": convolutions}
     if {size: shapes[size] for size in configuration.sizes} != configuration.sizes:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -15,15 +14,7 @@ if TYPE_CHECKING:
 Tensors: TypeAlias = "Mapping[str, Tensor]"
 
 
-@dataclass(frozen=True, eq=False)
-class Published:
-    """A model as other authors published it in a torch file."""
-
-    tensors: Tensors
-    options: Mapping[str, Any]  # options of its training, where the file has them
-
-
-def read_published(file: Path, hint: str) -> Published:
+def read_published(file: Path, hint: str) -> tuple[Tensors, Mapping[str, Any]]:
     """Return the state dict (or `model`) and options (`opt`) of a published file, read as data only.
 
     Raises WeightsError, with the hint: it has no state dict.
@@ -45,11 +36,9 @@ def read_published(file: Path, hint: str) -> Published:
     except WeightsError as error:
         raise WeightsError(error.message, hint=hint) from error
     # trained on several GPUs, every name has a prefix
-    return Published(
-        {key.removeprefix("module."): torch.from_numpy(array) for key, array in tensors.items()},
-        # those of a class are attributes of what stands for it
-        {**options, **getattr(options, "__dict__", {})},
-    )
+    named = {key.removeprefix("module."): torch.from_numpy(array) for key, array in tensors.items()}
+    # those of a class are attributes of what stands for it
+    return named, {**options, **getattr(options, "__dict__", {})}
 
 
 class TensorReader:

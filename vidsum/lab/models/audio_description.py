@@ -11,14 +11,12 @@ et al. 2023). docs/algorithms/learned-masks.md says what the papers leave open.
 
 import math
 from dataclasses import dataclass
-from typing import Final
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding, linear, rms_norm, scaled_dot_product_attention, silu
 
-from vidsum.lab.models.vit import ViTBlock
-from vidsum.models.attention.heads import join_heads, sines, split_heads
+from vidsum.models.attention.heads import MultiHeadAttention, join_heads, sines, split_heads
 from vidsum.models.attention.learned_mask import learned_masks, shared_mask
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr import DETREncoderLayer
@@ -53,30 +51,6 @@ class AudioDescriptionConfig:
     lora_rank: int = 16
 
 
-STAMP: Final = MaskConfig(kind="stamp", depth=16)  # the mask of the paper's Table 2
-SMALL: Final = AudioDescriptionConfig(
-    dim_visual=384,
-    dim_audio=32,
-    n_tokens=10,
-    d=32,
-    heads=4,
-    d_ff=64,
-    layers=3,
-    d_adapter=32,
-    adapter_heads=4,
-    adapter_layers=1,
-    n_queries=4,
-    d_lm=32,
-    lm_heads=4,
-    lm_ff=64,
-    lm_layers=2,
-    adapted=1,
-    vocabulary=300,
-    lora_rank=4,
-)
-"""Clips of 2 s: 384 numbers of the map `vse`, and made-up sound. It trains on any machine."""
-
-
 class AudiovisualEncoder(nn.Module):
     """AV of Eq. 6: a transformer (Vaswani et al. 2017) over the tokens of both kinds, side by side."""
 
@@ -102,6 +76,24 @@ class AudiovisualEncoder(nn.Module):
         for layer in self.layers:
             x = layer(x, positions, is_token, shared)
         out: Tensor = self.out(x)
+        return out
+
+
+class ViTBlock(nn.Module):
+    """A block of a vision transformer: norms before, GELU, an MLP of four times d."""
+
+    def __init__(self, d: int, heads: int) -> None:
+        super().__init__()
+        self.norms = nn.ModuleList(nn.LayerNorm(d) for _ in range(2))
+        self.attention = MultiHeadAttention(d, heads)
+        self.mlp = nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return [B, N, d] to the same."""
+        normed = self.norms[0](x)
+        q, (k, v) = self.attention.queries(normed), self.attention.keys_values(normed)
+        x = x + self.attention.join(scaled_dot_product_attention(q, k, v))
+        out: Tensor = x + self.mlp(self.norms[1](x))
         return out
 
 

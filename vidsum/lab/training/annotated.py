@@ -1,6 +1,5 @@
 """Training examples of moments and of highlights, from annotated videos with features."""
 
-import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,8 +15,9 @@ from vidsum.io.provenance import identify_file
 from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample, MomentExample, scores_at
 from vidsum.lab.datasets.moments import CLIP_S, MomentVideo, Query, describe_repairs, read_moments
 from vidsum.lab.datasets.published_features import ReadParts, open_features, read_queries, read_words
+from vidsum.lab.datasets.splits import hold_out
 from vidsum.lab.training.settings import DataSettings
-from vidsum.types import FloatArray, Progress, stack_intervals
+from vidsum.types import FloatArray, Progress, reported, stack_intervals
 
 Example = TypeVar("Example", MomentExample, HighlightExample)
 Source = Callable[[int], Sequence[Example]]
@@ -60,12 +60,8 @@ def annotated_moments(
         windows = np.asarray(windows / video.duration_s, np.float32)
         return [MomentExample(video.name, resample(rows, clips), queries, windows)]
 
-    data = _examples(source, split, examples, clip_s_of(split.train, clips), progress)
-    if not folder:
-        return data
-    features = {key: value for key, value in data.features.items() if key != "text"}
-    queries = {"dim": vectors.shape[1], "from": folder.name}
-    return replace(data, features={**features, "queries": queries})
+    reads = {"queries": {"dim": vectors.shape[1], "from": folder.name}} if folder else {"text": split.encoder}
+    return _examples(source, split, examples, reads, clip_s_of(split.train, clips), progress)
 
 
 def annotated_highlights(
@@ -86,14 +82,26 @@ def annotated_highlights(
     is_encoder_given = source.text is not None or source.space != "features"
     read = source if is_encoder_given or not folder else replace(source, text="clip")
     split = _split(read, seed, device, progress)
+    reads = {"text": split.encoder}
     if folder:
         if not all(query.qid for query in split.queries):
             fault = f"{source.data[0]}: its queries have no numbers, by which words are found"
             raise UsageError(fault, hint="without --text-features they are embedded")
-        embedded = iter([read_words(folder, query.qid) for query in split.queries])
+        all_words = read_words(folder, [query.qid for query in split.queries])
+        size, expected = all_words[0].shape[1], DIMS[split.encoder]
+        if size != expected:
+            fault = (
+                f"{folder}: words of {size} numbers are not those of {split.encoder}, which have {expected}"
+            )
+            if is_encoder_given:
+                hint = "leave out --text and --space: no text encoder is recorded for others"
+                raise UsageError(fault, hint)
+            warning = f"{fault}: the model will read queries from such a folder alone"
+            reads, split = {}, split._replace(warnings=(*split.warnings, warning))
     else:
         encode = load_text_encoder(split.encoder, device).encode_words
-        embedded = iter(encode([query.text for query in split.queries]))
+        all_words = encode([query.text for query in split.queries])
+    embedded = iter(all_words)
 
     def examples(video: MomentVideo, rows: FloatArray) -> list[HighlightExample]:
         with_ends = with_endpoints(resample(rows, min(clips, len(rows))))
@@ -101,8 +109,8 @@ def annotated_highlights(
 
     is_scored = any(query.saliency is not None for query in split.queries)
     clip_s = CLIP_S if is_scored else clip_s_of(split.train, clips)
-    data = _examples(source, split, examples, clip_s, progress)
-    return _with_words_from(folder, data, is_encoder_given) if folder else data
+    data = _examples(source, split, examples, reads, clip_s, progress)
+    return replace(data, about={**data.about, "text_features": folder.name}) if folder else data
 
 
 class _Split(NamedTuple):
@@ -153,27 +161,22 @@ def held_out_of(videos: Mapping[str, MomentVideo], fraction: float, seed: int) -
     """Return a fraction of the videos, at least one if it is above 0, chosen at random."""
     if not 0 <= fraction < 1:
         raise UsageError(f"validation must be a file, or a fraction from 0 to less than 1, not {fraction:g}")
-    if fraction and len(videos) < 2:
-        raise UsageError("one video cannot be split into training and validation", hint="--validation 0")
-    many = min(max(1, round(fraction * len(videos))), len(videos) - 1) if fraction else 0
-    chosen = random.Random(seed).sample(sorted(videos), many)
-    return {name: videos[name] for name in chosen}
+    return {name: videos[name] for name in (hold_out(videos, fraction, seed) if fraction else ())}
 
 
 def _examples(
     source: DataSettings,
     split: _Split,
     make: Callable[[MomentVideo, FloatArray], list[Example]],
+    reads: Mapping[str, Any],
     clip_s: float,
     progress: Progress | None,
 ) -> MomentData[Example]:
-    """Return the examples of each video, with what is recorded of them."""
-    by_video: list[list[Example]] = []
-    videos = (*split.train, *split.val)
-    for number, video in enumerate(videos, 1):
-        by_video.append(make(video, np.concatenate(split.parts(video.name), axis=1)))
-        if progress:
-            progress("features", number, len(videos))
+    """Return the examples of each video; with what is recorded of them, and of the queries (`reads`)."""
+    by_video = [
+        make(video, np.concatenate(split.parts(video.name), axis=1))
+        for video in reported((*split.train, *split.val), "features", progress)
+    ]
     parts = by_video[: len(split.train)], by_video[len(split.train) :]
     train, val = ([example for of_video in part for example in of_video] for part in parts)
     dims = [part.shape[1] for part in split.parts(split.train[0].name)]
@@ -185,7 +188,7 @@ def _examples(
     return MomentData(
         examples=lambda epoch: train,
         validation=val,
-        features={"space": source.space, "text": split.encoder, "dim": dim, "clip_s": clip_s, **of_several},
+        features={"space": source.space, **reads, "dim": dim, "clip_s": clip_s, **of_several},
         about={
             "annotations": files_of(files),
             "features": [path.name for path in source.features],
@@ -218,19 +221,3 @@ def _highlight(query: Query, clips: FloatArray, words: FloatArray) -> HighlightE
         fractions = np.maximum(common, 0.0).sum(axis=1) / np.diff(edges_s)
         saliency = np.asarray(MOST_SALIENT * np.minimum(fractions, 1.0), np.float32)
     return HighlightExample(query.video, clips, words, windows, saliency)
-
-
-def _with_words_from(
-    folder: Path, data: MomentData[HighlightExample], is_encoder_given: bool
-) -> MomentData[HighlightExample]:
-    """Record where words were read, and no text encoder that cannot have made them."""
-    data = replace(data, about={**data.about, "text_features": folder.name})
-    encoder, size = data.features["text"], data.examples(1)[0].words.shape[1]
-    if size == DIMS[encoder]:
-        return data
-    fault = f"{folder}: words of {size} numbers are not those of {encoder}, which have {DIMS[encoder]}"
-    if is_encoder_given:
-        raise UsageError(fault, hint="leave out --text and --space: no text encoder is recorded for others")
-    features = {key: value for key, value in data.features.items() if key != "text"}
-    warning = f"{fault}: the model will read queries from such a folder alone"
-    return replace(data, features=features, warnings=(*data.warnings, warning))

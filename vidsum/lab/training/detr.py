@@ -14,15 +14,13 @@ from torch.nn.functional import cross_entropy, softplus
 from torch.optim import Adam, AdamW
 
 from vidsum.device import move
-from vidsum.errors import UsageError
 from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample, Pair
 from vidsum.lab.evaluation.highlight_metrics import WindowMeasures, measure_moments
 from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.loop import FitResult
-from vidsum.lab.training.moments import Batches, MomentRecipe, check_sizes, shuffle, train_moments
+from vidsum.lab.training.moments import MomentRecipe, batches, shuffle, train_moments
 from vidsum.lab.training.settings import DETRLossSettings, DETRSettings, MatchWeights
 from vidsum.models.attention.learned_mask import static_sparsity
-from vidsum.models.configs import DETRConfig
 from vidsum.models.detr import (
     Detections,
     DETRInputs,
@@ -84,18 +82,18 @@ def train_detr(
 ) -> FitResult:
     """Train moment-detr, qd-detr or mrnet-detr: see `vidsum.lab.training.loop.fit`.
 
-    Sizes of a clip and a word are the data's. UsageError: no or inconsistent examples.
+    Sizes of a clip and a word are the data's.
     """
-    config = _config(settings.model, data)
+    first = data.examples(1)[0]
+    config = replace(settings.model, dim_video=first.video.shape[1], dim_query=first.words.shape[1])
     recipe = MomentRecipe(
         name=name,
         config=config,
         build=partial(build, name, config),
-        batches=lambda examples, device: Batches(
-            shuffle(examples), settings.batch_size, collate_pairs, device
-        ),
+        order=shuffle,
+        collate=collate_pairs,
         loss=partial(detr_loss, settings=settings.loss, with_negatives=name not in WITHOUT_NEGATIVES),
-        score=partial(_mean_precision, batch_size=settings.batch_size),
+        score=_mean_precision,
         monitor="mAP",
         optimizer=Adam if settings.optimizer == "adam" else AdamW,
     )
@@ -128,11 +126,10 @@ def measure_model(
 ) -> WindowMeasures | None:
     """QVHighlights' measures of the moments of a model in evaluation mode; None where no example has any."""
     device = next(model.parameters()).device
-    batches = Batches(examples, batch_size, collate_pairs, device)
     parts = []
     with torch.inference_mode():
-        for batch in batches.values():
-            detections = model(*batch.inputs)
+        for make in batches(examples, batch_size, collate_pairs, device).values():
+            detections = model(*make().inputs)
             spans = start_end(detections.spans[-1]).clamp(0, 1)  # as fractions of the video
             probability = detections.logits[-1].softmax(-1)[..., 0]
             parts.append((spans.float().cpu().numpy(), probability.float().cpu().numpy()))
@@ -147,23 +144,6 @@ def measure_model(
 def _mean_precision(model: DETRModel, examples: Sequence[HighlightExample], batch_size: int) -> float:
     measures = measure_model(model, examples, batch_size)
     return 0.0 if measures is None else measures.mean_precision
-
-
-def _config(config: DETRConfig, data: MomentData[HighlightExample]) -> DETRConfig:
-    """With the dimensions of the examples, which must fit into the model's positions."""
-    examples, validation = data.examples(1), data.validation
-    dim_video, dim_query = check_sizes(
-        examples,
-        validation,
-        lambda example: (example.video.shape[1], example.words.shape[1]),
-        "clips of {} numbers and words of {}",
-    )
-    for example in (*examples, *validation):
-        n_clips, n_words = len(example.video), len(example.words)
-        if n_clips > config.clips or n_words > config.words:
-            positions = f"the model positions for {config.clips} and {config.words}"
-            raise UsageError(f"{example.name} has {n_clips} clips and {n_words} words, {positions}")
-    return replace(config, dim_video=dim_video, dim_query=dim_query)
 
 
 _MOMENT, _NONE = 0, 1

@@ -24,13 +24,7 @@ from vidsum.lab.training.annotated import (
     files_of,
     held_out_of,
 )
-from vidsum.lab.training.sentences import (
-    ClipCaptions,
-    EmbeddedSentences,
-    captions_of,
-    embed_sentences,
-    words_of,
-)
+from vidsum.lab.training.sentences import ClipCaptions, embed_sentences, words_of
 from vidsum.lab.training.settings import DataSettings, DETRSettings, MRNetSettings
 from vidsum.lab.training.simulated import SimulationSettings, simulate_highlights, simulate_moments
 from vidsum.models.scaling import unit_rows
@@ -43,16 +37,6 @@ _VIDEOS = 1200  # simulated videos per epoch, unless the settings have another n
 _CLIP_NOISE = 0.15  # deviation of each number of an embedding
 
 
-def simulated_moments(
-    source: DataSettings, clips: int, seed: int = 0, device: str = "auto", progress: Progress | None = None
-) -> MomentData[MomentExample]:
-    """Return examples of T clips simulated from captions, others in each epoch; no video is needed.
-
-    Raises UsageError: there is no caption, or no video to hold out.
-    """
-    return _simulate_data(source, simulate_moments, clips, seed, device, progress)
-
-
 def simulated_highlights(
     source: DataSettings, clips: int, words: int, seed: int, device: str, progress: Progress | None
 ) -> MomentData[HighlightExample]:
@@ -63,7 +47,7 @@ def simulated_highlights(
     def simulate(settings: SimulationSettings, n_videos: int, seeds: Sequence[int]) -> list[HighlightExample]:
         return simulate_highlights(settings, book(settings.captions), n_videos, seeds)
 
-    return _simulate_data(source, simulate, clips, seed, device, progress)
+    return _simulate_data(simulate, source, clips, seed, device, progress)
 
 
 def space_of(source: DataSettings) -> str:
@@ -76,13 +60,17 @@ def show_in_clip(captions: FloatArray, noise: FloatArray) -> FloatArray:
 
 
 def _simulate_data(
-    source: DataSettings,
     simulate: Callable[[SimulationSettings, int, Sequence[int]], list[Example]],
-    n_clips: int,
-    seed: int,
-    device: str,
-    progress: Progress | None,
+    source: DataSettings,
+    clips: int,
+    seed: int = 0,
+    device: str = "auto",
+    progress: Progress | None = None,
 ) -> MomentData[Example]:
+    """Return examples of T clips simulated from captions, others in each epoch; no video is needed.
+
+    Raises UsageError: there is no caption, or no video to hold out.
+    """
     space, fraction = space_of(source), source.held_out
     n_videos = source.videos or _VIDEOS
     if isinstance(fraction, Path):
@@ -90,23 +78,27 @@ def _simulate_data(
         raise UsageError(fault, hint="--validation 0.1")
     # by the file's name too, since two files may describe one video
     videos: dict[str, MomentVideo] = {}
-    sentences: dict[str, EmbeddedSentences] = {}
-    encoder = describe_space(space).text_encoder
-    encode, sha256 = load_text_encoder(encoder, device).encode, checkpoints.sha256_of(encoder)
     for path in map(Path, source.data):
         queried = [video for video in read_moments(path).values() if video.queries]
         named = [replace(video, name=f"{path.stem}/{video.name}") for video in queried]
-        of_file = {video.name: video for video in named}
-        videos |= of_file
-        sentences |= embed_sentences(of_file, encode, sha256, seed, progress)
-    clips = _captions_of_clips(source, videos, device, progress)
+        videos |= {video.name: video for video in named}
+    of_clips = _captions_of_clips(source, videos, device, progress)
     held_out = held_out_of(videos, fraction, seed)
     train = {name: video for name, video in videos.items() if name not in held_out}
+    encoder = describe_space(space).text_encoder
+    embed = partial(
+        embed_sentences,
+        embed=load_text_encoder(encoder, device).encode,
+        encoder=checkpoints.sha256_of(encoder),
+        seed=seed,
+        progress=progress,
+        clips=of_clips,
+    )
     show = load_map().simulate if space == "vse" else show_in_clip
-    of_train = SimulationSettings(captions_of(train, sentences, clips), show, n_clips, _CLIP_S)
+    of_train = SimulationSettings(embed(train), show, clips, _CLIP_S)
     val: list[Example] = []
     if held_out:
-        of_val = replace(of_train, captions=captions_of(held_out, sentences, clips))
+        of_val = replace(of_train, captions=embed(held_out))
         val = simulate(of_val, N_VALIDATION, (seed, _VALIDATION_SEED))
     first = simulate(of_train, 1, (seed,))[0]
 
@@ -122,7 +114,11 @@ def _simulate_data(
             "recipe": "captions",
             **({"map_sha256": checkpoints.sha256_of(NAME)} if space == "vse" else {}),
             "annotations": files_of(source.data),
-            **({"captions_of_clips": files_of(source.features), "described": len(clips)} if clips else {}),
+            **(
+                {"captions_of_clips": files_of(source.features), "described": len(of_clips)}
+                if of_clips
+                else {}
+            ),
             "videos": n_videos,
             "validation": fraction,
         },
@@ -149,6 +145,7 @@ def _captions_of_clips(
     return known
 
 
+simulated_moments = partial(_simulate_data, simulate_moments)
 _FOR_FEATURES = ("text", "text_features", "query_features")
 
 
@@ -189,9 +186,7 @@ def _check_options(source: DataSettings) -> None:
 
 
 def _refuse(source: DataSettings, names: tuple[str, ...], where: str) -> None:
-    options = [leaf for leaf in leaves(DataSettings) if leaf.name in names]
-    present = [leaf for leaf in options if getattr(source, leaf.name) != leaf.default]
-    if present:
-        have, them = ("has", "it") if len(present) == 1 else ("have", "them")
-        text = " and ".join(leaf.flags[0] for leaf in present).replace("/", " or ")
-        raise UsageError(f"{text} {have} no effect {where}", hint=f"leave {them} out")
+    for leaf in leaves(DataSettings):
+        if leaf.name in names and getattr(source, leaf.name) != leaf.default:
+            flag = leaf.flags[0].replace("/", " or ")
+            raise UsageError(f"{flag} has no effect {where}", hint="leave it out")

@@ -22,7 +22,7 @@ from vidsum.lab.datasets.splits import Split, with_validation
 from vidsum.lab.datasets.summaries import AnnotatedVideo, shot_of_sample, shots_of, target_of
 from vidsum.lab.evaluation.reference import BUDGET, at_every_frame
 from vidsum.lab.evaluation.summary_metrics import kendall_tau_b
-from vidsum.lab.training.loop import FitResult, Recipe, first_weights, fit, half_cosine
+from vidsum.lab.training.loop import FitResult, Recipe, first_weights, fit
 from vidsum.lab.training.ridge import fit_ridge
 from vidsum.lab.training.run import TrainingRun, split_facts, start_run
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings
@@ -40,25 +40,15 @@ _SHARPNESS = 2.0  # of what people like: a frame of one deviation more is seven 
 _Run = TrainingRun[FullTransNetSettings]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Example:
     """A training video as the model takes it, on its device."""
 
+    video: AnnotatedVideo  # that parts are made from
     features: Tensor  # [1, T, D]
     is_global: Tensor  # [1, T] bool
     key_frames: Tensor  # [1, L] int64; none where no shot fits the budget
     likes: Tensor  # [1, T] see `likes_of`
-
-
-@dataclass(frozen=True, eq=False)
-class VideoExample:
-    """A training video, whole, and what parts of it are made from."""
-
-    video: AnnotatedVideo
-    whole: Example
-
-
-Examples = Mapping[str, VideoExample]
 
 
 def prepare_run(
@@ -81,8 +71,6 @@ def prepare_run(
         raise UsageError("--ridge has no effect on --order time", hint="--order any")
     if settings.validation:
         splits = [with_validation(split, settings.validation) for split in splits]
-    else:
-        settings = replace(settings, loop=replace(settings.loop, patience=None))
     if (most := settings.model.max_samples) is not None:
         longest = max((videos[n] for split in splits for n in split.train), key=lambda v: len(v.features))
         if len(longest.features) > most:
@@ -114,7 +102,7 @@ def train_split(
         loss=partial(loss_of, settings=settings),
         validate=_validator(run, split) if split.validation else None,
         about=Trained("fulltransnet", asdict(settings.model), run.features, facts, {}),
-        lr_share=(lambda done: half_cosine(done / settings.loop.epochs)) if settings.anneal else None,
+        lr_share=settings.lr_share,
     )
     fitted = fit(
         recipe,
@@ -127,8 +115,10 @@ def train_split(
     return fitted, warnings
 
 
-def _examples(run: _Run, split: Split) -> tuple[Examples | Callable[[int], Examples], tuple[str, ...]]:
-    """Return the training videos that have key frames, per epoch if drawn; warnings of the others."""
+def _examples(
+    run: _Run, split: Split
+) -> tuple[Callable[[int], dict[str, Callable[[], Example]]], tuple[str, ...]]:
+    """Return makers of the training videos that have key frames, by epoch; warnings of the others."""
     model, device = run.settings.model, choose_device(run.settings.device)
     teacher = _teacher(run, split)
 
@@ -136,29 +126,22 @@ def _examples(run: _Run, split: Split) -> tuple[Examples | Callable[[int], Examp
         video = with_inputs(run.drawn(name, _TRAINING_SEED, *seed), run.inputs)
         return video if teacher is None else taught_by(teacher, video, run.settings.ridge)
 
-    taught: dict[str, VideoExample] = {}
-    for name in split.train:
-        video = read(name)
-        whole = example_of(video, model.global_tokens, device)
-        if whole.key_frames.numel():
-            taught[name] = VideoExample(video, whole)
+    wholes = {name: example_of(read(name), model.global_tokens, device) for name in split.train}
+    taught = {name: whole for name, whole in wholes.items() if whole.key_frames.numel()}
     fault = "none of its shots makes a summary of 15 %"
     warnings = tuple(f"{name}: not trained on, as {fault}" for name in split.train if name not in taught)
     if not taught:
         raise UsageError(f"{split.name}: no training video has a shot that makes a summary of 15 %")
-    if not run.draw:
-        return taught, warnings
 
-    def of_epoch(epoch: int) -> Examples:
-        examples = {}
-        for name, example in taught.items():
-            video = read(name, run.settings.loop.seed, epoch)
-            drawn = {"features": video.features.array, "likes": likes_of(video)}
-            tensors = {key: torch.from_numpy(array)[None].to(device) for key, array in drawn.items()}
-            examples[name] = VideoExample(video, replace(example.whole, **tensors))
-        return examples
+    def make(name: str, epoch: int) -> Example:
+        if not run.draw:
+            return taught[name]
+        video = read(name, run.settings.loop.seed, epoch)
+        drawn = {"features": video.features.array, "likes": likes_of(video)}
+        tensors = {key: torch.from_numpy(array)[None].to(device) for key, array in drawn.items()}
+        return replace(taught[name], video=video, **tensors)
 
-    return of_epoch, warnings
+    return lambda epoch: {name: partial(make, name, epoch) for name in taught}, warnings
 
 
 def _teacher(run: _Run, split: Split) -> RidgeScorer | None:
@@ -231,26 +214,25 @@ def example_of(video: AnnotatedVideo, per_shot: int, device: torch.device) -> Ex
     is_global = global_tokens(torch.from_numpy(shot_of_sample(video)), per_shot)
     arrays = (video.features.array, key_frames(video), likes_of(video))
     features, frames, likes = map(torch.from_numpy, arrays)
-    return Example(*(tensor[None].to(device) for tensor in (features, is_global, frames, likes)))
+    return Example(video, *(tensor[None].to(device) for tensor in (features, is_global, frames, likes)))
 
 
-def loss_of(model: FullTransNet, example: VideoExample, settings: FullTransNetSettings) -> Tensor:
+def loss_of(model: FullTransNet, example: Example, settings: FullTransNetSettings) -> Tensor:
     """Return Eq. 13 on one video.
 
     `crop` is the least fraction of the shots in a random part of the video (1: as in the paper). In `any`
     order the key frames are drawn by what people like.
     """
-    part = example.whole
     if settings.crop < 1:
         cropped = random_part(example.video, settings.crop)
-        smaller = example_of(cropped, model.config.global_tokens, part.features.device)
-        part = smaller if smaller.key_frames.numel() else part
-    key_frames, likes = part.key_frames, None
+        part = example_of(cropped, model.config.global_tokens, example.features.device)
+        example = part if part.key_frames.numel() else example
+    key_frames, likes = example.key_frames, None
     if settings.order == "any":
-        likes = part.likes
+        likes = example.likes
         n_key_frames = max(1, int(BUDGET * likes.shape[1]))
         key_frames = torch.multinomial(likes, n_key_frames)
-    log_probabilities = model(part.features, part.is_global, key_frames).float()
+    log_probabilities = model(example.features, example.is_global, key_frames).float()
     return fulltransnet_loss(log_probabilities, key_frames, likes)
 
 

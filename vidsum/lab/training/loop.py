@@ -5,13 +5,12 @@ the dropout of an epoch depend on the seed and its number alone.
 """
 
 import math
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 import torch
@@ -19,7 +18,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from vidsum.checkpoints.trained import Trained, save_trained
-from vidsum.errors import UsageError, VidsumError
+from vidsum.errors import VidsumError
 from vidsum.io.outputs import make_folder
 from vidsum.lab.training import state
 from vidsum.lab.training.settings import LoopSettings
@@ -36,15 +35,18 @@ class Recipe(Generic[Model, Example]):
 
     model: Model  # with its first weights
     optimizer: Optimizer  # with its first settings: only its state is kept between runs
-    examples: Mapping[str, Example] | Callable[[int], Mapping[str, Example]]
-    """One step each, by the name of the video or batch; or those of an epoch, made from its number."""
+    examples: Callable[[int], Mapping[str, Callable[[], Example]]]
+    """Makers of the examples of an epoch, by the name of the video or batch; one step each.
+
+    A maker runs in a thread and must draw no random numbers: those of training would differ from run to run.
+    """
     loss: Callable[[Model, Example], Tensor]
     """A scalar; called in training mode, under autocast. It should not wait for the device."""
     validate: Callable[[Model], float] | None
     """Higher is better; called in evaluation mode without gradients. None: the last epoch is the best."""
     about: Trained  # recorded of the model and its data in the checkpoint; its tensors are not used
-    lr_share: Callable[[float], float] | None = None
-    """Fraction of the optimizer's learning rate by the number of epochs done; None: always all of it."""
+    lr_share: Callable[[float], float] = lambda done: 1.0
+    """Fraction of the optimizer's learning rate by the number of epochs done."""
     max_norm: float | None = None  # gradient clipping norm
 
 
@@ -74,8 +76,8 @@ def fit(
     epochs done, epochs). Raises OutputError: the folder holds another run, or cannot be written to.
     InputError: its run is damaged. VidsumError: NaN or infinity.
     """
-    if recipe.validate is None and settings.patience is not None:
-        raise UsageError("patience needs a validation part", hint="choose one, or leave patience out")
+    if recipe.validate is None:
+        settings = replace(settings, patience=None)
     make_folder(folder)
     state.clear_parts(folder)
     if overwrite:
@@ -93,7 +95,8 @@ def fit(
             save_trained(folder / state.epoch_file(epoch.epoch), _snapshot(about, recipe.model, epoch))
         if best_of(history) is epoch:
             save_trained(folder / state.BEST, _snapshot(about, recipe.model, epoch))
-        state.save_state(folder, recipe.model, recipe.optimizer, facts, history)
+        finished = is_over(history, settings)
+        state.save_state(folder, recipe.model, recipe.optimizer, facts, history, finished=finished)
     return FitResult(history, best_of(history), folder / state.BEST, up_to_date=resumed == len(history))
 
 
@@ -102,11 +105,6 @@ def best_of(history: Sequence[Epoch]) -> Epoch:
     if history[-1].validation is None:
         return history[-1]
     return max(history, key=lambda epoch: (epoch.validation, -epoch.epoch))
-
-
-def half_cosine(done: float) -> float:
-    """Fraction of the learning rate after a fraction of the training: from 1 to 0."""
-    return (1 + math.cos(math.pi * min(1.0, done))) / 2
 
 
 @contextmanager
@@ -124,11 +122,10 @@ def seed_of(*numbers: int) -> int:
 
 def is_over(history: Sequence[Epoch], settings: LoopSettings) -> bool:
     """Return whether a training with these epochs is finished."""
-    if len(history) >= settings.epochs:
-        return True
-    if not history or settings.patience is None:
-        return False
-    return len(history) - best_of(history).epoch >= settings.patience
+    patience = settings.patience or math.inf
+    return bool(history) and (
+        len(history) >= settings.epochs or len(history) - best_of(history).epoch >= patience
+    )
 
 
 def _run_epoch(
@@ -139,20 +136,17 @@ def _run_epoch(
     progress: Progress | None,
 ) -> Epoch:
     """Go once over the examples and validate."""
-    started = time.perf_counter()
     device = next(recipe.model.parameters()).device
     losses = dict[str, Tensor]()  # they stay on the device: reading one waits for all that was asked of it
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []), quick_products(device):
         torch.manual_seed(seed_of(settings.seed, number))
-        examples = recipe.examples(number) if callable(recipe.examples) else recipe.examples
-        names = list(examples)
-        order = [names[place] for place in torch.randperm(len(names)).tolist()]
+        makers = [*recipe.examples(number).items()]
+        order = [makers[place] for place in torch.randperm(len(makers)).tolist()]
         recipe.model.train()
-        for name, example in prefetch(examples, order):
-            done = number - 1 + (len(losses) + 1) / len(names)
-            if recipe.lr_share is not None:
-                for group in recipe.optimizer.param_groups:
-                    group["lr"] = group.setdefault("initial_lr", group["lr"]) * recipe.lr_share(done)
+        for (name, _), example in zip(order, prefetch([make for _, make in order]), strict=True):
+            done = number - 1 + (len(losses) + 1) / len(makers)
+            for group in recipe.optimizer.param_groups:
+                group["lr"] = group.setdefault("initial_lr", group["lr"]) * recipe.lr_share(done)
             losses[name] = _step(recipe, example, settings.precision)
             if progress:
                 progress(folder.name, done, settings.epochs)
@@ -168,7 +162,7 @@ def _run_epoch(
         with torch.inference_mode():
             score = float(recipe.validate(recipe.model))
         validation = _finite(score, "the validation", f"epoch {number}", folder)
-    return Epoch(number, math.fsum(values) / len(values), validation, round(time.perf_counter() - started, 3))
+    return Epoch(number, math.fsum(values) / len(values), validation)
 
 
 def _step(recipe: Recipe[Model, Example], example: Example, precision: str) -> Tensor:
@@ -184,17 +178,14 @@ def _step(recipe: Recipe[Model, Example], example: Example, precision: str) -> T
     return loss.detach()
 
 
-def prefetch(examples: Mapping[str, Example], order: Sequence[str]) -> Iterator[tuple[str, Example]]:
-    """Yield name and example in an order; a thread makes the next one while this one is in use.
-
-    Making an example must draw no random numbers: those of training would differ from run to run.
-    """
+def prefetch(makers: Sequence[Callable[[], Example]]) -> Iterator[Example]:
+    """Yield what each makes; a thread makes the next one while this one is in use."""
     with ThreadPoolExecutor(1) as thread:
-        upcoming = [thread.submit(examples.__getitem__, name) for name in order[:1]]
-        for place, name in enumerate(order):
-            example = upcoming.pop().result()
-            upcoming += [thread.submit(examples.__getitem__, after) for after in order[place + 1 : place + 2]]
-            yield name, example
+        upcoming = thread.submit(makers[0])
+        for make in makers[1:]:
+            example, upcoming = upcoming.result(), thread.submit(make)
+            yield example
+        yield upcoming.result()
 
 
 @contextmanager
@@ -217,6 +208,5 @@ def _finite(value: float, what: str, where: str, folder: Path) -> float:
 
 
 def _snapshot(about: Trained, model: nn.Module, epoch: Epoch) -> Trained:
-    """Return the checkpoint of an epoch; no seconds in it, so that the same run gives the same bytes."""
-    facts: dict[str, Any] = {"epoch": epoch.epoch, "loss": epoch.loss, "validation": epoch.validation}
-    return replace(about, training={**about.training, "best": facts}, tensors=model.state_dict())
+    """Return the checkpoint of an epoch."""
+    return replace(about, training={**about.training, "best": asdict(epoch)}, tensors=model.state_dict())

@@ -8,15 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
+from torch.optim import AdamW
 
 from vidsum.device import move
 from vidsum.lab.datasets.examples import MomentExample
 from vidsum.lab.evaluation.moments import measure
 from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.loop import FitResult
-from vidsum.lab.training.moments import Batches, MomentRecipe, check_sizes, shuffle, train_moments
+from vidsum.lab.training.moments import MomentRecipe, batches, shuffle, train_moments
 from vidsum.lab.training.settings import LossSettings, MRNetSettings
 from vidsum.models.mrnet import MRNet, match_scores
 from vidsum.types import Progress, TimeArray
@@ -78,34 +79,23 @@ def train_mrnet(
 ) -> FitResult:
     """Train MRNet: see `vidsum.lab.training.loop.fit`.
 
-    The number of clips, and the sizes of a clip and a query, are those of the data. Raises UsageError too
-    where there are no examples, or they do not go together.
+    The number of clips, and the sizes of a clip and a query, are those of the data.
     """
-    clips, dim_video, dim_query = check_sizes(
-        data.examples(1),
-        data.validation,
-        lambda example: (*example.video.shape, example.queries.shape[1]),
-        "{} clips of {} numbers and queries of {}",
-    )
+    first = data.examples(1)[0]
+    (clips, dim_video), dim_query = first.video.shape, first.queries.shape[1]
     config = replace(settings.model, clips=clips, dim_video=dim_video, dim_query=dim_query)
-
-    def batches(examples: Sequence[MomentExample], device: torch.device) -> Batches[Group, MomentBatch]:
-        groups = group_queries(examples, settings.queries_per_video)
-        return Batches(groups, settings.batch_size, collate_groups, device)
-
-    score = partial(_recall, batch_size=settings.batch_size)
-    loss = partial(mrnet_loss, settings=settings.loss)
-    betas = (0.9, 0.99)  # as in the public code
-    make = partial(MRNet, config)
-    recipe = MomentRecipe("mrnet", config, make, batches, loss, score, "R@1 IoU 0.5", betas)
+    recipe = MomentRecipe(
+        name="mrnet",
+        config=config,
+        build=partial(MRNet, config),
+        order=partial(group_queries, size=settings.queries_per_video),
+        collate=collate_groups,
+        loss=partial(mrnet_loss, settings=settings.loss),
+        score=_recall,
+        monitor="R@1 IoU 0.5",
+        optimizer=partial(AdamW, betas=(0.9, 0.99)),  # as in the public code
+    )
     return train_moments(data, recipe, settings, out, overwrite=overwrite, progress=progress)
-
-
-def _validation_batches(
-    examples: Sequence[MomentExample], model: nn.Module, batch_size: int
-) -> Batches[Group, MomentBatch]:
-    """Return batches where the model is; each query comes alone."""
-    return Batches(split_queries(examples), batch_size, collate_groups, next(model.parameters()).device)
 
 
 def mrnet_loss(model: MRNet, batch: MomentBatch, settings: LossSettings) -> Tensor:
@@ -125,9 +115,10 @@ def mrnet_loss(model: MRNet, batch: MomentBatch, settings: LossSettings) -> Tens
 
 def best_ious(model: MRNet, examples: Sequence[MomentExample], batch_size: int = 12) -> TimeArray:
     """Return [Q, 1] IoU of each query's best proposal with its window, each alone, in evaluation mode."""
-    batches = _validation_batches(examples, model, batch_size)
+    device = next(model.parameters()).device
     best = []
-    for batch in batches.values():
+    for make in batches(split_queries(examples), batch_size, collate_groups, device).values():
+        batch = make()
         scores = match_scores(model(batch.video, batch.queries, batch.is_query))[:, 0, model.valid]
         ious = proposal_ious(batch.gt_windows, model.config.clips)[:, 0, model.valid]
         best.append(ious.gather(1, scores.argmax(1, keepdim=True)))
@@ -164,12 +155,8 @@ def iou_loss(
     Of logits and IoU [B, M, T, T], where proposals are valid [T, T] and queries [B, M] are not padding.
     """
     targets = ((ious - low) / (high - low)).clamp(0, 1)
-    return _mean_cross_entropy(logits.float(), targets, is_query[:, :, None, None] & valid)
-
-
-def _mean_cross_entropy(logits: Tensor, targets: Tensor, chosen: Tensor) -> Tensor:
-    """Return the mean where chosen; to pick these by an index would wait for the device."""
-    losses = binary_cross_entropy_with_logits(logits, targets, reduction="none")
+    losses = binary_cross_entropy_with_logits(logits.float(), targets, reduction="none")
+    chosen = is_query[:, :, None, None] & valid  # to pick these by an index would wait for the device
     return losses.masked_fill(~chosen, 0.0).sum() / chosen.expand_as(losses).sum()
 
 

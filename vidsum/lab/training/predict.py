@@ -1,19 +1,17 @@
 """The predictions of a training run's models for the videos that they were not trained on."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import torch
 
 from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import InputError, UsageError
 from vidsum.lab.datasets.summaries import AnnotatedVideo, shot_of_sample, shots_of
-from vidsum.lab.evaluation.submissions import TestedVideos
 from vidsum.lab.training.fulltransnet import example_of, with_inputs
-from vidsum.lab.training.run import NAME as RUN
 from vidsum.lab.training.run import read_run
 from vidsum.lab.training.state import BEST
 from vidsum.models.fulltransnet import FullTransNet
@@ -25,11 +23,19 @@ from vidsum.summary.importance_model import (
     importance,
     require_readable,
 )
-from vidsum.types import FloatArray, Progress
+from vidsum.types import FloatArray, Progress, reported
 
 Protocol = Literal["auto", "paper"]
 
 LEAK: Final = "uses ground truth at test time"  # label of every result of the protocol `paper`
+
+
+class TestedVideos(NamedTuple):
+    """The test videos of all splits of a training run, each scored by the model that has not seen it."""
+
+    row: str
+    videos: dict[str, AnnotatedVideo]  # by name; one that several splits test has a name for each of them
+    scores: dict[str, FloatArray]  # [T] of each
 
 
 def predict_run(
@@ -47,7 +53,10 @@ def predict_run(
     or its features differ.
     """
     every = read_run(out)["splits"]
-    splits = _trained(out, every)
+    splits = [split for split in every if (out / split["folder"] / BEST).is_file()]
+    if not splits:
+        fault = f"{out}: none of its {len(every)} splits is trained yet"
+        raise InputError(fault, hint="the `vidsum train` command of this run goes on with it")
     tests = [(split["name"], split["folder"], name) for split in splits for name in split["test"]]
     times = Counter(name for _, _, name in tests)
     notes = [f"{len(splits)} of {len(every)} splits"] if len(splits) < len(every) else []
@@ -55,7 +64,7 @@ def predict_run(
     row = out.resolve().name
     tested = TestedVideos(f"{row} ({', '.join(notes)})" if notes else row, {}, {})
     summarizers: dict[str, ImportanceModel] = {}
-    for done, (split, folder, name) in enumerate(tests, 1):
+    for split, folder, name in reported(tests, "videos decoded", progress):
         if name not in videos:
             raise UsageError(f"{out}: tests on {name}, which is not in the data", hint="--data FILE")
         if folder not in summarizers:
@@ -64,23 +73,7 @@ def predict_run(
         video, key = videos[name], name if times[name] == 1 else f"{name} ({split})"
         tested.videos[key] = video
         tested.scores[key] = _scores(summarizers[folder], video, protocol)
-        if progress:
-            progress("videos decoded", done, len(tests))
     return tested
-
-
-def run_files(out: Path) -> list[Path]:
-    """Return the files that a run is scored from. Raises InputError: no run, or no split is trained."""
-    return [out / RUN, *(out / split["folder"] / BEST for split in _trained(out, read_run(out)["splits"]))]
-
-
-def _trained(out: Path, splits: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the splits that have a checkpoint. Raises InputError: none has."""
-    trained = [split for split in splits if (out / split["folder"] / BEST).is_file()]
-    if not trained:
-        fault = f"{out}: none of its {len(splits)} splits is trained yet"
-        raise InputError(fault, hint="the `vidsum train` command of this run goes on with it")
-    return trained
 
 
 def _scores(summarizer: ImportanceModel, video: AnnotatedVideo, protocol: Protocol) -> FloatArray:

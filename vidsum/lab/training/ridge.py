@@ -4,9 +4,8 @@ scikit-learn's Ridge on rows centred by video, each weighted by one over the fra
 over frames, so that many draws of simulated features cost no memory.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -18,21 +17,17 @@ from vidsum.io.outputs import make_folder
 from vidsum.lab.datasets.splits import k_fold
 from vidsum.lab.datasets.summaries import target_of
 from vidsum.lab.evaluation.summary_metrics import spearman_rho
-from vidsum.lab.training.run import TrainingRun, split_facts, start_run
+from vidsum.lab.training.run import TrainingRun, split_facts
 from vidsum.lab.training.state import BEST, refuse_foreign
 from vidsum.lab.training.summary_settings import RidgeSettings
 from vidsum.models.ridge import RidgeScorer, moving_average
-from vidsum.types import FloatArray, Progress, TimeArray
+from vidsum.types import FloatArray, Progress, TimeArray, reported
 
 PENALTIES: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """Penalties that folds of the training videos choose from."""
 _FOLDS, _VALIDATION_DRAWS = 5, 3
 """Choice of a penalty: parts of the training videos, and draws of each that it is measured on."""
 _END_SCALE = 3.0  # factor of the time from the start and to the end, which the penalty then hardly shrinks
-
-
-prepare_ridge: Callable[..., TrainingRun[RidgeSettings]] = partial(start_run, "ridge")
-"""Check data and settings and write `run.json`."""
 
 
 def fit_split(
@@ -62,11 +57,7 @@ def fit_ridge(
 ) -> Fitted:
     """Return the regression of some videos. Raises UsageError: too few to choose a penalty."""
     settings, window = run.settings, run.settings.model.window
-    videos = []
-    for done, name in enumerate(names, 1):
-        videos.append(_sum_video(run, name))
-        if progress:
-            progress("videos", done, len(names))
+    videos = [_sum_video(run, name) for name in reported(names, "videos", progress)]
     penalty, validation = settings.penalty, None
     if penalty is None:
         penalty, validation = _choose(videos, settings)

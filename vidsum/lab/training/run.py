@@ -2,9 +2,8 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from shlex import quote
 from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
@@ -14,14 +13,12 @@ from vidsum.grounding import vse
 from vidsum.io.outputs import as_utf8, atomic_write, make_folder
 from vidsum.io.provenance import identify_file
 from vidsum.io.text import read_json
-from vidsum.lab.datasets.captioned import Draw, FeatureSimulator
-from vidsum.lab.datasets.labels import DATASETS
-from vidsum.lab.datasets.splits import Split, by_dataset
-from vidsum.lab.datasets.summaries import AnnotatedVideo, dataset_name
-from vidsum.lab.training.loop import is_over
-from vidsum.lab.training.settings import LoopSettings, plain_fields
-from vidsum.lab.training.state import BEST, LAST, LOG, clear, read_log, require_same
-from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings, SplitOptions
+from vidsum.lab.datasets.captioned import FeatureSimulator
+from vidsum.lab.datasets.splits import Split
+from vidsum.lab.datasets.summaries import AnnotatedVideo
+from vidsum.lab.training.settings import recorded
+from vidsum.lab.training.state import BEST, LAST, clear, is_finished, require_same
+from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings
 from vidsum.summary.importance_model import SENTENCES, FeatureTransform
 
 SCHEMA: Final = "vidsum.training_run/1"
@@ -41,7 +38,7 @@ class TrainingRun(Generic[S]):
     features: Mapping[str, Any]
     """Features that the model reads: `extractor`, `dim` and `fps`, and what is recorded of `inputs`."""
     facts: Mapping[str, Any]  # recorded of the training in each checkpoint
-    draw: Draw | None  # draws the features of a video anew; None: they are always the same
+    draw: FeatureSimulator | None  # draws the features of a video anew; None: they are always the same
     inputs: FeatureTransform  # how features become the model's input
 
     def drawn(self, name: str, *seed: int) -> AnnotatedVideo:
@@ -61,7 +58,7 @@ def start_run(
     out: Path,
     *,
     sources: Sequence[Path] = (),
-    draw: Draw | None = None,
+    draw: FeatureSimulator | None = None,
     overwrite: bool = False,
     **facts: Any,
 ) -> TrainingRun[S]:
@@ -87,16 +84,14 @@ def start_run(
     settings = replace(settings, model=sized)
     data = [{"name": path.name, **identify_file(path)} for path in sources]
     # the networks that simulated features come from
-    weights = {"weights": draw.weights} if isinstance(draw, FeatureSimulator) else {}
-    # checkpoints have the model's and the loop's in fields of their own, but those of ridge regression
-    choices = settings.flat if isinstance(settings, RidgeSettings) else plain_fields(settings)
-    recorded = {"data": data, **weights, **choices, **facts}
-    run = TrainingRun(out, videos, tuple(splits), settings, features, recorded, draw, inputs)
+    weights = {"weights": draw.weights} if draw else {}
+    of_checkpoint = {"data": data, **weights, **recorded(settings), **facts}
+    run = TrainingRun(out, videos, tuple(splits), settings, features, of_checkpoint, draw, inputs)
     document = {
         "model": model,
         "data": data,
         "features": features,
-        "settings": {**settings.flat, **facts},
+        "settings": {**asdict(settings), **facts},
         "splits": [
             {"folder": run.folder(number).name, **split_facts(split)} for number, split in enumerate(splits)
         ],
@@ -126,17 +121,17 @@ def _check_together(videos: Sequence[AnnotatedVideo]) -> None:
 
 def claim_run(out: Path, facts: Mapping[str, Any], *, overwrite: bool) -> None:
     """Write `run.json`, unless it says the same. OutputError: other facts; `overwrite` drops their splits."""
-    document = {"schema": SCHEMA, **facts}
+    path, document = out / NAME, {"schema": SCHEMA, **facts}
+    content = f"{as_utf8(json.dumps(document, indent=1, ensure_ascii=False))}\n".encode()
     make_folder(out)
-    if (out / NAME).exists() and not overwrite:
+    if path.exists() and not overwrite:
         require_same(read_run(out), document, out)
         return
-    if (out / NAME).exists() and not _is_same(out, document):
+    if path.exists() and path.read_bytes() != content:
         for folder in {file.parent for name in (LAST, BEST) for file in out.glob(f"*/{name}")}:
             clear(folder)
-    text = json.dumps(document, indent=1, ensure_ascii=False)
-    with atomic_write(out / NAME) as part:
-        part.write_text(as_utf8(text) + "\n", encoding="utf-8")
+    with atomic_write(path) as part:
+        part.write_bytes(content)
 
 
 def read_run(out: Path) -> dict[str, Any]:
@@ -158,37 +153,5 @@ def read_run(out: Path) -> dict[str, Any]:
 
 def unfinished_splits(out: Path) -> list[int]:
     """Return numbers of the splits of a run whose training is not finished; errors as `read_run`."""
-    run = read_run(out)
-    folders = [out / split["folder"] for split in run["splits"]]
-    return [number for number, folder in enumerate(folders) if not _is_finished(folder, run)]
-
-
-def _is_finished(folder: Path, run: Mapping[str, Any]) -> bool:
-    if run["model"] == "ridge" or not (folder / LOG).is_file():
-        return (folder / BEST).is_file()
-    settings = LoopSettings(**{name: run["settings"][name] for name in ("epochs", "patience")})
-    return is_over(read_log(folder / LOG), settings)
-
-
-def _is_same(out: Path, document: Mapping[str, Any]) -> bool:
-    try:
-        return read_run(out) == document
-    except InputError:
-        return False
-
-
-def evaluation_command(
-    data: SplitOptions, splits: Sequence[Split], pairs: Mapping[Path, Path | None], out: Path
-) -> str:
-    """Return the command that evaluates a run on the videos that its splits test."""
-    tested = by_dataset(name for split in splits for name in split.test)
-    files = []
-    for path in data.data:
-        if dataset_name(path) in tested:
-            files += [("--data", path), *([("--annotations", pairs[path])] if pairs[path] else [])]
-    for captions, of_people in zip(data.captions, data.annotations, strict=False):
-        if DATASETS[of_people.suffix] in tested:
-            files += [("--captions", captions), ("--annotations", of_people)]
-    space = f" --space {data.space}" if data.captions else ""
-    flags = " ".join(f"{flag} {quote(str(path))}" for flag, path in files)
-    return f"vidsum evaluate summary {flags}{space} --run {quote(str(out))}"
+    folders = [out / split["folder"] for split in read_run(out)["splits"]]
+    return [number for number, folder in enumerate(folders) if not is_finished(folder)]

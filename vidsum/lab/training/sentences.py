@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -65,14 +66,6 @@ class Captions:
         return np.flatnonzero(has[self.video_of])
 
 
-class EmbeddedSentences(NamedTuple):
-    """The Q sentences of a video, embedded."""
-
-    vectors: FloatArray  # [Q, D] as they are
-    queries: FloatArray  # [2, Q, D] with words dropped and replaced, and shortened to a few words
-    query_texts: tuple[Sequence[str], Sequence[str]]
-
-
 class ClipCaptions(NamedTuple):
     """Captions of the clips of a video, one for each."""
 
@@ -86,13 +79,15 @@ def embed_sentences(
     encoder: str,
     seed: int = 0,
     progress: Progress | None = None,
-) -> dict[str, EmbeddedSentences]:
-    """Embed the sentences of each annotated video that has any, else it is a UsageError.
+    clips: Mapping[str, ClipCaptions] = MappingProxyType({}),
+) -> Captions:
+    """Embed the sentences of the annotated videos that have any; UsageError if none has.
 
-    `encoder` identifies the text encoder for the cache; `seed` is that of the dropped words.
+    `encoder` identifies the text encoder for the cache; `seed` is that of the dropped words; `clips` has the
+    captions of the clips of some videos.
     """
-    used = {name: video for name, video in videos.items() if video.queries}
-    texts = [query.text for video in used.values() for query in video.queries]
+    used = tuple(video for video in videos.values() if video.queries)
+    texts = [query.text for video in used for query in video.queries]
     if not texts:
         raise UsageError("no caption to simulate videos from")
     rng = np.random.default_rng(seed)
@@ -100,41 +95,18 @@ def embed_sentences(
     vectors, *queries = (
         embed_cached(phrases, embed, encoder, progress) for phrases in (texts, changed, short)
     )
-    sentences, start = {}, 0
-    for name, video in used.items():
-        part = slice(start, start + len(video.queries))
-        of_queries = np.stack([rows[part] for rows in queries])
-        sentences[name] = EmbeddedSentences(vectors[part], of_queries, (changed[part], short[part]))
-        start = part.stop
-    return sentences
-
-
-def captions_of(
-    videos: Mapping[str, MomentVideo],
-    sentences: Mapping[str, EmbeddedSentences],
-    clips: Mapping[str, ClipCaptions] = MappingProxyType({}),
-) -> Captions:
-    used = {name: video for name, video in videos.items() if name in sentences}
-    embedded = [sentences[name] for name in used]
-    texts = [query.text for video in used.values() for query in video.queries]
-    n_sentences = [len(video.vectors) for video in embedded]
-    first = np.concatenate([[0], np.cumsum(n_sentences)[:-1]]).astype(np.int64)
-    described = {name: clips[name] for name in used if name in clips}
-    first_clip, start = {}, len(texts)
-    for name, clip in described.items():
-        first_clip[name] = start
-        start += len(clip.texts)
+    described = {video.name: clips[video.name] for video in used if video.name in clips}
+    ends = np.cumsum([len(texts), *(len(of_video.texts) for of_video in described.values())]).tolist()
+    first = np.cumsum([0, *(len(video.queries) for video in used[:-1])])
     return Captions(
-        videos=tuple(used.values()),
+        videos=used,
         first=first,
-        texts=(*texts, *(text for clip in described.values() for text in clip.texts)),
-        vectors=np.concatenate(
-            [*(item.vectors for item in embedded), *(item.vectors for item in described.values())]
-        ),
-        clips={name: range(place, place + len(described[name].texts)) for name, place in first_clip.items()},
-        queries=np.concatenate([video.queries[form] for form in (0, 1) for video in embedded]),
-        query_texts=tuple(text for form in (0, 1) for video in embedded for text in video.query_texts[form]),
-        same_event=_same_events(tuple(used.values()), first.tolist()),
+        texts=(*texts, *(text for of_video in described.values() for text in of_video.texts)),
+        vectors=np.concatenate([vectors, *(of_video.vectors for of_video in described.values())]),
+        clips={name: range(*edges) for name, edges in zip(described, pairwise(ends), strict=True)},
+        queries=np.concatenate(queries),
+        query_texts=(*changed, *short),
+        same_event=_same_events(used, first.tolist()),
     )
 
 

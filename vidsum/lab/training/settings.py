@@ -1,17 +1,16 @@
 """Settings of the training loop and of moment models. Fields are options of `vidsum train`."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
 
 from vidsum.device import Device
 from vidsum.errors import UsageError
-from vidsum.lab.training import presets
 from vidsum.models.configs import HEADS, DETRConfig, MRNetConfig
 from vidsum.options import Checked, Limits, Option, check, option
 
+Presets = Mapping[str, Mapping[str, Any]]  # values of settings, by the name of the preset
 NonNegative = Annotated[float, Limits(min=0)]
 
 
@@ -86,13 +85,14 @@ DecayAt = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class MomentSettings:
+class MomentSettings(Checked):
     """Settings of the trainers of all moment models: rates, presets, and choices by name."""
 
     PANEL = "Training"
-    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    PRESETS: ClassVar[Presets] = {}
     """Published choices by data set, and ours for simulated data."""
-    SIZES: ClassVar[Mapping[str, Mapping[str, int]]] = {}
+    SIZES: ClassVar[Presets] = {}
+    """What differs from the preset, which has the paper's size."""
 
     lr: LearningRate = 1e-4
     weight_decay: WeightDecay = 1e-4
@@ -103,10 +103,6 @@ class MomentSettings:
     start: str | None = option("Initial weights: a checkpoint by name or file.", None, default_text="random")
     device: Device = "auto"
 
-    def __post_init__(self) -> None:
-        check(self)
-        object.__setattr__(self, "decay_at", tuple(self.decay_at))
-
     def lr_share(self, epochs: float) -> float:
         """Return the fraction of the learning rate after a number of epochs, which may be fractional."""
         rise = min(1.0, epochs / self.warmup) if self.warmup else 1.0
@@ -115,15 +111,32 @@ class MomentSettings:
     @classmethod
     def published(cls, preset: str, size: str = "paper") -> dict[str, Any]:
         """Return the choices of a preset, in one of `SIZES`."""
-        return {**cls.SIZES[size], **cls.PRESETS[preset]}
+        return {**cls.PRESETS[preset], **cls.SIZES[size]}
 
 
 @dataclass(frozen=True, kw_only=True)
 class MRNetSettings(MomentSettings):
     """Training MRNet, with the published settings of ActivityNet Captions."""
 
-    PRESETS = presets.MRNET
-    SIZES = HEADS  # sizes of the proposal map
+    PRESETS: ClassVar[Presets] = {
+        "activitynet": {},
+        "charades": {
+            **{"lr": 1e-3, "epochs": 25, "decay_at": (8, 13), "lambda_c": 0.05, "margin": 0.4},
+            **{"cross_modal": False, "kernel": 17, "convolutions": 2},
+        },
+        "tacos": {
+            **{"clips": 128, "lr": 1.5e-3, "epochs": 250, "decay_at": (130, 190), "margin": 0.1},
+            **{"iou_low": 0.3, "iou_high": 0.7, "positives": 3, "kernel": 5, "convolutions": 3},
+        },
+        "qvhighlights": {"clips": 75, "lr": 1e-4, "epochs": 200, "decay_at": ()},
+        "captions": {
+            **{"epochs": 12, "decay_at": (8, 11), "warmup": 2.0, "batch_size": 24, "weight_decay": 1e-2},
+            "dropout_in": 0.1,
+        },
+    }
+    """The paper's settings, or those of its code; the rest is the default, that of ActivityNet Captions. Rate
+    and epochs for QVHighlights are those of Moment-DETR. `captions` is ours."""
+    SIZES: ClassVar[Presets] = {"paper": {}, "light": HEADS["light"]}
 
     model: MRNetConfig = field(default_factory=MRNetConfig)
     """Its dimensions come from the data, whatever they are here."""
@@ -142,25 +155,21 @@ class MRNetSettings(MomentSettings):
     decay_at: DecayAt = (7,)
     max_norm: Annotated[float, Limits(above=0)] = 5.0
 
-    @classmethod
-    def published(cls, preset: str, size: str = "paper") -> dict[str, Any]:
-        """Return the choices of a preset, with the proposal map of the paper or the light one."""
-        choices = super().published(preset, size)
-        return {**choices, **(presets.MRNET_PAPER_HEADS.get(preset, {}) if size == "paper" else {})}
-
-    @property
-    def recorded_choices(self) -> dict[str, Any]:
-        """The choices that are neither the model's nor the loop's, JSON-ready."""
-        return {**plain_fields(self), **asdict(self.loss)}
-
 
 @dataclass(frozen=True, kw_only=True)
 class DETRSettings(MomentSettings):
     """Training the DETR models, with the published settings of QVHighlights."""
 
-    PRESETS = presets.DETR
-    SIZES = MappingProxyType({"paper": {"d": 256, "d_ff": 1024}, "light": {"d": 128, "d_ff": 256}})
-    """Sizes of the transformer: the published ones, and some for a CPU."""
+    PRESETS: ClassVar[Presets] = {
+        "qvhighlights": {"clips": 75, "mask_depth": 32, "mask_init": "he"},
+        "captions": {
+            **{"epochs": 14, "lr": 4e-4, "warmup": 0.3, "decay_at": (10, 13), "batch_size": 8},
+            "dropout_in": 0.0,
+        },
+    }
+    """`qvhighlights`: published for Moment-DETR and QD-DETR, with STAMP's mask depth and a start that leaves
+    masks of this depth a gradient (docs/algorithms/learned-masks.md). `captions` is ours."""
+    SIZES: ClassVar[Presets] = {"paper": {}, "light": {"d": 128, "d_ff": 256}}
 
     model: DETRConfig = field(default_factory=DETRConfig)
     loss: DETRLossSettings = field(default_factory=DETRLossSettings)
@@ -171,9 +180,36 @@ class DETRSettings(MomentSettings):
         "adamw",
     )
 
-    @property
-    def recorded_choices(self) -> dict[str, Any]:
-        return {**plain_fields(self), "loss": asdict(self.loss)}
+
+@dataclass(frozen=True, kw_only=True)
+class MRNetChoice:
+    head: Literal["paper", "light"] = option(
+        "Head of the model. paper: the paper's map of proposals; light: one for a CPU.",
+        "paper",
+        panel="Model",
+    )
+    preset: Literal["activitynet", "charades", "tacos", "qvhighlights", "captions"] | None = option(
+        "Preset of settings. Published ones; captions is ours.",
+        None,
+        panel="Training",
+        default_text="activitynet; with --recipe captions: captions",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DETRChoice:
+    model: Literal["moment-detr", "qd-detr", "mrnet-detr"] = option(
+        "Model to train. mrnet-detr is MRNet's encoder with the decoder of QD-DETR.", "qd-detr", panel="Model"
+    )
+    size: Literal["paper", "light"] = option(
+        "paper: d 256, d_ff 1024. light: 128, 256, for a CPU.", "paper", panel="Model"
+    )
+    preset: Literal["qvhighlights", "captions"] | None = option(
+        "Preset of settings. The published one; captions is ours.",
+        None,
+        panel="Training",
+        default_text="qvhighlights; with --recipe captions: captions",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,7 +282,8 @@ class DataSettings(Checked):
             return Path(str(self.validation))
 
 
-def plain_fields(settings: Any) -> dict[str, Any]:
-    """Return the fields of settings that are not settings themselves, by name."""
-    nested = ("model", "loss", "loop")
-    return {item.name: getattr(settings, item.name) for item in fields(settings) if item.name not in nested}
+def recorded(settings: Any) -> dict[str, Any]:
+    """Return what a checkpoint records of settings; the model's and the loop's it has elsewhere."""
+    choices = asdict(settings)
+    loss = choices.pop("loss", {})
+    return {name: value for name, value in {**choices, **loss}.items() if name not in ("model", "loop")}

@@ -1,12 +1,9 @@
-"""The folder of a training run: its state after the last epoch, its log and its facts.
-
-The log is written before the state: after a kill between the two it has a line too many, which is dropped.
-"""
+"""The folder of a training run: its state after the last epoch, with the history, and its log to read."""
 
 import csv
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +17,7 @@ from vidsum.errors import InputError, OutputError
 from vidsum.io.outputs import atomic_write
 from vidsum.io.provenance import flat
 
-SCHEMA = "vidsum.training_state/1"
+SCHEMA = "vidsum.training_state/2"
 LAST, LOG = "last.safetensors", "log.csv"
 _ANEW = "--overwrite starts over, or choose another --out"
 
@@ -32,13 +29,18 @@ class Epoch:
     epoch: int  # counted from 1
     loss: float  # mean over the training examples
     validation: float | None  # higher is better; None where there is no validation part
-    seconds: float
 
 
 def save_state(
-    folder: Path, model: nn.Module, optimizer: Optimizer, facts: Mapping[str, Any], history: Sequence[Epoch]
+    folder: Path,
+    model: nn.Module,
+    optimizer: Optimizer,
+    facts: Mapping[str, Any],
+    history: Sequence[Epoch],
+    *,
+    finished: bool,
 ) -> None:
-    """Write the log, then weights and optimizer state after its last epoch."""
+    """Write the log, then history, weights and optimizer state after the last epoch."""
     with atomic_write(folder / LOG) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(field.name for field in fields(Epoch))
@@ -46,7 +48,8 @@ def save_state(
     tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
     for index, state in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{key}": tensor for key, tensor in state.items()}
-    write_tensors(folder / LAST, SCHEMA, {"epoch": history[-1].epoch, "run": dict(facts)}, tensors)
+    header = {"run": dict(facts), "history": list(map(asdict, history)), "finished": finished}
+    write_tensors(folder / LAST, SCHEMA, header, tensors)
 
 
 def load_state(
@@ -61,7 +64,7 @@ def load_state(
     try:
         header, tensors = read_tensors(folder / LAST, SCHEMA)
         require_same(header["run"], facts, folder)
-        history = read_log(folder / LOG, header["epoch"])
+        history = tuple(Epoch(**epoch) for epoch in header["history"])
         if not (folder / BEST).is_file():
             raise InputError(f"{folder / BEST}: is missing, though the run has got to epoch {len(history)}")
     except InputError as error:
@@ -123,23 +126,11 @@ def require_same(before: Mapping[str, Any], now: Mapping[str, Any], place: Path)
         raise OutputError(f"{place}: holds a run with other settings ({'; '.join(named)}{more})", hint=_ANEW)
 
 
-def read_log(path: Path, n_epochs: int | None = None) -> tuple[Epoch, ...]:
-    """Return the first epochs of a log, or all. Raises InputError where it does not have them."""
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))[:n_epochs]
-        history = tuple(_epoch(row) for row in rows)
-    except (OSError, ValueError, KeyError, TypeError, csv.Error) as error:
-        raise InputError(f"{path}: not the log of a training run") from error
-    last = len(history) if n_epochs is None else n_epochs
-    if [epoch.epoch for epoch in history] != list(range(1, last + 1)):
-        raise InputError(f"{path}: does not hold epochs 1 to {last}")
-    return history
-
-
-def _epoch(row: Mapping[str, str]) -> Epoch:
-    validation = float(row["validation"]) if row["validation"] else None
-    return Epoch(int(row["epoch"]), float(row["loss"]), validation, float(row["seconds"]))
+def is_finished(folder: Path) -> bool:
+    """Return whether a folder has a checkpoint, and no state of a training that would go on."""
+    if not (folder / LAST).is_file():
+        return (folder / BEST).is_file()
+    return bool(read_tensors(folder / LAST, SCHEMA)[0]["finished"])
 
 
 def _with_prefix(prefix: str, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:

@@ -1,13 +1,14 @@
 """Settings of training a summarizer. Fields are options of `vidsum train`."""
 
-from dataclasses import asdict, dataclass, field
+import math
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from vidsum.device import Device
 from vidsum.errors import UsageError
 from vidsum.grounding.settings import CaptionSpace
-from vidsum.lab.training.settings import LoopSettings, plain_fields
+from vidsum.lab.training.settings import LoopSettings
 from vidsum.models.configs import FullTransNetConfig, RidgeConfig
 from vidsum.options import Checked, option
 
@@ -106,10 +107,9 @@ class FullTransNetSettings(Checked):
     )
     device: Device = "auto"
 
-    @property
-    def flat(self) -> dict[str, Any]:
-        """All choices by name, JSON-ready."""
-        return {**asdict(self.model), **asdict(self.loop), **plain_fields(self)}
+    def lr_share(self, epochs: float) -> float:
+        """Return the fraction of the learning rate after a number of epochs, which may be fractional."""
+        return (1 + math.cos(math.pi * epochs / self.loop.epochs)) / 2 if self.anneal else 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +130,3 @@ class RidgeSettings(Checked):
     )
     draws: int = option("With --space vse: simulations of each video.", 6, min=1)
     seed: int = option("Random seed of the folds and of the simulations.", 0, min=0)
-
-    @property
-    def flat(self) -> dict[str, Any]:
-        return {**asdict(self.model), **plain_fields(self)}

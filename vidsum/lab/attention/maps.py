@@ -1,9 +1,9 @@
-"""The attention of a trained FullTransNet while it summarizes a video, by hooks, and its pictures."""
+"""The attention of a trained FullTransNet while it summarizes a video: recorded by hooks, and drawn."""
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -14,21 +14,57 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from vidsum.errors import UsageError
-from vidsum.lab.attention.settings import AttentionPart
+from vidsum.features.settings import Extraction
+from vidsum.io.provenance import label_of
+from vidsum.lab.attention.settings import AttentionPart, AttentionRequest, parse_part
 from vidsum.models.attention.heads import MultiHeadAttention, split_heads
 from vidsum.models.attention.learned_mask import Mask, attention_weights
 from vidsum.models.attention.local_global import local_global_mask
 from vidsum.models.fulltransnet import DecoderLayer, EncoderLayer, FullTransNet, global_tokens
+from vidsum.pipelines.plan import open_input
 from vidsum.results import figures
+from vidsum.results.clock import shift_times
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
+from vidsum.shots.find import find
+from vidsum.shots.settings import ShotSettings
 from vidsum.summary.fulltransnet import IntArray, decode_samples, windows
+from vidsum.summary.importance import SCORERS
 from vidsum.summary.importance_model import ImportanceModel
+from vidsum.summary.score import load_importance_checkpoint, weights_sha256
 from vidsum.times import format_short_time
-from vidsum.types import FloatArray, TimeArray
+from vidsum.types import FloatArray, Progress, TimeArray
+from vidsum.video.probe import start_offset_s
 
 LONGEST = 1536
 """Maximum number of samples in a map, which is quadratic in them."""
+
+
+def draw_attention(
+    request: AttentionRequest,
+    source: str,
+    target: Path,
+    extraction: Extraction,
+    progress: Progress | None = None,
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Draw the figure of a request; return facts about it and warnings.
+
+    Raises UsageError before decoding: the model has no such attention; else as `summarize`.
+    """
+    name, part = request.model, parse_part(request.part)
+    if name in ("auto", *SCORERS):
+        raise UsageError(f"{name} has no attention to draw", hint="--model fulltransnet")
+    model = load_importance_checkpoint(name, extraction.device)
+    require_part(model, part)
+    opened = open_input(source, extraction)
+    (features,), pictures = opened.read(progress)
+    shots = find(features, ShotSettings(), pictures)
+    maps = attention_maps(model, features, shots, part=part)
+    maps = shift_times(maps, start_offset_s(features.video))
+    facts = {"model": name, "part": request.part, **weights_sha256([name])}
+    label = label_of({**opened.provenance, "attention": facts})
+    plot_importance_attention(maps, target, grids=part == "all", label=label)
+    return facts, (*features.warnings, *maps.warnings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,19 +90,18 @@ def attention_maps(
     shots: Shots,
     fraction: float = 0.15,
     *,
-    layers: Sequence[int] | None = None,
-    heads: Sequence[int] | None = None,
+    part: AttentionPart = "all",
     cells: int = 768,
 ) -> AttentionMaps:
     """Return the maps of Figs. 5-8 for a summary that the model writes with no labels.
 
-    `layers` and `heads` are numbers from 0 (None: all); at most `cells` cells, rows being means of their
-    samples' rows, columns sums. Of a long video (`LONGEST`, or what the model reads) only the first window is
-    used, with a warning. Raises UsageError: no such layer or head.
+    At most `cells` cells, rows being means of their samples' rows, columns sums. Of a long video (`LONGEST`,
+    or what the model reads) only the first window is used, with a warning. Errors as `require_part`.
     """
-    model = _network(summarizer)
-    some_layers = _numbers("layer", layers, model.config.layers)
-    some_heads = _numbers("head", heads, model.config.heads)
+    model = require_part(summarizer, part)
+    layers, heads = tuple(range(model.config.layers)), tuple(range(model.config.heads))
+    if isinstance(part, tuple):
+        layers, heads = (part[0],), (part[1],)
     all_shots = shots.numbers_at(features.timestamps)
     window = windows(all_shots, min(LONGEST, model.config.t_max))[0]
     array, shot_of_sample = summarizer.inputs.of(features)[window], all_shots[window]
@@ -86,19 +121,19 @@ def attention_maps(
     is_pair = _encoder_pairs(model, is_global)
     first = cast(EncoderLayer, model.encoder[0])
     encoder, decoder, cross = list[FloatArray](), list[FloatArray](), list[FloatArray]()
-    for number in some_layers:
+    for number in layers:
         reader, writer = cast(EncoderLayer, model.encoder[number]), cast(DecoderLayer, model.decoder[number])
         # without a mask of its own, a layer has that of the first one, if any
         weights = weigh(reader.attention, is_pair, reader.mask or first.mask)
-        encoder.append(pooled(weights[some_heads, :], per_cell, per_cell))
-        decoder.append(weigh(writer.attention, earlier)[some_heads, :].numpy())
-        cross.append(pooled(weigh(writer.cross)[some_heads, :], 1, per_cell))
+        encoder.append(pooled(weights[heads, :], per_cell, per_cell))
+        decoder.append(weigh(writer.attention, earlier)[heads, :].numpy())
+        cross.append(pooled(weigh(writer.cross)[heads, :], 1, per_cell))
     return AttentionMaps(
         encoder=np.stack(encoder),
         decoder=np.stack(decoder),
         cross=np.stack(cross),
-        layers=some_layers,
-        heads=some_heads,
+        layers=layers,
+        heads=heads,
         key_frames=np.array(decoded.key_frames, np.int64),
         samples_per_cell=per_cell,
         timestamps=features.timestamps[window],
@@ -151,28 +186,20 @@ def pooled(weights: Tensor, per_row: int, per_column: int) -> FloatArray:
     return np.asarray(sums / np.diff(np.append(row_starts, n_rows))[:, None], np.float32)
 
 
-def require_part(summarizer: ImportanceModel, part: AttentionPart) -> None:
-    """Raise UsageError where the model has no such layer or head, or no decoder."""
-    config, (layer, head) = _network(summarizer).config, part if isinstance(part, tuple) else (0, 0)
-    _numbers("layer", [layer], config.layers)
-    _numbers("head", [head], config.heads)
-
-
-def _network(summarizer: ImportanceModel) -> FullTransNet:
+def require_part(summarizer: ImportanceModel, part: AttentionPart) -> FullTransNet:
+    """Return the network. Raises UsageError where it has no such layer or head, or is no FullTransNet."""
     if not isinstance(summarizer.model, FullTransNet):
         raise UsageError(f"{summarizer.name} has no decoder, whose attention is drawn")
+    config = summarizer.model.config
+    counts = {"layer": config.layers, "head": config.heads}
+    for (what, count), number in zip(counts.items(), part, strict=True) if isinstance(part, tuple) else ():
+        if number >= count:
+            raise UsageError(f"unknown {what} {number}: the model has 0 to {count - 1}")
     return summarizer.model
 
 
-def _numbers(what: str, chosen: Sequence[int] | None, count: int) -> tuple[int, ...]:
-    for number in chosen or ():
-        if not 0 <= number < count:
-            raise UsageError(f"unknown {what} {number}: the model has 0 to {count - 1}")
-    return tuple(range(count) if chosen is None else chosen)
-
-
 def plot_importance_attention(
-    maps: AttentionMaps, target: str | os.PathLike[str], *, grids: bool = False, label: str | None = None
+    maps: AttentionMaps, target: Path, *, grids: bool = False, label: str | None = None
 ) -> None:
     """Draw every layer and head (`grids`, Fig. 5) or their mean (Fig. 6); errors as `figures.save_figure`."""
     figures.save_figure(_draw_grids(maps) if grids else _draw_panels(maps), target, label)

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from vidsum.errors import UsageError
-from vidsum.lab.attention import importance as module
-from vidsum.lab.attention.importance import AttentionMaps, attention_maps, plot_importance_attention
+from vidsum.lab.attention import maps as module
+from vidsum.lab.attention.maps import AttentionMaps, attention_maps, plot_importance_attention
 from vidsum.models.attention import learned_mask
 from vidsum.models.attention.heads import MultiHeadAttention
 from vidsum.models.attention.learned_mask import Mask, SoftMask
@@ -129,7 +129,7 @@ def test_maps_are_of_the_summary_that_is_decoded() -> None:
 def test_only_the_layers_and_heads_asked_for() -> None:
     summarizer, features = summarizer_of(), features_of()
     whole = attention_maps(summarizer, features, SHOTS)
-    part = attention_maps(summarizer, features, SHOTS, layers=[1], heads=[0])
+    part = attention_maps(summarizer, features, SHOTS, part=(1, 0))
     assert (part.layers, part.heads) == ((1,), (0,))
     assert (whole.layers, whole.heads) == ((0, 1), (0, 1))
     np.testing.assert_array_equal(part.encoder[0, 0], whole.encoder[1, 0])
@@ -184,10 +184,10 @@ def test_a_video_longer_than_the_model_is_shown_in_part_and_says_so(monkeypatch:
     assert len(pointer.timestamps) == 19
 
 
-@pytest.mark.parametrize(("which", "numbers"), [("layers", [2]), ("layers", [-1]), ("heads", [0, 2])])
-def test_layers_and_heads_that_are_not_there_are_refused(which: str, numbers: list[int]) -> None:
-    with pytest.raises(UsageError, match=f"unknown {which[:-1]} .*0 to 1"):
-        attention_maps(summarizer_of(), features_of(), SHOTS, **{which: numbers})
+@pytest.mark.parametrize(("which", "part"), [("layer", (2, 0)), ("head", (0, 2))])
+def test_layers_and_heads_that_are_not_there_are_refused(which: str, part: tuple[int, int]) -> None:
+    with pytest.raises(UsageError, match=f"unknown {which} 2: the model has 0 to 1"):
+        attention_maps(summarizer_of(), features_of(), SHOTS, part=part)
 
 
 # --- the picture ---
