@@ -18,8 +18,9 @@ from vidsum.errors import InputError, Problem, UsageError, printable
 from vidsum.features.settings import CLIP_FAMILY, Extraction
 from vidsum.grounding.settings import UNLIKELY, Retrieval
 from vidsum.options import option
-from vidsum.pipelines.saving import Saving, add_earlier, write_moments
-from vidsum.pipelines.tasks import Progress, Task
+from vidsum.pipelines.records import Earlier
+from vidsum.pipelines.saving import Saving, write_moments
+from vidsum.pipelines.tasks import Files, Progress, Task
 from vidsum.video.settings import Clips
 
 if TYPE_CHECKING:
@@ -148,9 +149,9 @@ def ground_one(
     from vidsum.results.moments import Grounding
 
     plan = plan_moments(task.path, queries, retrieval, extraction)
-    if destination.outputs.output is None and retrieval.evidence == "auto":
-        extended = add_earlier(queries, task.files, plan.provenance)
-        plan = plan if extended is queries else plan_moments(task.path, extended, retrieval, extraction)
+    is_added = destination.outputs.output is None
+    if is_added and (earlier := _find_outdated(task.files, plan.provenance, with_saliency=extra.saliency)):
+        plan = plan_moments(task.path, queries.with_earlier(earlier), retrieval, extraction)
     has_clips = (extra.clips or extra.clips_dir is not None) and not destination.outputs.to_stdout
     saving = Saving(
         plan.provenance,
@@ -159,7 +160,7 @@ def ground_one(
         partial(write_moments, progress=progress, extraction=extraction),
         partial(_to_document, with_saliency=extra.saliency),
     )
-    if destination.outputs.output is None:
+    if is_added:
         saving = replace(saving, select=queries.select, merge=merge_groundings, shared=without_queries)
         saving = replace(saving, is_apart=is_of_another)
     result = destination.deliver(task, saving, partial(_answer, has_clips=has_clips))
@@ -176,6 +177,20 @@ def ground_one(
     ):
         return replace(result, messages=(*result.messages, _SCORES_NOTE))
     return result
+
+
+def _find_outdated(files: Files, provenance: Mapping[str, Any], *, with_saliency: bool) -> "Grounding | None":
+    """Return the earlier result if its queries must be answered again, before others are added to it."""
+    from vidsum.pipelines.queries import without_queries
+    from vidsum.results.load import kind_of
+    from vidsum.results.moments import Grounding
+
+    document = Earlier.read(files).document
+    if document is None or kind_of(document) != Grounding.kind:
+        return None
+    is_alike = without_queries(document["provenance"]) == without_queries(provenance)
+    has_all = "timestamps_s" in document or not with_saliency
+    return None if is_alike and has_all else Grounding.from_dict(document)
 
 
 def _to_document(grounding: "Grounding", keys: Collection[str], *, with_saliency: bool) -> dict[str, Any]:

@@ -40,6 +40,15 @@ class Queries:
             return None
         return restrict_negation(replace(grounding, queries=tuple(answers[text] for text in self.texts)))
 
+    def with_earlier(self, earlier: Grounding) -> "Queries":
+        """Return these queries and those of an earlier result, sorted as in `merge_groundings`."""
+        recordings = {text: self.spoken.get(number) for number, text in enumerate(self.texts)}
+        for answer in earlier.queries:
+            recordings.setdefault(answer.query, SpokenQuery(**answer.spoken) if answer.spoken else None)
+        texts = tuple(sorted(recordings))
+        spoken = {number: said for number, text in enumerate(texts) if (said := recordings[text])}
+        return replace(self, texts=texts, spoken=spoken)
+
     def attach_spoken(self, answers: Sequence[QueryMoments]) -> tuple[QueryMoments, ...]:
         """Return the answers to all queries, with the recordings of spoken ones."""
         return tuple(
@@ -187,7 +196,8 @@ def restrict_negation(grounding: Grounding) -> Grounding:
 
 def without_queries(provenance: Mapping[str, Any]) -> dict[str, Any]:
     """Return a provenance of moments without its queries, which others may be added to."""
-    grounding = {name: fact for name, fact in provenance["grounding"].items() if name != "queries"}
+    facts = provenance.get("grounding", {})
+    grounding = {name: fact for name, fact in facts.items() if name != "queries"}
     return {**provenance, "grounding": grounding}
 
 

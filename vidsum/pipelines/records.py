@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,13 +17,8 @@ from typing import Any
 from filelock import FileLock
 
 from vidsum.errors import InputError, OutputError
-from vidsum.grounding.settings import Retrieval
 from vidsum.io.outputs import atomic_write, check_name
-from vidsum.io.provenance import flat
-from vidsum.options import as_record
 from vidsum.pipelines.tasks import Files
-from vidsum.shots.settings import ShotSettings
-from vidsum.summary.settings import Selection
 
 HINT = "--overwrite, or -o FILE"
 FOLDER_RECORD = ".vidsum.json"
@@ -210,31 +205,3 @@ def lock(path: Path) -> Iterator[None]:
         return
     with FileLock(home() / "locks" / f"{name}.lock"):
         yield
-
-
-def list_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Return in words what differs between two provenance blocks."""
-    old, new = (dict(flat(_with_defaults(provenance))) for provenance in (before, now))
-    changed = [path for path in {**old, **new} if old.get(path) != new.get(path)]
-    return list(dict.fromkeys(_describe_change(path, old.get(path), new.get(path)) for path in changed))
-
-
-def _describe_change(path: Sequence[str], before: object, now: object) -> str:
-    if path[0] == "video":
-        return "the video has changed"
-    if path[-1].endswith("sha256"):
-        return "other weights"
-    values = [" and ".join(map(str, value)) if isinstance(value, list) else value for value in (before, now)]
-    was, now_is = ("not set" if value is None else value for value in values)
-    return f"{path[-1]} was {was}, is {now_is}"
-
-
-def _with_defaults(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a provenance block with the options that it leaves out, which are at their defaults."""
-    kinds = {"shots": ShotSettings, "summary": Selection, "grounding": Retrieval}
-    filled = {
-        part: as_record(kind()) | provenance[part] for part, kind in kinds.items() if part in provenance
-    }
-    if "grounding" in filled:  # where speech is not searched, nothing is recorded
-        filled["grounding"]["evidence"] = provenance["grounding"].get("evidence")
-    return {**provenance, **filled}

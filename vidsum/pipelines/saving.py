@@ -20,7 +20,6 @@ from vidsum.pipelines.records import (
     add_to_folder,
     forget_in_folder,
     hash_of,
-    list_changes,
     lock,
     name_in,
     remove_empty_folders,
@@ -28,7 +27,6 @@ from vidsum.pipelines.records import (
 from vidsum.pipelines.tasks import Files
 
 if TYPE_CHECKING:
-    from vidsum.pipelines.queries import Queries
     from vidsum.results.moments import Grounding, Highlights
     from vidsum.results.shots import Shots
     from vidsum.types import Progress
@@ -58,11 +56,10 @@ class Saving(Generic[R]):
     """Returns whether a file of an earlier result is about something else than the new one: it stays."""
     encoding_tag: str = ""  # see `vidsum.video.settings.Encoding.tag`
 
-    def changes(self, earlier: Earlier) -> list[str]:
-        """Return in words what differs in how an earlier result, or what merged ones share, was made."""
-        if earlier.document is None:
-            return ["no result"]
-        return list_changes(self.shared(earlier.document["provenance"]), self.shared(self.provenance))
+    def is_made_alike(self, earlier: Earlier) -> bool:
+        """Return whether an earlier result was made in the same way, as far as merged ones share it."""
+        document = earlier.document
+        return document is not None and (self.shared(document["provenance"]) == self.shared(self.provenance))
 
 
 @dataclass(frozen=True)
@@ -83,21 +80,19 @@ def save_result(files: Files, saving: Saving[R], *, overwrite: bool) -> Saved[R]
     Raises OutputError: a file exists that vidsum did not write or that was changed since.
     """
     earlier = Earlier.read(files)
-    is_same = not saving.changes(earlier)
+    is_same = saving.is_made_alike(earlier)
     if is_same and not overwrite and (unchanged := _unchanged(files, saving, earlier)):
         return unchanged
     if not overwrite:
         earlier.require_ours([files.record, *files.all])
-    whole, note = saving.run(), ""
+    whole = saving.run()
     result = (saving.select(whole) if saving.merge else None) or whole
     part = saving.document(result, ())
     with ExitStack() as stack:
         if saving.merge:
             stack.enter_context(lock(files.record))
             earlier = Earlier.read(files)  # another process may have added to it
-            changes = saving.changes(earlier)
-            is_same = not changes and set(earlier.keys) >= set(part)
-            note = "" if is_same else _replaced_queries(earlier, whole, changes or ["without curves"])
+            is_same = saving.is_made_alike(earlier) and set(earlier.keys) >= set(part)
         is_added_to = is_same and (saving.merge or not overwrite)
         document = _whole(whole, saving, earlier) if is_added_to else saving.document(whole, ())
         clips = files.clips(part)
@@ -118,7 +113,7 @@ def save_result(files: Files, saving: Saving[R], *, overwrite: bool) -> Saved[R]
         removed = _publish(files, document, produced, earlier, carried, outdated) if is_new else ()
     names = _names(files, clips) + _removed_files(removed, files)
     messages = list(dict.fromkeys([*part["warnings"], *messages]))  # reader and writer may warn of the same
-    return Saved(result, part, names + note, clips, tuple(messages), is_new)
+    return Saved(result, part, names, clips, tuple(messages), is_new)
 
 
 def _removed_files(names: Sequence[str], files: Files) -> str:
@@ -129,16 +124,6 @@ def _removed_files(names: Sequence[str], files: Files) -> str:
     paths = [str(files.record.parent / name) for name in named]
     more = f" and {len(names) - len(paths)} more" if len(names) > len(paths) else ""
     return f"; removed {len(names)} of the earlier result ({', '.join(paths)}{more})"
-
-
-def _replaced_queries(earlier: Earlier, result: R, changes: Sequence[str]) -> str:
-    """Return which queries of an earlier record a result replaces, and why; empty where it has them all."""
-    queries = earlier.document["queries"] if earlier.document else ()
-    lost = {answer["query"] for answer in queries} - {answer.query for answer in result.queries}
-    if not lost:
-        return ""
-    changes = [change for change in changes if change.startswith("evidence")] or changes  # the others follow
-    return f"; replaced {len(lost)} earlier quer{'y' if len(lost) == 1 else 'ies'}: {', '.join(changes)}"
 
 
 def _unchanged(files: Files, saving: Saving[R], earlier: Earlier) -> Saved[R] | None:
@@ -233,40 +218,6 @@ def _names(files: Files, clips: Sequence[Path]) -> str:
     if clips:
         names += f" and {len(clips)} clip{'s' if len(clips) > 1 else ''} in {files.clip_folder}"
     return names
-
-
-def add_earlier(queries: "Queries", files: Files, provenance: Mapping[str, Any]) -> "Queries":
-    """Add those of an earlier record that are to be answered again, with evidence that is new in the cache.
-
-    Returns the queries themselves where the record can be added to as it is, or must be replaced.
-    """
-    from vidsum.pipelines.queries import without_queries
-    from vidsum.results.moments import Grounding
-    from vidsum.results.transcript import SpokenQuery
-
-    if (document := Earlier.read(files).document) is None:
-        return queries
-    before, now = without_queries(document["provenance"]), without_queries(provenance)
-    if not list_changes(before, now) or list_changes(_without_evidence(before), _without_evidence(now)):
-        return queries
-    recordings = {text: queries.spoken.get(number) for number, text in enumerate(queries.texts)}
-    for answer in Grounding.from_dict(document).queries:
-        recordings.setdefault(answer.query, SpokenQuery(**answer.spoken) if answer.spoken else None)
-    if recordings.keys() == set(queries.texts):
-        return queries  # in their order
-    texts = tuple(sorted(recordings))
-    spoken = {number: said for number, text in enumerate(texts) if (said := recordings[text])}
-    return replace(queries, texts=texts, spoken=spoken)
-
-
-def _without_evidence(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a provenance without what the cached evidence adds to that of pictures."""
-    others = ("speech", "sounds", "screen_text")
-    facts = {name: fact for name, fact in provenance.items() if name not in others}
-    grounding = dict(facts["grounding"])
-    if "picture" in grounding.get("evidence", ("picture",)):
-        grounding.pop("evidence", None)
-    return {**facts, "grounding": grounding}
 
 
 def write_moments(
