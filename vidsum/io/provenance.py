@@ -5,7 +5,7 @@ import json
 import re
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,18 @@ def digest_of(provenance: Mapping[str, Any]) -> str:
 @lru_cache(maxsize=1024)
 def _hash_unchanged(path: Path, size: int, mtime_ns: int) -> str:
     return hash_file(path)
+
+
+def flat(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """(path, value) of all that is not itself a mapping, or a list of them."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from flat(inner, (*path, name))
+    elif isinstance(value, list) and any(isinstance(entry, Mapping) for entry in value):
+        for number, entry in enumerate(value):
+            yield from flat(entry, (*path, str(number)))
+    else:
+        yield path, value
 
 
 def labelled(data: bytes, suffix: str, label: str | None) -> bytes:

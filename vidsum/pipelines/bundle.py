@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from urllib.parse import unquote
 
 from vidsum.errors import OutputError, require_type
-from vidsum.io.outputs import atomic_write, check_target, make_folder
+from vidsum.io.outputs import atomic_write, check_target, make_folder, write_text
 from vidsum.pipelines.replacing import require_replaceable
 from vidsum.pipelines.report import PageResult, is_playable, report_text, report_videos
 from vidsum.results.media import url_of
@@ -57,8 +57,7 @@ def write_report(
         return write_bundle(named, Path(path), title)[1]
     text, warnings = report_text(named, Path(path), title, embed=embed)
     require_replaceable(path, overwrite=overwrite, text=text)
-    with atomic_write(path) as part:
-        part.write_text(text, encoding="utf-8")
+    write_text(path, text)
     return warnings
 
 

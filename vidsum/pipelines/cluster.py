@@ -130,7 +130,7 @@ def divert_stdout() -> Iterator[TextIO]:
             yield stream
             return
         stream.flush()
-        with open(os.dup(out), "w", encoding=stream.encoding, errors=stream.errors) as results:
+        with os.fdopen(os.dup(out), "w", encoding=stream.encoding, errors=stream.errors) as results:
             os.dup2(err, out)
             try:
                 yield results

@@ -17,7 +17,7 @@ from typing import Any
 from filelock import FileLock
 
 from vidsum.errors import InputError, OutputError
-from vidsum.io.outputs import atomic_write, check_name
+from vidsum.io.outputs import check_name, write_text
 from vidsum.pipelines.tasks import Files
 
 HINT = "--overwrite, or -o FILE"
@@ -187,9 +187,8 @@ def _write_folder(folder: Path, known: Mapping[str, list[str]]) -> None:
         if not known:
             log.unlink(missing_ok=True)
             return
-        with atomic_write(log) as part:
-            document = {"schema": _SCHEMA, "outputs": dict(sorted(known.items()))}
-            part.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        document = {"schema": _SCHEMA, "outputs": dict(sorted(known.items()))}
+        write_text(log, json.dumps(document, indent=1) + "\n")
 
 
 @contextmanager

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from typing import Unpack
 
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
-from vidsum.io.outputs import atomic_write
 from vidsum.io.packages import has_extra
 from vidsum.options import from_keywords
 from vidsum.pipelines.decoding import changes_job, run_jobs, screen_text_job
 from vidsum.pipelines.keywords import ReadingOptions
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import Video, VideoPath, memo_of, probe_video, source_path
-from vidsum.results.clock import to_player_time
 from vidsum.results.load import find_cached
-from vidsum.results.screen_text import ScreenText, format_screens
-from vidsum.results.transcript import TextFormat
+from vidsum.results.screen_text import ScreenText
 from vidsum.types import Progress
 
 
@@ -76,9 +72,3 @@ def find_screen_text(video_input: Input) -> ScreenText | None:
     if video is None or not extraction.cache or not has_extra("ocr"):
         return None
     return find_cached(ScreenText, screen_text_job(video, extraction).provenance)
-
-
-def write_screen_text(text: ScreenText, path: str | os.PathLike[str], form: TextFormat) -> None:
-    """Write the lines as subtitles of their file, or as plain text. Raises OutputError."""
-    with atomic_write(path) as part:
-        part.write_text(format_screens(to_player_time(text), form), encoding="utf-8")

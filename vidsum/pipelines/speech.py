@@ -15,7 +15,6 @@ from vidsum import checkpoints
 from vidsum.device import returning_blocks, trimming
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
-from vidsum.io.outputs import atomic_write
 from vidsum.io.provenance import identify_file
 from vidsum.io.text import read_stdin
 from vidsum.options import from_keywords, without_defaults
@@ -24,8 +23,7 @@ from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import source_path
 from vidsum.results.clock import shift_times, to_player_time
 from vidsum.results.load import find_cached, store
-from vidsum.results.transcript import SpokenQuery, TextFormat, Transcript
-from vidsum.results.transcript import format_segments as format_segments
+from vidsum.results.transcript import SpokenQuery, Transcript
 from vidsum.speech.recognize import (
     CHECKPOINT,
     LANGUAGES,
@@ -217,16 +215,6 @@ def transcribe_query(
     return SpokenQuery(
         name, sha256, english.text, transcript.language, round(probability, 4), round(confidence, 4)
     )
-
-
-def write_text(
-    transcript: Transcript, path: str | os.PathLike[str], form: TextFormat, *, with_words: bool = False
-) -> None:
-    """Write a transcript as subtitles of its file or plain text. Raises OutputError."""
-    with atomic_write(path) as part:
-        played = to_player_time(transcript)
-        text = format_segments(played.segments, form, with_words=with_words, events=played.events or ())
-        part.write_text(text, encoding="utf-8")
 
 
 def _warnings(transcript: Transcript) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from vidsum.grounding.speech import (
     speech_moments,
     split_sentences,
 )
-from vidsum.io.outputs import atomic_write
+from vidsum.io.outputs import write_text
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.speech import find_transcript, plan_transcript, to_english
 from vidsum.results.clock import shift_times
@@ -163,6 +163,4 @@ def export_subtitles(
         raise UsageError("features have no speech", hint="give the video")
     video = summary.video
     transcript = plan_transcript(video.path, Transcription(), extraction, video).run(progress)
-    with atomic_write(path) as part:
-        text = format_segments(cut_subtitles(transcript, summary.segments), "srt")
-        part.write_text(text, encoding="utf-8")
+    write_text(path, format_segments(cut_subtitles(transcript, summary.segments), "srt"))

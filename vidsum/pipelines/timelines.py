@@ -9,7 +9,7 @@ from pathlib import Path
 
 from vidsum.errors import EmptyResultError, InputError, UsageError, require_type
 from vidsum.features.settings import Extraction
-from vidsum.io.outputs import atomic_write
+from vidsum.io.outputs import write_text
 from vidsum.io.provenance import label_of
 from vidsum.pipelines.replacing import require_replaceable
 from vidsum.pipelines.sources import probe_video
@@ -47,8 +47,7 @@ def write_timeline(
     require_type(result, Cutting)
     text, warnings = timeline_text(result, format_of(path), Path(path), media)
     require_replaceable(path, overwrite=overwrite, text=text)
-    with atomic_write(path) as part:
-        part.write_text(text, encoding="utf-8", newline="")
+    write_text(path, text)
     return warnings
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from vidsum.errors import InputError, quote, safe_name
-from vidsum.io.outputs import as_utf8, atomic_write
+from vidsum.io.outputs import as_utf8, write_text
 from vidsum.io.text import is_json_lines, parse_json, read_json, read_text
 from vidsum.lab.datasets.entries import DataEntry, entry_of, parse_lines
 from vidsum.lab.datasets.moments import CLIP_S, MomentVideo, Query
@@ -113,8 +113,7 @@ def read_highlight_predictions(path: Path, queries: Mapping[str, Query]) -> dict
 
 def write_predictions(path: str | os.PathLike[str], predictions: Iterable[QueryPrediction]) -> None:
     """Write answers as a submission of QVHighlights. Raises OutputError: the file cannot be written."""
-    with atomic_write(path) as part:
-        part.write_text("".join(map(_format_line, predictions)), encoding="utf-8")
+    write_text(path, "".join(map(_format_line, predictions)))
 
 
 def read_scores(path: str | os.PathLike[str], videos: Mapping[str, AnnotatedVideo]) -> dict[str, FloatArray]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding import vse
-from vidsum.io.outputs import as_utf8, atomic_write, make_folder
+from vidsum.io.outputs import as_utf8, make_folder, write_text
 from vidsum.io.provenance import identify_file
 from vidsum.io.text import read_json
 from vidsum.lab.datasets.captioned import Draw, FeatureSimulator
@@ -135,8 +135,7 @@ def claim_run(out: Path, facts: Mapping[str, Any], *, overwrite: bool) -> None:
         for folder in {file.parent for name in (LAST, BEST) for file in out.glob(f"*/{name}")}:
             clear(folder)
     text = json.dumps(document, indent=1, ensure_ascii=False)
-    with atomic_write(out / NAME) as part:
-        part.write_text(as_utf8(text) + "\n", encoding="utf-8")
+    write_text(out / NAME, as_utf8(text) + "\n")
 
 
 def read_run(out: Path) -> dict[str, Any]:
