@@ -20,7 +20,6 @@ from vidsum.errors import InputError, OutputError
 from vidsum.io.outputs import check_name, write_text
 from vidsum.pipelines.tasks import Files
 
-HINT = "--overwrite, or -o FILE"
 FOLDER_RECORD = ".vidsum.json"
 _SCHEMA = "vidsum.outputs/1"
 _KINDS = re.compile("_(summary|descriptions|transcript|moments|highlights|shots|screen_text|chapters)$")
@@ -104,13 +103,13 @@ class Earlier:
                 continue
             if path == self.record and path.suffix == ".json":
                 if self.document is None:
-                    raise OutputError(f"{path}: already exists, and {self.fault}", hint=HINT)
+                    fault = f"{path}: already exists, and {self.fault}"
+                    raise OutputError(fault, hint="--overwrite, or -o FILE")
                 continue
             # several results may have the same clip
             is_shared = path.suffix == ".mp4" and self._is_shared(path)
-            if not (self.is_current(path) or is_ours(path, self.record.parent) or is_shared):
-                fault = f"{path}: already exists, and was not written by vidsum, or edited since"
-                raise OutputError(fault, hint=HINT)
+            if not (self.is_current(path) or is_shared):
+                require_ours(path, self.record.parent)
 
 
 def has_foreign(files: Files) -> bool:
@@ -128,6 +127,13 @@ def is_ours(path: Path, folder: Path | None = None) -> bool:
     folder = folder or path.parent
     hashes = read_folder(folder).get(name_in(path, folder / FOLDER_RECORD), ())
     return path.is_file() and hash_of(path) in hashes
+
+
+def require_ours(path: Path, folder: Path | None = None) -> None:
+    """Raise an OutputError where a file exists that is not ours; see `is_ours`."""
+    if path.is_file() and not is_ours(path, folder):
+        fault = f"{path}: already exists, and was not written by vidsum, or edited since"
+        raise OutputError(fault, hint="--overwrite, or -o FILE")
 
 
 def name_in(path: Path, record: Path) -> str:

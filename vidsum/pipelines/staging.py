@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from vidsum.errors import OutputError
 from vidsum.io.outputs import atomic_write, check_target, is_special, make_folder
 from vidsum.io.paths import require_not_read
-from vidsum.pipelines.records import HINT, add_to_folder, hash_of, is_ours
+from vidsum.pipelines.records import add_to_folder, hash_of, require_ours
 from vidsum.pipelines.tasks import Files
 
 _STEM_LETTERS = 40
@@ -136,9 +136,8 @@ def require_replaceable(content: bytes, target: Path, *, overwrite: bool) -> boo
         return True
     if target.read_bytes() == content:
         return False
-    if not overwrite and not is_ours(target):
-        fault = f"{target}: already exists, and was not written by vidsum, or edited since"
-        raise OutputError(fault, hint=HINT)
+    if not overwrite:
+        require_ours(target)
     return True
 
 
