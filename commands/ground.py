@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer import Exit
 
 from vidsum.commands.batch import Batch, Verb, Videos, run_verb
 from vidsum.commands.options import Without, command
 from vidsum.commands.outputs import ClipOutputs, Destination, Exports, Outputs, PlotFormat, Sheet, plan_files
-from vidsum.commands.result import MOMENT_COLUMNS, Columns, CommandResult, Table, View, moment_row, render
-from vidsum.errors import InputError, Problem, UsageError, printable
+from vidsum.commands.result import MOMENT_COLUMNS, Columns, CommandResult, Table, View, moment_row
+from vidsum.errors import InputError, UsageError, printable
 from vidsum.features.settings import CLIP_FAMILY, Extraction
 from vidsum.grounding.settings import UNLIKELY, Retrieval
 from vidsum.options import option
@@ -102,9 +101,6 @@ def ground(
     _require_query(sources, query_options)
     _suggest_clip_family(retrieval, view)
     queries = _read_queries(query_options, extraction, view)
-    refused = tuple(map(Problem.of, queries.refused))
-    if refused:
-        render(CommandResult("ground", errors=refused, exit_code=1), view)
     more = {"plot": f"moments.{extra.plot_format}"} if extra.plot else {}
     more |= {"sheet": "moments_sheet.png"} if extra.sheet else {}
     destination, targets = plan_files("moments", sources, outputs, exports, extra, more, extra.clip_settings)
@@ -112,8 +108,6 @@ def ground(
     rank = partial(_rank_videos, queries.texts)
     verb = Verb("ground", work, extraction.device, _COLUMNS, rank, destination.collect)
     run_verb(verb, sources, view, batch, destination.outputs, targets)
-    if refused:
-        raise Exit(1)
 
 
 def _require_one_stdin(batch: Batch, options: QueryOptions) -> None:
@@ -242,7 +236,7 @@ def _read_queries(options: QueryOptions, extraction: Extraction, view: View) -> 
         spoken = [transcribe_query(file, extraction, force=options.force) for file in options.query_audio]
     for query in () if view.quiet else spoken:
         print(f"{query.file}: '{printable(query.text)}' ({query.confidence:.0%} sure)", file=sys.stderr)
-    return read_queries(options.query, options.queries, spoken, skip=True)
+    return read_queries(options.query, options.queries, spoken)
 
 
 def _table(grounding: "Grounding") -> Table:
