@@ -7,7 +7,7 @@ file is either the old one or the new one, and recorded as such. Files of other 
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -15,15 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from vidsum.features.settings import Extraction
 from vidsum.io.paths import require_not_read
 from vidsum.pipelines import staging
-from vidsum.pipelines.records import (
-    Earlier,
-    add_to_folder,
-    forget_in_folder,
-    hash_of,
-    lock,
-    name_in,
-    remove_empty_folders,
-)
+from vidsum.pipelines.records import Earlier, add_to_folder, forget_in_folder, hash_of, lock, name_in
 from vidsum.pipelines.tasks import Files
 
 if TYPE_CHECKING:
@@ -109,7 +101,7 @@ def save_result(files: Files, saving: Saving[R], *, overwrite: bool) -> Saved[R]
         has_changed = document != earlier.document or any(map(staging.differs, produced, produced.values()))
         is_new = overwrite or has_changed
         carried = _carry(earlier, saving, document) if is_same else {}
-        outdated = [name for name in earlier.removable(files) if not saving.is_apart(result, name)]
+        outdated = [name for name in earlier.removable() if not saving.is_apart(result, name)]
         removed = _publish(files, document, produced, earlier, carried, outdated) if is_new else ()
     names = _names(files, clips) + _removed_files(removed, files)
     messages = list(dict.fromkeys([*part["warnings"], *messages]))  # reader and writer may warn of the same
@@ -201,7 +193,9 @@ def _publish(
         forget_in_folder(folder, [*outputs, *outdated])
     else:
         add_to_folder(folder, hashes, only=True)
-    remove_empty_folders(record, outdated)
+    for emptied in {Path(folder, name).parent for name in outdated} - {folder}:
+        with suppress(OSError):  # it has other files
+            emptied.rmdir()
     return outdated
 
 
