@@ -13,8 +13,8 @@ from vidsum.commands.batch import Batch, Verb, Videos, run_verb
 from vidsum.commands.options import Without, command
 from vidsum.commands.outputs import ClipOutputs, Destination, Exports, Outputs, PlotFormat, Sheet, plan_files
 from vidsum.commands.result import MOMENT_COLUMNS, Columns, CommandResult, Table, View, moment_row
-from vidsum.errors import InputError, UsageError, printable
-from vidsum.features.settings import CLIP_FAMILY, Extraction
+from vidsum.errors import UsageError, printable
+from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY, Retrieval
 from vidsum.options import option
 from vidsum.pipelines.records import Earlier
@@ -24,7 +24,7 @@ from vidsum.video.settings import Clips
 
 if TYPE_CHECKING:
     from vidsum.pipelines.queries import Queries
-    from vidsum.results.moments import Grounding
+    from vidsum.results.moments import Grounding, QueryMoments
     from vidsum.results.transcript import SpokenQuery
 
 app = typer.Typer(add_completion=False)
@@ -36,7 +36,6 @@ _COLUMNS: Columns = {
     "model": lambda data: data["model"],
     "space": lambda data: data["space"],
 }
-_SCORES_NOTE = "scores rank the moments of one video; they do not rank videos"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,12 +98,11 @@ def ground(
     _require_one_stdin(batch, query_options)
     sources = batch.inputs(sources)
     _require_query(sources, query_options)
-    _suggest_clip_family(retrieval, view)
     queries = _read_queries(query_options, extraction, view)
     more = {"plot": f"moments.{extra.plot_format}"} if extra.plot else {}
     more |= {"sheet": "moments_sheet.png"} if extra.sheet else {}
     destination, targets = plan_files("moments", sources, outputs, exports, extra, more, extra.clip_settings)
-    work = partial(ground_one, queries, retrieval, extraction, extra, destination, is_batch=len(sources) > 1)
+    work = partial(ground_one, queries, retrieval, extraction, extra, destination)
     rank = partial(_rank_videos, queries.texts)
     verb = Verb("ground", work, extraction.device, _COLUMNS, rank, destination.collect)
     run_verb(verb, sources, view, batch, destination.outputs, targets)
@@ -133,8 +131,6 @@ def ground_one(
     destination: Destination,
     task: Task,
     progress: Progress | None,
-    *,
-    is_batch: bool,
 ) -> CommandResult:
     """Find the moments of a video that match the queries."""
     from vidsum.pipelines.clips import is_of_another
@@ -163,13 +159,6 @@ def ground_one(
         result = replace(result, lines=answer.lines, table=answer.table)
     if task.number == 0 and retrieval.evidence == "auto" and not retrieval.without:  # once is enough
         result = replace(result, lines=(*_missing_evidence(result.data), *result.lines))
-    is_ranked = all(query.get("present") is not None for query in result.data["queries"])
-    if (
-        is_batch
-        and task.number == 0
-        and not (destination.table or is_ranked or destination.outputs.to_stdout)
-    ):
-        return replace(result, messages=(*result.messages, _SCORES_NOTE))
     return result
 
 
@@ -207,22 +196,6 @@ def _missing_evidence(document: Mapping[str, Any]) -> Iterator[str]:
     missing = [f"{kind} ({way})" for kind, way in ways.items() if kind not in document.get("evidence", ())]
     if missing:
         yield f"not searched: {', '.join(missing)}"
-
-
-def _suggest_clip_family(retrieval: Retrieval, view: View) -> None:
-    """Suggest better weights, at a terminal and once on this machine."""
-    is_vse_by_default = retrieval.space == "auto" and retrieval.model in ("auto", "similarity")
-    if view.quiet or view.json or not is_vse_by_default or not sys.stderr.isatty():
-        return
-    from vidsum import checkpoints
-    from vidsum.io.cache import is_first
-
-    if not any(map(checkpoints.find, CLIP_FAMILY)) and is_first("clip_family"):
-        print(
-            "note: a network that was trained on many more pictures should answer better: "
-            "vidsum weights pull mobileclip2-s0 (300 MB, for research only; others: vidsum weights list)",
-            file=sys.stderr,
-        )
 
 
 def _read_queries(options: QueryOptions, extraction: Extraction, view: View) -> "Queries":
@@ -264,33 +237,36 @@ def _table(grounding: "Grounding") -> Table:
 
 def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterator[str]:
     """Yield a note on each query that has no moments, or is probably not in the video."""
-    from vidsum.results.moments import NO_BELOW, SILENT, shorten
+    from vidsum.results.moments import shorten
 
     for query in grounding.queries:
         name = f"'{shorten(query.query)}'"
-        if grounding.evidence == ("speech",) and query.moments and query.moments[0].score < UNLIKELY:
-            yield f"{name}: probably not said in this video"
+        if note := _doubt(grounding, query, name, has_clips=has_clips):
+            yield f"{name}: {note}"
+
+
+def _doubt(grounding: "Grounding", query: "QueryMoments", name: str, *, has_clips: bool) -> str:
+    """Return what is doubtful about the answer to a query; empty if nothing is."""
+    from vidsum.results.moments import NO_BELOW, SILENT
+
+    moments, present, evidence = query.moments, query.present, grounding.evidence
+    if evidence == ("speech",):
+        return "probably not said in this video" if moments and moments[0].score < UNLIKELY else ""
+    if evidence == ("sound",):
         # a warning on the query, or on silence, says more
-        is_explained = any(
-            text.startswith(f"{name}: no sound ") or text.endswith(SILENT) for text in grounding.warnings
-        )
-        if grounding.evidence == ("sound",) and not query.moments and not is_explained:
-            yield f"{name}: no such sound in this video"
-        if grounding.evidence == ("text",) and (query.present or 0) < UNLIKELY:
-            yield f"{name}: probably not written in this video"
-            continue
-        if query.present is None or (query.moments and query.moments[0].evidence != "picture"):
-            continue
-        match = f"{_percent(query.present)}{'' if query.moments else ', below --min-present: no moments'}"
-        if query.verdict == "no":
-            saved = (
-                f"; clips saved (--min-present {NO_BELOW:g} skips them)"
-                if has_clips and query.moments
-                else ""
-            )
-            yield f"{name}: probably not in this video ({match}){saved}"
-        elif not query.moments:
-            yield f"{name}: may be in this video ({match})"
+        begin, warnings = f"{name}: no sound ", grounding.warnings
+        is_explained = any(text.startswith(begin) or text.endswith(SILENT) for text in warnings)
+        return "" if moments or is_explained else "no such sound in this video"
+    if evidence == ("text",) and (present or 0) < UNLIKELY:
+        return "probably not written in this video"
+    if present is None or (moments and moments[0].evidence != "picture"):
+        return ""
+    is_below = present < grounding.provenance["grounding"].get("min_present", 0.0)
+    match = f"{_percent(present)}{', below --min-present: no moments' if is_below else ''}"
+    if query.verdict == "no":
+        saved = f"; clips saved (--min-present {NO_BELOW:g} skips them)" if has_clips and moments else ""
+        return f"probably not in this video ({match}){saved}"
+    return "" if moments else f"may be in this video ({match})"
 
 
 def _rank_videos(texts: Sequence[str], results: Sequence[CommandResult]) -> Table | None:
@@ -300,7 +276,7 @@ def _rank_videos(texts: Sequence[str], results: Sequence[CommandResult]) -> Tabl
     matches: dict[str, list[tuple[float, str]]] = {}
     queries = set(texts)
     for result in results:
-        for query in _queries_of(result):
+        for query in result.data.get("queries", ()):
             if query.get("present") is not None and query["query"] in queries:
                 matches.setdefault(query["query"], []).append((query["present"], str(result.input)))
     rows = [
@@ -309,18 +285,6 @@ def _rank_videos(texts: Sequence[str], results: Sequence[CommandResult]) -> Tabl
         for rank, (present, video) in enumerate(sorted(videos, key=lambda match: -match[0]))
     ]
     return Table(("query", "match", "video"), tuple(rows), "videos, best match first:") if rows else None
-
-
-def _queries_of(result: CommandResult) -> Sequence[Mapping[str, Any]]:
-    """Return the queries of a result; for a skipped video, read them from its JSON."""
-    if not result.data.get("skipped"):
-        return list(result.data.get("queries", ()))
-    from vidsum.results.load import read_result
-
-    try:
-        return list(read_result(result.data["outputs"]["json"]).to_dict().get("queries", ()))
-    except InputError:  # not a result of vidsum: skipped all the same
-        return ()
 
 
 def _match(probability: float | None) -> str:
