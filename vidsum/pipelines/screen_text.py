@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.io.packages import has_extra
 from vidsum.options import from_keywords
@@ -42,11 +41,10 @@ def plan_screen_text(source: VideoPath | Video, extraction: Extraction) -> Plan[
 def plan_input_text(video_input: Input) -> Plan[ScreenText]:
     """Plan the text of a video, which is read in the pass that makes the features of its jobs.
 
-    Raises UsageError: there are features alone. PackageError: the extra `ocr` is not installed.
+    Raises PackageError: the extra `ocr` is not installed.
     """
     video, extraction = video_input.video, video_input.extraction
-    if video is None:
-        raise UsageError("features have no text", hint="give the video, or --in picture")
+    assert video is not None
     job = screen_text_job(video, extraction)
 
     def make(progress: Progress | None) -> ScreenText:
