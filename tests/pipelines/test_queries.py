@@ -93,7 +93,7 @@ def test_queries_of_other_languages_are_noted() -> None:
     assert query_warnings(["un perro no corre"], language="en") == (
         "'un perro no corre': negation is not understood; use --not TEXT",
     )
-    (note,) = query_warnings(["un perro no corre"], reader=None)
+    (note,) = query_warnings(["un perro no corre"], space="clip")
     assert "use --space vse" in note
 
 

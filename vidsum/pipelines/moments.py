@@ -193,11 +193,7 @@ class MomentSearch:
         about_length = (
             [f"{quote_queries(cut)}: only the first {encoder.max_tokens} tokens are read"] if cut else []
         )
-        space, language = describe_space(self.space), self.retrieval.language
-        reader = "multilingual E5" if space.is_mapped else None
-        notes = query_warnings(
-            self.queries.texts, self._unread, "en" if space.is_multilingual else language, reader
-        )
+        notes = query_warnings(self.queries.texts, self._unread, self.retrieval.language, self.space)
         return (*notes, *about_length)
 
 

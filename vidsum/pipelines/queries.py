@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from vidsum.errors import InputError, UsageError
+from vidsum.grounding import vse
 from vidsum.grounding.languages import is_other
 from vidsum.grounding.spaces import describe_space
 from vidsum.io.text import decode, read_bytes, read_stdin
@@ -149,16 +150,17 @@ def query_warnings(
     queries: Sequence[str],
     unread: Iterable[str] = (),
     language: str = "auto",
-    reader: str | None = "multilingual E5",
+    space: str = vse.NAME,
     *,
     by_words: Collection[str] = (),
     is_probable: bool = False,
 ) -> tuple[str, ...]:
     """Return notes on queries that are not read, say what must not be seen, or are of other languages.
 
-    `reader` is the encoder that reads these; None where there is none. `by_words`: those that speech or text
-    answers. `is_probable`: they have match probabilities.
+    `by_words`: those that speech or text answers. `is_probable`: they have match probabilities.
     """
+    described = describe_space(space)
+    language = "en" if described.is_multilingual else language
     lacking = "" if is_probable else ": no match probability"
     others = [text for text in queries if is_other(text, language)]
     english = [text for text in queries if text not in others]
@@ -167,8 +169,10 @@ def query_warnings(
             text for text in unread if not is_other(text, language)
         ],
         _NEGATION_NOTE: [text for text in english if _NEGATION.search(text) and text not in by_words],
-        f"not English, read by {reader}{lacking}": others if reader else [],
-        "not English, the only language of this space; use --space vse": [] if reader else others,
+        f"not English, read by multilingual E5{lacking}": others if described.is_mapped else [],
+        "not English, the only language of this space; use --space vse": (
+            [] if described.is_mapped else others
+        ),
     }
     return tuple(f"{quote_queries(texts)}: {note}" for note, texts in notes.items() if texts)
 
@@ -178,11 +182,10 @@ def restrict_negation(grounding: Grounding) -> Grounding:
     others = tuple(text for text in grounding.warnings if not text.endswith(_NEGATION_NOTE))
     if others == grounding.warnings:
         return grounding
-    is_multilingual = describe_space(grounding.space).is_multilingual
-    language = "en" if is_multilingual else grounding.provenance["grounding"].get("language", "auto")
+    language = grounding.provenance["grounding"].get("language", "auto")
     answers = {answer.query: answer.moments for answer in grounding.queries}
     by_words = [text for text, moments in answers.items() if moments and moments[0].evidence in WORDS]
-    notes = query_warnings([*answers], language=language, by_words=by_words)
+    notes = query_warnings([*answers], (), language, grounding.space, by_words=by_words)
     return replace(grounding, warnings=(*others, *(n for n in notes if n.endswith(_NEGATION_NOTE))))
 
 

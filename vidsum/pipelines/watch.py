@@ -95,9 +95,8 @@ def watch(
     space = describe_space(name)
     warn, texts = warn or (lambda message: None), tuple[str, ...]()
     if queries:
-        texts, reader = read_queries(queries).texts, "multilingual E5" if space.is_mapped else None
-        language = "en" if space.is_multilingual else settings.language
-        for message in query_warnings(texts, (), language, reader, is_probable=True):
+        texts = read_queries(queries).texts
+        for message in query_warnings(texts, (), settings.language, name, is_probable=True):
             warn(message)
     if not texts and not settings.like:
         raise UsageError("nothing to watch for", hint='--query "a person falls", or --like PICTURE')
