@@ -154,9 +154,6 @@ def ground_one(
         saving = replace(saving, select=queries.select, merge=merge_groundings, shared=without_queries)
         saving = replace(saving, is_apart=is_of_another)
     result = destination.deliver(task, saving, partial(_answer, has_clips=has_clips))
-    if destination.table:
-        answer = _answer(Grounding.from_dict(result.data), task.path, has_clips=False)
-        result = replace(result, lines=answer.lines, table=answer.table)
     if task.number == 0 and retrieval.evidence == "auto" and not retrieval.without:  # once is enough
         result = replace(result, lines=(*_missing_evidence(result.data), *result.lines))
     return result

@@ -222,11 +222,12 @@ class Exports:
 
 @dataclass(frozen=True)
 class Destination:
-    """Stdout, files with exports, or one table: how the results of a batch are delivered."""
+    """Stdout, files with exports, one table, or nothing: how the results of a batch are delivered."""
 
     outputs: Outputs
     exports: Exports = Exports()
     table: Path | None = None  # one CSV of all inputs, in place of files of each
+    dry_run: bool = False  # print the answers only
 
     def deliver(
         self, task: Task, saving: Saving[R], answer: Callable[[R, str], CommandResult]
@@ -235,11 +236,12 @@ class Destination:
 
         `answer` returns lines and a table for people; its text names the files.
         """
-        if self.outputs.to_stdout:
+        to_stdout = self.outputs.to_stdout and not self.table
+        if to_stdout or self.table or self.dry_run:
             result = saving.run()
             data = saving.document(result, ())
-            document = None if self.table else data
-            return CommandResult(data=data, document=document, messages=result.warnings)
+            shown = CommandResult(document=data) if to_stdout else answer(result, task.path)
+            return replace(shown, data=data, messages=result.warnings)
         saved = save_result(task.files, saving, overwrite=self.outputs.overwrite)
         answered = answer(saved.result, saved.names)
         lines, state = answered.lines, dict[str, Any]()

@@ -89,7 +89,8 @@ def summarize(
     if not (extra.dry_run or outputs.to_stdout):
         _refuse_video_of_features(bases, targets, outputs.output)
         outputs.check(targets)
-    work = partial(summarize_one, selection, shots, extraction, extra, Destination(outputs, exports))
+    destination = Destination(outputs, exports, dry_run=extra.dry_run)
+    work = partial(summarize_one, selection, shots, extraction, extra, destination)
     run_verb(Verb("summarize", work, extraction.device, _COLUMNS), sources, view, batch, outputs, targets)
 
 
@@ -119,12 +120,6 @@ def summarize_one(
         details = (f"model: {summary.model} ({summary.model_reason})",)
         return CommandResult(lines=(_describe(names, summary),), table=table, details=details)
 
-    if destination.outputs.to_stdout or extra.dry_run:
-        summary = plan.run(progress)
-        result = replace(answer(summary, task.path), data=summary.to_dict(), messages=summary.warnings)
-        if destination.outputs.to_stdout:
-            return replace(result, document=result.data, table=None, details=())
-        return result
     saving = Saving(
         plan.provenance,
         partial(plan.run, progress),
