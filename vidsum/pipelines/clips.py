@@ -170,7 +170,7 @@ def write_images(shots: Shots, folder: str | os.PathLike[str], n_images: int, st
     """Write `n_images` of each shot as `{stem}-Scene-001-01.jpg` into a folder, made if needed.
 
     One is from the middle. Of more, the first and the last are a frame from the edges, and each of the others
-    from the middle of its part. Images of an earlier run with another name are removed.
+    from the middle of its part.
 
     Raises UsageError: the shots are of features. InputError: the video is not there any more. OutputError: a
     file cannot be written.
@@ -190,10 +190,6 @@ def write_images(shots: Shots, folder: str | os.PathLike[str], n_images: int, st
         frames = read_frames_at(video, [time_s for _, time_s in part])
         for (name, _), frame in zip(part, frames, strict=True):
             save_picture(frame.image, place / name)
-    names, ours = {name for name, _ in wanted}, re.compile(rf"{re.escape(stem)}-Scene-\d+-\d+\.jpg")
-    for old in place.iterdir():
-        if ours.fullmatch(old.name) and old.name not in names:
-            old.unlink(missing_ok=True)  # another process may be at the same folder
 
 
 def _times(span: Interval, n_images: int, frame_s: float) -> list[float]:
