@@ -49,7 +49,6 @@ class QueryOptions:
     query_audio: tuple[str, ...] = option(
         "Recording of a spoken query; - for stdin. Can be repeated.", (), metavar="FILE"
     )
-    force: bool = option("Accept unclear or long spoken queries.", False, flag_on=())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,7 +202,7 @@ def _read_queries(options: QueryOptions, extraction: Extraction, view: View) -> 
     if options.query_audio:
         from vidsum.pipelines.speech import transcribe_query
 
-        spoken = [transcribe_query(file, extraction, force=options.force) for file in options.query_audio]
+        spoken = [transcribe_query(file, extraction) for file in options.query_audio]
     for query in () if view.quiet else spoken:
         print(f"{query.file}: '{printable(query.text)}' ({query.confidence:.0%} sure)", file=sys.stderr)
     return read_queries(options.query, options.queries, spoken)

@@ -20,7 +20,8 @@ from vidsum.io.outputs import make_folder, stems_of
 from vidsum.io.paths import register_input, require_not_read
 from vidsum.options import option
 from vidsum.pipelines.names import check_outputs, require_suffix
-from vidsum.pipelines.staging import replacing, require_replaceable, save_bytes, save_text
+from vidsum.pipelines.records import require_ours
+from vidsum.pipelines.staging import replacing, save_bytes, save_text
 from vidsum.times import format_time
 
 if TYPE_CHECKING:
@@ -100,14 +101,10 @@ def search(
             fault = f"{outdated} files are not in the archive's space, {archive.space}"
             messages.append(f"{fault}: run vidsum index on them")
         texts = _texts(archive, matches, text, filters, extra, messages, problems)
-        if target:
-            texts[target] = _content(document, target)
         for video in {path for match in matches for path in (match.video, *match.also)}:
             register_input(video)
-        for path, content in texts.items():  # existing files are refused before clips are written
-            require_replaceable(content.encode(), path, overwrite=outputs.overwrite)
         _save_files(archive, matches, rows, outputs, messages, problems)
-    if target:  # rows of failed clips have changed
+    if target:
         texts[target] = _content(document, target)
     lines = [missing] if missing else []
     lines += _closing_lines(matches, rows, extra)
@@ -181,7 +178,10 @@ def _target(outputs: Outputs, extra: SearchOutputs) -> Path | None:
         joint_format(extra.export)
     if extra.report:
         require_suffix(extra.report, (".html",))
-    check_outputs("the archive", [path for path in (target, extra.export, extra.report) if path])
+    files = [path for path in (target, extra.export, extra.report) if path]
+    check_outputs("the archive", files)
+    for path in () if outputs.overwrite else files:  # before clips are written
+        require_ours(path)
     return target
 
 

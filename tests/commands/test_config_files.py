@@ -109,7 +109,7 @@ def test_repeatable_variable(
     [
         ("ground", "--space vse", "VIDSUM_GROUND_SPACE=vse"),
         ("ground", "give the video, or --space vse", "give the video, or VIDSUM_GROUND_SPACE=vse"),
-        ("ground", "--force to accept it", "VIDSUM_GROUND_FORCE=true to accept it"),
+        ("ground", "--alone to see it", "VIDSUM_GROUND_ALONE=true to see it"),
         ("ground", "leave out --alone and --fast", "leave out VIDSUM_GROUND_ALONE=true and --fast"),
         (
             "ground",

@@ -129,7 +129,7 @@ def clip_paths(result: ClipSource, folder: PathLike, stem: str) -> list[tuple[Pa
         spans = [("highlight", moment.interval) for moment in result.moments]
     else:
         pairs = ((query, moment) for query in result.queries for moment in query.moments)
-        spans = [(_slug(query.query), moment.interval) for query, moment in pairs]
+        spans = [(slug(query.query), moment.interval) for query, moment in pairs]
     counts, paths = Counter[str](), []
     for words, span in spans:
         minutes, seconds = divmod(int(span[0]), 60)
@@ -142,7 +142,7 @@ def clip_paths(result: ClipSource, folder: PathLike, stem: str) -> list[tuple[Pa
     return paths
 
 
-def _slug(text: str) -> str:
+def slug(text: str) -> str:
     """Return a text as part of a file's name: lower-case letters and digits, dashes between words."""
     words = re.sub(r"[\W_]+", "-", as_utf8(text).lower()).strip("-")
     return words[:_MAX_LETTERS].rstrip("-") or "query"
@@ -151,7 +151,7 @@ def _slug(text: str) -> str:
 def is_of_another(result: Grounding, name: str) -> bool:
     """Return whether a file is a clip of another query than those of a result."""
     words, is_clip = Path(name).name.partition("_")[0], video_stem(Path(name).stem) is not None
-    return is_clip and name.endswith(".mp4") and words not in {_slug(query.query) for query in result.queries}
+    return is_clip and name.endswith(".mp4") and words not in {slug(query.query) for query in result.queries}
 
 
 _CLIP = re.compile(r"[^_]+_(.*)_(?:\d+h)?\d+m\d\ds(?:-\d+)?|(.*)-Scene-\d{3,}", re.DOTALL)
