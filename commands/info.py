@@ -105,9 +105,9 @@ def _track_line(track: dict[str, Any]) -> str:
 
 
 def _cache() -> CommandResult:
-    from vidsum.features import cache
+    from vidsum.pipelines.plan import cache_state
 
-    now = cache.state()
+    now = cache_state()
     facts = {**asdict(now), "folder": str(now.folder)}
     used = f"{now.bytes / 2**20:.1f} of {now.limit_bytes / 2**20:.0f} MiB"
     text = f"{now.entries} entries, {used}, in {now.folder}"

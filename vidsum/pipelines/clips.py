@@ -18,6 +18,7 @@ from vidsum.io.provenance import label_of
 from vidsum.options import from_keywords
 from vidsum.pipelines.export import style_for
 from vidsum.pipelines.keywords import MomentClipOptions
+from vidsum.pipelines.queries import without_queries
 from vidsum.pipelines.replacing import require_replaceable
 from vidsum.pipelines.timelines import result_video
 from vidsum.results.moments import Grounding, Highlights
@@ -86,7 +87,7 @@ def save_clips(
     """Write clips whatever is in the way, and return warnings. See `write_clips`."""
     from vidsum.video.write import write_segments
 
-    video, comment = result_video(result), label_of(result.provenance, settings.tag)
+    video, comment = result_video(result), label_of(without_queries(result.provenance), settings.tag)
     look, messages = style_for(video, settings.shorts, extraction, progress)
     for path, span in clip_paths(result, folder, stem):
         make_folder(folder)
@@ -148,10 +149,13 @@ def slug(text: str) -> str:
     return words[:_MAX_LETTERS].rstrip("-") or "query"
 
 
-def is_of_another(result: Grounding, name: str) -> bool:
-    """Return whether a file is a clip of another query than those of a result."""
-    words, is_clip = Path(name).name.partition("_")[0], video_stem(Path(name).stem) is not None
-    return is_clip and name.endswith(".mp4") and words not in {slug(query.query) for query in result.queries}
+def is_clip_to_keep(result: Grounding, name: str) -> bool:
+    """Return whether a file is a clip of one of a result's moments, or of another query than its own."""
+    path = Path(name)
+    if path.suffix != ".mp4" or (stem := video_stem(path.stem)) is None:
+        return False
+    is_of_another = path.name.partition("_")[0] not in {slug(query.query) for query in result.queries}
+    return is_of_another or path in {clip for clip, _ in clip_paths(result, path.parent, stem)}
 
 
 _CLIP = re.compile(r"[^_]+_(.*)_(?:\d+h)?\d+m\d\ds(?:-\d+)?|(.*)-Scene-\d{3,}", re.DOTALL)

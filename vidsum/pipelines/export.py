@@ -14,6 +14,7 @@ from vidsum.io.outputs import as_utf8
 from vidsum.io.provenance import encoding_tag_in, label_of
 from vidsum.options import from_keywords
 from vidsum.pipelines.keywords import ClipOptions
+from vidsum.pipelines.queries import without_queries
 from vidsum.pipelines.replacing import read_label, require_replaceable
 from vidsum.pipelines.timelines import result_video
 from vidsum.results.clock import to_player_time
@@ -109,7 +110,7 @@ def style_for(
 
 def read_encoding_tag(path: PathLike, provenance: Mapping[str, Any]) -> str | None:
     """Return the `Encoding.tag` in a file's label, if it was made of this provenance; else None."""
-    return encoding_tag_in(read_label(path), provenance)
+    return encoding_tag_in(read_label(path), without_queries(provenance))
 
 
 def write_storyboard(summary: Summary, path: PathLike, folder: PathLike, *, overwrite: bool = False) -> None:

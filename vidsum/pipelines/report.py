@@ -253,7 +253,6 @@ def _clips(record: Path, result: Cutting, place: MediaLink) -> list[str | None]:
     earlier = Earlier.read(Files({"json": record}))
 
     def is_ours(path: Path) -> bool:
-        # a later run may have added queries, and so changed the provenance
         return earlier.is_current(path) or read_encoding_tag(path, result.provenance) is not None
 
     ours = [[path for path, _ in pair if path.exists() and is_ours(path)] for pair in pairs]
