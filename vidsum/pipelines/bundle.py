@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import zipfile
@@ -14,14 +13,12 @@ from urllib.parse import unquote
 from vidsum.errors import require_type
 from vidsum.io.outputs import atomic_write, write_text
 from vidsum.pipelines.names import require_suffix
-from vidsum.pipelines.replacing import require_replaceable
+from vidsum.pipelines.replacing import PathLike, require_replaceable
 from vidsum.pipelines.report import PageResult, is_playable, report_text, report_videos
 from vidsum.results.media import url_of
 from vidsum.results.page import render
 from vidsum.types import VideoInfo
 from vidsum.video.write import write_segments
-
-PathLike = str | os.PathLike[str]
 
 _PAGE = "index.html"
 _ENDINGS = {"captions": ".vtt", "subtitles": ".descriptions.vtt"}

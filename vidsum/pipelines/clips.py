@@ -19,7 +19,7 @@ from vidsum.options import from_keywords
 from vidsum.pipelines.export import style_for
 from vidsum.pipelines.keywords import MomentClipOptions
 from vidsum.pipelines.queries import without_queries
-from vidsum.pipelines.replacing import require_replaceable
+from vidsum.pipelines.replacing import PathLike, require_replaceable
 from vidsum.pipelines.timelines import result_video
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.shots import Shots
@@ -29,9 +29,6 @@ from vidsum.types import Interval, Progress, VideoInfo, clip_interval
 from vidsum.video.read import read_frames_at
 from vidsum.video.segments import measure_changes
 from vidsum.video.settings import Clips
-
-PathLike = str | os.PathLike[str]
-
 
 ClipSource = Grounding | Highlights | Shots | Summary
 """Results with intervals that can be saved as clips."""

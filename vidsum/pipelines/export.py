@@ -15,7 +15,7 @@ from vidsum.io.provenance import encoding_tag_in, label_of
 from vidsum.options import from_keywords
 from vidsum.pipelines.keywords import ClipOptions
 from vidsum.pipelines.queries import without_queries
-from vidsum.pipelines.replacing import read_label, require_replaceable
+from vidsum.pipelines.replacing import PathLike, read_label, require_replaceable
 from vidsum.pipelines.timelines import result_video
 from vidsum.results.clock import to_player_time
 from vidsum.results.cuts import cuts_of
@@ -31,8 +31,6 @@ from vidsum.video.probe import start_offset_s
 from vidsum.video.read import read_frames_at
 from vidsum.video.settings import Encoding, Shorts
 from vidsum.video.style import ClipStyle
-
-PathLike = str | os.PathLike[str]
 
 
 def write_video(

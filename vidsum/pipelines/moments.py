@@ -207,7 +207,9 @@ def plan_moments(
     encode_text: EncodeText | None = None,
 ) -> Plan[Grounding]:
     """Plan `ground`, by queries of `read_queries`: the video is probed and hashed, not decoded."""
-    retrieval = _check_texts(retrieval)
+    if retrieval.without:  # which restricts the search to pictures
+        without = parse_queries(retrieval.without).texts
+        retrieval = replace(retrieval, evidence="picture", without=without)
     if isinstance(source, Features) or not has_pictures(source):
         video_input = open_input(source, extraction)
         search = _search_in_features(video_input, queries, retrieval, encode_text)
@@ -272,12 +274,6 @@ class _Work:
         return Grounding(
             model=search.model, space=search.space, provenance=self.provenance, step_s=step_s, **fields
         )
-
-
-def _check_texts(retrieval: Retrieval) -> Retrieval:
-    """Return the settings with checked texts; `without` restricts the search to pictures."""
-    without = parse_queries(retrieval.without).texts if retrieval.without else ()
-    return replace(retrieval, evidence="picture", without=without) if without else retrieval
 
 
 def _search_in_video(queries: Queries, retrieval: Retrieval, extraction: Extraction) -> MomentSearch:

@@ -10,6 +10,7 @@ from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from vidsum.errors import InputError, UsageError
 from vidsum.pipelines.clips import clip_paths
@@ -37,8 +38,6 @@ from vidsum.video.open import open_video, video_stream
 from vidsum.video.probe import start_offset_s
 from vidsum.video.read import read_frames_at
 from vidsum.video.write import write_segments
-
-PathLike = str | os.PathLike[str]
 
 _PICTURE_SIDE, _VIEW_SIDE = 320, 160
 _MAX_VIEWS = 120  # pictures of shots: about a megabyte
@@ -157,7 +156,10 @@ def _report_video(
     is_shifted = info is None or is_copied(info)
     offset_s = start_offset_s(info or video) if is_shifted else 0.0
     clips = {name: _clips(Path(name), result, place) for name, result in film.results} if info else {}
-    film = _shift_times(film, offset_s)
+    # a player with sound ahead of the pictures counts from the sound
+    texts = ("results", "descriptions", "said", "written")
+    later: dict[str, Any] = {name: shift_times(getattr(film, name), offset_s) for name in texts}
+    film = replace(film, duration_s=film.duration_s + offset_s, **later)
     film = replace(film, passages=_passages(film, offset_s))
     if info is None:
         return film
@@ -175,13 +177,6 @@ def _report_video(
         views=tuple(_middles(info, shots, _MAX_VIEWS, _VIEW_SIDE, offset_s).items()),
         has_shots=has_shots,
     )
-
-
-def _shift_times(film: PageVideo, offset_s: float) -> PageVideo:
-    """Return the video with all times later, as a player with sound ahead of it counts."""
-    names = ("results", "descriptions", "said", "written")
-    texts = {name: shift_times(getattr(film, name), offset_s) for name in names}
-    return replace(film, duration_s=film.duration_s + offset_s, **texts)
 
 
 def _duration_s(result: PageResult) -> float:

@@ -11,7 +11,7 @@ from vidsum.errors import EmptyResultError, InputError, UsageError, require_type
 from vidsum.features.settings import Extraction
 from vidsum.io.outputs import write_text
 from vidsum.io.provenance import label_of
-from vidsum.pipelines.replacing import require_replaceable
+from vidsum.pipelines.replacing import PathLike, require_replaceable
 from vidsum.pipelines.sources import probe_video
 from vidsum.results.clock import to_player_time
 from vidsum.results.cuts import Cut, Cutting, cuts_of, length_of, name_cuts
@@ -26,8 +26,6 @@ from vidsum.results.shots import Chapters
 from vidsum.results.transcript import Transcript
 from vidsum.types import VideoInfo
 from vidsum.video.probe import start_offset_s
-
-PathLike = str | os.PathLike[str]
 
 
 def write_timeline(
