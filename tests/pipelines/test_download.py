@@ -26,7 +26,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("VIDSUM_OFFLINE", raising=False)
     monkeypatch.setattr(network, "PAUSE_S", 0.0)
-    monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
     return tmp_path / "home"
 
 
