@@ -53,10 +53,9 @@ def has_flag(leaf: Leaf, command: str) -> bool:
 
 
 def name_settings(error: VidsumError, command: str) -> None:
-    """Replace flags that a command such as `train mrnet` lacks in the hint of an error.
+    """Replace flags that a command such as `train mrnet` lacks in the hint of an error by their variables.
 
-    They become variables, `VIDSUM_GROUND_SPACE=vse`; keys of a configuration file where there is no value.
-    Commands that a hint quotes stay as they are.
+    `--space vse` becomes `VIDSUM_GROUND_SPACE=vse`. Commands that a hint quotes stay as they are.
     """
     hint = error.hint or ""
     if "--" not in hint:
@@ -68,29 +67,21 @@ def name_settings(error: VidsumError, command: str) -> None:
         for flag in "/".join(leaf.flags).split("/")
     }
 
-    def key(match: re.Match[str]) -> str:
-        leaf = leaves.get(match["flag"])
-        return match[0].replace(match["flag"], leaf.parameter) if leaf else match[0]
-
     def variable(match: re.Match[str]) -> str:
-        leaf, value = leaves.get(match["flag"]), match["value"] or ""
-        if leaf is None:
+        if (leaf := leaves.get(match["flag"])) is None:
             return match[0]
-        rest = match[0].removeprefix(match["flag"])
+        name, value = variable_for(leaf, command), match["value"] or ""
         if required(leaf.kind) is bool:
-            value = str(match["flag"] == leaf.flags[0].split("/")[0]).lower()
-        elif value in leaf.choices or (_IS_VALUE.search(value) and not leaf.choices):
-            rest = ""
-        else:
-            return key(match)
-        return f"{variable_for(leaf, command)}={value}{rest}"
+            is_on = match["flag"] == leaf.flags[0].split("/")[0]
+            return f"{name}={str(is_on).lower()} {value}".strip()
+        is_value = value in leaf.choices or (not leaf.choices and re.search(r"[A-Z0-9]", value))
+        return f"{name}={value}" if is_value else f"{name} {value}".strip()
 
-    error.hint = _FLAG.sub(key if "leave out" in hint else variable, hint)
+    error.hint = _FLAG.sub(variable, hint)
 
 
 _FLAG = re.compile(r"vidsum [a-z][^,;]*|(?<![\w`-])(?P<flag>--[a-z][a-z-]*)(?: (?P<value>[^\s,;:()]+))?")
 """A command, or a flag and the word after it."""
-_IS_VALUE = re.compile(r"[A-Z0-9]")
 
 
 def _leaves_named(command: str) -> list[Leaf]:

@@ -17,6 +17,7 @@ from vidsum.commands.result import Columns, CommandResult, View, text_table
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Describing
+from vidsum.io.outputs import write_text
 from vidsum.io.paths import register_input
 from vidsum.options import option
 from vidsum.pipelines.saving import Saving
@@ -129,9 +130,11 @@ def _speak(
 
 
 def _write(descriptions: "Descriptions", files: Files, *, spoken: Path | None) -> Sequence[str]:
-    from vidsum.pipelines.description import write_descriptions
+    from vidsum.results.clock import to_player_time
 
-    write_descriptions(descriptions, files.named)
+    played = to_player_time(descriptions)
+    write_text(files.named["vtt"], played.as_text("vtt"))
+    write_text(files.named["srt"], played.as_text("srt"))
     if spoken and spoken.exists():
         spoken.replace(files.named["video"])
     return ()

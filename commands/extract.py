@@ -1,7 +1,7 @@
 """`vidsum extract`: features of videos, into .npz or .h5 files."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
@@ -74,16 +74,11 @@ def extract_one(
         line = f"{name}: {len(features)} features of {features.dim} numbers, one every {features.step_s:g} s"
         return CommandResult(lines=(line,))
 
-    if outputs.to_stdout:
-        features = plan.run(progress)
-        facts = features.to_dict(with_arrays=True)
-        data = {"output": None, **facts}
-        return replace(answer(features, task.path), data=data, document=facts, messages=features.warnings)
     saving = Saving(
         plan.provenance,
         partial(plan.run, progress),
         lambda _: read_features(task.files.record),
         write,
-        lambda features, _: features.to_dict(with_arrays=False),
+        lambda features, _: features.to_dict(with_arrays=outputs.to_stdout),
     )
     return Destination(outputs).deliver(task, saving, answer)

@@ -2,29 +2,30 @@
 
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer import Exit
 
 from vidsum.commands.batch import Batch, Verb, Videos, run_verb
 from vidsum.commands.options import Without, command
 from vidsum.commands.outputs import ClipOutputs, Destination, Exports, Outputs, PlotFormat, Sheet, plan_files
-from vidsum.commands.result import MOMENT_COLUMNS, Columns, CommandResult, Table, View, moment_row, render
-from vidsum.errors import InputError, Problem, UsageError, printable
-from vidsum.features.settings import CLIP_FAMILY, Extraction
+from vidsum.commands.result import MOMENT_COLUMNS, Columns, CommandResult, Table, View, moment_row
+from vidsum.errors import UsageError, printable
+from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY, Retrieval
 from vidsum.options import option
-from vidsum.pipelines.saving import Saving, add_earlier, write_moments
+from vidsum.pipelines.records import Earlier, lock
+from vidsum.pipelines.saving import Saving, write_moments
 from vidsum.pipelines.tasks import Progress, Task
 from vidsum.video.settings import Clips
 
 if TYPE_CHECKING:
     from vidsum.pipelines.queries import Queries
-    from vidsum.results.moments import Grounding
+    from vidsum.results.moments import Grounding, QueryMoments
     from vidsum.results.transcript import SpokenQuery
 
 app = typer.Typer(add_completion=False)
@@ -36,7 +37,6 @@ _COLUMNS: Columns = {
     "model": lambda data: data["model"],
     "space": lambda data: data["space"],
 }
-_SCORES_NOTE = "scores rank the moments of one video; they do not rank videos"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,6 @@ class QueryOptions:
     query_audio: tuple[str, ...] = option(
         "Recording of a spoken query; - for stdin. Can be repeated.", (), metavar="FILE"
     )
-    force: bool = option("Accept unclear or long spoken queries.", False, flag_on=())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,20 +98,14 @@ def ground(
     _require_one_stdin(batch, query_options)
     sources = batch.inputs(sources)
     _require_query(sources, query_options)
-    _suggest_clip_family(retrieval, view)
     queries = _read_queries(query_options, extraction, view)
-    refused = tuple(map(Problem.of, queries.refused))
-    if refused:
-        render(CommandResult("ground", errors=refused, exit_code=1), view)
     more = {"plot": f"moments.{extra.plot_format}"} if extra.plot else {}
     more |= {"sheet": "moments_sheet.png"} if extra.sheet else {}
     destination, targets = plan_files("moments", sources, outputs, exports, extra, more, extra.clip_settings)
-    work = partial(ground_one, queries, retrieval, extraction, extra, destination, is_batch=len(sources) > 1)
+    work = partial(ground_one, queries, retrieval, extraction, extra, destination)
     rank = partial(_rank_videos, queries.texts)
     verb = Verb("ground", work, extraction.device, _COLUMNS, rank, destination.collect)
     run_verb(verb, sources, view, batch, destination.outputs, targets)
-    if refused:
-        raise Exit(1)
 
 
 def _require_one_stdin(batch: Batch, options: QueryOptions) -> None:
@@ -138,43 +131,33 @@ def ground_one(
     destination: Destination,
     task: Task,
     progress: Progress | None,
-    *,
-    is_batch: bool,
 ) -> CommandResult:
     """Find the moments of a video that match the queries."""
-    from vidsum.pipelines.clips import is_of_another
+    from vidsum.pipelines.clips import is_clip_to_keep
     from vidsum.pipelines.moments import plan_moments
-    from vidsum.pipelines.queries import merge_groundings, without_queries
+    from vidsum.results.load import kind_of
     from vidsum.results.moments import Grounding
 
-    plan = plan_moments(task.path, queries, retrieval, extraction)
-    if destination.outputs.output is None and retrieval.evidence == "auto":
-        extended = add_earlier(queries, task.files, plan.provenance)
-        plan = plan if extended is queries else plan_moments(task.path, extended, retrieval, extraction)
-    has_clips = (extra.clips or extra.clips_dir is not None) and not destination.outputs.to_stdout
-    saving = Saving(
-        plan.provenance,
-        partial(plan.run, progress),
-        Grounding.from_dict,
-        partial(write_moments, progress=progress, extraction=extraction),
-        partial(_to_document, with_saliency=extra.saliency),
-    )
-    if destination.outputs.output is None:
-        saving = replace(saving, select=queries.select, merge=merge_groundings, shared=without_queries)
-        saving = replace(saving, is_apart=is_of_another)
-    result = destination.deliver(task, saving, partial(_answer, has_clips=has_clips))
-    if destination.table:
-        answer = _answer(Grounding.from_dict(result.data), task.path, has_clips=False)
-        result = replace(result, lines=answer.lines, table=answer.table)
+    is_added, has_clips = destination.outputs.output is None, extra.clips or extra.clips_dir is not None
+    has_clips = has_clips and not destination.outputs.to_stdout
+    # another process that adds to the file waits, so that its queries are not lost
+    with lock(task.files.record) if is_added else nullcontext():
+        document, answered = Earlier.read(task.files).document if is_added else None, queries
+        if document is not None and kind_of(document) == Grounding.kind:
+            answered = queries.with_earlier(Grounding.from_dict(document))
+        plan = plan_moments(task.path, answered, retrieval, extraction)
+        saving = Saving(
+            plan.provenance,
+            partial(plan.run, progress),
+            Grounding.from_dict,
+            partial(write_moments, progress=progress, extraction=extraction),
+            partial(_to_document, with_saliency=extra.saliency),
+            queries.select,
+            is_clip_to_keep if is_added else lambda result, name: False,
+        )
+        result = destination.deliver(task, saving, partial(_answer, has_clips=has_clips))
     if task.number == 0 and retrieval.evidence == "auto" and not retrieval.without:  # once is enough
         result = replace(result, lines=(*_missing_evidence(result.data), *result.lines))
-    is_ranked = all(query.get("present") is not None for query in result.data["queries"])
-    if (
-        is_batch
-        and task.number == 0
-        and not (destination.table or is_ranked or destination.outputs.to_stdout)
-    ):
-        return replace(result, messages=(*result.messages, _SCORES_NOTE))
     return result
 
 
@@ -200,22 +183,6 @@ def _missing_evidence(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"not searched: {', '.join(missing)}"
 
 
-def _suggest_clip_family(retrieval: Retrieval, view: View) -> None:
-    """Suggest better weights, at a terminal and once on this machine."""
-    is_vse_by_default = retrieval.space == "auto" and retrieval.model in ("auto", "similarity")
-    if view.quiet or view.json or not is_vse_by_default or not sys.stderr.isatty():
-        return
-    from vidsum import checkpoints
-    from vidsum.io.cache import is_first
-
-    if not any(map(checkpoints.find, CLIP_FAMILY)) and is_first("clip_family"):
-        print(
-            "note: a network that was trained on many more pictures should answer better: "
-            "vidsum weights pull mobileclip2-s0 (300 MB, for research only; others: vidsum weights list)",
-            file=sys.stderr,
-        )
-
-
 def _read_queries(options: QueryOptions, extraction: Extraction, view: View) -> "Queries":
     """Read the queries, and print the texts of spoken ones."""
     from vidsum.pipelines.queries import read_queries
@@ -224,10 +191,10 @@ def _read_queries(options: QueryOptions, extraction: Extraction, view: View) -> 
     if options.query_audio:
         from vidsum.pipelines.speech import transcribe_query
 
-        spoken = [transcribe_query(file, extraction, force=options.force) for file in options.query_audio]
+        spoken = [transcribe_query(file, extraction) for file in options.query_audio]
     for query in () if view.quiet else spoken:
         print(f"{query.file}: '{printable(query.text)}' ({query.confidence:.0%} sure)", file=sys.stderr)
-    return read_queries(options.query, options.queries, spoken, skip=True)
+    return read_queries(options.query, options.queries, spoken)
 
 
 def _table(grounding: "Grounding") -> Table:
@@ -255,33 +222,36 @@ def _table(grounding: "Grounding") -> Table:
 
 def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterator[str]:
     """Yield a note on each query that has no moments, or is probably not in the video."""
-    from vidsum.results.moments import NO_BELOW, SILENT, shorten
+    from vidsum.results.moments import shorten
 
     for query in grounding.queries:
         name = f"'{shorten(query.query)}'"
-        if grounding.evidence == ("speech",) and query.moments and query.moments[0].score < UNLIKELY:
-            yield f"{name}: probably not said in this video"
+        if note := _doubt(grounding, query, name, has_clips=has_clips):
+            yield f"{name}: {note}"
+
+
+def _doubt(grounding: "Grounding", query: "QueryMoments", name: str, *, has_clips: bool) -> str:
+    """Return what is doubtful about the answer to a query; empty if nothing is."""
+    from vidsum.results.moments import NO_BELOW, SILENT
+
+    moments, present, evidence = query.moments, query.present, grounding.evidence
+    if evidence == ("speech",):
+        return "probably not said in this video" if moments and moments[0].score < UNLIKELY else ""
+    if evidence == ("sound",):
         # a warning on the query, or on silence, says more
-        is_explained = any(
-            text.startswith(f"{name}: no sound ") or text.endswith(SILENT) for text in grounding.warnings
-        )
-        if grounding.evidence == ("sound",) and not query.moments and not is_explained:
-            yield f"{name}: no such sound in this video"
-        if grounding.evidence == ("text",) and (query.present or 0) < UNLIKELY:
-            yield f"{name}: probably not written in this video"
-            continue
-        if query.present is None or (query.moments and query.moments[0].evidence != "picture"):
-            continue
-        match = f"{_percent(query.present)}{'' if query.moments else ', below --min-present: no moments'}"
-        if query.verdict == "no":
-            saved = (
-                f"; clips saved (--min-present {NO_BELOW:g} skips them)"
-                if has_clips and query.moments
-                else ""
-            )
-            yield f"{name}: probably not in this video ({match}){saved}"
-        elif not query.moments:
-            yield f"{name}: may be in this video ({match})"
+        begin, warnings = f"{name}: no sound ", grounding.warnings
+        is_explained = any(text.startswith(begin) or text.endswith(SILENT) for text in warnings)
+        return "" if moments or is_explained else "no such sound in this video"
+    if evidence == ("text",) and (present or 0) < UNLIKELY:
+        return "probably not written in this video"
+    if present is None or (moments and moments[0].evidence != "picture"):
+        return ""
+    is_below = present < grounding.provenance["grounding"].get("min_present", 0.0)
+    match = f"{_percent(present)}{', below --min-present: no moments' if is_below else ''}"
+    if query.verdict == "no":
+        saved = f"; clips saved (--min-present {NO_BELOW:g} skips them)" if has_clips and moments else ""
+        return f"probably not in this video ({match}){saved}"
+    return "" if moments else f"may be in this video ({match})"
 
 
 def _rank_videos(texts: Sequence[str], results: Sequence[CommandResult]) -> Table | None:
@@ -291,7 +261,7 @@ def _rank_videos(texts: Sequence[str], results: Sequence[CommandResult]) -> Tabl
     matches: dict[str, list[tuple[float, str]]] = {}
     queries = set(texts)
     for result in results:
-        for query in _queries_of(result):
+        for query in result.data.get("queries", ()):
             if query.get("present") is not None and query["query"] in queries:
                 matches.setdefault(query["query"], []).append((query["present"], str(result.input)))
     rows = [
@@ -300,18 +270,6 @@ def _rank_videos(texts: Sequence[str], results: Sequence[CommandResult]) -> Tabl
         for rank, (present, video) in enumerate(sorted(videos, key=lambda match: -match[0]))
     ]
     return Table(("query", "match", "video"), tuple(rows), "videos, best match first:") if rows else None
-
-
-def _queries_of(result: CommandResult) -> Sequence[Mapping[str, Any]]:
-    """Return the queries of a result; for a skipped video, read them from its JSON."""
-    if not result.data.get("skipped"):
-        return list(result.data.get("queries", ()))
-    from vidsum.results.load import read_result
-
-    try:
-        return list(read_result(result.data["outputs"]["json"]).to_dict().get("queries", ()))
-    except InputError:  # not a result of vidsum: skipped all the same
-        return ()
 
 
 def _match(probability: float | None) -> str:

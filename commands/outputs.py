@@ -1,6 +1,6 @@
 """Where results go: `--output`, `--output-dir` and `--export`, checked before any work."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -148,24 +148,21 @@ class Exports:
     def with_exports(self, targets: Mapping[str, Files], outputs: Outputs) -> dict[str, Files]:
         """Return the files of each source with its exports, checked before any work.
 
-        Of one of several sources, an export that cannot be written is refused alone. Raises UsageError,
-        InputError, OutputError: the only source has such one, or the JSON goes to stdout.
+        A source with an export that cannot be written is refused; see `refuse`. Raises UsageError: the JSON
+        goes to stdout.
         """
         if self == Exports(media=self.media):
             return dict(targets)
         if outputs.to_stdout:
             hint = "-o FILE.json, with --export or --report"
             raise UsageError("-o - writes JSON only", hint=hint)
-        exported = dict[str, Files]()
+        exported = dict(targets)
         for source, files in targets.items():
-            refused = dict[Path, VidsumError]()
             exports = {} if files.fault else self.targets_of(files, source)
+            exported[source] = replace(files, derived=tuple(exports.values()))
             for kind, path in exports.items():
                 if fault := attempt(partial(self._check, source, outputs, files.named, kind, path)):
-                    if len(targets) == 1:
-                        raise fault
-                    refused[path] = fault
-            exported[source] = replace(files, derived=tuple(exports.values()), refused=refused)
+                    refuse(exported, source, fault)
         return exported
 
     def write(self, result: CommandResult, files: Files, source: str, *, overwrite: bool) -> CommandResult:
@@ -182,8 +179,7 @@ class Exports:
         errors, exports = list[Problem](), list[str]()
         write = partial(write_export, made, files.record, overwrite=overwrite)
         for kind, target in self.targets_of(files, source).items():
-            step = partial(write, kind, target, self.media)
-            written = files.refused[target] if target in files.refused else attempt(step)
+            written = attempt(partial(write, kind, target, self.media))
             if isinstance(written, EmptyResultError):
                 messages.append(written.message)
             elif isinstance(written, VidsumError):
@@ -209,6 +205,7 @@ class Exports:
     def _check(
         self, source: str, outputs: Outputs, named: Mapping[str, Path], kind: str, target: Path
     ) -> None:
+        from vidsum.pipelines.records import require_ours
         from vidsum.pipelines.sources import has_pictures
         from vidsum.pipelines.timelines import require_expressible, require_nameable
 
@@ -219,15 +216,18 @@ class Exports:
             require_expressible(kind, has_video=has_pictures(source))
             require_nameable(kind, source, target, self.media)
         check_outputs(source, [target], make_folders=outputs.makes_folders)
+        if not (outputs.overwrite or outputs.skip_existing):
+            require_ours(target)
 
 
 @dataclass(frozen=True)
 class Destination:
-    """Stdout, files with exports, or one table: how the results of a batch are delivered."""
+    """Stdout, files with exports, one table, or nothing: how the results of a batch are delivered."""
 
     outputs: Outputs
     exports: Exports = Exports()
     table: Path | None = None  # one CSV of all inputs, in place of files of each
+    dry_run: bool = False  # print the answers only
 
     def deliver(
         self, task: Task, saving: Saving[R], answer: Callable[[R, str], CommandResult]
@@ -236,12 +236,12 @@ class Destination:
 
         `answer` returns lines and a table for people; its text names the files.
         """
-        if self.outputs.to_stdout:
+        to_stdout = self.outputs.to_stdout and not self.table
+        if to_stdout or self.table or self.dry_run:
             result = saving.run()
             data = saving.document(result, ())
-            document = None if self.table else data
-            return CommandResult(data=data, document=document, messages=result.warnings)
-        saving = replace(saving, write=partial(self._write, task, saving))
+            shown = CommandResult(document=data) if to_stdout else answer(result, task.path)
+            return replace(shown, data=data, messages=result.warnings)
         saved = save_result(task.files, saving, overwrite=self.outputs.overwrite)
         answered = answer(saved.result, saved.names)
         lines, state = answered.lines, dict[str, Any]()
@@ -250,15 +250,6 @@ class Destination:
         data = {**state, **task.files.facts(saved.clips), **saved.document}
         answered = replace(answered, data=data, lines=lines, messages=saved.messages)
         return self.exports.write(answered, task.files, task.path, overwrite=self.outputs.overwrite)
-
-    def _write(self, task: Task, saving: Saving[R], result: R, files: Files) -> Iterable[str]:
-        """Write the files of a result, after a check that its exports can be written, too."""
-        if task.files.derived and not self.outputs.overwrite:
-            from vidsum.pipelines.exports import require_writable
-
-            targets = self.exports.targets_of(task.files, task.path)
-            require_writable(saving.document(result, ()), task.files.record, targets, self.exports.media)
-        return saving.write(result, files)
 
     @property
     def collect(self) -> Callable[[Sequence[CommandResult]], CommandResult] | None:

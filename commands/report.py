@@ -14,7 +14,7 @@ from vidsum.errors import InputError, Problem, UsageError
 from vidsum.io.text import STDIN
 from vidsum.options import option
 from vidsum.pipelines.names import check_outputs, require_suffix
-from vidsum.pipelines.staging import save_text
+from vidsum.pipelines.staging import replacing, save_text
 
 if TYPE_CHECKING:
     from vidsum.pipelines.report import PageResult
@@ -33,10 +33,7 @@ class Page:
     )
     embed: bool = option("Put small videos into the page. 360p, up to 20 minutes and 24 MB in all.", False)
     bundle: Path | None = option(
-        "Write page, videos and subtitles here. A folder, or a .zip file.",
-        None,
-        metavar="DIR|ZIP",
-        writes=True,
+        "Write page, videos and subtitles into this .zip file.", None, metavar="ZIP", writes=True
     )
     title: str = option("Title of the page.", "", default_text="the name of the video")
     overwrite: bool = option("Replace existing outputs.", False)
@@ -60,9 +57,11 @@ def report(results: Results, page: Page, view: View) -> CommandResult:
     if page.bundle is not None and (page.embed or page.output != "report.html"):
         fault = "--bundle excludes --embed and --output: its page is index.html"
         raise UsageError(fault, hint=f"--bundle {page.bundle}")
+    if page.bundle is not None:
+        require_suffix(page.bundle, (".zip",))
+    elif page.output != "-":
+        require_suffix(target, (".html",))
     if page.output != "-":
-        if page.bundle is None:
-            require_suffix(target, (".html",))
         check_outputs(results[0], [page.bundle or target])
     made: list[tuple[str, PageResult]] = []
     failed = list[InputError]()
@@ -82,9 +81,10 @@ def _write(made: "Sequence[tuple[str, PageResult]]", page: Page, target: Path) -
     from vidsum.pipelines.report import report_text
 
     if page.bundle is not None:
-        is_new, warnings = write_bundle(made, page.bundle, page.title, overwrite=page.overwrite)
-        line = f"{page.bundle}{'' if is_new else ' (unchanged)'}"
-        return CommandResult(data={"output": str(page.bundle)}, lines=(line,), messages=warnings)
+        with replacing(page.bundle, overwrite=page.overwrite) as shadow:
+            warnings = write_bundle(made, shadow, page.title)
+        data = {"output": str(page.bundle)}
+        return CommandResult(data=data, lines=(str(page.bundle),), messages=warnings)
     text, warnings = report_text(made, target, page.title, embed=page.embed)
     if page.output == "-":
         return CommandResult(document=text, messages=warnings)

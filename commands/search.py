@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vidsum.archive.settings import ArchiveFile, SearchOptions, describe_missing
-from vidsum.commands.options import Only, command
-from vidsum.commands.outputs import Outputs, attempt
+from vidsum.commands.options import command
+from vidsum.commands.outputs import attempt
 from vidsum.commands.result import CommandResult, Table, View
 from vidsum.errors import Problem, UsageError, VidsumError
 from vidsum.features.settings import Extraction
@@ -20,7 +20,8 @@ from vidsum.io.outputs import make_folder, stems_of
 from vidsum.io.paths import register_input, require_not_read
 from vidsum.options import option
 from vidsum.pipelines.names import check_outputs, require_suffix
-from vidsum.pipelines.staging import replacing, require_replaceable, save_bytes, save_text
+from vidsum.pipelines.records import require_ours
+from vidsum.pipelines.staging import replacing, save_bytes, save_text
 from vidsum.times import format_time
 
 if TYPE_CHECKING:
@@ -35,10 +36,18 @@ SCHEMA = "vidsum.search/1"
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOutputs:
-    """Outputs in addition to the list."""
+    """The list, and outputs in addition."""
 
     PANEL = "Output"
 
+    output: str | None = option(
+        "Save the list as .json or .csv; - for stdout.",
+        None,
+        flags=("--output", "-o"),
+        metavar="FILE",
+        writes=True,
+    )
+    overwrite: bool = option("Replace existing outputs.", False)
     export: Path | None = option(
         "Save a timeline of all moments. .otio, .edl, .fcpxml, .xml, .kdenlive or .mlt.",
         None,
@@ -50,24 +59,10 @@ class SearchOutputs:
     pictures: Path | None = option("Save a JPEG of each moment in this folder.", None, metavar="FOLDER")
 
 
-@dataclass(frozen=True)
-class ListOutputs(Outputs):
-    """Output file of the list."""
-
-    output: str | None = option(
-        "Save the list as .json or .csv; - for stdout.",
-        None,
-        flags=("--output", "-o"),
-        metavar="FILE",
-        writes=True,
-    )
-
-
 @command(app)
 def search(
     where: ArchiveFile,
     filters: SearchOptions,
-    outputs: Annotated[ListOutputs, Only(("output", "overwrite"))],
     extra: SearchOutputs,
     view: View,
     text: Annotated[str | None, typer.Argument(None, metavar="TEXT", help="What to look for.")],
@@ -86,7 +81,7 @@ def search(
     """
     from vidsum.archive.archive import Archive
 
-    target = _target(outputs, extra)
+    target = _target(extra)
     messages, problems = list[str](), list[Problem]()
     with Archive(where.archive, create=False) as archive:
         matches = archive.find(text, filters)
@@ -100,25 +95,21 @@ def search(
             fault = f"{outdated} files are not in the archive's space, {archive.space}"
             messages.append(f"{fault}: run vidsum index on them")
         texts = _texts(archive, matches, text, filters, extra, messages, problems)
-        if target:
-            texts[target] = _content(document, target)
         for video in {path for match in matches for path in (match.video, *match.also)}:
             register_input(video)
-        for path, content in texts.items():  # existing files are refused before clips are written
-            require_replaceable(content.encode(), path, overwrite=outputs.overwrite)
-        _save_files(archive, matches, rows, outputs, messages, problems)
-    if target:  # rows of failed clips have changed
+        _save_files(archive, matches, rows, extra, messages, problems)
+    if target:
         texts[target] = _content(document, target)
     lines = [missing] if missing else []
     lines += _closing_lines(matches, rows, extra)
-    lines += [save_text(content, path, overwrite=outputs.overwrite) for path, content in texts.items()]
+    lines += [save_text(content, path, overwrite=extra.overwrite) for path, content in texts.items()]
     return CommandResult(
         "search",
         text,
         document,
         tuple(lines),
         _table(matches),
-        document if outputs.to_stdout else None,
+        document if extra.output == "-" else None,
         messages=tuple(dict.fromkeys(messages)),
         errors=tuple(dict.fromkeys(problems)),
         exit_code=1 if problems else 0,
@@ -168,11 +159,11 @@ def _nameable(
     return [cut for cut in cuts if faults[cut[0]] is None]
 
 
-def _target(outputs: Outputs, extra: SearchOutputs) -> Path | None:
+def _target(extra: SearchOutputs) -> Path | None:
     """Return the file of `--output`, checked before any work."""
-    if outputs.to_stdout and (extra.clips or extra.pictures or extra.export or extra.report):
+    if extra.output == "-" and (extra.clips or extra.pictures or extra.export or extra.report):
         raise UsageError("-o - writes JSON only", hint="-o FILE.json, with other files")
-    target = None if outputs.to_stdout or outputs.output is None else Path(outputs.output)
+    target = None if extra.output in (None, "-") else Path(str(extra.output))
     if target:
         require_suffix(target, (".json", ".csv"))
     if extra.export:
@@ -181,7 +172,10 @@ def _target(outputs: Outputs, extra: SearchOutputs) -> Path | None:
         joint_format(extra.export)
     if extra.report:
         require_suffix(extra.report, (".html",))
-    check_outputs("the archive", [path for path in (target, extra.export, extra.report) if path])
+    files = [path for path in (target, extra.export, extra.report) if path]
+    check_outputs("the archive", files)
+    for path in () if extra.overwrite else files:  # before clips are written
+        require_ours(path)
     return target
 
 
@@ -207,7 +201,7 @@ def _save_files(
     archive: "Archive",
     matches: Sequence["Match"],
     rows: Sequence[dict[str, Any]],
-    outputs: Outputs,
+    extra: SearchOutputs,
     messages: list[str],
     problems: list[Problem],
 ) -> None:
@@ -215,7 +209,7 @@ def _save_files(
     for match, row in zip(matches, rows, strict=True):
         for kind in ("picture", "clip"):
             if kind in row:
-                warnings = attempt(partial(_save_file, archive, match, kind, Path(row[kind]), outputs))
+                warnings = attempt(partial(_save_file, archive, match, kind, Path(row[kind]), extra))
                 if isinstance(warnings, VidsumError):
                     del row[kind]
                     problems.append(Problem.of(warnings))
@@ -224,14 +218,14 @@ def _save_files(
 
 
 def _save_file(
-    archive: "Archive", match: "Match", kind: str, path: Path, outputs: Outputs
+    archive: "Archive", match: "Match", kind: str, path: Path, extra: SearchOutputs
 ) -> tuple[str, ...]:
     make_folder(path.parent)
     if kind == "picture":
         require_not_read(path)
-        save_bytes(archive.picture(match), path, overwrite=outputs.overwrite)
+        save_bytes(archive.picture(match), path, overwrite=extra.overwrite)
         return ()
-    with replacing(path, overwrite=outputs.overwrite) as shadow:
+    with replacing(path, overwrite=extra.overwrite) as shadow:
         return archive.write_clip(match, shadow)
 
 

@@ -1,6 +1,6 @@
 """`vidsum summarize`: the segments of a video worth keeping, as MP4 and JSON."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -87,9 +87,13 @@ def summarize(
     if not extra.dry_run:
         targets = exports.with_exports(targets, outputs)
     if not (extra.dry_run or outputs.to_stdout):
-        _refuse_video_of_features(bases, targets, outputs.output)
+        for source, files in [*targets.items()]:
+            if outputs.output and bases[source].suffix == ".mp4" and "video" not in files.named:
+                fault = f"{source}: cannot write {bases[source]} from features, which have no pictures"
+                refuse(targets, source, UsageError(fault, hint="give the video"))
         outputs.check(targets)
-    work = partial(summarize_one, selection, shots, extraction, extra, Destination(outputs, exports))
+    destination = Destination(outputs, exports, dry_run=extra.dry_run)
+    work = partial(summarize_one, selection, shots, extraction, extra, destination)
     run_verb(Verb("summarize", work, extraction.device, _COLUMNS), sources, view, batch, outputs, targets)
 
 
@@ -119,12 +123,6 @@ def summarize_one(
         details = (f"model: {summary.model} ({summary.model_reason})",)
         return CommandResult(lines=(_describe(names, summary),), table=table, details=details)
 
-    if destination.outputs.to_stdout or extra.dry_run:
-        summary = plan.run(progress)
-        result = replace(answer(summary, task.path), data=summary.to_dict(), messages=summary.warnings)
-        if destination.outputs.to_stdout:
-            return replace(result, document=result.data, table=None, details=())
-        return result
     saving = Saving(
         plan.provenance,
         partial(plan.run, progress),
@@ -202,16 +200,6 @@ def _files(source: str, base: Path, extra: SummaryOutputs) -> Files:
     if extra.plot:
         named["plot"] = base.with_name(f"{stem}_importance.{extra.plot_format}")
     return Files(named)
-
-
-def _refuse_video_of_features(
-    bases: Mapping[str, Path], targets: dict[str, Files], output: str | None
-) -> None:
-    """Refuse a source where an MP4 is asked for by name of a feature file; see `refuse`."""
-    for source, files in [*targets.items()]:
-        if output is not None and bases[source].suffix == ".mp4" and "video" not in files.named:
-            fault = f"{source}: cannot write {bases[source]} from features, which have no pictures"
-            refuse(targets, source, UsageError(fault, hint="give the video"))
 
 
 def _describe(name: str, summary: "Summary") -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -14,12 +14,14 @@ from vidsum.commands.outputs import Destination, Outputs
 from vidsum.commands.result import Columns, CommandResult, View, text_table
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
+from vidsum.io.outputs import write_text
 from vidsum.options import option, without_defaults
 from vidsum.pipelines.saving import Saving
-from vidsum.pipelines.tasks import Files, Progress, Task, Work
+from vidsum.pipelines.tasks import Files, Progress, Task
 from vidsum.speech.settings import Transcription
 
 if TYPE_CHECKING:
+    from vidsum.pipelines.plan import Plan
     from vidsum.results.screen_text import ScreenText
     from vidsum.results.transcript import Transcript
 
@@ -98,11 +100,9 @@ def transcribe(
         texts: dict[str, Path] = {} if format == "json" else {format: path.with_suffix(f".{format}")}
         targets[source] = Files({"json": path.with_suffix(".json"), **texts})
     outputs.check(targets)
-    work: Work[CommandResult] = partial(transcribe_one, settings, extraction, outputs, format, extra)
-    if extra.on_screen_text:
-        if extra.events or extra.words or without_defaults(settings):
-            raise UsageError("--on-screen-text reads no speech: leave out the options of speech")
-        work = partial(read_one, extraction, outputs, format)
+    if extra.on_screen_text and (extra.events or extra.words or without_defaults(settings)):
+        raise UsageError("--on-screen-text reads no speech: leave out the options of speech")
+    work = partial(transcribe_one, settings, extraction, outputs, format, extra)
     device = "cpu" if extraction.device == "auto" else extraction.device
     columns = _SCREEN_COLUMNS if extra.on_screen_text else _COLUMNS
     run_verb(Verb("transcribe", work, device, columns), sources, view, batch, outputs, targets)
@@ -117,69 +117,53 @@ def transcribe_one(
     task: Task,
     progress: Progress | None,
 ) -> CommandResult:
-    """Transcribe the speech of a video or audio file."""
-    from vidsum.pipelines.sounds import with_events
-    from vidsum.pipelines.speech import format_segments, plan_transcript, write_text
+    """Transcribe the speech of a video or audio file, or the text on the screen of a video."""
     from vidsum.results.clock import to_player_time
-    from vidsum.results.transcript import Transcript
 
-    plan, with_words = plan_transcript(task.path, settings, extraction), extra.words
-    if extra.events:
-        plan = with_events(plan, task.path, extraction)
+    plan, kind = _plan(task.path, settings, extraction, extra)
+    words = {} if extra.on_screen_text else {"with_words": extra.words}
 
-    def has_requested(transcript: Transcript) -> Transcript | None:
-        has_words = all(segment.words for segment in transcript.segments)
-        return transcript if has_words or not with_words else None
+    def has_requested(text: Any) -> Any:
+        return None if extra.words and not all(segment.words for segment in text.segments) else text
 
-    def write(transcript: Transcript, files: Files) -> Sequence[str]:
+    def formatted(text: Any) -> str:
+        return str(to_player_time(text).as_text(format, **words))
+
+    def write(text: Any, files: Files) -> Sequence[str]:
         if format != "json":
-            write_text(transcript, files.named[format], format, with_words=with_words)
+            write_text(files.named[format], formatted(text))
         return ()
 
     saving = Saving(
         plan.provenance,
         partial(plan.run, progress),
-        Transcript.from_dict,
+        kind.from_dict,
         write,
-        lambda transcript, _: transcript.to_dict(with_words=with_words),
+        lambda text, _: text.to_dict(**words),
         has_requested,
     )
     if not outputs.to_stdout or format == "json":
-        return Destination(outputs).deliver(task, saving, _answer)
-    transcript = saving.run()
-    played = to_player_time(transcript)
-    text = format_segments(played.segments, format, with_words=with_words, events=played.events or ())
-    data = saving.document(transcript, ())
-    return CommandResult(data=data, document=text, messages=transcript.warnings)
-
-
-def read_one(
-    extraction: Extraction, outputs: Outputs, format: _Format, task: Task, progress: Progress | None
-) -> CommandResult:
-    """Read the text on the screen of a video."""
-    from vidsum.pipelines.screen_text import plan_screen_text, write_screen_text
-    from vidsum.results.clock import to_player_time
-    from vidsum.results.screen_text import ScreenText, format_screens
-
-    plan = plan_screen_text(task.path, extraction)
-
-    def write(text: ScreenText, files: Files) -> Sequence[str]:
-        if format != "json":
-            write_screen_text(text, files.named[format], format)
-        return ()
-
-    saving = Saving(
-        plan.provenance,
-        partial(plan.run, progress),
-        ScreenText.from_dict,
-        write,
-        lambda text, _: text.to_dict(),
-    )
-    if not outputs.to_stdout or format == "json":
-        return Destination(outputs).deliver(task, saving, _screen_answer)
+        answer = _screen_answer if extra.on_screen_text else _answer
+        return Destination(outputs).deliver(task, saving, answer)
     text = saving.run()
-    document = format_screens(to_player_time(text), format)
-    return CommandResult(data=saving.document(text, ()), document=document, messages=text.warnings)
+    return CommandResult(data=saving.document(text, ()), document=formatted(text), messages=text.warnings)
+
+
+def _plan(
+    path: str, settings: Transcription, extraction: Extraction, extra: TranscriptOutputs
+) -> "tuple[Plan[Any], type[Transcript | ScreenText]]":
+    """Plan the text, and return its class."""
+    if extra.on_screen_text:
+        from vidsum.pipelines.screen_text import plan_screen_text
+        from vidsum.results.screen_text import ScreenText
+
+        return plan_screen_text(path, extraction), ScreenText
+    from vidsum.pipelines.sounds import with_events
+    from vidsum.pipelines.speech import plan_transcript
+    from vidsum.results.transcript import Transcript
+
+    plan = plan_transcript(path, settings, extraction)
+    return with_events(plan, path, extraction) if extra.events else plan, Transcript
 
 
 def _screen_answer(text: "ScreenText", names: str) -> CommandResult:

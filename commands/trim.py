@@ -1,7 +1,7 @@
 """`vidsum trim`: videos without their silence and filler words, as MP4 and JSON."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -73,8 +73,8 @@ def trim(
     if not extra.dry_run:
         targets = exports.with_exports(targets, outputs)
         outputs.check(targets)
-    destination = Destination(outputs, exports)
-    work = partial(trim_one, settings, speech.language, extraction, extra, destination)
+    destination = Destination(outputs, exports, dry_run=extra.dry_run)
+    work = partial(trim_one, settings, speech.language, extraction, extra.encoding, destination)
     run_verb(Verb("trim", work, extraction.device, _COLUMNS), sources, view, batch, outputs, targets)
 
 
@@ -82,7 +82,7 @@ def trim_one(
     settings: Trimming,
     language: str | None,
     extraction: Extraction,
-    extra: TrimOutputs,
+    encoding: Encoding,
     destination: Destination,
     task: Task,
     progress: Progress | None,
@@ -92,16 +92,12 @@ def trim_one(
     from vidsum.results.summary import Trim
 
     plan = plan_trim(task.path, settings, extraction, language)
-    if extra.dry_run and not destination.outputs.to_stdout:
-        trimmed = plan.run(progress)
-        answered = _answer(settings, trimmed, task.path)
-        return replace(answered, data=trimmed.to_dict(), messages=trimmed.warnings)
     saving = Saving(
         plan.provenance,
         partial(plan.run, progress),
         Trim.from_dict,
-        partial(_write, encoding=extra.encoding, progress=progress),
-        encoding_tag=extra.encoding.tag(),
+        partial(_write, encoding=encoding, progress=progress),
+        encoding_tag=encoding.tag(),
     )
     return destination.deliver(task, saving, partial(_answer, settings))
 

@@ -109,15 +109,19 @@ def test_repeatable_variable(
     [
         ("ground", "--space vse", "VIDSUM_GROUND_SPACE=vse"),
         ("ground", "give the video, or --space vse", "give the video, or VIDSUM_GROUND_SPACE=vse"),
-        ("ground", "--force to accept it", "VIDSUM_GROUND_FORCE=true to accept it"),
-        ("ground", "leave out --alone and --fast", "leave out alone and --fast"),
+        ("ground", "--alone to see it", "VIDSUM_GROUND_ALONE=true to see it"),
+        ("ground", "leave out --alone and --fast", "leave out VIDSUM_GROUND_ALONE=true and --fast"),
         (
             "ground",
             "vidsum train detr --space vse, then --space vse",
             "vidsum train detr --space vse, then VIDSUM_GROUND_SPACE=vse",
         ),
         ("summarize", "--min-segment 1.5s", "VIDSUM_SUMMARIZE_MIN_SEGMENT=1.5s"),
-        ("summarize", "raise --max-shot or --max-shots", "raise max_shot or max_shots"),
+        (
+            "summarize",
+            "raise --max-shot or --max-shots",
+            "raise VIDSUM_SUMMARIZE_MAX_SHOT or VIDSUM_SUMMARIZE_MAX_SHOTS",
+        ),
         ("shots", "raise --max-shot or --max-shots", "raise --max-shot or --max-shots"),
         ("extract", "use --precision fp32", "use --precision fp32"),
         ("train mrnet", "--no-sparse", "VIDSUM_TRAIN_MRNET_SPARSE=false"),

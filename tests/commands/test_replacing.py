@@ -284,11 +284,11 @@ def test_added_queries(ask: Callable[..., Any], run: Run, film: Path) -> None:
     assert ask("red")["ok"]
     added = ask("green", "blue")
     assert [query["query"] for query in added["data"]["queries"]] == ["green", "blue"]
-    assert queries_of() == ["blue", "green", "red"]
+    assert queries_of() == ["red", "green", "blue"]
     again = ask("red")
     assert (again["data"]["up_to_date"], len(again["data"]["queries"])) == (True, 1)
     whole = run("ground", film, "--device", "cpu", "-k", "1", "-o", "-", *["--query", "blue"]).json
-    assert whole["queries"] == json.loads(Path("film_moments.json").read_text())["queries"][:1]
+    assert whole["queries"] == json.loads(Path("film_moments.json").read_text())["queries"][2:]
 
 
 def test_queries_of_named_file(ask: Callable[..., Any], run: Run, film: Path) -> None:
@@ -296,16 +296,18 @@ def test_queries_of_named_file(ask: Callable[..., Any], run: Run, film: Path) ->
         assert ask(*colours, more=("-o", "m.json"))["ok"]
         assert queries_of("m.json") == colours
     assert ask("red")["ok"]
-    ran = run("ground", film, "--device", "cpu", "-k", "2", "--query", "green")
-    assert "replaced 1 earlier query: top_k was 1, is 2" in ran.out
-    assert queries_of() == ["green"]
+    ran = run("ground", film, "--device", "cpu", "-k", "2", "--query", "green")  # so red is answered again
+    assert "red" not in ran.out
+    queries = json.loads(Path("film_moments.json").read_text())["queries"]
+    assert [(query["query"], len(query["moments"])) for query in queries] == [("red", 2), ("green", 2)]
 
 
 def test_curves_with_added_queries(ask: Callable[..., Any]) -> None:
-    assert ask("red", more=("--saliency",))["ok"]
+    assert ask("blue")["ok"]
+    assert ask("red", more=("--saliency",))["ok"]  # so blue is answered again
     assert "timestamps_s" not in ask("green")["data"]
     document = json.loads(Path("film_moments.json").read_text())
-    assert [len(query["saliency"]) for query in document["queries"]] == [len(document["timestamps_s"])] * 2
+    assert [len(query["saliency"]) for query in document["queries"]] == [len(document["timestamps_s"])] * 3
     assert ask("green", more=("--saliency",))["data"]["up_to_date"]
 
 

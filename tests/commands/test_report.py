@@ -2,6 +2,7 @@
 
 import json
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -59,15 +60,15 @@ def test_report_overwrite(run: Run, film: Path) -> None:
     assert Path("report.html").read_text() == "mine"
     assert run("report", "film_shots.json", "--overwrite").out == "report.html\n"
     run("shots", film, *CPU)
-    for name in ("out", "out.zip"):
-        assert run("report", "film_shots.json", "--bundle", name).out == f"{name}\n"
-        again = run("report", "film_shots.json", "--bundle", name)
-        assert again.out == f"{name} (unchanged)\n"
-        stored = run("report", "film_shots.json", "--bundle", name, "--title", "Mine", code=1)
-        assert "--overwrite" in stored.err
-        run("report", "film_shots.json", "--bundle", name, "--overwrite", "--title", "Mine")
-    assert "<h1>Mine</h1>" in Path("out/index.html").read_text()
-    assert Path("out/media/film.mp4").read_bytes() == film.read_bytes()
+    for title in ("", "Mine"):
+        assert run("report", "film_shots.json", "--bundle", "out.zip", "--title", title).out == "out.zip\n"
+    with zipfile.ZipFile("out.zip") as archive:
+        assert "<h1>Mine</h1>" in archive.read("index.html").decode()
+        assert archive.read("media/film.mp4") == film.read_bytes()
+    Path("out.zip").write_text("mine")
+    run("report", "film_shots.json", "--bundle", "out.zip", code=1, error="--overwrite")
+    assert Path("out.zip").read_text() == "mine"
+    run("report", "film_shots.json", "--bundle", "out", code=2, error="must end in .zip")
     run("report", "film_shots.json", "--embed")
     assert "data:video/mp4;base64," in Path("report.html").read_text()
 

@@ -8,11 +8,8 @@ import numpy as np
 import pytest
 
 from tests.grounding.colours import use_colours
+from tests.media import make_sound
 from tests.program import Run, check_schema
-from vidsum.errors import UsageError
-from vidsum.features.settings import Extraction
-from vidsum.pipelines.plan import Input
-from vidsum.pipelines.screen_text import plan_input_text
 from vidsum.results.load import load
 from vidsum.results.moments import Grounding
 from vidsum.results.screen_text import ScreenLine, ScreenText, ScreenWord
@@ -106,11 +103,7 @@ def test_min_present_filters_text(run: Run, film: Path) -> None:
     assert grounding.evidence == ("text",)
 
 
-def test_features_have_no_text(run: Run, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="features have no text"):
-        plan_input_text(Input(Extraction()))
-    from tests.media import make_sound
-
+def test_sound_has_no_text(run: Run, tmp_path: Path) -> None:
     sound = make_sound(tmp_path / "sound.wav")
     run("transcribe", sound, "--on-screen-text", code=3, error="no video")
 

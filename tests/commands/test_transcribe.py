@@ -172,8 +172,7 @@ def test_unclear_spoken_query(
     ran = run("ground", film, "--query-audio", question, "-o", "-", code=3)
     assert requests == []
     assert "question.wav: not clear: 'word0 word1 word2'" in ran.err
-    assert "VIDSUM_GROUND_FORCE=true" in ran.err
-    run("ground", film, "--query-audio", question, "-o", "-", "--force")
+    assert "--query TEXT" in ran.err
 
 
 def test_silent_and_long_spoken_queries(
@@ -181,7 +180,7 @@ def test_silent_and_long_spoken_queries(
 ) -> None:
     model = stub.install(monkeypatch, text="a man", language=ENGLISH)
     write_wav(np.zeros(16_000), tmp_path / "silence.wav")
-    silent = run("ground", film, "--query-audio", tmp_path / "silence.wav", "--force", code=3)
+    silent = run("ground", film, "--query-audio", tmp_path / "silence.wav", code=3)
     assert "silence.wav: no speech" in silent.err
     write_wav(np.full(600 * 8_000, 0.5), tmp_path / "lecture.wav", 8_000)
     long = run("ground", film, "--query-audio", tmp_path / "lecture.wav", code=3)

@@ -16,8 +16,8 @@ from tests.media import MadeVideo, make_video
 from tests.speech import stub
 from vidsum.pipelines.description import read_corrected
 from vidsum.pipelines.report import report_text
-from vidsum.pipelines.speech import write_text
 from vidsum.pipelines.timelines import timeline_text, write_chaptered
+from vidsum.results.clock import to_player_time
 from vidsum.results.formats import FORMATS
 from vidsum.results.load import find_fault, load
 from vidsum.results.shots import Shots
@@ -107,8 +107,7 @@ def test_speech_before_first_picture(
     assert find_fault(document) is None
     transcript.save(tmp_path / "t.json")
     assert load(tmp_path / "t.json") == transcript
-    write_text(transcript, tmp_path / "t.srt", "srt")
-    cues = parse_subtitles((tmp_path / "t.srt").read_text())
+    cues = parse_subtitles(to_player_time(transcript).as_text("srt"))
     assert cues[0][0] == pytest.approx(0.0, abs=0.1)
     assert cues[-1][1] <= LATE_S + 2.1
     (tmp_path / "mine.srt").write_text("1\n00:00:02,500 --> 00:00:03,500\nA dog.\n")

@@ -14,7 +14,6 @@ from vidsum.archive.store import Database
 from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.screen_text import find_written
-from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.speech import (
     ENCODER,
     Passage,
@@ -28,7 +27,7 @@ from vidsum.io.outputs import stems_of
 from vidsum.io.provenance import hash_file
 from vidsum.pipelines.embedding import open_in_space
 from vidsum.pipelines.screen_text import find_screen_text, plan_input_text
-from vidsum.pipelines.sounds import plan_moment_sounds
+from vidsum.pipelines.sounds import plan_sounds
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.speech import find_transcript, plan_transcript, to_english
 from vidsum.results.descriptions import Descriptions
@@ -95,7 +94,7 @@ def read_sounds(
     if video_input.video and not video_input.video.has_audio:
         return Evidence("sound")
     try:
-        plan = plan_moment_sounds(Retrieval(evidence="sound" if listen else "auto"), video_input)
+        plan = plan_sounds(video_input, only_cached=not listen)
     except InputError:  # sound that cannot be decoded
         return Evidence("sound") if listen else None
     if plan is None:

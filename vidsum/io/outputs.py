@@ -59,6 +59,12 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise OutputError(f"{target}: cannot be written ({error.strerror or error})") from error
 
 
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text as UTF-8. Raises OutputError: see `atomic_write`."""
+    with atomic_write(path) as part:
+        part.write_text(text, encoding="utf-8", newline="")
+
+
 def is_special(path: Path) -> bool:
     """Return whether a path leads to a device, pipe or socket."""
     return path.exists() and not path.is_file() and not path.is_dir()

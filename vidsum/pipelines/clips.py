@@ -18,7 +18,8 @@ from vidsum.io.provenance import label_of
 from vidsum.options import from_keywords
 from vidsum.pipelines.export import style_for
 from vidsum.pipelines.keywords import MomentClipOptions
-from vidsum.pipelines.replacing import require_replaceable
+from vidsum.pipelines.queries import without_queries
+from vidsum.pipelines.replacing import PathLike, require_replaceable
 from vidsum.pipelines.timelines import result_video
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.shots import Shots
@@ -28,9 +29,6 @@ from vidsum.types import Interval, Progress, VideoInfo, clip_interval
 from vidsum.video.read import read_frames_at
 from vidsum.video.segments import measure_changes
 from vidsum.video.settings import Clips
-
-PathLike = str | os.PathLike[str]
-
 
 ClipSource = Grounding | Highlights | Shots | Summary
 """Results with intervals that can be saved as clips."""
@@ -86,7 +84,7 @@ def save_clips(
     """Write clips whatever is in the way, and return warnings. See `write_clips`."""
     from vidsum.video.write import write_segments
 
-    video, comment = result_video(result), label_of(result.provenance, settings.tag)
+    video, comment = result_video(result), label_of(without_queries(result.provenance), settings.tag)
     look, messages = style_for(video, settings.shorts, extraction, progress)
     for path, span in clip_paths(result, folder, stem):
         make_folder(folder)
@@ -129,7 +127,7 @@ def clip_paths(result: ClipSource, folder: PathLike, stem: str) -> list[tuple[Pa
         spans = [("highlight", moment.interval) for moment in result.moments]
     else:
         pairs = ((query, moment) for query in result.queries for moment in query.moments)
-        spans = [(_slug(query.query), moment.interval) for query, moment in pairs]
+        spans = [(slug(query.query), moment.interval) for query, moment in pairs]
     counts, paths = Counter[str](), []
     for words, span in spans:
         minutes, seconds = divmod(int(span[0]), 60)
@@ -142,16 +140,19 @@ def clip_paths(result: ClipSource, folder: PathLike, stem: str) -> list[tuple[Pa
     return paths
 
 
-def _slug(text: str) -> str:
+def slug(text: str) -> str:
     """Return a text as part of a file's name: lower-case letters and digits, dashes between words."""
     words = re.sub(r"[\W_]+", "-", as_utf8(text).lower()).strip("-")
     return words[:_MAX_LETTERS].rstrip("-") or "query"
 
 
-def is_of_another(result: Grounding, name: str) -> bool:
-    """Return whether a file is a clip of another query than those of a result."""
-    words, is_clip = Path(name).name.partition("_")[0], video_stem(Path(name).stem) is not None
-    return is_clip and name.endswith(".mp4") and words not in {_slug(query.query) for query in result.queries}
+def is_clip_to_keep(result: Grounding, name: str) -> bool:
+    """Return whether a file is a clip of one of a result's moments, or of another query than its own."""
+    path = Path(name)
+    if path.suffix != ".mp4" or (stem := video_stem(path.stem)) is None:
+        return False
+    is_of_another = path.name.partition("_")[0] not in {slug(query.query) for query in result.queries}
+    return is_of_another or path in {clip for clip, _ in clip_paths(result, path.parent, stem)}
 
 
 _CLIP = re.compile(r"[^_]+_(.*)_(?:\d+h)?\d+m\d\ds(?:-\d+)?|(.*)-Scene-\d{3,}", re.DOTALL)
@@ -170,7 +171,7 @@ def write_images(shots: Shots, folder: str | os.PathLike[str], n_images: int, st
     """Write `n_images` of each shot as `{stem}-Scene-001-01.jpg` into a folder, made if needed.
 
     One is from the middle. Of more, the first and the last are a frame from the edges, and each of the others
-    from the middle of its part. Images of an earlier run with another name are removed.
+    from the middle of its part.
 
     Raises UsageError: the shots are of features. InputError: the video is not there any more. OutputError: a
     file cannot be written.
@@ -190,10 +191,6 @@ def write_images(shots: Shots, folder: str | os.PathLike[str], n_images: int, st
         frames = read_frames_at(video, [time_s for _, time_s in part])
         for (name, _), frame in zip(part, frames, strict=True):
             save_picture(frame.image, place / name)
-    names, ours = {name for name, _ in wanted}, re.compile(rf"{re.escape(stem)}-Scene-\d+-\d+\.jpg")
-    for old in place.iterdir():
-        if ours.fullmatch(old.name) and old.name not in names:
-            old.unlink(missing_ok=True)  # another process may be at the same folder
 
 
 def _times(span: Interval, n_images: int, frame_s: float) -> list[float]:

@@ -5,9 +5,8 @@ import secrets
 import signal
 import socket
 import sys
-import threading
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
 from ipaddress import ip_address
@@ -28,7 +27,7 @@ def on_cluster(queue: Queue[R], address: str, device: str) -> Generator[R, None,
     """Yield the result of each task, in order; the address `local` starts a cluster on this machine."""
     if device.partition(":")[2] not in ("", "0"):
         raise UsageError(f"--device {device}: Ray chooses the GPU of each task", hint="--device cuda")
-    with redirect_stdout() as stdout, _connect(address) as ray:
+    with divert_stdout() as stdout, _connect(address) as ray:
         n_gpus = 1 if device != "cpu" and ray.cluster_resources().get("GPU", 0) else 0
         run = ray.remote(num_cpus=1, num_gpus=n_gpus, max_retries=3, max_calls=0)(RemoteWork.run)
         work = ray.put(RemoteWork.of(queue.work))
@@ -39,7 +38,7 @@ def on_cluster(queue: Queue[R], address: str, device: str) -> Generator[R, None,
                 report("waiting for the cluster", 0, 0)
             while position not in early:
                 early.update([_finish_next(ray, queue, running)])
-            with stdout.open():
+            with redirect_stdout(stdout):
                 yield early.pop(position)
 
 
@@ -120,42 +119,20 @@ class RemoteWork(Generic[R]):
         return self.work(task, None)
 
 
-class RedirectedStdout:
-    """A stand-in for `sys.stdout`: the main thread prints to it within `open`; the rest goes to stderr."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream, self._is_open = stream, False
-
-    @contextmanager
-    def open(self) -> Iterator[None]:
-        """Let the main thread print to stdout."""
-        self._is_open = True
-        try:
-            yield
-        finally:
-            self._is_open = False
-
-    def __getattr__(self, name: str) -> Any:
-        is_result = self._is_open and threading.current_thread() is threading.main_thread()
-        return getattr(self._stream if is_result else sys.stderr, name)
-
-
 @contextmanager
-def redirect_stdout() -> Iterator[RedirectedStdout]:
-    """Keep stdout for results: what other threads, C++ and started processes print goes to stderr."""
-    stream, saved = sys.stdout, None
-    with suppress(OSError, ValueError):  # a notebook has no file descriptors
-        out, err = stream.fileno(), sys.stderr.fileno()
+def divert_stdout() -> Iterator[TextIO]:
+    """Send to stderr what is printed, by C++ and other processes too; give a stream that leads to stdout."""
+    stream = sys.stdout
+    with redirect_stdout(sys.stderr):
+        try:
+            out, err = stream.fileno(), sys.stderr.fileno()
+        except (OSError, ValueError):  # a notebook has no file descriptors
+            yield stream
+            return
         stream.flush()
-        saved = os.fdopen(os.dup(out), "w", encoding=stream.encoding, errors=stream.errors)
-        os.dup2(err, out)
-    redirected = RedirectedStdout(saved or stream)
-    sys.stdout = redirected
-    try:
-        yield redirected
-    finally:
-        sys.stdout = stream
-        if saved:
-            os.dup2(saved.fileno(), out)
-            with suppress(OSError):  # the reader has gone
-                saved.close()
+        with os.fdopen(os.dup(out), "w", encoding=stream.encoding, errors=stream.errors) as results:
+            os.dup2(err, out)
+            try:
+                yield results
+            finally:
+                os.dup2(results.fileno(), out)

@@ -20,7 +20,6 @@ from vidsum.grounding.spaces import describe_space, extraction_for, resolve_spac
 from vidsum.grounding.vse import NAME as MAP
 from vidsum.grounding.writers import Bank, Sentence, Writer, read_bank, retrieve, write_words
 from vidsum.io.cache import cached_rows
-from vidsum.io.outputs import atomic_write
 from vidsum.io.provenance import identify_file
 from vidsum.io.text import read_text
 from vidsum.models.scaling import unit_rows
@@ -30,10 +29,9 @@ from vidsum.pipelines.plan import Input, Plan, open_video_input
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
 from vidsum.pipelines.speech import read_blocks
 from vidsum.pipelines.vlm import ask_model, model_facts
-from vidsum.results.clock import shift_times, to_player_time
+from vidsum.results.clock import shift_times
 from vidsum.results.descriptions import Description, Descriptions
 from vidsum.results.features import Features
-from vidsum.results.result import write_json
 from vidsum.shots.find import find
 from vidsum.shots.settings import ShotSettings
 from vidsum.speech.gaps import MARGIN_S, MIN_PAUSE_S, WORDS_A_MINUTE, find_gaps, fit_descriptions
@@ -319,12 +317,3 @@ def join_descriptions(
             confidence = float(np.mean(known)) if known else None
             descriptions.append(Description(times[0][0], times[-1][1], text, confidence))
     return descriptions
-
-
-def write_descriptions(descriptions: Descriptions, paths: Mapping[str, Path]) -> None:
-    """Write the files of descriptions: `vtt`, `srt` and, if it is named, `json`. Raises OutputError."""
-    for form in ("vtt", "srt"):
-        with atomic_write(paths[form]) as part:
-            part.write_text(to_player_time(descriptions).as_text(form), encoding="utf-8")
-    if "json" in paths:
-        write_json(descriptions, paths["json"])

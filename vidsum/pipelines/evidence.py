@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from vidsum import checkpoints
+from vidsum.errors import UsageError
 from vidsum.features.sounds import STEP_S as SOUND_STEP_S
 from vidsum.grounding.screen_text import text_moments
 from vidsum.grounding.settings import Retrieval
@@ -17,8 +18,8 @@ from vidsum.grounding.windows import grid
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.queries import Queries
 from vidsum.pipelines.screen_text import find_screen_text, plan_input_text
-from vidsum.pipelines.sounds import plan_moment_sounds, search_sounds
-from vidsum.pipelines.speech_evidence import plan_moment_speech, search_speech, without_weak
+from vidsum.pipelines.sounds import plan_sounds, search_sounds
+from vidsum.pipelines.speech_evidence import plan_english, search_speech, without_weak
 from vidsum.results.moments import Grounding, Moment, QueryMoments
 from vidsum.results.screen_text import ScreenText
 from vidsum.results.settings import Evidence, list_evidence
@@ -29,10 +30,10 @@ _FACTS: Mapping[Evidence, str] = {"speech": "speech", "sound": "sounds", "text":
 """The parts of the provenance, in their order there."""
 
 
-def _plan_text(retrieval: Retrieval, video_input: Input) -> Plan[ScreenText] | None:
-    if list_evidence(retrieval.evidence) == ("text",):
+def _plan_text(video_input: Input, *, only_cached: bool) -> Plan[ScreenText] | None:
+    if not only_cached:
         plan = plan_input_text(replace(video_input, jobs=()))
-    elif retrieval.evidence == "auto" and (text := find_screen_text(video_input)):
+    elif text := find_screen_text(video_input):
         plan = Plan(dict(text.provenance), lambda _: text)
     else:
         return None
@@ -62,10 +63,10 @@ def _curve(moments: Sequence[Moment], times: TimeArray) -> FloatArray:
     return curve
 
 
-_PLANS: Mapping[Evidence, Callable[[Retrieval, Input], Plan[Any] | None]] = {
-    "speech": plan_moment_speech,
+_PLANS: Mapping[Evidence, Callable[..., Plan[Any] | None]] = {
+    "speech": plan_english,
     "text": _plan_text,
-    "sound": plan_moment_sounds,
+    "sound": plan_sounds,
 }
 _SEARCHES: Mapping[Evidence, Callable[..., list[QueryMoments]]] = {
     "speech": search_speech,
@@ -127,8 +128,18 @@ def plan_evidence(retrieval: Retrieval, video_input: Input) -> PlannedEvidence:
     Raises InputError: sound is requested, and the video has none. UsageError: it is requested of features,
     or alone with `min_present`. PackageError: text is requested, and the extra `ocr` is not installed.
     """
-    plans = {kind: plan for kind, make in _PLANS.items() if (plan := make(retrieval, video_input))}
-    return PlannedEvidence(list_evidence(retrieval.evidence) or ("picture", *plans), plans)
+    kinds = list_evidence(retrieval.evidence)
+    if kinds in (("speech",), ("sound",)) and retrieval.min_present:
+        fault = f"--min-present needs the picture: {kinds[0]} has no match probability"
+        raise UsageError(fault, hint="--in auto")
+    others = [kind for kind in kinds if kind != "picture"]
+    if video_input.video is None and others:
+        raise UsageError(f"features have no {others[0]}", hint="give the video, or --in picture")
+    plans = dict[Evidence, Plan[Any]]()
+    for kind in others if kinds else _PLANS:
+        if video_input.video and (plan := _PLANS[kind](video_input, only_cached=not kinds)):
+            plans[kind] = plan
+    return PlannedEvidence(kinds or ("picture", *plans), plans)
 
 
 def scope_of(others: Others) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from vidsum.io.outputs import as_utf8
 from vidsum.io.provenance import encoding_tag_in, label_of
 from vidsum.options import from_keywords
 from vidsum.pipelines.keywords import ClipOptions
-from vidsum.pipelines.replacing import read_label, require_replaceable
+from vidsum.pipelines.queries import without_queries
+from vidsum.pipelines.replacing import PathLike, read_label, require_replaceable
 from vidsum.pipelines.timelines import result_video
 from vidsum.results.clock import to_player_time
 from vidsum.results.cuts import cuts_of
@@ -30,8 +31,6 @@ from vidsum.video.probe import start_offset_s
 from vidsum.video.read import read_frames_at
 from vidsum.video.settings import Encoding, Shorts
 from vidsum.video.style import ClipStyle
-
-PathLike = str | os.PathLike[str]
 
 
 def write_video(
@@ -109,7 +108,7 @@ def style_for(
 
 def read_encoding_tag(path: PathLike, provenance: Mapping[str, Any]) -> str | None:
     """Return the `Encoding.tag` in a file's label, if it was made of this provenance; else None."""
-    return encoding_tag_in(read_label(path), provenance)
+    return encoding_tag_in(read_label(path), without_queries(provenance))
 
 
 def write_storyboard(summary: Summary, path: PathLike, folder: PathLike, *, overwrite: bool = False) -> None:

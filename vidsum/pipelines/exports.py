@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from vidsum.errors import EmptyResultError, InputError, UsageError
-from vidsum.pipelines.records import is_ours
-from vidsum.pipelines.staging import require_replaceable, save_text
+from vidsum.pipelines.staging import save_text
 
 if TYPE_CHECKING:
     from vidsum.results.cuts import Cutting
@@ -36,32 +33,14 @@ def write_export(
     result: Cutting, record: Path, kind: str, target: Path, media: MediaPaths, *, overwrite: bool
 ) -> tuple[str, tuple[str, ...]]:
     """Write an export of the result in a record; return a line about it, and warnings."""
-    text, warnings = _export_text(result, record, kind, target, media)
-    return save_text(text, target, overwrite=overwrite), warnings
-
-
-def require_writable(
-    document: Mapping[str, Any], record: Path, targets: Mapping[str, Path], media: MediaPaths
-) -> None:
-    """Raise OutputError where a file is there that `write_export` would refuse."""
-    from vidsum.results.load import result_of
-
-    for kind, target in targets.items():
-        if target.is_file() and not is_ours(target):
-            with suppress(EmptyResultError, InputError, UsageError):  # `write_export` reports these
-                text, _ = _export_text(result_of(document), record, kind, target, media)
-                require_replaceable(text.encode(), target, overwrite=False)
-
-
-def _export_text(
-    result: Cutting, record: Path, kind: str, target: Path, media: MediaPaths
-) -> tuple[str, tuple[str, ...]]:
     from vidsum.pipelines.report import report_text
     from vidsum.pipelines.timelines import timeline_text
 
     if kind == "html":
-        return report_text([(str(record), result)], target)
-    return timeline_text(result, kind, target, media)
+        text, warnings = report_text([(str(record), result)], target)
+    else:
+        text, warnings = timeline_text(result, kind, target, media)
+    return save_text(text, target, overwrite=overwrite), warnings
 
 
 def save_table(results: Sequence[Cutting], path: Path, *, overwrite: bool) -> tuple[int, str]:

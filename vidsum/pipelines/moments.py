@@ -35,11 +35,11 @@ from vidsum.pipelines.evidence import PlannedEvidence, plan_evidence, scope_of
 from vidsum.pipelines.keywords import GroundOptions
 from vidsum.pipelines.plan import Input, Plan, open_input, report_step
 from vidsum.pipelines.queries import (
+    WORDS,
     Queries,
     parse_queries,
     query_facts,
     query_warnings,
-    restrict_negation,
     unreadable_queries,
 )
 from vidsum.pipelines.sources import Source, has_pictures
@@ -182,7 +182,7 @@ class MomentSearch:
         texts = (*self.queries.texts, *self.retrieval.without)
         return [text for text in texts if is_other(text, self.retrieval.language)]
 
-    def warnings(self) -> tuple[str, ...]:
+    def warnings(self, answers: Sequence[QueryMoments]) -> tuple[str, ...]:
         """Return warnings about the queries, such as those that are longer than the model reads."""
         if self.encode_text:
             return ()
@@ -193,11 +193,9 @@ class MomentSearch:
         about_length = (
             [f"{quote_queries(cut)}: only the first {encoder.max_tokens} tokens are read"] if cut else []
         )
-        space, language = describe_space(self.space), self.retrieval.language
-        reader = "multilingual E5" if space.is_mapped else None
-        notes = query_warnings(
-            self.queries.texts, self._unread, "en" if space.is_multilingual else language, reader
-        )
+        found = [answer for answer in answers if answer.moments and answer.moments[0].evidence in WORDS]
+        by_words, language = [answer.query for answer in found], self.retrieval.language
+        notes = query_warnings(self.queries.texts, self._unread, language, self.space, by_words=by_words)
         return (*notes, *about_length)
 
 
@@ -209,7 +207,9 @@ def plan_moments(
     encode_text: EncodeText | None = None,
 ) -> Plan[Grounding]:
     """Plan `ground`, by queries of `read_queries`: the video is probed and hashed, not decoded."""
-    retrieval = _check_texts(retrieval)
+    if retrieval.without:  # which restricts the search to pictures
+        without = parse_queries(retrieval.without).texts
+        retrieval = replace(retrieval, evidence="picture", without=without)
     if isinstance(source, Features) or not has_pictures(source):
         video_input = open_input(source, extraction)
         search = _search_in_features(video_input, queries, retrieval, encode_text)
@@ -245,7 +245,9 @@ class _Work:
         else:
             grounding = self.result(queries=(), video=self.video_input.video, **scope_of(others))
         request = search.queries, search.retrieval, search.extraction.device
-        return restrict_negation(self.evidence.add_to(grounding, others, *request))
+        found = self.evidence.add_to(grounding, others, *request)
+        notes = search.warnings(found.queries) if self.evidence.has_pictures else ()
+        return replace(found, warnings=tuple(dict.fromkeys([*found.warnings, *notes])))
 
     def search_pictures(self, progress: Progress | None) -> Grounding:
         search, video_input = self.search, self.video_input
@@ -263,7 +265,7 @@ class _Work:
             timestamps=clips.timestamps,
             video_duration_s=clips.duration_s,
             video=features.video,
-            warnings=tuple(dict.fromkeys([*warnings, *search.warnings()])),
+            warnings=tuple(warnings),
             step_s=clips.step_s,
         )
 
@@ -272,12 +274,6 @@ class _Work:
         return Grounding(
             model=search.model, space=search.space, provenance=self.provenance, step_s=step_s, **fields
         )
-
-
-def _check_texts(retrieval: Retrieval) -> Retrieval:
-    """Return the settings with checked texts; `without` restricts the search to pictures."""
-    without = parse_queries(retrieval.without).texts if retrieval.without else ()
-    return replace(retrieval, evidence="picture", without=without) if without else retrieval
 
 
 def _search_in_video(queries: Queries, retrieval: Retrieval, extraction: Extraction) -> MomentSearch:

@@ -7,8 +7,7 @@ listed in `.vidsum.json` in their folder. A file is ours if its content has the 
 import hashlib
 import json
 import os
-import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,18 +16,11 @@ from typing import Any
 from filelock import FileLock
 
 from vidsum.errors import InputError, OutputError
-from vidsum.grounding.settings import Retrieval
-from vidsum.io.outputs import atomic_write, check_name
-from vidsum.io.provenance import flat
-from vidsum.options import as_record
+from vidsum.io.outputs import check_name, write_text
 from vidsum.pipelines.tasks import Files
-from vidsum.shots.settings import ShotSettings
-from vidsum.summary.settings import Selection
 
-HINT = "--overwrite, or -o FILE"
 FOLDER_RECORD = ".vidsum.json"
 _SCHEMA = "vidsum.outputs/1"
-_KINDS = re.compile("_(summary|descriptions|transcript|moments|highlights|shots|screen_text|chapters)$")
 
 
 @dataclass(frozen=True)
@@ -77,20 +69,14 @@ class Earlier:
         folder = self.record.parent
         return {name: sha for name, sha in self.outputs.items() if self.is_current(Path(folder, name))}
 
-    def removable(self, files: Files) -> list[str]:
-        """Return the unchanged files named after the record, or after the video and in no other record.
-
-        A copy of a record owns none. A file that a run did not come to replace before it was killed is listed
-        in the folder's record.
-        """
-        folder = self.record.parent
-        of_record, of_video = (
-            re.compile(rf"(^|[_/]){re.escape(stem)}[_.]").search
-            for stem in (_KINDS.sub("", self.record.stem), files.clip_stem or self.record.stem)
-        )
-        paths = {name: Path(folder, name) for name in self.outputs}
-        names = [n for n in paths if of_record(n) or (of_video(n) and not self._is_shared(paths[n]))]
-        return [n for n in names if self.is_current(paths[n]) or is_ours(paths[n], folder)]
+    def removable(self) -> list[str]:
+        """Return the unchanged files of the record that no other record in its folder lists as they are."""
+        folder, names = self.record.parent, list[str]()
+        for name in self.outputs:
+            path = Path(folder, name)
+            if (self.is_current(path) or is_ours(path, folder)) and not self._is_shared(path):
+                names.append(name)
+        return names
 
     def _is_shared(self, path: Path) -> bool:
         """Return whether another JSON record in the folder lists a file as it is."""
@@ -109,13 +95,13 @@ class Earlier:
                 continue
             if path == self.record and path.suffix == ".json":
                 if self.document is None:
-                    raise OutputError(f"{path}: already exists, and {self.fault}", hint=HINT)
+                    fault = f"{path}: already exists, and {self.fault}"
+                    raise OutputError(fault, hint="--overwrite, or -o FILE")
                 continue
             # several results may have the same clip
             is_shared = path.suffix == ".mp4" and self._is_shared(path)
-            if not (self.is_current(path) or is_ours(path, self.record.parent) or is_shared):
-                fault = f"{path}: already exists, and was not written by vidsum, or edited since"
-                raise OutputError(fault, hint=HINT)
+            if not (self.is_current(path) or is_shared):
+                require_ours(path, self.record.parent)
 
 
 def has_foreign(files: Files) -> bool:
@@ -135,17 +121,15 @@ def is_ours(path: Path, folder: Path | None = None) -> bool:
     return path.is_file() and hash_of(path) in hashes
 
 
+def require_ours(path: Path, folder: Path | None = None) -> None:
+    """Raise an OutputError where a file exists that is not ours; see `is_ours`."""
+    if path.is_file() and not is_ours(path, folder):
+        fault = f"{path}: already exists, and was not written by vidsum, or edited since"
+        raise OutputError(fault, hint="--overwrite, or -o FILE")
+
+
 def name_in(path: Path, record: Path) -> str:
     return Path(os.path.relpath(path, record.parent)).as_posix()
-
-
-def remove_empty_folders(record: Path, names: Iterable[str]) -> None:
-    """Remove the folders of removed files that are named after the record, where nothing is left in them."""
-    stem = _KINDS.sub("", record.stem)
-    for folder in {Path(record.parent, name).parent for name in names} - {record.parent}:
-        if folder.name.startswith(f"{stem}_"):
-            with suppress(OSError):  # it has other files
-                folder.rmdir()
 
 
 def hash_of(path: Path) -> str:
@@ -192,9 +176,8 @@ def _write_folder(folder: Path, known: Mapping[str, list[str]]) -> None:
         if not known:
             log.unlink(missing_ok=True)
             return
-        with atomic_write(log) as part:
-            document = {"schema": _SCHEMA, "outputs": dict(sorted(known.items()))}
-            part.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        document = {"schema": _SCHEMA, "outputs": dict(sorted(known.items()))}
+        write_text(log, json.dumps(document, indent=1) + "\n")
 
 
 @contextmanager
@@ -210,31 +193,3 @@ def lock(path: Path) -> Iterator[None]:
         return
     with FileLock(home() / "locks" / f"{name}.lock"):
         yield
-
-
-def list_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Return in words what differs between two provenance blocks."""
-    old, new = (dict(flat(_with_defaults(provenance))) for provenance in (before, now))
-    changed = [path for path in {**old, **new} if old.get(path) != new.get(path)]
-    return list(dict.fromkeys(_describe_change(path, old.get(path), new.get(path)) for path in changed))
-
-
-def _describe_change(path: Sequence[str], before: object, now: object) -> str:
-    if path[0] == "video":
-        return "the video has changed"
-    if path[-1].endswith("sha256"):
-        return "other weights"
-    values = [" and ".join(map(str, value)) if isinstance(value, list) else value for value in (before, now)]
-    was, now_is = ("not set" if value is None else value for value in values)
-    return f"{path[-1]} was {was}, is {now_is}"
-
-
-def _with_defaults(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a provenance block with the options that it leaves out, which are at their defaults."""
-    kinds = {"shots": ShotSettings, "summary": Selection, "grounding": Retrieval}
-    filled = {
-        part: as_record(kind()) | provenance[part] for part, kind in kinds.items() if part in provenance
-    }
-    if "grounding" in filled:  # where speech is not searched, nothing is recorded
-        filled["grounding"]["evidence"] = provenance["grounding"].get("evidence")
-    return {**provenance, **filled}

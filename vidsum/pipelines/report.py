@@ -10,6 +10,7 @@ from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from vidsum.errors import InputError, UsageError
 from vidsum.pipelines.clips import clip_paths
@@ -36,10 +37,7 @@ from vidsum.video.frames import LongSide
 from vidsum.video.open import open_video, video_stream
 from vidsum.video.probe import start_offset_s
 from vidsum.video.read import read_frames_at
-from vidsum.video.sound import write_sound
 from vidsum.video.write import write_segments
-
-PathLike = str | os.PathLike[str]
 
 _PICTURE_SIDE, _VIEW_SIDE = 320, 160
 _MAX_VIEWS = 120  # pictures of shots: about a megabyte
@@ -47,8 +45,6 @@ _MAX_FRAMES = 600  # pictures of a document: about ten megabytes
 _MAX_IN_ROW = 8  # pictures of shots in a row without text
 _EMBEDDED_BYTES, _MAX_BITS_PER_S = 24_000_000, 600_000  # 32 MB as text, the most that browsers read
 _MAX_EMBEDDED_S = 1200.0  # at 150 kbit/s, people can still tell what happens
-_SOUND_BITS_PER_S = 48_000
-MAX_SOUND_S = 5700.0  # at 32 kbit/s, speech is still clear
 _JPEG_QUALITY = 72
 
 
@@ -62,9 +58,8 @@ def report_text(
     results: Sequence[tuple[str, PageResult]], target: Path, title: str = "", *, embed: bool = False
 ) -> tuple[str, tuple[str, ...]]:
     """Return the text of a page at `target`, where paths of videos start, and warnings."""
-    place, notes = _embed_videos(results) if embed else (partial(_link, target), ())
+    place = _embed_videos(results) if embed else partial(_link, target)
     films, warnings = report_videos(results, place, lambda _: not embed)
-    warnings += notes
     if not embed:
         unplayable = (
             film.video for film in films if film.video and film.source and not is_playable(film.video)
@@ -103,35 +98,25 @@ def _link(target: Path, file: VideoInfo | Path) -> str:
     return url_of(relative_path(file.path if isinstance(file, VideoInfo) else file, target))
 
 
-def _embed_videos(results: Sequence[tuple[str, PageResult]]) -> tuple[MediaLink, tuple[str, ...]]:
-    """Return a function that embeds small videos, or the sound of long ones, in the page; and warnings.
-
-    Raises UsageError: they are too long even for that, or one has no sound.
-    """
+def _embed_videos(results: Sequence[tuple[str, PageResult]]) -> MediaLink:
+    """Return a function that embeds small videos in the page. Raises UsageError: they are too long."""
     videos = {result.video.path: result.video for _, result in results if result.video}
     total_s = sum(video.duration_s for video in videos.values())
-    is_long, warnings = total_s > _MAX_EMBEDDED_S, tuple[str, ...]()
-    if is_long:
+    if total_s > _MAX_EMBEDDED_S:
         most = f"--embed holds {format_short_time(_MAX_EMBEDDED_S)} in {_EMBEDDED_BYTES // 10**6} MB"
         fault = f"{format_short_time(total_s)} of video is too long for one page: {most}"
-        if total_s > MAX_SOUND_S or not all(video.has_audio for video in videos.values()):
-            most = f"or {format_short_time(MAX_SOUND_S)} of sound with still pictures"
-            raise UsageError(f"{fault}, {most}", hint="--bundle page.zip")
-        warnings = (f"{fault}; it plays the sound with still pictures (--bundle page.zip has the video)",)
-    bits = int(0.95 * 8 * _EMBEDDED_BYTES / max(total_s, 1))
+        raise UsageError(fault, hint="--bundle page.zip")
+    bits = min(_MAX_BITS_PER_S, int(0.95 * 8 * _EMBEDDED_BYTES / max(total_s, 1)))
 
     def place(file: VideoInfo | Path) -> str | None:
         if not isinstance(file, VideoInfo):
             return None
         with TemporaryDirectory() as folder:
             small = Path(folder, "small.mp4")
-            if is_long:
-                write_sound(file, small, min(_SOUND_BITS_PER_S, bits))
-            else:
-                write_segments(file, [(0, file.duration_s)], small, bits_per_s=min(_MAX_BITS_PER_S, bits))
-            return data_url(small.read_bytes(), "audio/mp4" if is_long else "video/mp4")
+            write_segments(file, [(0, file.duration_s)], small, bits_per_s=bits)
+            return data_url(small.read_bytes(), "video/mp4")
 
-    return place, warnings
+    return place
 
 
 def _by_video(results: Sequence[tuple[str, PageResult]]) -> list[list[tuple[str, PageResult]]]:
@@ -171,7 +156,10 @@ def _report_video(
     is_shifted = info is None or is_copied(info)
     offset_s = start_offset_s(info or video) if is_shifted else 0.0
     clips = {name: _clips(Path(name), result, place) for name, result in film.results} if info else {}
-    film = _shift_times(film, offset_s)
+    # a player with sound ahead of the pictures counts from the sound
+    texts = ("results", "descriptions", "said", "written")
+    later: dict[str, Any] = {name: shift_times(getattr(film, name), offset_s) for name in texts}
+    film = replace(film, duration_s=film.duration_s + offset_s, **later)
     film = replace(film, passages=_passages(film, offset_s))
     if info is None:
         return film
@@ -189,13 +177,6 @@ def _report_video(
         views=tuple(_middles(info, shots, _MAX_VIEWS, _VIEW_SIDE, offset_s).items()),
         has_shots=has_shots,
     )
-
-
-def _shift_times(film: PageVideo, offset_s: float) -> PageVideo:
-    """Return the video with all times later, as a player with sound ahead of it counts."""
-    names = ("results", "descriptions", "said", "written")
-    texts = {name: shift_times(getattr(film, name), offset_s) for name in names}
-    return replace(film, duration_s=film.duration_s + offset_s, **texts)
 
 
 def _duration_s(result: PageResult) -> float:
@@ -267,7 +248,6 @@ def _clips(record: Path, result: Cutting, place: MediaLink) -> list[str | None]:
     earlier = Earlier.read(Files({"json": record}))
 
     def is_ours(path: Path) -> bool:
-        # a later run may have added queries, and so changed the provenance
         return earlier.is_current(path) or read_encoding_tag(path, result.provenance) is not None
 
     ours = [[path for path, _ in pair if path.exists() and is_ours(path)] for pair in pairs]

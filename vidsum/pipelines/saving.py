@@ -7,28 +7,18 @@ file is either the old one or the new one, and recorded as such. Files of other 
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from vidsum.features.settings import Extraction
 from vidsum.io.paths import require_not_read
 from vidsum.pipelines import staging
-from vidsum.pipelines.records import (
-    Earlier,
-    add_to_folder,
-    forget_in_folder,
-    hash_of,
-    list_changes,
-    lock,
-    name_in,
-    remove_empty_folders,
-)
+from vidsum.pipelines.records import Earlier, add_to_folder, forget_in_folder, hash_of, name_in
 from vidsum.pipelines.tasks import Files
 
 if TYPE_CHECKING:
-    from vidsum.pipelines.queries import Queries
     from vidsum.results.moments import Grounding, Highlights
     from vidsum.results.shots import Shots
     from vidsum.types import Progress
@@ -49,20 +39,10 @@ class Saving(Generic[R]):
     document: Callable[[R, Collection[str]], dict[str, Any]] = lambda result, _: result.to_dict()
     """Returns a result as JSON, with the optional parts that were requested or are among some keys."""
     select: Callable[[R], R | None] = lambda result: result
-    """Returns the part of an earlier result that was requested; None if it lacks some of it."""
-    merge: Callable[[R, R], R] | None = None
-    """Adds a new result to an earlier one that was made in the same way."""
-    shared: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda provenance: provenance
-    """Returns the part of a provenance that results to be merged share."""
+    """Returns the part of a result that was requested; None if it lacks some of it."""
     is_apart: Callable[[R, str], bool] = lambda result, name: False
     """Returns whether a file of an earlier result is about something else than the new one: it stays."""
     encoding_tag: str = ""  # see `vidsum.video.settings.Encoding.tag`
-
-    def changes(self, earlier: Earlier) -> list[str]:
-        """Return in words what differs in how an earlier result, or what merged ones share, was made."""
-        if earlier.document is None:
-            return ["no result"]
-        return list_changes(self.shared(earlier.document["provenance"]), self.shared(self.provenance))
 
 
 @dataclass(frozen=True)
@@ -83,28 +63,23 @@ def save_result(files: Files, saving: Saving[R], *, overwrite: bool) -> Saved[R]
     Raises OutputError: a file exists that vidsum did not write or that was changed since.
     """
     earlier = Earlier.read(files)
-    is_same = not saving.changes(earlier)
+    is_same = earlier.document is not None and earlier.document["provenance"] == saving.provenance
     if is_same and not overwrite and (unchanged := _unchanged(files, saving, earlier)):
         return unchanged
     if not overwrite:
         earlier.require_ours([files.record, *files.all])
-    whole, note = saving.run(), ""
-    result = (saving.select(whole) if saving.merge else None) or whole
+    whole = saving.run()
+    result = saving.select(whole) or whole
     part = saving.document(result, ())
-    with ExitStack() as stack:
-        if saving.merge:
-            stack.enter_context(lock(files.record))
-            earlier = Earlier.read(files)  # another process may have added to it
-            changes = saving.changes(earlier)
-            is_same = not changes and set(earlier.keys) >= set(part)
-            note = "" if is_same else _replaced_queries(earlier, whole, changes or ["without curves"])
-        is_added_to = is_same and (saving.merge or not overwrite)
-        document = _whole(whole, saving, earlier) if is_added_to else saving.document(whole, ())
-        clips = files.clips(part)
-        if not overwrite:
-            earlier.require_ours([files.record, *clips])
-        fresh = _fresh(files, clips, saving, earlier) if is_same and not overwrite else []
-        staged = stack.enter_context(staging.stage(files, clips, fresh))
+    document = saving.document(whole, earlier.keys)
+    before = earlier.document if is_same and not overwrite else None
+    if before is not None and set(before) >= set(document) and saving.select(saving.load(before)) is not None:
+        document = before
+    clips = files.clips(part)
+    if not overwrite:
+        earlier.require_ours([files.record, *clips])
+    fresh = _fresh(files, clips, saving, earlier) if is_same and not overwrite else []
+    with staging.stage(files, clips, fresh) as staged:
         messages = staged.write(lambda shadow: saving.write(result, shadow))
         produced = staged.produced()
         if not overwrite:
@@ -113,12 +88,13 @@ def save_result(files: Files, saving: Saving[R], *, overwrite: bool) -> Saved[R]
             require_not_read(path)
         has_changed = document != earlier.document or any(map(staging.differs, produced, produced.values()))
         is_new = overwrite or has_changed
-        carried = _carry(earlier, saving, document) if is_same else {}
-        outdated = [name for name in earlier.removable(files) if not saving.is_apart(result, name)]
+        apart = {name for name in earlier.outputs if saving.is_apart(result, name)}
+        carried = {name: sha for name, sha in earlier.current().items() if is_same or name in apart}
+        outdated = [name for name in earlier.removable() if name not in apart]
         removed = _publish(files, document, produced, earlier, carried, outdated) if is_new else ()
     names = _names(files, clips) + _removed_files(removed, files)
     messages = list(dict.fromkeys([*part["warnings"], *messages]))  # reader and writer may warn of the same
-    return Saved(result, part, names + note, clips, tuple(messages), is_new)
+    return Saved(result, part, names, clips, tuple(messages), is_new)
 
 
 def _removed_files(names: Sequence[str], files: Files) -> str:
@@ -131,16 +107,6 @@ def _removed_files(names: Sequence[str], files: Files) -> str:
     return f"; removed {len(names)} of the earlier result ({', '.join(paths)}{more})"
 
 
-def _replaced_queries(earlier: Earlier, result: R, changes: Sequence[str]) -> str:
-    """Return which queries of an earlier record a result replaces, and why; empty where it has them all."""
-    queries = earlier.document["queries"] if earlier.document else ()
-    lost = {answer["query"] for answer in queries} - {answer.query for answer in result.queries}
-    if not lost:
-        return ""
-    changes = [change for change in changes if change.startswith("evidence")] or changes  # the others follow
-    return f"; replaced {len(lost)} earlier quer{'y' if len(lost) == 1 else 'ies'}: {', '.join(changes)}"
-
-
 def _unchanged(files: Files, saving: Saving[R], earlier: Earlier) -> Saved[R] | None:
     """Return the result in an earlier record, if its files are those requested; else None."""
     assert earlier.document is not None
@@ -150,7 +116,7 @@ def _unchanged(files: Files, saving: Saving[R], earlier: Earlier) -> Saved[R] | 
         return None
     document = saving.document(part, ())
     others, clips = files.unlisted, files.clips(document)
-    shows_all = not (saving.merge and others) or document == saving.document(whole, ())
+    shows_all = not others or document == saving.document(whole, ())
     is_fresh = len(_fresh(files, clips, saving, earlier)) == len([*others, *clips])
     if not (is_fresh and shows_all and set(earlier.keys) >= set(document)):
         return None
@@ -169,17 +135,6 @@ def _fresh(files: Files, clips: Sequence[Path], saving: Saving[R], earlier: Earl
         tags[files.named["video"]] = saving.encoding_tag
     paths = [path for path in (*files.unlisted, *clips) if earlier.is_current(path)]
     return [path for path in paths if path not in tags or read_encoding_tag(path, provenance) == tags[path]]
-
-
-def _whole(result: R, saving: Saving[R], earlier: Earlier) -> dict[str, Any]:
-    """Return the document to write: an earlier one of the same, if it has all, or both merged."""
-    assert earlier.document is not None
-    before = saving.load(earlier.document)
-    if saving.merge:
-        return saving.document(saving.merge(before, result), earlier.keys)
-    if saving.select(before) is not None and set(earlier.keys) >= set(saving.document(result, ())):
-        return earlier.document
-    return saving.document(result, ())
 
 
 def _publish(
@@ -216,16 +171,10 @@ def _publish(
         forget_in_folder(folder, [*outputs, *outdated])
     else:
         add_to_folder(folder, hashes, only=True)
-    remove_empty_folders(record, outdated)
+    for emptied in {Path(folder, name).parent for name in outdated} - {folder}:
+        with suppress(OSError):  # it has other files
+            emptied.rmdir()
     return outdated
-
-
-def _carry(earlier: Earlier, saving: Saving[R], document: Mapping[str, Any]) -> dict[str, str]:
-    """Return the files of an earlier result, made in the same way, that belong to a new document too."""
-    current = earlier.current()
-    if not saving.merge or document == earlier.document:
-        return current
-    return {name: sha256 for name, sha256 in current.items() if name.endswith(".mp4")}  # plots show all
 
 
 def _names(files: Files, clips: Sequence[Path]) -> str:
@@ -233,40 +182,6 @@ def _names(files: Files, clips: Sequence[Path]) -> str:
     if clips:
         names += f" and {len(clips)} clip{'s' if len(clips) > 1 else ''} in {files.clip_folder}"
     return names
-
-
-def add_earlier(queries: "Queries", files: Files, provenance: Mapping[str, Any]) -> "Queries":
-    """Add those of an earlier record that are to be answered again, with evidence that is new in the cache.
-
-    Returns the queries themselves where the record can be added to as it is, or must be replaced.
-    """
-    from vidsum.pipelines.queries import without_queries
-    from vidsum.results.moments import Grounding
-    from vidsum.results.transcript import SpokenQuery
-
-    if (document := Earlier.read(files).document) is None:
-        return queries
-    before, now = without_queries(document["provenance"]), without_queries(provenance)
-    if not list_changes(before, now) or list_changes(_without_evidence(before), _without_evidence(now)):
-        return queries
-    recordings = {text: queries.spoken.get(number) for number, text in enumerate(queries.texts)}
-    for answer in Grounding.from_dict(document).queries:
-        recordings.setdefault(answer.query, SpokenQuery(**answer.spoken) if answer.spoken else None)
-    if recordings.keys() == set(queries.texts):
-        return queries  # in their order
-    texts = tuple(sorted(recordings))
-    spoken = {number: said for number, text in enumerate(texts) if (said := recordings[text])}
-    return replace(queries, texts=texts, spoken=spoken)
-
-
-def _without_evidence(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a provenance without what the cached evidence adds to that of pictures."""
-    others = ("speech", "sounds", "screen_text")
-    facts = {name: fact for name, fact in provenance.items() if name not in others}
-    grounding = dict(facts["grounding"])
-    if "picture" in grounding.get("evidence", ("picture",)):
-        grounding.pop("evidence", None)
-    return {**facts, "grounding": grounding}
 
 
 def write_moments(

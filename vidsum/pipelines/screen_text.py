@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from typing import Unpack
 
-from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
-from vidsum.io.outputs import atomic_write
 from vidsum.io.packages import has_extra
 from vidsum.options import from_keywords
 from vidsum.pipelines.decoding import changes_job, run_jobs, screen_text_job
 from vidsum.pipelines.keywords import ReadingOptions
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import Video, VideoPath, memo_of, probe_video, source_path
-from vidsum.results.clock import to_player_time
 from vidsum.results.load import find_cached
-from vidsum.results.screen_text import ScreenText, format_screens
-from vidsum.results.transcript import TextFormat
+from vidsum.results.screen_text import ScreenText
 from vidsum.types import Progress
 
 
@@ -46,11 +41,10 @@ def plan_screen_text(source: VideoPath | Video, extraction: Extraction) -> Plan[
 def plan_input_text(video_input: Input) -> Plan[ScreenText]:
     """Plan the text of a video, which is read in the pass that makes the features of its jobs.
 
-    Raises UsageError: there are features alone. PackageError: the extra `ocr` is not installed.
+    Raises PackageError: the extra `ocr` is not installed.
     """
     video, extraction = video_input.video, video_input.extraction
-    if video is None:
-        raise UsageError("features have no text", hint="give the video, or --in picture")
+    assert video is not None
     job = screen_text_job(video, extraction)
 
     def make(progress: Progress | None) -> ScreenText:
@@ -76,9 +70,3 @@ def find_screen_text(video_input: Input) -> ScreenText | None:
     if video is None or not extraction.cache or not has_extra("ocr"):
         return None
     return find_cached(ScreenText, screen_text_job(video, extraction).provenance)
-
-
-def write_screen_text(text: ScreenText, path: str | os.PathLike[str], form: TextFormat) -> None:
-    """Write the lines as subtitles of their file, or as plain text. Raises OutputError."""
-    with atomic_write(path) as part:
-        part.write_text(format_screens(to_player_time(text), form), encoding="utf-8")

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.features.sounds import N_CLASSES, NAME, RATE, STEP_S, score_sounds
 from vidsum.grounding.settings import Retrieval
@@ -19,7 +18,6 @@ from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import source_path
 from vidsum.pipelines.speech_evidence import without_weak
 from vidsum.results.moments import SILENT, QueryMoments
-from vidsum.results.settings import list_evidence
 from vidsum.results.transcript import SoundEvent, Transcript
 from vidsum.types import FloatArray, Progress, TimeArray
 from vidsum.version import __version__
@@ -41,23 +39,17 @@ class SoundScores:
     warnings: tuple[str, ...] = ()
 
 
-def plan_moment_sounds(retrieval: Retrieval, video_input: Input) -> Plan[SoundScores] | None:
-    """Plan the sounds to search: where requested, or by default where their scores are cached.
+def plan_sounds(video_input: Input, *, only_cached: bool) -> Plan[SoundScores] | None:
+    """Plan the sounds of a video; None where their scores must be cached, and are not.
 
-    Raises InputError: they are requested, and the video has no sound. UsageError: they are requested of
-    features, or alone with `min_present`.
+    Raises InputError: the video has no sound.
     """
-    kinds, video = list_evidence(retrieval.evidence), video_input.video
-    if kinds == ("sound",) and retrieval.min_present:
-        raise UsageError(
-            "--min-present needs the picture: sounds have no match probability of a whole video", "--in auto"
-        )
-    if "sound" in kinds:
-        return plan_sounds(video_input)
-    if kinds or video is None or not video.has_audio or not video_input.extraction.cache:
+    video, extraction = video_input.video, video_input.extraction
+    assert video is not None
+    if only_cached and not (video.has_audio and extraction.cache):
         return None
-    plan = plan_sounds(video_input)
-    return plan if cache.find_bytes(_FOLDER, plan.provenance) else None
+    plan = _plan_scores(probe_sound(video.path, video), video_input.file, extraction)
+    return None if only_cached and not cache.find_bytes(_FOLDER, plan.provenance) else plan
 
 
 def search_sounds(
@@ -75,14 +67,6 @@ def search_sounds(
 def list_sounds() -> str:
     """Return the names of all sounds that can be recognised, a line each."""
     return "\n".join(", ".join(names) for names in read_names())
-
-
-def plan_sounds(video_input: Input) -> Plan[SoundScores]:
-    """Plan the sounds of a video. Raises InputError: it has none. UsageError: it is features."""
-    video, extraction = video_input.video, video_input.extraction
-    if video is None:
-        raise UsageError("features have no sound", hint="give the video, or --in picture")
-    return _plan_scores(probe_sound(video.path, video), video_input.file, extraction)
 
 
 def with_events(

@@ -15,7 +15,6 @@ from vidsum import checkpoints
 from vidsum.device import returning_blocks, trimming
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
-from vidsum.io.outputs import atomic_write
 from vidsum.io.provenance import identify_file
 from vidsum.io.text import read_stdin
 from vidsum.options import from_keywords, without_defaults
@@ -24,8 +23,7 @@ from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import source_path
 from vidsum.results.clock import shift_times, to_player_time
 from vidsum.results.load import find_cached, store
-from vidsum.results.transcript import SpokenQuery, TextFormat, Transcript
-from vidsum.results.transcript import format_segments as format_segments
+from vidsum.results.transcript import SpokenQuery, Transcript
 from vidsum.speech.recognize import (
     CHECKPOINT,
     LANGUAGES,
@@ -182,24 +180,22 @@ def read_blocks(
         yield block
 
 
-def transcribe_query(
-    file: str, extraction: Extraction, *, force: bool = False, progress: Progress | None = None
-) -> SpokenQuery:
+def transcribe_query(file: str, extraction: Extraction, progress: Progress | None = None) -> SpokenQuery:
     """Return a spoken query (`-` is a WAV file on stdin) in English, translated if need be.
 
-    `force` takes it even if it is long or unsure. Raises InputError: the file cannot be read, holds no
-    speech, or is not understood for sure. WeightsError: the weights are missing.
+    Raises InputError: the file cannot be read, is long, holds no speech, or is not understood for sure.
+    WeightsError: the weights are missing.
     """
     if file == "-":
         with TemporaryDirectory() as folder:
             path = Path(folder) / "stdin"
             path.write_bytes(read_stdin())
-            return transcribe_query(str(path), extraction, force=force, progress=progress)
+            return transcribe_query(str(path), extraction, progress)
     name, extraction = Path(file).name, replace(extraction, audio_track=None)  # which is of the videos
     sound = probe_sound(file)
-    if sound.duration_s > _MAX_QUERY_S and not force:
+    if sound.duration_s > _MAX_QUERY_S:
         fault = f"{name}: is {sound.duration_s:.0f} s long, and a spoken query is a sentence"
-        raise InputError(fault, hint="--force transcribes all of it")
+        raise InputError(fault, hint="cut it, or --query TEXT")
     plan = plan_transcript(file, Transcription(), extraction, sound.video)
     transcript = plan.run(progress)
     if not transcript.segments or transcript.language is None:
@@ -208,25 +204,14 @@ def transcribe_query(
     confidence = min(transcript.confidence, english.confidence)
     probability = transcript.language_probability or 0.0
     is_clear = confidence >= _MIN_CONFIDENCE and probability >= _MIN_LANGUAGE_PROBABILITY
-    is_clear = is_clear and transcript.no_speech <= _MAX_NO_SPEECH
-    if not is_clear and not force:
+    if not is_clear or transcript.no_speech > _MAX_NO_SPEECH:
         language = f"{transcript.language}, {probability:.0%} sure"
         fault = f"{name}: not clear: {english.text!r} ({confidence:.0%} sure; language {language})"
-        raise InputError(fault, hint="--force to accept it anyway, or --query TEXT")
+        raise InputError(fault, hint="--query TEXT")
     sha256 = plan.provenance["video"]["sha256"]
     return SpokenQuery(
         name, sha256, english.text, transcript.language, round(probability, 4), round(confidence, 4)
     )
-
-
-def write_text(
-    transcript: Transcript, path: str | os.PathLike[str], form: TextFormat, *, with_words: bool = False
-) -> None:
-    """Write a transcript as subtitles of its file or plain text. Raises OutputError."""
-    with atomic_write(path) as part:
-        played = to_player_time(transcript)
-        text = format_segments(played.segments, form, with_words=with_words, events=played.events or ())
-        part.write_text(text, encoding="utf-8")
 
 
 def _warnings(transcript: Transcript) -> tuple[str, ...]:

@@ -20,12 +20,11 @@ from vidsum.grounding.speech import (
     speech_moments,
     split_sentences,
 )
-from vidsum.io.outputs import atomic_write
+from vidsum.io.outputs import write_text
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.speech import find_transcript, plan_transcript, to_english
 from vidsum.results.clock import shift_times
 from vidsum.results.moments import QueryMoments
-from vidsum.results.settings import list_evidence
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Segment, Transcript, format_segments
 from vidsum.speech.settings import Transcription
@@ -35,23 +34,16 @@ from vidsum.types import Interval, Progress, TimeArray, clip_interval
 _MIN_SCORE_RATIO = 0.5  # of a moment to the first: those below are listed with top_k alone
 
 
-def plan_moment_speech(retrieval: Retrieval, video_input: Input) -> Plan[Transcript] | None:
-    """Plan the English transcript to search: where requested, or by default where one is cached.
+def plan_english(video_input: Input, *, only_cached: bool) -> Plan[Transcript] | None:
+    """Plan the English transcript of a video; None for one that must be cached, and is not.
 
-    Raises InputError: speech is requested, and the video has no sound. UsageError: it is requested of
-    features, or alone with `min_present`.
+    Raises InputError: the video has no sound.
     """
-    kinds, video, extraction = list_evidence(retrieval.evidence), video_input.video, video_input.extraction
-    if kinds == ("speech",) and retrieval.min_present:
-        raise UsageError("--min-present needs the picture: speech has no match probability", hint="--in auto")
-    if video is None and "speech" in kinds:
-        raise UsageError("features have no speech", hint="give the video, or --in picture")
-    if video is None or (kinds and "speech" not in kinds):
+    video, extraction = video_input.video, video_input.extraction
+    assert video is not None
+    offset_s = video.start_offset_s or 0.0
+    if only_cached and find_transcript(video_input.file, extraction, offset_s, english=True) is None:
         return None
-    if not kinds:  # auto
-        cached = find_transcript(video_input.file, extraction, video.start_offset_s or 0.0, english=True)
-        if cached is None:
-            return None
     path, plan = video.path, plan_transcript(video.path, Transcription(), extraction, video)
     return replace(plan, make=lambda progress: to_english(plan.run(progress), path, extraction, progress))
 
@@ -163,6 +155,4 @@ def export_subtitles(
         raise UsageError("features have no speech", hint="give the video")
     video = summary.video
     transcript = plan_transcript(video.path, Transcription(), extraction, video).run(progress)
-    with atomic_write(path) as part:
-        text = format_segments(cut_subtitles(transcript, summary.segments), "srt")
-        part.write_text(text, encoding="utf-8")
+    write_text(path, format_segments(cut_subtitles(transcript, summary.segments), "srt"))

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from vidsum.errors import OutputError
 from vidsum.io.outputs import atomic_write, check_target, is_special, make_folder
 from vidsum.io.paths import require_not_read
-from vidsum.pipelines.records import HINT, add_to_folder, hash_of, is_ours
+from vidsum.pipelines.records import add_to_folder, hash_of, require_ours
 from vidsum.pipelines.tasks import Files
 
 _STEM_LETTERS = 40
@@ -119,7 +119,8 @@ def replacing(target: Path, *, overwrite: bool) -> Iterator[Path]:
 
     Raises OutputError: the target is not ours, unless it may be overwritten; or it cannot be written.
     """
-    require_replaceable(b"", target, overwrite=overwrite)
+    if not overwrite:
+        require_ours(target)
     with hidden(target) as shadow:
         yield shadow
         if not shadow.exists():
@@ -130,21 +131,9 @@ def replacing(target: Path, *, overwrite: bool) -> Iterator[Path]:
         add_to_folder(target.parent, listed, only=True)
 
 
-def require_replaceable(content: bytes, target: Path, *, overwrite: bool) -> bool:
-    """Return whether a file has other content. Raises OutputError: it has, and may not be replaced."""
-    if not target.is_file():
-        return True
-    if target.read_bytes() == content:
-        return False
-    if not overwrite and not is_ours(target):
-        fault = f"{target}: already exists, and was not written by vidsum, or edited since"
-        raise OutputError(fault, hint=HINT)
-    return True
-
-
 def save_bytes(content: bytes, target: Path, *, overwrite: bool) -> bool:
     """Return whether a file was written; False where the same one is there. Errors: see `replacing`."""
-    if not require_replaceable(content, target, overwrite=overwrite):
+    if target.is_file() and target.read_bytes() == content:
         return False
     with replacing(target, overwrite=overwrite) as shadow, atomic_write(shadow) as part:
         part.write_bytes(content)

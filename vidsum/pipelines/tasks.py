@@ -29,7 +29,6 @@ class Files:
     clip_stem: str = ""  # prefix of the names of these MP4 files
     clip_settings: Clips = field(default_factory=Clips)  # how they differ from their moments
     derived: tuple[Path, ...] = ()  # exports, made from the record
-    refused: Mapping[Path, VidsumError] = field(default_factory=dict)  # formats that cannot be made
     fault: VidsumError | None = None  # why none of them can be made
 
     @property

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from vidsum.errors import EmptyResultError, InputError, UsageError, require_type
 from vidsum.features.settings import Extraction
-from vidsum.io.outputs import atomic_write
+from vidsum.io.outputs import write_text
 from vidsum.io.provenance import label_of
-from vidsum.pipelines.replacing import require_replaceable
+from vidsum.pipelines.replacing import PathLike, require_replaceable
 from vidsum.pipelines.sources import probe_video
 from vidsum.results.clock import to_player_time
 from vidsum.results.cuts import Cut, Cutting, cuts_of, length_of, name_cuts
@@ -26,8 +26,6 @@ from vidsum.results.shots import Chapters
 from vidsum.results.transcript import Transcript
 from vidsum.types import VideoInfo
 from vidsum.video.probe import start_offset_s
-
-PathLike = str | os.PathLike[str]
 
 
 def write_timeline(
@@ -47,8 +45,7 @@ def write_timeline(
     require_type(result, Cutting)
     text, warnings = timeline_text(result, format_of(path), Path(path), media)
     require_replaceable(path, overwrite=overwrite, text=text)
-    with atomic_write(path) as part:
-        part.write_text(text, encoding="utf-8", newline="")
+    write_text(path, text)
     return warnings
 
 

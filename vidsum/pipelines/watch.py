@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +26,7 @@ from vidsum.io.provenance import label_of
 from vidsum.io.urls import is_offline
 from vidsum.models.scaling import unit_rows
 from vidsum.options import from_keywords
+from vidsum.pipelines.clips import slug
 from vidsum.pipelines.decoding import load_extractor
 from vidsum.pipelines.keywords import WatchOptions
 from vidsum.pipelines.queries import query_warnings, read_queries
@@ -37,9 +37,6 @@ from vidsum.video.preroll import LiveClip, PreRoll
 
 if TYPE_CHECKING:
     from vidsum.features.extractor import Extractor
-
-
-_MAX_NAME_LETTERS = 40  # letters of a query in the name of a clip
 
 
 @dataclass(frozen=True)
@@ -95,9 +92,8 @@ def watch(
     space = describe_space(name)
     warn, texts = warn or (lambda message: None), tuple[str, ...]()
     if queries:
-        texts, reader = read_queries(queries).texts, "multilingual E5" if space.is_mapped else None
-        language = "en" if space.is_multilingual else settings.language
-        for message in query_warnings(texts, (), language, reader, is_probable=True):
+        texts = read_queries(queries).texts
+        for message in query_warnings(texts, (), settings.language, name, is_probable=True):
             warn(message)
     if not texts and not settings.like:
         raise UsageError("nothing to watch for", hint='--query "a person falls", or --like PICTURE')
@@ -241,7 +237,6 @@ class _Alarm:
 
 def clip_names(query: str, start_s: float) -> Iterator[str]:
     """`a-dog_0h01m05s.mp4`, then the same with a number, for where that is taken."""
-    words = re.sub(r"[^\w]+", "-", Path(query).stem.lower()).strip("-")[:_MAX_NAME_LETTERS]
     minutes, seconds = divmod(int(start_s), 60)
-    name = f"{words or 'query'}_{minutes // 60}h{minutes % 60:02}m{seconds:02}s"
+    name = f"{slug(Path(query).stem)}_{minutes // 60}h{minutes % 60:02}m{seconds:02}s"
     return chain([f"{name}.mp4"], (f"{name}-{number}.mp4" for number in count(2)))

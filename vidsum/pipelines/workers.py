@@ -1,11 +1,10 @@
 """Run a batch in worker processes (`--jobs`), which share the cores, the weights and the cache.
 
 Each worker is a process with a pipe, which carries tasks there and steps and results back; one that is killed
-costs one input. When the parent asks for it through the pipe, or is gone, a worker ends, in the middle of an
-input too, and leaves no partial file.
+costs one input. When the parent stops it or is gone, a worker ends, in the middle of an input too, and leaves
+no partial file.
 """
 
-import _thread
 import os
 import pickle
 import signal
@@ -15,9 +14,10 @@ import time
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from multiprocessing.context import SpawnContext
+from multiprocessing.context import SpawnContext, SpawnProcess
+from multiprocessing.process import parent_process
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from vidsum.device import n_threads, use_one_arena
 from vidsum.errors import VidsumError
@@ -31,13 +31,33 @@ R = TypeVar("R")
 
 def in_workers(queue: Queue[R], jobs: int) -> Generator[R, None, None]:
     """Yield the result of each task, in order."""
-    crew, threads = _Crew(queue, jobs), ThreadPoolExecutor(jobs, initializer=_block_interrupts)
+    workers, free = [Worker(max(1, n_threads() // jobs)) for _ in range(jobs)], SimpleQueue[Worker]()
+    for worker in workers:
+        free.put(worker)
+
+    def run(task: Task) -> R:
+        worker = free.get()
+        try:
+            result = worker.run(queue.work, task, queue.progress_of(task))
+        except VidsumError as error:
+            if worker.is_stopped:  # it did not fail
+                raise RuntimeError("the workers have been stopped") from error
+            result = queue.fail(task, error)
+        finally:
+            free.put(worker)
+        queue.finish(task, result)
+        return result
+
+    threads = ThreadPoolExecutor(jobs, initializer=_block_interrupts)
     try:
-        for future in [threads.submit(crew.run, task) for task in queue.tasks]:
+        for future in [threads.submit(run, task) for task in queue.tasks]:
             yield future.result()
     finally:
         threads.shutdown(wait=False, cancel_futures=True)
-        crew.stop()
+        for worker in workers:
+            worker.stop()
+        for worker in workers:
+            worker.join()
         threads.shutdown()  # finished tasks are reported
 
 
@@ -47,70 +67,26 @@ def _block_interrupts() -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
-class _Crew(Generic[R]):
-    """A worker for each thread of the parent."""
-
-    def __init__(self, queue: Queue[R], jobs: int) -> None:
-        self._queue, self._n_threads = queue, max(1, n_threads() // jobs)
-        self._current = threading.local()
-        self._workers: list[Worker] = []
-        self._lock = threading.Lock()
-        self._is_stopped = False
-
-    def run(self, task: Task) -> R:
-        """Run a task in the worker of this thread."""
-        try:
-            result = self._worker().run(self._queue.work, task, self._queue.progress_of(task))
-        except VidsumError as error:
-            if self._is_stopped:  # it did not fail: it was stopped
-                raise RuntimeError("the workers have been stopped") from error
-            result = self._queue.fail(task, error)
-        self._queue.finish(task, result)
-        return result
-
-    def stop(self) -> None:
-        """End all workers, and wait until they have ended."""
-        with self._lock:
-            self._is_stopped = True
-        for worker in self._workers:
-            worker.close()
-        for worker in self._workers:
-            worker.stop()
-
-    def _worker(self) -> "Worker":
-        """Return the worker of this thread; a new one if the last was lost."""
-        worker: Worker | None = getattr(self._current, "worker", None)
-        if worker is None or worker.is_lost:
-            with self._lock:
-                if self._is_stopped:
-                    raise RuntimeError("the workers have been stopped")
-                worker = self._current.worker = Worker(self._n_threads)
-                self._workers.append(worker)
-        return worker
-
-
 _STOP_S = 20.0  # a worker that has not ended this long after it was told to is killed
 _PROGRESS_S = 0.2  # seconds between two reports of the progress of a step
 
 
 class Worker:
-    """A process that runs tasks, one after the other."""
+    """A process that runs tasks, one after the other; a new one if the last was lost."""
 
     _starting = threading.Lock()  # a process that starts reads the exit codes of others
 
     def __init__(self, n_threads: int) -> None:
-        self.is_lost = False
-        self._pipe, self._worker_end = SpawnContext().Pipe()
-        self._process = SpawnContext().Process(target=_serve, args=(self._worker_end, n_threads))
+        self.is_stopped = False
+        self._n_threads = n_threads
+        self._process: SpawnProcess | None = None
 
     def run(self, work: Work[R], task: Task, progress: Progress | None) -> R:
-        """Return the result of a task. Raises VidsumError: the process ended."""
+        """Return the result of a task. Raises VidsumError: the process ended, or cannot be started."""
         message = pickle.dumps((work, task, progress is not None))
+        if self._process is None:
+            self._start(task.path)
         try:
-            if self._process.pid is None:
-                with self._starting:
-                    self._process.start()
-                self._worker_end.close()  # the process has its own copy
             self._pipe.send_bytes(message)
             while True:
                 step, result = self._pipe.recv()
@@ -119,28 +95,41 @@ class Worker:
                 if progress is not None:
                     progress(*step)
         except (EOFError, OSError) as error:
-            self.stop()
             raise self._fault(task.path) from error
 
-    def close(self) -> None:
-        """Ask the process to end, in the middle of a task too: it leaves no partial files."""
-        with suppress(OSError):
-            self._pipe.send_bytes(b"")
-
     def stop(self) -> None:
-        """End the process, and wait until it has ended."""
-        self.is_lost = True
-        if self._process.pid is not None:
-            self.close()
-            self._process.join(_STOP_S)
-            self._process.kill()
-            self._process.join()
+        """Tell the process to end, in the middle of a task too."""
+        with self._starting:
+            self.is_stopped = True
+            if self._process is not None:
+                self._process.terminate()
+
+    def join(self) -> None:
+        """Wait until the process has ended."""
+        if (process := self._process) is not None:
+            process.join(_STOP_S)
+            process.kill()
+            process.join()
+
+    def _start(self, path: str) -> None:
+        self._pipe, worker_end = SpawnContext().Pipe()
+        process = SpawnContext().Process(target=_serve, args=(worker_end, self._n_threads))
+        with self._starting:
+            if self.is_stopped:
+                raise VidsumError(f"{path}: the workers have been stopped")
+            try:
+                process.start()
+            except OSError as error:
+                fault = f"{path}: no worker process can be started"
+                raise VidsumError(fault, hint="fewer --jobs") from error
+            self._process = process
+        worker_end.close()  # the process has its own copy
 
     def _fault(self, path: str) -> VidsumError:
-        if self._process.pid is None:
-            return VidsumError(f"{path}: no worker process can be started", hint="fewer --jobs")
+        self.join()
         with self._starting:
-            code = self._process.exitcode or 0
+            code = (self._process and self._process.exitcode) or 0
+        self._process = None
         end = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
         hint = "fewer --jobs, if memory was short" if code == -signal.SIGKILL else None
         return VidsumError(f"{path}: its worker process {end}", hint=hint)
@@ -152,40 +141,35 @@ class Worker:
 def _serve(pipe: "Connection[Any, Any]", n_threads: int) -> None:
     """Run the tasks that come through the pipe, and send back their steps and results."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _exit)
     use_one_arena()
     os.environ["OMP_NUM_THREADS"] = str(n_threads)
     os.dup2(2, 1)  # stdout is for the results that the parent prints
-    messages: SimpleQueue[bytes] = SimpleQueue()
-    threading.Thread(target=_receive, args=(pipe, messages), daemon=True).start()
-    while message := messages.get():
-        try:
-            signal.signal(signal.SIGTERM, _exit)
-            work, task, reports = pickle.loads(message)
-            pipe.send((None, work(task, _reporter(pipe) if reports else None)))
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        except SystemExit as stopped:  # threads of the task do not delay the end
-            sys.stderr.flush()
-            os._exit(int(stopped.code or 0))
-
-
-def _receive(pipe: "Connection[Any, Any]", messages: "SimpleQueue[bytes]") -> None:
-    """Pass on the tasks; end the process when the parent asks for it or is gone."""
-    with suppress(EOFError, OSError):
-        while message := pipe.recv_bytes():
-            messages.put(message)
-    messages.put(b"")
-    if hasattr(signal, "pthread_kill"):  # wakes the main thread where it waits
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
-    else:
-        _thread.interrupt_main(signal.SIGTERM)
-    time.sleep(_STOP_S)
-    os._exit(1)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        with suppress(EOFError, OSError):  # the parent is gone
+            while True:
+                work, task, reports = pickle.loads(pipe.recv_bytes())
+                pipe.send((None, work(task, _reporter(pipe) if reports else None)))
+    except SystemExit as stopped:  # threads of the task do not delay the end
+        sys.stderr.flush()
+        os._exit(int(stopped.code or 0))
 
 
 def _exit(signum: int, frame: object) -> None:
     """Leave a task as on an error, so that its temporary files are removed; once."""
     signal.signal(signum, signal.SIG_IGN)
     sys.exit(128 + signum)
+
+
+def _end_with_parent() -> None:
+    """End the process when its parent has ended, in the middle of a task too."""
+    if (parent := parent_process()) is not None:
+        parent.join()
+        if hasattr(signal, "pthread_kill"):
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
+            time.sleep(_STOP_S)
+        os._exit(1)
 
 
 def _reporter(pipe: "Connection[Any, Any]") -> Progress:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.errors import OutputError, Problem
-from vidsum.io.outputs import as_utf8, atomic_write
+from vidsum.io.outputs import as_utf8, write_text
 
 STATES = ("done", "up to date", "skipped", "left", "failed", "not run")
 """`left`: another process is working on the input."""
@@ -71,5 +71,4 @@ def require_table(path: Path, *, overwrite: bool) -> None:
 def write_table(path: Path, outcomes: Sequence[Outcome], facts: Sequence[str], *, overwrite: bool) -> None:
     """Write a row per input. Raises OutputError: see `require_table`, or it cannot be written."""
     require_table(path, overwrite=overwrite)
-    with atomic_write(path) as part:
-        part.write_bytes(as_utf8(_to_csv(outcomes, facts)).encode())
+    write_text(path, as_utf8(_to_csv(outcomes, facts)))

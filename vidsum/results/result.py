@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from vidsum.errors import OutputError, UsageError, require_type
-from vidsum.io.outputs import as_utf8, atomic_write
+from vidsum.io.outputs import as_utf8, write_text
 from vidsum.io.packages import pip_install_command
 from vidsum.io.provenance import digest_of
 from vidsum.times import format_time
@@ -60,8 +60,7 @@ def to_text(document: Mapping[str, Any], *, in_a_line: bool = False) -> str:
 
 def write_document(document: dict[str, Any], path: str | os.PathLike[str]) -> None:
     """Write a document as UTF-8 JSON. Raises OutputError: the file cannot be written."""
-    with atomic_write(path) as part:
-        part.write_text(to_text(document), encoding="utf-8")
+    write_text(path, to_text(document))
 
 
 def round_number(value: float) -> float:

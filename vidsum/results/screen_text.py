@@ -78,6 +78,13 @@ class ScreenText(Result):
                 screens.append(Screen(start_s, end_s, tuple(lines)))
         return screens
 
+    def as_text(self, form: TextFormat) -> str:
+        """Return a cue for each screen as SubRip or WebVTT; as plain text, each line once."""
+        if form == "txt":
+            return "".join(f"{line.text}\n" for line in self.lines)
+        cues = ((screen.start_s, screen.end_s, screen.text) for screen in self.screens())
+        return to_srt(cues) if form == "srt" else to_vtt(cues)
+
     def to_dict(self) -> dict[str, Any]:
         return self.document(duration_s=self.duration_s, n_frames_read=self.n_frames_read, lines=self.lines)
 
@@ -101,11 +108,3 @@ def parse_lines(data: Sequence[Mapping[str, Any]]) -> tuple[ScreenLine, ...]:
         ScreenLine(**{**row, "box": tuple(row["box"]), "words": tuple(map(parse_word, row["words"]))})
         for row in data
     )
-
-
-def format_screens(text: ScreenText, form: TextFormat) -> str:
-    """Return a cue for each screen as SubRip or WebVTT; as plain text, each line once."""
-    if form == "txt":
-        return "".join(f"{line.text}\n" for line in text.lines)
-    cues = ((screen.start_s, screen.end_s, screen.text) for screen in text.screens())
-    return to_srt(cues) if form == "srt" else to_vtt(cues)

@@ -118,6 +118,10 @@ class Transcript(Result):
         """Mean chance that there is no speech after all; 1 without any segment."""
         return float(np.mean([segment.no_speech for segment in self.segments])) if self.segments else 1.0
 
+    def as_text(self, form: TextFormat, *, with_words: bool = False) -> str:
+        """Return it as subtitles or plain text; see `format_segments`."""
+        return format_segments(self.segments, form, with_words=with_words, events=self.events or ())
+
     def to_dict(self, *, with_words: bool = True) -> dict[str, Any]:
         """As JSON-ready data; the words of the segments too unless they are not asked for."""
         segments = [_segment_data(segment, with_words=with_words) for segment in self.segments]

@@ -10,7 +10,7 @@ import numpy as np
 
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding import vse
-from vidsum.io.outputs import as_utf8, atomic_write, make_folder
+from vidsum.io.outputs import as_utf8, make_folder, write_text
 from vidsum.io.provenance import identify_file
 from vidsum.io.text import read_json
 from vidsum.lab.datasets.captioned import FeatureSimulator
@@ -122,16 +122,15 @@ def _check_together(videos: Sequence[AnnotatedVideo]) -> None:
 def claim_run(out: Path, facts: Mapping[str, Any], *, overwrite: bool) -> None:
     """Write `run.json`, unless it says the same. OutputError: other facts; `overwrite` drops their splits."""
     path, document = out / NAME, {"schema": SCHEMA, **facts}
-    content = f"{as_utf8(json.dumps(document, indent=1, ensure_ascii=False))}\n".encode()
+    text = as_utf8(json.dumps(document, indent=1, ensure_ascii=False)) + "\n"
     make_folder(out)
     if path.exists() and not overwrite:
         require_same(read_run(out), document, out)
         return
-    if path.exists() and path.read_bytes() != content:
+    if path.exists() and path.read_bytes() != text.encode():
         for folder in {file.parent for name in (LAST, BEST) for file in out.glob(f"*/{name}")}:
             clear(folder)
-    with atomic_write(path) as part:
-        part.write_bytes(content)
+    write_text(path, text)
 
 
 def read_run(out: Path) -> dict[str, Any]:

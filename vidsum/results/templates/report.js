@@ -29,7 +29,6 @@ for (const film of films) {
   const reading = film.querySelector(".reading"), filter = reading?.parentElement.querySelector(".filter");
   if (reading) readable(reading, filter.querySelector("input"), filter.querySelector("output"), seek);
   const said = [...film.querySelectorAll(".texts [data-start]")];
-  const frames = reading ? [...reading.querySelectorAll("a[data-start]")] : [];
   if (!video) continue;
 
   film.choose = step => {
@@ -62,8 +61,6 @@ for (const film of films) {
     for (const svg of film.querySelectorAll(".chart svg")) headAt(svg, video.currentTime, Number(svg.dataset.duration));
     for (const panel of panels) follow(panel, video.currentTime);
     mark(said, video.currentTime);
-    const picture = video.videoWidth ? null : lineAt(frames, video.currentTime)?.querySelector("img")?.src; // of mere sound
-    if (picture && picture !== video.poster) video.poster = picture;
   });
 }
 
