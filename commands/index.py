@@ -4,7 +4,7 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -48,10 +48,11 @@ class IndexOptions:
     sounds: bool = option("Recognise the sounds of videos.", False)
     prune: bool = option("Remove videos that no longer exist from the archive.", False)
     watch: bool = option("Keep running, and add new files.", False)
-    space: EmbeddingSpace | None = option(
-        "Change the archive's image-text space. Searches use the old one until all videos are done.",
-        None,
-        default_text="the archive's own",
+    space: EmbeddingSpace = option(
+        "Image-text space of a new archive. auto: the best one of the CLIP family that is installed, else "
+        "vse.",
+        "auto",
+        flag_on=(),
     )
 
 
@@ -73,14 +74,10 @@ def index(
     vidsum index ~/Videos --recursive
 
     vidsum index recordings --archive recordings.vidsum --watch
-
-    vidsum index --space vse
     """
     named = list(sources)
     if settings.watch and any("://" in name for name in named):
         raise UsageError("--watch looks at files and folders, not at URLs", hint="leave out --watch")
-    if settings.watch and settings.space:
-        raise UsageError("--space changes an archive once", hint="leave out --watch")
     if batch.ray not in (None, "local") and not is_server(where.archive):
         hint = "--jobs N, --ray local, or --archive postgresql://..."
         raise UsageError("a file is written on one machine", hint=hint)
@@ -88,12 +85,10 @@ def index(
         register_input(where.archive, "--archive")
     from vidsum.archive.archive import Archive
 
-    may_begin = settings.space is None or bool(named or batch.from_file)
-    with Archive(where.archive, create=may_begin) as archive:
+    with Archive(where.archive) as archive:
         work = partial(index_one, where.archive, extraction, settings)
         verb = Verb("index", work, extraction.device, _COLUMNS, retry=archive.wait_for)
-        listed = partial(_list_inputs, named, batch, archive, settings.space)
-        for inputs in _iter_stable(named, batch, archive) if settings.watch else [listed()]:
+        for inputs in _iter_stable(named, batch, archive) if settings.watch else [batch.inputs(named)]:
             # failed videos are tried again when they change
             with contextlib.suppress(*([Exit] if settings.watch else [])):
                 try:
@@ -104,16 +99,6 @@ def index(
                 finally:  # moved videos are known by now
                     if archive.is_there:
                         _report_missing(archive, named, view, prune=settings.prune)
-                        if settings.space:
-                            _report_change(archive, settings.space, view)
-
-
-def _list_inputs(named: Sequence[str], batch: Batch, archive: "Archive", space: str | None) -> list[str]:
-    """Return the videos to add; for a change of the space, those of the archive too."""
-    if space is None:
-        return batch.inputs(named)
-    inputs = batch.inputs(named) if named or batch.from_file else []
-    return [*dict.fromkeys([*archive.begin_change(space), *inputs])]
 
 
 def index_one(
@@ -169,21 +154,6 @@ def _report_missing(archive: "Archive", named: Sequence[str], view: View, *, pru
         lines = (*(f"{path}: {state}" for path in new), *hint)
         data = {"archive": archive.name, "removed" if prune else "gone": new}
         render(CommandResult("index", data=data, lines=lines), view)
-
-
-def _report_change(archive: "Archive", space: str, view: View) -> None:
-    """Let a new space answer where all videos have its vectors, and print which have not."""
-    change = archive.complete_change(space)
-    lines = [f"{path}: missing or changed, not in {change.space}" for path in change.missing]
-    lines += [f"{path}: not yet in {change.space}" for path in change.left]
-    again = f"run vidsum index --space {change.space} again"
-    end = (
-        f"searches use {change.space}"
-        if change.is_complete
-        else f"searches still use {archive.space}: {again}"
-    )
-    data = {"archive": archive.name, **asdict(change)}
-    render(CommandResult("index", data=data, lines=(*lines, end)), view)
 
 
 def _iter_stable(named: Sequence[str], batch: Batch, archive: "Archive") -> Iterator[list[str]]:

@@ -129,7 +129,7 @@ def test_server_without_archive_or_of_newer_version(url: str) -> None:
         Archive(url.replace("/test", "/none"))
     with Archive(url) as archive:
         archive._connection.execute("UPDATE schema SET version = 99")
-    with pytest.raises(InputError, match="newer vidsum"):
+    with pytest.raises(InputError, match="has schema 99"):
         Archive(url)
 
 

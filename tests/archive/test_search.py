@@ -286,8 +286,3 @@ def test_search_by_players_clock(archive: Archive, tmp_path: Path) -> None:
     assert alike.start_s == match.start_s
     with pytest.raises(InputError, match="before the video's first picture"):
         archive.search(like=(f"{path}@0-2",))
-    # as in the archive of an earlier version
-    archive._connection.execute("UPDATE videos SET start_offset_s = NULL")
-    assert archive.search("blue", top_k=1) == [match]
-    archive.add(path)
-    assert archive.rows("SELECT start_offset_s FROM videos") == [(match.start_offset_s,)]

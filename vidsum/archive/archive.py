@@ -27,16 +27,7 @@ from vidsum.archive.matches import Match, select_best, to_matches
 from vidsum.archive.postgres import public_name
 from vidsum.archive.search import ArchiveSearch, SearchStep
 from vidsum.archive.settings import Additions, SearchOptions, has_words, is_server
-from vidsum.archive.spaces import (
-    Change,
-    begin_change,
-    complete_change,
-    embed_class_names,
-    find_space,
-    list_answering,
-    list_videos,
-    require_weights,
-)
+from vidsum.archive.spaces import embed_class_names, find_space, list_answering, list_videos, require_weights
 from vidsum.archive.store import Database, connect, default_path, faults, require_copy
 from vidsum.archive.texts import search_evidence
 from vidsum.errors import InputError, UsageError
@@ -54,7 +45,7 @@ from vidsum.pipelines.queries import WORDS, query_warnings, read_queries, unread
 from vidsum.pipelines.sources import expand
 from vidsum.types import Progress, clip_interval
 from vidsum.version import __version__
-from vidsum.video.probe import file_offset_s, probe
+from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 
 _COSINE_SCALE = 10.0  # of cosines in spaces without a match probability: and, not and then compare them
@@ -97,17 +88,6 @@ class Archive:
         if "_connection" in self.__dict__:
             self._connection.close()
 
-    def begin_change(self, space: str) -> list[str]:
-        """Begin or resume a change to another space; return the files to add with it. See `add`."""
-        with faults(self.path):
-            begin_change(self._connection, resolve_space(space))
-        return [path for path in self.videos() if os.path.lexists(path)]
-
-    def complete_change(self, space: str) -> Change:
-        """Let the vectors of a space answer, once all files that are there have them."""
-        with faults(self.path):
-            return complete_change(self._connection, resolve_space(space))
-
     def add(
         self,
         videos: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
@@ -116,7 +96,7 @@ class Archive:
         transcribe: bool = False,
         on_screen_text: bool = False,
         sounds: bool = False,
-        space: str | None = None,
+        space: str = "auto",
         progress: Progress | None = None,
         **options: Unpack[ReadingOptions],
     ) -> list[IndexedVideo]:
@@ -128,8 +108,7 @@ class Archive:
             transcribe: transcribe speech if no transcript is in the cache.
             on_screen_text: read the text on the screen if it is not in the cache.
             sounds: recognise sounds if they are not in the cache.
-            space: change the archive to this space, by new vectors of all its videos that are there; the old
-                ones answer until all are made.
+            space: image-text space of a new archive; `auto` is the best one that is installed.
             progress: called while it runs.
             **how: fields of `vidsum.features.settings.Extraction`.
 
@@ -137,9 +116,7 @@ class Archive:
         """
         videos = [videos] if isinstance(videos, str | os.PathLike) else videos
         extraction = from_keywords(Archive.add, Extraction, options)
-        paths = expand([os.fspath(path) for path in videos], recursive=recursive) if videos else []
-        if space:
-            paths = [*dict.fromkeys([*self.begin_change(space), *paths])]
+        paths = expand([os.fspath(path) for path in videos], recursive=recursive)
         add = partial(
             self.add_video,
             extraction=extraction,
@@ -150,8 +127,6 @@ class Archive:
         added = {path: add(path) for path in paths}
         left = [path for path, video in added.items() if video.state == "claimed"]
         added |= {path: add(path) for path in self.wait_for(left)}
-        if space:
-            self.complete_change(space)
         return [*added.values()]
 
     def add_video(
@@ -160,14 +135,13 @@ class Archive:
         extraction: Extraction,
         *,
         additions: Additions = Additions(),
-        space: str | None = None,
+        space: str = "auto",
         progress: Progress | None = None,
     ) -> IndexedVideo:
         """Add one video; see `add`."""
         with faults(self.path):
-            space = space and resolve_space(space)
             if not self.is_there:  # a file without video makes no archive
-                index.plan_video(space or resolve_space("auto"), path, extraction)
+                index.plan_video(resolve_space(space), path, extraction)
             try:
                 return index.add(
                     *(self._connection, path, extraction, space), additions=additions, progress=progress
@@ -253,12 +227,8 @@ class Archive:
 
     def start_offset_s(self, video: str | os.PathLike[str]) -> float:
         """Return the time from the start of a file to its first picture."""
-        query = (
-            "SELECT start_offset_s, files.bytes FROM files JOIN videos ON videos.id = video WHERE path = ?"
-        )
-        for offset_s, size in self.rows(query, os.fsencode(video)):
-            return file_offset_s(video, size) if offset_s is None else offset_s
-        return 0.0
+        query = "SELECT start_offset_s FROM files JOIN videos ON videos.id = video WHERE path = ?"
+        return next((offset_s for (offset_s,) in self.rows(query, os.fsencode(video))), 0.0)
 
     @staticmethod
     def query_warnings(
@@ -299,8 +269,8 @@ class Archive:
         require_copy(match.video)
         facts = {"vidsum": __version__, "moment": [match.video, match.start_s, match.end_s]}
         query = "SELECT tracks FROM files JOIN videos ON videos.id = video WHERE path = ?"
-        (tracks,) = next(iter(self.rows(query, os.fsencode(match.video))), (None,))
-        picture, sound = (int(number) or None for number in (tracks or "0,0").split(","))
+        ((tracks,),) = self.rows(query, os.fsencode(match.video)) or [("0,0",)]
+        picture, sound = (int(number) or None for number in tracks.split(","))
         video = probe(match.video, video_track=picture, audio_track=sound)
         segments = [clip_interval((match.start_s, match.end_s), video.duration_s)]
         return write_segments(video, segments, path, comment=label_of(facts)).warnings
