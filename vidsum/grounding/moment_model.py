@@ -8,13 +8,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from vidsum.checkpoints.named import checkpoint_file
-from vidsum.checkpoints.trained import Trained, build_trained, read_trained
+from vidsum.checkpoints.trained import Trained, build_trained
 from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.grounding.predictors import DETRPredictor, MRNetPredictor, WindowOutput
 from vidsum.grounding.proposals import MAX_IOU, find_moments, suppress
-from vidsum.grounding.settings import SHIPPED_GROUNDER
 from vidsum.grounding.spaces import ClipEmbeddings, guide_column
 from vidsum.grounding.text import TextEncoder
 from vidsum.grounding.windows import (
@@ -88,11 +86,6 @@ class MomentModel:
     def tokens(self, encoder: TextEncoder, texts: Sequence[str]) -> list[FloatArray]:
         """Return each text as the model reads it, [W, Dq]: its tokens, or one vector."""
         return list(encoder.encode(texts)[:, None]) if self.max_words is None else encoder.encode_words(texts)
-
-
-def load_moment_model(name: str = SHIPPED_GROUNDER, device: str = "auto") -> MomentModel:
-    """Load a checkpoint by path or shipped name. Raises InputError, UsageError, WeightsError."""
-    return build_moment_model(read_trained(checkpoint_file(name)), name, device)
 
 
 def build_moment_model(trained: Trained, name: str, device: str = "auto") -> MomentModel:
