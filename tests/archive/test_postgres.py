@@ -13,8 +13,7 @@ import pytest
 from tests.archive.made import film, spoken
 from tests.archive.serving import ask, new_database, serving
 from vidsum.archive import index, postgres
-from vidsum.archive.archive import Archive
-from vidsum.archive.matches import Match
+from vidsum.archive.archive import Archive, Match
 from vidsum.archive.postgres import public_name
 from vidsum.archive.store import connect
 from vidsum.errors import InputError, OutputError, UsageError

@@ -19,8 +19,7 @@ from tests.archive.made import film, spoken
 from tests.grounding.colours import COLOURS
 from tests.media import make_video
 from vidsum.archive import answers, index
-from vidsum.archive.archive import Archive
-from vidsum.archive.matches import Match
+from vidsum.archive.archive import Archive, Match
 from vidsum.archive.search import Hit, _merge_takes
 from vidsum.archive.settings import SearchOptions
 from vidsum.errors import InputError, UsageError

@@ -10,7 +10,7 @@ from tests import media
 from tests.archive.made import film
 from vidsum.archive.archive import Archive
 from vidsum.archive.settings import SearchOptions, describe_missing
-from vidsum.archive.sounds import RUN, pack_sounds
+from vidsum.archive.texts import RUN, pack_sounds
 from vidsum.errors import InputError
 from vidsum.grounding import sounds
 from vidsum.pipelines.moments import ground

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
-from vidsum.archive.archive import Archive
+from vidsum.archive.archive import Archive, Match
 from vidsum.archive.index import IndexedVideo
-from vidsum.archive.matches import Match
 from vidsum.archive.settings import Additions, SearchOptions
 from vidsum.errors import InputError, Problem, UsageError
 from vidsum.features.settings import Extraction

@@ -142,16 +142,10 @@ def require_replaceable(content: bytes, target: Path, *, overwrite: bool) -> boo
     return True
 
 
-def save_bytes(content: bytes, target: Path, *, overwrite: bool) -> bool:
-    """Return whether a file was written; False where the same one is there. Errors: see `replacing`."""
-    if not require_replaceable(content, target, overwrite=overwrite):
-        return False
-    with replacing(target, overwrite=overwrite) as shadow, atomic_write(shadow) as part:
-        part.write_bytes(content)
-    return True
-
-
 def save_text(text: str, target: Path, *, overwrite: bool) -> str:
-    """Write a file, unless the same one is there already, and return a line about it."""
-    is_new = save_bytes(text.encode(), target, overwrite=overwrite)
-    return str(target) if is_new else f"{target} (unchanged)"
+    """Write a file, unless the same one is there already, and return a line about it. Errors: `replacing`."""
+    if not require_replaceable(text.encode(), target, overwrite=overwrite):
+        return f"{target} (unchanged)"
+    with replacing(target, overwrite=overwrite) as shadow, atomic_write(shadow) as part:
+        part.write_bytes(text.encode())
+    return str(target)
