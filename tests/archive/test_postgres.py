@@ -90,10 +90,9 @@ def test_server_changes(url: str, videos: Path) -> None:
         assert len(archive.videos()) == 3
         archive.add(videos)
         assert count(url, "videos WHERE fast = 1") == 0
-        assert count(url, "shots") == count(url, "pictures")
         assert archive.remove(*videos.iterdir(), videos / "copy.mp4") == 4
-        tables = ("videos", "files", "shots", "pictures", "sentences")
-        assert [count(url, table) for table in tables] == [0] * 5
+        tables = ("videos", "files", "shots", "sentences")
+        assert [count(url, table) for table in tables] == [0] * 4
 
 
 def test_many_write_at_once(url: str, videos: Path) -> None:
@@ -104,7 +103,6 @@ def test_many_write_at_once(url: str, videos: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(work, range(4))) == [4] * 4
     assert (count(url, "videos"), count(url, "files")) == (3, 4)
-    assert count(url, "shots") == count(url, "pictures")
 
 
 def test_server_interrupted(url: str, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -231,8 +231,6 @@ def test_queries_and_clips_that_do_not_fit_are_refused(family: str) -> None:
         with pytest.raises(UsageError, match=reason) as caught:
             ground_video(oracle(family), clips, [query])
         assert "the space toy" in str(caught.value.hint)
-    with pytest.raises(UsageError, match="top_k"):
-        ground_video(oracle(family), video, QUERIES[:1], top_k=0)
     guided = oracle(family, guided=True)
     with pytest.raises(UsageError, match="oracle reads the similarity curve"):
         ground_video(guided, video, QUERIES[:1])

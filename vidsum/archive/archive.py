@@ -263,14 +263,14 @@ class Archive:
 
     def picture(self, match: Match) -> bytes:
         """Return a small JPEG of the shot in the middle of a moment; empty where the archive has none."""
-        rows = self.rows("SELECT jpeg FROM pictures WHERE shot = ?", self.locate(match)[1])
+        rows = self.rows("SELECT jpeg FROM shots WHERE id = ?", self.locate(match)[1])
         return bytes(rows[0][0]) if rows else b""
 
     def locate(self, match: Match) -> tuple[int, int, float]:
         """Return the ids of the video and of the shot in the middle of a moment, and the video's length."""
         query = (
-            "SELECT videos.id, shots.id, duration_s FROM files JOIN videos ON videos.id = video "
-            "JOIN shots ON shots.id >= first_shot AND shots.id < first_shot + n_shots "
+            "SELECT videos.id, shots.id, duration_s FROM files JOIN videos ON videos.id = files.video "
+            "JOIN shots ON shots.video = videos.id "
             "WHERE path = ? AND (start_s <= ? OR shots.id = first_shot) ORDER BY shots.id DESC LIMIT 1"
         )
         rows = self.rows(query, os.fsencode(match.video), (match.start_s + match.end_s) / 2)

@@ -1,6 +1,5 @@
 """Add videos to an archive, and track those that changed, moved or are gone."""
 
-import io
 import os
 import time
 from collections.abc import Iterable, Sequence
@@ -16,7 +15,7 @@ import numpy as np
 from vidsum.archive.claims import claim_file
 from vidsum.archive.packed import pack_clips, pack_pieces
 from vidsum.archive.settings import Additions
-from vidsum.archive.spaces import drop_orphans, drop_shots, find_space, insert_space, list_answering
+from vidsum.archive.spaces import drop_orphans, find_space, insert_space, list_answering
 from vidsum.archive.store import Database
 from vidsum.archive.texts import (
     find_descriptions,
@@ -34,11 +33,10 @@ from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedd
 from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.speech import find_transcript
-from vidsum.types import Progress, VideoInfo
-from vidsum.video.frames import LongSide
+from vidsum.types import Progress
 from vidsum.video.listen import describe_used
 from vidsum.video.probe import start_offset_s
-from vidsum.video.read import read_frames_at
+from vidsum.video.read import read_jpegs
 
 State = Literal["added", "changed", "moved", "unchanged", "claimed"]  # claimed: another process is adding it
 
@@ -261,61 +259,46 @@ def _embed_video(space: str, video: str, extraction: Extraction, progress: Progr
     shot_of = np.searchsorted(clips.shots_s[1:-1], clips.timestamps + clips.step_s / 2, side="right")
     shots, starts = np.unique(shot_of, return_index=True)
     middles = (clips.shots_s[shots] + clips.shots_s[shots + 1]) / 2
-    pictures = _read_pictures(info, middles.tolist())
+    pictures = read_jpegs(info, middles.tolist(), _SIDE, _JPEG_QUALITY)
     return _VideoContent(
         clips, starts.tolist(), pictures, extraction.fast, start_offset_s(info), features.warnings
     )
 
 
-def _read_pictures(info: VideoInfo, times_s: Sequence[float]) -> list[bytes]:
-    from PIL import Image
-
-    pictures = []
-    size = LongSide(min(_SIDE, max(info.display_width, info.display_height)))
-    for frame in read_frames_at(info, times_s, size):
-        Image.fromarray(frame.image).save(content := io.BytesIO(), "JPEG", quality=_JPEG_QUALITY)
-        pictures.append(content.getvalue())
-    return pictures
-
-
 def _insert(
     connection: Database, digest: str, size: int, space: str, embedded: _VideoContent, tracks: str
 ) -> None:
-    """Write a video, replacing what was read of its key frames or other tracks."""
+    """Write a video, for all files that held what was read of its key frames or other tracks."""
     clips, shots_s = embedded.clips, embedded.clips.shots_s
     assert shots_s is not None
     stored = insert_space(connection, space)
-    coarse = "SELECT first_shot, n_shots FROM videos WHERE sha256 = ? AND space = ?"
-    for span in connection.execute(coarse, (digest, stored.id)).fetchall():
-        drop_shots(connection, *span)
-    others = "sha256 = ? AND space = ? AND tracks != ?"
-    for statement in (
-        f"DELETE FROM sentences WHERE video IN (SELECT id FROM videos WHERE {others})",
-        f"DELETE FROM screen_lines WHERE video IN (SELECT id FROM videos WHERE {others})",
-        f"UPDATE videos SET spoken = NULL, written = NULL, sounds = NULL WHERE {others}",
-    ):
-        connection.execute(statement, (digest, stored.id, tracks))
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM shots").fetchone()
-    pieces = pack_pieces(clips, np.array(embedded.starts), stored.axes)
-    columns = "sha256, bytes, duration_s, space, fast, added_s, edges"
-    columns += ", first_shot, n_shots, scan, tracks, start_offset_s"
-    renewed = ", ".join(f"{name} = excluded.{name}" for name in columns.split(", "))
-    facts = (digest, size, clips.duration_s, stored.id, int(embedded.fast), time.time(), shots_s.tobytes())
-    connection.execute(
-        f"INSERT INTO videos ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-        f"ON CONFLICT (sha256, space) DO UPDATE SET {renewed}",
-        (*facts, last + 1, len(embedded.starts), pieces.tobytes(), tracks, embedded.start_offset_s),
-    )
+    facts = {
+        "sha256": digest,
+        "bytes": size,
+        "duration_s": clips.duration_s,
+        "start_offset_s": embedded.start_offset_s,
+        "tracks": tracks,
+        "fast": int(embedded.fast),
+        "space": stored.id,
+        "added_s": time.time(),
+        "edges": shots_s.tobytes(),
+        "first_shot": last + 1,
+        "n_shots": len(embedded.starts),
+        "scan": pack_pieces(clips, np.array(embedded.starts), stored.axes).tobytes(),
+    }
+    places = ", ".join("?" * len(facts))
+    connection.execute(f"INSERT INTO videos ({', '.join(facts)}) VALUES ({places})", (*facts.values(),))
+    (number,) = connection.execute("SELECT max(id) FROM videos").fetchone()
+    same = "UPDATE files SET video = ? WHERE video IN (SELECT id FROM videos WHERE sha256 = ?)"
+    connection.execute(same, (number, digest))
     records, ends = pack_clips(clips), [*embedded.starts[1:], len(clips)]
-    for number, (start, end, picture) in enumerate(
-        zip(embedded.starts, ends, embedded.pictures, strict=True), 1
-    ):
-        end_s = min(clips.timestamps[end - 1] + clips.step_s, clips.duration_s)
-        connection.execute(
-            "INSERT INTO shots VALUES (?, ?, ?, ?)",
-            (last + number, float(clips.timestamps[start]), float(end_s), records[start:end].tobytes()),
-        )
-        connection.execute("INSERT INTO pictures VALUES (?, ?)", (last + number, picture))
+    shots = zip(embedded.starts, ends, embedded.pictures, strict=True)
+    for shot, (start, end, picture) in enumerate(shots, last + 1):
+        start_s, end_s = clips.timestamps[[start, end - 1]].tolist()
+        span = (start_s, min(end_s + clips.step_s, clips.duration_s))
+        row = (shot, number, *span, records[start:end].tobytes(), picture)
+        connection.execute("INSERT INTO shots VALUES (?, ?, ?, ?, ?, ?)", row)
 
 
 def _forget_moved(connection: Database, digest: str) -> str | None:

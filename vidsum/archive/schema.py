@@ -30,9 +30,9 @@ CREATE TABLE videos (
     sounds BLOB,                        -- a record per run of a sound; NULL: not listened to
     described BLOB,                     -- [P] a record per description
     described_by TEXT,                  -- SHA-256 of the file that they are from
-    described_with TEXT,                -- the vision-language model that wrote them; NULL: none did
-    UNIQUE (sha256, space)
+    described_with TEXT                 -- the vision-language model that wrote them; NULL: none did
 );
+CREATE INDEX videos_of_content ON videos(sha256);
 CREATE TABLE files (
     path BLOB PRIMARY KEY,              -- absolute, in the file system's bytes
     video INTEGER NOT NULL REFERENCES videos(id),
@@ -43,11 +43,13 @@ CREATE TABLE files (
 CREATE INDEX files_of_video ON files(video);
 CREATE TABLE shots (
     id INTEGER PRIMARY KEY,
+    video INTEGER NOT NULL REFERENCES videos(id) ON DELETE CASCADE,
     start_s REAL NOT NULL,
     end_s REAL NOT NULL,
-    clips BLOB NOT NULL                 -- a record per second
+    clips BLOB NOT NULL,                -- a record per second
+    jpeg BLOB NOT NULL                  -- a small picture
 );
-CREATE TABLE pictures (shot INTEGER PRIMARY KEY REFERENCES shots(id), jpeg BLOB NOT NULL);
+CREATE INDEX shots_of_video ON shots(video);
 CREATE TABLE claims (
     path BLOB PRIMARY KEY,              -- of a file that a process looks at
     owner TEXT NOT NULL,                -- see vidsum.archive.claims

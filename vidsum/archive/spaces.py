@@ -93,19 +93,12 @@ def insert_space(connection: Database, name: str) -> StoredSpace:
 
 
 def drop_orphans(connection: Database) -> None:
-    """Remove the videos that no file holds; in a transaction."""
-    orphans = "SELECT id, first_shot, n_shots FROM videos WHERE id NOT IN (SELECT video FROM files)"
-    for video, first, count in connection.execute(orphans).fetchall():
-        drop_shots(connection, first, count)
+    """Remove the videos that no file holds, with their shots and texts; in a transaction."""
+    orphans = "SELECT id FROM videos WHERE id NOT IN (SELECT video FROM files)"
+    for video in connection.execute(orphans).fetchall():
         for table in TEXT_TABLES:
-            connection.execute(f"DELETE FROM {table} WHERE video = ?", (video,))
-        connection.execute("DELETE FROM videos WHERE id = ?", (video,))
-
-
-def drop_shots(connection: Database, first: int, count: int) -> None:
-    """Remove shots that follow each other, with their pictures."""
-    for table, key in (("pictures", "shot"), ("shots", "id")):
-        connection.execute(f"DELETE FROM {table} WHERE {key} >= ? AND {key} < ?", (first, first + count))
+            connection.execute(f"DELETE FROM {table} WHERE video = ?", video)
+        connection.execute("DELETE FROM videos WHERE id = ?", video)
 
 
 def _read_spaces(connection: Database, where: str, value: str) -> list[StoredSpace]:

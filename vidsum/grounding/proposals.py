@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from vidsum.errors import UsageError
 from vidsum.grounding.salient_runs import salient_runs, split_curve
 from vidsum.models.scaling import unit_range
 from vidsum.results.moments import Moment
@@ -35,8 +34,7 @@ def find_moments(
         top_k: see `suppress`.
         shots_s: [S + 1] edges of the video's shots; None for one shot.
 
-    Returns at least one moment. A score is how far its clips stand out, in deviations of the curve. Errors
-    are those of `suppress`.
+    Returns at least one moment. A score is how far its clips stand out, in deviations of the curve.
     """
     end_s = min(float(timestamps[-1]) + step_s, duration_s)
     pieces = split_curve(unit_range(curve), timestamps, step_s, end_s, shots_s)
@@ -50,12 +48,8 @@ def suppress(moments: Iterable[Moment], max_iou: float, top_k: int) -> list[Mome
     """Apply greedy temporal non-maximum suppression: of moments that overlap too much, keep the best.
 
     `moments` are best first. `max_iou` in [0, 1] is the largest intersection over union with a moment that
-    stays. Raises UsageError where it or `top_k` is out of range.
+    stays.
     """
-    if not 0 <= max_iou <= 1:
-        raise UsageError(f"max_iou must be in [0, 1], not {max_iou}")
-    if top_k < 1:
-        raise UsageError(f"top_k must be at least 1, not {top_k}")
     selected: list[Moment] = []
     for moment in moments:
         intervals = [(other.start_s, other.end_s) for other in selected]
