@@ -36,7 +36,7 @@ def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def minilm(device: str) -> TextEncoder:
         counted["minilm"] += 1
-        return TextEncoder("minilm", 384, _encode, lambda texts: [_encode(texts)], list)
+        return TextEncoder("minilm", _encode, lambda texts: [_encode(texts)], list)
 
     def read_trained(path: Path) -> Any:
         counted[Path(path).parent.name] += 1

@@ -37,11 +37,17 @@ from docs.benchmarks.judged import (
 from vidsum.features import get_extractor
 from vidsum.features.extractors.efficientnet_lite0 import SPEC
 from vidsum.features.pictures import encode_pictures
-from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood, name_embeddings
 from vidsum.grounding.match import NAMED, Curve, commonness, embed_background, list_windows, window_evidence
 from vidsum.grounding.presence import OFFSET, SLOPE, build_cohort, compare_with_usual
 from vidsum.grounding.settings import UNLIKELY
-from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
+from vidsum.grounding.spaces import (
+    ClassMixture,
+    ClipEmbeddings,
+    class_probabilities,
+    embed_queries,
+    log_likelihood,
+    name_embeddings,
+)
 from vidsum.grounding.vse import EXTRACTOR, load_map
 from vidsum.models.scaling import logistic, unit_rows
 from vidsum.results.moments import NO_BELOW, YES_FROM

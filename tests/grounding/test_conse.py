@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 
 from vidsum import checkpoints
-from vidsum.grounding import conse as module
-from vidsum.grounding.conse import (
+from vidsum.grounding import spaces as module
+from vidsum.grounding.spaces import (
     ClassMixture,
     class_probabilities,
     class_sentences,

@@ -13,7 +13,6 @@ from tests.grounding.test_presence import (
     texts,
 )
 from vidsum.grounding import match
-from vidsum.grounding.conse import ClassMixture, name_embeddings
 from vidsum.grounding.match import (
     BARE,
     NAMED,
@@ -26,7 +25,7 @@ from vidsum.grounding.match import (
     match_windows,
     window_evidence,
 )
-from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
+from vidsum.grounding.spaces import ClassMixture, ClipEmbeddings, embed_queries, name_embeddings
 from vidsum.grounding.vse import load_map
 from vidsum.types import FloatArray
 

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from vidsum.grounding import presence
-from vidsum.grounding.conse import ClassMixture
-from vidsum.grounding.conse import log_likelihood as likelihood_of
 from vidsum.grounding.presence import build_cohort, compare_with_usual
-from vidsum.grounding.spaces import MIXTURE_WEIGHT_LINE, ClipEmbeddings
+from vidsum.grounding.spaces import MIXTURE_WEIGHT_LINE, ClassMixture, ClipEmbeddings
+from vidsum.grounding.spaces import log_likelihood as likelihood_of
 from vidsum.models.scaling import softmax, unit_rows
 from vidsum.models.vse import CLASSES
 from vidsum.types import FloatArray

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from vidsum.grounding.proposals import find_moments
-from vidsum.grounding.salient_runs import SplitCurve, is_flat, salient_runs, split_curve
+from vidsum.grounding.proposals import SplitCurve, find_moments, is_flat, salient_runs, split_curve
 from vidsum.types import FloatArray, TimeArray
 
 CURVES = arrays(np.float32, st.integers(2, 40), elements=st.floats(0, 1, width=16))

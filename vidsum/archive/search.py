@@ -23,10 +23,9 @@ from vidsum.archive.packed import (
 from vidsum.archive.settings import ArchiveEvidence, SearchOptions
 from vidsum.archive.spaces import StoredSpace
 from vidsum.archive.store import Database
-from vidsum.grounding.conse import SHARPNESS, log_likelihood
 from vidsum.grounding.presence import OFFSET, SLOPE, Cohort, Directions
 from vidsum.grounding.proposals import find_moments
-from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, similarity
+from vidsum.grounding.spaces import SHARPNESS, STEP_S, ClipEmbeddings, log_likelihood, similarity
 from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray, Interval
 from vidsum.video.threads import ReadAhead

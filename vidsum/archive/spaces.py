@@ -16,8 +16,7 @@ from vidsum.archive.schema import TEXT_TABLES
 from vidsum.archive.store import Database
 from vidsum.errors import UsageError, WeightsError
 from vidsum.features import describe, weights_sha256
-from vidsum.grounding.conse import name_embeddings
-from vidsum.grounding.spaces import describe_space, resolve_space
+from vidsum.grounding.spaces import describe_space, name_embeddings, resolve_space
 from vidsum.grounding.vse import NAME, load_map
 from vidsum.io.provenance import digest_of
 from vidsum.types import FloatArray

@@ -25,9 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum import checkpoints
-from vidsum.grounding.conse import log_likelihood
 from vidsum.grounding.presence import build_cohort
-from vidsum.grounding.spaces import ClipEmbeddings, describe_space
+from vidsum.grounding.spaces import ClipEmbeddings, describe_space, log_likelihood
 from vidsum.io.cache import cached_rows
 from vidsum.models.scaling import logistic
 from vidsum.types import FloatArray, TimeArray
