@@ -19,8 +19,7 @@ from vidsum.features.settings import Extraction
 from vidsum.features.sounds import STEP_S
 from vidsum.grounding.screen_text import find_written
 from vidsum.grounding.settings import Retrieval
-from vidsum.grounding.sounds import PARAMS as SOUND
-from vidsum.grounding.sounds import match_classes, read_names, sound_moments
+from vidsum.grounding.sounds import MIN_SCORE, match_classes, read_names, sound_moments
 from vidsum.grounding.speech import (
     ENCODER,
     Passage,
@@ -48,7 +47,7 @@ from vidsum.video.probe import start_offset_s
 _N_CANDIDATES = 100  # videos searched exactly: the likeliest by meaning, and as many by exact words
 
 RUN: Final = np.dtype([("class", "<u2"), ("first", "<u4"), ("after", "<u4"), ("score", "<f2")])
-"""A run of windows [first, after), `STEP_S` apart, in which a class scores `min_score` or more; its best. The
+"""A run of windows [first, after), `STEP_S` apart, in which a class scores `MIN_SCORE` or more; its best. The
 runs hold all of the scores that `ground` uses, so a search finds the same moments."""
 
 
@@ -242,7 +241,7 @@ def split_passages(sentences: Sequence[Passage], kind: ArchiveEvidence) -> list[
 
 def pack_sounds(scores: FloatArray) -> Records:
     """Return the runs of scores [T, N_CLASSES]."""
-    is_loud = np.pad(SOUND.min_score <= scores.T, ((0, 0), (1, 1)))
+    is_loud = np.pad(MIN_SCORE <= scores.T, ((0, 0), (1, 1)))
     edges = np.diff(is_loud.astype(np.int8))
     classes, starts = np.nonzero(edges == 1)
     runs = np.zeros(len(classes), RUN)

@@ -7,8 +7,8 @@ few odd clips move neither.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,27 +19,20 @@ from vidsum.types import FloatArray, TimeArray, iou
 
 MAX_IOU = 0.5  # moments of one query that overlap more count as the same
 
-
-@dataclass(frozen=True)
-class RunParams:
-    """Tuned numbers (docs/algorithms/grounding.md, tests/grounding/test_salient_runs.py)."""
-
-    shot_weight: float = 0.75  # weight of the shot's mean in a piece's level; the rest is the curve's own
-    long_shot: float = 8.0  # clips; the weight falls with the square of what a shot is longer
-    widest: float = 0.75  # fraction of the pieces that reach the lowest threshold
-    narrowing: float = 0.9  # ratio of that fraction from one threshold to the next
-    even_steps: int = 20  # other thresholds, evenly between the levels, separate plateaus
-    usual_quantiles: tuple[float, float] = (0.1, 0.9)  # clip the levels outside a run before their mean
-    correlated_clips: float = 200.0  # clips of a run as sure as one clip with independent noise
-    min_piece: float = 0.1  # fraction of a clip: a last piece that is shorter belongs to the one before
-    min_run: float = 0.2  # minimum length in clips: between cuts may be a frame or two
-    rounding: float = 1e-12  # levels that differ by less, relative to the highest, are equal
-    min_score: float = 1e-6  # a run that stands out by less does so by rounding alone
-    mad_of_normal: float = 0.6745  # median distance from the middle of a normal distribution
-    range_of_normal: float = 2.073  # distance from its 15th to its 85th percentile, in deviations
-
-
-PARAMS: Final = RunParams()
+# Tuned numbers (docs/algorithms/grounding.md, tests/grounding/test_salient_runs.py).
+_SHOT_WEIGHT = 0.75  # weight of the shot's mean in a piece's level; the rest is the curve's own
+_LONG_SHOT = 8.0  # clips; the weight falls with the square of what a shot is longer
+_WIDEST = 0.75  # fraction of the pieces that reach the lowest threshold
+_NARROWING = 0.9  # ratio of that fraction from one threshold to the next
+_EVEN_STEPS = 20  # other thresholds, evenly between the levels, separate plateaus
+_USUAL_QUANTILES = (0.1, 0.9)  # clip the levels outside a run before their mean
+_CORRELATED_CLIPS = 200.0  # clips of a run as sure as one clip with independent noise
+_MIN_PIECE = 0.1  # fraction of a clip: a last piece that is shorter belongs to the one before
+_MIN_RUN = 0.2  # minimum length in clips: between cuts may be a frame or two
+_ROUNDING = 1e-12  # levels that differ by less, relative to the highest, are equal
+_MIN_SCORE = 1e-6  # a run that stands out by less does so by rounding alone
+_MAD_OF_NORMAL = 0.6745  # median distance from the middle of a normal distribution
+_RANGE_OF_NORMAL = 2.073  # distance from its 15th to its 85th percentile, in deviations
 
 
 Positions = npt.NDArray[np.int64]  # [R] of runs: their first pieces, or those after the last
@@ -119,12 +112,12 @@ def split_curve(
 ) -> SplitCurve:
     """Cut a curve [T] at the edges of shots [S + 1], which take the place of edges of clips that are near."""
     shots = np.array([0.0, end_s]) if shots_s is None else np.clip(shots_s, 0, end_s)
-    inside = shots[(shots > 0) & (shots < end_s - PARAMS.min_piece * step_s)]
+    inside = shots[(shots > 0) & (shots < end_s - _MIN_PIECE * step_s)]
     shots = np.unique(np.concatenate([[0.0], inside, [end_s]]))
     cuts = np.concatenate([[-np.inf], shots[1:-1], [np.inf]])
     after = np.searchsorted(cuts, timestamps)
     is_apart = np.minimum(cuts[after] - timestamps, timestamps - cuts[after - 1]) >= step_s / 2
-    edges = np.union1d(shots, timestamps[is_apart & (timestamps < end_s - PARAMS.min_piece * step_s)])
+    edges = np.union1d(shots, timestamps[is_apart & (timestamps < end_s - _MIN_PIECE * step_s)])
     ends = np.append(timestamps, timestamps[-1] + step_s)
     sums = np.append(0.0, np.cumsum(curve.astype(np.float64) * step_s))
 
@@ -133,7 +126,7 @@ def split_curve(
         return np.asarray(np.diff(integral) / np.diff(cuts))
 
     shot_of = np.searchsorted(shots, edges[:-1], side="right") - 1
-    weights = PARAMS.shot_weight * np.minimum(1, PARAMS.long_shot * step_s / np.diff(shots)) ** 2
+    weights = _SHOT_WEIGHT * np.minimum(1, _LONG_SHOT * step_s / np.diff(shots)) ** 2
     levels = (weights * means(shots))[shot_of] + (1 - weights[shot_of]) * means(edges)
     return SplitCurve(edges, _unmix(levels, edges, shots, curve, timestamps, step_s))
 
@@ -187,30 +180,28 @@ def best_run(pieces: SplitCurve, step_s: float, is_left: npt.NDArray[np.bool_]) 
     levels, edges_s = pieces.levels, pieces.edges_s
     if is_flat(levels) or not is_left.any():
         return None
-    spread = float(np.diff(np.quantile(levels, [0.15, 0.85]))[0]) / PARAMS.range_of_normal or float(
-        levels.std()
-    )
-    noise = float(np.median(np.abs(np.diff(levels)))) / PARAMS.mad_of_normal
-    enough_s = PARAMS.correlated_clips * step_s * noise**2 / 2 / spread**2
+    spread = float(np.diff(np.quantile(levels, [0.15, 0.85]))[0]) / _RANGE_OF_NORMAL or float(levels.std())
+    noise = float(np.median(np.abs(np.diff(levels)))) / _MAD_OF_NORMAL
+    enough_s = _CORRELATED_CLIPS * step_s * noise**2 / 2 / spread**2
     first, after = _above(levels, is_left)
     inside = edges_s[after] - edges_s[first]
     shrunk = np.sqrt(inside / (inside + enough_s)) / spread
     lengths = np.diff(edges_s)
     mean = _run_sums(levels * lengths, first, after) / inside
     of_left, of_all = (
-        shrunk * (mean - _mean_outside(levels, weights, first, after, mean, PARAMS.min_piece * step_s))
+        shrunk * (mean - _mean_outside(levels, weights, first, after, mean, _MIN_PIECE * step_s))
         for weights in (lengths * is_left, lengths)
     )
-    of_left = np.where(inside < PARAMS.min_run * step_s, -np.inf, of_left)
+    of_left = np.where(inside < _MIN_RUN * step_s, -np.inf, of_left)
     best = int(of_left.argmax())
-    if of_left[best] <= PARAMS.min_score:
+    if of_left[best] <= _MIN_SCORE:
         return None
     return Moment(float(edges_s[first[best]]), float(edges_s[after[best]]), float(of_all[best]))
 
 
 def is_flat(levels: TimeArray) -> bool:
     """Return whether levels [P] differ by rounding alone."""
-    return bool(np.ptp(levels) <= PARAMS.rounding * np.abs(levels).max())
+    return bool(np.ptp(levels) <= _ROUNDING * np.abs(levels).max())
 
 
 def _run_sums(values: TimeArray, first: Positions, after: Positions) -> TimeArray:
@@ -228,7 +219,7 @@ def _mean_outside(
     least: float,
 ) -> TimeArray:
     """Return [R] the weighted mean of the levels [P] outside of runs; `otherwise` where hardly any is."""
-    usual = weights * np.clip(levels, *np.quantile(levels, PARAMS.usual_quantiles))
+    usual = weights * np.clip(levels, *np.quantile(levels, _USUAL_QUANTILES))
     outside = weights.sum() - _run_sums(weights, first, after)
     others = usual.sum() - _run_sums(usual, first, after)
     means: TimeArray = np.divide(others, outside, out=otherwise.copy(), where=outside > least)
@@ -241,9 +232,9 @@ def _above(levels: TimeArray, is_left: npt.NDArray[np.bool_]) -> tuple[Positions
     Thresholds depend on the pieces left: what is low next to better moments is found once these are taken.
     """
     remaining = levels[is_left]
-    n_steps = 1 + int(np.log(max(1.0, PARAMS.widest * len(remaining))) / -np.log(PARAMS.narrowing))
-    by_rank = np.quantile(remaining, 1 - PARAMS.widest * PARAMS.narrowing ** np.arange(n_steps))
-    even = by_rank[0] + np.arange(1, PARAMS.even_steps) / PARAMS.even_steps * (remaining.max() - by_rank[0])
+    n_steps = 1 + int(np.log(max(1.0, _WIDEST * len(remaining))) / -np.log(_NARROWING))
+    by_rank = np.quantile(remaining, 1 - _WIDEST * _NARROWING ** np.arange(n_steps))
+    even = by_rank[0] + np.arange(1, _EVEN_STEPS) / _EVEN_STEPS * (remaining.max() - by_rank[0])
     reached = (levels >= np.union1d(by_rank, even)[:, None]) & is_left
     turns = np.diff(np.pad(reached, ((0, 0), (1, 1))).astype(np.int8), axis=1)
     first, after = np.nonzero(turns > 0)[1], np.nonzero(turns < 0)[1]
