@@ -11,6 +11,7 @@ import re
 import secrets
 import socket
 import socketserver
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
 from importlib.resources import files
 from threading import Lock
@@ -40,6 +41,12 @@ _ASSETS = {
     "/page.css": ("css", "archive/templates/page.css"),
     "/player.js": ("javascript", "results/templates/player.js"),
     "/page.js": ("javascript", "archive/templates/page.js"),
+}
+
+_BY_NUMBER: dict[str, Callable[[Archive, int], Any]] = {
+    "video": answers.find_video,
+    "thumb": answers.read_picture,
+    "api/video": answers.video,
 }
 
 
@@ -219,23 +226,16 @@ class _Handler(BaseHTTPRequestHandler):
         if path in _ASSETS:
             kind, part = _ASSETS[path]
             return self._send(files("vidsum").joinpath(part).read_bytes(), f"text/{kind}; charset=utf-8")
-        match = re.fullmatch(
-            r"/(api/archive|api/search|(?:api/video|thumb|video)/[0-9]{1,17})(?:[.]jpg)?", path
-        )
-        what, _, number = match[1].rpartition("/") if match else ("", "", "")
+        match = re.fullmatch(r"/(api/video|thumb|video)/([0-9]{1,17})(?:[.]jpg)?", path)
         with Archive(self.server.archive.path, create=False) as archive:
             content: dict[str, Any] | bytes | answers.VideoFile
-            if what == "video":
-                content = answers.find_video(archive, int(number))
-            elif what == "thumb":
-                content = answers.read_picture(archive, int(number))
-            elif what == "api/video":
-                content = answers.video(archive, int(number))
-            elif number == "archive":
+            if path == "/api/archive":
                 content = answers.describe_archive(archive)
-            elif number == "search":
+            elif path == "/api/search":
                 with self.server.searching:
                     content = answers.search(archive, parameters)
+            elif match:
+                content = _BY_NUMBER[match[1]](archive, int(match[2]))
             else:
                 raise MissingError("no such page")
         if isinstance(content, answers.VideoFile):
