@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Exit
 
-from vidsum.archive.settings import Additions, ArchiveFile, is_server
+from vidsum.archive.settings import ArchiveFile, Indexing, is_server
 from vidsum.commands.batch import Batch, Verb, Videos, run_verb
 from vidsum.commands.options import Without, command
 from vidsum.commands.result import Columns, CommandResult, View, render
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
-from vidsum.grounding.settings import EmbeddingSpace
 from vidsum.io.paths import register_input
 from vidsum.options import option
 from vidsum.pipelines.tasks import Progress, Task
@@ -38,22 +37,13 @@ _POLL_S = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class IndexOptions:
+class Upkeep:
     """Work in addition to adding videos."""
 
     PANEL = "Archive"
 
-    transcribe: bool = option("Transcribe videos without a transcript.", False)
-    on_screen_text: bool = option("Read the text on the screen of videos.", False)
-    sounds: bool = option("Recognise the sounds of videos.", False)
     prune: bool = option("Remove videos that no longer exist from the archive.", False)
     watch: bool = option("Keep running, and add new files.", False)
-    space: EmbeddingSpace = option(
-        "Image-text space of a new archive. auto: the best one of the CLIP family that is installed, else "
-        "vse.",
-        "auto",
-        flag_on=(),
-    )
 
 
 @command(app)
@@ -61,7 +51,8 @@ def index(
     sources: Videos,
     batch: Batch,
     where: ArchiveFile,
-    settings: IndexOptions,
+    indexing: Indexing,
+    upkeep: Upkeep,
     extraction: Annotated[
         Extraction, Without(("extractor", "fps", "clip_frames", "stride_frames", "logits"))
     ],
@@ -76,7 +67,7 @@ def index(
     vidsum index recordings --archive recordings.vidsum --watch
     """
     named = list(sources)
-    if settings.watch and any("://" in name for name in named):
+    if upkeep.watch and any("://" in name for name in named):
         raise UsageError("--watch looks at files and folders, not at URLs", hint="leave out --watch")
     if batch.ray not in (None, "local") and not is_server(where.archive):
         hint = "--jobs N, --ray local, or --archive postgresql://..."
@@ -86,11 +77,11 @@ def index(
     from vidsum.archive.archive import Archive
 
     with Archive(where.archive) as archive:
-        work = partial(index_one, where.archive, extraction, settings)
+        work = partial(index_one, where.archive, extraction, indexing)
         verb = Verb("index", work, extraction.device, _COLUMNS, retry=archive.wait_for)
-        for inputs in _iter_stable(named, batch, archive) if settings.watch else [batch.inputs(named)]:
+        for inputs in _iter_stable(named, batch, archive) if upkeep.watch else [batch.inputs(named)]:
             # failed videos are tried again when they change
-            with contextlib.suppress(*([Exit] if settings.watch else [])):
+            with contextlib.suppress(*([Exit] if upkeep.watch else [])):
                 try:
                     if len(inputs) == 1:  # a batch counts unchanged videos at its end
                         run_verb(replace(verb, work=partial(work, list_unchanged=True)), inputs, view, batch)
@@ -98,13 +89,13 @@ def index(
                         run_verb(verb, inputs, view, batch)
                 finally:  # moved videos are known by now
                     if archive.is_there:
-                        _report_missing(archive, named, view, prune=settings.prune)
+                        _report_missing(archive, named, view, prune=upkeep.prune)
 
 
 def index_one(
     name: str | None,
     extraction: Extraction,
-    settings: IndexOptions,
+    indexing: Indexing,
     task: Task,
     progress: Progress | None,
     *,
@@ -114,13 +105,7 @@ def index_one(
     from vidsum.archive.archive import Archive
 
     with Archive(name) as archive:
-        added = archive.add_video(
-            task.path,
-            extraction,
-            additions=Additions(settings.transcribe, settings.on_screen_text, settings.sounds),
-            space=settings.space,
-            progress=progress,
-        )
+        added = archive.add_video(task.path, extraction, indexing, progress)
         name = archive.name
     is_left, is_unchanged = added.state == "claimed", added.state == "unchanged"
     data = {

@@ -26,7 +26,7 @@ from vidsum.archive.index import IndexedVideo
 from vidsum.archive.like import embed_example
 from vidsum.archive.postgres import public_name
 from vidsum.archive.search import ArchiveSearch, Hit, SearchStep
-from vidsum.archive.settings import Additions, ArchiveEvidence, SearchOptions, has_words, is_server
+from vidsum.archive.settings import ArchiveEvidence, Indexing, SearchOptions, has_words, is_server
 from vidsum.archive.spaces import embed_class_names, find_space, list_answering, list_videos, require_weights
 from vidsum.archive.store import Database, connect, default_path, faults, require_copy
 from vidsum.archive.texts import search_evidence
@@ -39,8 +39,8 @@ from vidsum.grounding.sounds import describe_unknown
 from vidsum.grounding.spaces import describe_space, embed_queries, resolve_space
 from vidsum.grounding.text import load_text_encoder
 from vidsum.io.provenance import label_of
-from vidsum.options import from_keywords
-from vidsum.pipelines.keywords import ArchiveSearchOptions, ReadingOptions
+from vidsum.options import all_from_keywords, from_keywords
+from vidsum.pipelines.keywords import ArchiveSearchOptions, IndexOptions
 from vidsum.pipelines.queries import WORDS, query_warnings, read_queries, unreadable_queries
 from vidsum.pipelines.sources import expand
 from vidsum.types import Interval, Progress, clip_interval
@@ -110,37 +110,24 @@ class Archive:
         videos: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
         *,
         recursive: bool = False,
-        transcribe: bool = False,
-        on_screen_text: bool = False,
-        sounds: bool = False,
-        space: str = "auto",
         progress: Progress | None = None,
-        **options: Unpack[ReadingOptions],
+        **options: Unpack[IndexOptions],
     ) -> list[IndexedVideo]:
         """Add videos, or those of folders, to the archive; skip unchanged ones.
 
         Args:
             videos: files and folders.
             recursive: include subfolders.
-            transcribe: transcribe speech if no transcript is in the cache.
-            on_screen_text: read the text on the screen if it is not in the cache.
-            sounds: recognise sounds if they are not in the cache.
-            space: image-text space of a new archive; `auto` is the best one that is installed.
             progress: called while it runs.
-            **how: fields of `vidsum.features.settings.Extraction`.
+            **options: fields of `vidsum.archive.settings.Indexing`, such as `transcribe=True`, and of
+                `vidsum.features.settings.Extraction`.
 
         Raises InputError, WeightsError, OutputError: the first video that fails ends it.
         """
         videos = [videos] if isinstance(videos, str | os.PathLike) else videos
-        extraction = from_keywords(Archive.add, Extraction, options)
+        extraction, indexing = all_from_keywords(Archive.add, (Extraction, Indexing), options)
         paths = expand([os.fspath(path) for path in videos], recursive=recursive)
-        add = partial(
-            self.add_video,
-            extraction=extraction,
-            additions=Additions(transcribe, on_screen_text, sounds),
-            space=space,
-            progress=progress,
-        )
+        add = partial(self.add_video, extraction=extraction, indexing=indexing, progress=progress)
         added = {path: add(path) for path in paths}
         left = [path for path, video in added.items() if video.state == "claimed"]
         added |= {path: add(path) for path in self.wait_for(left)}
@@ -150,19 +137,15 @@ class Archive:
         self,
         path: str,
         extraction: Extraction,
-        *,
-        additions: Additions = Additions(),
-        space: str = "auto",
+        indexing: Indexing = Indexing(),
         progress: Progress | None = None,
     ) -> IndexedVideo:
         """Add one video; see `add`."""
         with faults(self.path):
             if not self.is_there:  # a file without video makes no archive
-                index.plan_video(resolve_space(space), path, extraction)
+                index.plan_video(resolve_space(indexing.space), path, extraction)
             try:
-                return index.add(
-                    *(self._connection, path, extraction, space), additions=additions, progress=progress
-                )
+                return index.add(self._connection, path, extraction, indexing, progress)
             except InputError:
                 index.mark_missing(self._connection, index.key_of(path))
                 raise

@@ -14,7 +14,7 @@ import numpy as np
 
 from vidsum.archive.claims import claim_file
 from vidsum.archive.packed import pack_clips, pack_pieces
-from vidsum.archive.settings import Additions
+from vidsum.archive.settings import Indexing
 from vidsum.archive.spaces import drop_orphans, find_space, insert_space, list_answering
 from vidsum.archive.store import Database
 from vidsum.archive.texts import (
@@ -74,7 +74,7 @@ class _StoredVideo(NamedTuple):
     id: int
     shots: int
     duration_s: float
-    # fields 3 to 5, in the order of `Additions`: whether it lacks them
+    # fields 3 to 5, in the order of `Indexing`: whether it lacks them
     is_silent: bool
     is_unread: bool
     is_unheard: bool
@@ -93,9 +93,7 @@ def add(
     connection: Database,
     path: str | os.PathLike[str],
     extraction: Extraction,
-    space: str = "auto",
-    *,
-    additions: Additions = Additions(),
+    indexing: Indexing,
     progress: Progress | None = None,
 ) -> IndexedVideo:
     """Add a video to the archive, unless it is there or another process is adding it.
@@ -105,7 +103,7 @@ def add(
     UsageError: the archive has another space.
     """
     path = os.fspath(path)
-    key, space, video = key_of(path), find_space(connection, space), os.fsdecode(key_of(path))
+    key, space, video = key_of(path), find_space(connection, indexing.space), os.fsdecode(key_of(path))
     try:
         status = Path(path).stat()
     except (OSError, ValueError):  # planning names the fault
@@ -124,7 +122,8 @@ def add(
         source = {"bytes": facts[0], "sha256": known.sha256}
         if audio_track := int(tracks.split(",")[1]):
             source["audio_track"] = audio_track
-        lacks = any(map(and_, known[3:6], additions))
+        wanted = (indexing.transcribe, indexing.on_screen_text, indexing.sounds)
+        lacks = any(map(and_, known[3:6], wanted))
         lacks = lacks or (
             known.is_silent and find_transcript(source, extraction, known.start_offset_s) is not None
         )
@@ -136,7 +135,7 @@ def add(
     with claim_file(connection, key) as is_ours:
         if not is_ours:
             return IndexedVideo(video, "claimed", 0.0, 0)
-        return _renew(connection, path, facts, known, extraction, space, additions, progress)
+        return _renew(connection, path, facts, known, extraction, space, indexing, progress)
 
 
 def _renew(
@@ -146,7 +145,7 @@ def _renew(
     before: _StoredVideo | None,
     extraction: Extraction,
     space: str,
-    additions: Additions,
+    indexing: Indexing,
     progress: Progress | None,
 ) -> IndexedVideo:
     key, digest, tracks = key_of(path), identify_file(Path(path))["sha256"], _find_tracks(path, extraction)
@@ -154,12 +153,12 @@ def _renew(
     known = find()
     spoken = written = sounds = None
     if known is None or known.is_unread:  # first, as one pass makes the features too
-        written = read_screen(space, path, extraction, progress, read=additions.on_screen_text)
+        written = read_screen(space, path, extraction, progress, read=indexing.on_screen_text)
     embedded = _embed_video(space, path, extraction, progress) if known is None else None
     if known is None or known.is_silent:
-        spoken = read_speech(path, extraction, progress, transcribe=additions.transcribe)
+        spoken = read_speech(path, extraction, progress, transcribe=indexing.transcribe)
     if known is None or known.is_unheard:
-        sounds = read_sounds(space, path, extraction, progress, listen=additions.sounds)
+        sounds = read_sounds(space, path, extraction, progress, listen=indexing.sounds)
     described, warnings = None, tuple[str, ...]()
     descriptions = find_descriptions(os.fsdecode(key))
     if descriptions and (known is None or hash_file(descriptions) != known.described_by):
