@@ -33,7 +33,7 @@ from vidsum.results.features import Features
 from vidsum.types import FloatArray, TimeArray
 
 STEP_S = 1.0  # seconds from one clip to the next
-TEMPERATURE = 2.0  # divides the logits: trained networks are too sure of one class
+_TEMPERATURE = 2.0  # divides the logits: trained networks are too sure of one class
 SHARPNESS = 10.0  # weight of near class names; 0 gives the order of ConSE
 MIXTURE_WEIGHT_LINE = (0.67, -0.05)
 """Slope and offset of a network's weight (the map's is 1) over the cosine of the query and a class name.
@@ -171,12 +171,12 @@ def embed_video(space: str, features: Features, device: str = "auto") -> ClipEmb
     return ClipEmbeddings(rows, times, STEP_S, features.duration_s, objects)
 
 
-def class_probabilities(logits: FloatArray, temperature: float = TEMPERATURE) -> FloatArray:
+def class_probabilities(logits: FloatArray) -> FloatArray:
     """Return probabilities [T, K] of class scores [T, K]."""
-    return softmax(logits / np.float32(temperature))
+    return softmax(logits / np.float32(_TEMPERATURE))
 
 
-def log_likelihood(mixture: ClassMixture, queries: FloatArray, sharpness: float = SHARPNESS) -> FloatArray:
+def log_likelihood(mixture: ClassMixture, queries: FloatArray) -> FloatArray:
     """Return [M, T] log-likelihood of each query [M, D] (of length 1) for each clip, if its class gives it.
 
         log p(q | clip) = log sum_k p(k | clip) exp(sharpness * cos(q, name of k)) + a constant
@@ -184,7 +184,7 @@ def log_likelihood(mixture: ClassMixture, queries: FloatArray, sharpness: float 
     With a small sharpness this is the mean cosine of the classes, which ConSE measures. A larger one gives
     more weight to classes near the query, so that a wrong class next to the right one does no harm.
     """
-    nearness = np.exp(np.float32(sharpness) * (queries @ mixture.names.T))
+    nearness = np.exp(np.float32(SHARPNESS) * (queries @ mixture.names.T))
     return np.asarray(np.log(nearness @ mixture.probabilities.T), np.float32)
 
 
@@ -193,16 +193,11 @@ def name_embeddings(device: str = "auto") -> FloatArray:
 
     Raises WeightsError: MiniLM's weights are unavailable.
     """
-    texts = class_sentences()
+    list_names = describe(vse.EXTRACTOR).class_names
+    assert list_names is not None
+    texts = ["there is a " + re.sub(r"\s*\([^)]*\)", "", name) for name in list_names()]  # without remarks
     provenance = {"weights_sha256": checkpoints.sha256_of("minilm"), "sentences": texts}
     return cached_rows("class_names", provenance, lambda: load_text_encoder("minilm", device).encode(texts))
-
-
-def class_sentences() -> list[str]:
-    """Return a sentence for each class of `EXTRACTOR`, with its name without remarks in brackets."""
-    names = describe(vse.EXTRACTOR).class_names
-    assert names is not None
-    return ["there is a " + re.sub(r"\s*\([^)]*\)", "", name) for name in names()]
 
 
 def embed_queries(
