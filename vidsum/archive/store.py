@@ -1,7 +1,7 @@
 """The database of an archive, in an SQLite file; see also `postgres`.
 
-A writer changes one video per transaction, so that a killed run leaves
-whole videos, and several processes can write and read at once.
+A writer changes one video per transaction, so that a killed run leaves whole videos, and several processes
+can write and read at once.
 """
 
 import os
