@@ -21,20 +21,17 @@ from typing import Any, BinaryIO
 from vidsum.archive.archive import Archive, Match
 from vidsum.archive.settings import EVIDENCE, SearchOptions
 from vidsum.archive.store import default_path, require_copy
-from vidsum.errors import InputError, MissingError, UsageError, quote
+from vidsum.errors import MissingError, UsageError, quote
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.io.outputs import as_utf8
 from vidsum.options import Leaf, item_of, leaves, required
 from vidsum.pipelines.timelines import joint_format, joint_timeline_text, relative_path
 from vidsum.results.clock import shift_times
 from vidsum.results.cuts import Cut
-from vidsum.results.load import read_result
 from vidsum.results.media import url_of
 from vidsum.results.moments import YES_FROM
 from vidsum.results.page import data_url, policy_of
 from vidsum.results.reading import make_passages
-from vidsum.results.summary import Summary
-from vidsum.types import Interval
 from vidsum.version import __version__
 from vidsum.video.probe import holds_video
 
@@ -217,19 +214,7 @@ def video(archive: Archive, number: int) -> dict[str, Any]:
         "passages": [
             {**asdict(passage), "said": _to_dicts(passage.said, *_SPAN, "text")} for passage in passages
         ],
-        "summary": _to_dicts(shift_times(_read_summary(source), offset_s), *_SPAN),
     }
-
-
-def _read_summary(source: VideoFile) -> Sequence[Interval]:
-    """Return the segments of the summary whose JSON is next to a video, if any."""
-    try:
-        source.open().close()
-        summary = read_result(f"{Path(source.path).with_suffix('')}_summary.json")
-    except InputError:
-        return ()
-    is_of_it = summary.provenance.get("video", {}).get("sha256") == source.sha256
-    return summary.segments if isinstance(summary, Summary) and is_of_it else ()
 
 
 def render_page(archive: Archive, title: str, matches: Sequence[Match], target: Path) -> str:
