@@ -4,7 +4,7 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Exit
 
-from vidsum.archive.settings import Additions, ArchiveFile, is_server
+from vidsum.archive.settings import ArchiveFile, Indexing, is_server
 from vidsum.commands.batch import Batch, Verb, Videos, run_verb
 from vidsum.commands.options import Without, command
 from vidsum.commands.result import Columns, CommandResult, View, render
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
-from vidsum.grounding.settings import EmbeddingSpace
 from vidsum.io.paths import register_input
 from vidsum.options import option
 from vidsum.pipelines.tasks import Progress, Task
@@ -38,21 +37,13 @@ _POLL_S = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class IndexOptions:
+class Upkeep:
     """Work in addition to adding videos."""
 
     PANEL = "Archive"
 
-    transcribe: bool = option("Transcribe videos without a transcript.", False)
-    on_screen_text: bool = option("Read the text on the screen of videos.", False)
-    sounds: bool = option("Recognise the sounds of videos.", False)
     prune: bool = option("Remove videos that no longer exist from the archive.", False)
     watch: bool = option("Keep running, and add new files.", False)
-    space: EmbeddingSpace | None = option(
-        "Change the archive's image-text space. Searches use the old one until all videos are done.",
-        None,
-        default_text="the archive's own",
-    )
 
 
 @command(app)
@@ -60,7 +51,8 @@ def index(
     sources: Videos,
     batch: Batch,
     where: ArchiveFile,
-    settings: IndexOptions,
+    indexing: Indexing,
+    upkeep: Upkeep,
     extraction: Annotated[
         Extraction, Without(("extractor", "fps", "clip_frames", "stride_frames", "logits"))
     ],
@@ -73,14 +65,10 @@ def index(
     vidsum index ~/Videos --recursive
 
     vidsum index recordings --archive recordings.vidsum --watch
-
-    vidsum index --space vse
     """
     named = list(sources)
-    if settings.watch and any("://" in name for name in named):
+    if upkeep.watch and any("://" in name for name in named):
         raise UsageError("--watch looks at files and folders, not at URLs", hint="leave out --watch")
-    if settings.watch and settings.space:
-        raise UsageError("--space changes an archive once", hint="leave out --watch")
     if batch.ray not in (None, "local") and not is_server(where.archive):
         hint = "--jobs N, --ray local, or --archive postgresql://..."
         raise UsageError("a file is written on one machine", hint=hint)
@@ -88,14 +76,12 @@ def index(
         register_input(where.archive, "--archive")
     from vidsum.archive.archive import Archive
 
-    may_begin = settings.space is None or bool(named or batch.from_file)
-    with Archive(where.archive, create=may_begin) as archive:
-        work = partial(index_one, where.archive, extraction, settings)
+    with Archive(where.archive) as archive:
+        work = partial(index_one, where.archive, extraction, indexing)
         verb = Verb("index", work, extraction.device, _COLUMNS, retry=archive.wait_for)
-        listed = partial(_list_inputs, named, batch, archive, settings.space)
-        for inputs in _iter_stable(named, batch, archive) if settings.watch else [listed()]:
+        for inputs in _iter_stable(named, batch, archive) if upkeep.watch else [batch.inputs(named)]:
             # failed videos are tried again when they change
-            with contextlib.suppress(*([Exit] if settings.watch else [])):
+            with contextlib.suppress(*([Exit] if upkeep.watch else [])):
                 try:
                     if len(inputs) == 1:  # a batch counts unchanged videos at its end
                         run_verb(replace(verb, work=partial(work, list_unchanged=True)), inputs, view, batch)
@@ -103,23 +89,13 @@ def index(
                         run_verb(verb, inputs, view, batch)
                 finally:  # moved videos are known by now
                     if archive.is_there:
-                        _report_missing(archive, named, view, prune=settings.prune)
-                        if settings.space:
-                            _report_change(archive, settings.space, view)
-
-
-def _list_inputs(named: Sequence[str], batch: Batch, archive: "Archive", space: str | None) -> list[str]:
-    """Return the videos to add; for a change of the space, those of the archive too."""
-    if space is None:
-        return batch.inputs(named)
-    inputs = batch.inputs(named) if named or batch.from_file else []
-    return [*dict.fromkeys([*archive.begin_change(space), *inputs])]
+                        _report_missing(archive, named, view, prune=upkeep.prune)
 
 
 def index_one(
     name: str | None,
     extraction: Extraction,
-    settings: IndexOptions,
+    indexing: Indexing,
     task: Task,
     progress: Progress | None,
     *,
@@ -129,13 +105,7 @@ def index_one(
     from vidsum.archive.archive import Archive
 
     with Archive(name) as archive:
-        added = archive.add_video(
-            task.path,
-            extraction,
-            additions=Additions(settings.transcribe, settings.on_screen_text, settings.sounds),
-            space=settings.space,
-            progress=progress,
-        )
+        added = archive.add_video(task.path, extraction, indexing, progress)
         name = archive.name
     is_left, is_unchanged = added.state == "claimed", added.state == "unchanged"
     data = {
@@ -169,21 +139,6 @@ def _report_missing(archive: "Archive", named: Sequence[str], view: View, *, pru
         lines = (*(f"{path}: {state}" for path in new), *hint)
         data = {"archive": archive.name, "removed" if prune else "gone": new}
         render(CommandResult("index", data=data, lines=lines), view)
-
-
-def _report_change(archive: "Archive", space: str, view: View) -> None:
-    """Let a new space answer where all videos have its vectors, and print which have not."""
-    change = archive.complete_change(space)
-    lines = [f"{path}: missing or changed, not in {change.space}" for path in change.missing]
-    lines += [f"{path}: not yet in {change.space}" for path in change.left]
-    again = f"run vidsum index --space {change.space} again"
-    end = (
-        f"searches use {change.space}"
-        if change.is_complete
-        else f"searches still use {archive.space}: {again}"
-    )
-    data = {"archive": archive.name, **asdict(change)}
-    render(CommandResult("index", data=data, lines=(*lines, end)), view)
 
 
 def _iter_stable(named: Sequence[str], batch: Batch, archive: "Archive") -> Iterator[list[str]]:

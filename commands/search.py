@@ -17,16 +17,15 @@ from vidsum.errors import Problem, UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.io.outputs import make_folder, stems_of
-from vidsum.io.paths import register_input, require_not_read
+from vidsum.io.paths import register_input
 from vidsum.options import option
 from vidsum.pipelines.names import check_outputs, require_suffix
 from vidsum.pipelines.records import require_ours
-from vidsum.pipelines.staging import replacing, save_bytes, save_text
+from vidsum.pipelines.staging import replacing, save_text
 from vidsum.times import format_time
 
 if TYPE_CHECKING:
-    from vidsum.archive.archive import Archive
-    from vidsum.archive.matches import Match
+    from vidsum.archive.archive import Archive, Match
     from vidsum.results.cuts import Cut
 
 app = typer.Typer(add_completion=False)
@@ -56,7 +55,6 @@ class SearchOutputs:
     )
     report: Path | None = option("Save a page with the moments (.html).", None, metavar="FILE", writes=True)
     clips: Path | None = option("Save each moment as MP4 in this folder.", None, metavar="FOLDER")
-    pictures: Path | None = option("Save a JPEG of each moment in this folder.", None, metavar="FOLDER")
 
 
 @command(app)
@@ -85,7 +83,7 @@ def search(
     messages, problems = list[str](), list[Problem]()
     with Archive(where.archive, create=False) as archive:
         matches = archive.find(text, filters)
-        rows = _rows(matches, extra)
+        rows = _rows(matches, extra.clips)
         terms = {"like": filters.like, "and": filters.also, "not": filters.without, "then": filters.then}
         facts = {"schema": SCHEMA, "archive": archive.name, "query": text, **terms}
         document = {**facts, "moments": rows}
@@ -97,11 +95,12 @@ def search(
         texts = _texts(archive, matches, text, filters, extra, messages, problems)
         for video in {path for match in matches for path in (match.video, *match.also)}:
             register_input(video)
-        _save_files(archive, matches, rows, extra, messages, problems)
-    if target:
+        if extra.clips:
+            _save_clips(archive, matches, rows, extra, messages, problems)
+    if target:  # rows of failed clips have changed
         texts[target] = _content(document, target)
     lines = [missing] if missing else []
-    lines += _closing_lines(matches, rows, extra)
+    lines += _closing_lines(matches, rows, extra.clips)
     lines += [save_text(content, path, overwrite=extra.overwrite) for path, content in texts.items()]
     return CommandResult(
         "search",
@@ -161,7 +160,7 @@ def _nameable(
 
 def _target(extra: SearchOutputs) -> Path | None:
     """Return the file of `--output`, checked before any work."""
-    if extra.output == "-" and (extra.clips or extra.pictures or extra.export or extra.report):
+    if extra.output == "-" and (extra.clips or extra.export or extra.report):
         raise UsageError("-o - writes JSON only", hint="-o FILE.json, with other files")
     target = None if extra.output in (None, "-") else Path(str(extra.output))
     if target:
@@ -186,18 +185,16 @@ def _title(text: str | None, filters: SearchOptions) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _rows(matches: Sequence["Match"], extra: SearchOutputs) -> list[dict[str, Any]]:
-    """Return the moments as data, with the names of the files that are to be written of each."""
+def _rows(matches: Sequence["Match"], clips: Path | None) -> list[dict[str, Any]]:
+    """Return the moments as data, with the names of the clips that are to be written of each."""
     rows = []
     for rank, match in enumerate(matches, 1):
-        stem = f"{rank:02}_{stems_of(match.video)[0]}"
-        folders = (("picture", extra.pictures, ".jpg"), ("clip", extra.clips, ".mp4"))
-        files = {kind: str(folder / f"{stem}{suffix}") for kind, folder, suffix in folders if folder}
-        rows.append({"rank": rank, **asdict(match), **files})
+        name = f"{rank:02}_{stems_of(match.video)[0]}.mp4"
+        rows.append({"rank": rank, **asdict(match), **({"clip": str(clips / name)} if clips else {})})
     return rows
 
 
-def _save_files(
+def _save_clips(
     archive: "Archive",
     matches: Sequence["Match"],
     rows: Sequence[dict[str, Any]],
@@ -205,39 +202,29 @@ def _save_files(
     messages: list[str],
     problems: list[Problem],
 ) -> None:
-    """Write pictures and clips; the row of a video that fails loses its file."""
+    """Write a clip of each moment; the row of one that fails loses it."""
+
+    def save(match: "Match", path: Path) -> tuple[str, ...]:
+        make_folder(path.parent)
+        with replacing(path, overwrite=extra.overwrite) as shadow:
+            return archive.write_clip(match, shadow)
+
     for match, row in zip(matches, rows, strict=True):
-        for kind in ("picture", "clip"):
-            if kind in row:
-                warnings = attempt(partial(_save_file, archive, match, kind, Path(row[kind]), extra))
-                if isinstance(warnings, VidsumError):
-                    del row[kind]
-                    problems.append(Problem.of(warnings))
-                else:
-                    messages += warnings
-
-
-def _save_file(
-    archive: "Archive", match: "Match", kind: str, path: Path, extra: SearchOutputs
-) -> tuple[str, ...]:
-    make_folder(path.parent)
-    if kind == "picture":
-        require_not_read(path)
-        save_bytes(archive.picture(match), path, overwrite=extra.overwrite)
-        return ()
-    with replacing(path, overwrite=extra.overwrite) as shadow:
-        return archive.write_clip(match, shadow)
+        warnings = attempt(partial(save, match, Path(row["clip"])))
+        if isinstance(warnings, VidsumError):
+            del row["clip"]
+            problems.append(Problem.of(warnings))
+        else:
+            messages += warnings
 
 
 def _closing_lines(
-    matches: Sequence["Match"], rows: Sequence[dict[str, Any]], extra: SearchOutputs
+    matches: Sequence["Match"], rows: Sequence[dict[str, Any]], clips: Path | None
 ) -> list[str]:
     lines = [] if matches else ["no moments found"]
     if any(match.present is not None and match.present < UNLIKELY for match in matches):
         lines.append(f"matches below {100 * UNLIKELY:.0f} % are unlikely to show it")
-    for kind, folder in (("picture", extra.pictures), ("clip", extra.clips)):
-        lines += [f"{sum(kind in row for row in rows)} {kind}s in {folder}"] if folder else []
-    return lines
+    return [*lines, f"{sum('clip' in row for row in rows)} clips in {clips}"] if clips else lines
 
 
 def _table(matches: Sequence["Match"]) -> Table:

@@ -11,7 +11,7 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 import vidsum
-from vidsum.archive.settings import SearchOptions
+from vidsum.archive.settings import Indexing, SearchOptions
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Describing, HighlightSettings, Retrieval, Watching
 from vidsum.options import item_of, leaves, required
@@ -42,6 +42,7 @@ _TYPES: dict[str, tuple[str, type[Any], tuple[str, ...]]] = {
     "MomentClipOptions": ("ClipOptions", Clips, ("pad_s",)),
     "TrimOptions": ("ReadingOptions", Trimming, ()),
     "SpeechOptions": ("TypedDict", Transcription, ()),
+    "IndexOptions": ("ReadingOptions", Indexing, ()),
     "ArchiveSearchOptions": ("TypedDict", SearchOptions, ()),
 }
 """Base and options of each type; without names, the options that no other type has."""

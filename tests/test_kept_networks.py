@@ -16,12 +16,12 @@ from vidsum import checkpoints, features
 from vidsum.features import describe, get_extractor
 from vidsum.features.extractor import Extractor
 from vidsum.features.settings import CLIP_FAMILY
-from vidsum.grounding import registry, text
+from vidsum.grounding import find, text
 from vidsum.grounding.text import TextEncoder
 from vidsum.summary import score
 from vidsum.types import FloatArray
 
-_KEPT = (features._load, text._load, registry._load_checkpoint, score._load_checkpoint)
+_KEPT = (features._load, text._load, find._load_checkpoint, score._load_checkpoint)
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def minilm(device: str) -> TextEncoder:
         counted["minilm"] += 1
-        return TextEncoder("minilm", 384, _encode, lambda texts: [_encode(texts)], list)
+        return TextEncoder("minilm", _encode, lambda texts: [_encode(texts)], list)
 
     def read_trained(path: Path) -> Any:
         counted[Path(path).parent.name] += 1

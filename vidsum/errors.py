@@ -5,7 +5,6 @@
     ├── InputError         the input cannot be read or has no video: 3
     │   ├── DamagedError   only a part of the video decodes and `strict` was asked for: 3
     │   └── MissingError   an archive or the disk lacks what is named: 3
-    │       └── ForeignFileError   an archive names a file that is not its video: 3
     ├── WeightsError       weights are missing, cannot be fetched or fail their check: 4
     ├── PackageError       an extra of vidsum is not installed: 1
     └── OutputError        an output already exists or cannot be written: 1
@@ -82,10 +81,6 @@ class DamagedError(InputError):
 
 class MissingError(InputError):
     """The archive lacks what is asked for, or the disk lacks the file."""
-
-
-class ForeignFileError(MissingError):
-    """An archive names a file that is not the video that it describes."""
 
 
 class WeightsError(VidsumError):

@@ -34,10 +34,9 @@ from docs.benchmarks.joined import (
 from vidsum import checkpoints
 from vidsum.checkpoints.named import checkpoint_file
 from vidsum.checkpoints.trained import read_trained
-from vidsum.grounding.find import EncodedQueries, locate
+from vidsum.grounding.find import EncodedQueries, load_model, locate, resolve_model
 from vidsum.grounding.moment_model import MomentModel, Prediction, build_moment_model, ground_video
 from vidsum.grounding.proposals import find_moments
-from vidsum.grounding.registry import resolve_model
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, embed_words, similarity_curves
 from vidsum.lab.datasets.moments import MomentVideo
 from vidsum.lab.evaluation.moments import best_ious, random_moments, whole_video
@@ -74,9 +73,11 @@ def answers(
             if reads == space:
                 request = EncodedQueries(texts, queries)
                 row = model if named != "similarity" else f"{space}: {model}"
-                rows[row] = [list(answer.moments) for answer in locate(named, video, request, TOP_K)]
+                rows[row] = [
+                    list(answer.moments) for answer in locate(load_model(named), video, request, TOP_K)
+                ]
                 if named != "similarity":
-                    alone_answers = locate(named, video, request, TOP_K, alone=True)
+                    alone_answers = locate(load_model(named), video, request, TOP_K, alone=True)
                     rows[f"{model}, alone"] = [list(answer.moments) for answer in alone_answers]
                     if parts and (grounder := by_spans(named)):
                         answered = decoded(grounder, video, request, TOP_K)

@@ -37,11 +37,17 @@ from docs.benchmarks.judged import (
 from vidsum.features import get_extractor
 from vidsum.features.extractors.efficientnet_lite0 import SPEC
 from vidsum.features.pictures import encode_pictures
-from vidsum.grounding.conse import ClassMixture, class_probabilities, name_embeddings
-from vidsum.grounding.match import NAMED, Curve, best_evidence, commonness, embed_background
-from vidsum.grounding.presence import OFFSET, SLOPE, evidence_curves
+from vidsum.grounding.match import NAMED, Curve, commonness, embed_background, list_windows, window_evidence
+from vidsum.grounding.presence import OFFSET, SLOPE, build_cohort, compare_with_usual
 from vidsum.grounding.settings import UNLIKELY
-from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
+from vidsum.grounding.spaces import (
+    ClassMixture,
+    ClipEmbeddings,
+    class_probabilities,
+    embed_queries,
+    log_likelihood,
+    name_embeddings,
+)
 from vidsum.grounding.vse import EXTRACTOR, load_map
 from vidsum.models.scaling import logistic, unit_rows
 from vidsum.results.moments import NO_BELOW, YES_FROM
@@ -66,9 +72,13 @@ def measure(video: ClipEmbeddings, texts: Sequence[str]) -> list[FloatArray]:
     """The evidence, by the cosines alone, z by photographs of the best mean of three clips, commonness."""
     vectors, phrases = np.stack([embed_one(text) for text in texts]), background()
     bare = ClipEmbeddings(video.rows, video.timestamps, video.step_s, video.duration_s, shots_s=video.shots_s)
-    z = evidence_curves(video, vectors, phrases)
+    assert video.objects is not None
+    named = build_cohort(video.objects.names, vectors).named(log_likelihood(video.objects, vectors))
+    z = compare_with_usual(vectors, phrases).along(video.rows) + named
     means = sliding_window_view(z, min(3, len(video)), axis=1).mean(axis=2).max(axis=1)
-    evidence = [best_evidence(part, phrases, vectors) for part in (video, bare)]
+    evidence = [
+        window_evidence(part, phrases, vectors, list_windows(part)).max(axis=1) for part in (video, bare)
+    ]
     return [*evidence, np.asarray(means, np.float32), commonness(phrases, vectors)]
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.archive.made import film, spoken, use_archive, written
@@ -11,8 +10,6 @@ from tests.archive.serving import new_database, serving, started
 from vidsum.archive import index
 from vidsum.archive.archive import Archive
 from vidsum.archive.serve import Server
-from vidsum.io.provenance import identify_file
-from vidsum.results.summary import ScoredShot, Summary
 
 
 @pytest.fixture
@@ -47,15 +44,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("served")
 
 
-def save_summary(video: Path, *segments: tuple[float, float]) -> None:
-    """Write a summary next to a video, as `vidsum summarize` does."""
-    times = np.arange(6.0)
-    scores, made_from = times.astype(np.float32), {"vidsum": "0", "video": identify_file(video)}
-    shots = (ScoredShot(0.0, 6.0, 0.5, selected=True),)
-    summary = Summary(segments, shots, scores, times, 2.0, 6.0, 10.0, "ridge", "kts", provenance=made_from)
-    summary.save(video.with_name(f"{video.stem}_summary.json"))
-
-
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[Server]:
     """Serves `film` (1) and `the sea` (2), in which something is said and written."""
@@ -66,7 +54,6 @@ def server(folder: Path) -> Iterator[Server]:
             archive.add(film(folder / "videos" / "film.mp4"))
             patch.setattr(index, "read_speech", lambda *_, **__: spoken("Blue <b>blue</b>.", "Green yellow."))
             patch.setattr(index, "read_screen", lambda *_, **__: written("EXIT 7", "Lost <i>property"))
-            archive.add(sea := film(folder / "videos" / "the sea.mp4", ("blue", "blue", "green"), seed=2))
-            save_summary(sea, (1, 2), (4, 5))
+            archive.add(film(folder / "videos" / "the sea.mp4", ("blue", "blue", "green"), seed=2))
         with serving(folder / "a.vidsum") as started:
             yield started

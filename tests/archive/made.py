@@ -14,8 +14,7 @@ from vidsum.archive.packed import pack_rows
 from vidsum.archive.texts import Evidence
 from vidsum.features.extractor import Extractor
 from vidsum.features.settings import Extraction
-from vidsum.grounding.conse import ClassMixture
-from vidsum.grounding.spaces import SPACES, ClipEmbeddings
+from vidsum.grounding.spaces import SPACES, ClassMixture, ClipEmbeddings
 from vidsum.grounding.speech import Passage, iter_passages
 from vidsum.grounding.windows import grid, to_grid
 from vidsum.models.scaling import softmax, unit_rows

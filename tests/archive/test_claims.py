@@ -33,7 +33,7 @@ def claim(archive: Archive, video: Path, left_s: float) -> None:
         (12, "claimed"),
         (17, "claimed"),  # by a clock that is 2 s ahead
         (-1, "added"),
-        (3600, "added"),  # of an older version
+        (3600, "added"),  # by a clock that was set back
     ],
 )
 def test_claim_of_owner(place: str, tmp_path: Path, left_s: float, state: str) -> None:

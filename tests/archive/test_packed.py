@@ -17,8 +17,7 @@ from vidsum.archive.packed import (
     unpack_rows,
     unpack_shares,
 )
-from vidsum.grounding.conse import ClassMixture
-from vidsum.grounding.spaces import ClipEmbeddings
+from vidsum.grounding.spaces import ClassMixture, ClipEmbeddings
 from vidsum.models.scaling import softmax
 from vidsum.types import FloatArray
 

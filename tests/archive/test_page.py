@@ -375,16 +375,3 @@ def test_stored_page_layout(browser: Any, stored: Path, width: int, scheme: str)
     until(tab, f"{TIME} > 0.1")
     tab.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
     assert faults_of_looks(tab, width) == no_fields
-
-
-def test_page_plays_summary(browser: Any, server: Server) -> None:
-    tab = opened(browser, server, "q=green&v=2&t=0-1")
-    playing(tab, "the sea.mp4", 0)
-    assert tab.locator("#summary summary").inner_text() == "Summary: 0:02 in 2 segments"
-    tab.get_by_role("button", name="Play the summary").click()
-    assert playing(tab, "the sea.mp4", 1) == "Summary: 0:01.0 – 0:02.0"
-    assert playing(tab, "the sea.mp4", 4) == "Summary: 0:04.0 – 0:05.0"
-    wait_stopped(tab, 5)
-    tab.locator("#summary li a").first.click()
-    playing(tab, "the sea.mp4", 1)
-    assert tab.faults == []

@@ -19,8 +19,7 @@ from tests.archive.made import film, spoken
 from tests.grounding.colours import COLOURS
 from tests.media import make_video
 from vidsum.archive import answers, index
-from vidsum.archive.archive import Archive
-from vidsum.archive.matches import Match
+from vidsum.archive.archive import Archive, Match
 from vidsum.archive.search import Hit, _merge_takes
 from vidsum.archive.settings import SearchOptions
 from vidsum.errors import InputError, UsageError
@@ -286,8 +285,3 @@ def test_search_by_players_clock(archive: Archive, tmp_path: Path) -> None:
     assert alike.start_s == match.start_s
     with pytest.raises(InputError, match="before the video's first picture"):
         archive.search(like=(f"{path}@0-2",))
-    # as in the archive of an earlier version
-    archive._connection.execute("UPDATE videos SET start_offset_s = NULL")
-    assert archive.search("blue", top_k=1) == [match]
-    archive.add(path)
-    assert archive.rows("SELECT start_offset_s FROM videos") == [(match.start_offset_s,)]

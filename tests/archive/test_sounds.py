@@ -8,11 +8,9 @@ import pytest
 
 from tests import media
 from tests.archive.made import film
-from vidsum.archive import store
 from vidsum.archive.archive import Archive
 from vidsum.archive.settings import SearchOptions, describe_missing
-from vidsum.archive.sounds import RUN, pack_sounds
-from vidsum.archive.store import connect
+from vidsum.archive.texts import RUN, pack_sounds
 from vidsum.errors import InputError
 from vidsum.grounding import sounds
 from vidsum.pipelines.moments import ground
@@ -78,15 +76,6 @@ def test_sounds_from_the_cache(archive: Archive, tone: Path, monkeypatch: pytest
     assert len(moments(archive, "busy signal")) == 1
 
 
-def test_a_new_space_takes_the_sounds(archive: Archive, tone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vidsum.checkpoints.find", lambda name: name)
-    archive.add(tone, sounds=True, space="vse")
-    before = moments(archive, "busy signal", evidence="sound")
-    archive.add((), space="clip")
-    assert archive.space == "clip"
-    assert moments(archive, "busy signal", evidence="sound") == before != []
-
-
 def test_run_beyond_the_end(archive: Archive, tone: Path) -> None:
     archive.add(tone, sounds=True)
     before = moments(archive, "busy signal")
@@ -124,18 +113,3 @@ def test_what_an_archive_lacks(archive: Archive, tone: Path, tmp_path: Path) -> 
     assert describe_missing(archive, SearchOptions(without=("a dog",))) == ""
     archive.rows("UPDATE videos SET spoken = ?, written = ?, sounds = ?", b"", b"", b"")
     assert describe_missing(archive, options) == ""
-
-
-def test_older_archive_gets_sounds(
-    colours: None, tmp_path: Path, tone: Path, place: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as context:
-        context.setattr(store, "_MIGRATIONS", store._MIGRATIONS[:-1])
-        older = connect(place, create=True)
-        older.execute("INSERT INTO spaces (made_from, axes) VALUES (?, ?)", ("x", b""))
-        older.close()
-    with Archive(place) as archive:
-        assert archive.rows("SELECT count(*) FROM spaces") == [(1,)]
-        assert archive.rows("SELECT sounds FROM videos") == []
-        archive.add(tone, sounds=True)
-        assert len(moments(archive, "busy signal")) == 1

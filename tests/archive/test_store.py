@@ -10,6 +10,7 @@ import pytest
 
 from tests.full_disk import files_up_to
 from vidsum.archive import store
+from vidsum.archive.schema import VERSION
 from vidsum.archive.store import APPLICATION_ID, connect, faults
 from vidsum.errors import InputError, OutputError
 
@@ -29,13 +30,15 @@ def spaces(path: Path) -> int:
 
 
 def insert(connection: sqlite3.Connection, name: str, size: int = 10) -> None:
-    connection.execute("INSERT INTO spaces (made_from, axes) VALUES (?, ?)", (name, b"\0" * size))
+    connection.execute(
+        "INSERT INTO spaces (name, made_from, axes) VALUES ('vse', ?, ?)", (name, b"\0" * size)
+    )
 
 
 def test_new_archive(file: Path) -> None:
     connection = sqlite3.connect(file)
     assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
-    assert connection.execute("PRAGMA user_version").fetchone() == (len(store._MIGRATIONS),)
+    assert connection.execute("PRAGMA user_version").fetchone() == (VERSION,)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     connection.close()
     assert [entry.name for entry in file.parent.iterdir()] == ["a.vidsum"]
@@ -58,15 +61,17 @@ def test_missing_archive(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "fault"), [(99, "newer vidsum"), (-3, r"a\.vidsum: is damaged \(schema -3\)")]
+    ("version", "hint"),
+    [(99, "pip install -U"), (9, "index the videos again"), (-3, "index the videos again")],
 )
-def test_unknown_schema(file: Path, version: int, fault: str) -> None:
+def test_unknown_schema(file: Path, version: int, hint: str) -> None:
     connection = sqlite3.connect(file)
     connection.execute(f"PRAGMA user_version = {version}")
     connection.close()
     before = file.read_bytes()
-    with pytest.raises(InputError, match=fault):
+    with pytest.raises(InputError, match=rf"a\.vidsum: has schema {version}") as raised:
         connect(file, create=True)
+    assert hint in str(raised.value.hint)
     assert file.read_bytes() == before
 
 
@@ -88,20 +93,6 @@ def test_files_of_other_programs(tmp_path: Path) -> None:
             connect(path, create=create)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_older_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.vidsum"
-    with monkeypatch.context() as context:
-        context.setattr(store, "_MIGRATIONS", store._MIGRATIONS[:1])
-        connection = connect(path, create=True)
-        insert(connection, "kept")
-        values = "(1, 'x', 5, 9.0, 1, 0.0, x'', 1, 0, x'', NULL)"
-        connection.execute(f"INSERT INTO videos VALUES {values}")
-        connection.close()
-    connection = connect(path, create=False)
-    assert connection.execute("SELECT sha256, fast FROM videos").fetchall() == [("x", 0)]
-    connection.close()
 
 
 def test_damaged_archive(file: Path) -> None:

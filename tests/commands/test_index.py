@@ -52,8 +52,6 @@ def test_index_lists_a_single_unchanged_video(run: Run, videos: Path) -> None:
     film = str(videos / "film.mp4")
     assert run("index", film, "--device", "cpu").out.startswith(f"{film}: added")
     assert run("index", film, "--device", "cpu").out.startswith(f"{film}: unchanged")
-    assert "no such archive" in run("index", "--space", "vse", "--archive", "none.vidsum", code=3).err
-    assert not Path("none.vidsum").exists()
 
 
 def test_search_in_speech(run: Run, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,19 +139,17 @@ def test_search_overwrite(run: Run, indexed: Path) -> None:
     run("search", "red", "-k", "1", "--clips", "clips", code=1, error="already exists")
     assert Path("clips/01_film.mp4").read_bytes() == b"mine"
     Path("found.json").write_text("my own")
-    ran = run("search", "blue", "-o", "found.json", "--clips", "none", "--pictures", "pictures", code=1)
+    ran = run("search", "blue", "-o", "found.json", "--clips", "none", code=1)
     assert "already exists" in ran.err
     assert not Path("none").exists()  # nothing is written before the list is refused
-    assert not Path("pictures").exists()
 
 
-def test_search_list_pictures_clips(run: Run, indexed: Path) -> None:
-    options = ("--pictures", "pictures", "--clips", "clips", "-k", "2", "--duplicates")
-    run("search", "blue", *options, "-o", "found.csv")
+def test_search_list_and_clips(run: Run, indexed: Path) -> None:
+    run("search", "blue", "--clips", "clips", "-k", "2", "--duplicates", "-o", "found.csv")
     rows = list(csv.DictReader(Path("found.csv").read_text().splitlines()))
     assert [row["rank"] for row in rows] == ["1", "2"]
     assert float(rows[0]["end_s"]) > float(rows[0]["start_s"])
-    assert len(list(Path("pictures").glob("*.jpg"))) == len(list(Path("clips").glob("*.mp4"))) == 2
+    assert len(list(Path("clips").glob("*.mp4"))) == 2
     run("search", "blue", "-o", "found.json")
     assert json.loads(Path("found.json").read_text())["schema"] == "vidsum.search/1"
     Path("found.csv").write_text("my own")
@@ -176,24 +172,22 @@ def test_search_list_pictures_clips(run: Run, indexed: Path) -> None:
     run("search", "blue", "--report", "found.html", code=1)
 
 
-@pytest.mark.parametrize("kind", ["clips", "pictures"])
 @pytest.mark.parametrize("link", ["symlink_to", "hardlink_to"])
-def test_search_clips_spare_videos(run: Run, indexed: Path, kind: str, link: str) -> None:
+def test_search_clips_spare_videos(run: Run, indexed: Path, link: str) -> None:
     video = next(indexed.rglob("*.mp4")).resolve() if indexed.is_dir() else indexed.resolve()
     before = video.read_bytes()
-    run("search", "red", "-k", "2", f"--{kind}", "found", "--duplicates")
+    run("search", "red", "-k", "2", "--clips", "found", "--duplicates")
     for path in Path("found").iterdir():
         path.unlink()
         getattr(path, link)(video)
-    ran = run("search", "red", "-k", "2", f"--{kind}", "found", "--duplicates", "--overwrite", code=1)
+    ran = run("search", "red", "-k", "2", "--clips", "found", "--duplicates", "--overwrite", code=1)
     assert "over the input" in ran.err
     assert video.read_bytes() == before
 
 
 def test_search_clips_of_vanished_video(run: Run, indexed: Path) -> None:
     (indexed / "film.mp4").unlink()
-    options = ("--clips", "clips", "--pictures", "pictures", "--duplicates", "-o", "found.json")
-    ran = run("search", "blue", *options, code=1)
+    ran = run("search", "blue", "--clips", "clips", "--duplicates", "-o", "found.json", code=1)
     assert [line for line in ran.err.splitlines() if "error" in line] == [
         f"error: {indexed / 'film.mp4'}: no such file"
     ]
@@ -201,7 +195,6 @@ def test_search_clips_of_vanished_video(run: Run, indexed: Path) -> None:
     moments = json.loads(Path("found.json").read_text())["moments"]
     assert [("clip" in item) for item in moments] == ["sea.mp4" in item["video"] for item in moments]
     assert {Path(item["clip"]) for item in moments if "clip" in item} == {*Path("clips").glob("*.mp4")}
-    assert len([*Path("pictures").glob("*.jpg")]) == len(moments)
 
 
 @pytest.mark.parametrize("jobs", [(), ("--jobs", "2")])

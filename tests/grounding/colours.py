@@ -49,7 +49,7 @@ def _encode_words(texts: Sequence[str]) -> list[FloatArray]:
     return [_encode(text.split()) for text in texts]
 
 
-ENCODER = TextEncoder("colours", 3, _encode, _encode_words, str.split, MOST_WORDS)
+ENCODER = TextEncoder("colours", _encode, _encode_words, str.split, MOST_WORDS)
 
 
 def extractor_of_colours(how: Extraction) -> Extractor:

@@ -13,7 +13,7 @@ from vidsum import device
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.device import PrecisionChoice
 from vidsum.errors import InputError, UsageError
-from vidsum.grounding import find, registry
+from vidsum.grounding import find
 from vidsum.grounding.find import EncodedQueries
 from vidsum.grounding.moment_model import ground_video
 from vidsum.grounding.proposals import find_moments
@@ -63,9 +63,9 @@ REQUEST = EncodedQueries(TEXTS, np.eye(4, dtype=np.float32)[:2])
 @pytest.mark.parametrize("name", list(MODELS))
 def test_a_detr_model_gives_its_own_moments_and_saliency(tmp_path: Path, name: str) -> None:
     path = save(tmp_path / "m.safetensors", name)
-    assert registry.resolve_model(path, "auto", "cpu") == (path, "vse")
-    answers = find.locate(path, video(), REQUEST, 3, "cpu")
-    grounder = registry.load_model(path, "cpu")
+    assert find.resolve_model(path, "auto", "cpu") == (path, "vse")
+    answers = find.locate(find.load_model(path, "cpu"), video(), REQUEST, 3, "cpu")
+    grounder = find.load_model(path, "cpu")
     expected = ground_video(grounder, video(), words_of("vse", TEXTS, "cpu"), top_k=3)
     assert len(answers) == 2
     for answer, found in zip(answers, expected, strict=True):
@@ -76,8 +76,9 @@ def test_a_detr_model_gives_its_own_moments_and_saliency(tmp_path: Path, name: s
 
 def test_the_saliency_of_other_models_is_the_similarity_curve(tmp_path: Path) -> None:
     curves = similarity(video(), REQUEST.vectors)
-    by_curve = find.locate("similarity", video(), REQUEST, 3, "cpu")
-    by_mrnet = find.locate(save(tmp_path / "m.safetensors", "mrnet"), video(), REQUEST, 3, "cpu")
+    by_curve = find.locate(None, video(), REQUEST, 3, "cpu")
+    mrnet = find.load_model(save(tmp_path / "m.safetensors", "mrnet"), "cpu")
+    by_mrnet = find.locate(mrnet, video(), REQUEST, 3, "cpu")
     for curve, one, other in zip(curves, by_curve, by_mrnet, strict=True):
         drawn_out = (curve - curve.min()) / (curve.max() - curve.min())
         np.testing.assert_allclose(one.saliency, drawn_out, atol=1e-6)
@@ -93,9 +94,9 @@ def test_unwanted_text_counts_only_where_it_stands_out() -> None:
     rows = np.repeat(np.array([both, [0.6, 0.0, 0.7, 0.0], neither], np.float32), 10, axis=0)
     clips = ClipEmbeddings(rows, np.arange(30.0), 1.0, 30.0)
     request = EncodedQueries(["a dog"], wanted[None], unwanted[None])
-    (answer,) = find.locate("similarity", clips, request, 1, "cpu")
+    (answer,) = find.locate(None, clips, request, 1, "cpu")
     assert (answer.moments[0].start_s, answer.moments[0].end_s) == (10.0, 20.0)
-    alone = find.locate("similarity", clips, replace(request, without=None), 1, "cpu")
+    alone = find.locate(None, clips, replace(request, without=None), 1, "cpu")
     assert answer.saliency[20:].max() < answer.saliency[10:20].min()
     assert alone[0].moments[0].start_s == 0.0
 
@@ -107,9 +108,10 @@ def test_curve_of_a_guided_model_is_added_to_similarity(
     monkeypatch.setattr(find, "FUSION_WEIGHTS", {"mrnet": 0.7, "detr": 0.7})
     path = save(tmp_path / "m.safetensors", name, guided=True)
     tokens = list(REQUEST.vectors[:, None]) if name == "mrnet" else words_of("vse", TEXTS, "cpu")
-    predictions = ground_video(registry.load_model(path, "cpu"), video(), tokens, REQUEST.vectors, 4)
-    found = find.locate(path, video(), REQUEST, 4, "cpu", "fp32")
-    alone = find.locate(path, video(), REQUEST, 4, "cpu", "fp32", alone=True)
+    grounder = find.load_model(path, "cpu", "fp32")
+    predictions = ground_video(grounder, video(), tokens, REQUEST.vectors, 4)
+    found = find.locate(grounder, video(), REQUEST, 4, "cpu")
+    alone = find.locate(grounder, video(), REQUEST, 4, "cpu", alone=True)
     for number, prediction in enumerate(predictions):
         values = [float(value) for value in prediction.curve]
         mean, spread = statistics.fmean(values), statistics.pstdev(values)
@@ -130,14 +132,14 @@ def test_models_of_what_is_not_made_of_videos_are_refused(
     path = tmp_path / "other.safetensors"
     save_trained(path, Trained(name, {}, {"space": space}, {}, {"weight": torch.ones(1)}))
     with pytest.raises(UsageError, match=f"(?m)cannot read videos: it was trained on {read}$") as caught:
-        registry.resolve_model(str(path), "auto", "cpu")
+        find.resolve_model(str(path), "auto", "cpu")
     assert f"vidsum train {command} with --recipe captions" in str(caught.value.hint)
 
 
 def test_paths_that_are_no_moment_model_are_refused(tmp_path: Path) -> None:
     def refuse(model: Path | str, message: str, space: str = "auto") -> str:
         with pytest.raises((InputError, UsageError), match=message) as caught:
-            registry.resolve_model(str(model), space, "cpu")
+            find.resolve_model(str(model), space, "cpu")
         return str(caught.value.hint)
 
     path = save(tmp_path / "best.safetensors")
@@ -156,17 +158,15 @@ def test_mrnet_is_in_bf16_where_that_is_best_or_chosen(tmp_path: Path, monkeypat
     by_map, by_words = save(tmp_path / "m.safetensors", "mrnet"), save(tmp_path / "d.safetensors")
     for best in (True, False):
         monkeypatch.setattr(device, "prefers_bf16", lambda name, best=best: best)
-        of_best = "bf16" if best else "fp32"
-        expected = {"auto": of_best, "int8": of_best, "bf16": "bf16", "fp32": "fp32"}
-        assert {one: registry.resolve_precision(by_map, "cpu", one) for one in PRECISIONS} == expected
-        for model in (by_words, "similarity"):
-            assert registry.resolve_precision(model, "cpu", "bf16") == "fp32"
+        expected = {"auto": best, "int8": best, "bf16": True, "fp32": False}
+        assert {one: find.load_model(by_map, "cpu", one).in_bf16 for one in PRECISIONS} == expected
+        assert not find.load_model(by_words, "cpu", "bf16").in_bf16
 
 
 def test_mrnet_scores_about_the_same_in_bf16(tmp_path: Path) -> None:
     path = save(tmp_path / "m.safetensors", "mrnet")
     exact, again, rough = (
-        find.locate(path, video(), REQUEST, 99, "cpu", precision)[0].moments
+        find.locate(find.load_model(path, "cpu", precision), video(), REQUEST, 99, "cpu")[0].moments
         for precision in ("fp32", "fp32", "bf16")
     )
     assert exact == again

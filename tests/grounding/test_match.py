@@ -13,19 +13,19 @@ from tests.grounding.test_presence import (
     texts,
 )
 from vidsum.grounding import match
-from vidsum.grounding.conse import ClassMixture, name_embeddings
 from vidsum.grounding.match import (
     BARE,
     NAMED,
     WindowMatches,
     background_phrases,
-    best_evidence,
     commonness,
     embed_background,
     kind_of,
+    list_windows,
     match_windows,
+    window_evidence,
 )
-from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
+from vidsum.grounding.spaces import ClassMixture, ClipEmbeddings, embed_queries, name_embeddings
 from vidsum.grounding.vse import load_map
 from vidsum.types import FloatArray
 
@@ -36,6 +36,10 @@ def video_of(n_clips: int, *edges_s: float, is_named: bool = False) -> ClipEmbed
     objects = ClassMixture(classes(1, n_clips), NAMES) if is_named else None
     shots_s = np.array([*edges_s, n_clips], float) if edges_s else None
     return ClipEmbeddings(texts(4, n_clips), np.arange(float(n_clips)), 1.0, n_clips, objects, shots_s)
+
+
+def best_evidence(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
+    return window_evidence(video, BACKGROUND, queries, list_windows(video)).max(axis=1)
 
 
 @pytest.mark.parametrize(
@@ -64,23 +68,23 @@ def test_the_evidence_is_of_the_best_window_within_a_shot(
     expected = [
         best([(float(query @ clip) - mean) / deviation for clip in video.rows]) - base for query in queries
     ]
-    np.testing.assert_allclose(best_evidence(video, BACKGROUND, queries), expected, atol=1e-4)
+    np.testing.assert_allclose(best_evidence(video, queries), expected, atol=1e-4)
 
 
 def test_named_objects_join_in(photographs: Photographs) -> None:  # noqa: F811
     bare, named, (query,) = video_of(4), video_of(4, is_named=True), texts(5, 1)
     assert named.objects is not None
     expected = [evidence_named(query, mixture, photographs) for mixture in named.objects.probabilities]
-    (more,) = best_evidence(named, BACKGROUND, query[None]) - best_evidence(bare, BACKGROUND, query[None])
+    (more,) = best_evidence(named, query[None]) - best_evidence(bare, query[None])
     assert more == pytest.approx(np.mean(expected), abs=0.02)
 
 
 @pytest.mark.usefixtures("photographs")
 def test_many_queries_are_those_of_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     video, queries = video_of(9, is_named=True), texts(6, 11)
-    whole = best_evidence(video, BACKGROUND, queries)
+    whole = best_evidence(video, queries)
     monkeypatch.setattr(match, "_QUERIES_PER_BATCH", 4)
-    np.testing.assert_allclose(best_evidence(video, BACKGROUND, queries), whole, atol=1e-5)
+    np.testing.assert_allclose(best_evidence(video, queries), whole, atol=1e-5)
 
 
 @pytest.mark.usefixtures("photographs")
@@ -89,7 +93,7 @@ def test_each_kind_of_query_has_its_curve(is_named: bool) -> None:
     video, vectors = video_of(4, is_named=is_named), texts(7, 2)
     matches = match_windows(video, BACKGROUND, ["a cat", "a man walks to the end of the road"], vectors)
     curves = [(NAMED if is_named else BARE)[kind] for kind in ("noun", "sentence")]
-    evidence, common = best_evidence(video, BACKGROUND, vectors), commonness(BACKGROUND, vectors)
+    evidence, common = best_evidence(video, vectors), commonness(BACKGROUND, vectors)
     expected = [
         1 / (1 + np.exp(-slope * value - weight * usual - offset))
         for (slope, offset, weight), value, usual in zip(curves, evidence, common, strict=True)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vidsum.errors import UsageError
-from vidsum.grounding.plot import MAX_ROWS, highlights_plot, moments_plot
+from vidsum.grounding.plot import MAX_ROWS, moments_plot
 from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
 
 
@@ -70,9 +70,9 @@ def test_stretches_of_highlights_are_marked_where_they_are(seconds: float, tmp_p
     curve = np.linspace(0, 1, len(times), dtype=np.float32)
     found = Highlights(curve, times, 2.0, (first, second), seconds)
     for suffix in (".svg", ".png"):
-        highlights_plot(found, tmp_path / f"plot{suffix}")
+        moments_plot(found, tmp_path / f"plot{suffix}")
         once = (tmp_path / f"plot{suffix}").read_bytes()
-        highlights_plot(found, tmp_path / f"plot{suffix}")
+        moments_plot(found, tmp_path / f"plot{suffix}")
         assert (tmp_path / f"plot{suffix}").read_bytes() == once
     accent, light = find_marks(tmp_path / "plot.png")
     share = 2.0 / (seconds - 2.0)

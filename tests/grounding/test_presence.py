@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from vidsum.grounding import presence
-from vidsum.grounding.conse import ClassMixture
-from vidsum.grounding.presence import evidence_curves
-from vidsum.grounding.spaces import MIXTURE_WEIGHT_LINE, ClipEmbeddings
+from vidsum.grounding.presence import build_cohort, compare_with_usual
+from vidsum.grounding.spaces import MIXTURE_WEIGHT_LINE, ClassMixture, ClipEmbeddings
+from vidsum.grounding.spaces import log_likelihood as likelihood_of
 from vidsum.models.scaling import softmax, unit_rows
 from vidsum.models.vse import CLASSES
 from vidsum.types import FloatArray
@@ -74,7 +74,9 @@ def test_z_is_the_deviation_from_photographs_and_phrases(photographs: Photograph
         cosines = [float(text @ picture) for picture in photographs.rows]
         return float((text @ clip - np.mean(cosines)) / np.std(cosines))
 
-    for query, curve in zip(queries, evidence_curves(video, queries, phrases), strict=True):
+    named = build_cohort(NAMES, queries).named(likelihood_of(video.objects, queries))
+    curves = compare_with_usual(queries, phrases).along(video.rows) + named
+    for query, curve in zip(queries, curves, strict=True):
         expected = [
             deviation(query, clip)
             - 0.75 * np.mean([deviation(phrase, clip) for phrase in phrases])

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from vidsum.grounding.saliency import PARAMS, SIDE, STEP, SaliencyModel, motion_curve, normalise
+from vidsum.grounding.saliency import FACE_WEIGHT, SIDE, STEP, SaliencyModel, motion_curve, normalise
 
 
 @given(arrays(np.float64, st.integers(2, 90), elements=st.floats(-5, 5)))
@@ -50,6 +50,6 @@ def test_curve_of_brightness_and_faces() -> None:
     faces = np.array([[0.1, 0.3, 0.2, 0.4, 0.9]])
     for is_turned, first in ((False, 0.1), (True, 0.3)):
         more = looker.curve(picture, is_turned=is_turned) - curve
-        assert more.sum() == pytest.approx(PARAMS.face_weight)
+        assert more.sum() == pytest.approx(FACE_WEIGHT)
         places = np.flatnonzero(more > 1e-6) / len(more)
         assert first - 0.02 <= places[0] < places[-1] <= first + 0.1

@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from vidsum.errors import UsageError
-from vidsum.grounding.proposals import find_moments, suppress
-from vidsum.grounding.salient_runs import SplitCurve, is_flat, salient_runs, split_curve
+from vidsum.grounding.proposals import SplitCurve, find_moments, is_flat, salient_runs, split_curve
 from vidsum.types import FloatArray, TimeArray
 
 CURVES = arrays(np.float32, st.integers(2, 40), elements=st.floats(0, 1, width=16))
@@ -201,9 +199,3 @@ def test_rounding_makes_no_moment() -> None:
     curve[10:14], curve[40] = 1.0, 0.0
     found = find_moments(curve, np.arange(60.0), 1.0, 60.0, 5)
     assert [one for one in found if 0 < one.score < 0.01] == []
-
-
-@pytest.mark.parametrize(("max_iou", "top_k"), [(0.5, 0), (-0.1, 5), (1.1, 5), (float("nan"), 5)])
-def test_wrong_limits_are_refused(max_iou: float, top_k: int) -> None:
-    with pytest.raises(UsageError):
-        suppress([], max_iou, top_k)

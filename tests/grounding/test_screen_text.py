@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vidsum.grounding import screen_text
-from vidsum.grounding.screen_text import PARAMS, find_written, split_words, text_moments, to_passages
+from vidsum.grounding.screen_text import OTHER_NUMBER, find_written, split_words, text_moments, to_passages
 from vidsum.results.screen_text import ScreenLine, ScreenText
 
 
@@ -75,7 +75,7 @@ def test_another_number_is_not_likely(monkeypatch: pytest.MonkeyPatch) -> None:
     rooms = made((0, 9, "Room 204"), (10, 19, "Rooms of the house"))
     monkeypatch.setattr(screen_text, "score_passages", lambda *_: np.array([[0.9, 0.7]], np.float32))
     other, house = text_moments(["room 205"], rooms, 3)[0]
-    assert (other.present, house.present) == pytest.approx((PARAMS.other_number, PARAMS.other_number))
+    assert (other.present, house.present) == pytest.approx((OTHER_NUMBER, OTHER_NUMBER))
     assert (text_moments(["room 204"], rooms, 3)[0][0].present or 0) > 0.9
 
 

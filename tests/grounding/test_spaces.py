@@ -16,17 +16,19 @@ from vidsum.errors import InputError, UsageError
 from vidsum.features import describe
 from vidsum.features.settings import CLIP_FAMILY, Extraction
 from vidsum.grounding import spaces, vse
-from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood
 from vidsum.grounding.settings import EmbeddingSpace
 from vidsum.grounding.spaces import (
     MIXTURE_WEIGHT_LINE,
     SPACES,
+    ClassMixture,
     ClipEmbeddings,
     ImageTextSpace,
+    class_probabilities,
     describe_space,
     embed_queries,
     embed_video,
     extraction_for,
+    log_likelihood,
     mixture_weights,
     resolve_space,
     similarity,

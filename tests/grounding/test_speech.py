@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from tests.conftest import real_weights
 from vidsum.grounding import speech
 from vidsum.grounding.speech import (
-    PARAMS,
     Passage,
     fuse,
     iter_passages,
@@ -95,7 +94,7 @@ def test_moments_are_the_best_sentences_of_passages() -> None:
     moments = speech_moments("z", PASSAGES, np.array([0.2, 0.1, 0.6, 0.3], np.float32), 5)
     assert [(moment.start_s, moment.end_s) for moment in moments] == [(0, 4), (8, 9.5), (4, 6)]
     assert {moment.evidence for moment in moments} == {"speech"}
-    expected = 1 / (1 + np.exp(-PARAMS.slope * (0.6 - PARAMS.match_evidence)))
+    expected = 1 / (1 + np.exp(-7.1 * (0.6 - 0.46)))
     assert moments[0].score == moments[0].present == pytest.approx(expected)
     assert len(speech_moments("z", PASSAGES, np.ones(4, np.float32), 1)) == 1
 

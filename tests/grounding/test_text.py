@@ -16,7 +16,7 @@ from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.features.settings import CLIP_FAMILY
 from vidsum.grounding import text
-from vidsum.grounding.text import DIMS, MINILM_TOKENS, TextEncoder, load_text_encoder
+from vidsum.grounding.text import MINILM_TOKENS, TextEncoder, load_text_encoder
 from vidsum.io.packages import install_extra_command
 from vidsum.types import FloatArray
 
@@ -48,20 +48,6 @@ COSINES_IN_FP32 += [0.0924, -0.0178, 0.0962, -0.1004, 0.0164, 0.4554, 0.0246]
 def minilm() -> TextEncoder:
     real_weights("minilm")
     return load_text_encoder("minilm", "cpu")
-
-
-@pytest.mark.weights
-@pytest.mark.parametrize(
-    ("query", "like", "unlike"),
-    [
-        (PANCAKE, "flipping pancake", "playing drums"),
-        ("a woman does yoga outdoors", "someone stretches on a mat in a garden", "a man repairs a car"),
-        ("two dogs run through the snow", "puppies play in winter", "a chef cuts an onion"),
-    ],
-)
-def test_minilm_puts_like_sentences_closer(minilm: TextEncoder, query: str, like: str, unlike: str) -> None:
-    rows = minilm.encode([query, like, unlike])
-    assert rows[0] @ rows[1] > rows[0] @ rows[2] + 0.2
 
 
 @pytest.mark.weights
@@ -151,7 +137,6 @@ def test_glove_is_the_mean_of_the_words_that_it_knows(glove_files: dict[str, Flo
     soup = glove_files["soup"] / np.linalg.norm(glove_files["soup"])
     np.testing.assert_allclose(words[:2], [soup, soup], atol=1e-6)
     assert words.shape == (3, 4)
-    assert encoder.dim == 4
     assert len(encoder.split("zzz soup, soup-man")) == 3
     assert encoder.encode([]).shape == (0, 4)
     for unknown in ("", "zzz", "!?", "суп"):
@@ -172,6 +157,5 @@ def test_published_glove_puts_like_words_closer() -> None:
     pytest.importorskip("pyarrow")
     real_weights("glove")
     encoder = load_text_encoder("glove")
-    assert encoder.dim == DIMS["glove"]
     rows = encoder.encode(["a man cooks soup", "someone prepares a meal", "the stock market fell"])
     assert rows[0] @ rows[1] > rows[0] @ rows[2] + 0.1

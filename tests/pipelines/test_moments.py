@@ -18,7 +18,7 @@ from tests.program import check_schema
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
-from vidsum.grounding import registry
+from vidsum.grounding import find
 from vidsum.grounding.moment_model import Prediction
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import ClipEmbeddings
@@ -130,7 +130,7 @@ def test_trained_model(
 
     path = tmp_path / "best.safetensors"
     path.write_bytes(b"weights")
-    monkeypatch.setattr(registry, "_load_checkpoint", lambda model, device, sha256: Reader())
+    monkeypatch.setattr(find, "_load_checkpoint", lambda model, device, sha256: Reader())
     monkeypatch.setattr("vidsum.grounding.moment_model.ground_video", answer)
     ask = {"model": str(path), "device": "cpu"}
     result = pipeline.ground(film, ["green", "red"], 3, precision="bf16", **ask)
@@ -143,7 +143,7 @@ def test_trained_model(
     assert len(result.provenance["grounding"]["model_sha256"]) == 64
     with pytest.raises(UsageError, match="reads the space vse, not clip"):
         pipeline.ground(film, "green", model=str(path), space="clip")
-    monkeypatch.setattr(registry, "_load_checkpoint", lambda model, device, sha256: Reader(guided=True))
+    monkeypatch.setattr(find, "_load_checkpoint", lambda model, device, sha256: Reader(guided=True))
     added, values = (pipeline.ground(film, ["green", "red"], alone=alone, **ask) for alone in (False, True))
     assert best(values) == best(result) != best(added)
     assert [item.provenance["grounding"].get("alone") for item in (added, values)] == [None, True]
@@ -162,7 +162,7 @@ def test_model_of_features_only(film: Path, colours: list[int], tmp_path: Path) 
 )
 def test_resolve_auto_model(monkeypatch: pytest.MonkeyPatch, space: str, expected: tuple[str, str]) -> None:
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None)
-    assert registry.resolve_model("auto", space) == expected
+    assert find.resolve_model("auto", space) == expected
 
 
 @pytest.mark.deep

@@ -14,10 +14,10 @@ from tests.video.clips import decode_all
 from vidsum.errors import InputError, UsageError
 from vidsum.features.extract import extract_features
 from vidsum.features.settings import Extraction
-from vidsum.grounding.conse import log_likelihood
 from vidsum.grounding.live_evidence import RunningEvidence, to_probabilities
 from vidsum.grounding.presence import build_cohort
 from vidsum.grounding.settings import Watching
+from vidsum.grounding.spaces import log_likelihood
 from vidsum.pipelines.watch import Alert, LiveEvidence, Second, _Alarm, clip_names, watch
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames

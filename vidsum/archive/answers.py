@@ -18,24 +18,20 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any, BinaryIO
 
-from vidsum.archive.archive import Archive
-from vidsum.archive.matches import Match
+from vidsum.archive.archive import Archive, Match
 from vidsum.archive.settings import EVIDENCE, SearchOptions
 from vidsum.archive.store import default_path, require_copy
-from vidsum.errors import ForeignFileError, InputError, MissingError, UsageError, quote
+from vidsum.errors import MissingError, UsageError, quote
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.io.outputs import as_utf8
 from vidsum.options import Leaf, item_of, leaves, required
 from vidsum.pipelines.timelines import joint_format, joint_timeline_text, relative_path
 from vidsum.results.clock import shift_times
 from vidsum.results.cuts import Cut
-from vidsum.results.load import read_result
 from vidsum.results.media import url_of
 from vidsum.results.moments import YES_FROM
 from vidsum.results.page import data_url, policy_of
 from vidsum.results.reading import make_passages
-from vidsum.results.summary import Summary
-from vidsum.types import Interval
 from vidsum.version import __version__
 from vidsum.video.probe import holds_video
 
@@ -56,8 +52,6 @@ class VideoFile:
     bytes: int
     mtime_ns: int
     duration_s: float
-    first_shot: int
-    n_shots: int
     start_offset_s: float
 
     def open(self) -> BinaryIO:
@@ -75,7 +69,7 @@ class VideoFile:
         file.seek(0)
         if not is_same:
             file.close()
-            raise ForeignFileError(f"{path}: is not the video that was indexed; run vidsum index again")
+            raise MissingError(f"{path}: is not the video that was indexed; run vidsum index again")
         return file
 
     def _is_verified(self, file: io.BufferedReader, status: os.stat_result) -> bool:
@@ -97,13 +91,12 @@ _verified: dict[tuple[object, ...], bool] = {}  # whether requested files match 
 
 def find_video(archive: Archive, number: int) -> VideoFile:
     """Return a video by its id. Raises MissingError: the archive has none."""
-    facts = "path, sha256, files.bytes, mtime_ns, duration_s, first_shot, n_shots"
+    facts = "path, sha256, files.bytes, mtime_ns, duration_s, start_offset_s"
     rows = archive.rows(f"SELECT {facts} {_FROM_PRESENT} AND videos.id = ? ORDER BY path", number)
     if not rows:
         raise MissingError(f"the archive has no video {number}")
     key, *about = next((row for row in rows if Path(os.fsdecode(row[0])).is_file()), rows[0])
-    path = os.fsdecode(key)
-    return VideoFile(*(path, *about, archive.start_offset_s(path)))
+    return VideoFile(os.fsdecode(key), *about)
 
 
 def _find_verified(archive: Archive, number: int) -> VideoFile:
@@ -161,11 +154,7 @@ def _parse_value(leaf: Leaf, name: str, texts: Sequence[str]) -> Any:
 def _segment_spec(archive: Archive, shot: str) -> str:
     """Return a shot as `--like` takes it, VIDEO@START-END. Raises MissingError: there is none."""
     number = int(shot) if re.fullmatch("[0-9]{1,17}", shot) else 0
-    rows = archive.rows(
-        "SELECT videos.id, start_s, end_s FROM shots JOIN videos ON shots.id >= first_shot "
-        "AND shots.id < first_shot + n_shots WHERE shots.id = ?",
-        number,
-    )
+    rows = archive.rows("SELECT video, start_s, end_s FROM shots WHERE id = ?", number)
     if not rows:
         raise MissingError(f"the archive has no shot {quote(shot)}")
     source, span = _find_verified(archive, rows[0][0]), rows[0][1:]
@@ -203,8 +192,7 @@ def describe_archive(archive: Archive) -> dict[str, Any]:
 def video(archive: Archive, number: int) -> dict[str, Any]:
     """Return a video with its shots and texts, in players' time. Raises MissingError: there is none."""
     source = find_video(archive, number)
-    of_shots = "SELECT id, start_s, end_s FROM shots WHERE id >= ? AND id < ?"
-    shots = archive.rows(of_shots, source.first_shot, source.first_shot + source.n_shots)
+    shots = archive.rows("SELECT id, start_s, end_s FROM shots WHERE video = ? ORDER BY id", number)
     texts = "SELECT start_s, end_s, text FROM {} WHERE video = ? ORDER BY start_s"
     offset_s = source.start_offset_s
     said, written, described = (
@@ -226,19 +214,7 @@ def video(archive: Archive, number: int) -> dict[str, Any]:
         "passages": [
             {**asdict(passage), "said": _to_dicts(passage.said, *_SPAN, "text")} for passage in passages
         ],
-        "summary": _to_dicts(shift_times(_read_summary(source), offset_s), *_SPAN),
     }
-
-
-def _read_summary(source: VideoFile) -> Sequence[Interval]:
-    """Return the segments of the summary whose JSON is next to a video, if any."""
-    try:
-        source.open().close()
-        summary = read_result(f"{Path(source.path).with_suffix('')}_summary.json")
-    except InputError:
-        return ()
-    is_of_it = summary.provenance.get("video", {}).get("sha256") == source.sha256
-    return summary.segments if isinstance(summary, Summary) and is_of_it else ()
 
 
 def render_page(archive: Archive, title: str, matches: Sequence[Match], target: Path) -> str:
@@ -276,7 +252,7 @@ def _to_dicts(rows: Sequence[tuple[Any, ...]], *names: str) -> list[dict[str, An
 
 def read_picture(archive: Archive, shot: int) -> bytes:
     """Return the JPEG of a shot. Raises MissingError: the archive has none."""
-    for (jpeg,) in archive.rows("SELECT jpeg FROM pictures WHERE shot = ?", shot):
+    for (jpeg,) in archive.rows("SELECT jpeg FROM shots WHERE id = ?", shot):
         return bytes(jpeg)
     raise MissingError(f"the archive has no shot {shot}")
 

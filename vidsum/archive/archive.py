@@ -9,8 +9,9 @@ with vidsum.Archive("videos.vidsum") as archive:
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from pathlib import Path
@@ -23,20 +24,10 @@ from vidsum.archive import index
 from vidsum.archive.claims import wait_for_claims
 from vidsum.archive.index import IndexedVideo
 from vidsum.archive.like import embed_example
-from vidsum.archive.matches import Match, select_best, to_matches
 from vidsum.archive.postgres import public_name
-from vidsum.archive.search import ArchiveSearch, SearchStep
-from vidsum.archive.settings import Additions, SearchOptions, has_words, is_server
-from vidsum.archive.spaces import (
-    Change,
-    begin_change,
-    complete_change,
-    embed_class_names,
-    find_space,
-    list_answering,
-    list_videos,
-    require_weights,
-)
+from vidsum.archive.search import ArchiveSearch, Hit, SearchStep
+from vidsum.archive.settings import ArchiveEvidence, Indexing, SearchOptions, has_words, is_server
+from vidsum.archive.spaces import embed_class_names, find_space, list_answering, list_videos, require_weights
 from vidsum.archive.store import Database, connect, default_path, faults, require_copy
 from vidsum.archive.texts import search_evidence
 from vidsum.errors import InputError, UsageError
@@ -48,16 +39,33 @@ from vidsum.grounding.sounds import describe_unknown
 from vidsum.grounding.spaces import describe_space, embed_queries, resolve_space
 from vidsum.grounding.text import load_text_encoder
 from vidsum.io.provenance import label_of
-from vidsum.options import from_keywords
-from vidsum.pipelines.keywords import ArchiveSearchOptions, ReadingOptions
+from vidsum.options import all_from_keywords, from_keywords
+from vidsum.pipelines.keywords import ArchiveSearchOptions, IndexOptions
 from vidsum.pipelines.queries import WORDS, query_warnings, read_queries, unreadable_queries
 from vidsum.pipelines.sources import expand
-from vidsum.types import Progress, clip_interval
+from vidsum.types import Interval, Progress, clip_interval
 from vidsum.version import __version__
-from vidsum.video.probe import file_offset_s, probe
+from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 
 _COSINE_SCALE = 10.0  # of cosines in spaces without a match probability: and, not and then compare them
+
+
+@dataclass(frozen=True)
+class Match:
+    """A moment [start_s, end_s) of a video in an archive."""
+
+    video: str  # absolute path
+    start_s: float
+    end_s: float
+    present: float | None  # probability that the moment matches; None for pictures (`like`)
+    score: float  # `present`, 1 more for quotations, or the similarity to a picture; the order of the moments
+    evidence: ArchiveEvidence = "picture"
+    text: str = ""  # the spoken or written text, or the name of the sound
+    parts: tuple[Interval, ...] = ()  # the moments of the steps that follow each other (`then`)
+    also: tuple[str, ...] = ()  # other videos with a near-identical moment
+    start_offset_s: float = 0.0
+    """Seconds to add to its times, which count from the first picture, for those of players."""
 
 
 class Archive:
@@ -97,81 +105,47 @@ class Archive:
         if "_connection" in self.__dict__:
             self._connection.close()
 
-    def begin_change(self, space: str) -> list[str]:
-        """Begin or resume a change to another space; return the files to add with it. See `add`."""
-        with faults(self.path):
-            begin_change(self._connection, resolve_space(space))
-        return [path for path in self.videos() if os.path.lexists(path)]
-
-    def complete_change(self, space: str) -> Change:
-        """Let the vectors of a space answer, once all files that are there have them."""
-        with faults(self.path):
-            return complete_change(self._connection, resolve_space(space))
-
     def add(
         self,
         videos: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
         *,
         recursive: bool = False,
-        transcribe: bool = False,
-        on_screen_text: bool = False,
-        sounds: bool = False,
-        space: str | None = None,
         progress: Progress | None = None,
-        **options: Unpack[ReadingOptions],
+        **options: Unpack[IndexOptions],
     ) -> list[IndexedVideo]:
         """Add videos, or those of folders, to the archive; skip unchanged ones.
 
         Args:
             videos: files and folders.
             recursive: include subfolders.
-            transcribe: transcribe speech if no transcript is in the cache.
-            on_screen_text: read the text on the screen if it is not in the cache.
-            sounds: recognise sounds if they are not in the cache.
-            space: change the archive to this space, by new vectors of all its videos that are there; the old
-                ones answer until all are made.
             progress: called while it runs.
-            **how: fields of `vidsum.features.settings.Extraction`.
+            **options: fields of `vidsum.archive.settings.Indexing`, such as `transcribe=True`, and of
+                `vidsum.features.settings.Extraction`.
 
         Raises InputError, WeightsError, OutputError: the first video that fails ends it.
         """
         videos = [videos] if isinstance(videos, str | os.PathLike) else videos
-        extraction = from_keywords(Archive.add, Extraction, options)
-        paths = expand([os.fspath(path) for path in videos], recursive=recursive) if videos else []
-        if space:
-            paths = [*dict.fromkeys([*self.begin_change(space), *paths])]
-        add = partial(
-            self.add_video,
-            extraction=extraction,
-            additions=Additions(transcribe, on_screen_text, sounds),
-            space=space,
-            progress=progress,
-        )
+        extraction, indexing = all_from_keywords(Archive.add, (Extraction, Indexing), options)
+        paths = expand([os.fspath(path) for path in videos], recursive=recursive)
+        add = partial(self.add_video, extraction=extraction, indexing=indexing, progress=progress)
         added = {path: add(path) for path in paths}
         left = [path for path, video in added.items() if video.state == "claimed"]
         added |= {path: add(path) for path in self.wait_for(left)}
-        if space:
-            self.complete_change(space)
         return [*added.values()]
 
     def add_video(
         self,
         path: str,
         extraction: Extraction,
-        *,
-        additions: Additions = Additions(),
-        space: str | None = None,
+        indexing: Indexing = Indexing(),
         progress: Progress | None = None,
     ) -> IndexedVideo:
         """Add one video; see `add`."""
         with faults(self.path):
-            space = space and resolve_space(space)
             if not self.is_there:  # a file without video makes no archive
-                index.plan_video(space or resolve_space("auto"), path, extraction)
+                index.plan_video(resolve_space(indexing.space), path, extraction)
             try:
-                return index.add(
-                    *(self._connection, path, extraction, space), additions=additions, progress=progress
-                )
+                return index.add(self._connection, path, extraction, indexing, progress)
             except InputError:
                 index.mark_missing(self._connection, index.key_of(path))
                 raise
@@ -246,19 +220,15 @@ class Archive:
             if options.includes("picture"):
                 likely = [hit for hit in hits if hit.is_quoted or hit.present >= UNLIKELY]
                 hits = [*likely, *search.run(spaces, videos)]
-            make = partial(to_matches, files=files, options=options, has_presence=search.cohort is not None)
-            best = select_best([match for hit in hits for match in make(hit)], options)
+            matches = [match for hit in hits for match in _to_matches(hit, files, search)]
+            best = _select_best(matches, options)
         best = [replace(match, present=None) for match in best] if _unknown_words(text, options) else best
         return [replace(match, start_offset_s=self.start_offset_s(match.video)) for match in best]
 
     def start_offset_s(self, video: str | os.PathLike[str]) -> float:
         """Return the time from the start of a file to its first picture."""
-        query = (
-            "SELECT start_offset_s, files.bytes FROM files JOIN videos ON videos.id = video WHERE path = ?"
-        )
-        for offset_s, size in self.rows(query, os.fsencode(video)):
-            return file_offset_s(video, size) if offset_s is None else offset_s
-        return 0.0
+        query = "SELECT start_offset_s FROM files JOIN videos ON videos.id = video WHERE path = ?"
+        return next((offset_s for (offset_s,) in self.rows(query, os.fsencode(video))), 0.0)
 
     @staticmethod
     def query_warnings(
@@ -276,14 +246,14 @@ class Archive:
 
     def picture(self, match: Match) -> bytes:
         """Return a small JPEG of the shot in the middle of a moment; empty where the archive has none."""
-        rows = self.rows("SELECT jpeg FROM pictures WHERE shot = ?", self.locate(match)[1])
+        rows = self.rows("SELECT jpeg FROM shots WHERE id = ?", self.locate(match)[1])
         return bytes(rows[0][0]) if rows else b""
 
     def locate(self, match: Match) -> tuple[int, int, float]:
         """Return the ids of the video and of the shot in the middle of a moment, and the video's length."""
         query = (
-            "SELECT videos.id, shots.id, duration_s FROM files JOIN videos ON videos.id = video "
-            "JOIN shots ON shots.id >= first_shot AND shots.id < first_shot + n_shots "
+            "SELECT videos.id, shots.id, duration_s FROM files JOIN videos ON videos.id = files.video "
+            "JOIN shots ON shots.video = videos.id "
             "WHERE path = ? AND (start_s <= ? OR shots.id = first_shot) ORDER BY shots.id DESC LIMIT 1"
         )
         rows = self.rows(query, os.fsencode(match.video), (match.start_s + match.end_s) / 2)
@@ -299,8 +269,8 @@ class Archive:
         require_copy(match.video)
         facts = {"vidsum": __version__, "moment": [match.video, match.start_s, match.end_s]}
         query = "SELECT tracks FROM files JOIN videos ON videos.id = video WHERE path = ?"
-        (tracks,) = next(iter(self.rows(query, os.fsencode(match.video))), (None,))
-        picture, sound = (int(number) or None for number in (tracks or "0,0").split(","))
+        ((tracks,),) = self.rows(query, os.fsencode(match.video)) or [("0,0",)]
+        picture, sound = (int(number) or None for number in tracks.split(","))
         video = probe(match.video, video_track=picture, audio_track=sound)
         segments = [clip_interval((match.start_s, match.end_s), video.duration_s)]
         return write_segments(video, segments, path, comment=label_of(facts)).warnings
@@ -336,3 +306,27 @@ class Archive:
 def _unknown_words(text: str | None, options: SearchOptions) -> list[str]:
     split = load_text_encoder("minilm").split
     return unreadable_queries(options.list_texts(text), split, options.language)
+
+
+def _to_matches(hit: Hit, files: Mapping[int, Sequence[str]], search: ArchiveSearch) -> list[Match]:
+    """Return a moment in the first of identical files with the others in `also`, or a moment in each."""
+    paths, also = files[hit.video], [path for video in hit.also for path in files[video]]
+    is_probable = hit.evidence != "picture" or (search.cohort is not None and not search.options.like)
+    present, score = hit.present if is_probable else None, hit.present + hit.is_quoted
+    moment = (hit.start_s, hit.end_s, present, score, hit.evidence, hit.text, hit.parts)
+    if search.options.duplicates:
+        return [Match(path, *moment, tuple(also)) for path in paths]
+    return [Match(paths[0], *moment, (*paths[1:], *also))]
+
+
+def _select_best(matches: Sequence[Match], options: SearchOptions) -> list[Match]:
+    """Return the best of some moments: few per video, none too short or too unlikely."""
+    best, counts = list[Match](), Counter[str]()
+    for match in sorted(matches, key=lambda match: -match.score):
+        is_short = match.end_s - match.start_s < options.min_length_s
+        if is_short or (match.present is not None and match.present < options.min_present):
+            continue
+        counts[match.video] += 1
+        if counts[match.video] <= options.per_video:
+            best.append(match)
+    return best[: options.top_k]

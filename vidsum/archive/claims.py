@@ -56,10 +56,10 @@ def _renew(where: Path | str, key: bytes, owner: str, is_done: Event) -> None:
 
 
 def claims(connection: Database, keys: Sequence[bytes]) -> dict[bytes, Claim]:
-    """Return the claims on files that have not ended; those of an hour are of older versions."""
+    """Return the claims on files that have not ended."""
     query, now_s = "SELECT owner, until_s FROM claims WHERE path = ?", connection.clock()
     rows = {key: row for key in keys for row in connection.execute(query, (key,)).fetchall()}
-    # the clock of the owner's machine may be ahead
+    # the clock of the owner's machine may be ahead, but not by much
     return {key: (row[0], row[1]) for key, row in rows.items() if 0 <= row[1] - now_s <= 2 * _LEASE_S}
 
 

@@ -1,10 +1,9 @@
 """Add videos to an archive, and track those that changed, moved or are gone."""
 
-import io
 import os
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from operator import and_
@@ -15,8 +14,8 @@ import numpy as np
 
 from vidsum.archive.claims import claim_file
 from vidsum.archive.packed import pack_clips, pack_pieces
-from vidsum.archive.settings import Additions
-from vidsum.archive.spaces import Target, drop_orphans, drop_shots, find_target, insert_space
+from vidsum.archive.settings import Indexing
+from vidsum.archive.spaces import drop_orphans, find_space, insert_space, list_answering
 from vidsum.archive.store import Database
 from vidsum.archive.texts import (
     find_descriptions,
@@ -34,11 +33,10 @@ from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedd
 from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.speech import find_transcript
-from vidsum.types import Progress, VideoInfo
-from vidsum.video.frames import LongSide
+from vidsum.types import Progress
 from vidsum.video.listen import describe_used
-from vidsum.video.probe import file_offset_s, start_offset_s
-from vidsum.video.read import read_frames_at
+from vidsum.video.probe import start_offset_s
+from vidsum.video.read import read_jpegs
 
 State = Literal["added", "changed", "moved", "unchanged", "claimed"]  # claimed: another process is adding it
 
@@ -76,12 +74,12 @@ class _StoredVideo(NamedTuple):
     id: int
     shots: int
     duration_s: float
-    # fields 3 to 5, in the order of `Additions`: whether it lacks them
+    # fields 3 to 5, in the order of `Indexing`: whether it lacks them
     is_silent: bool
     is_unread: bool
     is_unheard: bool
     described_by: str | None
-    start_offset_s: float | None
+    start_offset_s: float
     sha256: str
 
 
@@ -95,24 +93,21 @@ def add(
     connection: Database,
     path: str | os.PathLike[str],
     extraction: Extraction,
-    space: str | None = None,
-    *,
-    additions: Additions = Additions(),
+    indexing: Indexing,
     progress: Progress | None = None,
 ) -> IndexedVideo:
     """Add a video to the archive, unless it is there or another process is adding it.
 
-    `space` is that of a change, whose vectors answer once it is completed.
-
     A file is recognised by its size and time, else by its SHA-256: moved files and copies are not decoded.
     Raises InputError: it cannot be read, or holds no video. WeightsError: weights are unavailable.
+    UsageError: the archive has another space.
     """
     path = os.fspath(path)
-    key, target, video = key_of(path), find_target(connection, space), os.fsdecode(key_of(path))
+    key, space, video = key_of(path), find_space(connection, indexing.space), os.fsdecode(key_of(path))
     try:
         status = Path(path).stat()
     except (OSError, ValueError):  # planning names the fault
-        plan_video(target.name, path, extraction)
+        plan_video(space, path, extraction)
         raise
     facts, descriptions = (status.st_size, status.st_mtime_ns), find_descriptions(video)
     described_by = hash_file(descriptions) if descriptions else None
@@ -122,29 +117,25 @@ def add(
         (key,),
     ).fetchone()
     known = _StoredVideo(*before[3:]) if before else None
-    if space and before and extraction.video_track is extraction.audio_track is None:  # those that it has
-        numbers = [int(number) or None for number in (before[2] or _ONLY_TRACKS).split(",")]
-        extraction = replace(extraction, video_track=numbers[0], audio_track=numbers[1])
     if known and before[:2] == facts:
         tracks = _find_tracks(path, extraction, before[2])
         source = {"bytes": facts[0], "sha256": known.sha256}
         if audio_track := int(tracks.split(",")[1]):
             source["audio_track"] = audio_track
-        offset_s = file_offset_s(path, facts[0]) if known.start_offset_s is None else known.start_offset_s
-        lacks = any(map(and_, known[3:6], additions))
-        lacks = lacks or (known.is_silent and find_transcript(source, extraction, offset_s) is not None)
-        made = _find_stored(connection, known.sha256, target.versions, tracks, fast=extraction.fast)
-        is_made = made and (made.id == known.id or target.is_pending)
+        wanted = (indexing.transcribe, indexing.on_screen_text, indexing.sounds)
+        lacks = any(map(and_, known[3:6], wanted))
+        lacks = lacks or (
+            known.is_silent and find_transcript(source, extraction, known.start_offset_s) is not None
+        )
+        made = _find_stored(connection, known.sha256, space, tracks, fast=extraction.fast)
+        is_made = made is not None and made.id == known.id
         if is_made and not lacks and described_by in (None, known.described_by):
-            with connection.transaction():
-                renewed = "UPDATE videos SET tracks = ?, start_offset_s = ? WHERE id = ?"
-                connection.execute(renewed, (tracks, offset_s, known.id))
-                connection.execute("UPDATE files SET gone_s = NULL WHERE path = ?", (key,))
+            connection.execute("UPDATE files SET gone_s = NULL WHERE path = ?", (key,))
             return IndexedVideo(video, "unchanged", known.duration_s, known.shots)
     with claim_file(connection, key) as is_ours:
         if not is_ours:
             return IndexedVideo(video, "claimed", 0.0, 0)
-        return _renew(connection, path, facts, known, extraction, target, additions, progress)
+        return _renew(connection, path, facts, known, extraction, space, indexing, progress)
 
 
 def _renew(
@@ -153,47 +144,46 @@ def _renew(
     facts: tuple[int, int],
     before: _StoredVideo | None,
     extraction: Extraction,
-    target: Target,
-    additions: Additions,
+    space: str,
+    indexing: Indexing,
     progress: Progress | None,
 ) -> IndexedVideo:
     key, digest, tracks = key_of(path), identify_file(Path(path))["sha256"], _find_tracks(path, extraction)
-    find = partial(_find_stored, connection, digest, tracks=tracks)
-    known = find(target.versions, fast=extraction.fast)
-    holder = find(target.answering, fast=True) or known  # what has the texts
+    find = partial(_find_stored, connection, digest, space, tracks, fast=extraction.fast)
+    known = find()
     spoken = written = sounds = None
-    if holder is None or holder.is_unread:  # first, as one pass makes the features too
-        written = read_screen(target.name, path, extraction, progress, read=additions.on_screen_text)
-    embedded = _embed_video(target.name, path, extraction, progress) if known is None else None
-    if holder is None or holder.is_silent:
-        spoken = read_speech(path, extraction, progress, transcribe=additions.transcribe)
-    if holder is None or holder.is_unheard:
-        sounds = read_sounds(target.name, path, extraction, progress, listen=additions.sounds)
+    if known is None or known.is_unread:  # first, as one pass makes the features too
+        written = read_screen(space, path, extraction, progress, read=indexing.on_screen_text)
+    embedded = _embed_video(space, path, extraction, progress) if known is None else None
+    if known is None or known.is_silent:
+        spoken = read_speech(path, extraction, progress, transcribe=indexing.transcribe)
+    if known is None or known.is_unheard:
+        sounds = read_sounds(space, path, extraction, progress, listen=indexing.sounds)
     described, warnings = None, tuple[str, ...]()
     descriptions = find_descriptions(os.fsdecode(key))
-    if descriptions and (holder is None or hash_file(descriptions) != holder.described_by):
+    if descriptions and (known is None or hash_file(descriptions) != known.described_by):
         described, warnings = read_descriptions(descriptions, path, digest, extraction)
     with connection.transaction():
-        # another process may have been first
-        known = find(target.versions, fast=extraction.fast)
+        known = find()  # another process may have been first
         if known is None:
             if embedded is None:
                 raise InputError(f"{path}: was removed from the archive meanwhile", hint="try again")
-            known = _insert(connection, digest, facts[0], target, embedded, tracks)
-        holder = find(target.answering, fast=True) or known  # during a change, files keep the old vectors
-        for made, is_lacking in zip((spoken, written, sounds, described), (*holder[3:6], True), strict=True):
+            _insert(connection, digest, facts[0], space, embedded, tracks)
+            known = find()
+            assert known is not None
+        for made, is_lacking in zip((spoken, written, sounds, described), (*known[3:6], True), strict=True):
             if made and is_lacking:  # else another process was first
-                store_evidence(connection, holder.id, made)
+                store_evidence(connection, known.id, made)
         moved_from = None if before else _forget_moved(connection, digest)
         connection.execute(
             "INSERT INTO files VALUES (?, ?, ?, ?, NULL) ON CONFLICT (path) DO UPDATE SET "
             "video = excluded.video, bytes = excluded.bytes, mtime_ns = excluded.mtime_ns, gone_s = NULL",
-            (key, holder.id, *facts),
+            (key, known.id, *facts),
         )
         drop_orphans(connection)
     state: State = "changed" if before else "moved" if moved_from else "added"
     has_new = embedded or described or any(made and made.rows for made in (spoken, written, sounds))
-    if before and before.id == holder.id and not has_new:
+    if before and before.id == known.id and not has_new:
         state = "unchanged"
     about_track = describe_used(path, "audio", int(tracks.split(",")[1]) or None) if spoken else ()
     parts = (embedded.warnings if embedded else (), about_track, sounds.warnings if sounds else (), warnings)
@@ -248,14 +238,14 @@ def _find_tracks(path: str, extraction: Extraction, known: str | None = None) ->
 
 
 def _find_stored(
-    connection: Database, digest: str, versions: Sequence[str], tracks: str, *, fast: bool
+    connection: Database, digest: str, space: str, tracks: str, *, fast: bool
 ) -> _StoredVideo | None:
-    """Find a video by versions of a space; None if it is new, or key frames or other tracks were read."""
+    """Find a video in a space; None if it is new, or key frames, other tracks or old networks were read."""
+    numbers = ", ".join(str(version.id) for version in list_answering(connection, space))
     row = connection.execute(
-        f"SELECT {_STORED_COLUMNS} FROM videos JOIN spaces ON spaces.id = space "
-        f"WHERE made_from IN ({', '.join('?' * len(versions)) or 'NULL'}) AND sha256 = ? AND fast <= ? "
-        f"AND coalesce(tracks, '{_ONLY_TRACKS}') = ? ORDER BY videos.id DESC",
-        (*versions, digest, int(fast), tracks),
+        f"SELECT {_STORED_COLUMNS} FROM videos WHERE space IN ({numbers or 0}) AND sha256 = ? "
+        "AND fast <= ? AND tracks = ? ORDER BY id DESC",
+        (digest, int(fast), tracks),
     ).fetchone()
     return _StoredVideo(*row) if row else None
 
@@ -268,65 +258,46 @@ def _embed_video(space: str, video: str, extraction: Extraction, progress: Progr
     shot_of = np.searchsorted(clips.shots_s[1:-1], clips.timestamps + clips.step_s / 2, side="right")
     shots, starts = np.unique(shot_of, return_index=True)
     middles = (clips.shots_s[shots] + clips.shots_s[shots + 1]) / 2
-    pictures = _read_pictures(info, middles.tolist())
+    pictures = read_jpegs(info, middles.tolist(), _SIDE, _JPEG_QUALITY)
     return _VideoContent(
         clips, starts.tolist(), pictures, extraction.fast, start_offset_s(info), features.warnings
     )
 
 
-def _read_pictures(info: VideoInfo, times_s: Sequence[float]) -> list[bytes]:
-    from PIL import Image
-
-    pictures = []
-    size = LongSide(min(_SIDE, max(info.display_width, info.display_height)))
-    for frame in read_frames_at(info, times_s, size):
-        Image.fromarray(frame.image).save(content := io.BytesIO(), "JPEG", quality=_JPEG_QUALITY)
-        pictures.append(content.getvalue())
-    return pictures
-
-
 def _insert(
-    connection: Database, digest: str, size: int, target: Target, embedded: _VideoContent, tracks: str
-) -> _StoredVideo:
-    """Write a video, replacing what was read of its key frames or other tracks."""
+    connection: Database, digest: str, size: int, space: str, embedded: _VideoContent, tracks: str
+) -> None:
+    """Write a video, for all files that held what was read of its key frames or other tracks."""
     clips, shots_s = embedded.clips, embedded.clips.shots_s
     assert shots_s is not None
-    stored = insert_space(connection, target.name, is_change=target.is_change)
-    space, axes = stored.id, stored.axes
-    coarse = "SELECT first_shot, n_shots FROM videos WHERE sha256 = ? AND space = ?"
-    for span in connection.execute(coarse, (digest, space)).fetchall():
-        drop_shots(connection, *span)
-    others = f"sha256 = ? AND space = ? AND coalesce(tracks, '{_ONLY_TRACKS}') != ?"
-    for statement in (
-        f"DELETE FROM sentences WHERE video IN (SELECT id FROM videos WHERE {others})",
-        f"DELETE FROM screen_lines WHERE video IN (SELECT id FROM videos WHERE {others})",
-        f"UPDATE videos SET spoken = NULL, written = NULL, sounds = NULL WHERE {others}",
-    ):
-        connection.execute(statement, (digest, space, tracks))
+    stored = insert_space(connection, space)
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM shots").fetchone()
-    pieces = pack_pieces(clips, np.array(embedded.starts), axes)
-    columns = "sha256, bytes, duration_s, space, fast, added_s, edges"
-    columns += ", first_shot, n_shots, scan, tracks, start_offset_s"
-    renewed = ", ".join(f"{name} = excluded.{name}" for name in columns.split(", "))
-    facts = (digest, size, clips.duration_s, space, int(embedded.fast), time.time(), shots_s.tobytes())
-    connection.execute(
-        f"INSERT INTO videos ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-        f"ON CONFLICT (sha256, space) DO UPDATE SET {renewed}",
-        (*facts, last + 1, len(embedded.starts), pieces.tobytes(), tracks, embedded.start_offset_s),
-    )
+    facts = {
+        "sha256": digest,
+        "bytes": size,
+        "duration_s": clips.duration_s,
+        "start_offset_s": embedded.start_offset_s,
+        "tracks": tracks,
+        "fast": int(embedded.fast),
+        "space": stored.id,
+        "added_s": time.time(),
+        "edges": shots_s.tobytes(),
+        "first_shot": last + 1,
+        "n_shots": len(embedded.starts),
+        "scan": pack_pieces(clips, np.array(embedded.starts), stored.axes).tobytes(),
+    }
+    places = ", ".join("?" * len(facts))
+    connection.execute(f"INSERT INTO videos ({', '.join(facts)}) VALUES ({places})", (*facts.values(),))
+    (number,) = connection.execute("SELECT max(id) FROM videos").fetchone()
+    same = "UPDATE files SET video = ? WHERE video IN (SELECT id FROM videos WHERE sha256 = ?)"
+    connection.execute(same, (number, digest))
     records, ends = pack_clips(clips), [*embedded.starts[1:], len(clips)]
-    for number, (start, end, picture) in enumerate(
-        zip(embedded.starts, ends, embedded.pictures, strict=True), 1
-    ):
-        end_s = min(clips.timestamps[end - 1] + clips.step_s, clips.duration_s)
-        connection.execute(
-            "INSERT INTO shots VALUES (?, ?, ?, ?)",
-            (last + number, float(clips.timestamps[start]), float(end_s), records[start:end].tobytes()),
-        )
-        connection.execute("INSERT INTO pictures VALUES (?, ?)", (last + number, picture))
-    known = _find_stored(connection, digest, [stored.made_from], tracks, fast=embedded.fast)
-    assert known is not None
-    return known
+    shots = zip(embedded.starts, ends, embedded.pictures, strict=True)
+    for shot, (start, end, picture) in enumerate(shots, last + 1):
+        start_s, end_s = clips.timestamps[[start, end - 1]].tolist()
+        span = (start_s, min(end_s + clips.step_s, clips.duration_s))
+        row = (shot, number, *span, records[start:end].tobytes(), picture)
+        connection.execute("INSERT INTO shots VALUES (?, ?, ?, ?, ?, ?)", row)
 
 
 def _forget_moved(connection: Database, digest: str) -> str | None:

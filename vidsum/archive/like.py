@@ -51,9 +51,9 @@ def _stored_row(
     status = Path(path).stat()
     numbers = ", ".join(str(version.id) for version in list_answering(connection, space))
     query = (
-        "SELECT clips FROM files JOIN videos ON videos.id = video JOIN shots ON shots.id >= first_shot "
-        f"AND shots.id < first_shot + n_shots WHERE path = ? AND space IN ({numbers or 0}) "
-        "AND files.bytes = ? AND mtime_ns = ? ORDER BY shots.id"
+        "SELECT clips FROM files JOIN videos ON videos.id = files.video "
+        "JOIN shots ON shots.video = videos.id "
+        f"WHERE path = ? AND files.bytes = ? AND mtime_ns = ? AND space IN ({numbers or 0}) ORDER BY shots.id"
     )
     facts = (os.fsencode(Path(path).absolute()), status.st_size, status.st_mtime_ns)
     content = b"".join(clips for (clips,) in connection.execute(query, facts))

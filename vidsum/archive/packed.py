@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import InputError
-from vidsum.grounding.conse import ClassMixture
-from vidsum.grounding.spaces import ClipEmbeddings
+from vidsum.grounding.spaces import ClassMixture, ClipEmbeddings
 from vidsum.types import FloatArray, TimeArray
 
 Records = npt.NDArray[np.void]

@@ -1,11 +1,11 @@
 """An archive on a PostgreSQL server: its types and full text."""
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from vidsum.archive.schema import TABLES, TEXT_TABLES, VERSION, require_known
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.io.packages import install_extra_command
 from vidsum.io.urls import Url, is_loopback, is_offline
@@ -67,46 +67,30 @@ class Postgres:
     def close(self) -> None:
         self._connection.close()
 
-    def prepare(self, migrations: Sequence[str], name: str, *, create: bool) -> None:
-        """Create the tables, or migrate older ones. Raises InputError: there are none, or they are newer."""
+    def prepare(self, name: str, *, create: bool) -> None:
+        """Create the tables where there are none. Raises InputError: `create` is off, or another version."""
         self.execute(f"SET lock_timeout = '{_WAIT_S}s'")
         self.execute("SET search_path = vidsum, public")
-        if not (version := self._version()) and not create:
-            raise InputError(f"{name}: no such archive", hint=f"vidsum index FOLDER --archive {name}")
-        require_known(version, len(migrations), name)
-        if version < len(migrations):
+        if not self._version():
+            if not create:
+                raise InputError(f"{name}: no such archive", hint=f"vidsum index FOLDER --archive {name}")
             with self.transaction():
-                for number in range(self._version(), len(migrations)):  # another machine may have been first
-                    self._migrate(migrations[number], number + 1)
+                if not self._version():  # else another machine was first
+                    self._create_tables()
+        require_known(self._version(), name)
 
     def _version(self) -> int:
         is_there = self.execute("SELECT 1 FROM pg_namespace WHERE nspname = 'vidsum'").fetchone()
         return int(self.execute("SELECT version FROM schema").fetchone()[0]) if is_there else 0
 
-    def _migrate(self, script: str, version: int) -> None:
-        if version == 1:
-            self.execute("CREATE SCHEMA vidsum")
-            self.execute("CREATE TABLE schema (version BIGINT NOT NULL)")
-            self.execute("INSERT INTO schema VALUES (0)")
+    def _create_tables(self) -> None:
+        script = TABLES
         for sqlite_type, postgres_type in _TYPES:
             script = script.replace(sqlite_type, postgres_type)
-        for statement in script.split(";\n"):
-            texts = re.search(r"VIRTUAL TABLE (\w+)", statement)
-            for command in [text.format(texts[1]) for text in _TEXTS] if texts else [statement]:
-                self.execute(command)
-        self.execute("UPDATE schema SET version = ?", (version,))
-
-
-REINDEX_HINT = "remove it, and index the videos again"
-
-
-def require_known(version: int, known: int, name: str) -> None:
-    """Refuse an archive of a newer vidsum, or a damaged one."""
-    if version < 0:
-        raise InputError(f"{name}: is damaged (schema {version})", hint=REINDEX_HINT)
-    if version > known:
-        fault = f"{name}: was made by a newer vidsum (schema {version}; this one reads {known})"
-        raise InputError(fault, hint="pip install -U vidsum, or --archive FILE")
+        texts = [text.format(table) for table in TEXT_TABLES for text in _TEXTS]
+        version = ("CREATE TABLE schema (version BIGINT NOT NULL)", f"INSERT INTO schema VALUES ({VERSION})")
+        for statement in ("CREATE SCHEMA vidsum", *version, *script.split(";\n"), *texts):
+            self.execute(statement)
 
 
 def public_name(url: str) -> str:
@@ -114,7 +98,7 @@ def public_name(url: str) -> str:
     return str(Url(url)).partition(" (")[0]
 
 
-def connect(url: str, migrations: Sequence[str], *, create: bool) -> Postgres:
+def connect(url: str, *, create: bool) -> Postgres:
     """Connect to an archive on a server; see `vidsum.archive.store.connect`."""
     try:
         import psycopg
@@ -132,7 +116,7 @@ def connect(url: str, migrations: Sequence[str], *, create: bool) -> Postgres:
             raise UsageError(f"{public_name(url)}: is no address of PostgreSQL", hint=hint) from error
         try:
             opened = Postgres(connection, url)
-            opened.prepare(migrations, public_name(url), create=create)
+            opened.prepare(public_name(url), create=create)
         except BaseException:
             connection.close()
             raise

@@ -4,9 +4,7 @@ All shots are scanned by their records; the clips of the likeliest are then scor
 moments are found in the best videos as `ground` finds them.
 """
 
-from collections import deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -25,15 +23,15 @@ from vidsum.archive.packed import (
 from vidsum.archive.settings import ArchiveEvidence, SearchOptions
 from vidsum.archive.spaces import StoredSpace
 from vidsum.archive.store import Database
-from vidsum.grounding.conse import SHARPNESS, log_likelihood
 from vidsum.grounding.presence import OFFSET, SLOPE, Cohort, Directions
 from vidsum.grounding.proposals import find_moments
-from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, similarity
+from vidsum.grounding.spaces import SHARPNESS, STEP_S, ClipEmbeddings, log_likelihood, similarity
 from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray, Interval
+from vidsum.video.threads import ReadAhead
 
 _BLOCK_BYTES = 800_000  # bytes of records per block
-_BLOCKS_AHEAD = 4  # blocks that wait for the thread that computes
+_BLOCKS_AHEAD = 4  # blocks that wait to be scanned
 _MAX_LISTED_VIDEOS = 10_000  # most videos listed in a query; of more, all are read and filtered
 _N_CANDIDATES, _N_PIECES = 400, 5  # videos scored exactly, and pieces per video and step
 _BLOCK_VIDEOS = 50  # candidates scored at once: this bounds the memory
@@ -125,16 +123,11 @@ class ArchiveSearch:
         return candidates
 
     def _iter_scanned(self, space: StoredSpace, videos: set[int]) -> Iterator[_ScannedPieces]:
-        """Yield blocks of scanned videos; one thread reads while another computes."""
-        with ThreadPoolExecutor(1) as worker:
-            waiting = deque[Future[_ScannedPieces]]()
-            for block in self._blocks(space.id, videos):
-                waiting.append(worker.submit(self._scan, block, space.axes))
-                if len(waiting) > _BLOCKS_AHEAD:
-                    yield waiting.popleft().result()
-            yield from (future.result() for future in waiting)
+        """Yield blocks of scanned videos; a thread reads ahead."""
+        with ReadAhead(self._blocks(space.id, videos), _BLOCKS_AHEAD) as blocks:
+            yield from (self._scan(block, space.axes) for block in blocks)
 
-    def _blocks(self, space: int, videos: set[int]) -> Iterator[list[_Row]]:
+    def _blocks(self, space: int, videos: set[int]) -> Generator[list[_Row], None, None]:
         block, size = list[_Row](), 0
         # numbers, not parameters: of those, SQLite takes some thousands at most
         only = f" AND id IN ({', '.join(map(str, videos))})" if 0 < len(videos) <= _MAX_LISTED_VIDEOS else ""
@@ -219,10 +212,10 @@ class ArchiveSearch:
 
     def _find_moments(self, video: int) -> list[Hit]:
         """Return the moments of a video; their edges and order are those of `ground`."""
-        query = "SELECT duration_s, edges, first_shot, n_shots FROM videos WHERE id = ?"
-        duration_s, edges, first, count = self.connection.execute(query, (video,)).fetchone()
-        query = "SELECT clips FROM shots WHERE id >= ? AND id < ? ORDER BY id"
-        content = b"".join(row[0] for row in self.connection.execute(query, (first, first + count)))
+        query = "SELECT duration_s, edges FROM videos WHERE id = ?"
+        duration_s, edges = self.connection.execute(query, (video,)).fetchone()
+        query = "SELECT clips FROM shots WHERE video = ? ORDER BY id"
+        content = b"".join(clips for (clips,) in self.connection.execute(query, (video,)))
         shots_s = read_records(edges, np.float64)
         records = read_records(content, self._clip_type)
         clips = unpack_clips(records, self.names, duration_s, STEP_S, shots_s)

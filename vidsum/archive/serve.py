@@ -22,7 +22,7 @@ from vidsum.archive import answers
 from vidsum.archive.archive import Archive
 from vidsum.archive.connections import BoundedServer
 from vidsum.archive.settings import SearchOptions
-from vidsum.errors import ForeignFileError, InputError, MissingError, UsageError, VidsumError
+from vidsum.errors import InputError, MissingError, UsageError, VidsumError
 from vidsum.io.text import parse_json
 from vidsum.io.urls import is_loopback
 
@@ -43,6 +43,12 @@ _ASSETS = {
     "/page.js": ("javascript", "archive/templates/page.js"),
 }
 
+_BY_NUMBER: dict[str, Callable[[Archive, int], Any]] = {
+    "video": answers.find_video,
+    "thumb": answers.read_picture,
+    "api/video": answers.video,
+}
+
 
 class _ForeignError(Exception):
     """A request that is not allowed."""
@@ -52,7 +58,7 @@ _STATUS = ((_ForeignError, 403), (MissingError, 404), (UsageError, 400), (InputE
 
 
 class Server(BoundedServer):
-    """An archive at an address; `warn` gets a message per file that is no longer the indexed video.
+    """An archive at an address.
 
     Raises UsageError: the port is taken, or the host is no address of this machine. InputError, OutputError,
     WeightsError: the archive cannot be searched.
@@ -61,14 +67,8 @@ class Server(BoundedServer):
     allow_reuse_address = os.name != "nt"  # there, it would let two servers share a port
 
     def __init__(
-        self,
-        archive: str | os.PathLike[str] | None,
-        host: str,
-        port: int,
-        token: str | None = None,
-        warn: Callable[[str], object] = str,
+        self, archive: str | os.PathLike[str] | None, host: str, port: int, token: str | None = None
     ) -> None:
-        self._warn, self._warned = warn, set[str]()
         self.host, self.searching, self.writing = host.lower(), Lock(), Lock()
         self.is_local = is_loopback(self.host)
         self.token = token or ("" if self.is_local else secrets.token_urlsafe(16))
@@ -97,11 +97,6 @@ class Server(BoundedServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore errors of connections: a browser may go away."""
-
-    def warn_once(self, message: str) -> None:
-        if message not in self._warned:
-            self._warned.add(message)
-            self._warn(message)
 
     @property
     def url(self) -> str:
@@ -176,8 +171,6 @@ class _Handler(BaseHTTPRequestHandler):
             is_known = isinstance(error, VidsumError | _ForeignError)
             message = getattr(error, "message", str(error)) if is_known else f"internal fault: {error!r}"
             self.close_connection |= status == 403
-            if isinstance(error, ForeignFileError):
-                self.server.warn_once(message)
         if self.has_answered:  # too late for an error
             self.close_connection = True
             return None
@@ -233,23 +226,16 @@ class _Handler(BaseHTTPRequestHandler):
         if path in _ASSETS:
             kind, part = _ASSETS[path]
             return self._send(files("vidsum").joinpath(part).read_bytes(), f"text/{kind}; charset=utf-8")
-        match = re.fullmatch(
-            r"/(api/archive|api/search|(?:api/video|thumb|video)/[0-9]{1,17})(?:[.]jpg)?", path
-        )
-        what, _, number = match[1].rpartition("/") if match else ("", "", "")
+        match = re.fullmatch(r"/(api/video|thumb|video)/([0-9]{1,17})(?:[.]jpg)?", path)
         with Archive(self.server.archive.path, create=False) as archive:
             content: dict[str, Any] | bytes | answers.VideoFile
-            if what == "video":
-                content = answers.find_video(archive, int(number))
-            elif what == "thumb":
-                content = answers.read_picture(archive, int(number))
-            elif what == "api/video":
-                content = answers.video(archive, int(number))
-            elif number == "archive":
+            if path == "/api/archive":
                 content = answers.describe_archive(archive)
-            elif number == "search":
+            elif path == "/api/search":
                 with self.server.searching:
                     content = answers.search(archive, parameters)
+            elif match:
+                content = _BY_NUMBER[match[1]](archive, int(match[2]))
             else:
                 raise MissingError("no such page")
         if isinstance(content, answers.VideoFile):

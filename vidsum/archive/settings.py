@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple
 
 from vidsum.errors import UsageError
-from vidsum.grounding.settings import LANGUAGE_HELP, require_language
+from vidsum.grounding.settings import LANGUAGE_HELP, EmbeddingSpace, require_language
 from vidsum.options import check, option
 from vidsum.results.settings import Evidence
 from vidsum.times import TIME
@@ -52,12 +52,21 @@ EVIDENCE: Final[dict[ArchiveEvidence, StoredEvidence]] = {
 }
 
 
-class Additions(NamedTuple):
-    """Evidence to make of a video where it is missing."""
+@dataclass(frozen=True, kw_only=True)
+class Indexing:
+    """What to make of a video, in addition to what is in the cache."""
 
-    transcribe: bool = False
-    on_screen_text: bool = False
-    sounds: bool = False
+    PANEL = "Archive"
+
+    transcribe: bool = option("Transcribe videos without a transcript.", False)
+    on_screen_text: bool = option("Read the text on the screen of videos.", False)
+    sounds: bool = option("Recognise the sounds of videos.", False)
+    space: EmbeddingSpace = option(
+        "Image-text space of a new archive. auto: the best one of the CLIP family that is installed, else "
+        "vse.",
+        "auto",
+        flag_on=(),
+    )
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""The database of an archive: its tables and migrations, in an SQLite file; see also `postgres`.
+"""The database of an archive, in an SQLite file; see also `postgres`.
 
-docs/formats.md lists the tables. A writer changes one video per transaction, so that a killed run leaves
-whole videos, and several processes can write and read at once.
+A writer changes one video per transaction, so that a killed run leaves whole videos, and several processes
+can write and read at once.
 """
 
 import os
@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from vidsum.archive import postgres
-from vidsum.archive.postgres import REINDEX_HINT, require_known
+from vidsum.archive.schema import REINDEX_HINT, TABLES, TEXT_TABLES, VERSION, require_known
 from vidsum.archive.settings import is_server
 from vidsum.errors import InputError, MissingError, OutputError, VidsumError
 from vidsum.io.cache import home
@@ -20,82 +20,10 @@ from vidsum.io.outputs import check_target, make_folder
 
 APPLICATION_ID = 0x76647361  # in the header of the file: `vdsa`
 _WAIT_S = 30.0  # longest wait for another process that writes
-_MIGRATIONS = (
-    """
-    CREATE TABLE spaces (
-        id INTEGER PRIMARY KEY,
-        made_from TEXT NOT NULL UNIQUE,     -- digest of the networks
-        axes BLOB NOT NULL                  -- float32 [D, d]: what the vectors of shots are projected on
-    );
-    CREATE TABLE videos (
-        id INTEGER PRIMARY KEY,
-        sha256 TEXT NOT NULL,
-        bytes INTEGER NOT NULL,
-        duration_s REAL NOT NULL,
-        space INTEGER NOT NULL REFERENCES spaces(id),
-        added_s REAL NOT NULL,              -- seconds since 1970
-        edges BLOB NOT NULL,                -- float64 [E + 1] seconds: the edges of its shots
-        first_shot INTEGER NOT NULL,        -- id; those of a video follow each other
-        n_shots INTEGER NOT NULL,
-        scan BLOB NOT NULL,                 -- a record per piece of a shot
-        spoken BLOB,                        -- [P] a record per passage; NULL: no transcript
-        UNIQUE (sha256, space)
-    );
-    CREATE TABLE files (
-        path BLOB PRIMARY KEY,              -- absolute, in the file system's bytes
-        video INTEGER NOT NULL REFERENCES videos(id),
-        bytes INTEGER NOT NULL,
-        mtime_ns INTEGER NOT NULL,
-        gone_s REAL                         -- seconds since 1970; NULL: it was there
-    );
-    CREATE INDEX files_of_video ON files(video);
-    CREATE TABLE shots (
-        id INTEGER PRIMARY KEY,
-        start_s REAL NOT NULL,
-        end_s REAL NOT NULL,
-        clips BLOB NOT NULL                 -- a record per second
-    );
-    CREATE TABLE pictures (shot INTEGER PRIMARY KEY REFERENCES shots(id), jpeg BLOB NOT NULL);
-    CREATE VIRTUAL TABLE sentences USING fts5(
-        text, video UNINDEXED, start_s UNINDEXED, end_s UNINDEXED, certain UNINDEXED
-    );
-    """,
-    "ALTER TABLE videos ADD COLUMN fast INTEGER NOT NULL DEFAULT 0",  # 1: key frames alone were read
-    """
-    -- [P] a record per description
-    ALTER TABLE videos ADD COLUMN described BLOB;
-    -- SHA-256 of the file that they are from
-    ALTER TABLE videos ADD COLUMN described_by TEXT;
-    CREATE VIRTUAL TABLE descriptions USING fts5(
-        text, video UNINDEXED, start_s UNINDEXED, end_s UNINDEXED, certain UNINDEXED
-    );
-    CREATE TABLE claims (
-        path BLOB PRIMARY KEY,              -- of a file that a process looks at
-        owner TEXT NOT NULL,                -- see vidsum.archive.claims
-        until_s REAL NOT NULL               -- seconds since 1970
-    );
-    """,
-    # "video,audio": numbers of the tracks that were read, 0 where a file has no other; NULL: not known
-    "ALTER TABLE videos ADD COLUMN tracks TEXT",
-    # from the file's start to its first picture; NULL: added by an earlier version
-    "ALTER TABLE videos ADD COLUMN start_offset_s REAL",
-    """
-    ALTER TABLE spaces ADD COLUMN name TEXT NOT NULL DEFAULT 'vse';
-    -- seconds since 1970 from which its vectors answer; NULL: `index --space` is making them
-    ALTER TABLE spaces ADD COLUMN since_s REAL DEFAULT 0
-    """,
-    """
-    -- [P] a record per line of text on the screen; NULL: not read
-    ALTER TABLE videos ADD COLUMN written BLOB;
-    CREATE VIRTUAL TABLE screen_lines USING fts5(
-        text, video UNINDEXED, start_s UNINDEXED, end_s UNINDEXED, certain UNINDEXED
-    )
-    """,
-    # the vision-language model that wrote its descriptions; NULL: none did
-    "ALTER TABLE videos ADD COLUMN described_with TEXT",
-    # a record per run of windows in which a class sounds; NULL: not listened to
-    "ALTER TABLE videos ADD COLUMN sounds BLOB",
-)  # from each version of the schema to the next; `PRAGMA user_version` counts them
+_TEXTS = (
+    "CREATE VIRTUAL TABLE {} USING fts5(text, video UNINDEXED, start_s UNINDEXED, end_s UNINDEXED, "
+    "certain UNINDEXED)"
+)
 
 
 class SQLite(sqlite3.Connection):
@@ -132,13 +60,13 @@ def default_path() -> Path:
 
 
 def connect(path: Path | str, *, create: bool) -> Database:
-    """Open an archive, by its file or the address of a server; an older schema is brought up to date.
+    """Open an archive, by its file or the address of a server.
 
     `create` makes it, and its folder, if it is missing. Raises InputError: it is missing, damaged, not an
-    archive, or of a newer schema. OutputError: it cannot be made or written, or another process holds it.
+    archive, or of another schema. OutputError: it cannot be made or written, or another process holds it.
     """
     if is_server(path):
-        return postgres.connect(str(path), _MIGRATIONS, create=create)
+        return postgres.connect(str(path), create=create)
     path = Path(path)
     if path.is_dir():
         raise InputError(f"{path}: is a folder", hint="--archive FILE")
@@ -220,19 +148,18 @@ def _prepare(connection: SQLite, path: Path, *, may_write: bool) -> None:
         raise _foreign(path)
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA page_size = 65536")  # of a new file: a scan reads it in half the time
-    if _version(connection, path) < len(_MIGRATIONS):
+    if is_new:
         with connection.transaction():  # before WAL: the header of the file is written by its end
-            for script in _MIGRATIONS[_version(connection, path) :]:  # another process may have been first
-                for statement in script.split(";\n"):
+            if not _version(connection):  # else another process was first
+                for statement in [*TABLES.split(";\n"), *map(_TEXTS.format, TEXT_TABLES)]:
                     connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                connection.execute(f"PRAGMA user_version = {VERSION}")
+    require_known(_version(connection), str(path))
     if may_write:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
 
 
-def _version(connection: sqlite3.Connection, path: Path) -> int:
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    require_known(version, len(_MIGRATIONS), str(path))
-    return int(version)
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])

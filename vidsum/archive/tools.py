@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
-from vidsum.archive.archive import Archive
+from vidsum.archive.archive import Archive, Match
 from vidsum.archive.index import IndexedVideo
-from vidsum.archive.matches import Match
-from vidsum.archive.settings import Additions, SearchOptions
+from vidsum.archive.settings import Indexing, SearchOptions
 from vidsum.errors import InputError, Problem, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.io import paths
@@ -200,9 +199,7 @@ class Tools:
             for path in self._folders.videos(names):
                 report = progress and partial(_report_file, progress, Path(path).name)
                 try:
-                    video = archive.add_video(
-                        path, Extraction(), additions=Additions(transcribe), progress=report
-                    )
+                    video = archive.add_video(path, Extraction(), Indexing(transcribe=transcribe), report)
                     answers.append(_rounded(video))
                 except InputError as error:
                     answers.append(Problem.of(error))

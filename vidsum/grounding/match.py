@@ -25,9 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum import checkpoints
-from vidsum.grounding.conse import log_likelihood
 from vidsum.grounding.presence import build_cohort
-from vidsum.grounding.spaces import ClipEmbeddings, describe_space
+from vidsum.grounding.spaces import ClipEmbeddings, describe_space, log_likelihood
 from vidsum.io.cache import cached_rows
 from vidsum.models.scaling import logistic
 from vidsum.types import FloatArray, TimeArray
@@ -127,7 +126,7 @@ def match_windows(
 
     Raises WeightsError where the map that ships with vidsum is damaged.
     """
-    windows, curve_of = _windows(video), NAMED if video.objects else BARE
+    windows, curve_of = list_windows(video), NAMED if video.objects else BARE
     slope, offset, weight = np.array([curve_of[kind_of(text)] for text in texts], np.float32).T[..., None]
     offset = offset + weight * commonness(background, vectors)[:, None]
     values = slope * window_evidence(video, background, vectors, windows) + offset
@@ -135,12 +134,6 @@ def match_windows(
     first, after = windows.T
     middles_s = (video.timestamps[first] + video.timestamps[after - 1] + video.step_s) / 2
     return WindowMatches(np.asarray(seen * np.prod(1 - unseen, axis=0), np.float32), middles_s)
-
-
-def best_evidence(video: ClipEmbeddings, background: FloatArray, vectors: FloatArray) -> FloatArray:
-    """Return [M] the evidence of the best window for each query [M, D]."""
-    evidence = window_evidence(video, background, vectors, _windows(video))
-    return np.asarray(evidence.max(axis=1), np.float32)
 
 
 def commonness(background: FloatArray, vectors: FloatArray) -> FloatArray:
@@ -167,7 +160,7 @@ def window_evidence(
     return np.concatenate(parts) - np.float32(_LENGTH_WEIGHT * usual)
 
 
-def _windows(video: ClipEmbeddings) -> Windows:
+def list_windows(video: ClipEmbeddings) -> Windows:
     """Return [W, 2] the first clip of each window and the one after it.
 
     Shots of one clip are left out unless there are no others: it also shows what is before or after them.

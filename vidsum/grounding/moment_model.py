@@ -7,20 +7,19 @@ from itertools import islice, repeat
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import torch
 
-from vidsum.checkpoints.named import checkpoint_file
-from vidsum.checkpoints.trained import Trained, build_trained, read_trained
+from vidsum.checkpoints.trained import Trained, build_trained
 from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError, safe_name
-from vidsum.grounding.predictors import DETRPredictor, MRNetPredictor, WindowOutput
 from vidsum.grounding.proposals import MAX_IOU, find_moments, suppress
-from vidsum.grounding.settings import SHIPPED_GROUNDER
 from vidsum.grounding.spaces import ClipEmbeddings, guide_column
 from vidsum.grounding.text import TextEncoder
 from vidsum.grounding.windows import (
     WindowProposals,
     best_at,
     clamp_spans,
+    count_clips,
     merge_curves,
     place_proposals,
     resample,
@@ -28,11 +27,12 @@ from vidsum.grounding.windows import (
     with_endpoints,
 )
 from vidsum.models.configs import DETRConfig, MRNetConfig
+from vidsum.models.detr import pad_inputs, start_end
 from vidsum.models.detr_models import MODELS as DETR_MODELS
 from vidsum.models.detr_models import DETRModel, build
-from vidsum.models.mrnet import MRNet
+from vidsum.models.mrnet import MRNet, match_scores
 from vidsum.results.moments import Moment
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, TimeArray
 
 Model = MRNet | DETRModel
 
@@ -42,6 +42,74 @@ MomentSource = Literal["spans", "saliency"]
 Models with a guide use the saliency, which they are better at: they clean a curve that is there
 (docs/algorithms/detr.md).
 """
+
+
+class WindowOutput(NamedTuple):
+    """A model's output for one window and one query: N spans, t clips."""
+
+    scores: FloatArray  # [N] in [0, 1], the same in every window and video
+    spans: FloatArray | None = None  # [N, 2] fractions of the window; None for the fixed proposals
+    saliency: FloatArray | None = None  # [t]
+
+
+@dataclass(frozen=True, eq=False)
+class MRNetPredictor:
+    """MRNet: scores for the spans of every start and end clip, by one vector of a query."""
+
+    model: MRNet
+    in_bf16: bool = False
+    batch_size = 16  # with the paper's head this takes about 1 GB
+    max_words = None  # the whole query is one vector
+    n_endpoints = 0
+
+    @cached_property
+    def proposals(self) -> TimeArray:
+        """[N, 2] start and end of the spans, as fractions of a window."""
+        valid = torch.nonzero(self.model.valid).cpu().numpy()
+        return np.asarray((valid + np.array([0, 1])) / self.model.config.clips)
+
+    def n_clips(self, n_rows: int, step_s: float, clip_s: float) -> int:
+        """Return the number of clips that the model reads of a window, which is always the same."""
+        return self.model.config.clips * self.model.config.pool
+
+    @torch.inference_mode()
+    def predict(self, clips: Sequence[FloatArray], queries: Sequence[FloatArray]) -> list[WindowOutput]:
+        """Return the outputs for B pairs of a window's clips [t, Dv] and a query [1, Dq]."""
+        device = next(self.model.parameters()).device
+        video, query = (torch.from_numpy(np.stack(rows)).to(device) for rows in (clips, queries))
+        with torch.autocast(device.type, torch.bfloat16, enabled=self.in_bf16):
+            scores = match_scores(self.model(video, query))[:, 0, self.model.valid]
+        return [WindowOutput(row) for row in scores.float().cpu().numpy()]
+
+
+@dataclass(frozen=True, eq=False)
+class DETRPredictor:
+    """Models of the DETR family: spans that the decoder predicts from the words of a query, and saliency."""
+
+    model: DETRModel
+    batch_size = 32
+    proposals = None
+    n_endpoints = 2  # numbers that `with_endpoints` adds to each clip
+
+    @property
+    def max_words(self) -> int:
+        return self.model.config.words
+
+    def n_clips(self, n_rows: int, step_s: float, clip_s: float) -> int:
+        """Return the number of clips that the model reads of a window."""
+        return count_clips(n_rows, step_s, clip_s, self.model.config.clips)
+
+    @torch.inference_mode()
+    def predict(self, clips: Sequence[FloatArray], queries: Sequence[FloatArray]) -> list[WindowOutput]:
+        """Return the outputs for B pairs of a window's clips [t, Dv] and a query [W, Dq]."""
+        output = self.model(*pad_inputs(clips, queries, next(self.model.parameters()).device))
+        scores = output.logits[-1].float().softmax(-1)[..., 0].cpu().numpy()
+        spans = start_end(output.spans[-1].float()).cpu().numpy()
+        saliency = output.saliency.float().cpu().numpy()
+        return [
+            WindowOutput(scores[number], spans[number], saliency[number, : len(rows)])
+            for number, rows in enumerate(clips)
+        ]
 
 
 class Prediction(NamedTuple):
@@ -88,11 +156,6 @@ class MomentModel:
     def tokens(self, encoder: TextEncoder, texts: Sequence[str]) -> list[FloatArray]:
         """Return each text as the model reads it, [W, Dq]: its tokens, or one vector."""
         return list(encoder.encode(texts)[:, None]) if self.max_words is None else encoder.encode_words(texts)
-
-
-def load_moment_model(name: str = SHIPPED_GROUNDER, device: str = "auto") -> MomentModel:
-    """Load a checkpoint by path or shipped name. Raises InputError, UsageError, WeightsError."""
-    return build_moment_model(read_trained(checkpoint_file(name)), name, device)
 
 
 def build_moment_model(trained: Trained, name: str, device: str = "auto") -> MomentModel:

@@ -1,7 +1,6 @@
 """Plots of moments: a row for each query, or one for highlights, with the saliency curve and the moments."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -17,75 +16,54 @@ from vidsum.results.figures import (
     save_figure,
     video_title,
 )
-from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments, shorten
-from vidsum.types import FloatArray
+from vidsum.results.moments import Grounding, Highlights, QueryMoments, shorten
 
 MAX_ROWS = 12
-_SPEECH_COLOUR, _BEST_SPEECH_COLOUR, _OTHER_SPEECH_COLOUR = "#c2410c", "#ea580c", "#fdba74"
-"""Colours of speech."""
+_SPEECH_COLOURS = ("#ea580c", "#fdba74")  # of the best moment, and of the others
 _MAX_LETTERS = 110
 _BAR = 0.13  # height of a moment, of a curve's; the moments stand below the curve, one above the other
 
 
-def moments_plot(grounding: Grounding, target: str | os.PathLike[str]) -> tuple[str, ...]:
-    """Plot the saliency curve and the moments of the first queries, as PNG or SVG by the suffix.
+def moments_plot(result: Grounding | Highlights, target: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Plot the saliency curves and moments of queries, or of highlights, as PNG or SVG by the suffix.
 
     Returns a warning where there are more queries than rows. Raises UsageError: another suffix. OutputError:
     the file cannot be written.
     """
-    queries, n_queries = grounding.queries[:MAX_ROWS], len(grounding.queries)
-    figure = new_figure(11, 0.9 + 1.45 * len(queries))
-    panels = figure.subplots(len(queries), sharex=True, squeeze=False)[:, 0]
-    edges_s = [*grounding.timestamps.tolist(), grounding.video_duration_s]
-    for axes, query in zip(panels, queries, strict=True):
-        _draw_row(axes, query.saliency, edges_s, query.moments)
-        if query.said is not None:
-            axes.stairs(query.said, edges_s, baseline=None, color=_SPEECH_COLOUR, linewidth=1.0)
-        axes.set_yticks([0, 1], ["lowest", "highest"], fontsize=8)
-        axes.set_title(_heading(query), loc="left", fontsize=10, parse_math=False)
-    name = f"{video_title(grounding.video, 'Moments')}: saliency and moments, by {Path(grounding.model).name}"
-    if "speech" in grounding.evidence:
-        name += " (orange: speech)"
-    _label_time_axis(panels[-1], grounding.video_duration_s)
-    draw_heading(figure, name)
-    save_figure(figure, target, label_of(grounding.provenance))
-    is_cut = n_queries > MAX_ROWS
-    return (f"{target}: shows the first {MAX_ROWS} of {n_queries} queries",) if is_cut else ()
+    if isinstance(result, Grounding):
+        rows, step_s = result.queries, result.step_s
+        name = f"saliency and moments, by {Path(result.model).name}"
+        name += " (orange: speech)" if "speech" in result.evidence else ""
+    else:
+        rows, step_s, name = (QueryMoments("", result.moments, result.saliency),), result.clip_s, "saliency"
+    times, duration_s = result.timestamps, result.video_duration_s
+    edges_s = [*times.tolist(), min(float(times[-1]) + step_s, duration_s)]
+    figure = new_figure(11, 0.9 + 1.45 * min(len(rows), MAX_ROWS))
+    panels = figure.subplots(min(len(rows), MAX_ROWS), sharex=True, squeeze=False)[:, 0]
+    for axes, row in zip(panels, rows, strict=False):
+        _draw_row(axes, row, edges_s)
+    draw_time_axis(panels[-1], duration_s)
+    panels[-1].set_xlabel("time (min:s)")
+    draw_heading(figure, f"{video_title(result.video, result.kind.capitalize())}: {name}")
+    save_figure(figure, target, label_of(result.provenance))
+    is_cut = len(rows) > MAX_ROWS
+    return (f"{target}: shows the first {MAX_ROWS} of {len(rows)} queries",) if is_cut else ()
 
 
-def _heading(query: QueryMoments) -> str:
-    """Return the query, and how likely the video matches it: each curve is scaled to its own highest."""
-    match = "" if query.present is None else f"  (match {100 * query.present:.0f} %)"
-    return shorten(query.query, _MAX_LETTERS) + match
-
-
-def highlights_plot(highlights: Highlights, target: str | os.PathLike[str]) -> None:
-    """Plot the saliency curve and the moments of highlights; errors as `moments_plot`."""
-    figure = new_figure(11, 2.9)
-    axes = figure.add_subplot()
-    ends_s = min(highlights.timestamps[-1] + highlights.clip_s, highlights.video_duration_s)
-    _draw_row(axes, highlights.saliency, [*highlights.timestamps.tolist(), ends_s], highlights.moments)
-    axes.set_yticks([0, 0.5, 1], ["0", "0.5", "1"], fontsize=8)
-    _label_time_axis(axes, highlights.video_duration_s)
-    draw_heading(figure, f"{video_title(highlights.video, 'Highlights')}: saliency")
-    save_figure(figure, target, label_of(highlights.provenance))
-
-
-def _draw_row(axes: Axes, saliency: FloatArray, edges_s: Sequence[float], moments: Sequence[Moment]) -> None:
-    axes.stairs(saliency, edges_s, baseline=None, color=INK, linewidth=1.2)
-    for rank, moment in enumerate(moments, 1):
-        length_s = moment.end_s - moment.start_s
-        best, others = (
-            (_BEST_SPEECH_COLOUR, _OTHER_SPEECH_COLOUR) if moment.evidence == "speech" else (BLUE, PALE_BLUE)
-        )
-        colour = best if rank == 1 else others
-        axes.barh(-0.6 * _BAR - rank * _BAR, length_s, 0.7 * _BAR, left=moment.start_s, color=colour)
+def _draw_row(axes: Axes, row: QueryMoments, edges_s: list[float]) -> None:
+    axes.stairs(row.saliency, edges_s, baseline=None, color=INK, linewidth=1.2)
+    if row.said is not None:
+        axes.stairs(row.said, edges_s, baseline=None, color=_SPEECH_COLOURS[0], linewidth=1.0)
+    for rank, moment in enumerate(row.moments, 1):
+        best, others = _SPEECH_COLOURS if moment.evidence == "speech" else (BLUE, PALE_BLUE)
+        place, colour = -0.6 * _BAR - rank * _BAR, best if rank == 1 else others
+        axes.barh(place, moment.end_s - moment.start_s, 0.7 * _BAR, left=moment.start_s, color=colour)
         if rank == 1:
             axes.axvspan(moment.start_s, moment.end_s, color=best, alpha=0.12, linewidth=0)
-    axes.set_ylim(-(len(moments) + 1.2) * _BAR, 1.06)
+    # how likely the video matches, too: each curve is scaled to its own highest
+    match = "" if row.present is None else f"  (match {100 * row.present:.0f} %)"
+    title = shorten(row.query, _MAX_LETTERS) + match
+    axes.set_title(title, loc="left", fontsize=10, parse_math=False)
+    axes.set_yticks([0, 1], ["lowest", "highest"] if row.query else ["0", "1"], fontsize=8)
+    axes.set_ylim(-(len(row.moments) + 1.2) * _BAR, 1.06)
     axes.spines[["top", "right"]].set_visible(False)
-
-
-def _label_time_axis(last: Axes, duration_s: float) -> None:
-    draw_time_axis(last, duration_s)
-    last.set_xlabel("time (min:s)")

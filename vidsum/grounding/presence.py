@@ -19,8 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vidsum.grounding.conse import ClassMixture, log_likelihood
-from vidsum.grounding.spaces import ClipEmbeddings, mixture_weights
+from vidsum.grounding.spaces import ClassMixture, log_likelihood, mixture_weights
 from vidsum.grounding.vse import load_map
 from vidsum.models.vse import CLASSES
 from vidsum.types import FloatArray
@@ -77,14 +76,6 @@ def compare_with_photographs(queries: FloatArray) -> Directions:
     tensors = load_map().tensors
     deviation = _positive(np.linalg.norm(queries @ tensors["cohort.weight"], axis=1, keepdims=True))
     return Directions(queries / deviation, -(queries @ tensors["cohort.mean"])[:, None] / deviation)
-
-
-def evidence_curves(video: ClipEmbeddings, queries: FloatArray, background: FloatArray) -> FloatArray:
-    """Return [M, T] z(q, t) of each clip of a video in `vse`, for queries [M, D] and phrases [B, D]."""
-    objects = video.objects
-    assert objects is not None
-    named = build_cohort(objects.names, queries).named(log_likelihood(objects, queries))
-    return compare_with_usual(queries, background).along(video.rows) + named
 
 
 def _positive(deviation: FloatArray) -> FloatArray:

@@ -1,20 +1,48 @@
-"""From a similarity curve to moments, without training; non-maximum suppression; edges at cuts.
+"""From a curve and the shots of its video to moments, without training (docs/algorithms/grounding.md).
 
-docs/algorithms/grounding.md explains the rules.
+The clips of a curve are cut at the edges of shots into pieces. The level of a piece lies between the curve
+and its mean over the shot, so that a run of pieces above a threshold ends where a shot does if the curve has
+no reason of its own. Inside a long shot the curve decides. Ranks choose thresholds, and quantiles the unit: a
+few odd clips move neither.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from vidsum.errors import UsageError
-from vidsum.grounding.salient_runs import salient_runs, split_curve
 from vidsum.models.scaling import unit_range
 from vidsum.results.moments import Moment
 from vidsum.types import FloatArray, TimeArray, iou
 
 MAX_IOU = 0.5  # moments of one query that overlap more count as the same
+
+# Tuned numbers (docs/algorithms/grounding.md, tests/grounding/test_salient_runs.py).
+_SHOT_WEIGHT = 0.75  # weight of the shot's mean in a piece's level; the rest is the curve's own
+_LONG_SHOT = 8.0  # clips; the weight falls with the square of what a shot is longer
+_WIDEST = 0.75  # fraction of the pieces that reach the lowest threshold
+_NARROWING = 0.9  # ratio of that fraction from one threshold to the next
+_EVEN_STEPS = 20  # other thresholds, evenly between the levels, separate plateaus
+_USUAL_QUANTILES = (0.1, 0.9)  # clip the levels outside a run before their mean
+_CORRELATED_CLIPS = 200.0  # clips of a run as sure as one clip with independent noise
+_MIN_PIECE = 0.1  # fraction of a clip: a last piece that is shorter belongs to the one before
+_MIN_RUN = 0.2  # minimum length in clips: between cuts may be a frame or two
+_ROUNDING = 1e-12  # levels that differ by less, relative to the highest, are equal
+_MIN_SCORE = 1e-6  # a run that stands out by less does so by rounding alone
+_MAD_OF_NORMAL = 0.6745  # median distance from the middle of a normal distribution
+_RANGE_OF_NORMAL = 2.073  # distance from its 15th to its 85th percentile, in deviations
+
+
+Positions = npt.NDArray[np.int64]  # [R] of runs: their first pieces, or those after the last
+
+
+class SplitCurve(NamedTuple):
+    """A video in pieces, none of which crosses an edge of a shot or of a clip."""
+
+    edges_s: TimeArray  # [P + 1]
+    levels: TimeArray  # [P]
 
 
 def find_moments(
@@ -35,8 +63,7 @@ def find_moments(
         top_k: see `suppress`.
         shots_s: [S + 1] edges of the video's shots; None for one shot.
 
-    Returns at least one moment. A score is how far its clips stand out, in deviations of the curve. Errors
-    are those of `suppress`.
+    Returns at least one moment. A score is how far its clips stand out, in deviations of the curve.
     """
     end_s = min(float(timestamps[-1]) + step_s, duration_s)
     pieces = split_curve(unit_range(curve), timestamps, step_s, end_s, shots_s)
@@ -50,12 +77,8 @@ def suppress(moments: Iterable[Moment], max_iou: float, top_k: int) -> list[Mome
     """Apply greedy temporal non-maximum suppression: of moments that overlap too much, keep the best.
 
     `moments` are best first. `max_iou` in [0, 1] is the largest intersection over union with a moment that
-    stays. Raises UsageError where it or `top_k` is out of range.
+    stays.
     """
-    if not 0 <= max_iou <= 1:
-        raise UsageError(f"max_iou must be in [0, 1], not {max_iou}")
-    if top_k < 1:
-        raise UsageError(f"top_k must be at least 1, not {top_k}")
     selected: list[Moment] = []
     for moment in moments:
         intervals = [(other.start_s, other.end_s) for other in selected]
@@ -82,3 +105,137 @@ def snap_moments(moments: Sequence[Moment], edges_s: TimeArray, reach_s: float) 
 
 def _length(moment: Moment) -> float:
     return moment.end_s - moment.start_s
+
+
+def split_curve(
+    curve: FloatArray, timestamps: TimeArray, step_s: float, end_s: float, shots_s: TimeArray | None
+) -> SplitCurve:
+    """Cut a curve [T] at the edges of shots [S + 1], which take the place of edges of clips that are near."""
+    shots = np.array([0.0, end_s]) if shots_s is None else np.clip(shots_s, 0, end_s)
+    inside = shots[(shots > 0) & (shots < end_s - _MIN_PIECE * step_s)]
+    shots = np.unique(np.concatenate([[0.0], inside, [end_s]]))
+    cuts = np.concatenate([[-np.inf], shots[1:-1], [np.inf]])
+    after = np.searchsorted(cuts, timestamps)
+    is_apart = np.minimum(cuts[after] - timestamps, timestamps - cuts[after - 1]) >= step_s / 2
+    edges = np.union1d(shots, timestamps[is_apart & (timestamps < end_s - _MIN_PIECE * step_s)])
+    ends = np.append(timestamps, timestamps[-1] + step_s)
+    sums = np.append(0.0, np.cumsum(curve.astype(np.float64) * step_s))
+
+    def means(cuts: TimeArray) -> TimeArray:
+        integral = np.interp(cuts, ends, sums)
+        return np.asarray(np.diff(integral) / np.diff(cuts))
+
+    shot_of = np.searchsorted(shots, edges[:-1], side="right") - 1
+    weights = _SHOT_WEIGHT * np.minimum(1, _LONG_SHOT * step_s / np.diff(shots)) ** 2
+    levels = (weights * means(shots))[shot_of] + (1 - weights[shot_of]) * means(edges)
+    return SplitCurve(edges, _unmix(levels, edges, shots, curve, timestamps, step_s))
+
+
+def _unmix(
+    levels: TimeArray,
+    edges: TimeArray,
+    shots: TimeArray,
+    curve: FloatArray,
+    timestamps: TimeArray,
+    step_s: float,
+) -> TimeArray:
+    """Return the levels [P], of shots inside a single clip what it has in addition to its other shots.
+
+    A clip's value is the mean of the levels of what it shows. The result is between the neighbours' levels.
+    """
+    clip = np.searchsorted(timestamps, (edges[:-1] + edges[1:]) / 2, side="right") - 1
+    before_s, after_s = edges[:-1] - timestamps[clip], timestamps[clip] + step_s - edges[1:]
+    is_inside = (np.minimum(before_s, after_s) >= 0) & np.isin(edges[:-1], shots) & np.isin(edges[1:], shots)
+    (short,) = np.nonzero(is_inside & (before_s + after_s > 0))
+    short = short[(short > 0) & (short < len(levels) - 1)]
+    before, after = levels[short - 1], levels[short + 1]
+    others = (before * before_s[short] + after * after_s[short]) / step_s
+    alone = (curve[clip[short]] - others) * step_s / np.diff(edges)[short]
+    unmixed = levels.copy()
+    unmixed[short] = np.clip(alone, np.minimum(before, after), np.maximum(before, after))
+    return unmixed
+
+
+def salient_runs(pieces: SplitCurve, step_s: float, top_k: int) -> list[Moment]:
+    """Return the moments that stand out, best first, none in part of another; none where the levels are flat.
+
+    Each is the best run of pieces in what those before it have left, and stands out of that. A shot next to
+    a better one is a separate run only then: every threshold that it reaches, the better one reaches too.
+    """
+    moments = list[Moment]()
+    is_left = np.ones(len(pieces.levels), np.bool_)
+    while len(moments) < top_k and (best := best_run(pieces, step_s, is_left)):
+        moments.append(replace(best, score=min(best.score, moments[-1].score)) if moments else best)
+        is_left &= (pieces.edges_s[1:] <= best.start_s) | (pieces.edges_s[:-1] >= best.end_s)
+    return moments
+
+
+def best_run(pieces: SplitCurve, step_s: float, is_left: npt.NDArray[np.bool_]) -> Moment | None:
+    """Return the run of the pieces left, by `is_left` [P], that stands out most of them; None for none.
+
+    The score is how far a run's mean lies above that of the rest of the video, in deviations of its levels,
+    shrunk as James and Stein's estimate is: by the share of the truth in what is seen, which noise between
+    neighbouring pieces lowers and length raises. It is below 0 where a run stands out of what is left alone.
+    """
+    levels, edges_s = pieces.levels, pieces.edges_s
+    if is_flat(levels) or not is_left.any():
+        return None
+    spread = float(np.diff(np.quantile(levels, [0.15, 0.85]))[0]) / _RANGE_OF_NORMAL or float(levels.std())
+    noise = float(np.median(np.abs(np.diff(levels)))) / _MAD_OF_NORMAL
+    enough_s = _CORRELATED_CLIPS * step_s * noise**2 / 2 / spread**2
+    first, after = _above(levels, is_left)
+    inside = edges_s[after] - edges_s[first]
+    shrunk = np.sqrt(inside / (inside + enough_s)) / spread
+    lengths = np.diff(edges_s)
+    mean = _run_sums(levels * lengths, first, after) / inside
+    of_left, of_all = (
+        shrunk * (mean - _mean_outside(levels, weights, first, after, mean, _MIN_PIECE * step_s))
+        for weights in (lengths * is_left, lengths)
+    )
+    of_left = np.where(inside < _MIN_RUN * step_s, -np.inf, of_left)
+    best = int(of_left.argmax())
+    if of_left[best] <= _MIN_SCORE:
+        return None
+    return Moment(float(edges_s[first[best]]), float(edges_s[after[best]]), float(of_all[best]))
+
+
+def is_flat(levels: TimeArray) -> bool:
+    """Return whether levels [P] differ by rounding alone."""
+    return bool(np.ptp(levels) <= _ROUNDING * np.abs(levels).max())
+
+
+def _run_sums(values: TimeArray, first: Positions, after: Positions) -> TimeArray:
+    """Return [R] the sums of values [P] over runs."""
+    sums = np.append(0.0, np.cumsum(values))
+    return np.asarray(sums[after] - sums[first])
+
+
+def _mean_outside(
+    levels: TimeArray,
+    weights: TimeArray,
+    first: Positions,
+    after: Positions,
+    otherwise: TimeArray,
+    least: float,
+) -> TimeArray:
+    """Return [R] the weighted mean of the levels [P] outside of runs; `otherwise` where hardly any is."""
+    usual = weights * np.clip(levels, *np.quantile(levels, _USUAL_QUANTILES))
+    outside = weights.sum() - _run_sums(weights, first, after)
+    others = usual.sum() - _run_sums(usual, first, after)
+    means: TimeArray = np.divide(others, outside, out=otherwise.copy(), where=outside > least)
+    return means
+
+
+def _above(levels: TimeArray, is_left: npt.NDArray[np.bool_]) -> tuple[Positions, Positions]:
+    """Return [R] first pieces of the runs left that reach a threshold, in order; [R] those after the last.
+
+    Thresholds depend on the pieces left: what is low next to better moments is found once these are taken.
+    """
+    remaining = levels[is_left]
+    n_steps = 1 + int(np.log(max(1.0, _WIDEST * len(remaining))) / -np.log(_NARROWING))
+    by_rank = np.quantile(remaining, 1 - _WIDEST * _NARROWING ** np.arange(n_steps))
+    even = by_rank[0] + np.arange(1, _EVEN_STEPS) / _EVEN_STEPS * (remaining.max() - by_rank[0])
+    reached = (levels >= np.union1d(by_rank, even)[:, None]) & is_left
+    turns = np.diff(np.pad(reached, ((0, 0), (1, 1))).astype(np.int8), axis=1)
+    first, after = np.nonzero(turns > 0)[1], np.nonzero(turns < 0)[1]
+    return np.divmod(np.unique(first * (len(levels) + 1) + after), len(levels) + 1)

@@ -1,8 +1,6 @@
 """Saliency of a picture along one axis: the network's features at 7 x 7 positions, faces, and motion."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
@@ -16,18 +14,11 @@ from vidsum.types import FloatArray, Picture
 SIDE = 224  # pixels of the squares that the network reads
 STEP = 8  # pixels from one position to the next
 
-
-@dataclass(frozen=True)
-class SaliencyParams:
-    """Tuned numbers (docs/tasks/make-shorts.md, tests/grounding/test_saliency.py)."""
-
-    face_weight: float = 0.5  # weight of faces, relative to the features of the network
-    base_percentile: float = 20  # percentile of a curve that counts as nothing
-    pixel_noise: float = 6.0  # levels that a pixel changes by itself
-    full_motion: float = 1.0  # mean change in levels at which motion counts fully
-
-
-PARAMS: Final = SaliencyParams()
+# Tuned numbers (docs/tasks/make-shorts.md, tests/grounding/test_saliency.py).
+FACE_WEIGHT = 0.5  # weight of faces, relative to the features of the network
+_BASE_PERCENTILE = 20  # percentile of a curve that counts as nothing
+_PIXEL_NOISE = 6.0  # levels that a pixel changes by itself
+_FULL_MOTION = 1.0  # mean change in levels at which motion counts fully
 
 
 class SaliencyModel:
@@ -49,7 +40,7 @@ class SaliencyModel:
         seen = normalise(self._columns(picture).sum(axis=1))
         upright = np.ascontiguousarray(picture.transpose(1, 0, 2)) if is_turned else picture
         faces = face_curve(self._detect(upright), len(seen), is_turned=is_turned)
-        return np.asarray(seen + PARAMS.face_weight * faces)
+        return np.asarray(seen + FACE_WEIGHT * faces)
 
     def _columns(self, picture: Picture) -> FloatArray:
         """Return [X, D] features by place: means over the other axis, overlaps mixed."""
@@ -80,14 +71,14 @@ def motion_curve(before: FloatArray, after: FloatArray, n_places: int) -> FloatA
     shift = np.array([[1, 0, -right], [0, 1, -down]], np.float32)
     aligned = cv2.warpAffine(after, shift, before.shape[::-1], borderMode=cv2.BORDER_REPLICATE)
     change = np.minimum(np.abs(after - before), np.abs(aligned - before))
-    columns = np.maximum(change - PARAMS.pixel_noise, 0).mean(axis=0)
+    columns = np.maximum(change - _PIXEL_NOISE, 0).mean(axis=0)
     at = (np.arange(n_places) + 0.5) * len(columns) / n_places - 0.5
     curve = np.interp(at, np.arange(len(columns)), columns)
-    above = np.maximum(curve - np.percentile(curve, PARAMS.base_percentile), 0)
-    return np.asarray(normalise(curve) * min(1.0, float(above.mean()) / PARAMS.full_motion))
+    above = np.maximum(curve - np.percentile(curve, _BASE_PERCENTILE), 0)
+    return np.asarray(normalise(curve) * min(1.0, float(above.mean()) / _FULL_MOTION))
 
 
 def normalise(curve: FloatArray) -> FloatArray:
     """Return a curve above its base percentile, so that the sum is 1; zeros where it is flat."""
-    above = np.maximum(curve - np.percentile(curve, PARAMS.base_percentile), 0)
+    above = np.maximum(curve - np.percentile(curve, _BASE_PERCENTILE), 0)
     return np.asarray(above / max(float(above.sum()), 1e-9))

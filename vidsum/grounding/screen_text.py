@@ -11,14 +11,11 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import chain
-from typing import Final
 
 import numpy as np
 
 from vidsum.grounding.proposals import MAX_IOU, suppress
-from vidsum.grounding.speech import PARAMS as SPEECH
-from vidsum.grounding.speech import Passage, score_passages
-from vidsum.models.scaling import logistic
+from vidsum.grounding.speech import Passage, score_passages, to_probabilities
 from vidsum.results.moments import Moment
 from vidsum.results.screen_text import Screen, ScreenLine, ScreenText
 from vidsum.types import FloatArray
@@ -29,20 +26,13 @@ _WIDE = re.compile(
     "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 )  # scripts in which blanks do not separate words
 
-
-@dataclass(frozen=True)
-class ScreenParams:
-    """Numbers of the rules; set by hand, not tuned."""
-
-    phrase: float = 0.98  # probability of a query whose words are on the screen in their order
-    words: float = 0.9  # of one whose words are there in another order, or in several lines
-    near: float = 0.8  # of one whose words are nearly there, times their likeness
-    min_likeness: float = 0.8  # of two words, from 0 to 1; words of up to three letters must be equal
-    min_letters: int = 4  # a text with fewer has no meaning of its own
-    other_number: float = 0.4  # at most, of lines that are near in meaning but lack a number of the query
-
-
-PARAMS: Final = ScreenParams()
+# Numbers of the rules; set by hand, not tuned.
+_PHRASE = 0.98  # probability of a query whose words are on the screen in their order
+_WORDS = 0.9  # of one whose words are there in another order, or in several lines
+_NEAR = 0.8  # of one whose words are nearly there, times their likeness
+_MIN_LIKENESS = 0.8  # of two words, from 0 to 1; words of up to three letters must be equal
+_MIN_LETTERS = 4  # a text with fewer has no meaning of its own
+OTHER_NUMBER = 0.4  # at most, of lines that are near in meaning but lack a number of the query
 
 
 @dataclass(frozen=True)
@@ -106,8 +96,8 @@ def _written(lines: Sequence[ScreenLine], present: float) -> Written:
 
 def _probability(likeness: float, *, is_phrase: bool) -> float:
     if likeness < 1:
-        return PARAMS.near * likeness
-    return PARAMS.phrase if is_phrase else PARAMS.words
+        return _NEAR * likeness
+    return _PHRASE if is_phrase else _WORDS
 
 
 def _holds(words: Sequence[str], wanted: Sequence[str]) -> bool:
@@ -127,7 +117,7 @@ def _word_likeness(word: str, other: str) -> float:
     if min(len(word), len(other)) <= 3 or any(map(str.isdigit, word + other)):
         return 0.0
     likeness = SequenceMatcher(None, word, other, autojunk=False).ratio()
-    return likeness if likeness >= PARAMS.min_likeness else 0.0
+    return likeness if likeness >= _MIN_LIKENESS else 0.0
 
 
 def to_passages(text: ScreenText) -> list[Passage]:
@@ -140,7 +130,7 @@ def to_passages(text: ScreenText) -> list[Passage]:
             if len(screen.lines) > 1:
                 yield Passage(screen.start_s, screen.end_s, screen.text.replace("\n", " "))
 
-    return [part for part in parts() if sum(map(str.isalpha, part.text)) >= PARAMS.min_letters]
+    return [part for part in parts() if sum(map(str.isalpha, part.text)) >= _MIN_LETTERS]
 
 
 def text_moments(
@@ -165,11 +155,11 @@ def _quoted(query: str, text: ScreenText) -> Iterator[Moment]:
 
 
 def _meant(query: str, passages: Sequence[Passage], evidence: FloatArray) -> Iterator[Moment]:
-    probable = logistic(SPEECH.slope * (evidence - SPEECH.match_evidence))
+    probable = to_probabilities(evidence)
     numbers = {word for word in split_words(query) if any(map(str.isdigit, word))}
     if numbers:  # "room 204" is no answer to "room 205", near as the sentences are
         lacks = [not numbers.issubset(split_words(passage.text)) for passage in passages]
-        probable = np.where(lacks, np.minimum(probable, PARAMS.other_number), probable)
+        probable = np.where(lacks, np.minimum(probable, OTHER_NUMBER), probable)
     for number in np.lexsort((-evidence, -probable)).tolist():
         passage, present = passages[number], float(probable[number])
         yield Moment(passage.start_s, passage.end_s, present, "text", present)

@@ -13,6 +13,9 @@ DEFAULT_MODEL = "auto"
 SHIPPED_GROUNDER = "mrnet"  # the checkpoint for moments that comes with vidsum
 UNLIKELY = 0.2  # below this probability, a query is called probably absent from a video
 
+_SPACE_HELP = (
+    "Embedding space of text and video. auto: the best one of the CLIP family that is installed, else vse."
+)
 LANGUAGE_HELP = (
     "Language of the queries (de, ja). auto: English, unless most words are of another (space vse)."
 )
@@ -118,12 +121,7 @@ class Watching(Checked):
     like: tuple[str, ...] = option(
         "Look for what this picture shows. Can be repeated.", (), metavar="PICTURE"
     )
-    space: EmbeddingSpace = option(
-        "Embedding space of text and video. auto: the best one of the CLIP family that is installed, else "
-        "vse.",
-        "auto",
-        flag_on=(),
-    )
+    space: EmbeddingSpace = option(_SPACE_HELP, "auto", flag_on=())
     min_present: float = option("Minimum match probability of an alert.", 0.5, above=0, max=1)
     for_s: float = option(
         "How long a match lasts before an alert starts. It must be gone as long before the alert ends.",
@@ -208,12 +206,7 @@ class Describing(Checked):
         max=1,
         default_text="by writer, higher with --in-gaps",
     )
-    space: EmbeddingSpace = option(
-        "Embedding space of the writer words. auto: the best one of the CLIP family that is installed, else "
-        "vse.",
-        "auto",
-        flag_on=(),
-    )
+    space: EmbeddingSpace = option(_SPACE_HELP, "auto", flag_on=())
     in_gaps: bool = option("Fit descriptions into the pauses of speech.", False)
     texts: str | None = option("Use these corrected descriptions (.srt, .vtt).", None, metavar="FILE")
 

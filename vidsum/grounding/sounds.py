@@ -6,7 +6,6 @@ The cosine of a query with a class is that of MiniLM's vectors with the nearest 
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from typing import Final
@@ -26,22 +25,15 @@ ENCODER: Final = "minilm"
 _N_NEAREST = 3  # names in the message on an unknown sound
 _SILENCE = "silence"
 
-
-@dataclass(frozen=True)
-class SoundParams:
-    """Numbers of the rules, set by hand; the last two are fitted (docs/algorithms/sounds.md)."""
-
-    min_cosine: float = 0.6  # a class with no nearer name is not what a query means
-    margin: float = 0.1  # classes that are nearly as near as the nearest are meant too
-    min_score: float = 0.3  # windows with less do not belong to a moment
-    min_best: float = 0.5  # score of the best window of a moment
-    max_gap: int = 1  # windows below `min_score` that do not end a moment
-    slope: float = 0.5  # of the logistic curve from the logit of a moment's score to its probability
-    offset: float = 0.1
-    max_score: float = 0.999  # scores of 1 say no more than this
-
-
-PARAMS: Final = SoundParams()
+# Numbers of the rules, set by hand; slope and offset are fitted (docs/algorithms/sounds.md).
+_MIN_COSINE = 0.6  # a class with no nearer name is not what a query means
+_MARGIN = 0.1  # classes that are nearly as near as the nearest are meant too
+MIN_SCORE = 0.3  # windows with less do not belong to a moment
+_MIN_BEST = 0.5  # score of the best window of a moment
+_MAX_GAP = 1  # windows below `MIN_SCORE` that do not end a moment
+_SLOPE = 0.5  # of the logistic curve from the logit of a moment's score to its probability
+_OFFSET = 0.1
+_MAX_SCORE = 0.999  # scores of 1 say no more than this
 EVENTS: Final = {
     "applause": ("applause", "clapping"),
     "cheering": ("cheering",),
@@ -95,14 +87,14 @@ def _compare(queries: Sequence[str], language: str, device: str) -> FloatArray:
 
 def _nearest(cosines: FloatArray) -> npt.NDArray[np.intp]:
     order = np.argsort(-cosines, kind="stable")
-    least = max(PARAMS.min_cosine, float(cosines[order[0]]) - PARAMS.margin)
+    least = max(_MIN_COSINE, float(cosines[order[0]]) - _MARGIN)
     return order[cosines[order] >= least]
 
 
 def is_silent(scores: FloatArray) -> bool:
     """Return whether scores [T, N_CLASSES] are those of silence from start to end."""
     number = next(number for number, entry in enumerate(read_names()) if entry[0] == _SILENCE)
-    return len(scores) > 0 and bool((scores[:, number] >= PARAMS.min_best).all())
+    return len(scores) > 0 and bool((scores[:, number] >= _MIN_BEST).all())
 
 
 def find_events(scores: FloatArray, duration_s: float) -> list[tuple[str, Moment]]:
@@ -118,19 +110,19 @@ def find_events(scores: FloatArray, duration_s: float) -> list[tuple[str, Moment
 
 def _probability(score: float) -> float:
     """Return how likely a sound is there, by the score of the best window."""
-    score = min(score, PARAMS.max_score)
-    odds = math.exp(PARAMS.offset + PARAMS.slope * math.log(score / (1 - score)))
+    score = min(score, _MAX_SCORE)
+    odds = math.exp(_OFFSET + _SLOPE * math.log(score / (1 - score)))
     return odds / (1 + odds)
 
 
 def sound_moments(curve: FloatArray, duration_s: float) -> list[Moment]:
     """Return the moments of a curve [T] of scores of windows, `STEP_S` apart, best first."""
-    loud = np.flatnonzero(curve >= PARAMS.min_score)
-    runs = np.split(loud, np.flatnonzero(np.diff(loud) > PARAMS.max_gap + 1) + 1) if len(loud) else []
+    loud = np.flatnonzero(curve >= MIN_SCORE)
+    runs = np.split(loud, np.flatnonzero(np.diff(loud) > _MAX_GAP + 1) + 1) if len(loud) else []
     spans = [(int(run[0]) * STEP_S, int(run[-1] + 1) * STEP_S, float(curve[run].max())) for run in runs]
     moments = [
         Moment(start_s, min(end_s, duration_s), score, "sound", _probability(score))
         for start_s, end_s, score in spans
-        if score >= PARAMS.min_best and start_s < duration_s
+        if score >= _MIN_BEST and start_s < duration_s
     ]
     return sorted(moments, key=lambda moment: (-moment.score, moment.start_s))

@@ -3,9 +3,14 @@
 The CLIP family: image and text encoders that were trained together, `CLIP_FAMILY`.
 
 `vse`: the space of MiniLM's sentences. A map learned from photographs with sentences brings
-EfficientNet-Lite0's features into it. For `similarity` the objects that the network names join in.
+EfficientNet-Lite0's features into it. For `similarity` the objects that the network names join in: class
+probabilities are a bridge from video to text (ConSE; Norouzi et al., "Zero-Shot Learning by Convex
+Combination of Semantic Embeddings", 2014).
+
+docs/algorithms/grounding-spaces.md explains how the constants were chosen.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,22 +21,33 @@ import numpy.typing as npt
 
 from vidsum import checkpoints
 from vidsum.errors import InputError, UsageError, unknown_name_error
+from vidsum.features import describe
 from vidsum.features.clip_family import CLIP_MODELS
 from vidsum.features.settings import CLIP_FAMILY, Extraction
 from vidsum.grounding import languages, vse
-from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood, name_embeddings
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import grid, to_grid
-from vidsum.models.scaling import unit_rows
+from vidsum.io.cache import cached_rows
+from vidsum.models.scaling import softmax, unit_rows
 from vidsum.results.features import Features
 from vidsum.types import FloatArray, TimeArray
 
 STEP_S = 1.0  # seconds from one clip to the next
+_TEMPERATURE = 2.0  # divides the logits: trained networks are too sure of one class
+SHARPNESS = 10.0  # weight of near class names; 0 gives the order of ConSE
 MIXTURE_WEIGHT_LINE = (0.67, -0.05)
 """Slope and offset of a network's weight (the map's is 1) over the cosine of the query and a class name.
 Learned on photographs of topics that the map had not seen (docs/algorithms/grounding-spaces.md)."""
 _MOSTLY_STILL = 0.2  # fraction of still clips above which they are the video's content, as slides are
 GUIDE_SCALE = 0.25  # factor of the guide's curve, whose deviation is 1, relative to embeddings of length 1
+
+
+@dataclass(frozen=True, eq=False)
+class ClassMixture:
+    """The clips of a video as mixtures of the classes that one network knows."""
+
+    probabilities: FloatArray  # [T, K] probability of each class; rows sum to 1
+    names: FloatArray  # [K, D] embeddings of the classes' names, each of length 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +72,6 @@ class ImageTextSpace:
 
     name: str
     dim: int  # D
-    scale: float  # factor of the cosines in the loss that the encoders were trained with
     extractor: str  # its features are the rows, or what the map reads
     text_encoder: str
     weights: tuple[str, ...]  # their names in the registry, which has the sources and licences
@@ -96,14 +111,12 @@ class ImageTextSpace:
 _SPACES = (
     *(
         ImageTextSpace(
-            *(name, model.dim, model.scale, name, name, (name,)),
-            fps=1.0,
-            is_multilingual=model.is_multilingual,
+            *(name, model.dim, name, name, (name,)), fps=1.0, is_multilingual=model.is_multilingual
         )
         for name, model in CLIP_MODELS.items()
     ),
     ImageTextSpace(
-        *(vse.NAME, 384, 10.0, vse.EXTRACTOR, "minilm", (vse.EXTRACTOR, vse.NAME, "minilm")),
+        *(vse.NAME, 384, vse.EXTRACTOR, "minilm", (vse.EXTRACTOR, vse.NAME, "minilm")),
         is_mapped=True,
         prompts=("{}", "there is {}"),
     ),
@@ -156,6 +169,35 @@ def embed_video(space: str, features: Features, device: str = "auto") -> ClipEmb
         probabilities = to_grid(class_probabilities(features.logits), features, times, STEP_S)
         objects = ClassMixture(probabilities, name_embeddings(device))
     return ClipEmbeddings(rows, times, STEP_S, features.duration_s, objects)
+
+
+def class_probabilities(logits: FloatArray) -> FloatArray:
+    """Return probabilities [T, K] of class scores [T, K]."""
+    return softmax(logits / np.float32(_TEMPERATURE))
+
+
+def log_likelihood(mixture: ClassMixture, queries: FloatArray) -> FloatArray:
+    """Return [M, T] log-likelihood of each query [M, D] (of length 1) for each clip, if its class gives it.
+
+        log p(q | clip) = log sum_k p(k | clip) exp(sharpness * cos(q, name of k)) + a constant
+
+    With a small sharpness this is the mean cosine of the classes, which ConSE measures. A larger one gives
+    more weight to classes near the query, so that a wrong class next to the right one does no harm.
+    """
+    nearness = np.exp(np.float32(SHARPNESS) * (queries @ mixture.names.T))
+    return np.asarray(np.log(nearness @ mixture.probabilities.T), np.float32)
+
+
+def name_embeddings(device: str = "auto") -> FloatArray:
+    """Return the names of `EXTRACTOR`'s classes, [K, 384] of length 1, by MiniLM; kept on disk.
+
+    Raises WeightsError: MiniLM's weights are unavailable.
+    """
+    list_names = describe(vse.EXTRACTOR).class_names
+    assert list_names is not None
+    texts = ["there is a " + re.sub(r"\s*\([^)]*\)", "", name) for name in list_names()]  # without remarks
+    provenance = {"weights_sha256": checkpoints.sha256_of("minilm"), "sentences": texts}
+    return cached_rows("class_names", provenance, lambda: load_text_encoder("minilm", device).encode(texts))
 
 
 def embed_queries(

@@ -8,7 +8,6 @@ the rules.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Final
 
 import numpy as np
 
@@ -26,23 +25,16 @@ _SENTENCE_END = (".", "?", "!", "。", "？", "！")
 _QUOTES = "\"'”’)»"
 ENCODER = "minilm"  # compares texts, whatever the space of the video
 
-
-@dataclass(frozen=True)
-class SpeechParams:
-    """Tuned numbers (docs/algorithms/speech.md, tests/grounding/test_speech.py)."""
-
-    pause_s: float = 1.5  # a longer pause ends a sentence, and a passage
-    max_sentences: int = 4
-    max_passage_s: float = 30.0
-    max_sentence_s: float = 20.0  # speech without full stops is cut here
-    word_weight: float = 0.3  # weight of exact words, relative to the cosine of the embeddings
-    uncertainty_cost: float = 0.25  # fraction of its evidence that a passage loses if all of it is uncertain
-    match_evidence: float = 0.46  # evidence at which a passage is as likely as not what a query means
-    slope: float = 7.1  # slope of the logistic curve from evidence to that probability
-    unknown_match: float = 1 / 3  # match probability of pictures where none is known
-
-
-PARAMS: Final = SpeechParams()
+# Tuned numbers (docs/algorithms/speech.md, tests/grounding/test_speech.py).
+_PAUSE_S = 1.5  # a longer pause ends a sentence, and a passage
+_MAX_SENTENCES = 4
+_MAX_PASSAGE_S = 30.0
+_MAX_SENTENCE_S = 20.0  # speech without full stops is cut here
+_WORD_WEIGHT = 0.3  # weight of exact words, relative to the cosine of the embeddings
+_UNCERTAINTY_COST = 0.25  # fraction of its evidence that a passage loses if all of it is uncertain
+MATCH_EVIDENCE = 0.46  # evidence at which a passage is as likely as not what a query means
+_SLOPE = 7.1  # slope of the logistic curve from evidence to that probability
+_UNKNOWN_MATCH = 1 / 3  # match probability of pictures where none is known
 
 
 @dataclass(frozen=True)
@@ -67,8 +59,7 @@ def split_sentences(transcript: Transcript) -> list[Passage]:
     held: list[Passage] = []
     for word in [_make_passage(word, segment) for segment in transcript.segments for word in segment.words]:
         if held and (
-            word.start_s - held[-1].end_s > PARAMS.pause_s
-            or word.end_s - held[0].start_s > PARAMS.max_sentence_s
+            word.start_s - held[-1].end_s > _PAUSE_S or word.end_s - held[0].start_s > _MAX_SENTENCE_S
         ):
             sentences.append(_join(held))
             held = []
@@ -92,11 +83,10 @@ def _join(parts: Sequence[Passage]) -> Passage:
 def iter_passages(sentences: Sequence[Passage]) -> Iterator[Passage]:
     """Yield each run of sentences that is short enough and has no long pause."""
     for first in range(len(sentences)):
-        for last in range(first, min(first + PARAMS.max_sentences, len(sentences))):
+        for last in range(first, min(first + _MAX_SENTENCES, len(sentences))):
             run = sentences[first : last + 1]
             if last > first and (
-                run[-1].start_s - run[-2].end_s > PARAMS.pause_s
-                or run[-1].end_s - run[0].start_s > PARAMS.max_passage_s
+                run[-1].start_s - run[-2].end_s > _PAUSE_S or run[-1].end_s - run[0].start_s > _MAX_PASSAGE_S
             ):
                 break
             yield replace(_join(run), n_sentences=len(run))
@@ -116,9 +106,7 @@ def score_passages(
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     texts = [passage.text for passage in passages]
-    trust = np.array(
-        [1 - PARAMS.uncertainty_cost * (1 - passage.certain) for passage in passages], np.float32
-    )
+    trust = np.array([1 - _UNCERTAINTY_COST * (1 - passage.certain) for passage in passages], np.float32)
     if meanings is None:
         encode = load_text_encoder(ENCODER, device).encode
         meanings = encode_in(list(queries), "auto", encode) @ encode(texts).T
@@ -128,7 +116,12 @@ def score_passages(
     except ValueError:  # all words are stop words
         return np.asarray(trust * meanings, np.float32)
     exact = (words.transform(list(queries)) @ counted.T).toarray()
-    return np.asarray(trust * (meanings + PARAMS.word_weight * exact), np.float32)
+    return np.asarray(trust * (meanings + _WORD_WEIGHT * exact), np.float32)
+
+
+def to_probabilities(evidence: FloatArray) -> FloatArray:
+    """Return how likely passages are what a query means, by their evidence [P]."""
+    return logistic(_SLOPE * (evidence - MATCH_EVIDENCE))
 
 
 def speech_moments(query: str, passages: Sequence[Passage], evidence: FloatArray, top_k: int) -> list[Moment]:
@@ -142,7 +135,7 @@ def speech_moments(query: str, passages: Sequence[Passage], evidence: FloatArray
         _to_moment(sentences[first].start_s, sentences[last].end_s, likeness, is_quoted=True)
         for first, last, likeness in find_quotations(query, [sentence.text for sentence in sentences])
     ]
-    probable = logistic(PARAMS.slope * (evidence - PARAMS.match_evidence)).tolist()
+    probable = to_probabilities(evidence).tolist()
 
     def best_inside(at: int) -> Moment:
         inside = ((value, sentence) for sentence, value in pairs if passages[at].holds(sentence))
@@ -174,7 +167,7 @@ def fuse(seen: QueryMoments, others: Sequence[QueryMoments], top_k: int | None =
     Each keeps its own probability, which orders them, and the order among its kind. The score is that of the
     place: no larger than the one before. Others that are probably not what the query means are left out.
     """
-    usual = PARAMS.unknown_match if seen.present is None else seen.present
+    usual = _UNKNOWN_MATCH if seen.present is None else seen.present
     likely = [[moment for moment in other.moments if moment.score >= UNLIKELY] for other in others]
     quoted = [moment for moments in likely for moment in moments if moment.score >= 1]
     ranks = [[moment for moment in moments if moment.score < 1] for moments in likely]

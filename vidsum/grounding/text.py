@@ -40,7 +40,6 @@ class TextEncoder:
     """Embeds texts as vectors."""
 
     name: str
-    dim: int  # D
     encode: Callable[[Texts], FloatArray] = field(repr=False)
     """Texts to [M, D] of length 1; a text of more than `most_tokens` is cut, see `cuts`."""
     encode_words: Callable[[Texts], list[FloatArray]] = field(repr=False)
@@ -174,13 +173,12 @@ def _glove(_device: str) -> TextEncoder:
 
     def encode(texts: Texts) -> FloatArray:
         means = np.array([rows.mean(axis=0) for rows in word_vectors(texts)])
-        return unit_rows(means.reshape(len(texts), dim))
+        return unit_rows(means.reshape(len(texts), vectors.shape[1]))
 
     def encode_words(texts: Texts) -> list[FloatArray]:
         return [unit_rows(rows) for rows in word_vectors(texts)]
 
-    dim = int(vectors.shape[1])
-    return TextEncoder("glove", dim, encode, encode_words, known)
+    return TextEncoder("glove", encode, encode_words, known)
 
 
 def _batched_encoder(
@@ -199,7 +197,7 @@ def _batched_encoder(
             rows |= zip(batch, embed([texts[number] for number in batch]), strict=True)
         return [rows[number] for number in range(len(texts))]
 
-    return TextEncoder(name, DIMS[name], encode, partial(lists, embed_words), split, most_tokens)
+    return TextEncoder(name, encode, partial(lists, embed_words), split, most_tokens)
 
 
 _LOADERS: dict[str, Callable[[str], TextEncoder]] = {

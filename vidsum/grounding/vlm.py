@@ -94,38 +94,35 @@ def describe_frames(
     Raises VidsumError: the server cannot be reached, refuses, does not answer in time, or gives no sentence
     for several frames in a row. The sentences that came before are in the cache.
     """
-    replies, in_row = Replies(), list[_FaultError]()
-
-    def take(answer: _Answer, n_done: int) -> None:
-        if isinstance(answer, str):
-            in_row.clear()
-        else:
-            in_row.append(answer)
-            replies.faults.append(str(answer))
-            if answer.is_final or len(in_row) == _MAX_FAULTS:
-                n_described = n_done - len(replies.faults)
-                where = " and in the cache" if n_described and model.use_cache else ""
-                done = f"{n_described} of {n_frames} frames are described{where}"
-                error = VidsumError(f"{model.host} {answer}: {done}", answer.hint)
-                error.ends_batch = True
-                raise error
-        if progress:
-            progress(f"frames described by {model.host}", n_done, n_frames)
-
+    replies, n_in_row = Replies(), 0
     with closing(_Client(model)) as client:
         for block in blocks:
-            cached = {frame: client.find(frame) for frame in block}
-            answers: dict[bytes, _Answer] = {frame: text for frame, text in cached.items() if text}
-            missing = [frame for frame in cached if frame not in answers]
+            answers: dict[bytes, _Answer] = {frame: text for frame in block if (text := client.find(frame))}
+            missing = [frame for frame in dict.fromkeys(block) if frame not in answers]
             for frame, answer in client.ask_all(missing):
                 answers[frame] = answer
-                take(answer, len(replies.sentences) + len(answers))
+                n_done = len(replies.sentences) + len(answers)
+                n_in_row = 0 if isinstance(answer, str) else n_in_row + 1
+                if isinstance(answer, _FaultError):
+                    replies.faults.append(str(answer))
+                    if answer.is_final or n_in_row == _MAX_FAULTS:
+                        raise _give_up(model, answer, n_done - len(replies.faults), n_frames)
+                if progress:
+                    progress(f"frames described by {model.host}", n_done, n_frames)
             replies.n_sent += len(missing)
             said = (answers[frame] for frame in block)
             replies.sentences += (answer if isinstance(answer, str) else "" for answer in said)
     if replies.faults and not any(replies.sentences):
         raise VidsumError(f"{model.host} {replies.faults[0]}")
     return replies
+
+
+def _give_up(model: VisionModel, fault: _FaultError, n_described: int, n_frames: int) -> VidsumError:
+    where = " and in the cache" if n_described and model.use_cache else ""
+    done = f"{n_described} of {n_frames} frames are described{where}"
+    error = VidsumError(f"{model.host} {fault}: {done}", fault.hint)
+    error.ends_batch = True
+    return error
 
 
 class _Client:

@@ -169,15 +169,10 @@ def write_plot(
     require_type(result, Summary, Grounding, Highlights)
     require_replaceable(path, overwrite=overwrite)
     result = to_player_time(result)
-    if isinstance(result, Grounding):
+    if isinstance(result, Grounding | Highlights):
         from vidsum.grounding.plot import moments_plot
 
         return moments_plot(result, path)
-    if isinstance(result, Highlights):
-        from vidsum.grounding.plot import highlights_plot
-
-        highlights_plot(result, path)
-        return ()
     from vidsum.summary.storyboard import importance_plot
 
     importance_plot(result, path)

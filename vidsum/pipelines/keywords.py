@@ -113,6 +113,13 @@ class SpeechOptions(TypedDict, total=False):
     verbatim: bool
 
 
+class IndexOptions(ReadingOptions, total=False):
+    transcribe: bool
+    on_screen_text: bool
+    sounds: bool
+    space: Literal["auto", "siglip2-b16-256", "mobileclip2-s2", "mobileclip2-s0", "clip", "vse"]
+
+
 class ArchiveSearchOptions(TypedDict, total=False):
     evidence: Literal["auto", "picture", "speech", "text", "sound", "described"]
     like: str | Sequence[str]
@@ -143,6 +150,7 @@ SETTINGS = {
     "MomentClipOptions": "video.Clips video.Shorts",
     "TrimOptions": "speech.Trimming features.Extraction",
     "SpeechOptions": "speech.Transcription",
+    "IndexOptions": "archive.Indexing features.Extraction",
     "ArchiveSearchOptions": "archive.SearchOptions",
 }
 """The settings classes that declare the options of each type."""

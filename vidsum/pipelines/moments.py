@@ -6,19 +6,19 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from vidsum import checkpoints
+from vidsum.checkpoints.named import checkpoint_digest
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding import languages, vse
-from vidsum.grounding.find import EncodedQueries, locate
+from vidsum.grounding.find import EncodedQueries, load_model, locate, resolve_model
 from vidsum.grounding.languages import is_other
 from vidsum.grounding.match import WindowMatches, embed_background, match_windows
-from vidsum.grounding.registry import checkpoint_sha256, max_words, resolve_model, resolve_precision
 from vidsum.grounding.settings import DEFAULT_MODEL, Retrieval
 from vidsum.grounding.spaces import (
     STEP_S,
@@ -48,6 +48,9 @@ from vidsum.results.features import Features
 from vidsum.results.moments import Grounding, QueryMoments, quote_queries
 from vidsum.types import FloatArray, Progress
 
+if TYPE_CHECKING:
+    from vidsum.grounding.moment_model import MomentModel
+
 EncodeText = Callable[[Sequence[str]], npt.ArrayLike]  # texts to vectors [M, D]
 
 _SET_BY_SPACE = ("extractor", "fps", "clip_frames", "stride_frames", "logits")
@@ -69,7 +72,7 @@ def ground(
         source: a video, of any length, or features of CLIP or with `encode_text`.
         queries: one or more texts; the video is decoded once for all.
         top_k: maximum number of moments per query. None: 5, without those far below the first.
-        model: one of `vidsum.grounding.registry.MODELS`, or a checkpoint's path.
+        model: `similarity` (`auto`), `mrnet`, `qd-detr`, or a checkpoint's path.
         encode_text: texts to vectors [M, D] that compare with your own features [T, D]; the space is `own`.
         progress: called while it runs.
         **options: other fields of `vidsum.grounding.settings.Retrieval`, such as `space="vse"`, and of
@@ -118,10 +121,14 @@ class MomentSearch:
                 facts["vse_sha256"] = checkpoints.sha256_of(vse.NAME)
             if self._others():
                 facts["languages_sha256"] = [checkpoints.sha256_of(name) for name in languages.WEIGHTS]
-        if sha256 := checkpoint_sha256(self.model):
-            facts["model_sha256"] = sha256
-        precision = resolve_precision(self.model, self.extraction.device, self.extraction.precision)
-        return facts if precision == "fp32" else {**facts, "precision": precision}
+        if self._grounder:
+            facts["model_sha256"] = checkpoint_digest(self.model)
+            facts |= {"precision": "bf16"} if self._grounder.in_bf16 else {}
+        return facts
+
+    @property
+    def _grounder(self) -> MomentModel | None:
+        return load_model(self.model, self.extraction.device, self.extraction.precision)
 
     def has_encoder(self) -> bool:
         """Return whether the text encoder's weights are here; their check may still go on."""
@@ -143,15 +150,15 @@ class MomentSearch:
         return embed_queries(self.space, texts, self.extraction.device, self.retrieval.language)
 
     def answers(self, clips: ClipEmbeddings, vectors: FloatArray) -> list[QueryMoments]:
-        extraction, retrieval = self.extraction, self.retrieval
-        texts, alone = self.queries.texts, retrieval.alone
+        device, retrieval, texts = self.extraction.device, self.retrieval, self.queries.texts
         seen, without = np.split(vectors, [len(texts)])
         request = EncodedQueries(texts, seen, without, self._others())
-        devices = (extraction.device, extraction.precision)
-        answers = locate(self.model, clips, request, retrieval.most_moments, *devices, alone=alone)
+        answers = locate(
+            self._grounder, clips, request, retrieval.most_moments, device, alone=retrieval.alone
+        )
         if self.space == "own":
             return answers
-        background, all_texts = embed_background(self.space, extraction.device), (*texts, *retrieval.without)
+        background, all_texts = embed_background(self.space, device), (*texts, *retrieval.without)
         matches = match_windows(clips, background, all_texts, vectors, len(retrieval.without))
         return [self._judged(answer, matches, number) for number, answer in enumerate(answers)]
 
@@ -187,7 +194,7 @@ class MomentSearch:
         if self.encode_text:
             return ()
         encoder = load_text_encoder(describe_space(self.space).text_encoder, self.extraction.device)
-        if (most := max_words(self.model, self.extraction.device)) is not None:
+        if self._grounder and (most := self._grounder.max_words):
             encoder = replace(encoder, max_tokens=min(most, encoder.max_tokens or most))
         cut = [text for text in self.queries.texts if encoder.cuts(text)]
         about_length = (

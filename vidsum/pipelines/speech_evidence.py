@@ -13,7 +13,7 @@ from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import STEP_S
 from vidsum.grounding.speech import (
-    PARAMS,
+    MATCH_EVIDENCE,
     iter_passages,
     score_passages,
     speech_curve,
@@ -114,7 +114,7 @@ def quoted_passages(
     spans = []
     for text, row in zip(texts, score_passages(passages, texts, video_input.extraction.device), strict=True):
         best = int(row.argmax())
-        if row[best] < PARAMS.match_evidence:
+        if row[best] < MATCH_EVIDENCE:
             nearest = passages[best].text
             raise UsageError(f"--keep-said {text!r}: no speech matches; the nearest is {nearest!r}")
         spans.append(

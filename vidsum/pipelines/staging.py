@@ -131,16 +131,11 @@ def replacing(target: Path, *, overwrite: bool) -> Iterator[Path]:
         add_to_folder(target.parent, listed, only=True)
 
 
-def save_bytes(content: bytes, target: Path, *, overwrite: bool) -> bool:
-    """Return whether a file was written; False where the same one is there. Errors: see `replacing`."""
+def save_text(text: str, target: Path, *, overwrite: bool) -> str:
+    """Write a file, unless the same one is there already, and return a line about it. Errors: `replacing`."""
+    content = text.encode()
     if target.is_file() and target.read_bytes() == content:
-        return False
+        return f"{target} (unchanged)"
     with replacing(target, overwrite=overwrite) as shadow, atomic_write(shadow) as part:
         part.write_bytes(content)
-    return True
-
-
-def save_text(text: str, target: Path, *, overwrite: bool) -> str:
-    """Write a file, unless the same one is there already, and return a line about it."""
-    is_new = save_bytes(text.encode(), target, overwrite=overwrite)
-    return str(target) if is_new else f"{target} (unchanged)"
+    return str(target)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
 from typing import Any
-
-from PIL import Image
 
 from vidsum.errors import UsageError
 from vidsum.grounding.settings import Describing
@@ -15,8 +12,7 @@ from vidsum.grounding.writers import Sentence
 from vidsum.io.urls import is_loopback, is_offline, split_server
 from vidsum.results.descriptions import VLM
 from vidsum.types import Interval, Progress, VideoInfo
-from vidsum.video.frames import LongSide
-from vidsum.video.read import read_frames_at
+from vidsum.video.read import read_jpegs
 
 _SIDE, _JPEG_QUALITY = 768, 85  # longest side in pixels and quality of the frames that a model gets
 _FRAMES_PER_BLOCK = 32  # decoded at a time: a long film has thousands
@@ -58,10 +54,5 @@ def ask_model(
 
 def _read_key_frames(film: VideoInfo, times_s: Sequence[float]) -> Iterator[list[bytes]]:
     """Yield JPEGs of the frames at some times, in blocks."""
-    size = LongSide(min(_SIDE, max(film.display_width, film.display_height)))
     for start in range(0, len(times_s), _FRAMES_PER_BLOCK):
-        block = []
-        for frame in read_frames_at(film, times_s[start : start + _FRAMES_PER_BLOCK], size):
-            Image.fromarray(frame.image).save(content := io.BytesIO(), "JPEG", quality=_JPEG_QUALITY)
-            block.append(content.getvalue())
-        yield block
+        yield read_jpegs(film, times_s[start : start + _FRAMES_PER_BLOCK], _SIDE, _JPEG_QUALITY)

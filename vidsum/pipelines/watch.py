@@ -13,13 +13,21 @@ import numpy as np
 
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
-from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood, name_embeddings
 from vidsum.grounding.languages import is_other
 from vidsum.grounding.live_evidence import RunningEvidence, to_probabilities
 from vidsum.grounding.match import embed_background
 from vidsum.grounding.presence import build_cohort
 from vidsum.grounding.settings import Watching
-from vidsum.grounding.spaces import describe_space, embed_queries, extraction_for, resolve_space
+from vidsum.grounding.spaces import (
+    ClassMixture,
+    class_probabilities,
+    describe_space,
+    embed_queries,
+    extraction_for,
+    log_likelihood,
+    name_embeddings,
+    resolve_space,
+)
 from vidsum.grounding.vse import load_map
 from vidsum.io.outputs import make_folder
 from vidsum.io.provenance import label_of

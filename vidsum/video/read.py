@@ -1,5 +1,6 @@
 """Read sampled frames of a video in one decode pass, in a thread a bounded number ahead; or single frames."""
 
+import io
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from vidsum.video.decode import DecodedFrame, can_seek, decode_frames, decode_on
 from vidsum.video.frames import (
     TOLERANCE_S,
     Frame,
+    LongSide,
     PictureMaker,
     Sampling,
     Size,
@@ -206,6 +208,18 @@ def read_frames_at(info: VideoInfo, times_s: Sequence[float], size: Size = None)
             picture = maker.from_frame(on_screen.frame, on_screen.turn_deg)
             stills[index] = Frame(index, time_s, on_screen.time_s, picture)
     return [stills[index] for index in range(len(times_s))]
+
+
+def read_jpegs(info: VideoInfo, times_s: Sequence[float], side: int, quality: int) -> list[bytes]:
+    """Return the frames at some times as JPEGs whose longest side has at most `side` pixels."""
+    from PIL import Image
+
+    pictures = []
+    size = LongSide(min(side, max(info.display_width, info.display_height)))
+    for frame in read_frames_at(info, times_s, size):
+        Image.fromarray(frame.image).save(content := io.BytesIO(), "JPEG", quality=quality)
+        pictures.append(content.getvalue())
+    return pictures
 
 
 def _key_frame_gap_s(container: av.container.InputContainer, stream: av.VideoStream, jumps: Jumps) -> float:

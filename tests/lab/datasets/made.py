@@ -34,7 +34,7 @@ def encode(texts: Sequence[str]) -> FloatArray:
     return unit(np.array(rows))
 
 
-ENCODER = TextEncoder("words", DIM, encode, lambda texts: [encode(t.split()) for t in texts], list)
+ENCODER = TextEncoder("words", encode, lambda texts: [encode(t.split()) for t in texts], list)
 
 
 def visual_map(seed: int = 0) -> VisualSemanticMap:

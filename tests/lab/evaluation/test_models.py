@@ -62,7 +62,7 @@ def encoders(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def load(name: str, device: str) -> TextEncoder:
         names.append(name)
-        return TextEncoder(name, DIM_TEXT, encode, lambda texts: list(map(words_of, texts)), list)
+        return TextEncoder(name, encode, lambda texts: list(map(words_of, texts)), list)
 
     monkeypatch.setattr(models, "load_text_encoder", load)
     return names

@@ -13,7 +13,7 @@ from tests.lab.importers import published_detr
 from vidsum.checkpoints.named import OFFICIAL, official_file
 from vidsum.checkpoints.trained import Trained, build_trained, read_trained
 from vidsum.errors import WeightsError
-from vidsum.grounding.registry import resolve_model
+from vidsum.grounding.find import resolve_model
 from vidsum.lab.importers import add_official
 from vidsum.lab.importers.detr import moment_detr_checkpoint, qd_detr_checkpoint
 from vidsum.lab.importers.published import read_published

@@ -11,9 +11,9 @@ from torch.nn.functional import normalize
 
 from tests.lab.importers.published_mrnet import CONFIGS, averaged, moments, score_map, state_dict
 from vidsum.checkpoints.named import OFFICIAL
-from vidsum.checkpoints.trained import Trained
+from vidsum.checkpoints.trained import Trained, read_trained
 from vidsum.errors import WeightsError
-from vidsum.grounding.moment_model import build_moment_model, ground_video, load_moment_model
+from vidsum.grounding.moment_model import build_moment_model, ground_video
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.lab.importers import add_official
 from vidsum.lab.importers.mrnet import mrnet_checkpoint
@@ -99,7 +99,7 @@ def test_a_file_becomes_a_checkpoint(name: str, tmp_path: Path) -> None:
     torch.save({"model": tensors, "epoch": 7, "optimizer": {"lr": 1.0}}, file)
     path = add_official(file, name)
     assert path == tmp_path / "home" / "weights" / name / f"{name}.safetensors"
-    grounder = load_moment_model(str(path), "cpu")
+    grounder = build_moment_model(read_trained(path), name, "cpu")
     assert grounder.max_iou == CONFIGS[name].nms_thresh
     assert grounder.model.config.contrastive_power == CONFIGS[name].contrastive_score_pow
     found = scores(mrnet_checkpoint(given(name, is_shared=True), name), *requested(name))[0]

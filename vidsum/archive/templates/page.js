@@ -250,11 +250,8 @@ const describe = () => {
   const link = (time, until, ...children) => make("a", { href: linkTo(current.id, time, until), "data-start": time, onclick: replay }, ...children);
   const view = (shot, time, until = null) => make("li", {}, link(time, until, make("img", { src: thumb(shot.id), alt: "", loading: "lazy" }), clock(time)));
   const fill = (id, items) => { byId(id).hidden = !items.length; byId(id).querySelector("ol").replaceChildren(...items); };
-  const head = (id, text) => { byId(id).querySelector("summary").textContent = text; };
-  head("shots", count(pictured(current).length, "picture"));
+  byId("shots").querySelector("summary").textContent = count(pictured(current).length, "picture");
   fill("shots", pictured(current).map(shot => view(shot, shot.start_s)));
-  head("summary", `Summary: ${clock(current.summary.reduce((sum, part) => sum + part.end_s - part.start_s, 0))} in ${count(current.summary.length, "segment")}`);
-  fill("summary", current.summary.map(part => view(shotAt(current, (part.start_s + part.end_s) / 2), part.start_s, part.end_s)));
   for (const id of ["said", "written", "described"]) fill(id, current[id].map(text => make("li", {}, link(text.start_s, null, make("span", {}, clock(text.start_s)), text.text))));
 };
 // the text of the video as a document, in place of the moments
@@ -314,8 +311,6 @@ byId("close").addEventListener("click", () => leave());
 readable(byId("reading"), byId("words"), document.querySelector("#document output"), time => player.seek(time));
 byId("read").addEventListener("click", () => read(byId("document").hidden));
 byId("again").addEventListener("click", () => player.play([{ start: current.start, end: current.until }]));
-byId("reel").addEventListener("click", () => player.play(current.summary.map(part => ({ start: part.start_s, end: part.end_s })),
-  part => { byId("now").textContent = `Summary: ${times(part.start, part.end)}`; }));
 byId("alike").addEventListener("click", () => like(shotAt(current, video.currentTime).id));
 byId("clip").addEventListener("click", event => save(event.currentTarget, "/api/clip", [{ id: current.id, start_s: current.start, end_s: current.until }]));
 byId("clips").addEventListener("click", event => save(event.currentTarget, "/api/clip", [...picked.values()]));
@@ -342,7 +337,7 @@ video.addEventListener("error", () => {
 video.addEventListener("timeupdate", () => {
   if (!current) return;
   headAt(lane, video.currentTime, current.duration_s);
-  for (const panel of ["summary", "said", "written", "described", "shots"].map(byId)) follow(panel, video.currentTime);
+  for (const panel of ["said", "written", "described", "shots"].map(byId)) follow(panel, video.currentTime);
   mark([...document.querySelectorAll(".texts [data-start]")], video.currentTime);
 });
 const leave = () => {
