@@ -36,8 +36,7 @@ from vidsum.video.frames import LongSide
 from vidsum.video.open import open_video, video_stream
 from vidsum.video.probe import start_offset_s
 from vidsum.video.read import read_frames_at
-from vidsum.video.sound import write_sound
-from vidsum.video.write import write_segments
+from vidsum.video.write import write_segments, write_sound
 
 PathLike = str | os.PathLike[str]
 
