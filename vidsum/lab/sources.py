@@ -24,7 +24,7 @@ from vidsum.lab.evaluation.settings import (
 from vidsum.lab.evaluation.summaries import Videos
 from vidsum.results.load import kind_of, read_document, read_result
 from vidsum.results.summary import Summary
-from vidsum.summary.score import checkpoint_sha256
+from vidsum.summary.score import weights_sha256
 from vidsum.types import FloatArray
 from vidsum.version import __version__
 
@@ -100,7 +100,7 @@ def _summary_provenance(request: SummaryRequest) -> dict[str, Any]:
         "files": _files(
             *annotated_files(request.source), *captions, *annotations, *request.scores, *finished
         ),
-        "models": {model: checkpoint_sha256(model) for model in request.models},
+        "models": {model: weights_sha256([model]).get("model_sha256") for model in request.models},
         "segmentations": list(request.segmentation),
         "n_seeds": request.seeds,
         "runs": {"protocol": request.protocol, "files": files},

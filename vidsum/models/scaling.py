@@ -25,6 +25,13 @@ def distances_between(rows: FloatArray) -> TimeArray:
     return distances
 
 
+def changes_around(rows: FloatArray) -> TimeArray:
+    """Return [N] 1 - cosine of each of N rows of length 1 and the nearer of its two neighbours; 0 of one."""
+    steps = distances_between(rows) if len(rows) > 1 else np.zeros(1)
+    nearer: TimeArray = np.minimum(np.append(steps[0], steps), np.append(steps, steps[-1]))
+    return nearer[: len(rows)]
+
+
 def mean_of_normalised(rows: FloatArray) -> FloatArray:
     """Return [D] the mean of rows [N, D], each normalised (LayerNorm without weights)."""
     centred = rows - rows.mean(axis=1, keepdims=True)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from vidsum.models.scaling import distances_between, logistic, unit_rows
+from vidsum.models.scaling import changes_around, logistic, unit_rows
 from vidsum.results.features import Features
 from vidsum.types import FloatArray
 
@@ -62,8 +62,7 @@ def motion(features: Features) -> FloatArray:
     rows = unit_rows(features.array)
     if len(rows) == 1:
         return np.ones(1, np.float32)
-    steps = distances_between(rows)
-    change = np.minimum(np.append(steps[0], steps), np.append(steps, steps[-1]))
+    change = changes_around(rows)
     width = min(_MOVING, len(change))
     least = np.pad(sliding_window_view(change, width).min(axis=1), width - 1)
     live = _change_liveness(sliding_window_view(least, width).max(axis=1))

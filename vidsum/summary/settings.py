@@ -15,7 +15,7 @@ SHIPPED_MODEL = "ridge"
 """The checkpoint that `auto` takes, by its name in the registry."""
 SHIPPED_MODELS = (SHIPPED_MODEL, "fulltransnet")
 """All that come with vidsum."""
-SUMMARIZERS = ("auto", *SHIPPED_MODELS, "highlights", "contrastive", "cluster", "uniform", "random")
+SUMMARIZERS = ("auto", *SHIPPED_MODELS, "highlights", "contrastive", "uniform", "random")
 """All importance models with a name."""
 
 _WITHOUT_FLAG: Mapping[str, Any] = {"panel": ADVANCED, "flag_on": ()}  # for configuration files
@@ -41,7 +41,7 @@ class Selection:
         metavar="MODEL",
         names=SUMMARIZERS,
     )
-    seed: int = option("Random seed (for the random and cluster models).", 0, min=0, **_WITHOUT_FLAG)
+    seed: int = option("Random seed (for the random model).", 0, min=0, **_WITHOUT_FLAG)
     keep: tuple[tuple[float, float], ...] = option(
         "Always include this time range. Can be repeated.", (), metavar="START-END", parse=parse_interval
     )
