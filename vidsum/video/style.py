@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from vidsum.times import Cue
 from vidsum.types import FloatArray
 from vidsum.video.reframe import Framing, plane_array
 
-_FONT = "mpl-data/fonts/ttf/DejaVuSans-Bold.ttf"
+_FONTS = "mpl-data/fonts/ttf"
 _LETTER_WIDTH = 0.66  # width of a letter over the size of the font
 _MAX_LINE_WIDTH = 0.92  # maximum width of a line over the width of a picture
 _MAX_FONT_SIZE = 0.07  # size of the font over the height of a picture
@@ -29,7 +30,7 @@ def letters_in_line(width: int, height: int) -> int:
 
 def missing_letters(cues: Sequence[Cue]) -> str:
     """Return the letters of captions that the font lacks."""
-    font = _font(16)
+    font = _caption_font(16)
     none = bytes(font.getmask("\U0010ffff"))
     letters = sorted({letter for _, _, text in cues for letter in text if not letter.isspace()})
     return "".join(letter for letter in letters if bytes(font.getmask(letter)) == none)
@@ -67,8 +68,8 @@ class CaptionPainter:
         width, height = self._size
         lines, room = text.split("\n"), _MAX_LINE_WIDTH * width
         size = min(_MAX_FONT_SIZE * height, room / letters_in_line(width, height) / _LETTER_WIDTH)
-        size *= min(1.0, room / max(1.0, *map(_font(size).getlength, lines)))
-        font, stroke = _font(size), max(1, round(size / 9))
+        size *= min(1.0, room / max(1.0, *map(_caption_font(size).getlength, lines)))
+        font, stroke = _caption_font(size), max(1, round(size / 9))
         step = sum(font.getmetrics()) + stroke
         rows = min(height, 2 * round(step * len(lines) / 2 + stroke))
         masks = []
@@ -82,10 +83,16 @@ class CaptionPainter:
         return (masks[0], masks[1]), max(0, min(top, height - rows))
 
 
-def _font(size: float) -> ImageFont.FreeTypeFont:
+@cache
+def load_font(size: int, *, bold: bool = False) -> ImageFont.FreeTypeFont:
+    """Return the font that Matplotlib brings along, so that the same picture comes out everywhere."""
     spec = find_spec("matplotlib")
     folder = (spec.submodule_search_locations if spec else None) or [""]
-    return ImageFont.truetype(str(Path(folder[0]) / _FONT), max(4, round(size)))
+    return ImageFont.truetype(str(Path(folder[0]) / _FONTS / f"DejaVuSans{'-Bold' * bold}.ttf"), size)
+
+
+def _caption_font(size: float) -> ImageFont.FreeTypeFont:
+    return load_font(max(4, round(size)), bold=True)
 
 
 @dataclass(frozen=True, eq=False)
