@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float32]
 TimeArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 Picture = npt.NDArray[np.uint8]  # one RGB picture, [H, W, 3]
 
 Interval = tuple[float, float]  # [start_s, end_s)

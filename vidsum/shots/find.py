@@ -8,9 +8,9 @@ from vidsum.errors import UsageError
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.shots.cuts import ShotPictures, WithCuts, add_cuts, place_starts
-from vidsum.shots.kts import IntArray, change_points
+from vidsum.shots.kts import change_points
 from vidsum.shots.settings import ShotSettings
-from vidsum.types import FloatArray, TimeArray
+from vidsum.types import FloatArray, IntArray, TimeArray
 
 KTS_MIN_SHOT_S = 1.0
 KTS_MAX_SHOT_S = 60.0

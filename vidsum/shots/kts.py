@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
+from vidsum.types import IntArray
+
 Matrix = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.float64]
 

@@ -6,13 +6,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from vidsum.errors import UsageError
 from vidsum.models.fulltransnet import FullTransNet, global_tokens
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +66,6 @@ def _one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(n_threads)
-
-
-IntArray = npt.NDArray[np.int64]
 
 
 def importance_curve(

@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from vidsum.models.scaling import changes_around, logistic, unit_rows
 from vidsum.results.features import Features
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, IntArray
 
 Matrix = npt.NDArray[np.float64]
 
@@ -73,9 +73,7 @@ def motion(features: Features) -> FloatArray:
     return live
 
 
-def _still_liveness(
-    rows: FloatArray, starts: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
-) -> FloatArray:
+def _still_liveness(rows: FloatArray, starts: IntArray, counts: IntArray) -> FloatArray:
     """Return [P] how surely each picture that stays is replaced by another that stays; 0 for the rest.
 
     The last sample of one and the first of the next are compared: a slow drift is no replacement.

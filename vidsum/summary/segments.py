@@ -21,9 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.summary.looks import Coverage, Looks
-from vidsum.types import FloatArray, Interval
+from vidsum.types import FloatArray, IntArray, Interval
 
-IntArray = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
@@ -26,10 +25,7 @@ from vidsum.summary.segments import (
 from vidsum.summary.slides import weigh_slides
 from vidsum.summary.speech_units import ChosenSpeech, SpeechUnit, choose_speech
 from vidsum.times import format_time
-from vidsum.types import FloatArray, Interval, TimeArray
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from vidsum.types import BoolArray, FloatArray, IntArray, Interval, TimeArray
 
 _WORTHLESS = 0.05  # segments that score below this fraction of the highest never fill up the budget
 _SAME_S = 0.001  # times that differ by less are those of one frame: containers round

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from vidsum.grounding.speech import Passage, split_sentences
 from vidsum.results.transcript import Transcript, Word
-from vidsum.summary.frames import BoolArray, VideoFrames
+from vidsum.summary.frames import VideoFrames
 from vidsum.summary.knapsack import knapsack, values_of
-from vidsum.types import Interval, TimeArray
+from vidsum.types import BoolArray, Interval, TimeArray
 
 _SILENCE_S: Final = 0.3
 _PAUSE_S: Final = 0.25  # between two clauses

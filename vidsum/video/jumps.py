@@ -12,9 +12,8 @@ from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from vidsum.types import TimeArray
+from vidsum.types import IntArray, TimeArray
 
 MAX_FRAME_S = 3600.0  # that a frame stays; longer without picture and sound is a gap
 MIN_GAP_S = 600.0  # minimum length of a gap that is much longer than the time between frames
@@ -133,7 +132,7 @@ def _group_by_part(pieces: Iterable[TimeShift]) -> dict[int, list[TimeShift]]:
 def find_jumps(
     pictures: Stamps,
     sound: Stamps | None,
-    sound_at: npt.NDArray[np.int64],
+    sound_at: IntArray,
     start_s: float,
     step_s: float,
     min_gap_s: float = MAX_FRAME_S,
@@ -222,7 +221,7 @@ def _find_gaps(
 
 def _shift_sound(
     sound: Stamps,
-    sound_at: npt.NDArray[np.int64],
+    sound_at: IntArray,
     parts: list[tuple[int, int]],
     times_s: TimeArray,
     pieces: list[TimeShift],

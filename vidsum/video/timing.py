@@ -15,10 +15,9 @@ from pathlib import Path
 
 import av
 import numpy as np
-import numpy.typing as npt
 from av.stream import Stream
 
-from vidsum.types import TimeArray, TrackChoice, VideoInfo
+from vidsum.types import BoolArray, TimeArray, TrackChoice, VideoInfo
 from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import first_pts_s, read_packets
 from vidsum.video.jumps import MAX_FRAME_S, MIN_CLOCK_GAP_S, MIN_GAP_S, Jumps, Stamps, find_jumps, shift_times
@@ -261,7 +260,7 @@ def _scan(
     return _Scan(np.sort(frames_s), video_end_s, end_s, n_bytes, jumps)
 
 
-def _find_untimed(stamps: Stamps, unknown: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], int]:
+def _find_untimed(stamps: Stamps, unknown: BoolArray) -> tuple[BoolArray, int]:
     """Return [N] which packets get a time, and how many of them come before all others (Matroska)."""
     no_pts, n_known, end = np.isnan(stamps.pts_s), 0, 0
     for number, is_unknown in enumerate(no_pts):  # packets are not in order of time
@@ -273,12 +272,7 @@ def _find_untimed(stamps: Stamps, unknown: npt.NDArray[np.bool_]) -> tuple[npt.N
 
 
 def _fill(
-    times_s: TimeArray,
-    unknown: npt.NDArray[np.bool_],
-    n_lead: int,
-    jumps: Jumps,
-    first_s: float,
-    step_s: float,
+    times_s: TimeArray, unknown: BoolArray, n_lead: int, jumps: Jumps, first_s: float, step_s: float
 ) -> Jumps:
     """Put times into [N] for packets without any, the first `n_lead` before the others; return the repair."""
     steps = np.diff(np.sort(times_s[~unknown]))

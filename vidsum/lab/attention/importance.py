@@ -22,10 +22,10 @@ from vidsum.models.fulltransnet import DecoderLayer, EncoderLayer, FullTransNet,
 from vidsum.results import figures
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.summary.fulltransnet import IntArray, decode_samples, windows
+from vidsum.summary.fulltransnet import decode_samples, windows
 from vidsum.summary.importance_model import ImportanceModel
 from vidsum.times import format_short_time
-from vidsum.types import FloatArray, TimeArray
+from vidsum.types import FloatArray, IntArray, TimeArray
 
 LONGEST = 1536
 """Maximum number of samples in a map, which is quadratic in them."""
