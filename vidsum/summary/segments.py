@@ -79,9 +79,14 @@ class CandidateFinder:
         sums = self.sums[ends] - self.sums[starts]
         equal = np.flatnonzero(sums >= sums.max() - PARAMS.rounding * size)
         best = equal[len(equal) // 2]
-        start, end = int(starts[best]), int(ends[best])
-        score = float(sums[best]) / (end - start)
-        return Candidate(shot, start, end, cell, score, is_first) if score >= self.min_score else None
+        piece = self.window(shot, int(starts[best]), int(ends[best]), cell, is_first=is_first)
+        return piece if piece.score >= self.min_score else None
+
+    def window(
+        self, shot: int, start: int, end: int, cell: tuple[int, int], *, is_first: bool = True
+    ) -> Candidate:
+        score = float(self.sums[end] - self.sums[start]) / (end - start)
+        return Candidate(shot, start, end, cell, score, is_first)
 
 
 def frame_importance(importance: FloatArray, sampled: IntArray, edges: IntArray) -> Floats:
@@ -159,17 +164,21 @@ class _Choice:
     def best(self, shot: int, cell: tuple[int, int], *, is_first: bool = False) -> Candidate | None:
         return self.windows.best(shot, cell, min(self.bounds.size, self.room), is_first=is_first)
 
+    def fit(self, piece: Candidate) -> Candidate | None:
+        """Return a candidate, or the best one of its cell that is as short as the room demands."""
+        if piece.size <= self.room:
+            return piece
+        return self.best(piece.shot, piece.cell, is_first=piece.is_first)
+
     def order(self, piece: Candidate) -> tuple[int, float, int, int]:
         """Return what sorts candidates, the next to take first; it only grows as segments are taken."""
         is_new = not self.coverage.has_look(piece.start, piece.end)
         is_good = piece.is_first and piece.score >= PARAMS.good * self.highest.score
         is_fair = piece.score >= PARAMS.fair * self.highest.score
         rank = 2 * (not (is_new and is_fair)) + (not is_good)
-        return rank, -self.gain(piece), piece.cell[0] - piece.cell[1], piece.start
-
-    def gain(self, piece: Candidate) -> float:
-        """Return the gain in F by a candidate, per frame."""
-        return piece.score + PARAMS.novelty_weight * self.coverage.gain(piece.start, piece.end) / piece.size
+        # the gain in F per frame
+        gain = piece.score + PARAMS.novelty_weight * self.coverage.gain(piece.start, piece.end) / piece.size
+        return rank, -gain, piece.cell[0] - piece.cell[1], piece.start
 
     def take(self, piece: Candidate) -> list[tuple[int, int]]:
         """Take a candidate, and return the cells that it leaves of its own."""
@@ -184,9 +193,7 @@ class _Choice:
         return left
 
     def take_highest(self) -> None:
-        piece: Candidate | None = self.highest
-        if self.highest.size > self.room:
-            piece = self.best(self.highest.shot, self.highest.cell, is_first=True)
+        piece = self.fit(self.highest)
         if piece and self.room >= self.windows.shortest:
             self.take(piece)
 
@@ -252,13 +259,7 @@ class _Choice:
 
     def _queue(self, pieces: Iterable[Candidate | None]) -> list[_Entry]:
         """Return a heap of candidates, each as short as the room demands."""
-        fitting = [
-            piece
-            if piece is None or piece.size <= self.room
-            else self.best(piece.shot, piece.cell, is_first=piece.is_first)
-            for piece in pieces
-        ]
-        waiting = [self._entry(piece) for piece in fitting if piece]
+        waiting = [self._entry(fitting) for piece in pieces if piece and (fitting := self.fit(piece))]
         heapq.heapify(waiting)
         return waiting
 
