@@ -16,7 +16,7 @@ from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet, global_tokens
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.summary.fulltransnet import Decoded, average_windows, decode, shot_curve, windows
+from vidsum.summary.fulltransnet import Decoded, decode, shot_curve, windows
 from vidsum.summary.importance_model import ImportanceModel, importance, load_importance_model, require_kind
 
 CONFIG = FullTransNetConfig(dim_in=6, d=16, layers=1, heads=2, d_ff=8, window=3, t_max=24)
@@ -104,13 +104,6 @@ def test_windows_of_short_shots(lengths):
     shot_of_sample = np.repeat(np.arange(len(lengths)), lengths)
     edges = {0, len(shot_of_sample), *(np.flatnonzero(np.diff(shot_of_sample)) + 1).tolist()}
     assert {place for window in windows(shot_of_sample, 24) for place in (window.start, window.stop)} <= edges
-
-
-def test_average_windows():
-    curves = {0: np.array([1.0, 1, 1]), 2: np.array([0.0, 0.5])}
-    spans = [slice(0, 3), slice(2, 4)]
-    merged = average_windows(spans, 4, lambda window: curves[window.start].astype(np.float32))
-    assert merged.tolist() == [1, 1, 0.5, 0.5]
 
 
 @pytest.mark.parametrize(("extractor", "rate", "message", "hint"), [
