@@ -121,7 +121,7 @@ def join_near(spans: Iterable[Interval], gap_s: float) -> list[Interval]:
     return joined
 
 
-def subtract(parts: Sequence[Interval], cuts: Sequence[Interval], min_s: float) -> list[Interval]:
+def subtract(parts: Sequence[Interval], cuts: Sequence[Interval], min_s: float = 0.0) -> list[Interval]:
     """Return the parts of spans outside cuts that are at least `min_s` long; all are in order of time."""
     rest = list[Interval]()
     for low, high in parts:
