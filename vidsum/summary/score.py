@@ -181,8 +181,22 @@ class CustomScorer:
     sha256: str | None = None  # hash of scores that were given as numbers; what a function does is not known
 
     def scored(self, features: Features) -> ScoredVideo:
-        """Return the curve. Raises UsageError where it is not one finite number for each feature."""
-        return check_flatness(self.name, _curve(self.score(features), features, self.name))
+        """Return the curve, as given where it lies in [0, 1], else scaled to its range.
+
+        Raises UsageError where it is not one finite number for each feature.
+        """
+        values = self.score(features)
+        try:
+            scores = np.asarray(values, np.float32)
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"{self.name}: not an array of numbers ({error})") from error
+        if scores.shape != (len(features),):
+            fault = f"scores of shape {list(scores.shape)}, not [{len(features)}], one for each feature"
+            raise UsageError(f"{self.name}: {fault}")
+        if not np.isfinite(scores).all():
+            raise UsageError(f"{self.name}: scores hold NaN or infinite values")
+        is_unit = scores.min() >= 0 and scores.max() <= 1
+        return check_flatness(self.name, scores if is_unit else unit_range(scores, 0.5))
 
 
 def resolve_scorer(model: str | os.PathLike[str] | CustomScores) -> tuple[str, CustomScorer | None]:
@@ -203,18 +217,3 @@ def installed_scorer(name: str) -> CustomScorer | None:
         return None
     entry = next(iter(entry_points(group=GROUP, name=name)), None)
     return None if entry is None else CustomScorer(name, entry.load())
-
-
-def _curve(values: npt.ArrayLike, features: Features, name: str) -> FloatArray:
-    """Return [T] in [0, 1]: as given where all lie there, else scaled to its range."""
-    try:
-        scores = np.asarray(values, np.float32)
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"{name}: not an array of numbers ({error})") from error
-    if scores.shape != (len(features),):
-        shape = list(scores.shape)
-        raise UsageError(f"{name}: scores of shape {shape}, not [{len(features)}], one for each feature")
-    if not np.isfinite(scores).all():
-        raise UsageError(f"{name}: scores hold NaN or infinite values")
-    is_unit = scores.min() >= 0 and scores.max() <= 1
-    return scores if is_unit else unit_range(scores, 0.5)
