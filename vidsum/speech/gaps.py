@@ -6,8 +6,8 @@ from dataclasses import replace
 from operator import attrgetter
 
 from vidsum.results.descriptions import Description
-from vidsum.speech.silence import gaps_of, join_near, subtract
-from vidsum.types import Interval
+from vidsum.speech.silence import gaps_of, subtract
+from vidsum.types import Interval, join_near
 
 MIN_PAUSE_S = 2.0  # a shorter pause between words is left alone
 MARGIN_S = 0.3  # silence between the film's speech and a description, and between two descriptions
@@ -38,7 +38,7 @@ def find_gaps(speech: Sequence[Interval], duration_s: float) -> list[Interval]:
     spoken = [(start_s, min(end_s, duration_s)) for start_s, end_s in sorted(speech) if start_s < duration_s]
     return [
         (start_s + MARGIN_S * (start_s > 0), end_s - MARGIN_S * (end_s < duration_s))
-        for start_s, end_s in gaps_of(join_near(spoken, 0.0), duration_s)
+        for start_s, end_s in gaps_of(join_near(spoken), duration_s)
         if end_s - start_s >= MIN_PAUSE_S
     ]
 

@@ -13,7 +13,7 @@ import av
 
 from vidsum.errors import InputError, UsageError
 from vidsum.io.outputs import atomic_write
-from vidsum.types import Interval, Progress, VideoInfo
+from vidsum.types import Interval, Progress, VideoInfo, join_near
 from vidsum.video.audio import BITS_PER_CHANNEL, SoundSource, SoundTrack, open_sound
 from vidsum.video.damage import CANCELLED, DecodeLog
 from vidsum.video.listen import describe_used
@@ -45,7 +45,6 @@ class WrittenVideo:
 
 def normalise_segments(segments: Sequence[Interval], duration_s: float) -> list[Interval]:
     """Clip segments to the video, and join those that touch. Raises UsageError: none, or out of order."""
-    joined: list[Interval] = []
     previous_end = 0.0
     for start, end in segments:
         if not start < end:
@@ -53,12 +52,8 @@ def normalise_segments(segments: Sequence[Interval], duration_s: float) -> list[
         if start < previous_end:
             limit = f"the one ahead of it ends, at {previous_end:g} s" if previous_end else "0 s"
             raise UsageError(f"the segment {start:g}-{end:g} s begins before {limit}")
-        if joined and start == previous_end:
-            joined[-1] = (joined[-1][0], end)
-        else:
-            joined.append((start, end))
         previous_end = end
-    clipped = [(start, min(end, duration_s)) for start, end in joined if start < duration_s]
+    clipped = [(start, min(end, duration_s)) for start, end in join_near(segments) if start < duration_s]
     if not clipped:
         raise UsageError(f"no segment lies within the {duration_s:g} s of the video")
     return clipped
