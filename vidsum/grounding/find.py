@@ -10,8 +10,8 @@ import numpy as np
 from vidsum.device import PrecisionChoice
 from vidsum.grounding.proposals import find_moments
 from vidsum.grounding.registry import load_model, resolve_precision
-from vidsum.grounding.spaces import ClipEmbeddings, embed_words, similarity, standardise
-from vidsum.models.scaling import unit_range
+from vidsum.grounding.spaces import ClipEmbeddings, embed_words, similarity
+from vidsum.models.scaling import standardise, unit_range
 from vidsum.results.moments import Moment, QueryMoments
 from vidsum.types import FloatArray
 
@@ -63,7 +63,7 @@ def locate(
         )
         if grounder.guided and not alone:
             weight = FUSION_WEIGHTS[grounder.family]
-            terms = (weight * standardise(prediction.curve[None])[0] for prediction in predictions)
+            terms = (weight * standardise(prediction.curve) for prediction in predictions)
             curves = [np.add(*pair) for pair in zip(_curves(video, request), terms, strict=True)]
         else:
             moments = [prediction.moments for prediction in predictions]

@@ -50,6 +50,14 @@ def logistic(scores: npt.NDArray[np.floating]) -> FloatArray:
     return np.asarray((1 + np.tanh(scores / 2)) / 2, np.float32)
 
 
+def standardise(curves: npt.NDArray[np.floating]) -> FloatArray:
+    """Return [..., T] curves with mean 0 and deviation 1 over T, zeros where they are flat."""
+    centred = curves - curves.mean(axis=-1, keepdims=True)
+    spread = centred.std(axis=-1, keepdims=True)
+    scaled = np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 1e-6)
+    return np.asarray(scaled, np.float32)
+
+
 def unit_range(curve: FloatArray, flat: float = 0.0) -> FloatArray:
     """Return [T] the curve scaled from 0 at its lowest to 1 at its highest; `flat` where all are equal."""
     low, high = float(curve.min()), float(curve.max())

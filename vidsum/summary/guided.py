@@ -7,12 +7,12 @@ import numpy as np
 from vidsum.errors import UsageError
 from vidsum.grounding import vse
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
-from vidsum.models.scaling import logistic, unit_rows
+from vidsum.models.scaling import logistic, standardise, unit_rows
 from vidsum.results.features import Features
 from vidsum.summary.importance import smooth
 from vidsum.summary.importance_model import SENTENCES
 from vidsum.summary.settings import Selection
-from vidsum.types import FloatArray, TimeArray
+from vidsum.types import FloatArray
 
 READS = (vse.EXTRACTOR, *SENTENCES)  # extractors whose features can be compared with text
 _IMPORTANCE = 0.25  # weight of the importance, relative to the texts
@@ -54,10 +54,4 @@ def guide_importance(
     likeness = smooth(likeness, _SMOOTHED_S / features.step_s)
     chance = np.clip(importance.astype(np.float64), 1e-6, 1 - 1e-6)
     logits = np.log(chance / (1 - chance))
-    return logistic(_SHARP * (_standardise(likeness) + _IMPORTANCE * _standardise(logits) - 1))
-
-
-def _standardise(curve: TimeArray | FloatArray) -> TimeArray:
-    """Return a curve less its mean, over its deviation; zeros where it is constant."""
-    centred = np.asarray(curve - curve.mean(), np.float64)
-    return centred / centred.std() if centred.std() > 1e-6 else np.zeros_like(centred)
+    return logistic(_SHARP * (standardise(likeness) + _IMPORTANCE * standardise(logits) - 1))
