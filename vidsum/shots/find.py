@@ -30,7 +30,6 @@ def find(
     """Cut a video into shots.
 
     Args:
-        features: of the video.
         settings: the method and its limits: `kts` (kernel temporal segmentation of the features, made unit
             length) or `uniform` (equal shots of about 5 s). For `kts` the shortest shot is 1 s
             (or half of `max_shot_s`, if that is less) by default, the longest 60 s (or twice the mean length

@@ -295,9 +295,7 @@ def choose_segments(
     Args:
         windows: finds further candidates.
         firsts: the best candidate of each shot that may be in; one or more.
-        looks: of the video.
         fixed: frames [start, end) that are in the summary anyway.
-        bounds: of the segments.
         short_shots: whole shots that fill room that is left.
     """
     choice = _Choice(windows, firsts, looks, fixed, bounds)

@@ -83,15 +83,12 @@ def select(
     summary is never empty, and not longer than the budget.
 
     Args:
-        features: of the video.
-        shots: of the video.
         importance: [T] in [0, 1].
         budget_s: maximum length of the summary.
         keep: segments that are in whatever their score; they count against the budget.
         drop: segments that are out.
         uncut: (start_s, end_s) of spoken words, fades and dissolves. No edge falls inside one, except those
             of `keep` and `drop`, and where they leave no place to cut.
-        limits: of a piece's length.
         quality: [T] in [0, 1] of the pictures, by which their importance counts less in the choice.
         speech: the sentences of the video.
         slides: of the video; one segment for each important one comes first, see `vidsum.summary.slides`.

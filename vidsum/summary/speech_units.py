@@ -119,9 +119,7 @@ def choose_speech(
     The choice of units is optimal, and so is that of clauses in the room that they leave.
 
     Args:
-        units: of the video.
         video: its frames; speech that must not be in is left out.
-        fps: frames a second.
         sums: [F + 1] of the importance before each frame.
         is_whole: no clauses, sentences alone.
         first: units that are chosen before the others.

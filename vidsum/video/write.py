@@ -110,12 +110,10 @@ def write_segments(
     fades for 5 ms at each cut. The same input gives the same bytes.
 
     Args:
-        info: the source.
         segments: [start_s, end_s) from the first picture; apart and in order.
         crf: quality, from 1, the best, to 51.
         comment: kept in the file's metadata.
         bits_per_s: rate limit of a small file, whatever `crf`: 640 pixels wide or high, the sound mono.
-        style: changes of pictures.
         progress: called with the seconds of clip written.
 
     Raises UsageError: see `normalise_segments`. InputError: the source cannot be read,
