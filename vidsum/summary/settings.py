@@ -89,11 +89,6 @@ class Selection:
             raise UsageError(fault, hint=f"--min-segment {longest:g}s")
         for name, segments in (("keep", self.keep), ("drop", self.drop)):
             for segment in segments:
-                if not _is_interval(segment):
+                is_pair = isinstance(segment, Sequence) and len(segment) == 2
+                if not is_pair or not all(isinstance(time_s, Real) for time_s in segment):
                     raise UsageError(f"{name} takes pairs (start_s, end_s) of numbers, not {segment!r}")
-
-
-def _is_interval(value: object) -> bool:
-    return (
-        isinstance(value, Sequence) and len(value) == 2 and all(isinstance(time_s, Real) for time_s in value)
-    )
