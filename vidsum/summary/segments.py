@@ -11,7 +11,7 @@ all shots. docs/algorithms/selection.md has the rules, a bound, and how the cons
 import heapq
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -236,15 +236,15 @@ class _Choice:
                     fair.append(replace(piece, cell=cell))
         return min(fair, key=self.order, default=None)
 
-    def fill_room(self) -> None:
-        """Take the first candidate by `order` until the room is used."""
-        cells = [(first, self.cells[first.shot]) for first in self.firsts]
-        waiting = self._queue(
-            piece
-            for first, left in cells
-            for piece in ([first] if left == [first.cell] else map(partial(self.best, first.shot), left))
-        )
-        while waiting and not self.is_full(self.windows.shortest):
+    def best_of_cells(self) -> Iterator[Candidate | None]:
+        for first in self.firsts:
+            cells = self.cells[first.shot]
+            yield from [first] if cells == [first.cell] else map(partial(self.best, first.shot), cells)
+
+    def fill_room(self, pieces: Iterable[Candidate | None], least: int) -> None:
+        """Take the first candidate by `order`, of pieces and what they leave, until there is less room."""
+        waiting = self._queue(pieces)
+        while waiting and not self.is_full(least):
             *_, n_taken, piece = heapq.heappop(waiting)
             if n_taken < len(self.taken):
                 # an order only grows: a candidate that is still the first is so for certain
@@ -265,16 +265,6 @@ class _Choice:
 
     def _entry(self, piece: Candidate) -> _Entry:
         return (*self.order(piece), len(self.taken), piece)
-
-    def add_whole(self, shots: Sequence[Candidate]) -> None:
-        """Take whole shots, shorter than a segment, while much of the room is left."""
-        least = max(1, math.ceil(PARAMS.much_room * self.bounds.room))
-        waiting = list(shots)
-        while waiting and not self.is_full(least):
-            piece = min(waiting, key=self.order)
-            waiting.remove(piece)
-            if piece.size <= self.room:
-                self.take(piece)
 
 
 def choose_segments(
@@ -301,6 +291,6 @@ def choose_segments(
     choice = _Choice(windows, firsts, looks, fixed, bounds)
     choice.take_highest()
     choice.close_gaps()
-    choice.fill_room()
-    choice.add_whole(short_shots)
+    choice.fill_room(choice.best_of_cells(), windows.shortest)
+    choice.fill_room(short_shots, max(1, math.ceil(PARAMS.much_room * bounds.room)))
     return choice.taken
