@@ -62,9 +62,7 @@ def find(
 def _kts_edges(
     features: Features, settings: ShotSettings, pictures: ShotPictures | None, cuts: WithCuts
 ) -> TimeArray:
-    shortest, longest = _limits_in_samples(
-        features, settings.max_shots, settings.min_shot_s, settings.max_shot_s
-    )
+    shortest, longest = _limits_in_samples(features, settings)
     # squares are added up in float64: those of large float32 features are beyond float32
     lengths = np.sqrt(np.einsum("td,td->t", features.array, features.array, dtype=np.float64))
     lengths[lengths == 0] = 1
@@ -120,11 +118,10 @@ def apply_limits(
     return np.array(moved)
 
 
-def _limits_in_samples(
-    features: Features, max_shots: int | None, min_shot_s: float | None, max_shot_s: float | None
-) -> tuple[int, int]:
+def _limits_in_samples(features: Features, settings: ShotSettings) -> tuple[int, int]:
     """Return the minimum and maximum number of samples in a shot of KTS."""
-    n, step_s = len(features), features.step_s
+    n, step_s, max_shots = len(features), features.step_s, settings.max_shots
+    min_shot_s, max_shot_s = settings.min_shot_s, settings.max_shot_s
     if min_shot_s is None:
         min_shot_s = min(KTS_MIN_SHOT_S, (max_shot_s or math.inf) / 2)
     shortest = min(max(1, math.ceil(min_shot_s / step_s - 1e-6)), n)
