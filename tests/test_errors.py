@@ -4,15 +4,15 @@ import pytest
 
 from docs.options import commands
 from vidsum.errors import did_you_mean, find_nearest, redact, unknown_name_error
-from vidsum.summary.score import MODELS
+from vidsum.summary.settings import SUMMARIZERS
 
 
 @pytest.mark.parametrize(
     ("typed", "known", "near"),
     [
         ("--buget", ["--quiet", "--budget"], ["--budget"]),
-        ("rigde", MODELS, ["ridge"]),
-        ("Ridge", MODELS, ["ridge"]),
+        ("rigde", SUMMARIZERS, ["ridge"]),
+        ("Ridge", SUMMARIZERS, ["ridge"]),
         ("--bud", ["--quiet", "--budget"], ["--budget"]),
         ("--out", ["--output", "--output-dir", "--crf"], ["--output", "--output-dir"]),
         ("dir", ["--output-dir", "--drop"], ["--output-dir"]),

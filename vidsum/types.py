@@ -4,7 +4,7 @@ Time is in seconds, as float, counted from the first picture of the video. Inter
 [start, end). Frame numbers appear only where a file format of the field asks for them.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float32]
 TimeArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 Picture = npt.NDArray[np.uint8]  # one RGB picture, [H, W, 3]
 
 Interval = tuple[float, float]  # [start_s, end_s)
@@ -113,3 +115,14 @@ def clip_interval(span: Interval, duration_s: float) -> Interval:
     """Return a span clipped to the video; speech before the first picture becomes the first half second."""
     low_s, high_s = span if span[1] > 0 else (0.0, _FIRST_S)
     return max(0.0, low_s), min(high_s, duration_s)
+
+
+def join_near(spans: Iterable[Interval], gap_s: float = 1e-9) -> list[Interval]:
+    """Return spans, which are in order of time; those less than a gap apart as one."""
+    joined = list[Interval]()
+    for low, high in spans:
+        if joined and low - joined[-1][1] < gap_s:
+            joined[-1] = joined[-1][0], max(joined[-1][1], high)
+        else:
+            joined.append((low, high))
+    return joined

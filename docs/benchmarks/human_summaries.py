@@ -78,7 +78,7 @@ RIDGE: dict[str, Mapping[str, Any]] = {
     CLOCK: {},
 }
 RIDGE |= {f"ridge, ends, {name}": {} for name in STATISTICS}
-UNTRAINED = ("contrastive", "cluster", "highlights")
+UNTRAINED = ("contrastive", "highlights")
 TEACHER_FORCED = "fulltransnet"
 """The row that is also shown the key frames of the videos it is tested on, as in the paper."""
 

@@ -75,7 +75,7 @@ def test_ranges_before_first_picture(run: Run, tmp_path: Path, option: str) -> N
     assert f"{option} ends before the first picture, at 0:03." in ran.err
 
 
-@pytest.mark.parametrize("model", ["contrastive", "cluster", "uniform", "random"])
+@pytest.mark.parametrize("model", ["contrastive", "uniform", "random"])
 @pytest.mark.parametrize("shots", ["kts", "uniform"])
 def test_models_and_shots(run: Run, film: Path, model: str, shots: str) -> None:
     ran = run("summarize", film, "--model", model, "--shots", shots, "-o", "-")

@@ -123,7 +123,7 @@ def test_uniform_shots(vidsum: Run) -> None:
     check_text("shots_uniform.json", vidsum("shots", "made.h5#video_1", *options, "-o", "-").out)
 
 
-@pytest.mark.parametrize("model", ["contrastive", "cluster", "random", "uniform"])
+@pytest.mark.parametrize("model", ["contrastive", "random", "uniform"])
 def test_summary(vidsum: Run, model: str) -> None:
     save_features(Path("f.npz"))
     options = ("--model", model, "--budget", "30%")

@@ -6,7 +6,7 @@ from PIL import Image, ImageDraw
 
 from vidsum.grounding.lettering import SHORT_SIDE, has_letters_below
 from vidsum.types import Picture
-from vidsum.video.style import _font
+from vidsum.video.style import load_font
 
 WIDTH = 640
 
@@ -22,7 +22,7 @@ def written(text: str, y: float, *, size: int = 20, colour: str = "white", edge:
     image = Image.fromarray(scene())
     place = WIDTH / 2, y * SHORT_SIDE
     draw = ImageDraw.Draw(image)
-    draw.text(place, text, colour, _font(size), "mb", stroke_width=edge, stroke_fill="black")
+    draw.text(place, text, colour, load_font(size, bold=True), "mb", stroke_width=edge, stroke_fill="black")
     return np.asarray(image)
 
 
@@ -36,7 +36,7 @@ def test_letters_in_a_dark_box() -> None:
     picture = scene().copy()
     picture[310:350] = 0
     image = Image.fromarray(picture)
-    ImageDraw.Draw(image).text((320, 340), "the first time we met", "white", _font(18), "mb")
+    ImageDraw.Draw(image).text((320, 340), "the first time we met", "white", load_font(18, bold=True), "mb")
     assert has_letters_below(np.asarray(image))
 
 

@@ -9,11 +9,11 @@ from vidsum.speech.silence import (
     Levels,
     choose_threshold,
     gaps_of,
-    join_near,
     keep_sound,
     loud_spans,
     subtract,
 )
+from vidsum.types import join_near
 
 
 def levels_of(*parts: tuple[float, float]) -> Levels:

@@ -11,7 +11,7 @@ from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.models.scaling import logistic
 from vidsum.results.features import Features
 from vidsum.summary import guided as module
-from vidsum.summary.guided import Guide, guide_importance, guide_texts
+from vidsum.summary.guided import guide_importance, guide_texts
 from vidsum.summary.settings import Selection
 from vidsum.types import FloatArray
 
@@ -59,13 +59,13 @@ def test_guide_importance() -> None:
     guided = guide_importance(importance, features, ["a dog", "a boat"])
     assert guided == pytest.approx(logistic(curve), abs=1e-5)
     rows = np.repeat(AXES[[2, 0, 3]] + 0.01, 3, axis=0)
-    guide = Guide("clip", ClipEmbeddings(rows, np.arange(9.0), 1.0, 9.0))
+    clips = ClipEmbeddings(rows, np.arange(9.0), 1.0, 9.0)
     features, importance = frames_of([1, 1, 1]), np.full(18, 0.5, np.float32)
-    curve = guide_importance(importance, features, ["a dog"], guide=guide)
+    curve = guide_importance(importance, features, ["a dog"], "cpu", "clip", clips)
     expected = guide_importance(importance, frames_of([2, 0, 3]), ["a dog"])
     assert curve == pytest.approx(expected, abs=1e-3)
     other = replace(features, extractor="i3d")
-    assert guide_importance(importance, other, ["a dog"], guide=guide) == pytest.approx(curve)
+    assert guide_importance(importance, other, ["a dog"], "cpu", "clip", clips) == pytest.approx(curve)
     assert guide_texts(Selection(about=("a dog",)), "i3d", "clip") == ("a dog",)
     importance = np.linspace(0.1, 0.9, 12, dtype=np.float32)
     curve = guide_importance(importance, frames_of([0, 0]), ["a dog"])

@@ -10,7 +10,7 @@ from scipy.ndimage import gaussian_filter1d
 
 from vidsum.results.features import Features
 from vidsum.summary import importance
-from vidsum.summary.importance import SCORERS, cluster, contrastive
+from vidsum.summary.importance import SCORERS, contrastive
 
 
 def made(n: int, dim: int = 8, seed: int = 0) -> Features:
@@ -54,20 +54,6 @@ def test_contrastive_in_blocks_is_contrastive_at_once(monkeypatch: pytest.Monkey
     assert scores[45:75].mean() > scores[82:].mean()
 
 
-def test_cluster_scores_the_centres_of_large_clusters_highest() -> None:
-    centres = 10 * np.eye(8)
-    groups = [centre + np.random.default_rng(0).normal(0, 0.1, (9, 8)) for centre in centres[:7]]
-    rows = np.concatenate([*groups, centres[7:]])  # 64 samples, so 8 clusters, one of a single sample
-    rows[4] = rows[:9].mean(axis=0)
-    rows[22, 0] += 3
-    scores = cluster(Features.from_array(rows))
-    assert scores[4] > 0.9
-    assert scores[22] == 0
-    assert scores[63] == pytest.approx(8 / 64)
-    features = made(20)
-    assert (SCORERS["random"](features, 0) != SCORERS["random"](features, 1)).any()
-
-
 @pytest.mark.parametrize("name", SCORERS)
 @settings(max_examples=25, deadline=None)
 @given(n=st.integers(1, 50), dim=st.integers(1, 5), seed=st.integers(0, 9))
@@ -78,9 +64,10 @@ def test_scores_lie_between_0_and_1_and_repeat(name: str, n: int, dim: int, seed
     assert scores.dtype == np.float32
     assert ((scores >= 0) & (scores <= 1)).all()
     np.testing.assert_array_equal(scores, SCORERS[name](features, seed))
+    assert name != "random" or (scores != SCORERS[name](features, seed + 1)).any()
 
 
-@pytest.mark.parametrize("name", ["contrastive", "cluster", "uniform"])
+@pytest.mark.parametrize("name", ["contrastive", "uniform"])
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_a_video_of_one_picture_is_important_throughout(name: str, value: float) -> None:
     assert (SCORERS[name](Features.from_array(np.full((50, 4), value)), 0) == 1).all()

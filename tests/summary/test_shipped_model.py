@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from vidsum import checkpoints
-from vidsum.checkpoints.named import checkpoint_file
+from vidsum.checkpoints.named import checkpoint_digest, checkpoint_file
 from vidsum.checkpoints.trained import read_trained, save_trained
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import DEFAULT_EXTRACTOR, Extraction
@@ -25,7 +25,7 @@ from vidsum.results.shots import Shots
 from vidsum.summary.importance import contrastive
 from vidsum.summary.importance_model import FeatureTransform, importance, load_importance_model
 from vidsum.summary.liveness import liveness
-from vidsum.summary.score import best_score, candidate_models, checkpoint_sha256, is_flat, score
+from vidsum.summary.score import best_score, candidate_models, is_flat, score
 from vidsum.summary.settings import SHIPPED_MODELS, Selection
 
 CLIPS = 12
@@ -79,7 +79,7 @@ def test_they_are_what_auto_says_that_it_reads(name: str, kind: type) -> None:
     assert trained.training["weights"]["vse"] == checkpoints.sha256_of(
         "vse"
     )  # the map that ships, not an older one
-    assert checkpoint_sha256(name) == checkpoint_sha256(str(checkpoint_file(name)))
+    assert checkpoint_digest(name) == checkpoint_digest(str(checkpoint_file(name)))
 
 
 def test_its_scores_are_those_of_its_weights_and_of_novelty() -> None:
@@ -186,7 +186,7 @@ def test_highlights_are_found_by_the_scores_of_summaries() -> None:
     assert any(moment.start_s <= best < moment.end_s for moment in found.moments)
     facts = find_highlights(features(), 2, device="cpu").provenance["highlights"]
     assert facts["candidates"] == ["ridge", "highlights"]
-    assert facts["model_sha256"] == checkpoint_sha256("ridge")
+    assert facts["model_sha256"] == checkpoint_digest("ridge")
     assert facts["map_sha256"] == checkpoints.sha256_of("vse")
     settings, extraction = HighlightSettings(top_k=2), Extraction(device="cpu")
     facts = plan_highlights(features("clip"), settings, extraction).provenance["highlights"]

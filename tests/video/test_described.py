@@ -11,7 +11,7 @@ from tests.media import Track, make_tracks, make_video
 from tests.video.clips import packets_of
 from vidsum.errors import UsageError
 from vidsum.types import FloatArray
-from vidsum.video.described import DUCKED_DB, RAMP_S, DescribedSound, SpokenText, sound_rate, write_described
+from vidsum.video.described import DUCKED_DB, RAMP_S, DescribedSound, sound_rate, write_described
 from vidsum.video.probe import probe
 
 
@@ -23,7 +23,7 @@ class Steady:
 
 
 def test_described_sound_is_lowered_around_a_text() -> None:
-    spoken = [SpokenText(1.0, np.full(500, 0.1, np.float32)), SpokenText(1.7, np.full(100, 0.1, np.float32))]
+    spoken = [(1.0, np.full(500, 0.1, np.float32)), (1.7, np.full(100, 0.1, np.float32))]
     sound = DescribedSound(Steady(), spoken)  # type: ignore[arg-type]
     whole = sound.read(0, 3000)
     parts = np.concatenate([sound.read(first, 37) for first in range(0, 3000, 37)], axis=1)[:, :3000]
@@ -49,7 +49,7 @@ def test_described_keeps_pictures_and_first_track(tmp_path: Path, name: str) -> 
     info, before = probe(film), film.read_bytes()
     rate = sound_rate(info)
     voice = np.full(rate, 0.4, np.float32)
-    write_described(info, [SpokenText(1.0, voice)], copy, comment="vidsum x")
+    write_described(info, [(1.0, voice)], copy, comment="vidsum x")
     assert film.read_bytes() == before
     assert contents(copy) == contents(film)
     source, copied = contents(film, "audio"), contents(copy, "audio")
@@ -82,7 +82,7 @@ def test_described_keeps_language(tmp_path: Path) -> None:
     film, copy = tmp_path / "film.mp4", tmp_path / "copy.mp4"
     make_video(film, n_frames=50)
     info = probe(film)
-    write_described(info, [SpokenText(0.5, np.full(sound_rate(info), 0.4, np.float32))], copy)
+    write_described(info, [(0.5, np.full(sound_rate(info), 0.4, np.float32))], copy)
     with av.open(str(copy)) as container:
         (track,) = container.streams.audio
         assert track.metadata["language"] == "eng"

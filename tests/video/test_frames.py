@@ -1,17 +1,22 @@
-"""The frame on screen at each sample, by the definition; sizes of pictures, against torchvision."""
+"""The frame on screen at each sample; sizes against torchvision; pictures against the standards' formulas."""
 
 import math
+from pathlib import Path
 
+import av
 import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
-from tests.media import frames_on_screen, video_info
+from tests.media import colour_picture, frames_on_screen, make_video, video_info
+from tests.video.clips import decode_all
 from vidsum.errors import UsageError
 from vidsum.video.damage import DecodeLog
-from vidsum.video.frames import Exact, Sampling, ShortSide, n_samples, pixel_size, sample_stream
+from vidsum.video.frames import Exact, PictureMaker, Sampling, ShortSide, n_samples, pixel_size, sample_stream
 
 frame_times = st.lists(st.integers(1, 4000), max_size=60).map(
     lambda gaps: [0.0, *(np.cumsum(gaps) / 1000).tolist()]
@@ -73,3 +78,69 @@ def test_pixel_size_is_that_of_torchvision(pixels: int, width: int, height: int)
         wanted = resize(torch.zeros(1, height, width), [pixels]).shape
         got_width, got_height = pixel_size(ShortSide(pixels), width, height)
         assert (got_height, got_width) == tuple(wanted[1:])
+
+
+KR_KB = {None: (0.299, 0.114), 5: (0.299, 0.114), 1: (0.2126, 0.0722)}
+"""Weights of red and blue in luma: BT.601, which untagged video counts as, and BT.709."""
+
+Rgb = npt.NDArray[np.float64]
+
+
+def rgb_by_formula(frame: av.VideoFrame, colorspace: int | None) -> Rgb:
+    """The frame, [H, W, 3] RGB from 0 to 255; chroma is repeated where it is stored at half size."""
+    is_full = frame.format.name.startswith("yuvj")
+    y, u, v = (
+        np.frombuffer(memoryview(plane), np.uint8)
+        .reshape(-1, plane.line_size)[: plane.height, : plane.width]
+        .astype(float)
+        for plane in frame.planes
+    )
+    if u.shape != y.shape:
+        u, v = (np.repeat(np.repeat(plane, 2, axis=0), 2, axis=1) for plane in (u, v))
+    luma = y / 255 if is_full else (y - 16) / 219
+    blue, red = ((plane - 128) / (255 if is_full else 224) for plane in (u, v))
+    kr, kb = KR_KB[colorspace]
+    r, b = luma + 2 * (1 - kr) * red, luma + 2 * (1 - kb) * blue
+    g = (luma - kr * r - kb * b) / (1 - kr - kb)
+    rgb: Rgb = np.clip(np.stack([r, g, b], axis=2) * 255, 0, 255)
+    return rgb
+
+
+@pytest.mark.parametrize("colorspace", [None, 5, 1])
+@pytest.mark.parametrize("pix_fmt", ["yuv420p", "yuv444p", "yuvj420p", "yuvj444p"])
+@pytest.mark.parametrize("size", [(320, 240), (224, 224), (171, 128), (48, 27)])
+def test_picture_colours_and_size(
+    colorspace: int | None, pix_fmt: str, size: tuple[int, int], tmp_path: Path
+) -> None:
+    video = make_video(
+        tmp_path / "clip.mp4",
+        n_frames=1,
+        width=320,
+        height=240,
+        paint=colour_picture,
+        colorspace=colorspace,
+        pix_fmt=pix_fmt,
+    )
+    frame = decode_all(video.path)[0]
+    exact = np.round(rgb_by_formula(frame, colorspace)).astype(np.uint8)
+    wanted = np.asarray(Image.fromarray(exact).resize(size, Image.Resampling.BILINEAR)).astype(float)
+    error = PictureMaker(*size).from_frame(frame) - wanted
+    assert np.abs(error).mean() < 1.0
+    assert np.abs(error.mean(axis=(0, 1))).max() < 0.5  # no channel is too bright or too dark
+
+
+@pytest.mark.parametrize("turn_deg", [0, 90, 180, 270])
+def test_picture_rotation(turn_deg: int) -> None:
+    stored = colour_picture(0, 120, 80)
+    frame = av.VideoFrame.from_ndarray(stored, format="rgb24")
+    upright = np.ascontiguousarray(np.rot90(stored, -turn_deg // 90))
+    size = (30, 40)
+    wanted = np.asarray(Image.fromarray(upright).resize(size, Image.Resampling.BILINEAR)).astype(float)
+    picture = PictureMaker(*size).from_frame(frame, turn_deg)
+    assert picture.shape == (40, 30, 3)
+    assert np.abs(picture - wanted).mean() < 1.0
+
+
+def test_picture_of_the_right_size() -> None:
+    picture = colour_picture(0, 40, 30)
+    assert PictureMaker(40, 30).from_rgb(picture) is picture

@@ -15,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 from tests.media import colour_picture, make_video, video_info
 from vidsum.video.probe import probe
 from vidsum.video.reframe import MIN_SIDE, SPEED, CropPath, Framing, Shape, plan_path, plane_array
-from vidsum.video.style import CaptionPainter, ClipStyle, letters_in_line, missing_letters
+from vidsum.video.style import ClipStyle, letters_in_line, missing_letters, paint_caption
 from vidsum.video.write import write_segments
 
 SHARES = st.floats(0.05, 0.97)
@@ -153,12 +153,12 @@ def grey(width: int, height: int) -> av.VideoFrame:
 
 def draw(width: int, height: int, time_s: float) -> np.ndarray:
     frame = grey(width, height)
-    CaptionPainter(CUES, (width, height)).paint(frame, time_s, full=False)
+    paint_caption(frame, CUES, time_s, full=False)
     return plane_array(frame.planes[0])[:, :width].copy()
 
 
 @pytest.mark.parametrize("size", [(540, 960), (1280, 720), (540, 540), (2, 2), (16, 40)])
-def test_caption_painter_times(size: tuple[int, int]) -> None:
+def test_paint_caption_times(size: tuple[int, int]) -> None:
     for time_s in (0.0, 0.99, 2.0, 2.5, 4.0, 9.0):
         assert np.all(draw(*size, time_s) == 90)
     assert np.any(draw(*size, 1.0) != 90)
@@ -167,7 +167,7 @@ def test_caption_painter_times(size: tuple[int, int]) -> None:
 @pytest.mark.parametrize(
     ("size", "lowest"), [((540, 960), 0.77), ((1280, 720), 0.93), ((540, 676), 0.77), ((720, 720), 0.93)]
 )
-def test_caption_painter_place(size: tuple[int, int], lowest: float) -> None:
+def test_paint_caption_place(size: tuple[int, int], lowest: float) -> None:
     width, height = size
     luma = draw(width, height, 3.5)
     rows, columns = np.nonzero(luma != 90)
@@ -183,7 +183,7 @@ def test_letters_of_captions(tmp_path: Path) -> None:
     assert letters_in_line(1920, 1080) > letters_in_line(1080, 1080) > letters_in_line(1080, 1920)
     assert missing_letters([(0, 1, "Größe, été: Ω ж 1.5 %\n今")]) == "今"
     frame = grey(540, 960)
-    CaptionPainter([(0.0, 1.0, "W" * 60)], (540, 960)).paint(frame, 0.5, full=True)
+    paint_caption(frame, [(0.0, 1.0, "W" * 60)], 0.5, full=True)
     columns = np.flatnonzero((plane_array(frame.planes[0])[:, :540] != 90).any(axis=0))
     assert 0 < columns.min() < columns.max() < 539
     made = make_video(tmp_path / "film.mp4", n_frames=50, width=128, height=96)

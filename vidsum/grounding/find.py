@@ -13,15 +13,8 @@ from vidsum.device import PrecisionChoice, cached_model, takes_bf16
 from vidsum.errors import UsageError, unknown_name_error
 from vidsum.grounding.proposals import find_moments
 from vidsum.grounding.settings import SHIPPED_GROUNDER
-from vidsum.grounding.spaces import (
-    SPACES,
-    ClipEmbeddings,
-    embed_words,
-    resolve_space,
-    similarity,
-    standardise,
-)
-from vidsum.models.scaling import unit_range
+from vidsum.grounding.spaces import SPACES, ClipEmbeddings, embed_words, resolve_space, similarity
+from vidsum.models.scaling import standardise, unit_range
 from vidsum.results.moments import Moment, QueryMoments
 from vidsum.types import FloatArray
 
@@ -125,7 +118,7 @@ def locate(
         predictions = ground_video(grounder, video, tokens, request.vectors, top_k)
         if grounder.guided and not alone:
             weight = FUSION_WEIGHTS[grounder.family]
-            terms = (weight * standardise(prediction.curve[None])[0] for prediction in predictions)
+            terms = (weight * standardise(prediction.curve) for prediction in predictions)
             curves = [np.add(*pair) for pair in zip(_curves(video, request), terms, strict=True)]
         else:
             moments = [prediction.moments for prediction in predictions]

@@ -28,7 +28,7 @@ from vidsum.grounding import languages, vse
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import grid, to_grid
 from vidsum.io.cache import cached_rows
-from vidsum.models.scaling import softmax, unit_rows
+from vidsum.models.scaling import softmax, standardise, unit_rows
 from vidsum.results.features import Features
 from vidsum.types import FloatArray, TimeArray
 
@@ -264,11 +264,3 @@ def guided_rows(video: ClipEmbeddings, query: FloatArray) -> FloatArray:
 def guide_column(video: ClipEmbeddings, query: FloatArray) -> FloatArray:
     """Return [T, 1] the guide of one query [Dq], see `guided_rows`."""
     return np.asarray(GUIDE_SCALE * similarity_curves(video, query[None])[0, -1:].T)
-
-
-def standardise(curves: FloatArray) -> FloatArray:
-    """Return [M, T] each row with mean 0 and deviation 1, zeros where it is flat."""
-    centred = curves - curves.mean(axis=1, keepdims=True)
-    spread = centred.std(axis=1, keepdims=True)
-    scaled = np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 1e-6)
-    return np.asarray(scaled, np.float32)

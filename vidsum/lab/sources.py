@@ -17,7 +17,7 @@ from vidsum.lab.evaluation.settings import Request, SummaryRequest, checkpoint_o
 from vidsum.lab.evaluation.summaries import Videos
 from vidsum.results.load import kind_of, read_document, read_result
 from vidsum.results.summary import Summary
-from vidsum.summary.score import checkpoint_sha256
+from vidsum.summary.score import weights_sha256
 from vidsum.types import FloatArray
 from vidsum.version import __version__
 
@@ -46,7 +46,7 @@ def provenance(request: Request) -> dict[str, Any]:
         else:
             facts[name] = list(value) if isinstance(value, tuple) else value
     if isinstance(request, SummaryRequest):
-        facts["models"] = {model: checkpoint_sha256(model) for model in request.models}
+        facts["models"] = {model: weights_sha256([model]).get("model_sha256") for model in request.models}
     return {"vidsum": __version__, "files": files, **facts}
 
 

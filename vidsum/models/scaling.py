@@ -25,6 +25,13 @@ def distances_between(rows: FloatArray) -> TimeArray:
     return distances
 
 
+def changes_around(rows: FloatArray) -> TimeArray:
+    """Return [N] 1 - cosine of each of N rows of length 1 and the nearer of its two neighbours; 0 of one."""
+    steps = distances_between(rows) if len(rows) > 1 else np.zeros(1)
+    nearer: TimeArray = np.minimum(np.append(steps[0], steps), np.append(steps, steps[-1]))
+    return nearer[: len(rows)]
+
+
 def mean_of_normalised(rows: FloatArray) -> FloatArray:
     """Return [D] the mean of rows [N, D], each normalised (LayerNorm without weights)."""
     centred = rows - rows.mean(axis=1, keepdims=True)
@@ -41,6 +48,14 @@ def softmax(scores: FloatArray) -> FloatArray:
 def logistic(scores: npt.NDArray[np.floating]) -> FloatArray:
     """1 / (1 + exp(-scores)), in a form that cannot overflow."""
     return np.asarray((1 + np.tanh(scores / 2)) / 2, np.float32)
+
+
+def standardise(curves: npt.NDArray[np.floating]) -> FloatArray:
+    """Return [..., T] curves with mean 0 and deviation 1 over T, zeros where they are flat."""
+    centred = curves - curves.mean(axis=-1, keepdims=True)
+    spread = centred.std(axis=-1, keepdims=True)
+    scaled = np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 1e-6)
+    return np.asarray(scaled, np.float32)
 
 
 def unit_range(curve: FloatArray, flat: float = 0.0) -> FloatArray:

@@ -20,7 +20,7 @@ from vidsum.speech.speak import Speaker, speak
 from vidsum.speech.speak import find_speaker as find_speaker
 from vidsum.times import format_timestamp
 from vidsum.types import FloatArray, Progress
-from vidsum.video.described import SpokenText, sound_rate, write_described
+from vidsum.video.described import Spoken, sound_rate, write_described
 from vidsum.video.probe import start_offset_s
 
 _WORDS_PER_MINUTE, _PACE_TOLERANCE = 150, 0.02  # just below the limit of `fit_descriptions`
@@ -61,7 +61,7 @@ def write_audio_description(
     info = reopen_video(descriptions.video)
     rate = sound_rate(info)
     with TemporaryDirectory() as folder:
-        spoken, included, lost = list[SpokenText](), list[Description](), list[str]()
+        spoken, included, lost = list[Spoken](), list[Description](), list[str]()
         for number, description in enumerate(descriptions.descriptions):
             if progress:
                 progress("speaking", number, len(descriptions.descriptions))
@@ -74,7 +74,7 @@ def write_audio_description(
                 lost.append(f"{quote(description.text)} ({time}): {error.message}")
             else:
                 np.save(file := Path(folder, f"{number}.npy"), samples)  # all of them would fill the memory
-                spoken.append(SpokenText(description.start_s, np.load(file, mmap_mode="r")))
+                spoken.append((description.start_s, np.load(file, mmap_mode="r")))
                 end_s = description.start_s + len(samples) / rate
                 included.append(replace(description, end_s=end_s, text=text))
         if lost and not included:

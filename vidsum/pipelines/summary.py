@@ -11,7 +11,7 @@ from typing import Any, Unpack
 from vidsum.errors import require_type
 from vidsum.features.settings import Extraction
 from vidsum.grounding import vse
-from vidsum.grounding.spaces import resolve_space
+from vidsum.grounding.spaces import ClipEmbeddings, resolve_space
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
 from vidsum.pipelines.keywords import ShotOptions, SummaryOptions
@@ -26,7 +26,7 @@ from vidsum.results.transcript import Transcript
 from vidsum.shots.find import find
 from vidsum.shots.settings import ShotMethod, ShotSettings
 from vidsum.shots.slides import find_slides
-from vidsum.summary.guided import Guide, guide_importance, guide_texts
+from vidsum.summary.guided import guide_importance, guide_texts
 from vidsum.summary.picture_quality import find_fades, quality_at
 from vidsum.summary.score import (
     CustomScorer,
@@ -84,8 +84,8 @@ def summarize(
         source: a video, a feature file or features.
         budget: maximum summary length, as a fraction (`15%`, 0.15) or a time (`45s`, `1:30`, 45); `auto`:
             15 %, and at least 5 s.
-        model: one of `vidsum.summary.score.MODELS`, a checkpoint's path, a function of `Features` that gives
-            scores [T], or such scores; their range does not matter.
+        model: one of `vidsum.summary.settings.SUMMARIZERS`, a checkpoint's path, a function of `Features`
+            that gives scores [T], or such scores; their range does not matter.
         shots: see `find_shots`.
         progress: called while it runs.
         **options: other fields of `vidsum.summary.settings.Selection`, such as `keep=[(10, 20)]` or
@@ -137,7 +137,7 @@ def plan_summary(
     if guide:
         facts["guide"] = {"space": space, "extractions": guide.provenance["extractions"]}
     provenance = {**video_input.provenance, "shots": without_defaults(settings), "summary": facts}
-    work = _Work(video_input, selection, settings, texts, models, scorer, speech, provenance, guide)
+    work = _Work(video_input, selection, settings, texts, models, scorer, speech, provenance, space, guide)
     return Plan(provenance, work.run)
 
 
@@ -153,7 +153,8 @@ class _Work:
     scorer: CustomScorer | None
     speech: Plan[Transcript] | None
     provenance: dict[str, Any]
-    guide: Plan[EmbeddedVideo] | None = None  # the video in a space of the CLIP family, for the texts
+    space: str  # in which the texts are compared
+    guide: Plan[EmbeddedVideo] | None  # the video in that space, of the CLIP family
 
     def run(self, progress: Progress | None) -> Summary:
         selection = self.selection
@@ -168,10 +169,8 @@ class _Work:
         shots = find(features, self.settings, pictures)
         budget_s, warnings = _budget(selection, features.duration_s)
         report_step(progress, "scoring frames")
-        guide = None
-        if self.guide:
-            guide = Guide(self.provenance["summary"]["guide"]["space"], self.guide.run(progress)[0])
-        scored = self.score(features, shots, budget_s / features.duration_s, guide)
+        clips = self.guide.run(progress)[0] if self.guide else None
+        scored = self.score(features, shots, budget_s / features.duration_s, clips)
         report_step(progress, "choosing segments")
         changes = pictures.changes if pictures else None
         quality = None if self.scorer else quality_at(changes, features.timestamps)
@@ -210,7 +209,7 @@ class _Work:
         )
 
     def score(
-        self, features: Features, shots: Shots, fraction: float, guide: Guide | None = None
+        self, features: Features, shots: Shots, fraction: float, clips: ClipEmbeddings | None
     ) -> ScoredVideo:
         selection, device = self.selection, self.video_input.extraction.device
         if self.scorer:
@@ -219,7 +218,7 @@ class _Work:
             scored = best_score(self.models, features, shots, selection, fraction, device)
         if not self.texts:
             return scored
-        importance = guide_importance(scored.importance, features, self.texts, device, guide)
+        importance = guide_importance(scored.importance, features, self.texts, device, self.space, clips)
         # the importance may be flat, which no longer matters
         return replace(scored, importance=importance, warnings=())
 

@@ -27,13 +27,12 @@ from vidsum.speech.silence import (
     Levels,
     choose_threshold,
     gaps_of,
-    join_near,
     keep_sound,
     loud_spans,
     subtract,
     voice_spans,
 )
-from vidsum.types import Interval, Progress, VideoInfo
+from vidsum.types import Interval, Progress, VideoInfo, join_near
 from vidsum.version import __version__
 from vidsum.video.damage import DecodeLog
 from vidsum.video.listen import SoundInfo, describe_used, find_loud_track, probe_sound
@@ -80,7 +79,7 @@ def plan_trim(
         source["audio_track"] = sound.track
     provenance: dict[str, Any] = {"vidsum": __version__, "video": source, "trim": without_defaults(settings)}
     speech = None
-    if settings.needs_words:
+    if settings.fillers or settings.filler:
         transcription = Transcription(language=language, verbatim=True)
         speech = plan_transcript(path, transcription, extraction, video)
         provenance["speech"] = speech.provenance["speech"]
@@ -113,7 +112,7 @@ class _Work:
             words, language = transcript.words, transcript.language or ""
             for hesitation in find_hesitations(words, language, settings.filler):
                 cuts.append(_cut_word(words, hesitation, levels, threshold_db, duration_s))
-            spans = join_near(sorted(span for span, _ in cuts), 0.0)
+            spans = join_near(sorted(span for span, _ in cuts))
             parts = subtract(parts, spans, MIN_CUT_S)
         report_step(progress, "finding frames")
         segments = tuple(join_near(snap_to_frames(self.video, parts), 1e-3))

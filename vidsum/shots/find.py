@@ -8,9 +8,9 @@ from vidsum.errors import UsageError
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.shots.cuts import ShotPictures, WithCuts, add_cuts, place_starts
-from vidsum.shots.kts import IntArray, change_points
+from vidsum.shots.kts import change_points
 from vidsum.shots.settings import ShotSettings
-from vidsum.types import FloatArray, TimeArray
+from vidsum.types import FloatArray, IntArray, TimeArray
 
 KTS_MIN_SHOT_S = 1.0
 KTS_MAX_SHOT_S = 60.0
@@ -30,7 +30,6 @@ def find(
     """Cut a video into shots.
 
     Args:
-        features: of the video.
         settings: the method and its limits: `kts` (kernel temporal segmentation of the features, made unit
             length) or `uniform` (equal shots of about 5 s). For `kts` the shortest shot is 1 s
             (or half of `max_shot_s`, if that is less) by default, the longest 60 s (or twice the mean length
@@ -63,9 +62,7 @@ def find(
 def _kts_edges(
     features: Features, settings: ShotSettings, pictures: ShotPictures | None, cuts: WithCuts
 ) -> TimeArray:
-    shortest, longest = _limits_in_samples(
-        features, settings.max_shots, settings.min_shot_s, settings.max_shot_s
-    )
+    shortest, longest = _limits_in_samples(features, settings)
     # squares are added up in float64: those of large float32 features are beyond float32
     lengths = np.sqrt(np.einsum("td,td->t", features.array, features.array, dtype=np.float64))
     lengths[lengths == 0] = 1
@@ -121,11 +118,10 @@ def apply_limits(
     return np.array(moved)
 
 
-def _limits_in_samples(
-    features: Features, max_shots: int | None, min_shot_s: float | None, max_shot_s: float | None
-) -> tuple[int, int]:
+def _limits_in_samples(features: Features, settings: ShotSettings) -> tuple[int, int]:
     """Return the minimum and maximum number of samples in a shot of KTS."""
-    n, step_s = len(features), features.step_s
+    n, step_s, max_shots = len(features), features.step_s, settings.max_shots
+    min_shot_s, max_shot_s = settings.min_shot_s, settings.max_shot_s
     if min_shot_s is None:
         min_shot_s = min(KTS_MIN_SHOT_S, (max_shot_s or math.inf) / 2)
     shortest = min(max(1, math.ceil(min_shot_s / step_s - 1e-6)), n)

@@ -11,12 +11,15 @@ of the paper's dynamic programme.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
+from vidsum.types import IntArray
+
 Matrix = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.float64]
 
@@ -104,7 +107,9 @@ def _search_prices(band: Matrix, penalty: float, n: float) -> _Cut:
         intervals = [pair for pair in intervals if _bound(*pair, n, penalty) <= ties]
         if not intervals:
             break
-        middles = _cheapest(band, [_chord(*pair) for pair in intervals])
+        # the price at which two segmentations cost the same
+        chords = [(few.scatter - many.scatter) / (many.shots - few.shots) for few, many in intervals]
+        middles = _cheapest(band, chords)
         split = []
         for (few, many), middle in zip(intervals, middles, strict=True):
             if few.shots < middle.shots < many.shots:
@@ -113,11 +118,6 @@ def _search_prices(band: Matrix, penalty: float, n: float) -> _Cut:
         intervals = split
     best = (cut for cut in cuts if _objective(cut.scatter, cut.shots, n, penalty) <= ties)
     return min(best, key=lambda cut: cut.shots)
-
-
-def _chord(few: _Cut, many: _Cut) -> float:
-    """Return the price at which two segmentations cost the same."""
-    return (few.scatter - many.scatter) / (many.shots - few.shots)
 
 
 def _bound(few: _Cut, many: _Cut, n: float, penalty: float) -> float:
@@ -144,19 +144,22 @@ def _cheapest(band: Matrix, prices: list[float]) -> list[_Cut]:
     best[:, longest] = 0
     for end in range(1, n + 1):
         best[:, longest + end] = (best[:, end : end + longest] + band[end]).min(axis=1) + price
-    return [_trace(band, row, shot_price) for row, shot_price in zip(best, prices, strict=True)]
+    rows = zip(best, prices, strict=True)
+    return [_trace(band, repeat(row), _TIE * row[-1], shot_price) for row, shot_price in rows]
 
 
-def _trace(band: Matrix, best: npt.NDArray[np.float64], price: float) -> _Cut:
+def _trace(band: Matrix, totals: Iterable[npt.NDArray[np.float64]], slack: float, price: float) -> _Cut:
+    """Return the segmentation that led to some totals: those before its last shot come first."""
     longest = band.shape[1]
     end = len(band) - 1
     edges, scatter = [end], 0.0
-    slack = _TIE * best[-1]
-    while end > 0:
-        column = _first_least(best[end : end + longest] + band[end], slack)
+    for before in totals:
+        column = _first_least(before[end : end + longest] + band[end], slack)
         scatter += float(band[end, column])
         end += column - longest
         edges.append(end)
+        if end == 0:
+            break
     return _Cut(tuple(reversed(edges)), scatter, price)
 
 
@@ -173,12 +176,7 @@ def _search_layers(band: Matrix, penalty: float, max_shots: int, total: float) -
         _fill_layer(band, layers[shots - 1], layers[shots, longest:])
     totals = np.array([_objective(layers[k, -1], k, total, penalty) for k in range(1, max_shots + 1)])
     shots = 1 + _first_least(totals, _TIE * totals.min())
-    end, edges, scatter = n, [n], float(layers[shots, -1])
-    slack = _TIE * scatter
-    for k in range(shots - 1, -1, -1):
-        end += _first_least(layers[k, end : end + longest] + band[end], slack) - longest
-        edges.append(end)
-    return _Cut(tuple(reversed(edges)), scatter, 0.0)
+    return _trace(band, layers[shots - 1 :: -1], _TIE * layers[shots, -1], price=0.0)
 
 
 def _fill_layer(band: Matrix, before: npt.NDArray[np.float64], layer: npt.NDArray[np.float64]) -> None:

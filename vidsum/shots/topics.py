@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.types import FloatArray, TimeArray
+from vidsum.types import BoolArray, FloatArray, IntArray, TimeArray
 
 _Costs = tuple[list[int], npt.NDArray[np.float64]]
 
@@ -81,7 +81,7 @@ def _iter_scatter(rows: FloatArray, weights: npt.NDArray[np.float64]) -> Iterato
         yield ends.tolist(), costs
 
 
-def _trace(before: npt.NDArray[np.int64], stays: npt.NDArray[np.bool_]) -> list[int]:
+def _trace(before: IntArray, stays: BoolArray) -> list[int]:
     chapters, end = len(before) - 1, before.shape[1] - 1
     starts = list[int]()
     while end > 0:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from operator import attrgetter
 
 from vidsum.results.descriptions import Description
-from vidsum.types import Interval
+from vidsum.speech.silence import gaps_of, subtract
+from vidsum.types import Interval, join_near
 
 MIN_PAUSE_S = 2.0  # a shorter pause between words is left alone
 MARGIN_S = 0.3  # silence between the film's speech and a description, and between two descriptions
@@ -32,14 +33,14 @@ _HANGING = frozenset(
 
 def find_gaps(speech: Sequence[Interval], duration_s: float) -> list[Interval]:
     """Find the pauses for descriptions of at least `MIN_PAUSE_S`, less `MARGIN_S` at speech, in order."""
-    gaps, at = list[Interval](), 0.0
-    for start_s, end_s in [*sorted(speech), (duration_s, duration_s)]:
-        before = MARGIN_S if at > 0 else 0.0
-        after = MARGIN_S if start_s < duration_s else 0.0
-        if min(start_s, duration_s) - at >= MIN_PAUSE_S:
-            gaps.append((at + before, min(start_s, duration_s) - after))
-        at = max(at, end_s)
-    return gaps if speech else [(0.0, duration_s)]
+    if not speech:
+        return [(0.0, duration_s)]
+    spoken = [(start_s, min(end_s, duration_s)) for start_s, end_s in sorted(speech) if start_s < duration_s]
+    return [
+        (start_s + MARGIN_S * (start_s > 0), end_s - MARGIN_S * (end_s < duration_s))
+        for start_s, end_s in gaps_of(join_near(spoken), duration_s)
+        if end_s - start_s >= MIN_PAUSE_S
+    ]
 
 
 def speaking_time_s(text: str) -> float:
@@ -84,14 +85,5 @@ def fit_descriptions(
         )
         if placed:
             spoken.append(placed)
-            free = [part for room in free for part in _subtract(room, placed)]
+            free = subtract(free, [(placed.start_s - MARGIN_S, placed.end_s + MARGIN_S)])
     return sorted(spoken, key=attrgetter("start_s"))
-
-
-def _subtract(room: Interval, placed: Description) -> list[Interval]:
-    """Return the parts of a gap around a spoken text, with a margin on either side."""
-    start, end = room
-    if placed.end_s <= start or placed.start_s >= end:
-        return [room]
-    sides = [(start, placed.start_s - MARGIN_S), (placed.end_s + MARGIN_S, end)]
-    return [(low, high) for low, high in sides if low < high]

@@ -234,7 +234,11 @@ def recognize(
     is_loop = _is_repetitive("".join(segment.text for segment in segments))
     for segment in segments:
         text = segment.text.strip()
-        if text and _is_speech(segment.no_speech_prob, likelihood, is_loop) and not _is_repetitive(text):
+        no_speech = segment.no_speech_prob
+        has_words = no_speech * (1 - likelihood) <= MAX_NO_WORDS_PROBABILITY
+        # the log-probability of "Yeah", "Yeah", "Yeah" is always high
+        has_words &= not (is_loop and no_speech > NO_SPEECH)
+        if text and has_words and not _is_repetitive(text):
             yield _segment(window, segment, text)
 
 
@@ -260,13 +264,6 @@ def _decode(
         word_timestamps=not translate,
     )
     return list(segments)
-
-
-def _is_speech(no_speech: float, likelihood: float, is_loop: bool) -> bool:
-    """Return whether a text is of speech. The log-probability of "Yeah", "Yeah", "Yeah" is always high."""
-    return no_speech * (1 - likelihood) <= MAX_NO_WORDS_PROBABILITY and not (
-        is_loop and no_speech > NO_SPEECH
-    )
 
 
 def _is_repetitive(text: str) -> bool:

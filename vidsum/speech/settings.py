@@ -87,8 +87,3 @@ class Trimming(Checked):
             raise UsageError("--threshold is of loudness, not of --by voice: leave out one of them")
         if not all(map(str.strip, self.filler)):
             raise UsageError("--filler: holds no word", hint='--filler "you know"')
-
-    @property
-    def needs_words(self) -> bool:
-        """Whether the words of the speech decide."""
-        return self.fillers or bool(self.filler)

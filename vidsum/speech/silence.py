@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from vidsum.speech.voice import RATE, find_speech
-from vidsum.types import FloatArray, Interval
+from vidsum.types import FloatArray, Interval, join_near
 
 HOP_S = 0.01  # of the levels
 MIN_CUT_S = 0.1  # a shorter cut would be a jump in the picture for nothing
@@ -110,18 +110,7 @@ def keep_sound(
     return [(low, high) for low, high in join_near(parts, MIN_CUT_S) if low < high]
 
 
-def join_near(spans: Iterable[Interval], gap_s: float) -> list[Interval]:
-    """Return spans in order of time, those less than a gap apart as one."""
-    joined = list[Interval]()
-    for low, high in spans:
-        if joined and low - joined[-1][1] < gap_s:
-            joined[-1] = joined[-1][0], max(joined[-1][1], high)
-        else:
-            joined.append((low, high))
-    return joined
-
-
-def subtract(parts: Sequence[Interval], cuts: Sequence[Interval], min_s: float) -> list[Interval]:
+def subtract(parts: Sequence[Interval], cuts: Sequence[Interval], min_s: float = 0.0) -> list[Interval]:
     """Return the parts of spans outside cuts that are at least `min_s` long; all are in order of time."""
     rest = list[Interval]()
     for low, high in parts:

@@ -5,17 +5,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from vidsum.errors import UsageError
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.times import format_time
-from vidsum.types import Interval, TimeArray
+from vidsum.types import BoolArray, IntArray, Interval, TimeArray
 from vidsum.video.probe import start_offset_s
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,17 @@
 """Importance by FullTransNet: from the decoder's steps to a curve over a video."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from vidsum.errors import UsageError
 from vidsum.models.fulltransnet import FullTransNet, global_tokens
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,24 +68,21 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(n_threads)
 
 
-IntArray = npt.NDArray[np.int64]
-
-
 def importance_curve(
     model: FullTransNet, array: FloatArray, shot_of_sample: IntArray, fraction: float
 ) -> FloatArray:
     """Return [T] in [0, 1]: the probability that the decoder chooses a shot's samples at its steps.
 
     The arguments are those of `importance`, with the input [T, D] of the model and the shot [T] of each
-    sample.
+    sample. Where windows overlap, it is the mean of their curves.
     """
-
-    def curve(window: slice) -> FloatArray:
-        shots_here = shot_of_sample[window]
-        return shot_curve(decode_samples(model, array[window], shots_here, fraction), shots_here)
-
     # a pointer head could read any length at once, but time and memory of its steps grow with T squared
-    return average_windows(windows(shot_of_sample, model.config.t_max), len(array), curve)
+    total, count = np.zeros(len(array)), np.zeros(len(array))
+    for window in windows(shot_of_sample, model.config.t_max):
+        shots_here = shot_of_sample[window]
+        total[window] += shot_curve(decode_samples(model, array[window], shots_here, fraction), shots_here)
+        count[window] += 1
+    return np.asarray(total / count, np.float32)
 
 
 def decode_samples(
@@ -126,15 +122,6 @@ def windows(shot_of_sample: IntArray, longest: int) -> list[slice]:
         stop = n_samples if stop >= n_samples else _last_before(between, stop, before.stop + 1)
         parts.append(slice(start, stop))
     return parts
-
-
-def average_windows(parts: list[slice], n_samples: int, curve: Callable[[slice], FloatArray]) -> FloatArray:
-    """Return [T] the mean of the windows' curves where they overlap."""
-    total, count = np.zeros(n_samples), np.zeros(n_samples)
-    for part in parts:
-        total[part] += curve(part)
-        count[part] += 1
-    return np.asarray(total / count, np.float32)
 
 
 def _last_before(between: IntArray, most: int, least: int) -> int:

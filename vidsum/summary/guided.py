@@ -1,37 +1,23 @@
 """Importance guided by texts, which are compared with samples in the space of sentences."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from vidsum.errors import UsageError
 from vidsum.grounding import vse
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
-from vidsum.models.scaling import logistic, unit_rows
+from vidsum.models.scaling import logistic, standardise, unit_rows
 from vidsum.results.features import Features
 from vidsum.summary.importance import smooth
 from vidsum.summary.importance_model import SENTENCES
 from vidsum.summary.settings import Selection
-from vidsum.types import FloatArray, TimeArray
+from vidsum.types import FloatArray
 
 READS = (vse.EXTRACTOR, *SENTENCES)  # extractors whose features can be compared with text
 _IMPORTANCE = 0.25  # weight of the importance, relative to the texts
 _SHARP = 3.0  # contrast between frames that match and the rest; it does not change their order
 _SMOOTHED_S = 1.0  # width (sigma) of the smoothing of similarities
-
-
-@dataclass(frozen=True, eq=False)
-class Guide:
-    """A video in a space of the CLIP family, as it guides a summary."""
-
-    space: str
-    clips: ClipEmbeddings
-
-    def rows_at(self, times_s: TimeArray) -> FloatArray:
-        """Return [T, D] of the clips at some times in seconds."""
-        clip = np.searchsorted(self.clips.timestamps, times_s, side="right") - 1
-        return self.clips.rows[np.clip(clip, 0, len(self.clips) - 1)]
 
 
 def guide_texts(selection: Selection, extractor: str, space: str = vse.NAME) -> tuple[str, ...]:
@@ -49,27 +35,23 @@ def guide_importance(
     features: Features,
     texts: Sequence[str],
     device: str = "auto",
-    guide: Guide | None = None,
+    space: str = vse.NAME,
+    clips: ClipEmbeddings | None = None,
 ) -> FloatArray:
-    """Return [T] in [0, 1]: importance [T] in [0, 1], guided by texts, in `vse` without a guide.
+    """Return [T] in [0, 1]: importance [T] in [0, 1], guided by texts in `vse`, or by `clips` in a `space`.
 
     With z a curve less its mean over its deviation, s the best of the similarities of a sample and the texts
     (smoothed), i the logit of the importance: the logistic function of 3 (z(s) + .25 z(i) - 1). A sample that
     is no nearer to the texts than the rest of the video has .05. Raises WeightsError: the weights of the text
     encoder are unavailable.
     """
-    if guide:
-        rows = guide.rows_at(features.timestamps)
+    if clips:
+        numbers = np.searchsorted(clips.timestamps, features.timestamps, side="right") - 1
+        rows = clips.rows[np.clip(numbers, 0, len(clips) - 1)]
     else:
         rows = unit_rows(features.array if features.extractor in SENTENCES else vse.mapped_rows(features))
-    likeness = (rows @ embed_queries(guide.space if guide else vse.NAME, texts, device).T).max(axis=1)
+    likeness = (rows @ embed_queries(space, texts, device).T).max(axis=1)
     likeness = smooth(likeness, _SMOOTHED_S / features.step_s)
     chance = np.clip(importance.astype(np.float64), 1e-6, 1 - 1e-6)
     logits = np.log(chance / (1 - chance))
-    return logistic(_SHARP * (_standardise(likeness) + _IMPORTANCE * _standardise(logits) - 1))
-
-
-def _standardise(curve: TimeArray | FloatArray) -> TimeArray:
-    """Return a curve less its mean, over its deviation; zeros where it is constant."""
-    centred = np.asarray(curve - curve.mean(), np.float64)
-    return centred / centred.std() if centred.std() > 1e-6 else np.zeros_like(centred)
+    return logistic(_SHARP * (standardise(likeness) + _IMPORTANCE * standardise(logits) - 1))

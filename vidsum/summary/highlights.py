@@ -50,9 +50,7 @@ def choose_highlights(
 
     Args:
         importance: [T] of the samples, in [0, 1].
-        features: [T, D] of the video.
         edges_s: [S + 1] edges of its shots.
-        settings: number and maximum length of highlights.
         sentences: (start_s, end_s) of the speech, which edges do not cut where the limits allow it.
 
     The score is half of the peak and half of the mean inside, less the video's mean.

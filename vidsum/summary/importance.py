@@ -3,21 +3,18 @@
 docs/algorithms/importance.md and docs/highlights.md have the equations. `uniform` and `random` are baselines.
 """
 
-import math
-import warnings
 from collections.abc import Callable
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
-from vidsum.models.scaling import unit_rows
+from vidsum.models.scaling import changes_around, unit_rows
 from vidsum.results.features import Features
 from vidsum.types import FloatArray
 
 Curve = npt.NDArray[np.float64]
-Scorer = Callable[[Features, int], FloatArray]  # scorer(features, seed) -> [T]; two use the seed
+Scorer = Callable[[Features, int], FloatArray]  # scorer(features, seed) -> [T]; `random` uses the seed
 
 CLIP_S = 2.0  # seconds of a clip of highlights, as in QVHighlights
 _NEIGHBOURS = 0.1  # fraction of the video's samples that count as a sample's neighbours
@@ -49,27 +46,6 @@ def contrastive(features: Features, seed: int = 0) -> FloatArray:
     return _to_scores(smooth(_scale(local) * _scale(consistency), _SMOOTHING))
 
 
-def cluster(features: Features, seed: int = 0) -> FloatArray:
-    """Return the closeness to the centre of the sample's k-means cluster, as in VSUMM (de Avila 2011).
-
-    The sqrt(T) clusters are of features made unit length. 1 is a sample in the centre of a cluster, 0 the one
-    farthest from its own. In a cluster smaller than the mean, scores are lower by as much: what is seen once
-    is in the centre of its cluster, but represents nothing.
-    """
-    from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
-
-    rows = unit_rows(features.array)
-    n_clusters = round(math.sqrt(len(rows)))
-    # with several threads, k-means adds up in another order each time, and the last digits differ
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct samples than clusters: one each
-        fitted = KMeans(n_clusters, random_state=seed).fit(rows)
-    distances = np.linalg.norm(rows - fitted.cluster_centers_[fitted.labels_], axis=1)
-    sizes = np.bincount(fitted.labels_)[fitted.labels_]
-    return _to_scores(_scale(-distances) * np.minimum(1, sizes * n_clusters / len(rows)))
-
-
 def highlights(features: Features, seed: int = 0) -> FloatArray:
     """Return how much the network sees in a sample and, by half, how that changes around it.
 
@@ -81,11 +57,10 @@ def highlights(features: Features, seed: int = 0) -> FloatArray:
     """
     lengths = np.sqrt(np.einsum("td,td->t", features.array, features.array, dtype=np.float64))
     evidence = lengths / max(float(lengths.mean()), np.finfo(np.float32).tiny)
-    change = _change(features, lengths)
-    both = (
-        _scale_from_lowest(evidence, _MIN_EVIDENCE_RANGE) + _scale_from_lowest(change, _MIN_CHANGE_RANGE)
-    ) / 2
-    return _to_scores(smooth(both, _HIGHLIGHT_SMOOTHING_S / features.step_s))
+    change = changes_around(unit_rows(features.array))
+    terms = (evidence, _MIN_EVIDENCE_RANGE), (change, _MIN_CHANGE_RANGE)  # no noise is scaled up
+    scaled = [(term - term.min()) / max(float(np.ptp(term)), least) for term, least in terms]
+    return _to_scores(smooth((scaled[0] + scaled[1]) / 2, _HIGHLIGHT_SMOOTHING_S / features.step_s))
 
 
 def uniform(features: Features, seed: int = 0) -> FloatArray:
@@ -100,7 +75,6 @@ def random(features: Features, seed: int = 0) -> FloatArray:
 
 SCORERS: Final[dict[str, Scorer]] = {
     "contrastive": contrastive,
-    "cluster": cluster,
     "highlights": highlights,
     "uniform": uniform,
     "random": random,
@@ -112,23 +86,6 @@ def smooth(curve: Curve, deviation: float) -> Curve:
     radius = int(4 * deviation + 0.5)
     weights = np.exp(-0.5 * (np.arange(-radius, radius + 1) / deviation) ** 2)
     return np.convolve(np.pad(curve, radius, "symmetric"), weights / weights.sum(), "valid")
-
-
-def _change(features: Features, lengths: Curve) -> Curve:
-    """Return [T] distance of a sample to the nearer of its neighbours; 0 where there is none."""
-    if len(features) == 1:
-        return np.zeros(1)
-    products = np.einsum("td,td->t", features.array[1:], features.array[:-1], dtype=np.float64)
-    between = np.maximum(lengths[1:] * lengths[:-1], np.finfo(np.float32).tiny)
-    distance = np.maximum(1 - products / between, 0)
-    nearer: Curve = np.minimum(np.append(distance[0], distance), np.append(distance, distance[-1]))
-    return nearer
-
-
-def _scale_from_lowest(values: Curve, least: float) -> Curve:
-    """Scale values from 0 to 1, or to less where they differ by less than `least`."""
-    low = values.min()
-    return np.asarray((values - low) / max(float(values.max() - low), least))
 
 
 def _scale(values: Curve) -> Curve:

@@ -14,6 +14,7 @@ import numpy as np
 from vidsum import checkpoints
 from vidsum.checkpoints.named import checkpoint_file
 from vidsum.checkpoints.trained import Trained, build_trained, read_trained
+from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding import vse
 from vidsum.models.configs import FullTransNetConfig, RidgeConfig
@@ -128,13 +129,12 @@ def _ridge(trained: Trained, name: str) -> RidgeScorer:
 
 
 def _network(trained: Trained, name: str, device: str) -> "FullTransNet":
-    from vidsum.device import choose_device
     from vidsum.models.fulltransnet import FullTransNet
 
-    def make(config: Any) -> "FullTransNet":
-        return FullTransNet(FullTransNetConfig(**config))
-
-    return build_trained(trained, "fulltransnet", make, name).to(choose_device(device))
+    network = build_trained(
+        trained, "fulltransnet", lambda config: FullTransNet(FullTransNetConfig(**config)), name
+    )
+    return network.to(choose_device(device))
 
 
 def importance(

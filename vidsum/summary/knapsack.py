@@ -8,8 +8,7 @@ frames. Values are whole numbers, so that sums are exact and ties are ties.
 import numpy as np
 import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from vidsum.types import BoolArray, IntArray
 
 SCORE_STEPS = 2**32  # scores are compared in steps of 1 / SCORE_STEPS, finer than float32
 

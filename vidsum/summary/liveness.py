@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from vidsum.models.scaling import distances_between, logistic, unit_rows
+from vidsum.models.scaling import changes_around, logistic, unit_rows
 from vidsum.results.features import Features
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, IntArray
 
 Matrix = npt.NDArray[np.float64]
 
@@ -22,7 +22,7 @@ DULL_UNITS = (71, 113, 226, 294, 310, 353, 405, 423, 437, 455, 470, 473,
               573, 623, 782, 824, 829, 897, 900, 949, 1105, 1121, 1226)
 # fmt: on
 """Units of its feature that nearly dark, blurred and blank pictures raise most, eight each."""
-_ENTROPY, _DULL, _INTERCEPT = 6.78, -10.23, -32.66  # regression of "live" on `_picture_liveness`
+_ENTROPY, _DULL, _INTERCEPT = 6.78, -10.23, -32.66  # regression of "live" on `measures`
 _FROZEN, _STEEPNESS = 2e-4, 3.0
 """Change at which a sample is as likely frozen as live, and how fast that turns with the logarithm of change.
 On the seven clips frozen pictures changed by up to 6e-5 after H.264, live footage by 6e-4 or more."""
@@ -48,7 +48,7 @@ def liveness(features: Features) -> FloatArray:
     """
     live = motion(features).astype(np.float64)
     if features.extractor == _READS and features.array.shape[1] > max(DULL_UNITS):
-        live *= _picture_liveness(features.array)
+        live *= logistic(measures(features.array) @ np.array([_ENTROPY, _DULL]) + _INTERCEPT)
     return np.asarray(live, np.float32)
 
 
@@ -62,8 +62,7 @@ def motion(features: Features) -> FloatArray:
     rows = unit_rows(features.array)
     if len(rows) == 1:
         return np.ones(1, np.float32)
-    steps = distances_between(rows)
-    change = np.minimum(np.append(steps[0], steps), np.append(steps, steps[-1]))
+    change = changes_around(rows)
     width = min(_MOVING, len(change))
     least = np.pad(sliding_window_view(change, width).min(axis=1), width - 1)
     live = _change_liveness(sliding_window_view(least, width).max(axis=1))
@@ -74,9 +73,7 @@ def motion(features: Features) -> FloatArray:
     return live
 
 
-def _still_liveness(
-    rows: FloatArray, starts: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
-) -> FloatArray:
+def _still_liveness(rows: FloatArray, starts: IntArray, counts: IntArray) -> FloatArray:
     """Return [P] how surely each picture that stays is replaced by another that stays; 0 for the rest.
 
     The last sample of one and the first of the next are compared: a slow drift is no replacement.
@@ -94,26 +91,16 @@ def _change_liveness(change: Matrix) -> FloatArray:
 
 
 def measures(array: FloatArray, units: Sequence[int] = DULL_UNITS) -> Matrix:
-    """Return [T, 2] of features that are not negative: the entropy over units, and what the dull units add up
-    to.
+    """Return [T, 2] of features that are not negative: the entropy over units, and the sum of the dull units.
 
-    The first is that of the feature scaled to a sum of 1, in nats; the second is the sum of the dull units of
-    the feature scaled to length 1. A feature of zeros has 0 and 0.
+    The first is that of the feature scaled to a sum of 1, in nats; the second is of the feature scaled to
+    length 1. A feature of zeros has 0 and 0.
     """
-    blocks = (array[start : start + _BLOCK] for start in range(0, len(array), _BLOCK))
-    return np.concatenate(
-        [_measures(np.maximum(block, 0).astype(np.float64), list(units)) for block in blocks]
-    )
-
-
-def _measures(positive: Matrix, units: list[int]) -> Matrix:
-    shares = positive / np.maximum(positive.sum(axis=1, keepdims=True), _TINY)
-    entropy = -(shares * np.log(np.where(shares > 0, shares, 1))).sum(axis=1)
-    lengths = np.maximum(np.linalg.norm(positive, axis=1), _TINY)
-    return np.stack([entropy, positive[:, units].sum(axis=1) / lengths], axis=1)
-
-
-def _picture_liveness(array: FloatArray) -> FloatArray:
-    """Return [T] in [0, 1]."""
-    score = measures(array) @ np.array([_ENTROPY, _DULL]) + _INTERCEPT
-    return logistic(score)
+    rows = list[Matrix]()
+    for start in range(0, len(array), _BLOCK):
+        positive = np.maximum(array[start : start + _BLOCK], 0).astype(np.float64)
+        shares = positive / np.maximum(positive.sum(axis=1, keepdims=True), _TINY)
+        entropy = -(shares * np.log(np.where(shares > 0, shares, 1))).sum(axis=1)
+        lengths = np.maximum(np.linalg.norm(positive, axis=1), _TINY)
+        rows.append(np.stack([entropy, positive[:, list(units)].sum(axis=1) / lengths], axis=1))
+    return np.concatenate(rows)

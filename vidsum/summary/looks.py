@@ -11,8 +11,6 @@ from vidsum.results.features import Features
 from vidsum.summary.slides import number_slides
 from vidsum.types import FloatArray, Interval
 
-IntArray = npt.NDArray[np.int64]
-
 SAME_LOOK: Final = {"efficientnet_lite0": 0.65}
 """Cosine of mean features from which two parts look alike. In three joined films, 99 % of the shots of two
 clips were below .60, and three quarters of the neighbouring shots of one take above .65."""

@@ -3,10 +3,9 @@
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from vidsum.results.features import Features
-from vidsum.types import FloatArray, Interval, TimeArray
+from vidsum.types import BoolArray, FloatArray, Interval, TimeArray
 
 _LEVEL, _CONTRAST, _SHARPNESS = range(5, 8)  # columns of changes
 _LEAST: Final = 0.5  # quality of the worst picture: a taste, no verdict
@@ -59,7 +58,7 @@ def _fades_in(times: TimeArray, contrast: FloatArray) -> list[Interval]:
 
 
 def _dissolves(changes: Features, edges_s: TimeArray) -> list[Interval]:
-    seen: npt.NDArray[np.bool_] = changes.array[:, 3] > 0
+    seen: BoolArray = changes.array[:, 3] > 0
     middles = changes.timestamps[seen] - changes.array[seen, 4]
     return [
         (edge - _MARGIN_S, edge + _MARGIN_S)

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -21,23 +20,23 @@ from vidsum.models.scaling import unit_range
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.summary.importance import SCORERS
-from vidsum.summary.importance_model import RIDGE_RATES
+from vidsum.summary.importance_model import (
+    RIDGE_RATES,
+    ImportanceModel,
+    importance,
+    load_importance_model,
+    require_kind,
+)
 from vidsum.summary.liveness import liveness, motion
-from vidsum.summary.settings import SHIPPED_MODEL, SHIPPED_MODELS, Selection
+from vidsum.summary.settings import SHIPPED_MODEL, SHIPPED_MODELS, SUMMARIZERS, Selection
 from vidsum.types import FloatArray
 
-if TYPE_CHECKING:
-    from vidsum.summary.importance_model import ImportanceModel
-
-
 _SHIPPED_READS = ("efficientnet_lite0", 2.0)  # extractor and features per second of the checkpoint that ships
-
-MODELS = ("auto", *SCORERS, *SHIPPED_MODELS)  # named ones; a checkpoint goes by its path
 
 AUTO_ORDER = (SHIPPED_MODEL, "highlights", "contrastive")
 """Models in the order in which `auto` tries them: first the one that was fitted to people's scores
 (FullTransNet agrees less with them, and needs torch: its model card), then by the live footage in summaries
-of films of which half was made dull (docs/benchmarks.md). `random` beat `cluster` there."""
+of films of which half was made dull (docs/benchmarks.md)."""
 
 _REQUESTED = "it was asked for"
 _REASONS = {
@@ -46,7 +45,7 @@ _REASONS = {
     "contrastive": "the best of the scorers that read any features",
 }
 _FLAT_FRACTION, _FLAT_RANGE = 0.05, 0.01  # a flat curve spans no more of its mean, or no more
-_STILL = "the picture stands still"
+_FLATNESS = "segments do not depend on its content"
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +67,7 @@ def is_flat(importance: FloatArray) -> bool:
 def candidate_models(
     model: str, extractor: str, rate: float, embedded: bool, film_fps: float = math.inf, device: str = "auto"
 ) -> tuple[str, ...]:
-    """Return the models that may give the scores, best first; one where it was named, as in MODELS or a path.
+    """Return the models that may give the scores, best first; one where it was named or is a path.
 
     They are checked, before a video is decoded, against the features that they would read, at a `rate` per
     second of a video of `film_fps`; without `embedded`, `auto` goes on to the next model. Raises UsageError:
@@ -80,10 +79,7 @@ def candidate_models(
         is_read = embedded and extractor == shipped_extractor and is_near
         return tuple(name for name in AUTO_ORDER if is_read or name != SHIPPED_MODEL)
     if model not in SCORERS:
-        summarizer = load_importance_checkpoint(model, device)
-        from vidsum.summary.importance_model import require_kind
-
-        require_kind(summarizer, extractor, rate, film_fps)
+        require_kind(load_importance_checkpoint(model, device), extractor, rate, film_fps)
     return (model,)
 
 
@@ -101,26 +97,19 @@ def best_score(
     its flat curve and a warning, except `uniform`, which is meant to be flat.
     """
     flat, moves = list[str](), motion(features)
-    if selection.model == "auto" and len(features) > 1 and moves.max() <= _FLAT_RANGE:
-        warning = f"{_STILL}: segments do not depend on its content"
-        return ScoredVideo(SCORERS["uniform"](features, 0), "uniform", f"auto: {_STILL}", (warning,))
+    stands_still = selection.model == "auto" and len(features) > 1 and moves.max() <= _FLAT_RANGE
     if SHIPPED_MODEL not in models:
         moves = np.ones_like(moves)
-    for model in models:
-        importance = score(features, shots, replace(selection, model=model), fraction, device)
+    for model in () if stands_still else models:
+        curve = score(features, shots, replace(selection, model=model), fraction, device)
         if selection.model != "auto":
-            return check_flatness(model, importance)
-        if not is_flat(importance * moves):
-            return ScoredVideo(
-                importance, model, f"auto: {_describe_flatness(flat) if flat else _REASONS[model]}"
-            )
+            return check_flatness(model, curve)
+        if not is_flat(curve * moves):
+            return ScoredVideo(curve, model, f"auto: {_describe_flatness(flat) if flat else _REASONS[model]}")
         flat.append(model)
-    return ScoredVideo(
-        SCORERS["uniform"](features, 0),
-        "uniform",
-        f"auto: {_describe_flatness(flat)}",
-        (_flatness_warning(flat),),
-    )
+    reason = "the picture stands still" if stands_still else _describe_flatness(flat)
+    curve = SCORERS["uniform"](features, 0)
+    return ScoredVideo(curve, "uniform", f"auto: {reason}", (f"{reason}: {_FLATNESS}",))
 
 
 def check_flatness(model: str, importance: FloatArray) -> ScoredVideo:
@@ -129,11 +118,8 @@ def check_flatness(model: str, importance: FloatArray) -> ScoredVideo:
         return ScoredVideo(importance, model, _REQUESTED)
     names = AUTO_ORDER[1:] if model in AUTO_ORDER or model in SCORERS else (SHIPPED_MODEL,)
     others = " or ".join(f"--model {name}" for name in names if name != model)
-    return ScoredVideo(importance, model, _REQUESTED, (f"{_flatness_warning([model])}; try {others}",))
-
-
-def _flatness_warning(flat: Sequence[str]) -> str:
-    return f"{_describe_flatness(flat)}: segments do not depend on its content"
+    warning = f"{_describe_flatness([model])}: {_FLATNESS}; try {others}"
+    return ScoredVideo(importance, model, _REQUESTED, (warning,))
 
 
 def _describe_flatness(models: Sequence[str]) -> str:
@@ -153,18 +139,8 @@ def score(
     """
     if selection.model in SCORERS:
         return SCORERS[selection.model](features, selection.seed)
-    from vidsum.summary.importance_model import importance
-
     curve = importance(load_importance_checkpoint(selection.model, device), features, shots, fraction)
     return curve * liveness(features) if selection.model in SHIPPED_MODELS else curve
-
-
-def checkpoint_sha256(model: str) -> str | None:
-    """Return SHA-256 of a trained model's checkpoint; None for a scorer that needs no training."""
-    if model in SCORERS:
-        return None
-    _require_known(model)
-    return checkpoint_digest(model)
 
 
 def weights_sha256(models: Sequence[str]) -> dict[str, str]:
@@ -178,24 +154,17 @@ def weights_sha256(models: Sequence[str]) -> dict[str, str]:
     return facts
 
 
-def load_importance_checkpoint(model: str, device: str) -> "ImportanceModel":
+def load_importance_checkpoint(model: str, device: str) -> ImportanceModel:
     """Return a trained model by name or checkpoint. Raises UsageError where the name is unknown."""
-    _require_known(model)
+    if model not in SUMMARIZERS and not model.endswith(".safetensors"):
+        fault = ", or name a checkpoint: OUT/split_0/best.safetensors"
+        raise unknown_name_error("model", model, SUMMARIZERS, fault)
     return _load_checkpoint(model, device, checkpoint_digest(model))
 
 
 @cached_model(maxsize=2)
-def _load_checkpoint(model: str, device: str, sha256: str) -> "ImportanceModel":
-    from vidsum.summary.importance_model import load_importance_model
-
+def _load_checkpoint(model: str, device: str, sha256: str) -> ImportanceModel:
     return load_importance_model(model, device)
-
-
-def _require_known(model: str) -> None:
-    if model not in MODELS and not model.endswith(".safetensors"):
-        raise unknown_name_error(
-            "model", model, MODELS, ", or name a checkpoint: OUT/split_0/best.safetensors"
-        )
 
 
 GROUP = "vidsum.scorers"  # entry points in which packages name their scorers; `--model NAME` finds them
@@ -212,8 +181,22 @@ class CustomScorer:
     sha256: str | None = None  # hash of scores that were given as numbers; what a function does is not known
 
     def scored(self, features: Features) -> ScoredVideo:
-        """Return the curve. Raises UsageError where it is not one finite number for each feature."""
-        return check_flatness(self.name, _curve(self.score(features), features, self.name))
+        """Return the curve, as given where it lies in [0, 1], else scaled to its range.
+
+        Raises UsageError where it is not one finite number for each feature.
+        """
+        values = self.score(features)
+        try:
+            scores = np.asarray(values, np.float32)
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"{self.name}: not an array of numbers ({error})") from error
+        if scores.shape != (len(features),):
+            fault = f"scores of shape {list(scores.shape)}, not [{len(features)}], one for each feature"
+            raise UsageError(f"{self.name}: {fault}")
+        if not np.isfinite(scores).all():
+            raise UsageError(f"{self.name}: scores hold NaN or infinite values")
+        is_unit = scores.min() >= 0 and scores.max() <= 1
+        return check_flatness(self.name, scores if is_unit else unit_range(scores, 0.5))
 
 
 def resolve_scorer(model: str | os.PathLike[str] | CustomScores) -> tuple[str, CustomScorer | None]:
@@ -230,22 +213,7 @@ def resolve_scorer(model: str | os.PathLike[str] | CustomScores) -> tuple[str, C
 
 def installed_scorer(name: str) -> CustomScorer | None:
     """Return the scorer that an installed package registers under a name, none of vidsum's."""
-    if name in MODELS or name.endswith(".safetensors"):
+    if name in SUMMARIZERS or name.endswith(".safetensors"):
         return None
     entry = next(iter(entry_points(group=GROUP, name=name)), None)
     return None if entry is None else CustomScorer(name, entry.load())
-
-
-def _curve(values: npt.ArrayLike, features: Features, name: str) -> FloatArray:
-    """Return [T] in [0, 1]: as given where all lie there, else scaled to its range."""
-    try:
-        scores = np.asarray(values, np.float32)
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"{name}: not an array of numbers ({error})") from error
-    if scores.shape != (len(features),):
-        shape = list(scores.shape)
-        raise UsageError(f"{name}: scores of shape {shape}, not [{len(features)}], one for each feature")
-    if not np.isfinite(scores).all():
-        raise UsageError(f"{name}: scores hold NaN or infinite values")
-    is_unit = scores.min() >= 0 and scores.max() <= 1
-    return scores if is_unit else unit_range(scores, 0.5)

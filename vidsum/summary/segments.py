@@ -11,7 +11,7 @@ all shots. docs/algorithms/selection.md has the rules, a bound, and how the cons
 import heapq
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -21,9 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.summary.looks import Coverage, Looks
-from vidsum.types import FloatArray, Interval
+from vidsum.types import FloatArray, IntArray, Interval
 
-IntArray = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
@@ -80,9 +79,14 @@ class CandidateFinder:
         sums = self.sums[ends] - self.sums[starts]
         equal = np.flatnonzero(sums >= sums.max() - PARAMS.rounding * size)
         best = equal[len(equal) // 2]
-        start, end = int(starts[best]), int(ends[best])
-        score = float(sums[best]) / (end - start)
-        return Candidate(shot, start, end, cell, score, is_first) if score >= self.min_score else None
+        piece = self.window(shot, int(starts[best]), int(ends[best]), cell, is_first=is_first)
+        return piece if piece.score >= self.min_score else None
+
+    def window(
+        self, shot: int, start: int, end: int, cell: tuple[int, int], *, is_first: bool = True
+    ) -> Candidate:
+        score = float(self.sums[end] - self.sums[start]) / (end - start)
+        return Candidate(shot, start, end, cell, score, is_first)
 
 
 def frame_importance(importance: FloatArray, sampled: IntArray, edges: IntArray) -> Floats:
@@ -160,17 +164,21 @@ class _Choice:
     def best(self, shot: int, cell: tuple[int, int], *, is_first: bool = False) -> Candidate | None:
         return self.windows.best(shot, cell, min(self.bounds.size, self.room), is_first=is_first)
 
+    def fit(self, piece: Candidate) -> Candidate | None:
+        """Return a candidate, or the best one of its cell that is as short as the room demands."""
+        if piece.size <= self.room:
+            return piece
+        return self.best(piece.shot, piece.cell, is_first=piece.is_first)
+
     def order(self, piece: Candidate) -> tuple[int, float, int, int]:
         """Return what sorts candidates, the next to take first; it only grows as segments are taken."""
         is_new = not self.coverage.has_look(piece.start, piece.end)
         is_good = piece.is_first and piece.score >= PARAMS.good * self.highest.score
         is_fair = piece.score >= PARAMS.fair * self.highest.score
         rank = 2 * (not (is_new and is_fair)) + (not is_good)
-        return rank, -self.gain(piece), piece.cell[0] - piece.cell[1], piece.start
-
-    def gain(self, piece: Candidate) -> float:
-        """Return the gain in F by a candidate, per frame."""
-        return piece.score + PARAMS.novelty_weight * self.coverage.gain(piece.start, piece.end) / piece.size
+        # the gain in F per frame
+        gain = piece.score + PARAMS.novelty_weight * self.coverage.gain(piece.start, piece.end) / piece.size
+        return rank, -gain, piece.cell[0] - piece.cell[1], piece.start
 
     def take(self, piece: Candidate) -> list[tuple[int, int]]:
         """Take a candidate, and return the cells that it leaves of its own."""
@@ -185,9 +193,7 @@ class _Choice:
         return left
 
     def take_highest(self) -> None:
-        piece: Candidate | None = self.highest
-        if self.highest.size > self.room:
-            piece = self.best(self.highest.shot, self.highest.cell, is_first=True)
+        piece = self.fit(self.highest)
         if piece and self.room >= self.windows.shortest:
             self.take(piece)
 
@@ -230,15 +236,15 @@ class _Choice:
                     fair.append(replace(piece, cell=cell))
         return min(fair, key=self.order, default=None)
 
-    def fill_room(self) -> None:
-        """Take the first candidate by `order` until the room is used."""
-        cells = [(first, self.cells[first.shot]) for first in self.firsts]
-        waiting = self._queue(
-            piece
-            for first, left in cells
-            for piece in ([first] if left == [first.cell] else map(partial(self.best, first.shot), left))
-        )
-        while waiting and not self.is_full(self.windows.shortest):
+    def best_of_cells(self) -> Iterator[Candidate | None]:
+        for first in self.firsts:
+            cells = self.cells[first.shot]
+            yield from [first] if cells == [first.cell] else map(partial(self.best, first.shot), cells)
+
+    def fill_room(self, pieces: Iterable[Candidate | None], least: int) -> None:
+        """Take the first candidate by `order`, of pieces and what they leave, until there is less room."""
+        waiting = self._queue(pieces)
+        while waiting and not self.is_full(least):
             *_, n_taken, piece = heapq.heappop(waiting)
             if n_taken < len(self.taken):
                 # an order only grows: a candidate that is still the first is so for certain
@@ -253,28 +259,12 @@ class _Choice:
 
     def _queue(self, pieces: Iterable[Candidate | None]) -> list[_Entry]:
         """Return a heap of candidates, each as short as the room demands."""
-        fitting = [
-            piece
-            if piece is None or piece.size <= self.room
-            else self.best(piece.shot, piece.cell, is_first=piece.is_first)
-            for piece in pieces
-        ]
-        waiting = [self._entry(piece) for piece in fitting if piece]
+        waiting = [self._entry(fitting) for piece in pieces if piece and (fitting := self.fit(piece))]
         heapq.heapify(waiting)
         return waiting
 
     def _entry(self, piece: Candidate) -> _Entry:
         return (*self.order(piece), len(self.taken), piece)
-
-    def add_whole(self, shots: Sequence[Candidate]) -> None:
-        """Take whole shots, shorter than a segment, while much of the room is left."""
-        least = max(1, math.ceil(PARAMS.much_room * self.bounds.room))
-        waiting = list(shots)
-        while waiting and not self.is_full(least):
-            piece = min(waiting, key=self.order)
-            waiting.remove(piece)
-            if piece.size <= self.room:
-                self.take(piece)
 
 
 def choose_segments(
@@ -295,14 +285,12 @@ def choose_segments(
     Args:
         windows: finds further candidates.
         firsts: the best candidate of each shot that may be in; one or more.
-        looks: of the video.
         fixed: frames [start, end) that are in the summary anyway.
-        bounds: of the segments.
         short_shots: whole shots that fill room that is left.
     """
     choice = _Choice(windows, firsts, looks, fixed, bounds)
     choice.take_highest()
     choice.close_gaps()
-    choice.fill_room()
-    choice.add_whole(short_shots)
+    choice.fill_room(choice.best_of_cells(), windows.shortest)
+    choice.fill_room(short_shots, max(1, math.ceil(PARAMS.much_room * bounds.room)))
     return choice.taken

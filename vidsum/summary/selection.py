@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
@@ -26,10 +25,7 @@ from vidsum.summary.segments import (
 from vidsum.summary.slides import weigh_slides
 from vidsum.summary.speech_units import ChosenSpeech, SpeechUnit, choose_speech
 from vidsum.times import format_time
-from vidsum.types import FloatArray, Interval, TimeArray
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from vidsum.types import BoolArray, FloatArray, IntArray, Interval, TimeArray
 
 _WORTHLESS = 0.05  # segments that score below this fraction of the highest never fill up the budget
 _SAME_S = 0.001  # times that differ by less are those of one frame: containers round
@@ -87,15 +83,12 @@ def select(
     summary is never empty, and not longer than the budget.
 
     Args:
-        features: of the video.
-        shots: of the video.
         importance: [T] in [0, 1].
         budget_s: maximum length of the summary.
         keep: segments that are in whatever their score; they count against the budget.
         drop: segments that are out.
         uncut: (start_s, end_s) of spoken words, fades and dissolves. No edge falls inside one, except those
             of `keep` and `drop`, and where they leave no place to cut.
-        limits: of a piece's length.
         quality: [T] in [0, 1] of the pictures, by which their importance counts less in the choice.
         speech: the sentences of the video.
         slides: of the video; one segment for each important one comes first, see `vidsum.summary.slides`.
@@ -121,22 +114,18 @@ def select(
         filled, fps, worth, places, looks, replace(limits, is_strict=limits.is_strict or filled is not video)
     )
     scores = _shot_scores(video, _sums(importance, video, looks), size)
-    breaks = np.zeros(0, np.int64)
+    breaks = list[int]()
     if limits.longest_s is not None and (chosen_speech or 2 * video.capacity <= video.n_left):
         cuts = np.intersect1d(frames_at(shots.edges_s[1:-1], fps), video.edges)
-        edges = np.array(chosen_speech.edges, np.int64) if chosen_speech else cuts
+        edges = chosen_speech.edges if chosen_speech else cuts
         breaks = _breaks(chosen, edges, None if chosen_speech else looks, round(limits.longest_s * fps))
-    selected = _build_selection(video, chosen, breaks, scores, shots, features, tuple(messages))
+    segments, scored = _in_seconds(video, chosen, breaks, scores, shots, features)
     note = ""
     if chosen.sum() < _USED * video.capacity:
-        note = f"no further {_unit_name(limits, bool(chosen_speech))} fits"
-    return replace(selected, segments=_shorten(selected.segments, budget_s), note=note)
-
-
-def _unit_name(limits: SegmentLimits, has_speech: bool) -> str:
-    if limits.longest_s is None:
-        return "shot"
-    return "segment" if not has_speech else "sentence" if limits.is_whole_sentences else "clause"
+        of_speech = "sentence" if limits.is_whole_sentences else "clause"
+        unit = "shot" if limits.longest_s is None else of_speech if chosen_speech else "segment"
+        note = f"no further {unit} fits"
+    return SelectedSegments(_shorten(segments, budget_s), scored, tuple(messages), note)
 
 
 def _choose_speech(
@@ -215,7 +204,9 @@ def _shot_scores(video: VideoFrames, sums: TimeArray, size: int) -> TimeArray:
     return np.array([piece.score for cell in cells if (piece := ideal.best(*cell, size))])
 
 
-def _breaks(chosen: BoolArray, cuts: IntArray, looks: Looks | None, longest: int) -> IntArray:
+def _breaks(
+    chosen: BoolArray, cuts: Sequence[int] | IntArray, looks: Looks | None, longest: int
+) -> list[int]:
     """Return the cuts between two segments; there is none inside of what looks alike and is not too long.
 
     Without looks, all looks alike.
@@ -229,7 +220,7 @@ def _breaks(chosen: BoolArray, cuts: IntArray, looks: Looks | None, longest: int
         if not is_next or part[0] in breaks:
             begun = part[0]
         last = part
-    return np.array(breaks, np.int64)
+    return breaks
 
 
 def _sizes(
@@ -261,11 +252,8 @@ def _sizes(
 def _short_shots(video: VideoFrames, windows: CandidateFinder, places: IntArray) -> list[Candidate]:
     """Return the free shots that are shorter than a segment and may be cut at both ends."""
     cells = [(shot, cell) for shot, cell in free_cells(video) if cell[1] - cell[0] < windows.shortest]
-    finder = replace(windows, shortest=1)
-    pieces = [
-        finder.best(shot, cell, cell[1] - cell[0]) for shot, cell in cells if np.isin(cell, places).all()
-    ]
-    return [piece for piece in pieces if piece and (piece.start, piece.end) == piece.cell]
+    whole = [windows.window(shot, *cell, cell) for shot, cell in cells if np.isin(cell, places).all()]
+    return [piece for piece in whole if piece.score >= windows.min_score]
 
 
 def _best_candidates(
@@ -323,15 +311,15 @@ def _shorten(segments: Sequence[Interval], budget_s: float) -> tuple[Interval, .
     return tuple(reversed(shortened))
 
 
-def _build_selection(
+def _in_seconds(
     video: VideoFrames,
     chosen: BoolArray,
-    breaks: IntArray,
+    breaks: Sequence[int],
     scores: TimeArray,
     shots: Shots,
     features: Features,
-    messages: tuple[str, ...],
-) -> SelectedSegments:
+) -> tuple[list[Interval], tuple[ScoredShot, ...]]:
+    """Return the chosen segments, and all shots with their scores."""
     inside_kept = np.flatnonzero(video.required[1:] & video.required[:-1]) + 1
     runs = marked_runs(chosen, np.setdiff1d(breaks, inside_kept))
     edges = np.union1d(video.edges, np.array(runs, np.int64))
@@ -339,12 +327,8 @@ def _build_selection(
     if chosen.all():
         times[-1] = features.duration_s
     at_s = dict(zip(edges.tolist(), times.tolist(), strict=True))
-    scored = zip(pairwise(video.edges.tolist()), scores.tolist(), strict=True)
-    return SelectedSegments(
-        tuple((at_s[start], at_s[end]) for start, end in runs),
-        tuple(
-            ScoredShot(at_s[start], at_s[end], score, bool(chosen[start:end].any()))
-            for (start, end), score in scored
-        ),
-        messages,
+    cells = pairwise(video.edges.tolist())
+    return [(at_s[start], at_s[end]) for start, end in runs], tuple(
+        ScoredShot(at_s[start], at_s[end], score, bool(chosen[start:end].any()))
+        for (start, end), score in zip(cells, scores.tolist(), strict=True)
     )

@@ -15,7 +15,7 @@ SHIPPED_MODEL = "ridge"
 """The checkpoint that `auto` takes, by its name in the registry."""
 SHIPPED_MODELS = (SHIPPED_MODEL, "fulltransnet")
 """All that come with vidsum."""
-SUMMARIZERS = ("auto", *SHIPPED_MODELS, "highlights", "contrastive", "cluster", "uniform", "random")
+SUMMARIZERS = ("auto", *SHIPPED_MODELS, "highlights", "contrastive", "uniform", "random")
 """All importance models with a name."""
 
 _WITHOUT_FLAG: Mapping[str, Any] = {"panel": ADVANCED, "flag_on": ()}  # for configuration files
@@ -41,7 +41,7 @@ class Selection:
         metavar="MODEL",
         names=SUMMARIZERS,
     )
-    seed: int = option("Random seed (for the random and cluster models).", 0, min=0, **_WITHOUT_FLAG)
+    seed: int = option("Random seed (for the random model).", 0, min=0, **_WITHOUT_FLAG)
     keep: tuple[tuple[float, float], ...] = option(
         "Always include this time range. Can be repeated.", (), metavar="START-END", parse=parse_interval
     )
@@ -89,11 +89,6 @@ class Selection:
             raise UsageError(fault, hint=f"--min-segment {longest:g}s")
         for name, segments in (("keep", self.keep), ("drop", self.drop)):
             for segment in segments:
-                if not _is_interval(segment):
+                is_pair = isinstance(segment, Sequence) and len(segment) == 2
+                if not is_pair or not all(isinstance(time_s, Real) for time_s in segment):
                     raise UsageError(f"{name} takes pairs (start_s, end_s) of numbers, not {segment!r}")
-
-
-def _is_interval(value: object) -> bool:
-    return (
-        isinstance(value, Sequence) and len(value) == 2 and all(isinstance(time_s, Real) for time_s in value)
-    )

@@ -4,12 +4,9 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from vidsum.models.scaling import unit_rows
-from vidsum.types import FloatArray, Interval, TimeArray
-
-IntArray = npt.NDArray[np.int64]
+from vidsum.types import FloatArray, IntArray, Interval, TimeArray
 
 _TALK_SLIDES, _TALK = 3, 0.25  # a talk has so many slides, for such a fraction of its length
 _IMPORTANT: Final = 0.5  # of the median time on screen: a slide that stays this long is important

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from vidsum.grounding.speech import Passage, split_sentences
 from vidsum.results.transcript import Transcript, Word
-from vidsum.summary.frames import BoolArray, VideoFrames
+from vidsum.summary.frames import VideoFrames
 from vidsum.summary.knapsack import knapsack, values_of
-from vidsum.types import Interval, TimeArray
+from vidsum.types import BoolArray, Interval, TimeArray
 
 _SILENCE_S: Final = 0.3
 _PAUSE_S: Final = 0.25  # between two clauses
@@ -55,16 +55,13 @@ def speech_units(transcript: Transcript, shortest_s: float) -> list[SpeechUnit]:
         clauses = _clauses(words, shortest_s) if words else ()
         unit = SpeechUnit(sentence.start_s, sentence.end_s, score, clauses)
         last = units[-1] if units else None
-        if last and _is_short((last, unit), shortest_s) and unit.start_s - last.end_s <= _NEAR_S:
+        is_short = any(one.end_s - one.start_s + 2 * _SILENCE_S < shortest_s for one in (last, unit) if one)
+        if last and is_short and unit.start_s - last.end_s <= _NEAR_S:
             score = max(last.score, unit.score)
             units[-1] = SpeechUnit(last.start_s, unit.end_s, score, (*last.clauses, *unit.clauses))
         else:
             units.append(unit)
     return _with_silence(units)
-
-
-def _is_short(units: Sequence[SpeechUnit], shortest_s: float) -> bool:
-    return any(unit.end_s - unit.start_s + 2 * _SILENCE_S < shortest_s for unit in units)
 
 
 def _centrality(sentences: Sequence[Passage]) -> Floats:
@@ -119,9 +116,7 @@ def choose_speech(
     The choice of units is optimal, and so is that of clauses in the room that they leave.
 
     Args:
-        units: of the video.
         video: its frames; speech that must not be in is left out.
-        fps: frames a second.
         sums: [F + 1] of the importance before each frame.
         is_whole: no clauses, sentences alone.
         first: units that are chosen before the others.

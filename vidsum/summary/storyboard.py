@@ -4,14 +4,11 @@ import math
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import cv2
-import matplotlib as mpl
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from vidsum.errors import UsageError
 from vidsum.io.outputs import atomic_write, make_folder
@@ -30,6 +27,7 @@ from vidsum.results.figures import (
 from vidsum.results.summary import Summary
 from vidsum.times import format_short_time, format_time
 from vidsum.types import Interval, Picture
+from vidsum.video.style import load_font
 
 _JPEG_QUALITY = 92
 _KEY_FRAME_NAME = re.compile(r"\d+_\d+\.\d\ds\.jpg")
@@ -77,34 +75,6 @@ _INK, _SOFT_INK, _PAPER = (31, 41, 55), (107, 114, 128), (255, 255, 255)
 _SHOT_SHADES = ((229, 231, 235), (209, 213, 219))
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """Where the cells of a storyboard lie, in pixels; a cell is a picture with its caption below."""
-
-    n_cells: int
-    columns: int
-    cell_width: int
-    cell_height: int  # height of the picture, without its caption
-    caption_height: int
-
-    @property
-    def width(self) -> int:
-        return 2 * _MARGIN + self.columns * self.cell_width + (self.columns - 1) * _GAP
-
-    @property
-    def strip_top(self) -> int:
-        return self.corner(self.columns * math.ceil(self.n_cells / self.columns))[1] + _LABEL_HEIGHT
-
-    @property
-    def height(self) -> int:
-        return self.strip_top + _STRIP_HEIGHT + _LABEL_HEIGHT + _MARGIN // 2
-
-    def corner(self, number: int) -> tuple[int, int]:
-        row, column = divmod(number, self.columns)
-        row_height = self.cell_height + self.caption_height + _GAP
-        return _MARGIN + column * (self.cell_width + _GAP), _MARGIN + _HEADER_HEIGHT + row * row_height
-
-
 def storyboard(summary: Summary, images: Sequence[Picture], captions: Sequence[str | None] = ()) -> Picture:
     """Return a sheet of a summary's key frames, with the time and score of each segment, and captions if
     given.
@@ -139,23 +109,27 @@ def contact_sheet(
     """
     height, width = images[0].shape[:2] if images else (9, 16)
     cell_width, usual = (_WIDE_CELL, 4) if width >= height else (_UPRIGHT_CELL, 5)
-    n_columns = max(min(usual, len(images)), 2)  # a single one leaves no room for the header
-    caption_height = _CAPTION_HEIGHT + (_LINE_HEIGHT if any(captions) else 0)
-    layout = _Layout(len(images), n_columns, cell_width, round(cell_width * height / width), caption_height)
-    sheet = Image.new("RGB", (layout.width, layout.height), _PAPER)
+    columns = max(min(usual, len(images)), 2)  # a single one leaves no room for the header
+    cell_height = round(cell_width * height / width)
+    row_height = cell_height + _CAPTION_HEIGHT + _GAP + (_LINE_HEIGHT if any(captions) else 0)
+    sheet_width = 2 * _MARGIN + columns * (cell_width + _GAP) - _GAP
+    strip_top = _MARGIN + _HEADER_HEIGHT + math.ceil(len(images) / columns) * row_height + _LABEL_HEIGHT
+    sheet_height = strip_top + _STRIP_HEIGHT + _LABEL_HEIGHT + _MARGIN // 2
+    sheet = Image.new("RGB", (sheet_width, sheet_height), _PAPER)
     draw = ImageDraw.Draw(sheet)
-    _draw_header(draw, *header, layout.width)
+    _draw_header(draw, *header, sheet_width)
     for number, (image, cut) in enumerate(zip(images, cuts, strict=True)):
-        left, top = layout.corner(number)
-        small = cv2.resize(image, (cell_width, layout.cell_height), interpolation=cv2.INTER_AREA)
+        row, column = divmod(number, columns)
+        left, top = _MARGIN + column * (cell_width + _GAP), _MARGIN + _HEADER_HEIGHT + row * row_height
+        small = cv2.resize(image, (cell_width, cell_height), interpolation=cv2.INTER_AREA)
         sheet.paste(Image.fromarray(small), (left, top))
-        below = top + layout.cell_height + 8
+        below = top + cell_height + 8
         right_of_badge = _draw_badge(draw, number + 1, left, below)
         _draw_caption(draw, cut, (right_of_badge, below, left + cell_width - right_of_badge))
         if text := captions[number] if captions else None:
             fitted = _fit_text(draw, text, cell_width)
-            draw.text((left, below + _LINE_HEIGHT), fitted, _SOFT_INK, _font(15))
-    _draw_strip(draw, cuts, shots, duration_s, (_MARGIN, layout.width - _MARGIN), layout.strip_top)
+            draw.text((left, below + _LINE_HEIGHT), fitted, _SOFT_INK, load_font(15))
+    _draw_strip(draw, cuts, shots, duration_s, (_MARGIN, sheet_width - _MARGIN), strip_top)
     return np.asarray(sheet)
 
 
@@ -167,9 +141,9 @@ def _score(summary: Summary, segment: Interval) -> float:
 
 
 def _draw_header(draw: ImageDraw.ImageDraw, name: str, facts: str, sheet_width: int) -> None:
-    draw.text((sheet_width - _MARGIN, _MARGIN + 4), facts, _SOFT_INK, _font(17), anchor="ra")
-    room = sheet_width - 2 * _MARGIN - _GAP - draw.textlength(facts, _font(17))
-    font = _font(22, bold=True)
+    draw.text((sheet_width - _MARGIN, _MARGIN + 4), facts, _SOFT_INK, load_font(17), anchor="ra")
+    room = sheet_width - 2 * _MARGIN - _GAP - draw.textlength(facts, load_font(17))
+    font = load_font(22, bold=True)
     while draw.textlength(name, font) > room:
         name = name.rstrip("…")[:-1] + "…"
     draw.text((_MARGIN, _MARGIN), name, _INK, font)
@@ -177,7 +151,7 @@ def _draw_header(draw: ImageDraw.ImageDraw, name: str, facts: str, sheet_width: 
 
 def _draw_badge(draw: ImageDraw.ImageDraw, number: int, left: int, top: int) -> int:
     """Draw the number of a picture below it, where it hides nothing; return where a caption may begin."""
-    font = _font(14, bold=True)
+    font = load_font(14, bold=True)
     right = left + max(22, round(draw.textlength(str(number), font)) + 10)
     draw.rounded_rectangle((left, top - 2, right, top + 18), 5, ACCENT)
     draw.text(((left + right) / 2, top + 8), str(number), _PAPER, font, anchor="mm")
@@ -187,17 +161,17 @@ def _draw_badge(draw: ImageDraw.ImageDraw, number: int, left: int, top: int) -> 
 def _draw_caption(draw: ImageDraw.ImageDraw, cut: Cut, box: tuple[int, int, int]) -> None:
     left, top, width = box
     times = " – ".join(map(format_time, (cut.start_s, cut.end_s)))
-    draw.text((left, top), times, _INK, _font(15))
+    draw.text((left, top), times, _INK, load_font(15))
     if cut.score is not None:
         score = f"score {cut.score:.2f}"
-        if draw.textlength(f"{times} {score}", _font(15)) > width:
+        if draw.textlength(f"{times} {score}", load_font(15)) > width:
             score = f"{cut.score:.2f}"
-        draw.text((left + width, top), score, _SOFT_INK, _font(15), anchor="ra")
+        draw.text((left + width, top), score, _SOFT_INK, load_font(15), anchor="ra")
 
 
 def _fit_text(draw: ImageDraw.ImageDraw, text: str, width: int) -> str:
     fitted, words = text, text.split()
-    while draw.textlength(fitted, _font(15)) > width and len(words) > 1:
+    while draw.textlength(fitted, load_font(15)) > width and len(words) > 1:
         words.pop()
         fitted = " ".join(words).rstrip(",.;") + " …"
     return fitted
@@ -228,7 +202,7 @@ def _draw_strip(
         draw.line((start, above, start, top + round((lane + 1) * height)), _PAPER)
     numbered = sorted((x((cut.start_s + cut.end_s) / 2), number) for number, cut in enumerate(cuts, 1))
     size, gap = (15, 6) if len(cuts) <= _MAX_LARGE_NUMBERS else (8, 2)
-    font = _font(size, bold=True)
+    font = load_font(size, bold=True)
     widths = [draw.textlength(str(number), font) + gap for _, number in numbered]
     for (middle, number), place in zip(
         numbered, _spread([at for at, _ in numbered], widths, sides), strict=True
@@ -236,9 +210,9 @@ def _draw_strip(
         draw.line((place, top - 4, middle, top), ACCENT)
         draw.text((place, top - 6), str(number), ACCENT, font, anchor="ms")
     for time_s in round_times(duration_s, 8):
-        anchor = "ls" if time_s == 0 else "ms"
-        draw.line((x(time_s), bottom, x(time_s), bottom + 5), _SOFT_INK)
-        draw.text((x(time_s), bottom + 21), format_short_time(time_s), _SOFT_INK, _font(14), anchor=anchor)
+        at, anchor = x(time_s), "ls" if time_s == 0 else "ms"
+        draw.line((at, bottom, at, bottom + 5), _SOFT_INK)
+        draw.text((at, bottom + 21), format_short_time(time_s), _SOFT_INK, load_font(14), anchor=anchor)
 
 
 def _lanes_of(cuts: Sequence[Cut]) -> list[int]:
@@ -263,13 +237,6 @@ def _spread(middles: Sequence[float], widths: Sequence[float], sides: tuple[floa
         places[number] = min(places[number], free_to - widths[number] / 2)
         free_to = places[number] - widths[number] / 2
     return places
-
-
-@cache
-def _font(size: int, *, bold: bool = False) -> ImageFont.FreeTypeFont:
-    """Return the font that Matplotlib brings along, so that the same picture comes out everywhere."""
-    name = "DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf"
-    return ImageFont.truetype(str(Path(mpl.get_data_path()) / "fonts" / "ttf" / name), size)
 
 
 def importance_plot(summary: Summary, target: str | os.PathLike[str]) -> None:

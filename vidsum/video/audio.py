@@ -1,6 +1,6 @@
 """Sound: the samples of a source by time, and an AAC track in step with the pictures."""
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from itertools import repeat
@@ -273,7 +273,7 @@ class SoundTrack:
         self._container.mux(self.stream.encode(frame))
 
 
-_CHUNK_S, _CROSS_FADE_S = 0.5, 0.01
+_CROSS_FADE_S = 0.01
 _LOST, _BACK = 10 ** (20 / 10), 10 ** (14 / 10)  # power of the loudest channel over the mix's to use it
 _CLEARLY_LOUDER = 10 ** (6 / 10)
 _SILENT = 1e-8  # mean square of silence, which changes no choice
@@ -281,38 +281,21 @@ _SILENT = 1e-8  # mean square of silence, which changes no choice
 
 def keep_cancelled(blocks: Iterable[_Unmixed], rate: int, log: DecodeLog) -> Iterator[_Block]:
     """Yield the mix of each block or, where it is lost, the loudest channel; `log` counts the seconds."""
-    held: list[_Unmixed] = []
     used: int | None = None
-    for block in blocks:
-        is_full = sum(mix.shape[1] for _, mix, _ in held) >= _CHUNK_S * rate
-        if held and (is_full or _n_channels(block) != _n_channels(held[0])):
-            used = yield from _mix_chunk(held, used, rate, log)
-            held = []
-        held.append(block)
-    if held:
-        yield from _mix_chunk(held, used, rate, log)
-
-
-def _n_channels(block: _Unmixed) -> int:
-    return 0 if block[2] is None else len(block[2])
-
-
-def _mix_chunk(
-    held: Sequence[_Unmixed], before: int | None, rate: int, log: DecodeLog
-) -> Generator[_Block, None, int | None]:
-    """Yield some blocks by one choice, cross-faded from the choice `before`; return it."""
-    mix = np.concatenate([mix for _, mix, _ in held], axis=1)
-    channels = np.concatenate([mix if channels is None else channels for _, mix, channels in held], axis=1)
-    used = _choose_channel(mix, channels, before) if _n_channels(held[0]) else None
-    made = mix if used is None else np.broadcast_to(channels[used], mix.shape).copy()
-    if used != before:
-        old = mix if before is None or before >= len(channels) else channels[before]
-        ramp = np.linspace(0, 1, min(round(_CROSS_FADE_S * rate), mix.shape[1]), dtype=np.float32)
-        made[:, : len(ramp)] = old[..., : len(ramp)] * (1 - ramp) + made[:, : len(ramp)] * ramp
-    log.cancelled_s += mix.shape[1] / rate * (used is not None)
-    ends = np.cumsum([mix.shape[1] for _, mix, _ in held])[:-1]
-    yield from zip((position for position, _, _ in held), np.split(made, ends, axis=1), strict=True)
-    return used
+    for position, mix, channels in blocks:
+        if channels is None:
+            used = None
+            yield position, mix
+            continue
+        before = used if used is not None and used < len(channels) else None
+        used = _choose_channel(mix, channels, before)
+        made = mix if used is None else np.broadcast_to(channels[used], mix.shape).copy()
+        if used != before:
+            old = mix if before is None else channels[before]
+            ramp = np.linspace(0, 1, min(round(_CROSS_FADE_S * rate), mix.shape[1]), dtype=np.float32)
+            made[:, : len(ramp)] = old[..., : len(ramp)] * (1 - ramp) + made[:, : len(ramp)] * ramp
+        log.cancelled_s += mix.shape[1] / rate * (used is not None)
+        yield position, made
 
 
 def _choose_channel(mix: FloatArray, channels: FloatArray, before: int | None) -> int | None:

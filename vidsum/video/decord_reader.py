@@ -1,7 +1,6 @@
 """Reading with decord (`--reader decord`), but not MPEG-TS, fragmented MP4 and HEVC, where it errs."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 
 import decord
@@ -43,7 +42,12 @@ def read_samples(
         if abs(times_s[0]) > TOLERANCE_S:
             raise CannotReadError(f"decord's first frame is at {times_s[0]:g} s")  # an edit list hides it
         numbered = zip(times_s.tolist(), range(len(times_s)), strict=True)
-        yield from sample_stream(numbered, samplings, info, log, partial(_picture, video))
+
+        def picture(maker: PictureMaker, number: int) -> Picture:
+            # in a batch of one, since decord 0.6.0 gives turned pictures four channels otherwise
+            return maker.from_rgb(video.get_batch([number]).asnumpy()[0])
+
+        yield from sample_stream(numbered, samplings, info, log, picture)
     except (decord.DECORDError, RuntimeError) as error:  # the latter if it does not open the file
         raise CannotReadError("decord fails on it") from error
 
@@ -63,8 +67,3 @@ def _frame_times(video: decord.VideoReader, log: DecodeLog) -> TimeArray:
     for start_s, end_s in spans.tolist():
         log.add_frame(start_s, end_s)
     return spans[:, 0]
-
-
-def _picture(video: decord.VideoReader, maker: PictureMaker, number: int) -> Picture:
-    """Return a frame; in a batch of one, since decord 0.6.0 gives turned pictures four channels otherwise."""
-    return maker.from_rgb(video.get_batch([number]).asnumpy()[0])

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import partial
 
 import av
@@ -21,18 +20,13 @@ DUCKED_DB, RAMP_S = -12.0, 0.2  # how far the film is lowered under a descriptio
 RATE = 48_000  # sample rate of the track of a film without sound
 
 
-@dataclass(frozen=True, eq=False)
-class SpokenText:
-    """Speech that begins at a time of the film."""
-
-    start_s: float
-    samples: FloatArray  # [N] mono, at the rate of the track
+Spoken = tuple[float, FloatArray]  # when it begins in the film, and mono samples [N] at the track's rate
 
 
 class DescribedSound:
     """A film's sound, lowered where a text is spoken, with the text; it is read as a `SoundSource`."""
 
-    def __init__(self, source: SoundSource | None, spoken: Sequence[SpokenText]) -> None:
+    def __init__(self, source: SoundSource | None, spoken: Sequence[Spoken]) -> None:
         self.rate = source.rate if source else RATE
         self.n_channels = source.n_channels if source else 1
         self.layout = source.layout if source else "mono"
@@ -44,9 +38,9 @@ class DescribedSound:
             film = self._source.read(first, count)
         gain, voice = np.ones(count, np.float32), np.zeros(count, np.float32)
         at, ramp = np.arange(first, first + count), RAMP_S * self.rate
-        for text in self._spoken:
-            start = round(text.start_s * self.rate)
-            end = start + len(text.samples)
+        for start_s, samples in self._spoken:
+            start = round(start_s * self.rate)
+            end = start + len(samples)
             if end + ramp <= first or start - ramp >= first + count:
                 continue
             distance = np.maximum(np.maximum(start - at, at - end), 0) / ramp
@@ -54,7 +48,7 @@ class DescribedSound:
             gain = np.minimum(gain, (low + (1 - low) * np.minimum(distance, 1)).astype(np.float32))
             lower, upper = max(start, first), min(end, first + count)
             if lower < upper:
-                voice[lower - first : upper - first] += text.samples[lower - start : upper - start]
+                voice[lower - first : upper - first] += samples[lower - start : upper - start]
         return np.asarray(np.clip(film * gain + voice, -1, 1), np.float32)
 
 
@@ -75,7 +69,7 @@ def sound_rate(info: VideoInfo) -> int:
 
 def write_described(
     info: VideoInfo,
-    spoken: Sequence[SpokenText],
+    spoken: Sequence[Spoken],
     target: str | os.PathLike[str],
     *,
     comment: str | None = None,

@@ -12,9 +12,8 @@ from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from vidsum.types import TimeArray
+from vidsum.types import IntArray, TimeArray
 
 MAX_FRAME_S = 3600.0  # that a frame stays; longer without picture and sound is a gap
 MIN_GAP_S = 600.0  # minimum length of a gap that is much longer than the time between frames
@@ -54,19 +53,11 @@ class TimeShift:
 
 
 @dataclass(frozen=True)
-class Gap:
-    """A time without picture and sound that is left out."""
-
-    at_s: float  # when the first picture after it is shown
-    length_s: float
-
-
-@dataclass(frozen=True)
 class Jumps:
     """Jumps of the time stamps of a file; none in a well-behaved one."""
 
     restarts_s: tuple[float, ...] = ()  # when each part is shown whose time stamps start again
-    gaps: tuple[Gap, ...] = ()
+    gaps: tuple[tuple[float, float], ...] = ()  # when the first picture after each is shown, and its length
     pictures: tuple[TimeShift, ...] = ()  # shifts of the video's packets, by (`packet`, `from_s`)
     sound: tuple[TimeShift, ...] = ()  # the shifts of the packets of the first sound stream
     untimed: int = 0  # pictures without a time stamp among others; a step after another
@@ -85,7 +76,7 @@ class Jumps:
             where = _list_first([f"{time_s:.2f} s" for time_s in self.restarts_s])
             lines.append(f"{path}: time stamps start again {times}, at {where}; what follows is joined on")
         if self.gaps:
-            where = _list_first([f"{gap.length_s:.0f} s at {gap.at_s:.2f} s" for gap in self.gaps])
+            where = _list_first([f"{length_s:.0f} s at {at_s:.2f} s" for at_s, length_s in self.gaps])
             lines.append(f"{path}: without pictures or sound for {where}; left out of the time line")
         return tuple(lines)
 
@@ -133,7 +124,7 @@ def _group_by_part(pieces: Iterable[TimeShift]) -> dict[int, list[TimeShift]]:
 def find_jumps(
     pictures: Stamps,
     sound: Stamps | None,
-    sound_at: npt.NDArray[np.int64],
+    sound_at: IntArray,
     start_s: float,
     step_s: float,
     min_gap_s: float = MAX_FRAME_S,
@@ -159,7 +150,7 @@ def find_jumps(
 
     pieces: list[TimeShift] = []
     restarts: list[float] = []
-    gaps: list[Gap] = []
+    gaps: list[tuple[float, float]] = []
     end_s = start_s
     for number, (first, last) in enumerate(parts):
         order = np.argsort(times_s[first:last], kind="stable")
@@ -179,7 +170,7 @@ def find_jumps(
         ):
             shift_s -= after - before - step_s
             pieces.append(TimeShift(first, (before + after) / 2, shift_s))
-            gaps.append(Gap(after + shift_s - start_s, after - before))
+            gaps.append((after + shift_s - start_s, after - before))
         end_s = float(part_s[-1]) + shift_s + (float(lengths_s[-1]) or step_s)
     if not restarts and not gaps:
         return Jumps()
@@ -222,7 +213,7 @@ def _find_gaps(
 
 def _shift_sound(
     sound: Stamps,
-    sound_at: npt.NDArray[np.int64],
+    sound_at: IntArray,
     parts: list[tuple[int, int]],
     times_s: TimeArray,
     pieces: list[TimeShift],

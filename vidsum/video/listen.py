@@ -11,7 +11,7 @@ import numpy as np
 
 from vidsum.errors import InputError
 from vidsum.types import FloatArray, TrackChoice, VideoInfo
-from vidsum.video.audio import decode_sound, open_sound
+from vidsum.video.audio import open_sound
 from vidsum.video.damage import DecodeLog
 from vidsum.video.jumps import Jumps
 from vidsum.video.open import open_media
@@ -96,26 +96,21 @@ def describe_used(path: str | os.PathLike[str], kind: TrackKind, number: int | N
 
 def find_loud_track(path: str | os.PathLike[str], number: int) -> int | None:
     """Return an audio track that is not silent, where track `number` is; None where it is not, or all are."""
-    with open_media(path) as container:
-        others = [other for other in range(1, len(list_tracks(container, "audio")) + 1) if other != number]
     status, name = Path(path).stat(), os.fspath(path)
     state = (status.st_size, status.st_mtime_ns)
     if not _is_silent(name, number, state):
         return None
-    return next((other for other in others if not _is_silent(name, other, state)), None)
+    with open_media(path) as container:
+        numbers = range(1, len(list_tracks(container, "audio")) + 1)
+    return next((other for other in numbers if not _is_silent(name, other, state)), None)
 
 
 @lru_cache(maxsize=64)
 def _is_silent(path: str, number: int, state: tuple[int, int]) -> bool:
-    with open_media(path) as container:
-        track = list_tracks(container, "audio")[number - 1]
-        if track.codec_context is None:
-            return True
-        resampler, made_for = av.AudioResampler("fltp"), None
-        for frame in decode_sound(container, track, Jumps(), DecodeLog()):
-            if made_for != (made_for := (frame.format.name, frame.layout.name, frame.sample_rate)):
-                resampler = av.AudioResampler("fltp")
-            for part in resampler.resample(frame):
-                if np.nan_to_num(np.abs(part.to_ndarray())).max(initial=0.0) > _SILENCE_PEAK:
-                    return False
+    with open_sound(Path(path), Jumps(), track=number) as sound:
+        first = 0
+        while sound is not None and not sound.is_over:
+            if np.abs(sound.read(first, sound.rate)).max() > _SILENCE_PEAK:
+                return False
+            first += sound.rate
     return True

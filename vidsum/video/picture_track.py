@@ -10,7 +10,6 @@ from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 
 from vidsum.types import VideoInfo
 from vidsum.video.decode import DecodedFrame
-from vidsum.video.encoders import ENCODER
 from vidsum.video.frames import has_odd_pixels
 from vidsum.video.reframe import plane_array
 from vidsum.video.style import ClipStyle
@@ -40,7 +39,7 @@ class PictureTrack:
         self._scaler = VideoReformatter()  # kept: FFmpeg takes milliseconds to set one up
         self._stored = _StoredPictures.of(first, max_side)
         rate = Fraction(info.fps).limit_denominator(1001)
-        stream = container.add_stream(ENCODER, rate=rate, options=options)
+        stream = container.add_stream("libx264", rate=rate, options=options)
         assert isinstance(stream, av.VideoStream)
         self._stream = stream
         self._stream.width, self._stream.height = style.size or self._stored.clip_size

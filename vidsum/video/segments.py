@@ -1,7 +1,7 @@
 """The frames of segments of a video, and when each is shown in a clip that joins the segments."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
@@ -9,7 +9,7 @@ from itertools import chain
 import av
 import numpy as np
 
-from vidsum.types import Interval, VideoInfo
+from vidsum.types import Interval, VideoInfo, join_near
 from vidsum.video.changes import ChangeMeter, Changes
 from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import DecodedFrame, can_seek, decode_frames
@@ -174,7 +174,7 @@ def measure_changes(video: VideoInfo, segments: Sequence[Interval]) -> Changes:
     meter, segment, last_s = ChangeMeter(), -1, float("-inf")
     with open_video(video.path) as container:
         stream = video_stream(container, video)
-        ticks = in_ticks(join_segments(segments), stream.time_base or Fraction(1))
+        ticks = in_ticks(join_near(sorted(segments)), stream.time_base or Fraction(1))
         for frame in segment_frames(container, stream, ticks, read_jumps(video), DecodeLog()):
             if frame.segment != segment:
                 meter.reset()
@@ -183,14 +183,3 @@ def measure_changes(video: VideoInfo, segments: Sequence[Interval]) -> Changes:
                 last_s = frame.decoded.time_s
                 meter.add(last_s, frame.decoded.frame)
     return meter.result(video.path)
-
-
-def join_segments(segments: Iterable[Interval]) -> list[Interval]:
-    """Return segments in order of time, those that overlap or touch as one; none begins before 0."""
-    joined: list[Interval] = []
-    for start, end in sorted(segments):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = joined[-1][0], max(joined[-1][1], end)
-        else:
-            joined.append((max(start, 0.0), end))
-    return joined

@@ -97,11 +97,8 @@ class FrameSkipper:
             return None
         end_s = self._times[after]
         shortest_s = min(time_s - self._times[after - 2], end_s - time_s)
-        return (
-            None
-            if shortest_s < _MIN_FRAME_FRACTION * self._usual_s and not self._is_fast
-            else (time_s, end_s)
-        )
+        is_field = shortest_s < _MIN_FRAME_FRACTION * self._usual_s and not self._is_fast
+        return None if is_field else (time_s, end_s)
 
     def _is_unseen(self, start_s: float, end_s: float) -> bool:
         """Return whether no sample shows what is on screen then, in a video without damage so far."""

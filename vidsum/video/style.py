@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from vidsum.times import Cue
 from vidsum.types import FloatArray
 from vidsum.video.reframe import Framing, plane_array
 
-_FONT = "mpl-data/fonts/ttf/DejaVuSans-Bold.ttf"
+_FONTS = "mpl-data/fonts/ttf"
 _LETTER_WIDTH = 0.66  # width of a letter over the size of the font
 _MAX_LINE_WIDTH = 0.92  # maximum width of a line over the width of a picture
 _MAX_FONT_SIZE = 0.07  # size of the font over the height of a picture
@@ -29,63 +30,62 @@ def letters_in_line(width: int, height: int) -> int:
 
 def missing_letters(cues: Sequence[Cue]) -> str:
     """Return the letters of captions that the font lacks."""
-    font = _font(16)
+    font = _caption_font(16)
     none = bytes(font.getmask("\U0010ffff"))
     letters = sorted({letter for _, _, text in cues for letter in text if not letter.isspace()})
     return "".join(letter for letter in letters if bytes(font.getmask(letter)) == none)
 
 
-class CaptionPainter:
-    def __init__(self, cues: Sequence[Cue], size: tuple[int, int]) -> None:
-        self._cues, self._size = cues, size
-        self._starts_s = [start_s for start_s, _, _ in cues]
-        self._drawn = -1, (np.zeros((0, 0), np.float32),) * 2, 0
-
-    def paint(self, frame: av.VideoFrame, time_s: float, full: bool) -> None:
-        """Draw the caption of a time, if any, into a yuv420p frame; `full` as in `ClipStyle.apply`."""
-        number = bisect_right(self._starts_s, time_s + 1e-6) - 1
-        if number < 0 or time_s >= self._cues[number][1]:
-            return
-        if self._drawn[0] != number:
-            self._drawn = number, *self._masks(self._cues[number][2])
-        _, (edge, letters), top = self._drawn
-        frame.make_writable()
-        black, white = (0, 255) if full else (16, 235)
-        for plane, half in zip(frame.planes, (1, 2, 2), strict=True):
-            rows = slice(top // half, top // half + len(edge) // half)
-            pixels = plane_array(plane)[rows, : plane.width]
-            if half == 1:
-                mixed = pixels * (1 - edge) + black * edge
-                mixed += (white - mixed) * letters
-            else:
-                around = edge.reshape(len(edge) // 2, 2, -1, 2).mean(axis=(1, 3))
-                mixed = pixels * (1 - around) + 128 * around
-            pixels[:] = np.rint(mixed)
-
-    def _masks(self, text: str) -> tuple[tuple[FloatArray, FloatArray], int]:
-        """Return the cover [rows, width] of pixels by edge and letters, and the first row; all even."""
-        width, height = self._size
-        lines, room = text.split("\n"), _MAX_LINE_WIDTH * width
-        size = min(_MAX_FONT_SIZE * height, room / letters_in_line(width, height) / _LETTER_WIDTH)
-        size *= min(1.0, room / max(1.0, *map(_font(size).getlength, lines)))
-        font, stroke = _font(size), max(1, round(size / 9))
-        step = sum(font.getmetrics()) + stroke
-        rows = min(height, 2 * round(step * len(lines) / 2 + stroke))
-        masks = []
-        for edge in (stroke, 0):
-            image = Image.new("L", (width, rows))
-            for number, line in enumerate(lines):
-                position = width / 2, stroke + number * step
-                ImageDraw.Draw(image).text(position, line, 255, font, "ma", stroke_width=edge)
-            masks.append(np.asarray(image, np.float32) / np.float32(255))
-        top = int(_BOTTOM[width < 0.9 * height] * height - rows) // 2 * 2
-        return (masks[0], masks[1]), max(0, min(top, height - rows))
+def paint_caption(frame: av.VideoFrame, cues: Sequence[Cue], time_s: float, full: bool) -> None:
+    """Draw the caption of a time, if any, into a yuv420p frame; `full` as in `ClipStyle.apply`."""
+    number = bisect_right(cues, time_s + 1e-6, key=lambda cue: cue[0]) - 1
+    if number < 0 or time_s >= cues[number][1]:
+        return
+    edge, letters, top = _draw_masks(cues[number][2], frame.width, frame.height)
+    frame.make_writable()
+    black, white = (0, 255) if full else (16, 235)
+    for plane, half in zip(frame.planes, (1, 2, 2), strict=True):
+        rows = slice(top // half, top // half + len(edge) // half)
+        pixels = plane_array(plane)[rows, : plane.width]
+        if half == 1:
+            mixed = pixels * (1 - edge) + black * edge
+            mixed += (white - mixed) * letters
+        else:
+            around = edge.reshape(len(edge) // 2, 2, -1, 2).mean(axis=(1, 3))
+            mixed = pixels * (1 - around) + 128 * around
+        pixels[:] = np.rint(mixed)
 
 
-def _font(size: float) -> ImageFont.FreeTypeFont:
+@lru_cache(maxsize=1)
+def _draw_masks(text: str, width: int, height: int) -> tuple[FloatArray, FloatArray, int]:
+    """Return the cover [rows, width] of pixels by edge and letters, and the first row; all even."""
+    lines, room = text.split("\n"), _MAX_LINE_WIDTH * width
+    size = min(_MAX_FONT_SIZE * height, room / letters_in_line(width, height) / _LETTER_WIDTH)
+    size *= min(1.0, room / max(1.0, *map(_caption_font(size).getlength, lines)))
+    font, stroke = _caption_font(size), max(1, round(size / 9))
+    step = sum(font.getmetrics()) + stroke
+    rows = min(height, 2 * round(step * len(lines) / 2 + stroke))
+    masks = []
+    for edge in (stroke, 0):
+        image = Image.new("L", (width, rows))
+        for number, line in enumerate(lines):
+            position = width / 2, stroke + number * step
+            ImageDraw.Draw(image).text(position, line, 255, font, "ma", stroke_width=edge)
+        masks.append(np.asarray(image, np.float32) / np.float32(255))
+    top = int(_BOTTOM[width < 0.9 * height] * height - rows) // 2 * 2
+    return masks[0], masks[1], max(0, min(top, height - rows))
+
+
+@cache
+def load_font(size: int, *, bold: bool = False) -> ImageFont.FreeTypeFont:
+    """Return the font that Matplotlib brings along, so that the same picture comes out everywhere."""
     spec = find_spec("matplotlib")
     folder = (spec.submodule_search_locations if spec else None) or [""]
-    return ImageFont.truetype(str(Path(folder[0]) / _FONT), max(4, round(size)))
+    return ImageFont.truetype(str(Path(folder[0]) / _FONTS / f"DejaVuSans{'-Bold' * bold}.ttf"), size)
+
+
+def _caption_font(size: float) -> ImageFont.FreeTypeFont:
+    return load_font(max(4, round(size)), bold=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,6 @@ class ClipStyle:
     framing: Framing | None = None
     captions: Sequence[Cue] = ()  # drawn into the pictures, in times of the clip
     _scaler: VideoReformatter = field(default_factory=VideoReformatter)
-    _painters: list[CaptionPainter] = field(default_factory=list)
 
     @property
     def is_other(self) -> bool:
@@ -111,7 +110,5 @@ class ClipStyle:
         if self.framing:
             frame = self.framing.apply(frame, time_s, self._scaler, full)
         if self.captions:
-            if not self._painters:
-                self._painters.append(CaptionPainter(self.captions, (frame.width, frame.height)))
-            self._painters[0].paint(frame, clip_s, full)
+            paint_caption(frame, self.captions, clip_s, full)
         return frame

@@ -15,10 +15,9 @@ from pathlib import Path
 
 import av
 import numpy as np
-import numpy.typing as npt
 from av.stream import Stream
 
-from vidsum.types import TimeArray, TrackChoice, VideoInfo
+from vidsum.types import BoolArray, TimeArray, TrackChoice, VideoInfo
 from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import first_pts_s, read_packets
 from vidsum.video.jumps import MAX_FRAME_S, MIN_CLOCK_GAP_S, MIN_GAP_S, Jumps, Stamps, find_jumps, shift_times
@@ -196,49 +195,41 @@ def _packets(
         yield packet
 
 
-class _StampCollector:
-    """The time stamps of one stream, as they come."""
+def _append(rows: "array[float]", packet: "av.Packet[Stream]") -> None:
+    """Add a packet: when it is decoded and shown, its length in seconds, and whether it is discarded."""
+    ticks = (packet.dts, packet.pts, packet.duration or 0)
+    rows.extend(math.nan if tick is None else float(tick * packet.time_base) for tick in ticks)
+    rows.append(packet.is_discard)
 
-    def __init__(self) -> None:
-        self.dts_s, self.pts_s, self.length_s = array("d"), array("d"), array("d")
-        self.is_discard = array("b")
 
-    def add(self, packet: "av.Packet[Stream]") -> None:
-        tick_s = packet.time_base
-        self.dts_s.append(math.nan if packet.dts is None else float(packet.dts * tick_s))
-        self.pts_s.append(math.nan if packet.pts is None else float(packet.pts * tick_s))
-        self.length_s.append(float((packet.duration or 0) * tick_s))
-        self.is_discard.append(packet.is_discard)
-
-    def __len__(self) -> int:
-        return len(self.dts_s)
-
-    def stamps(self) -> Stamps:
-        return Stamps(np.array(self.dts_s), np.array(self.pts_s), np.array(self.length_s))
+def _stamps(rows: "array[float]") -> tuple[Stamps, BoolArray]:
+    """Return the time stamps of the packets of `_append`, and [N] which are shown."""
+    dts_s, pts_s, length_s, is_discard = np.array(rows).reshape(-1, 4).T
+    return Stamps(dts_s, pts_s, length_s), is_discard == 0
 
 
 def _scan(
     packets: Iterator["av.Packet[Stream]"], stream: av.VideoStream, sound_stream: Stream | None, step_s: float
 ) -> _Scan:
     """Collect time stamps; a frame without any (raw H.264) comes `step_s` after the one before."""
-    pictures, sound, sound_at = _StampCollector(), _StampCollector(), array("q")
+    pictures, sound, sound_at = array("d"), array("d"), array("q")
     others_end_s, n_bytes = 0.0, 0
     for packet in packets:
         if not packet.size:
             continue
         n_bytes = max(n_bytes, packet.pos or 0)
         if packet.stream.index == stream.index:
-            pictures.add(packet)
+            _append(pictures, packet)
             continue
         if sound_stream is not None and packet.stream.index == sound_stream.index:
-            sound.add(packet)
-            sound_at.append(len(pictures))
+            _append(sound, packet)
+            sound_at.append(len(pictures) // 4)
         if not packet.is_discard:
             ticks = packet.pts if packet.pts is not None else packet.dts
             others_end_s = max(
                 others_end_s, float(((ticks or 0) + (packet.duration or 0)) * packet.time_base)
             )
-    stamps, sound_stamps = pictures.stamps(), sound.stamps()
+    (stamps, is_shown), (sound_stamps, _) = _stamps(pictures), _stamps(sound)
     has_sound = len(sound) > 0 and not np.isnan(sound_stamps.times_s[0])
     start_s = first_pts_s(stream)
     min_gap_s = MIN_CLOCK_GAP_S if stream.container.format.name in ("mpegts", "mpeg") else MIN_GAP_S
@@ -251,7 +242,6 @@ def _scan(
         jumps = _fill(times_s, *_find_untimed(stamps, unknown), jumps, start_s, step_s)
     else:
         times_s[unknown] = np.flatnonzero(unknown) * step_s
-    is_shown = ~np.array(pictures.is_discard, dtype=bool)
     frames_s, lengths_s = times_s[is_shown], stamps.length_s[is_shown]
     if jumps and len(frames_s) > 1:  # the average rate and, in MP4, some frame's length count the gaps
         step_s = float(np.median(np.diff(np.sort(frames_s))))
@@ -261,7 +251,7 @@ def _scan(
     return _Scan(np.sort(frames_s), video_end_s, end_s, n_bytes, jumps)
 
 
-def _find_untimed(stamps: Stamps, unknown: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], int]:
+def _find_untimed(stamps: Stamps, unknown: BoolArray) -> tuple[BoolArray, int]:
     """Return [N] which packets get a time, and how many of them come before all others (Matroska)."""
     no_pts, n_known, end = np.isnan(stamps.pts_s), 0, 0
     for number, is_unknown in enumerate(no_pts):  # packets are not in order of time
@@ -273,12 +263,7 @@ def _find_untimed(stamps: Stamps, unknown: npt.NDArray[np.bool_]) -> tuple[npt.N
 
 
 def _fill(
-    times_s: TimeArray,
-    unknown: npt.NDArray[np.bool_],
-    n_lead: int,
-    jumps: Jumps,
-    first_s: float,
-    step_s: float,
+    times_s: TimeArray, unknown: BoolArray, n_lead: int, jumps: Jumps, first_s: float, step_s: float
 ) -> Jumps:
     """Put times into [N] for packets without any, the first `n_lead` before the others; return the repair."""
     steps = np.diff(np.sort(times_s[~unknown]))

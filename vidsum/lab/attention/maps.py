@@ -28,12 +28,12 @@ from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.shots.find import find
 from vidsum.shots.settings import ShotSettings
-from vidsum.summary.fulltransnet import IntArray, decode_samples, windows
+from vidsum.summary.fulltransnet import decode_samples, windows
 from vidsum.summary.importance import SCORERS
 from vidsum.summary.importance_model import ImportanceModel
 from vidsum.summary.score import load_importance_checkpoint, weights_sha256
 from vidsum.times import format_short_time
-from vidsum.types import FloatArray, Progress, TimeArray
+from vidsum.types import FloatArray, IntArray, Progress, TimeArray
 from vidsum.video.probe import start_offset_s
 
 LONGEST = 1536

@@ -11,6 +11,7 @@ from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.lab.datasets import group as fields
 from vidsum.lab.datasets.group import H5Group, IntArray, by_number
 from vidsum.lab.datasets.labels import Labels, labels_of, read_labels
+from vidsum.models.scaling import standardise
 from vidsum.results.feature_h5 import PUBLISHED_STRIDE, group_names, read_group
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
@@ -158,14 +159,7 @@ def shot_of_sample(video: AnnotatedVideo) -> IntArray:
 def target_of(video: AnnotatedVideo) -> FloatArray:
     """Return [T] the standardised mean of the annotators' standardised scores, or of `gtscore` alone."""
     scores = video.gtscore[None] if video.user_scores is None else video.user_scores
-    return np.asarray(_standardise(_standardise(scores).mean(axis=0)), np.float32)
-
-
-def _standardise(scores: FloatArray) -> FloatArray:
-    """Scores with mean 0 and deviation 1 along the last axis, zeros where they are all the same."""
-    centred = scores - scores.mean(axis=-1, keepdims=True)
-    spread = centred.std(axis=-1, keepdims=True)
-    return np.asarray(centred / np.where(spread > 1e-6, spread, 1), np.float32)
+    return standardise(standardise(scores).mean(axis=0))
 
 
 def dataset_name(path: Path) -> str:

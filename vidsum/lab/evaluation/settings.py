@@ -50,7 +50,7 @@ class SummaryRequest:
         "As in `vidsum summarize`, run on the features. Can be repeated.",
         (),
         flags=("--model", "--scorer", "-m"),
-        default_text="contrastive and cluster, without --scores and --summaries",
+        default_text="contrastive, without --scores and --summaries",
         metavar="NAME|FILE",
         names=SUMMARIZERS,
     )
@@ -120,7 +120,7 @@ class SummaryRequest:
     def models(self) -> tuple[str, ...]:
         """The models to measure; without models and scores those that need no training."""
         is_enough = self.scores or self.summaries or not self.has_features
-        return self.model or (() if is_enough else ("contrastive", "cluster"))
+        return self.model or (() if is_enough else ("contrastive",))
 
 
 @dataclass(frozen=True, kw_only=True)

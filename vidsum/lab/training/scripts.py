@@ -11,8 +11,7 @@ import numpy as np
 from vidsum.lab.datasets.captioned import shots_of_captions
 from vidsum.lab.datasets.moments import CLIP_S
 from vidsum.lab.training.sentences import Captions, content_words
-from vidsum.types import FloatArray, Interval
-from vidsum.video.segments import join_segments
+from vidsum.types import FloatArray, Interval, join_near
 
 NOTHING = -1
 """Number of the text of an outlier: a segment that looks unlike everything, as a title card or black does."""
@@ -151,7 +150,7 @@ def draw_query(script: Script, captions: Captions, sentence: int, rng: np.random
         moments += [segment.window for segment in script.segments if segment.sentence in fit]
     elif form < _SHORT + _REPHRASED and sentence in captions.same_event:
         query = int(rng.choice(captions.same_event[sentence]))
-    return ScriptQuery(sentence, query, tuple(join_segments(moments)))
+    return ScriptQuery(sentence, query, tuple(join_near(sorted(moments))))
 
 
 def _event(
