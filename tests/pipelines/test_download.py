@@ -1,6 +1,8 @@
-"""Videos at web addresses: copies, what is asked of the server, bounds, and what goes wrong."""
+"""Videos at web addresses: copies, what is asked of the server, bounds, pages, and what goes wrong."""
 
 import os
+import stat
+import sys
 import time
 from collections.abc import Iterator
 from hashlib import sha256
@@ -249,6 +251,33 @@ def test_download_offline(server: Server, monkeypatch: pytest.MonkeyPatch) -> No
     assert server.received == []
 
 
+def _program(folder: Path, body: str) -> None:
+    file = folder / "yt-dlp"
+    file.write_text(f"#!{sys.executable}\nimport sys, pathlib\nwords = sys.argv[1:]\n{body}\n")
+    file.chmod(file.stat().st_mode | stat.S_IXUSR)
+
+
+def test_pages_are_left_to_yt_dlp(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    url = server.serve("/watch?v=1", b"<html>")
+    place = "words[words.index('-o') + 1].replace('%(ext)s', 'webm')"
+    _program(tmp_path, f"pathlib.Path({place}).write_text(sys.stdin.read())")
+    path = download(url)
+    assert (path.name[:6], path.read_text()) == ("watch_", url)
+    _program(tmp_path, "sys.exit('ERROR: gone')")
+    assert download(url) == path  # it is not fetched twice
+    other = server.serve("/watch?v=2", b"<html>")
+    with pytest.raises(InputError, match=r"yt-dlp got no video \(gone\)"):
+        download(other)
+    _program(tmp_path, "")
+    with pytest.raises(InputError, match="live, or larger"):
+        download(other)
+    _program(tmp_path, "import time; time.sleep(9)")
+    monkeypatch.setattr(module, "_MAX_TIME_S", 0.1)
+    with pytest.raises(InputError, match="did not end within"):
+        download(other)
+
+
 @pytest.mark.parametrize(
     "url", ["http://", "http://[", "https://no host/film.mp4", "http://127.0.0.1:99999/a"]
 )
@@ -273,6 +302,7 @@ def test_any_address(text: str) -> None:
         ("https://a.org/x/film.mp4?token=1.2#t=3", "film_XX.mp4"),
         ("https://a.org/my%20film.MOV", "my_film_XX.MOV"),
         ("https://a.org/watch?v=Zq1.w", "watch_XX.mp4"),
+        ("https://a.org/x/page.html", "page_XX.mp4"),
         ("https://a.org", "video_XX.mp4"),
         ("https://a.org/..%2F..%2Fetc/.mp4", "video_XX.mp4"),
     ],

@@ -1,16 +1,19 @@
 """Videos at http:// and https:// addresses: copies in the cache, from where everything reads them as files.
 
 A transfer that broke off continues, in a later run too. A whole copy is downloaded again only if the server's
-ETag or date says that it has changed.
+ETag or date says that it has changed. Web pages are left to yt-dlp, if it is installed.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 import re
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -63,7 +66,8 @@ def copy_path(url: str) -> Path:
     """Return where the copy of a URL is kept: a folder of its own, under its last name and a short hash."""
     url = Url(url)
     name = unquote(url.path.rstrip("/").rpartition("/")[2])
-    if not re.search(r"\.[A-Za-z0-9]{2,4}$", name):
+    name = re.sub(r"\.(html?|php|aspx?|jsp)$", "", name)
+    if not re.search(r"\.[A-Za-z0-9]{2,4}$", name):  # a page: `watch?v=...`
         name = name.replace(".", "_") + ".mp4"
     stem, _, suffix = re.sub(r"[^\w.()+-]+", "_", name).lstrip(".").rpartition(".")
     folder = home() / "videos" / digest_of_url(url.raw, _DIGITS)
@@ -74,7 +78,7 @@ def download(url: str, *, max_gigabytes: float = MAX_GB, progress: Progress | No
     """Return the path of a local copy of the video at an address, in `$VIDSUM_HOME/videos`.
 
     Args:
-        url: of a file, `http://` or `https://`.
+        url: `http://` or `https://`; a file, or a page that yt-dlp reads.
         max_gigabytes: maximum size, in 10^9 bytes.
         progress: called as progress(step, bytes so far, bytes in all).
 
@@ -128,9 +132,12 @@ class _Transfer:
 
     def run(self) -> None:
         """Bring the copy up to date. Raises InputError: see `download`; OSError: it cannot be written."""
+        deadline = time.monotonic() + _MAX_TIME_S
         with Session() as session:  # it has no file://: no redirection reaches the files of this machine
             try:
-                session.within(_MAX_TIME_S, lambda: transfer(lambda: self._request(session), self.part))
+                session.within(
+                    _MAX_TIME_S, lambda: transfer(lambda: self._request(session, deadline), self.part)
+                )
             except (requests.RequestException, UnicodeError) as error:
                 # the error that caused it names the whole URL
                 raise InputError(f"{self.url}: {self._reason(error)}") from None
@@ -145,7 +152,7 @@ class _Transfer:
             return str(error)
         return self.url.hide(f"{failing_host(error, self.url.raw)} {failure_reason(error)}")
 
-    def _request(self, session: Session) -> None:
+    def _request(self, session: Session, deadline: float) -> None:
         version, done = self._version(), size_of(self.part) or 0
         headers = _request_headers(version, done, is_whole=self.target.exists())
         with session.get(self.url.raw, headers=headers, stream=True, timeout=TIMEOUTS_S) as response:
@@ -159,8 +166,9 @@ class _Transfer:
             if response.status_code != requests.codes.ok and not is_rest:
                 raise requests.HTTPError(response=response)
             if any(kind in response.headers.get("Content-Type", "").lower() for kind in _PAGES):
-                hint = "give the address of the video file, or save it with yt-dlp"
-                raise InputError(f"{self.url}: is a web page, not a video file", hint=hint)
+                response.close()
+                self._from_page(version, deadline)
+                return
             self.target.unlink(missing_ok=True)  # it is of another version
             done = done if is_rest else 0
             length = parse_content_length(response.headers)
@@ -187,6 +195,40 @@ class _Transfer:
             raise InputError(fault, hint="--max-download GB")
         if self.progress:
             self.progress("downloading", done, total)
+
+    def _from_page(self, version: Mapping[str, Any], deadline: float) -> None:
+        if self.target.exists() and version.get("by") == "yt-dlp":
+            return
+        if (program := _yt_dlp()) is None:
+            hint = "pip install yt-dlp, which vidsum then uses, or give the address of the video file"
+            raise InputError(f"{self.url}: is a web page, not a video file", hint=hint)
+        if self.progress:
+            self.progress("downloading with yt-dlp", 0, 0)
+        for old in self.target.parent.glob("page.*"):
+            old.unlink()
+        has_ffmpeg = shutil.which("ffmpeg") is not None
+        form = "bv*[height<=1080]+ba/b" if has_ffmpeg else "b[ext=mp4]/b"
+        bounds = ["--max-filesize", str(int(self.max_gigabytes * 1e9)), "--match-filters", "!is_live"]
+        quiet = ["--no-playlist", "--no-warnings", "--no-progress", "--quiet", "--ignore-config"]
+        place = ["-o", str(self.target.with_name("page.%(ext)s")), "--batch-file", "-"]
+        try:
+            ran = subprocess.run(
+                [*program, *quiet, *bounds, "-f", form, "--merge-output-format", "mp4/mkv", *place],
+                capture_output=True,
+                input=self.url.raw.encode(),  # a command line is shown to every user of the machine
+                timeout=max(0.0, deadline - time.monotonic()),
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            fault = f"{self.url}: yt-dlp did not end within {_MAX_TIME_S:g} s"
+            raise InputError(fault, hint="give the address of the video file") from None
+        files = [path for path in self.target.parent.glob("page.*") if path.suffix != ".part"]
+        if ran.returncode or len(files) != 1:
+            said = ran.stderr.decode(errors="replace").strip().splitlines()
+            reason = said[-1].removeprefix("ERROR: ") if said else "live, or larger than --max-download"
+            raise InputError(f"{self.url}: yt-dlp got no video ({self.url.hide(reason)})")
+        files[0].replace(self.target)
+        self.note.write_text(json.dumps({"by": "yt-dlp"}))
 
 
 def _request_headers(version: Mapping[str, Any], done: int, *, is_whole: bool) -> dict[str, str]:
@@ -220,6 +262,13 @@ def _is_rest(response: requests.Response, version: Mapping[str, Any], done: int)
 
 def _version_in(headers: Mapping[str, str]) -> dict[str, Any]:
     return {name: headers[name] for name in ("ETag", "Last-Modified") if name in headers}
+
+
+def _yt_dlp() -> list[str] | None:
+    if importlib.util.find_spec("yt_dlp"):
+        return [sys.executable, "-m", "yt_dlp"]
+    program = shutil.which("yt-dlp")
+    return [program] if program else None
 
 
 def _evict(used: Path) -> None:
