@@ -126,7 +126,7 @@ def highlights(
         raise UsageError("only one file of PREDICTIONS is measured", hint="PREDICTIONS ANNOTATIONS")
     positional = {"annotations": annotations, "predictions": predictions[0] if predictions else None}
     request = build(HighlightsRequest, {**chosen, **positional})
-    _evaluate("highlights", request, report, view)
+    _evaluate("highlights", request, report, view, predictions=request.write_predictions)
 
 
 @command(app)
@@ -201,18 +201,19 @@ def draw_one(
     return CommandResult(input=task.path, data=data, lines=(str(path),), messages=messages)
 
 
-def _evaluate(task: str, request: Request, report: ReportFiles, view: View, plot: Path | None = None) -> None:
+def _evaluate(task: str, request: Request, report: ReportFiles, view: View, **others: Path | None) -> None:
     """Make the report of a request, by the name of its source, unless its files are up to date.
 
-    These are checked before any work: UsageError for a wrong suffix, or a file that is read. OutputError: the
-    folder does not exist.
+    `others` are other files of it. All are checked before any work: UsageError for a wrong suffix, or a file
+    that is read. OutputError: the folder does not exist.
     """
     json = None if report.output in (None, "-") else Path(str(report.output))
-    named = {kind: path for kind, path in {"output": json, "plot": plot}.items() if path}
+    suffixes = {"output": (".json",), "plot": (".png", ".svg"), "predictions": (".jsonl",)}
+    named = {kind: path for kind, path in {"output": json, **others}.items() if path}
     for kind, path in named.items():
-        require_suffix(path, (".json",) if kind == "output" else (".png", ".svg"))
+        require_suffix(path, suffixes[kind])
         check_outputs(str(request.source), [path])
-    files = Files(named, nested=False, absent=("output", "plot"))
+    files = Files(named, nested=False, absent=("output", *others))
 
     def step(item: Task, progress: Progress | None) -> CommandResult:
         from vidsum.lab.evaluate import evaluate
@@ -230,8 +231,9 @@ def _evaluate(task: str, request: Request, report: ReportFiles, view: View, plot
             return seal(document(made, made_from))
 
         def write(made: Report, files: Files) -> Sequence[str]:
-            if made.plot and "plot" in files.named:
-                made.plot(files.named["plot"])
+            for kind, path in files.named.items():
+                if kind in made.writers:
+                    made.writers[kind](path)
             return ()
 
         if not files.named:

@@ -100,10 +100,9 @@ def detr() -> Path:
     return save_untrained(Path("a run") / BEST, "moment-detr", reads, dim_video=6, dim_query=3).parent
 
 
-def test_run_row(run: Run, data: Path, detr: Path, features: Path, words: Path) -> None:
+def test_run_row_and_submission(run: Run, data: Path, detr: Path, features: Path, words: Path) -> None:
     ask = ("evaluate", "highlights", data, "--run", detr, "--features", features, "--text-features", words)
-    ask = (*ask, "--device", "cpu")
-    run(*ask, "-o", "report.json")
+    run(*ask, "--write-predictions", "mine.jsonl", "-o", "report.json", "--device", "cpu")
     document = json.loads(Path("report.json").read_text())
     check_schema(document, "highlight_evaluation")
     assert [row["name"] for row in document["rows"]] == ["a run", "random", "whole video"]
@@ -112,5 +111,13 @@ def test_run_row(run: Run, data: Path, detr: Path, features: Path, words: Path) 
         "a run/best.safetensors",
     ]
     assert document["provenance"]["text_features"][0]["files"] == 2
+    again = run("evaluate", "highlights", "mine.jsonl", data, "-o", "-").json
+    assert {**again["rows"][0], "name": "a run"} == document["rows"][0]
+    ask = (*ask, "--write-predictions", "mine.jsonl", "--device", "cpu")
     assert "unchanged" in run(*ask, "-o", "report.json").out
-    run(*ask[:-4], "-o", "-", code=3, error="does not say what embeds its queries")
+    Path("mine.jsonl").unlink()
+    run(*ask, "-o", "report.json")
+    assert Path("mine.jsonl").exists()
+    run(*ask, code=1, error="mine.jsonl: already exists")
+    run(*ask, "--overwrite")
+    run(*ask[:-6], "-o", "-", code=3, error="does not say what embeds its queries")

@@ -227,8 +227,9 @@ def test_training_of_detr(vidsum: Run) -> None:
     train = ("train", "detr", "--data", "val.jsonl", "--features", "clip", "--out", "run", *sizes)
     check_close("train_detr.result.json", vidsum(*train, "--json").out)
     ask: Arguments = ("evaluate", "highlights", "val.jsonl", "--run", "run", "--features", "clip", *CPU)
-    ask += ("--text-features", "words", "--seeds", 2)
+    ask += ("--text-features", "words", "--seeds", 2, "--write-predictions", "p.jsonl")
     check_close("highlight_evaluation_run.json", vidsum(*ask, "-o", "-").out)
+    check_close("highlight_predictions.jsonl", read("p.jsonl"))
 
 
 def test_training_of_mrnet(vidsum: Run) -> None:

@@ -116,7 +116,7 @@ def _summary(request: SummaryRequest, progress: Progress | None) -> Report:
 
     shares = (f"{row}: {warning}" for row, summaries in finished.items() for warning in summaries.warnings)
     notes = _notes(request, videos, report.facts, len(data))
-    return replace(report, warnings=(*notes, *shares, *report.warnings), plot=plot)
+    return replace(report, warnings=(*notes, *shares, *report.warnings), writers={"plot": plot})
 
 
 def _videos(request: SummaryRequest, labels: Mapping[str, Labels], progress: Progress | None) -> Videos:
@@ -202,4 +202,6 @@ def _highlights(request: HighlightsRequest, progress: Progress | None) -> Report
         checkpoint = checkpoint_of(measured)
         run = ModelRun(checkpoint, request.features, request.text_features, request.device)
         predictions = highlights_by(run, queries, progress)
-    return evaluate_highlights(queries, predictions, name=_row(measured), n_seeds=request.seeds)
+    report = evaluate_highlights(queries, predictions, name=_row(measured), n_seeds=request.seeds)
+    write = partial(submissions.write_predictions, predictions=predictions.values())
+    return replace(report, writers={"predictions": write})

@@ -23,7 +23,7 @@ from vidsum.version import __version__
 
 _SIZED = ("features", "query_features", "text_features")
 """Inputs whose size is recorded: hashing takes as long as using them."""
-_NOT_RECORDED = ("device", "model", "plot")
+_NOT_RECORDED = ("device", "model", "plot", "write_predictions")
 
 
 def provenance(request: Request) -> dict[str, Any]:

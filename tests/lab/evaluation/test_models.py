@@ -20,6 +20,7 @@ from vidsum.lab.datasets.moments import Query
 from vidsum.lab.datasets.published_features import open_features
 from vidsum.lab.evaluation import models
 from vidsum.lab.evaluation.models import ModelRun, highlights_by, moments_by, snap_to_clips
+from vidsum.lab.evaluation.submissions import read_highlight_predictions, write_predictions
 from vidsum.models.configs import HEADS, DETRConfig, MRNetConfig
 from vidsum.models.detr import Detections
 from vidsum.models.detr_models import DETRModel, build
@@ -190,6 +191,8 @@ def test_answers_to_qvhighlights_are_the_models_own(
             min(2.0 * round(end / 2), query.duration_s),
         )
         assert (answer.saliency is None) == (family == "mrnet")  # which has no saliency head
+    write_predictions(tmp_path / "mine.jsonl", found.values())
+    assert read_highlight_predictions(tmp_path / "mine.jsonl", QUERIES) == found
 
 
 def test_published_words_are_for_detr_alone(

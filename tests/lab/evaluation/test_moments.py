@@ -28,7 +28,7 @@ from vidsum.lab.evaluation.moments import (
     whole_video,
 )
 from vidsum.lab.evaluation.settings import Comparison
-from vidsum.lab.evaluation.submissions import QueryPrediction, read_highlight_predictions
+from vidsum.lab.evaluation.submissions import QueryPrediction, read_highlight_predictions, write_predictions
 from vidsum.results.moments import Moment
 from vidsum.types import FloatArray, Interval, stack_intervals
 
@@ -112,6 +112,8 @@ def test_every_published_figure_is_met(shared: Path, tmp_path: Path) -> None:
     whole = in_per_cent(figures(report.rows["whole video"]))["full"]  # field notes 3
     assert (whole["MR-R1"]["0.5"], whole["MR-R1"]["0.7"], whole["MR-mAP"]["average"]) == (9.03, 6.06, 5.58)
     assert report.warnings == ("queries whose last clip has no score, which mAP counts as 0: 13",)
+    write_predictions(tmp_path / "again.jsonl", predictions.values())
+    assert read_highlight_predictions(tmp_path / "again.jsonl", queries) == predictions
 
 
 @pytest.mark.shared

@@ -7,17 +7,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.lab.datasets.moment_layouts import moment_video, write_lines
 from tests.lab.evaluation.annotated import dataset
 from tests.media import video_info
-from vidsum.errors import InputError
+from vidsum.errors import InputError, OutputError
 from vidsum.lab.datasets.moments import MomentVideo, Query
 from vidsum.lab.evaluation.submissions import (
     QueryPrediction,
     read_highlight_predictions,
     read_predictions,
     read_scores,
+    write_predictions,
 )
 from vidsum.results.moments import Grounding, Moment, QueryMoments
 
@@ -58,6 +61,55 @@ def test_either_part_may_be_left_out(tmp_path: Path, left_out: str, has: tuple[b
     path = write_lines(tmp_path / "mine.jsonl", *(line(qid, **{left_out: None}) for qid in (7, 8)))
     for one in read_highlight_predictions(path, QUERIES).values():
         assert (one.moments is not None, one.saliency is not None) == has
+
+
+finite = st.floats(allow_nan=False, allow_infinity=False, width=32)
+moments = st.lists(st.tuples(st.floats(0, 4), st.floats(5, 9), finite).map(lambda one: Moment(*one)))
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    moments=st.none() | moments.map(tuple),
+    saliency=st.none() | st.lists(finite, min_size=3, max_size=4).map(tuple),
+    text=st.text(st.characters(categories=["L", "N", "P", "S"])),
+)
+def test_what_is_written_is_read_again(
+    tmp_path: Path, moments: tuple[Moment, ...] | None, saliency: tuple[float, ...] | None, text: str
+) -> None:
+    path = tmp_path / "mine.jsonl"
+    answer = QueryPrediction("7", text, "x", moments, saliency)
+    write_predictions(path, [answer])
+    if moments is None and saliency is None:
+        with pytest.raises(InputError, match="has neither"):
+            read_highlight_predictions(path, {"7": QUERIES["7"]})
+    else:
+        assert read_highlight_predictions(path, {"7": QUERIES["7"]}) == {"7": answer}
+
+
+def test_the_layout_is_the_published_one(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    prediction = QueryPrediction("7", "Ein Mädchen", "x", (Moment(2.0, 6.0, 0.9),), (0.5, 0.25))
+    named = QueryPrediction("own-1", "A cat", "y", ())
+    write_predictions(path, [prediction, named])
+    assert [json.loads(text) for text in path.read_text(encoding="utf-8").splitlines()] == [
+        {
+            "qid": 7,
+            "query": "Ein Mädchen",
+            "vid": "x",
+            "pred_relevant_windows": [[2.0, 6.0, 0.9]],
+            "pred_saliency_scores": [0.5, 0.25],
+        },
+        {"qid": "own-1", "query": "A cat", "vid": "y", "pred_relevant_windows": []},
+    ]
+
+
+def test_answers_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="no folder"):
+        write_predictions(tmp_path / "none" / "mine.jsonl", [])
+    nan = QueryPrediction("7", "A girl", "x", saliency=(float("nan"),))
+    with pytest.raises(ValueError, match="JSON"):
+        write_predictions(tmp_path / "mine.jsonl", [nan])
+    assert list(tmp_path.iterdir()) == []
 
 
 AS_MOMENTS = {query.video: MomentVideo(query.video, query.duration_s, (query,)) for query in QUERIES.values()}

@@ -1,7 +1,7 @@
 """One report for all evaluations: rows of measures, as a JSON document (vidsum/schemas/) and as a table."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
@@ -34,7 +34,8 @@ class Report:
     warnings: tuple[str, ...] = ()
     title: str = ""  # line above the table: the data and the unit
     note: str = ""  # line below the table: the method
-    plot: Callable[[Path], None] | None = None  # draws it, as PNG or SVG
+    writers: Mapping[str, Callable[[Path], None]] = field(default_factory=dict, repr=False, compare=False)
+    """Functions that write other files of it: `plot` (PNG or SVG), `predictions` (JSON lines)."""
 
 
 def document(report: Report, provenance: Mapping[str, Any]) -> dict[str, Any]:

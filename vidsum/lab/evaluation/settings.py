@@ -185,6 +185,9 @@ class HighlightsRequest:
     )
     seeds: Seeds = 10
     device: Device = "auto"
+    write_predictions: Path | None = option(
+        "Write the answers of --run as a submission.", None, panel="Output", metavar="FILE.jsonl", writes=True
+    )
 
     def __post_init__(self) -> None:
         check(self)
@@ -195,8 +198,10 @@ class HighlightsRequest:
             )
         if bool(self.run) != bool(self.features):
             raise UsageError("--run and --features go together", hint="--run FOLDER --features FOLDER")
-        if self.text_features and not self.run:
-            raise UsageError("--text-features is for a model of --run", hint="--run FOLDER --features FOLDER")
+        for name in ("text_features", "write_predictions"):
+            if getattr(self, name) and not self.run:
+                flag = f"--{name.replace('_', '-')}"
+                raise UsageError(f"{flag} is for a model of --run", hint="--run FOLDER --features FOLDER")
 
     @property
     def source(self) -> Path:

@@ -5,8 +5,9 @@ end_s, score], ...], "pred_saliency_scores": [score of each clip]}, or results a
 ground`. Importance scores: the JSON of PGL-SUM.
 """
 
+import json
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from vidsum.errors import InputError, quote, safe_name
+from vidsum.io.outputs import as_utf8, atomic_write
 from vidsum.io.text import is_json_lines, parse_json, read_json, read_text
 from vidsum.lab.datasets.entries import DataEntry, entry_of, parse_lines
 from vidsum.lab.datasets.moments import CLIP_S, MomentVideo, Query
@@ -97,6 +99,12 @@ def read_highlight_predictions(path: Path, queries: Mapping[str, Query]) -> dict
         predictions[prediction.qid] = prediction
     _check_complete(path, [query for qid, query in queries.items() if qid not in predictions], queries)
     return {qid: predictions[qid] for qid in queries}
+
+
+def write_predictions(path: Path, predictions: Iterable[QueryPrediction]) -> None:
+    """Write answers as a submission of QVHighlights. Raises OutputError: the file cannot be written."""
+    with atomic_write(path) as part:
+        part.write_text("".join(map(_format_line, predictions)), encoding="utf-8")
 
 
 def read_scores(path: Path, videos: Mapping[str, AnnotatedVideo]) -> dict[str, FloatArray]:
@@ -195,3 +203,16 @@ def _check_query(entry: DataEntry, prediction: QueryPrediction, queries: Mapping
     if n_scores == 0 or n_scores not in (None, query.n_clips, query.n_clips - 1):
         clips = f"{query.n_clips} clips of {CLIP_S:g} s of {safe_name(query.video)}"
         raise entry.fault(f"has {n_scores} {_SALIENCY} for the {clips}")
+
+
+def _format_line(prediction: QueryPrediction) -> str:
+    values: dict[str, Any] = {
+        "qid": int(prediction.qid) if prediction.qid.isdecimal() else prediction.qid,
+        "query": prediction.query,
+        "vid": prediction.video,
+    }
+    if prediction.moments is not None:
+        values[_WINDOWS] = [[moment.start_s, moment.end_s, moment.score] for moment in prediction.moments]
+    if prediction.saliency is not None:
+        values[_SALIENCY] = prediction.saliency
+    return as_utf8(json.dumps(values, ensure_ascii=False, allow_nan=False)) + "\n"
