@@ -158,19 +158,6 @@ def end_after(steps: int) -> Callable[[nn.Module, tuple[Tensor], Tensor], Tensor
     return hook
 
 
-def test_many_samples_stand_in_few_cells() -> None:
-    summarizer, features = summarizer_of(), features_of()
-    whole = attention_maps(summarizer, features, SHOTS)
-    few = attention_maps(summarizer, features, SHOTS, cells=15)
-    assert (whole.samples_per_cell, few.samples_per_cell) == (1, 3)
-    assert few.encoder.shape == (2, 2, 14, 14)
-    assert few.cross.shape == (2, 2, 6, 14)
-    np.testing.assert_allclose(few.encoder.sum(axis=3), 1, atol=1e-5)
-    np.testing.assert_allclose(
-        few.encoder[0, 0, 2, 4], whole.encoder[0, 0, 6:9, 12:15].mean(axis=0).sum(), atol=1e-6
-    )
-
-
 def test_a_video_longer_than_the_model_is_shown_in_part_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     summarizer, features = summarizer_of(replace(SMALL, t_max=30)), features_of()
     maps = attention_maps(summarizer, features, SHOTS)
@@ -196,23 +183,21 @@ CELLS, STEPS = 20, 6
 DARKEST_BGR = (64, 20, 11)
 
 
-def made_up_maps(n_layers: int = 1, n_heads: int = 1, samples_per_cell: int = 1) -> AttentionMaps:
+def made_up_maps(n_layers: int = 1, n_heads: int = 1) -> AttentionMaps:
     """Attention that prefers nothing."""
 
     def flat(rows: int, columns: int) -> npt.NDArray[np.float32]:
         return np.full((n_layers, n_heads, rows, columns), 1 / columns, np.float32)
 
-    n_samples = CELLS * samples_per_cell
     return AttentionMaps(
         encoder=flat(CELLS, CELLS),
         decoder=flat(STEPS, STEPS),
         cross=flat(STEPS, CELLS),
         layers=tuple(range(n_layers)),
         heads=tuple(range(n_heads)),
-        key_frames=np.arange(STEPS, dtype=np.int64) * samples_per_cell * 3,
-        samples_per_cell=samples_per_cell,
-        timestamps=np.arange(n_samples) / 2,
-        edges_s=np.array([0, n_samples / 8, n_samples / 2]),
+        key_frames=np.arange(STEPS, dtype=np.int64) * 3,
+        timestamps=np.arange(CELLS) / 2,
+        edges_s=np.array([0, CELLS / 8, CELLS / 2]),
     )
 
 
@@ -245,12 +230,12 @@ def test_a_pair_with_much_attention_is_dark_where_it_lies(tmp_path: Path) -> Non
 
 
 def test_axes_are_in_minutes_and_steps_are_counted(tmp_path: Path) -> None:
-    text = svg_text(made_up_maps(samples_per_cell=12), tmp_path)
-    assert "<!-- 2:00 -->" in text  # the end, 240 samples at 2 per second
+    maps = replace(made_up_maps(), timestamps=np.arange(CELLS) * 6, edges_s=np.array([0, 30, 120]))
+    text = svg_text(maps, tmp_path)
+    assert "<!-- 2:00 -->" in text  # the end, 20 samples of 6 s
     assert "<!-- start -->" in text
     assert "<!-- 6 -->" in text
     assert "<!-- 0 -->" not in text
-    assert "12 samples to a cell" in text
 
 
 def test_title_names_layers_and_heads_and_a_step_the_end(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_optional_datasets(tmp_path: Path) -> None:
     features = only(changed(tmp_path, fps=25.0)).features
     assert features.timestamps[1] == pytest.approx(15 / 25)
     assert (features.video_fps, features.duration_s) == (25, pytest.approx(N_FRAMES / 25))
-    videos = read_annotated(changed(tmp_path, "change_points"), find_shots=True)
+    videos = read_annotated(changed(tmp_path, "change_points"))
     (warning,) = [text for text in videos["x/video_3"].features.warnings if "KTS" in text]
     assert "no change_points" in warning
     path = changed(tmp_path, "picks", "change_points", "user_summary", "n_frame_per_seg", n_frames=90)
@@ -197,7 +197,6 @@ def with_nan(key: str) -> Datasets:
         ({"user_scores": np.ones(STEPS)}, r"user_scores must be \[U, T\] or \[U, n_frames\], not \[8\]"),
         ({"user_scores": np.ones((3, 9))}, "user_scores has 9 entries"),
         ({"features": None}, "features is missing"),
-        ({"change_points": None}, "change_points is missing"),
         ({"n_frames": None}, "n_frames is missing"),
     ],
 )

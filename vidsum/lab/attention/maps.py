@@ -36,7 +36,7 @@ from vidsum.times import format_short_time
 from vidsum.types import FloatArray, IntArray, Progress, TimeArray
 from vidsum.video.probe import start_offset_s
 
-LONGEST = 1536
+LONGEST = 1024
 """Maximum number of samples in a map, which is quadratic in them."""
 
 
@@ -69,15 +69,14 @@ def draw_attention(
 
 @dataclass(frozen=True, eq=False)
 class AttentionMaps:
-    """Attention weights of some layers and heads; rows sum to 1. T samples in C cells, mostly C = T."""
+    """Attention weights of some layers and heads; rows sum to 1."""
 
-    encoder: FloatArray  # [N, h, C, C] of the samples, to the samples
+    encoder: FloatArray  # [N, h, T, T] of the samples, to the samples
     decoder: FloatArray  # [N, h, L, L] of step l, to the tokens that steps 0 ... l have read
-    cross: FloatArray  # [N, h, L, C] of step l, to the samples
+    cross: FloatArray  # [N, h, L, T] of step l, to the samples
     layers: tuple[int, ...]  # numbers of the N layers, from 0
     heads: tuple[int, ...]
     key_frames: IntArray  # [L] or, where the last step writes the end, [L - 1] samples
-    samples_per_cell: int
     timestamps: TimeArray  # [T] seconds, of the samples
     edges_s: TimeArray  # [S + 1] of the shots that the samples lie in
     warnings: tuple[str, ...] = ()
@@ -91,12 +90,11 @@ def attention_maps(
     fraction: float = 0.15,
     *,
     part: AttentionPart = "all",
-    cells: int = 768,
 ) -> AttentionMaps:
     """Return the maps of Figs. 5-8 for a summary that the model writes with no labels.
 
-    At most `cells` cells, rows being means of their samples' rows, columns sums. Of a long video (`LONGEST`,
-    or what the model reads) only the first window is used, with a warning. Errors as `require_part`.
+    Of a long video (`LONGEST`, or what the model reads) only the first window is used, with a warning. Errors
+    as `require_part`.
     """
     model = require_part(summarizer, part)
     layers, heads = tuple(range(model.config.layers)), tuple(range(model.config.heads))
@@ -109,7 +107,6 @@ def attention_maps(
     # no step reads the last step's token, unless the step after it has written the end
     tokens = torch.tensor(decoded.key_frames[: len(decoded.steps) - 1], dtype=torch.int64)
     is_global = global_tokens(torch.from_numpy(shot_of_sample), model.config.global_tokens)
-    per_cell = -(-len(array) // cells)
     warnings: tuple[str, ...] = ()
     if len(array) < len(features):
         until = format_short_time(float(features.timestamps[len(array)]))
@@ -125,9 +122,9 @@ def attention_maps(
         reader, writer = cast(EncoderLayer, model.encoder[number]), cast(DecoderLayer, model.decoder[number])
         # without a mask of its own, a layer has that of the first one, if any
         weights = weigh(reader.attention, is_pair, reader.mask or first.mask)
-        encoder.append(pooled(weights[heads, :], per_cell, per_cell))
+        encoder.append(weights[heads, :].numpy())
         decoder.append(weigh(writer.attention, earlier)[heads, :].numpy())
-        cross.append(pooled(weigh(writer.cross)[heads, :], 1, per_cell))
+        cross.append(weigh(writer.cross)[heads, :].numpy())
     return AttentionMaps(
         encoder=np.stack(encoder),
         decoder=np.stack(decoder),
@@ -135,7 +132,6 @@ def attention_maps(
         layers=layers,
         heads=heads,
         key_frames=np.array(decoded.key_frames, np.int64),
-        samples_per_cell=per_cell,
         timestamps=features.timestamps[window],
         edges_s=shots.edges_s[: shot_of_sample[-1] + 2],
         warnings=warnings,
@@ -178,14 +174,6 @@ def _encoder_pairs(model: FullTransNet, is_global: Tensor) -> Tensor:
     return local_global_mask(everywhere[None], is_valid[None], model.config.attention_window)[0]
 
 
-def pooled(weights: Tensor, per_row: int, per_column: int) -> FloatArray:
-    """Return means of `per_row` rows and sums of `per_column` columns of [h, Q, K]: rows still sum to 1."""
-    n_rows, n_columns = weights.shape[1:]
-    row_starts, column_starts = np.arange(0, n_rows, per_row), np.arange(0, n_columns, per_column)
-    sums = np.add.reduceat(np.add.reduceat(weights.numpy(), row_starts, axis=1), column_starts, axis=2)
-    return np.asarray(sums / np.diff(np.append(row_starts, n_rows))[:, None], np.float32)
-
-
 def require_part(summarizer: ImportanceModel, part: AttentionPart) -> FullTransNet:
     """Return the network. Raises UsageError where it has no such layer or head, or is no FullTransNet."""
     if not isinstance(summarizer.model, FullTransNet):
@@ -215,7 +203,7 @@ def _draw_panels(maps: AttentionMaps) -> Figure:
     figures.draw_map(encoder, means[0], "Encoder", figures.root_norm(means[0]))
     figures.draw_map(decoder, means[1], "Decoder, masked", figures.root_norm(means[1]))
     colours = figures.quantile_norm(means[2])
-    even = maps.samples_per_cell / len(maps.timestamps)
+    even = 1 / len(maps.timestamps)
     name = f"Cross attention, {colours.vmin:.2g} to {colours.vmax:.2g} (even: {even:.2g})"
     figures.draw_map(cross, means[2], name, colours)
     end_s = min(float(maps.edges_s[-1]), _end_s(maps))
@@ -230,9 +218,8 @@ def _draw_panels(maps: AttentionMaps) -> Figure:
     _label(encoder, "sample attended to (min:s)", "sample (min:s)")
     _label(decoder, "step whose token it has read", "step")
     _label(cross, "sample attended to (min:s)", "step")
-    positions = (maps.key_frames + 0.5) / maps.samples_per_cell - 0.5
-    name, steps = "key frame that the step writes", np.arange(len(positions))
-    cross.plot(positions, steps, "o", ms=5, mfc="none", mec=figures.OTHERS[0], mew=0.9, label=name)
+    name, steps = "key frame that the step writes", np.arange(len(maps.key_frames))
+    cross.plot(maps.key_frames, steps, "o", ms=5, mfc="none", mec=figures.OTHERS[0], mew=0.9, label=name)
     cross.legend(loc="lower right", bbox_to_anchor=(1.01, 1.015), frameon=False, fontsize=9)
     figures.draw_heading(figure, _title(maps))
     return figure
@@ -284,7 +271,7 @@ def _label(axes: Axes, x: str, y: str) -> None:
 def _cells(maps: AttentionMaps, times_s: TimeArray) -> TimeArray:
     """Positions on an axis of cells, whose first cell is from -0.5 to 0.5."""
     samples = np.interp(times_s, [*maps.timestamps, _end_s(maps)], np.arange(len(maps.timestamps) + 1.0))
-    return np.asarray(samples / maps.samples_per_cell - 0.5, np.float64)
+    return np.asarray(samples - 0.5, np.float64)
 
 
 def _end_s(maps: AttentionMaps) -> float:
@@ -299,5 +286,4 @@ def _title(maps: AttentionMaps) -> str:
         f"{name} {numbers[0]}" if len(numbers) == 1 else f"mean of {len(numbers)} {name}s"
         for name, numbers in parts
     )
-    pooled = f"; {maps.samples_per_cell} samples to a cell" if maps.samples_per_cell > 1 else ""
-    return f"Attention weights, {layers}, {heads}{pooled}"
+    return f"Attention weights, {layers}, {heads}"

@@ -62,10 +62,7 @@ class H5Group:
     def needed(self, key: str) -> npt.NDArray[Any]:
         value = self.numbers(key)
         if value is None:
-            fault = self.fault(f"{key} is missing")
-            if key == "change_points":
-                fault.hint = "vidsum extract -o FILE.h5 writes them; --segmentation uniform-60 needs none"
-            raise fault
+            raise self.fault(f"{key} is missing")
         return value
 
 
