@@ -117,14 +117,9 @@ def test_scores_of_annotators_are_taken_at_the_picks(tmp_path: Path, key: str) -
         np.testing.assert_array_equal(read, scores[:, picks])
 
 
-@pytest.mark.parametrize("key", ["gtsummary", "gt_summary"])
-def test_key_frames_stand_in_for_a_missing_gtscore_and_are_named(tmp_path: Path, key: str) -> None:
-    frames = np.array([0, 1, 0, 0, 1, 0, 0, 1])
-    video = only(changed(tmp_path, "gtscore", *{"gtsummary"} - {key}, **{key: frames}))
-    np.testing.assert_array_equal(video.gtscore, frames)
-    assert any("no gtscore" in warning for warning in video.features.warnings)
+def test_a_missing_gtscore_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"x\.h5: video_3 has no gtscore"):
-        read_annotated(changed(tmp_path, "gtscore", "gtsummary"))
+        read_annotated(changed(tmp_path, "gtscore"))
 
 
 @pytest.mark.parametrize(

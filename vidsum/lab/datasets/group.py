@@ -28,11 +28,7 @@ TOLERANCE = 15
 MOST_FRAMES = 1e9  # maximum number of frames of a video: a year at 30 a second
 _LARGEST = 1e30  # maximum of any number: it fits into float32, and so does what is made of it
 
-_OTHER_NAMES = {
-    "gtscore": ("gt_score",),
-    "gtsummary": ("gt_summary",),
-    "user_scores": ("user_anno", "user_score"),
-}
+_OTHER_NAMES = {"gtscore": ("gt_score",), "user_scores": ("user_anno", "user_score")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,19 +138,15 @@ def shot_frames(group: H5Group, n_frames: int) -> IntArray:
 
 
 def has_importance(group: H5Group) -> bool:
-    """Return whether a group says what is important: by gtscore, or by gtsummary."""
-    return group.numbers("gtscore") is not None or group.numbers("gtsummary") is not None
+    """Return whether a group says what is important."""
+    return group.numbers("gtscore") is not None
 
 
 def importance(group: H5Group, picks: IntArray, n_frames: int) -> FloatArray:
-    """Return [T] gtscore, or gtsummary where only that is there."""
-    key = "gtscore"
-    if group.numbers(key) is None and group.numbers("gtsummary") is not None:
-        key = "gtsummary"
-        group.warnings.append("no gtscore: using the key frames of gtsummary")
-    score = _at_picks(group, key, np.ravel(group.needed(key)), picks, n_frames)
+    """Return [T] gtscore."""
+    score = _at_picks(group, "gtscore", np.ravel(group.needed("gtscore")), picks, n_frames)
     if score.min() < 0 or score.max() > 1:
-        group.warnings.append(f"{key} spans {score.min():g} to {score.max():g}, not 0 to 1")
+        group.warnings.append(f"gtscore spans {score.min():g} to {score.max():g}, not 0 to 1")
     return score
 
 
