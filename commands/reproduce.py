@@ -45,9 +45,6 @@ class Wanted:
         metavar="FOLDER",
     )
     toy: bool = option("Run on tiny generated data, in place of --data.", False)
-    list_only: bool = option(
-        "List the tables. Some were only measured on other data (small).", False, flags=("--list",)
-    )
 
     def __post_init__(self) -> None:
         if self.toy and self.data:
@@ -82,8 +79,8 @@ def reproduce(
 
     if len(paper) > 1:
         raise UsageError("only one paper at a time", hint="vidsum reproduce PAPER")
-    if wanted.list_only or not paper:
-        run_alone("reproduce", view, lambda: _list(paper or PAPERS, wanted.table))
+    if not paper:
+        run_alone("reproduce", view, lambda: _list(wanted.table))
         return
     failed = False
     for _, table in find_tables(paper, wanted.table):
@@ -95,11 +92,11 @@ def reproduce(
         raise Exit(1)
 
 
-def _list(papers: Sequence[str], number: str | None) -> CommandResult:
+def _list(number: str | None) -> CommandResult:
     from vidsum.lab.reproduction import find_tables
 
     rows = [
-        (paper, table.name(paper), table.state, table.title) for paper, table in find_tables(papers, number)
+        (paper, table.name(paper), table.state, table.title) for paper, table in find_tables(PAPERS, number)
     ]
     facts = [dict(zip(("paper", "table", "state", "title"), row, strict=True)) for row in rows]
     return CommandResult(

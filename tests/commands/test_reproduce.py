@@ -29,12 +29,11 @@ def toy(run: Run, paper: str, number: str) -> dict[str, dict[str, float]]:
 
 
 def test_list_of_tables(run: Run) -> None:
-    for arguments in ((), ("--list",)):
-        lines = run("reproduce", *arguments).out.splitlines()
-        assert lines[0].split() == ["paper", "table", "state", "title"]
-        assert "mrnet         Table 3       here      Charades-STA" in lines
-        assert sum("Table" in line for line in lines) == sum(len(item.tables) for item in read_tables())
-    (listed,) = run("reproduce", "lam", "--table", "1d", "--list", "--json").json["data"]["tables"]
+    lines = run("reproduce").out.splitlines()
+    assert lines[0].split() == ["paper", "table", "state", "title"]
+    assert "mrnet         Table 3       here      Charades-STA" in lines
+    assert sum("Table" in line for line in lines) == sum(len(item.tables) for item in read_tables())
+    (listed,) = run("reproduce", "--table", "1d", "--json").json["data"]["tables"]
     assert (listed["paper"], listed["state"]) == ("lam", "small")
 
 
