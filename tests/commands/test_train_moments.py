@@ -119,7 +119,7 @@ def test_train_on_query_features(run: Run, data: Path) -> None:
     assert (trained.config["dim_query"], trained.features["queries"]) == (3, {"dim": 3, "from": "words"})
     ask = ("evaluate", "moments", "--data", data, "--run", "run", "--features", features, "--seeds", 1)
     ran = run(*ask, "--device", "cpu", "--query-features", words, "-o", "-")
-    assert ran.json["provenance"]["query_features"]["files"] == 10
+    assert ran.json["provenance"]["query_features"][0]["files"] == 10
     check_schema(ran.json, "moment_evaluation")
     run(*ask, code=3, error="_QUERY_FEATURES=FOLDER")
     (words / "qid3.npz").unlink()

@@ -57,7 +57,7 @@ def test_validation_comes_out_of_training_only(videos: set[str], fraction: float
 
 
 def test_validation_that_cannot_be_held_out_is_refused() -> None:
-    with pytest.raises(UsageError, match="one training video"):
+    with pytest.raises(UsageError, match="one video cannot be split"):
         with_validation(Split("one", ("a",), ("c",)))
 
 
