@@ -84,7 +84,7 @@ def test_query_type_errors(film: Path, queries: Any) -> None:
 
 @pytest.mark.parametrize(
     ("option", "value", "fault"),
-    [*((name, 5, name) for name in ("keep", "drop", "keep_said")), ("keep_said", "a dog", "have no speech")],
+    [*((name, 5, name) for name in ("keep", "drop", "about")), ("snap", "speech", "have no speech")],
 )
 def test_list_type_errors(made: dict[str, Any], option: str, value: Any, fault: str) -> None:
     with pytest.raises(UsageError, match=fault):

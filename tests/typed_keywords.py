@@ -20,6 +20,6 @@ def wrong() -> None:
 
 def right() -> None:
     """Allowed values: lists, and a single text."""
-    vidsum.summarize("film.mp4", "20%", keep=[(1.0, 2.0)], about="a dog", keep_said=["snow"], fps=2.0)
+    vidsum.summarize("film.mp4", "20%", keep=[(1.0, 2.0)], about=["a dog"], fps=2.0)
     vidsum.summarize("film.mp4", 0.2, shots="uniform", drop=((0.0, 1.0),))
     vidsum.ground("film.mp4", ["a dog", "snow"], 1, space="vse")

@@ -87,7 +87,7 @@ def test_a_plot_and_clips_of_sounds(run: Run, film: Path, tmp_path: Path) -> Non
     ran = run("ground", quiet_film, *IN_SOUND, "--query", "music")
     assert ("quiet.mp4: its sound is silent" in ran.err, "no such sound" in ran.out) == (True, False)
     refused = run("ground", film, *IN_SOUND, "--query", "music", "--min-present", "0.5", code=2)
-    assert "sounds have no match probability" in refused.err
+    assert "sound has no match probability" in refused.err
     assert (
         "--not searches the picture only"
         in run(*("ground", film, *IN_SOUND, "--query", "music", "--not", "speech"), code=2).err

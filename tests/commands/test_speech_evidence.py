@@ -8,21 +8,13 @@ import pytest
 import vidsum
 from tests.program import Run
 from tests.speech import stub
-from vidsum.errors import UsageError
-from vidsum.grounding import speech
 from vidsum.pipelines.speech_evidence import cut_subtitles
 from vidsum.results.transcript import Segment, Transcript, Word
 
 
 @pytest.fixture(autouse=True)
 def model(loads: list[str], monkeypatch: pytest.MonkeyPatch) -> stub.StubModel:
-    """Ten words that begin with each second and last for half of it; a text means the words it has."""
-
-    class Encoder:
-        def encode(self, texts: list[str]) -> np.ndarray:
-            return np.array([[float("word7" in text), float("word0" in text)] for text in texts], np.float32)
-
-    monkeypatch.setattr(speech, "load_text_encoder", lambda name, device: Encoder())
+    """Ten words that begin with each second and last for half of it."""
     return stub.install(monkeypatch, language=("en", 0.99))
 
 
@@ -43,17 +35,12 @@ def test_snap_to_words(film: Path, model: stub.StubModel, run: Run) -> None:
     assert snapped.provenance != plain.provenance
     assert vidsum.summarize(film, **options, snap="none").segments == plain.segments
     assert len(model.tasks) == 1
-    summary = vidsum.summarize(film, "100%", model="uniform", keep_said=["word7"])
-    assert summary.provenance["summary"]["keep_said"] == ["word7"]
-    with pytest.raises(UsageError, match="no speech matches"):
-        vidsum.summarize(film, "100%", model="uniform", keep_said=["elephants"])
     run("summarize", film, "--model", "uniform", "--budget", "30%", "--subtitles")
     text = Path("film_summary.srt").read_text()
     assert text.startswith("1\n00:00:00,")
     assert "word" in text
     assert Path("film_summary.mp4").exists()
     assert "(unchanged)" in run("summarize", film, "--model", "uniform", "--budget", "30%", "--subtitles").out
-    run("summarize", "no.npz", "--keep-said", "x", "-o", "-", code=3)
 
 
 def test_cut_subtitles() -> None:

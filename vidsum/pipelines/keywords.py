@@ -37,7 +37,6 @@ class SummaryOptions(ShotOptions, total=False):
     seed: int
     keep: Sequence[tuple[float, float]]
     drop: Sequence[tuple[float, float]]
-    keep_said: str | Sequence[str]
     about: str | Sequence[str]
     snap: Literal["auto", "speech", "sentence", "none"]
     min_segment_s: float

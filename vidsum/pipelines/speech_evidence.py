@@ -4,7 +4,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
-from pathlib import Path
 
 import numpy as np
 
@@ -13,7 +12,6 @@ from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import STEP_S
 from vidsum.grounding.speech import (
-    MATCH_EVIDENCE,
     iter_passages,
     score_passages,
     speech_curve,
@@ -29,7 +27,7 @@ from vidsum.results.summary import Summary
 from vidsum.results.transcript import Segment, Transcript, format_segments
 from vidsum.speech.settings import Transcription
 from vidsum.summary.settings import Selection
-from vidsum.types import Interval, Progress, TimeArray, clip_interval
+from vidsum.types import Interval, Progress, TimeArray
 
 _MIN_SCORE_RATIO = 0.5  # of a moment to the first: those below are listed with top_k alone
 
@@ -78,8 +76,8 @@ def plan_summary_speech(selection: Selection, video_input: Input) -> Plan[Transc
     Raises InputError: speech is requested, and the video has no sound. UsageError: it is of features.
     """
     video, extraction = video_input.video, video_input.extraction
-    is_requested = selection.snap in ("speech", "sentence") or bool(selection.keep_said)
-    if selection.snap == "none" and not is_requested:
+    is_requested = selection.snap in ("speech", "sentence")
+    if selection.snap == "none":
         return None
     if video is None:
         if is_requested:
@@ -93,33 +91,9 @@ def plan_summary_speech(selection: Selection, video_input: Input) -> Plan[Transc
 
 def protected_words(selection: Selection, transcript: Transcript) -> list[Interval]:
     """Return (start_s, end_s) of the words, or sentences, that no cut may fall into."""
-    if selection.snap == "none":
-        return []
     spans = [(word.start_s, word.end_s) for word in transcript.words]
     if selection.snap == "sentence":
         spans += [(said.start_s, said.end_s) for said in split_sentences(transcript)]
-    return spans
-
-
-def quoted_passages(
-    transcript: Transcript, texts: Sequence[str], video_input: Input, progress: Progress | None
-) -> list[Interval]:
-    """Return (start_s, end_s) of the passage that each text describes. Raises UsageError: none fits."""
-    if not texts or video_input.video is None:
-        return []
-    english = to_english(transcript, video_input.video.path, video_input.extraction, progress)
-    passages = list(iter_passages(split_sentences(english)))
-    if not passages:
-        raise UsageError(f"--keep-said {texts[0]!r}: no speech in {Path(video_input.video.path).name}")
-    spans = []
-    for text, row in zip(texts, score_passages(passages, texts, video_input.extraction.device), strict=True):
-        best = int(row.argmax())
-        if row[best] < MATCH_EVIDENCE:
-            nearest = passages[best].text
-            raise UsageError(f"--keep-said {text!r}: no speech matches; the nearest is {nearest!r}")
-        spans.append(
-            clip_interval((passages[best].start_s, passages[best].end_s), video_input.video.duration_s)
-        )
     return spans
 
 

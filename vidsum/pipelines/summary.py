@@ -18,7 +18,7 @@ from vidsum.pipelines.keywords import ShotOptions, SummaryOptions
 from vidsum.pipelines.plan import Input, Plan, open_input, report_step
 from vidsum.pipelines.queries import read_queries
 from vidsum.pipelines.sources import Source
-from vidsum.pipelines.speech_evidence import plan_summary_speech, protected_words, quoted_passages
+from vidsum.pipelines.speech_evidence import plan_summary_speech, protected_words
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
@@ -41,9 +41,9 @@ from vidsum.summary.score import (
 from vidsum.summary.selection import LEAST_S, SegmentLimits, select
 from vidsum.summary.settings import DEFAULT_BUDGET, DEFAULT_SHARE, Selection
 from vidsum.summary.slides import slides_of_talk
-from vidsum.summary.speech_units import SpeechUnit, speech_units
+from vidsum.summary.speech_units import speech_units
 from vidsum.times import format_time, parse_budget
-from vidsum.types import Interval, Progress
+from vidsum.types import Progress
 
 
 def find_shots(
@@ -159,11 +159,8 @@ class _Work:
     def run(self, progress: Progress | None) -> Summary:
         selection = self.selection
         transcript = self.speech.run(progress) if self.speech else None
-        quoted, words, units = list[Interval](), list[Interval](), list[SpeechUnit]()
-        if transcript:
-            units = speech_units(transcript, selection.min_segment_s) if selection.snap != "none" else []
-            quoted = quoted_passages(transcript, selection.keep_said, self.video_input, progress)
-            words = protected_words(selection, transcript)
+        units = speech_units(transcript, selection.min_segment_s) if transcript else []
+        words = protected_words(selection, transcript) if transcript else []
         (features, *_), pictures = self.video_input.read(progress)
         report_step(progress, "finding shots")
         shots = find(features, self.settings, pictures)
@@ -179,7 +176,7 @@ class _Work:
             shots,
             scored.importance,
             budget_s,
-            keep=(*selection.keep, *quoted),
+            keep=selection.keep,
             drop=selection.drop,
             uncut=[*words, *find_fades(changes, shots.edges_s)],
             limits=SegmentLimits(

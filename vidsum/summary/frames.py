@@ -44,10 +44,7 @@ def to_frames(
     capacity = n_frames if budget_s >= features.duration_s else max(1, int(budget_s * fps + 1e-6))
     if required.sum() > capacity:
         needed = format_time(float(required.sum()) / fps)
-        raise UsageError(
-            f"what --keep and --keep-said name takes {needed}, more than the budget",
-            hint=f"--budget {needed}",
-        )
+        raise UsageError(f"--keep takes {needed}, more than the budget", hint=f"--budget {needed}")
     return VideoFrames(
         cut_edges(frames_at(shots.edges_s, fps), required, dropped), required, dropped, capacity
     )

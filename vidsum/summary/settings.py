@@ -48,9 +48,6 @@ class Selection:
     drop: tuple[tuple[float, float], ...] = option(
         "Never include this time range. Can be repeated.", (), metavar="START-END", parse=parse_interval
     )
-    keep_said: tuple[str, ...] = option(
-        "Always include speech about TEXT. Can be repeated.", (), metavar="TEXT"
-    )
     about: tuple[str, ...] = option("Prefer what TEXT describes. Can be repeated.", (), metavar="TEXT")
     snap: Literal["auto", "speech", "sentence", "none"] = option(
         "Where cuts may fall: never inside a word (speech) or a sentence (sentence). auto: speech, "
