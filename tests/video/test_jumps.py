@@ -113,10 +113,10 @@ def test_jumps_of_a_well_behaved_file(start_s: float, steps_s: tuple[float, ...]
 def test_packet_shifter_matches_shift_times(parts: list[Part]) -> None:
     stamps, placed = joined(parts)
     jumps = find_jumps(stamps, None, np.empty(0, int), float(placed[0].start_s), STEP_S)
-    mover, times_s = PacketShifter(jumps.pictures), []
+    shifter, times_s = PacketShifter(jumps.pictures), []
     for pts_s in stamps.pts_s.tolist():
         packet = SimpleNamespace(size=1, pts=round(pts_s / TICK), dts=None, time_base=TICK)
-        mover.move(packet)
+        shifter.shift(packet)
         times_s.append(float(packet.pts * TICK))
     assert times_s == pytest.approx(shift_times(stamps.pts_s, jumps.pictures).tolist(), abs=2 * float(TICK))
 

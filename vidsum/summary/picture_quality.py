@@ -8,7 +8,7 @@ from vidsum.results.features import Features
 from vidsum.types import BoolArray, FloatArray, Interval, TimeArray
 
 _LEVEL, _CONTRAST, _SHARPNESS = range(5, 8)  # columns of changes
-_LEAST: Final = 0.5  # quality of the worst picture: a taste, no verdict
+_LEAST: Final = 0.5  # quality of the worst picture: it counts less, but is not left out
 _SHARP: Final = (0.35, 0.7)  # sharpness with the least and with full quality
 _CONTRASTS: Final = (8.0, 24.0)  # deviation of levels, likewise
 _BRIGHT: Final = (235.0, 215.0)  # mean level, likewise

@@ -68,9 +68,9 @@ def decode_sound(
     container: av.container.InputContainer, stream: av.AudioStream, jumps: Jumps, log: DecodeLog
 ) -> Iterator[av.AudioFrame]:
     """Yield the sound from the container's position (with jumps, the start); faults become silence."""
-    mover = PacketShifter(jumps.sound)
+    shifter = PacketShifter(jumps.sound)
     for packet in read_packets(container, [stream], log):
-        mover.move(packet)
+        shifter.shift(packet)
         yield from decode_packet(packet, log)
 
 

@@ -114,7 +114,7 @@ def decode_onward(
     skipper: FrameSkipper | None = None,
 ) -> Iterator[DecodedFrame]:
     """Decode from where the container stands, which is the file's start where time stamps jump."""
-    mover = PacketShifter(jumps.pictures)
+    shifter = PacketShifter(jumps.pictures)
     start_s, last_s, n_left_out = first_pts_s(stream) - jumps.lead_s, float("-inf"), 0
     step_s, is_guessed = jumps.step_s or usual_step_s(stream), False
     # AVI has no presentation times, and those that FFmpeg guesses for H.264 with B-frames run back and forth
@@ -122,7 +122,7 @@ def decode_onward(
     packets = read_packets(container, [stream], log)
     for packet in skipper.mark(packets) if skipper else packets:
         log.packets += packet.size > 0 and not packet.is_discard
-        mover.move(packet)
+        shifter.shift(packet)
         for frame in decode_packet(packet, log):
             ticks = frame.dts if is_avi else frame.pts
             if ticks is None or frame.time_base is None:

@@ -89,7 +89,7 @@ class PacketShifter:
         self._keys = [(piece.packet, piece.from_s) for piece in pieces]
         self._number = -1
 
-    def move(self, packet: Any) -> None:
+    def shift(self, packet: Any) -> None:
         """Put a packet's time stamps on the steady time line; an empty packet is left as it is."""
         if not self._pieces or not packet.size:
             return
