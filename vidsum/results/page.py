@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from vidsum.io.outputs import as_utf8
@@ -25,6 +24,7 @@ from vidsum.results.screen_text import ScreenText
 from vidsum.results.shots import Chapters, Shots
 from vidsum.results.summary import Summary, Trim
 from vidsum.results.transcript import Transcript, format_segments
+from vidsum.results.xml_formats import open_templates
 from vidsum.times import format_short_time, format_time
 from vidsum.types import VideoInfo
 from vidsum.version import __version__
@@ -159,13 +159,7 @@ class Section:
 def render(films: Sequence[PageVideo], title: str = "") -> str:
     """Return the page; without a title, it has that of the video, or their number."""
     title = title or (films[0].name if len(films) == 1 else f"{len(films)} videos")
-    environment = Environment(
-        loader=PackageLoader("vidsum.results"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = open_templates()
     environment.filters |= {
         "clock": format_time,
         "short": format_short_time,

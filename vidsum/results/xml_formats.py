@@ -8,9 +8,27 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate, count
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import NAMESPACE_URL, uuid5
 
 from vidsum.results.media import NTSC_RATES, Clip, url_of
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+def open_templates() -> "Environment":
+    """Return the environment of `templates/`."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("vidsum.results"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
 
 
 def to_fcpxml(clips: Sequence[Clip], name: str) -> str:
@@ -45,16 +63,7 @@ def _starts(clips: Sequence[Clip]) -> list[int]:
 
 
 def _render(template: str, clips: Sequence[Clip], name: str, **facts: str) -> str:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("vidsum.results"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    environment = open_templates()
     environment.filters |= {"url": url_of, "timebase": round, "posix": lambda path: Path(path).as_posix()}
     firsts = {clip.place: clip for clip in reversed(clips)}  # the first clip of each video
     numbers = {place: number for number, place in enumerate(dict.fromkeys(clip.place for clip in clips), 1)}
