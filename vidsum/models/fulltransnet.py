@@ -22,7 +22,7 @@ from vidsum.models.attention.learned_mask import (
     learned_masks,
     shared_mask,
 )
-from vidsum.models.attention.local_global import SparsePattern, attend_sparsely
+from vidsum.models.attention.local_global import SparsePattern, local_global_attention
 from vidsum.models.configs import FullTransNetConfig
 
 Cached = tuple[Tensor, Tensor]  # keys and values [B, h, *, d_k] that a layer attends to
@@ -158,7 +158,7 @@ class EncoderLayer(nn.Module):
         if sparse is None:
             heads = fused_attention(q, k, v, mask, is_valid)
         else:
-            heads = attend_sparsely(q, k, v, sparse, mask)
+            heads = local_global_attention(q, k, v, sparse, mask)
         x = self.norms[0](x + self.dropout(self.attention.join(heads)))
         out: Tensor = self.norms[1](x + self.dropout(self.feed_forward(x)))
         return out
