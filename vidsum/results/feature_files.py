@@ -43,10 +43,11 @@ def write_features(
     if target.suffix == ".npz":
         write_npz(features, target)
     elif target.suffix in SUFFIXES:
-        from vidsum.results.feature_h5 import H5Video, write_h5  # h5py takes .1 s to import
+        from vidsum.results.feature_h5 import write_h5  # h5py takes .1 s to import
 
         name = Path(features.video.path).stem if features.video else target.stem
-        write_h5({name: H5Video(features, change_points)}, target)
+        shots = {} if change_points is None else {name: {"change_points": change_points}}
+        write_h5({name: features}, target, shots)
     else:
         named = target.parent / target.stem
         raise UsageError(f"{target}: not a feature file", hint=f"name it {named}.npz or {named}.h5")

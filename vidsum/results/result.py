@@ -90,7 +90,7 @@ def _parser(kind: Any) -> Callable[[Any], Any]:
     if is_dataclass(kind):
         return getattr(kind, "from_dict", partial(parse_fields, kind))  # type: ignore[arg-type]
     if kind in (FloatArray, TimeArray):
-        return partial(np.array, dtype=np.float32 if kind == FloatArray else np.float64)
+        return partial(np.asarray, dtype=np.float32 if kind == FloatArray else np.float64)
     if kind == Interval:
         return lambda data: (data["start_s"], data["end_s"]) if isinstance(data, Mapping) else tuple(data)
     if isinstance(kind, UnionType):  # with None
