@@ -74,14 +74,12 @@ def test_describe_errors(name: str, options: dict[str, float], message: str) -> 
     ({"precision": "fp8"}, "unknown precision 'fp8'"),
     ({"precision": "fp16", "device": "cpu"}, "fp16 is for GPUs"),
     ({"precision": "fp16", "device": "auto"}, "fp16 is for GPUs"),
-    ({"backend": "onnx"}, "needs onnxscript"),
 ])  # fmt: skip
 def test_load_extractor_errors(
     monkeypatch: pytest.MonkeyPatch, options: dict[str, str], message: str
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
-    monkeypatch.setattr("vidsum.features.onnx_backend.find_spec", lambda _: None)
     monkeypatch.setattr(checkpoints, "load_state_dict", lambda *_: pytest.fail("weights were fetched"))
     with pytest.raises(UsageError, match=message):
         load_extractor(describe("mobilenet_v2"), **options)  # type: ignore[arg-type]

@@ -70,10 +70,11 @@ def choose_backend(
             return "onnx"
         backend = "onnx" if spec.prefers_onnx and is_on_cpu else "torch"
     if backend == "onnx":
-        from vidsum.features.onnx_backend import choose_provider, require_exporter
+        from vidsum.features.onnx_backend import choose_provider
 
         choose_provider(device, precision)
-        require_exporter(spec)
+        if spec.graph is None:
+            require_extra("onnx", f"{spec.name} in onnxruntime")
     return backend
 
 
