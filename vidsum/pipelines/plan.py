@@ -15,7 +15,6 @@ from typing import Any, Generic, TypeVar, Unpack
 
 from vidsum.errors import InputError
 from vidsum.features import cache
-from vidsum.features.cache import CacheState
 from vidsum.features.settings import Extraction
 from vidsum.io.provenance import digest_of
 from vidsum.options import from_keywords
@@ -181,8 +180,3 @@ def save_features(features: Features, path: Path) -> None:
 
     change_points = None if path.suffix == ".npz" else find(features).change_points
     write_features(features, path, change_points=change_points)
-
-
-def cache_state() -> CacheState:
-    """Return the state of the cache of features."""
-    return cache.state()
