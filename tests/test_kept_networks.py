@@ -29,7 +29,7 @@ def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Networks that are loaded, with random weights, but not run; counts how often each is loaded."""
     counted: Counter[str] = Counter()
 
-    def load_state_dict(name: str, progress: object = None) -> dict[str, torch.Tensor]:
+    def load_state_dict(name: str) -> dict[str, torch.Tensor]:
         counted[name] += 1
         torch.manual_seed(0)
         return networks.WEIGHTS[name]()
@@ -46,7 +46,7 @@ def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
 
-    def load_arrays(name: str, progress: object = None) -> dict[str, np.ndarray]:
+    def load_arrays(name: str) -> dict[str, np.ndarray]:
         return {key: tensor.numpy() for key, tensor in load_state_dict(name).items()}
 
     monkeypatch.setattr(checkpoints, "load_state_dict", load_state_dict)

@@ -30,25 +30,25 @@ __all__ = ["EntryStatus", "RegistryEntry", "State", "add", "entries", "fetch", "
 __all__ += ["load_arrays", "load_state_dict", "path_of", "sha256_of", "verify"]
 
 
-def load_state_dict(name: str, progress: Progress | None = None) -> "dict[str, torch.Tensor]":
+def load_state_dict(name: str) -> "dict[str, torch.Tensor]":
     """Return the tensors of a checkpoint, on the CPU. Raises UsageError where it has none."""
     from safetensors.torch import load_file
 
-    return load_file(_tensors_of(name, progress))
+    return load_file(_tensors_of(name))
 
 
-def load_arrays(name: str, progress: Progress | None = None) -> "dict[str, npt.NDArray[Any]]":
+def load_arrays(name: str) -> "dict[str, npt.NDArray[Any]]":
     """Return the tensors of a checkpoint as NumPy arrays, without importing torch."""
     from safetensors.numpy import load_file
 
-    return load_file(_tensors_of(name, progress))
+    return load_file(_tensors_of(name))
 
 
-def _tensors_of(name: str, progress: Progress | None) -> Path:
+def _tensors_of(name: str) -> Path:
     file = registry.get(name).files[0]
     if file.format == "plain":
         raise UsageError(f"{name} has no tensors: {file.name} is used as it is")
-    path = path_of(name, progress)
+    path = path_of(name)
     return path / file.name if path.is_dir() else path
 
 
@@ -66,12 +66,12 @@ def find(name: str) -> Path | None:
     return status.path if status.state == "present" else None
 
 
-def sha256_of(name: str, progress: Progress | None = None) -> str:
+def sha256_of(name: str) -> str:
     """Return the published SHA-256 of a checkpoint's (first) file, fetched if not all digits are known."""
     entry = registry.get(name)
     file = entry.files[0]
     if not file.is_hash_whole and status_of(entry, hashed=False).state == "missing":
-        fetch(name, progress)
+        fetch(name)
     return file.sha256 if file.is_hash_whole else read_records(entry)[file.name].source_sha256
 
 

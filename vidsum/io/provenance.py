@@ -12,7 +12,6 @@ from typing import Any
 
 from vidsum.errors import InputError
 
-_CHUNK = 1 << 20
 _PNG_HEAD = 33  # bytes of a PNG's signature and its first chunk, IHDR; a text chunk may follow
 _KEY = b"Comment\0"
 _SVG_START, _SVG_END = "<!-- label: ", " -->\n"
@@ -20,11 +19,8 @@ _SVG_START, _SVG_END = "<!-- label: ", " -->\n"
 
 def hash_file(path: Path) -> str:
     """Return SHA-256 of a file's content as hexadecimal digits; the file is never whole in memory."""
-    digest = hashlib.sha256()
     with path.open("rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def identify_file(path: Path) -> dict[str, Any]:
