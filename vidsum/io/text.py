@@ -112,11 +112,7 @@ def parse_json(text: str, where: str) -> Any:
 
 
 def json_lines(path: str | os.PathLike[str], text: str) -> Iterator[tuple[str, Any]]:
-    """Yield the values of JSON lines, each with the file and line that it is from; blank lines are passed
-    over.
-
-    Raises InputError: a line is not JSON.
-    """
+    """Yield the values of JSON lines, with file and line of each. Raises InputError: a line is not JSON."""
     for number, line in number_lines(text):
         where = f"{path}: line {number}"
         yield where, parse_json(line, where)

@@ -62,8 +62,7 @@ class ScreenText(Result):
         return f"ScreenText({video_prefix(self.video)}{len(self.lines)} lines, {self.duration_s:g} s)"
 
     def screens(self) -> list[Screen]:
-        """Return the times between which the same lines are on screen, with these; times without are left
-        out."""
+        """Return the spans in which the same lines are on screen, with these; none without lines."""
         edges_s = sorted({edge_s for line in self.lines for edge_s in (line.start_s, line.end_s)})
         starts = sorted(self.lines, key=lambda line: line.start_s)
         screens, on_screen, number = list[Screen](), list[ScreenLine](), 0
