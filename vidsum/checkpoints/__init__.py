@@ -16,10 +16,9 @@ from vidsum.checkpoints.registry import (
     State,
     path_of_entry,
     read_records,
-    require_whole,
     status_of,
 )
-from vidsum.errors import UsageError
+from vidsum.errors import UsageError, WeightsError
 from vidsum.types import Progress
 
 if TYPE_CHECKING:
@@ -57,7 +56,11 @@ def path_of(name: str, progress: Progress | None = None) -> Path:
     entry = registry.get(name)
     if status_of(entry, hashed=False).state == "missing":
         fetch(name, progress)
-    return require_whole(entry)
+    status = status_of(entry, hashed=True)
+    if status.state != "present":
+        reason = status.reason or f"{status.path}: not there"
+        raise WeightsError(f"{name}: {reason}", hint=f"vidsum weights pull {name}")
+    return status.path
 
 
 def find(name: str) -> Path | None:

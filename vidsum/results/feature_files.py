@@ -37,9 +37,12 @@ def write_features(
     """
     require_type(features, Features)
     target = Path(path)
-    if not overwrite and target.is_file() and is_feature_file(target.name) and not _is_readable(target):
-        fault = f"{target}: already exists, and vidsum did not write it"
-        raise OutputError(fault, hint="overwrite=True replaces it")
+    if not overwrite and target.is_file() and is_feature_file(target.name):
+        try:
+            read_features(target)
+        except (InputError, UsageError) as error:
+            fault = f"{target}: already exists, and vidsum did not write it"
+            raise OutputError(fault, hint="overwrite=True replaces it") from error
     if target.suffix == ".npz":
         write_npz(features, target)
     elif target.suffix in SUFFIXES:
@@ -51,14 +54,6 @@ def write_features(
     else:
         named = target.parent / target.stem
         raise UsageError(f"{target}: not a feature file", hint=f"name it {named}.npz or {named}.h5")
-
-
-def _is_readable(path: Path) -> bool:
-    try:
-        read_features(path)
-    except (InputError, UsageError):
-        return False
-    return True
 
 
 def read_features(path: str | os.PathLike[str], video: str | None = None) -> Features:
