@@ -52,9 +52,8 @@ def decode(content: bytes) -> str:
     """
     marks = {"utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)}
     marks |= {"utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)}
-    return content.decode(
-        next((name for name, known in marks.items() if content.startswith(known)), "utf-8-sig")
-    )
+    encoding = next((name for name, known in marks.items() if content.startswith(known)), "utf-8-sig")
+    return content.decode(encoding)
 
 
 def _decoded(content: bytes, name: str) -> str:
