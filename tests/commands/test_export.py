@@ -18,8 +18,8 @@ from vidsum.results.formats import FORMATS, PROGRAMS
 from vidsum.results.settings import ExportFormat
 
 CPU = ("--device", "cpu")
-EDITORS = ("otio", "edl", "fcpxml", "xml", "kdenlive", "mlt", "markers.edl")
-LISTS = ("kodi.edl", "csv", "srt", "vtt", "ffmetadata", "labels.txt")
+EDITORS = ("otio", "edl", "fcpxml", "xml", "kdenlive", "mlt")
+LISTS = ("kodi.edl", "csv", "srt", "vtt", "ffmetadata")
 
 otio = pytest.importorskip("opentimelineio")
 pytestmark = pytest.mark.usefixtures("loads")

@@ -39,13 +39,6 @@ def test_shots_of_video(run: Run, film: Path) -> None:
     first, second = (Image.new("RGB", (64, 48), colour) for colour in ("red", "blue"))
     first.save("a.webp", save_all=True, append_images=[second])
     run("shots", "a.webp", code=3, error=("animated WebP", "GIF or MP4"))
-    run("shots", film, "--export", "scenes")
-    lines = Path("film_shots.scenes.csv").read_text().splitlines()
-    assert lines[0] == (
-        "Scene Number,Start Frame,Start Timecode,Start Time (seconds),"
-        "End Frame,End Timecode,End Time (seconds),Length (frames),Length (timecode),Length (seconds)"
-    )
-    assert lines[2] == "2,51,00:00:02.000,2.000,100,00:00:04.000,4.000,50,00:00:02.000,2.000"
 
 
 def test_shots_of_features(run: Run, three_parts: Features, tmp_path: Path) -> None:
