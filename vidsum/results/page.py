@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -119,43 +119,6 @@ class PageVideo:
         return next(pictures, None) or next(iter(self.frames.values()), None)
 
 
-@dataclass(frozen=True)
-class Card:
-    """A segment to click on."""
-
-    start_s: float
-    end_s: float
-    picture: str | None
-    clip: str | None
-    description: str | None = None
-    score: float | None = None
-    evidence: str | None = None
-
-
-@dataclass(frozen=True)
-class CardGroup:
-    """Cards with their chart: of a query, or of a whole result."""
-
-    chart: Chart
-    cards: tuple[Card, ...]
-    query: str | None = None
-    present: float | None = None
-
-
-@dataclass(frozen=True)
-class Section:
-    """One result."""
-
-    source: str  # the result file
-    result: Cutting
-    names: Names
-    headline: str
-    reason: str
-    groups: tuple[CardGroup, ...]
-    settings: tuple[tuple[str, str], ...]
-    joint: Chart | None = None  # the curves of several queries
-
-
 def render(films: Sequence[PageVideo], title: str = "") -> str:
     """Return the page; without a title, it has that of the video, or their number."""
     title = title or (films[0].name if len(films) == 1 else f"{len(films)} videos")
@@ -210,32 +173,34 @@ def _curves_of(result: Cutting) -> list[Curve]:
     return [(times, (result.importance if isinstance(result, Summary) else result.saliency).tolist())]
 
 
-def _section(film: PageVideo, name: str, result: Cutting) -> Section:
+def _section(film: PageVideo, name: str, result: Cutting) -> dict[str, Any]:
+    """Return a result as the template shows it: a chart for each query, or for all, with cards to click on."""
     queries = result.queries if isinstance(result, Grounding) else (None,)
     clips = iter(film.clips.get(name, ()))
-    groups = list[CardGroup]()
+    groups = []
     parts = zip(groups_of(result), _curves_of(result), picture_times(result), queries, strict=True)
     for cuts, curve, times, query in parts:
-        cards = tuple(
-            Card(
-                *(cut.start_s, cut.end_s, film.pictures.get(time_s), next(clips, None)),
-                *(_text_of(film, result, cut, time_s), cut.score, cut.evidence or None),
-            )
+        cards = [
+            {
+                **vars(cut),
+                "picture": film.pictures.get(time_s),
+                "clip": next(clips, None),
+                "description": _text_of(film, result, cut, time_s),
+            }
             for cut, time_s in zip(cuts, times, strict=True)
-        )
-        about = (query.query, query.best_present) if query else ()
-        groups.append(CardGroup(_chart_of(film, result, cuts, curve, query), cards, *about))
-    settings = ((" › ".join(path), _value(value)) for path, value in flat(result.provenance))
-    return Section(
-        source=name,
-        result=result,
-        names=_NAMES[result.kind],
-        headline=_headline(result),
-        reason=_reason(result),
-        groups=tuple(groups),
-        settings=tuple(settings),
-        joint=_joint(result, film.duration_s),
-    )
+        ]
+        about = {"query": query.query, "present": query.best_present} if query else {"query": None}
+        groups.append({"chart": _chart_of(film, result, cuts, curve, query), "cards": cards, **about})
+    return {
+        "source": name,
+        "result": result,
+        "names": _NAMES[result.kind],
+        "headline": _headline(result),
+        "reason": _reason(result),
+        "groups": groups,
+        "settings": [(" › ".join(path), _value(value)) for path, value in flat(result.provenance)],
+        "joint": _joint(result, film.duration_s),
+    }
 
 
 def _text_of(film: PageVideo, result: Cutting, cut: Cut, time_s: float) -> str | None:
