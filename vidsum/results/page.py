@@ -49,22 +49,6 @@ _NAMES = {
 
 
 @dataclass(frozen=True)
-class Panel:
-    """A text next to the player; as captions over the picture if switched on."""
-
-    label: str
-    kind: str  # kind of its text track in HTML
-    language: str
-    lines: Sequence[tuple[float, str]]  # lines with their start times
-    vtt: str  # all of it as WebVTT
-
-    @property
-    def track(self) -> str:
-        """The WebVTT as a `data:` URL: a page opened from a file may load no other file."""
-        return data_url(self.vtt.encode(), "text/vtt")
-
-
-@dataclass(frozen=True)
 class PageVideo:
     """A video of the page with its results, pictures and texts."""
 
@@ -101,15 +85,17 @@ class PageVideo:
         return sum(len(text.split()) for text in chain.from_iterable(texts))
 
     @property
-    def panels(self) -> Iterator[Panel]:
+    def panels(self) -> Iterator[dict[str, Any]]:
+        """The texts next to the player, as captions over the picture if switched on."""
         if self.said and self.said.segments:
             lines = [(segment.start_s, segment.displayed) for segment in self.said.segments]
-            text = format_segments(self.said.segments, "vtt")
-            yield Panel("Transcript", "captions", self.said.language or "und", lines, text)
+            about = {"label": "Transcript", "kind": "captions", "language": self.said.language or "und"}
+            yield {**about, "lines": lines, "vtt": format_segments(self.said.segments, "vtt")}
         if self.descriptions and self.descriptions.descriptions:
             lines = [(entry.start_s, entry.text) for entry in self.descriptions.descriptions]
-            title = "Descriptions" + f" by {self.descriptions.writer}" * self.descriptions.is_by_vlm
-            yield Panel(title, "subtitles", "en", lines, self.descriptions.as_text("vtt"))
+            label = "Descriptions" + f" by {self.descriptions.writer}" * self.descriptions.is_by_vlm
+            about = {"label": label, "kind": "subtitles", "language": "en"}
+            yield {**about, "lines": lines, "vtt": self.descriptions.as_text("vtt")}
 
     @property
     def poster(self) -> str | None:
@@ -127,6 +113,7 @@ def render(films: Sequence[PageVideo], title: str = "") -> str:
         "clock": format_time,
         "short": format_short_time,
         "percent": lambda share: f"{100 * share:.0f} %",
+        "track": lambda vtt: data_url(vtt.encode(), "text/vtt"),  # of a page in a file: it may load no other
     }
     style, script = (Markup(environment.get_template(name).render()) for name in ("report.css", "report.js"))
     views = [(film, [_section(film, name, result) for name, result in film.results]) for film in films]
@@ -174,7 +161,7 @@ def _curves_of(result: Cutting) -> list[Curve]:
 
 
 def _section(film: PageVideo, name: str, result: Cutting) -> dict[str, Any]:
-    """Return a result as the template shows it: a chart for each query, or for all, with cards to click on."""
+    """Return a result as the template shows it: a chart for each query, or for all, with cards to click."""
     queries = result.queries if isinstance(result, Grounding) else (None,)
     clips = iter(film.clips.get(name, ()))
     groups = []
