@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -105,8 +106,10 @@ class ListFormat:
 FORMATS: Mapping[str, TimelineFormat | ListFormat] = {
     "otio": TimelineFormat(".otio", to_otio),
     "edl": TimelineFormat(".edl", to_edl, has_plain_paths=True),
-    "fcpxml": TimelineFormat(".fcpxml", xml_formats.to_fcpxml),
-    "xml": TimelineFormat(".xml", xml_formats.to_xmeml),
+    # FCPXML 1.10, by Apple's document type: a library with an event with a project
+    "fcpxml": TimelineFormat(".fcpxml", partial(xml_formats.render, "fcpxml.xml")),
+    # Final Cut Pro 7: a track for each channel of sound, its clips linked to those of the picture
+    "xml": TimelineFormat(".xml", partial(xml_formats.render, "xmeml.xml")),
     "kdenlive": TimelineFormat(".kdenlive", xml_formats.to_kdenlive, has_plain_paths=True),
     "mlt": TimelineFormat(".mlt", xml_formats.to_mlt, has_plain_paths=True),
     "kodi": ListFormat(".kodi.edl", lists.to_kodi),
