@@ -10,23 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vidsum.checkpoints import registry
-from vidsum.checkpoints.registry import (
-    EntryStatus,
-    RegistryEntry,
-    State,
-    path_of_entry,
-    read_records,
-    status_of,
-)
+from vidsum.checkpoints.registry import EntryStatus, path_of_entry, read_records, status_of
 from vidsum.errors import UsageError, WeightsError
 from vidsum.types import Progress
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import torch
-
-__all__ = ["EntryStatus", "RegistryEntry", "State", "add", "entries", "fetch", "find"]
-__all__ += ["load_arrays", "load_state_dict", "path_of", "sha256_of", "verify"]
 
 
 def load_state_dict(name: str) -> "dict[str, torch.Tensor]":
