@@ -77,7 +77,7 @@ def iou(a: npt.ArrayLike, b: npt.ArrayLike, union: Literal["hull", "lengths"] = 
         b: [M, 2], or [..., M, 2].
         union: last end - first start, as the field's measures of a single moment have it, or the sum of the
             lengths less what is common, as QVHighlights' average precision has it. They differ by rounding
-            alone, which decides at a threshold: [0, 4.95] in [0, 9.9] has 0.5 by the hull and less by lengths.
+            alone, which decides at a threshold: [0, 4.95] in [0, 9.9] has 0.5 by the hull, not by lengths.
 
     Returns [N, M] in [0, 1], or [..., N, M]; 0 for what does not overlap, as an empty or inverted interval.
     """
