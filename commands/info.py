@@ -105,9 +105,9 @@ def _track_line(track: dict[str, Any]) -> str:
 
 
 def _cache() -> CommandResult:
-    from vidsum.features import cache
+    from vidsum.pipelines.plan import cache_state
 
-    facts = cache.state()
+    facts = cache_state()
     used = f"{facts['bytes'] / 2**20:.1f} of {facts['limit_bytes'] / 2**20:.0f} MiB"
     text = f"{facts['entries']} entries, {used}, in {facts['folder']}"
     return CommandResult(data={"cache": facts}, lines=(text,))

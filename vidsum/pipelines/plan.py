@@ -180,3 +180,8 @@ def save_features(features: Features, path: Path) -> None:
 
     change_points = None if path.suffix == ".npz" else find(features).change_points
     write_features(features, path, change_points=change_points)
+
+
+def cache_state() -> dict[str, Any]:
+    """Return folder, number of entries, bytes and limit of the cache of features."""
+    return cache.state()
