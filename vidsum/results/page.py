@@ -6,7 +6,7 @@ import hashlib
 from base64 import b64encode
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from vidsum.io.outputs import as_utf8
 from vidsum.io.provenance import flat
-from vidsum.results.chart import NO_CURVE, Chart, Curve, draw_line, make_chart
+from vidsum.results.chart import NO_CURVE, Curve, draw_line, make_chart
 from vidsum.results.cuts import Cut, Cutting, best_time, groups_of
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.moments import Grounding, Highlights, QueryMoments, shorten
@@ -206,17 +206,17 @@ _MAX_QUOTED = 160  # letters of speech or text in a card
 _MAX_CURVES = 6  # queries that one axis can show: as many as there are colours
 
 
-def _joint(result: Cutting, duration_s: float) -> Chart | None:
+def _joint(result: Cutting, duration_s: float) -> dict[str, Any] | None:
     if not isinstance(result, Grounding) or len(result.queries) < 2 or not result.timestamps.size:
         return None
     curves = [draw_line(*curve, duration_s) for curve in _curves_of(result)[:_MAX_CURVES]]
     label = f"Saliency of {count_text(len(curves), 'query', 'queries')} over {format_time(duration_s)}"
-    return replace(make_chart(label, duration_s, ()), curves=tuple(curves))
+    return {**make_chart(label, duration_s, ()), "curves": curves}
 
 
 def _chart_of(
     film: PageVideo, result: Cutting, cuts: Sequence[Cut], curve: Curve, query: QueryMoments | None
-) -> Chart:
+) -> dict[str, Any]:
     of_query = f" of “{query.query}”" if query else ""
     shots = result.shots if isinstance(result, Summary) else cuts if isinstance(result, Shots) else ()
     return make_chart(
