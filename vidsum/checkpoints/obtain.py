@@ -41,7 +41,7 @@ from vidsum.checkpoints.registry import (
     with_recorded_hashes,
     write_records,
 )
-from vidsum.checkpoints.torch_files import read_numpy_pickle, read_torch, read_torchscript
+from vidsum.checkpoints.torch_files import read_numpy_pickle, read_torch
 from vidsum.errors import UsageError, WeightsError, is_full, unknown_name_error
 from vidsum.io.network import OnBytes, Session, is_offline
 from vidsum.io.packages import require_extra
@@ -210,7 +210,7 @@ def convert(source: Path, format: Format, target: Path) -> None:
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
-    readers = {"numpy_pickle": read_numpy_pickle, "torch": read_torch, "torchscript": read_torchscript}
+    readers = {"numpy_pickle": read_numpy_pickle, "torch": read_torch}
     if format == "onnx":
         narrow_tables(source, target)
         return

@@ -18,8 +18,8 @@ from vidsum.io.cache import home
 from vidsum.io.provenance import hash_file
 from vidsum.io.text import parse_yaml, read_json
 
-Format = Literal["torch", "torchscript", "numpy_pickle", "safetensors", "onnx", "plain"]
-"""Kind of the published file. The first three are stored as safetensors, `onnx` with narrow tables."""
+Format = Literal["torch", "numpy_pickle", "safetensors", "onnx", "plain"]
+"""Kind of the published file. The first two become safetensors, `onnx` with narrow tables."""
 
 Archive = Literal["wheel", "sdist"]
 
