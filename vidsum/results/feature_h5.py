@@ -93,8 +93,10 @@ def read_group(path: str | os.PathLike[str], name: str) -> dict[str, Any]:
         entries = members(group).items()
         arrays = {key: read_dataset(entry) for key, entry in entries if isinstance(entry, h5py.Dataset)}
         arrays.pop("metadata", None)  # a dataset of that name is not ours
-        if (metadata := text_attribute(group, "vidsum")) is not None:
-            arrays["metadata"] = np.array(metadata)
+        if "vidsum" in group.attrs:
+            if group.attrs.get_id("vidsum").shape != ():
+                raise InputError(f"{path}: {group.name}: its attribute vidsum is not a text")
+            arrays["metadata"] = np.array(str(group.attrs["vidsum"]))
         return arrays
 
 
@@ -149,15 +151,6 @@ def read_dataset(dataset: h5py.Dataset) -> npt.NDArray[Any]:
     if dataset.shape is None or dataset.dtype.kind not in _NUMBERS:
         return np.empty(0, object)
     return np.asarray(dataset[()])
-
-
-def text_attribute(group: h5py.Group, name: str) -> str | None:
-    """Return an attribute that must be one text; None where there is none. Raises InputError for others."""
-    if name not in group.attrs:
-        return None
-    if group.attrs.get_id(name).shape != ():
-        raise InputError(f"{group.file.filename}: {group.name}: its attribute {name} is not a text")
-    return str(group.attrs[name])
 
 
 def _elsewhere(entry: h5py.Group | h5py.Dataset, reason: str) -> InputError:
