@@ -45,9 +45,8 @@ def export(results: Results, outputs: Outputs, settings: ExportSettings, view: V
     """Convert results to editor timelines, subtitles or lists.
 
     Writes {result}.otio into the current folder, or what the ending of -o stands for: .otio (OpenTimelineIO),
-    .edl (CMX 3600), .fcpxml (Final Cut), .xml (Premiere, Resolve), .kdenlive, .mlt (Shotcut), .markers.edl
-    (Resolve), .scenes.csv (PySceneDetect), .kodi.edl, .csv (LosslessCut), .srt, .vtt, .chapters.txt
-    (YouTube), .ffmetadata or .labels.txt (Audacity).
+    .edl (CMX 3600), .fcpxml (Final Cut), .xml (Premiere, Resolve), .kdenlive, .mlt (Shotcut), .kodi.edl, .csv
+    (LosslessCut), .srt, .vtt, .chapters.txt (YouTube) or .ffmetadata.
 
     vidsum export film_summary.json -o cut.edl
 

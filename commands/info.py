@@ -1,7 +1,7 @@
 """`vidsum info`: versions, device, weights and cache; or details of video files."""
 
 import platform
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from operator import methodcaller
 from pathlib import Path
@@ -107,10 +107,9 @@ def _track_line(track: dict[str, Any]) -> str:
 def _cache() -> CommandResult:
     from vidsum.pipelines.plan import cache_state
 
-    now = cache_state()
-    facts = {**asdict(now), "folder": str(now.folder)}
-    used = f"{now.bytes / 2**20:.1f} of {now.limit_bytes / 2**20:.0f} MiB"
-    text = f"{now.entries} entries, {used}, in {now.folder}"
+    facts = cache_state()
+    used = f"{facts['bytes'] / 2**20:.1f} of {facts['limit_bytes'] / 2**20:.0f} MiB"
+    text = f"{facts['entries']} entries, {used}, in {facts['folder']}"
     return CommandResult(data={"cache": facts}, lines=(text,))
 
 

@@ -16,7 +16,7 @@ from vidsum.options import Option, option
 from vidsum.pipelines.tasks import Progress, Task
 
 if TYPE_CHECKING:
-    from vidsum.checkpoints import EntryStatus
+    from vidsum.checkpoints.registry import EntryStatus
 
 app = typer.Typer(cls=CommandGroup, no_args_is_help=True, help="Download and check the models.")
 

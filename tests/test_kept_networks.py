@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,12 @@ from tests import media
 from tests.features import networks
 from vidsum import checkpoints, features
 from vidsum.features import describe, get_extractor
-from vidsum.features.extractor import Extractor
+from vidsum.features.extractor import Extractor, Spec
 from vidsum.features.settings import CLIP_FAMILY
 from vidsum.grounding import find, text
 from vidsum.grounding.text import TextEncoder
 from vidsum.summary import score
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, Picture
 
 _KEPT = (features._load, text._load, find._load_checkpoint, score._load_checkpoint)
 
@@ -29,12 +30,12 @@ def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Networks that are loaded, with random weights, but not run; counts how often each is loaded."""
     counted: Counter[str] = Counter()
 
-    def load_state_dict(name: str, progress: object = None) -> dict[str, torch.Tensor]:
+    def load_state_dict(name: str) -> dict[str, torch.Tensor]:
         counted[name] += 1
         torch.manual_seed(0)
         return networks.WEIGHTS[name]()
 
-    def minilm(device: str) -> TextEncoder:
+    def minilm() -> TextEncoder:
         counted["minilm"] += 1
         return TextEncoder("minilm", _encode, lambda texts: [_encode(texts)], list)
 
@@ -46,7 +47,7 @@ def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
 
-    def load_arrays(name: str, progress: object = None) -> dict[str, np.ndarray]:
+    def load_arrays(name: str) -> dict[str, np.ndarray]:
         return {key: tensor.numpy() for key, tensor in load_state_dict(name).items()}
 
     monkeypatch.setattr(checkpoints, "load_state_dict", load_state_dict)
@@ -54,7 +55,7 @@ def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(checkpoints, "find", lambda name: None if name in CLIP_FAMILY else Path(name))
     monkeypatch.setattr("vidsum.checkpoints.trained.read_trained", read_trained)
     monkeypatch.setattr("vidsum.summary.importance_model.read_trained", read_trained)
-    monkeypatch.setattr(Extractor, "encode", _rows)
+    monkeypatch.setattr("vidsum.pipelines.decoding.get_extractor", _get_extractor)
     monkeypatch.setitem(text._LOADERS, "minilm", minilm)
     for stored in _KEPT:
         stored.cache_clear()
@@ -63,10 +64,14 @@ def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         stored.cache_clear()
 
 
-def _rows(self: Extractor, clips: FloatArray) -> FloatArray:
-    """Return other features for each clip: of pictures that stand still, no importance is computed."""
-    rows = np.random.default_rng(0).random((len(clips), self.spec.dim + self.spec.inner))
-    return rows.astype(np.float32)
+def _get_extractor(spec: Spec, **how: Any) -> Extractor:
+    """Give each clip other features: of pictures that stand still, no importance is computed."""
+
+    def encode(clips: Picture) -> FloatArray:
+        rows = np.random.default_rng(0).random((len(clips), spec.dim + spec.inner))
+        return rows.astype(np.float32)
+
+    return replace(get_extractor(spec, **how), encode=encode)
 
 
 def _encode(texts: Sequence[str]) -> FloatArray:

@@ -1,9 +1,10 @@
-"""Checkpoints of untrained models."""
+"""Checkpoints of untrained models, and tensors of random ones."""
 
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from vidsum.checkpoints.trained import Trained, save_trained
@@ -27,3 +28,12 @@ def save_untrained(path: Path, model: str, features: dict[str, Any], seed: int =
     path.parent.mkdir(parents=True, exist_ok=True)
     save_trained(path, Trained(model, asdict(config), features, {}, network.state_dict()))
     return path
+
+
+def map_tensors(rng: np.random.Generator, d: int, h: int, e: int) -> dict[str, np.ndarray]:
+    """Random tensors of a map from d numbers by h to e; see `VisualSemanticMap`."""
+    shapes = {"mean": (d,), "hidden.weight": (h, d), "hidden.bias": (h,), "output.weight": (e, h)}
+    shapes |= {"output.bias": (e,), "answer.weight": (e, e), "answer.bias": (e,), "noise.weight": (e, e)}
+    shapes |= {"cohort.mean": (e,), "cohort.weight": (e, e)}
+    made = {name: rng.standard_normal(shape, np.float32) for name, shape in shapes.items()}
+    return {**made, "scale": np.abs(rng.standard_normal(d, np.float32)) + 1}

@@ -1,13 +1,4 @@
-"""The errors that vidsum raises on purpose, and the wording of their messages.
-
-    VidsumError            a fault: exit code 1
-    ├── UsageError         an option or argument makes no sense: 2
-    ├── InputError         the input cannot be read or has no video: 3
-    │   ├── DamagedError   only a part of the video decodes and `strict` was asked for: 3
-    │   └── MissingError   an archive or the disk lacks what is named: 3
-    ├── WeightsError       weights are missing, cannot be fetched or fail their check: 4
-    ├── PackageError       an extra of vidsum is not installed: 1
-    └── OutputError        an output already exists or cannot be written: 1
+"""The errors that vidsum raises on purpose, with their exit codes, and the wording of their messages.
 
 Each message is one line that names the thing at fault and the reason. `hint` names the remedy, if anything
 does: a command, an option, a package. Neither shows secrets of a URL: `redact` removes them. `quote` and
@@ -73,10 +64,6 @@ class InputError(VidsumError):
 
 class EmptyResultError(InputError):
     """The result has no moments, and the format cannot express that."""
-
-
-class DamagedError(InputError):
-    """Only a part of the video decodes, and the caller asked for all or nothing."""
 
 
 class MissingError(InputError):

@@ -73,8 +73,7 @@ def parse_interval(text: str) -> "Interval":
 
 
 def parse_budget(text: str | float, duration_s: float, min_s: float = 0.0) -> float:
-    """Return seconds of a summary budget: a share (`15%`, `0.15`) of the video, or a time (`45s`, `1:30`,
-    `45`).
+    """Return seconds of a summary budget: a share of the video (`15%`, `0.15`), or a time (`45s`, `1:30`).
 
     A bare number up to 1 is a share, a larger one is seconds. A share is `min_s` at least, and all of a
     video that is not twice as long.

@@ -69,19 +69,15 @@ def reported(items: Collection[T], what: str, progress: Progress | None) -> Iter
             progress(what, done, len(items))
 
 
-UnionRule = Literal["hull", "lengths"]
-"""The union of two intervals that overlap: last end - first start, as the field's measures of a single moment
-have it, or the sum of their lengths less what is common, as QVHighlights' average precision has it."""
-
-
-def iou(a: npt.ArrayLike, b: npt.ArrayLike, union: UnionRule = "hull") -> TimeArray:
+def iou(a: npt.ArrayLike, b: npt.ArrayLike, union: Literal["hull", "lengths"] = "hull") -> TimeArray:
     """Return the temporal intersection over union of each interval of one set with each of another.
 
     Args:
         a: [N, 2] pairs (start, end), in seconds or any other unit; or many such sets, [..., N, 2].
         b: [M, 2], or [..., M, 2].
-        union: how it is computed. The two ways differ by rounding alone, which decides where an IoU is a
-            threshold: [0, 4.95] in [0, 9.9] has 0.5 by the hull and less by the lengths.
+        union: last end - first start, as the field's measures of a single moment have it, or the sum of the
+            lengths less what is common, as QVHighlights' average precision has it. They differ by rounding
+            alone, which decides at a threshold: [0, 4.95] in [0, 9.9] has 0.5 by the hull, not by lengths.
 
     Returns [N, M] in [0, 1], or [..., N, M]; 0 for what does not overlap, as an empty or inverted interval.
     """

@@ -22,7 +22,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from torch.profiler import ProfilerActivity, profile
 
 from docs.benchmarks import processor_s
-from vidsum.models.attention.local_global import SparsePattern, attend_sparsely, local_global_attention
+from vidsum.models.attention.local_global import SparsePattern, local_global_attention
 
 _HEADS, _SIZE, _WINDOW, _FEW, _SHOT = 8, 8, 17, 51, 30
 _TOKENS = (150, 500, 1000, 1536, 5000, 16000)
@@ -66,10 +66,14 @@ def calls(n_tokens: int) -> dict[str, Callable[[], Tensor]]:
     for sample in (0, _SHOT // 2, _SHOT - 1):
         per_shot[0, sample::_SHOT] = True
     pattern = SparsePattern.of(few, is_valid, _WINDOW)
+
+    def attend(is_global: Tensor) -> Tensor:
+        return local_global_attention(q, k, v, SparsePattern.of(is_global, is_valid, _WINDOW))
+
     return {
-        "few": partial(local_global_attention, q, k, v, few, is_valid, _WINDOW),
-        "few, pattern shared": partial(attend_sparsely, q, k, v, pattern),
-        "per shot": partial(local_global_attention, q, k, v, per_shot, is_valid, _WINDOW),
+        "few": lambda: attend(few),
+        "few, pattern shared": partial(local_global_attention, q, k, v, pattern),
+        "per shot": lambda: attend(per_shot),
         "fused full": partial(scaled_dot_product_attention, q, k, v),
     }
 

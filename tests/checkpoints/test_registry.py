@@ -53,7 +53,7 @@ SOURCES = [
 FILE = _exactly(
     {
         "name": FILE_NAME,
-        "format": {"enum": ["torch", "torchscript", "numpy_pickle", "safetensors", "onnx", "plain"]},
+        "format": {"enum": ["torch", "numpy_pickle", "safetensors", "onnx", "plain"]},
         "sha256": _text("[0-9a-f]{8,64}|"),
         "sources": {"type": "array", "items": {"oneOf": SOURCES}, "minItems": 1},
         "bytes": {"type": "integer", "minimum": 1},

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from vidsum.checkpoints.torch_files import read_torchscript
+from vidsum.checkpoints.torch_files import read_torch
 from vidsum.errors import WeightsError
 
 
@@ -58,7 +58,7 @@ def test_read_torchscript(archive: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = torch.jit.load(str(archive)).state_dict()
-    arrays = read_torchscript(archive)
+    arrays = read_torch(archive)
     assert arrays.keys() == expected.keys()
     for name, tensor in expected.items():
         exact = tensor.float() if tensor.dtype == torch.bfloat16 else tensor
@@ -83,7 +83,7 @@ def test_read_torchscript_hidden_call(tmp_path: Path) -> None:
     trace = tmp_path / "was-here"
     path = _with_pickle(tmp_path / "net.pt", {"weight": _Evil(f"touch {trace}")})
     with pytest.raises(WeightsError, match="may not call"):
-        read_torchscript(path)
+        read_torch(path)
     assert not trace.exists()
     facts = {"key": "0", "dtype": "<f4", "length": 10**12, "item_bytes": 0, "n_bytes": 4}
     storage = _Pickled("__torch__.Storage", state=facts)
@@ -94,19 +94,18 @@ def test_read_torchscript_hidden_call(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("net/data/0", bytes(4))
     with pytest.raises(WeightsError, match="a tensor has no storage"):
-        read_torchscript(path)
+        read_torch(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"not a zip"])
 def test_read_torchscript_other_files(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "net.pt"
     path.write_bytes(content)
-    with pytest.raises(WeightsError, match=r"net\.pt: not a TorchScript archive"):
-        read_torchscript(path)
+    with pytest.raises(WeightsError, match=r"net\.pt: not a torch file of weights"):
+        read_torch(path)
     zipfile.ZipFile(tmp_path / "empty.pt", "w").close()
-    for path in (tmp_path / "empty.pt", _with_pickle(tmp_path / "list.pt", [1, 2])):
-        with pytest.raises(WeightsError, match="not a TorchScript archive"):
-            read_torchscript(path)
+    with pytest.raises(WeightsError, match="not a torch file of weights"):
+        read_torch(tmp_path / "empty.pt")
 
 
 class _Pickled:
@@ -136,5 +135,5 @@ def test_read_torchscript_cut_storage(archive: Path, tmp_path: Path) -> None:
         for name in whole.namelist():
             data = whole.read(name)
             target.writestr(name, data[:-4] if name.endswith("data/0") else data)
-    with pytest.raises(WeightsError, match="not a TorchScript archive"):
-        read_torchscript(cut)
+    with pytest.raises(WeightsError, match="not a torch file of weights"):
+        read_torch(cut)

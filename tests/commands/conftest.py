@@ -51,7 +51,7 @@ def use_mean_colours(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         loaded.append(options.extractor)
         spec = describe(options.extractor, fps=options.fps)
         run = partial(colours, width=1280 + spec.inner)
-        return Extractor(spec=spec, run=run, device="cpu", precision="fp32", backend="torch")
+        return Extractor(spec=spec, encode=run, device="cpu", precision="fp32", backend="torch")
 
     monkeypatch.setattr(jobs, "load_extractor", extractor)
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: Path(name))

@@ -1,7 +1,6 @@
 """`vidsum weights`, as far as it needs no network; the fetching itself is tested in tests/checkpoints."""
 
 import hashlib
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from tests.lab.importers.published_mrnet import CONFIGS, state_dict
 from tests.media import make_video
 from tests.program import Run
 from vidsum.checkpoints.trained import read_trained
-from vidsum.features import describe, load_extractor
+from vidsum.features import describe, get_extractor
 from vidsum.results.feature_files import read_features
 
 
@@ -68,7 +67,7 @@ def test_add_weights_of_a_network(run: Run, tmp_path: Path) -> None:
     made = features.effective_provenance
     facts = (made["extractor"], made["weights_sha256"], made["parameters"]["network"])
     assert facts == ("my_net", sha256, "googlenet")
-    network = load_extractor(replace(describe("my_net"), name="directly"), device="cpu")  # the same weights
+    network = get_extractor(describe("my_net"), device="cpu")
     assert features.array.shape[1] == network.encode(np.zeros((1, 1, 224, 224, 3), np.uint8)).shape[1] == 1024
     # other weights of the name, and names that are taken
     torch.save(_googlenet(1), file)

@@ -33,7 +33,7 @@ def test_put_and_get(monkeypatch: pytest.MonkeyPatch) -> None:
     (entry,) = cache.folder().glob("*.npz")
     entry.write_bytes(entry.read_bytes()[:100])
     assert cache.get({"fps": 2.0, "video": 1}) is None
-    assert cache.state().entries == 0
+    assert cache.state()["entries"] == 0
     entry.mkdir()
     assert cache.get({"fps": 2.0, "video": 1}) is None
     cache.put(features_of(1))
@@ -42,7 +42,7 @@ def test_put_and_get(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_CACHE_LIMIT", "0")
     assert cache.get({"fps": 2.0, "video": 1}) is None
     cache.put(features_of(2))
-    assert cache.state().entries < 2
+    assert cache.state()["entries"] < 2
     monkeypatch.setenv("VIDSUM_CACHE_LIMIT", "lots")
     with pytest.raises(UsageError, match="VIDSUM_CACHE_LIMIT"):
         cache.put(features_of(1))
@@ -65,7 +65,7 @@ def test_put_removes_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cache.get({"fps": 2.0, "video": 2}) is None
     assert cache.get({"fps": 2.0, "video": 1}) is not None
     assert cache.get({"fps": 2.0, "video": 3}) is not None
-    assert cache.state().bytes <= cache.state().limit_bytes
+    assert cache.state()["bytes"] <= cache.state()["limit_bytes"]
     assert own.exists()
 
 

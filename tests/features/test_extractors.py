@@ -13,7 +13,7 @@ from vidsum.checkpoints.registry import HubSource, builtin_entries
 from vidsum.errors import UsageError
 from vidsum.features import EXTRACTORS, describe
 from vidsum.features.clip_family import CLIP_MODELS
-from vidsum.features.extractor import Extractor, imagenet_classes, kinetics_classes
+from vidsum.features.extractor import imagenet_classes, kinetics_classes
 from vidsum.features.torch_backend import build_torch_extractor
 from vidsum.types import Picture
 from vidsum.video.frames import Exact, ShortSide
@@ -153,17 +153,3 @@ def test_extractor_in_bf16(random_weights: RandomWeights, random_clips: RandomCl
     assert exact.dtype == rounded.dtype == np.float32
     assert not np.array_equal(rounded, exact)
     assert exact @ rounded / np.linalg.norm(exact) / np.linalg.norm(rounded) > 0.995
-
-
-@pytest.fixture(scope="module")
-def mobilenet_v2(random_weights: RandomWeights) -> Extractor:
-    spec = describe("mobilenet_v2")
-    return build_torch_extractor(spec, spec.build(random_weights("mobilenet_v2")), device="cpu")
-
-
-@pytest.mark.parametrize(
-    "shape", [(2, 224, 224, 3), (2, 1, 200, 224, 3), (2, 2, 224, 224, 3), (0, 1, 224, 224, 3)]
-)
-def test_extractor_errors(mobilenet_v2: Extractor, shape: tuple[int, ...]) -> None:
-    with pytest.raises(UsageError, match=r"takes clips of shape \[N, 1, 224, 224, 3\]"):
-        mobilenet_v2.encode(np.zeros(shape, np.uint8))

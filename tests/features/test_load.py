@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from tests.features import networks
-from vidsum import checkpoints
+from vidsum import checkpoints, features
 from vidsum.checkpoints.registry import USER_FILE
 from vidsum.errors import UsageError
-from vidsum.features import EXTRACTORS, describe, load_extractor
+from vidsum.features import EXTRACTORS, describe, get_extractor
 from vidsum.video.frames import Exact, Sampling, ShortSide
 
 
@@ -74,24 +74,22 @@ def test_describe_errors(name: str, options: dict[str, float], message: str) -> 
     ({"precision": "fp8"}, "unknown precision 'fp8'"),
     ({"precision": "fp16", "device": "cpu"}, "fp16 is for GPUs"),
     ({"precision": "fp16", "device": "auto"}, "fp16 is for GPUs"),
-    ({"backend": "onnx"}, "needs onnxscript"),
 ])  # fmt: skip
-def test_load_extractor_errors(
-    monkeypatch: pytest.MonkeyPatch, options: dict[str, str], message: str
-) -> None:
+def test_get_extractor_errors(monkeypatch: pytest.MonkeyPatch, options: dict[str, str], message: str) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
-    monkeypatch.setattr("vidsum.features.onnx_backend.find_spec", lambda _: None)
     monkeypatch.setattr(checkpoints, "load_state_dict", lambda *_: pytest.fail("weights were fetched"))
     with pytest.raises(UsageError, match=message):
-        load_extractor(describe("mobilenet_v2"), **options)  # type: ignore[arg-type]
+        get_extractor(describe("mobilenet_v2"), **options)  # type: ignore[arg-type]
 
 
-def test_load_extractor(
+def test_get_extractor(
     random_weights: Callable[[str], networks.Weights], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checkpoints, "load_state_dict", lambda name, progress: random_weights(name))
-    extractor = load_extractor(describe("mobilenet_v2", fps=1.0), device="cpu")
+    monkeypatch.setattr(checkpoints, "load_state_dict", random_weights)
+    features._load.cache_clear()
+    extractor = get_extractor(describe("mobilenet_v2", fps=1.0), device="cpu")
+    features._load.cache_clear()
     assert (extractor.spec, extractor.device) == (describe("mobilenet_v2", fps=1.0), "cpu")
     expected = random_weights("mobilenet_v2")["classifier.1.weight"]
     assert extractor.classify is not None

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,10 +10,10 @@ from torch import nn
 
 from tests.features import networks
 from tests.features.conftest import RandomClips
-from vidsum.errors import OutputError, PackageError, UsageError
-from vidsum.features import describe, onnx_backend, weights_sha256
+from vidsum.errors import PackageError, UsageError
+from vidsum.features import choose_backend, describe, onnx_backend, weights_sha256
 from vidsum.features.extractor import Network, Spec
-from vidsum.features.onnx_backend import build_onnx_extractor, choose_provider, export_path, require_exporter
+from vidsum.features.onnx_backend import build_onnx_extractor, choose_provider
 from vidsum.features.torch_backend import build_torch_extractor
 from vidsum.io.packages import install_extra_command
 from vidsum.models.i3d import I3D, Mixed, SameMaxPool3d, Unit3D
@@ -73,32 +72,34 @@ def test_onnx_extractor_agrees_with_torch(
         np.testing.assert_allclose(features, expected[:count], rtol=1e-3, atol=1e-4 * np.abs(expected).max())
     scores = np.zeros((1, spec.dim), np.float32)
     np.testing.assert_allclose(extractor.logits(scores)[0], network.head.bias.detach().numpy())  # type: ignore[union-attr]
-    exported = export_path(spec, SHA256)
-    assert [file.name for file in exported.parent.iterdir()] == [exported.name]
     monkeypatch.setattr(onnx_backend, "export", lambda *_: pytest.fail("exported again"))
     build_onnx_extractor(spec, lambda: network, SHA256, device="cpu")
 
 
-def test_export_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other weights, lengths of clips, networks and versions have files of their own."""
+def test_an_export_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other weights, lengths of clips, networks and versions have exports of their own."""
+    monkeypatch.setattr(onnx_backend, "open_session", lambda *_: None)
+    made: list[str] = []
+    monkeypatch.setattr(onnx_backend, "export_extractor", lambda spec, _: (made.append(spec.name), b"x")[1])
+
+    def build(spec: Spec, sha256: str = SHA256) -> None:
+        for _ in range(2):
+            build_onnx_extractor(spec, lambda: Network(nn.Identity()), sha256, device="cpu")
+
     spec = describe("i3d")
-    paths = [export_path(spec, SHA256), export_path(spec, SHA256[::-1])]
-    paths += [
-        export_path(other, SHA256) for other in (describe("i3d", clip_frames=64), describe("mobilenet_v2"))
-    ]
+    build(spec)
+    build(spec, SHA256[::-1])
+    build(describe("i3d", clip_frames=64))
+    build(describe("mobilenet_v2"))
     for name, version in (("__version__", "99.0"), ("installed_version", lambda _package: "99.0")):
         monkeypatch.setattr(onnx_backend, name, version)
-        paths.append(export_path(spec, SHA256))
-    assert len(set(paths)) == 6
+        build(spec)
+    assert len(made) == 6
 
 
-def test_build_onnx_extractor_errors(own_home: Path) -> None:
+def test_build_onnx_extractor_in_bf16() -> None:
     with pytest.raises(UsageError, match="fp32 and int8, not bf16"):
         build_onnx_extractor(describe("i3d"), lambda: small_i3d()[1], SHA256, precision="bf16")
-    own_home.mkdir()
-    (own_home / "onnx").write_text("in the way")
-    with pytest.raises(OutputError, match="onnx: cannot be made"):
-        build_onnx_extractor(small_i3d()[0], lambda: small_i3d()[1], SHA256, device="cpu")
 
 
 @pytest.mark.parametrize("device", ["cuda", "mps"])
@@ -128,13 +129,12 @@ def test_choose_provider(
     assert choose_provider(device, "fp32") == expected
 
 
-def test_require_exporter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onnx_backend, "find_spec", lambda _: None)
-    with pytest.raises(UsageError, match="i3d in onnxruntime needs onnxscript") as caught:
-        require_exporter(describe("i3d"))
-    assert install_extra_command("onnx") in str(caught.value.hint)
-    require_exporter(describe("efficientnet_lite0"))
-    monkeypatch.setattr("vidsum.io.packages.has_extra", lambda extra: False)
+def test_missing_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vidsum.io.packages.find_spec", lambda _: None)
+    with pytest.raises(PackageError, match="i3d in onnxruntime needs onnxscript") as caught:
+        choose_backend(describe("i3d"), "onnx", device="cpu")
+    assert caught.value.hint == install_extra_command("onnx")
+    assert choose_backend(describe("efficientnet_lite0"), "onnx", device="cpu") == "onnx"
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None)
     for name in ("googlenet", "i3d"):
         with pytest.raises(PackageError, match=f"{name} needs torch"):

@@ -86,8 +86,8 @@ def test_features_are_made_without_importing_torch() -> None:
     program = """
 import sys
 import numpy as np
-from vidsum.features import describe, load_extractor
-extractor = load_extractor(describe("efficientnet_lite0"), device="cpu")
+from vidsum.features import describe, get_extractor
+extractor = get_extractor(describe("efficientnet_lite0"), device="cpu")
 extractor.logits(extractor.encode(np.zeros((1, 1, 224, 224, 3), np.uint8)))
 assert "torch" not in sys.modules
 """

@@ -11,7 +11,7 @@ from scipy.special import softmax
 
 from tests.conftest import real_weights
 from vidsum import checkpoints
-from vidsum.features import describe, load_extractor
+from vidsum.features import describe, get_extractor
 from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor
 from vidsum.types import Picture
@@ -28,13 +28,13 @@ KINETICS = {"pancake.mkv": "flipping pancake", "drummer_portrait.mp4": "playing 
 def i3d(request: pytest.FixtureRequest) -> Extractor:
     real_weights("i3d")
     without_overlap = describe(request.param, stride_frames=32)  # half the time
-    return load_extractor(without_overlap, device="cpu")
+    return get_extractor(without_overlap, device="cpu")
 
 
 @pytest.fixture(scope="module")
 def mobilenet_v2() -> Extractor:
     real_weights("mobilenet_v2")
-    return load_extractor(describe("mobilenet_v2"), device="cpu")
+    return get_extractor(describe("mobilenet_v2"), device="cpu")
 
 
 def best_class(extractor: Extractor, path: Path, most_frames: int) -> tuple[str, float]:
@@ -65,7 +65,7 @@ def test_networks_name_what_is_seen_in_a_clip(
     shared_videos: Path, extractor: str, name: str, expected: str
 ) -> None:
     real_weights(extractor)
-    best, _ = best_class(load_extractor(describe(extractor), device="cpu"), shared_videos / name, 20)
+    best, _ = best_class(get_extractor(describe(extractor), device="cpu"), shared_videos / name, 20)
     assert best == expected
 
 

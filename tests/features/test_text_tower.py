@@ -10,8 +10,8 @@ import torch
 
 from tests.features import networks
 from vidsum import checkpoints
-from vidsum.errors import UsageError
-from vidsum.features import onnx_backend, text_tower
+from vidsum.errors import PackageError
+from vidsum.features import text_tower
 from vidsum.features.clip_family import CLIP_MODELS
 from vidsum.features.text_tower import TextTower, load_text_tower
 from vidsum.grounding import text
@@ -103,6 +103,6 @@ def test_own_tokenizer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_export_needs_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoints, "sha256_of", lambda name: "other weights")
-    monkeypatch.setattr(onnx_backend, "find_spec", lambda _: None)
-    with pytest.raises(UsageError, match="mobileclip2-s0 in onnxruntime needs onnxscript"):
+    monkeypatch.setattr("vidsum.io.packages.find_spec", lambda _: None)
+    with pytest.raises(PackageError, match="mobileclip2-s0 needs onnxscript"):
         TextTower(CLIP_MODELS["mobileclip2-s0"], "fp32").encode(["a dog"])

@@ -28,7 +28,7 @@ PRECISIONS: tuple[PrecisionChoice, ...] = ("auto", "int8", "bf16", "fp32")
 TEXTS = ("a dog", "two cats on a mat")
 
 
-def words_of(space: str, texts: tuple[str, ...], device: str) -> list[FloatArray]:
+def words_of(space: str, texts: tuple[str, ...]) -> list[FloatArray]:
     """As many rows as a text has words."""
     sizes = {text: (len(text.split()), 4) for text in texts}
     return [np.random.default_rng(len(t)).normal(size=size).astype(np.float32) for t, size in sizes.items()]
@@ -66,7 +66,7 @@ def test_a_detr_model_gives_its_own_moments_and_saliency(tmp_path: Path, name: s
     assert find.resolve_model(path, "auto", "cpu") == (path, "vse")
     answers = find.locate(find.load_model(path, "cpu"), video(), REQUEST, 3, "cpu")
     grounder = find.load_model(path, "cpu")
-    expected = ground_video(grounder, video(), words_of("vse", TEXTS, "cpu"), top_k=3)
+    expected = ground_video(grounder, video(), words_of("vse", TEXTS), top_k=3)
     assert len(answers) == 2
     for answer, found in zip(answers, expected, strict=True):
         assert answer.moments == tuple(found.moments)
@@ -107,7 +107,7 @@ def test_curve_of_a_guided_model_is_added_to_similarity(
 ) -> None:
     monkeypatch.setattr(find, "FUSION_WEIGHTS", {"mrnet": 0.7, "detr": 0.7})
     path = save(tmp_path / "m.safetensors", name, guided=True)
-    tokens = list(REQUEST.vectors[:, None]) if name == "mrnet" else words_of("vse", TEXTS, "cpu")
+    tokens = list(REQUEST.vectors[:, None]) if name == "mrnet" else words_of("vse", TEXTS)
     grounder = find.load_model(path, "cpu", "fp32")
     predictions = ground_video(grounder, video(), tokens, REQUEST.vectors, 4)
     found = find.locate(grounder, video(), REQUEST, 4, "cpu")

@@ -136,7 +136,7 @@ def test_masks_act_on_the_logits_of_both_attentions() -> None:
     for layer, keys, values in ((own, x + positions, x), (cross, words, words)):
         is_key = torch.ones(1, keys.shape[1], dtype=torch.bool)
         inputs = (x, positions, is_key) if layer is own else (x, positions, words, is_key)
-        found = layer(*inputs)
+        found, _ = layer(*inputs)
         hidden = layer.mask.layers[0](x).relu()
         mask = layer.mask.layers[1](hidden)[:, :, : keys.shape[1]]
         logits = layer.attention.q(x + positions) @ layer.attention.k(keys).mT / 4 * mask

@@ -1,21 +1,11 @@
-"""The map in NumPy: against a plain computation, in blocks, and refused where its tensors do not fit."""
+"""The map in NumPy: against a plain computation, in blocks, and with matrices in 8 bits."""
 
 import numpy as np
 import pytest
 
+from tests.untrained import map_tensors
 from vidsum.models import vse
-from vidsum.models.configs import VSEConfig
-from vidsum.models.vse import CLASSES, VisualSemanticMap, build_map, tensor_shapes
-
-CONFIG = VSEConfig(dim_in=5, hidden=7, dim_out=3)
-
-
-def tensors(seed: int = 0) -> dict[str, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    made = {
-        name: rng.standard_normal(shape).astype(np.float32) for name, shape in tensor_shapes(CONFIG).items()
-    }
-    return {**made, "scale": np.abs(made["scale"]) + 1}
+from vidsum.models.vse import UnpackedTensors, VisualSemanticMap
 
 
 def packed(given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -39,41 +29,21 @@ def slow(tensors: dict[str, np.ndarray], features: np.ndarray) -> list[float]:
 
 
 def test_rows_are_those_of_a_plain_computation(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = tensors()
+    given = map_tensors(np.random.default_rng(0), 5, 7, 3)
     features = np.random.default_rng(1).standard_normal((9, 5)).astype(np.float32)
-    found = build_map(CONFIG, given)(features)
+    found = VisualSemanticMap(given)(features)
     np.testing.assert_allclose(found, [slow(given, row) for row in features], atol=1e-5)
     monkeypatch.setattr(vse, "_BLOCK", 4)
-    np.testing.assert_allclose(build_map(CONFIG, given)(features), found, atol=1e-6)
-    assert build_map(CONFIG, given)(features[:0]).shape == (0, 3)
+    np.testing.assert_allclose(VisualSemanticMap(given)(features), found, atol=1e-6)
+    assert VisualSemanticMap(given)(features[:0]).shape == (0, 3)
     captions, noise = (
         np.random.default_rng(seed).standard_normal((4, 3)).astype(np.float32) for seed in (2, 3)
     )
     rows = captions @ given["answer.weight"].T + given["answer.bias"] + noise @ given["noise.weight"].T
-    found = VisualSemanticMap(CONFIG, given).simulate(captions, noise)
+    found = VisualSemanticMap(given).simulate(captions, noise)
     np.testing.assert_allclose(found, rows / np.linalg.norm(rows, axis=1, keepdims=True), atol=1e-5)
-    small = build_map(CONFIG, packed(given))
+    small = VisualSemanticMap(UnpackedTensors(packed(given)))
     for name, tensor in given.items():
         step = np.abs(tensor).max(axis=-1, keepdims=True) / 127 * (tensor.ndim == 2)
         assert (np.abs(small.tensors[name] - tensor) <= step / 2 + 1e-6).all()
-    np.testing.assert_allclose(small(features), build_map(CONFIG, given)(features), atol=0.05)
-
-
-def test_tensors_that_do_not_fit_are_refused() -> None:
-    given = tensors()
-    with pytest.raises(ValueError, match="shapes"):
-        build_map(CONFIG, {**given, "none.steps": np.ones(3, np.float32)})
-    assert (
-        build_map(CONFIG, {**given, CLASSES: np.ones((2, 4), np.uint8)}).tensors[CLASSES].dtype == np.float32
-    )
-    for wrong in (
-        {**given, "mean": np.zeros(4, np.float32)},
-        {name: tensor for name, tensor in given.items() if name != "cohort.mean"},
-        {**given, "other": np.zeros(1, np.float32)},
-    ):
-        with pytest.raises(ValueError, match="shapes"):
-            build_map(CONFIG, wrong)
-    with pytest.raises(ValueError, match="one step for each row"):
-        build_map(CONFIG, {**packed(given), "hidden.weight.steps": np.ones(1, np.float32)})
-    with pytest.raises(ValueError, match="finite"):
-        build_map(CONFIG, {**given, "mean": np.full(5, np.nan, np.float32)})
+    np.testing.assert_allclose(small(features), VisualSemanticMap(given)(features), atol=0.05)

@@ -30,7 +30,7 @@ def clip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[nn.Module]
     """Random weights of CLIP are here, and none of another network."""
     model = networks.clip()
 
-    def load_state_dict(name: str, progress: object = None) -> networks.Weights:
+    def load_state_dict(name: str) -> networks.Weights:
         assert name == "clip"
         return model.state_dict()
 

@@ -71,7 +71,7 @@ def test_joint_timeline_sound(cuts: list[tuple[str, Cut]], tmp_path: Path) -> No
 
 def test_joint_timeline_errors(tmp_path: Path) -> None:
     assert joint_format("dogs.EDL") == "edl"
-    for name in ("dogs.srt", "dogs.csv", "dogs.markers.edl", "dogs", "dogs.exe"):
+    for name in ("dogs.srt", "dogs.csv", "dogs.kodi.edl", "dogs", "dogs.exe"):
         with pytest.raises(UsageError):
             joint_format(name)
     with pytest.raises(InputError, match="no moments"):

@@ -214,18 +214,6 @@ def test_xml_links_picture_and_sound() -> None:
     assert {mode.text for mode in root.iter("displayformat")} == {"DF"}  # of the file and the sequence
 
 
-def test_markers_of_resolve() -> None:
-    lines = text_of("markers", 25, ((10, 20), (10, 30), (0, 5))).splitlines()
-    assert lines[:2] == ["TITLE: the cut", "FCM: NON-DROP FRAME"]
-    assert [line.split()[4:6] for line in lines if " V " in line] == [
-        ["01:00:00:10", "01:00:00:11"],
-        ["01:00:00:11", "01:00:00:12"],
-        ["01:00:00:00", "01:00:00:01"],
-    ]
-    assert lines.count(" |C:ResolveColorBlue |M:a <b> & 'c' 0.500 |D:1") == 3
-    assert "01:00:00;10" in text_of("markers", NTSC, ((10, 20),), time_code="10:00:00;00")
-
-
 def test_kdenlive_bin() -> None:
     """Kdenlive calls a project damaged where a clip of the timeline is not in the bin."""
     film, mute = media(25, path=Path(PLACE)), media(25, path=Path("/films/b.mp4"), n_channels=0)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from vidsum.errors import InputError
 from vidsum.results.cuts import Cut, cuts_of, name_cuts
 from vidsum.results.descriptions import Description, Descriptions
-from vidsum.results.lists import to_chapters, to_csv, to_ffmetadata, to_kodi, to_labels, to_srt, to_vtt
+from vidsum.results.lists import to_chapters, to_csv, to_ffmetadata, to_kodi, to_srt, to_vtt
 from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
 from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot, Summary
@@ -147,12 +147,6 @@ def test_to_kodi() -> None:
     assert to_kodi([Cut(0.0, 9.0, "segment 1", is_kept=True)], 9.0) == ""
     assert to_kodi(cuts_of(MOMENTS), 10.0) == "2.000\t2.000\t2\n8.000\t8.000\t2\n"
     assert to_kodi([], 10.0) == ""
-
-
-def test_to_labels() -> None:
-    assert to_labels([Cut(2.5, 3.0, "a\tb"), Cut(0.0, 1.0, "c")]) == (
-        "0.000000\t1.000000\tc\n2.500000\t3.000000\ta b\n"
-    )
 
 
 @given(st.floats(0, 359_000), st.floats(0.001, 500))

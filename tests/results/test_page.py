@@ -193,21 +193,22 @@ def test_picture_times_of_nested_moments() -> None:
 def test_make_chart() -> None:
     spans = [Cut(2.0, 3.0, ""), Cut(0.0, 0.001, "")]
     drawing = make_chart("x", 10.0, spans, ([0.0, 5.0], [0.2, 0.4]), shots=spans, is_ranked=True)
-    bands = [(band.x, band.width, band.is_best) for band in drawing.chosen]
+    bands = [tuple(band.values())[:3] for band in drawing["chosen"]]
     assert bands == [(200, 100, True), (0, 1, False)]
-    assert not any(band.is_best for band in make_chart("x", 10.0, spans).chosen)
-    assert [band.x for band in drawing.shots] == [0]
-    assert drawing.line == "M0.00 52.5H500.00L500.00 5H1000.00"
-    assert make_chart("x", 10.0, []).line == ""
+    assert not any(band["is_best"] for band in make_chart("x", 10.0, spans)["chosen"])
+    assert [band["x"] for band in drawing["shots"]] == [0]
+    assert drawing["line"] == "M0.00 52.5H500.00L500.00 5H1000.00"
+    assert make_chart("x", 10.0, [])["line"] == ""
     said = [replace(spans[0], evidence="speech")]
     speech_chart = make_chart("x", 10.0, said, ([0.0, 5.0], [0.2, 0.4]), said=[0.5, 0.0])
-    assert [band.is_said for band in speech_chart.chosen] == [True]
-    assert speech_chart.said == "M0.00 5H500.00L500.00 100H1000.00"
+    assert [band["is_said"] for band in speech_chart["chosen"]] == [True]
+    assert speech_chart["said"] == "M0.00 5H500.00L500.00 100H1000.00"
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=3000))
 def test_make_chart_of_a_long_curve(scores: list[float]) -> None:
-    line = make_chart("x", len(scores) / 2, [], ([place / 2 for place in range(len(scores))], scores)).line
+    times_s = [place / 2 for place in range(len(scores))]
+    line = make_chart("x", len(scores) / 2, [], (times_s, scores))["line"]
     points = re.findall(r"([\d.]+) ([\d.]+)H([\d.]+)", line)
     assert len(points) <= 1000
     heights = [100 - float(y) for _, y, _ in points]

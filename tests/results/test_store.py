@@ -15,7 +15,7 @@ from tests.full_disk import files_up_to, small_disk
 from tests.media import video_info
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.results.feature_files import is_feature_file, read_features, write_features
-from vidsum.results.feature_h5 import H5Video, group_names, write_h5
+from vidsum.results.feature_h5 import group_names, write_h5
 from vidsum.results.features import Features
 
 VIDEO = video_info("films/film.mp4", fps=29.97)
@@ -69,16 +69,14 @@ def test_write_npz_for_numpy(features: Features, tmp_path: Path) -> None:
 
 
 def test_write_h5_layout(features: Features, tmp_path: Path) -> None:
-    points = np.array([[0, 149], [150, 299]])
-    summary = np.zeros((2, 300), np.float32)
-    write_h5({"video_1": H5Video(features, points, np.ones(20, np.float32), summary)}, tmp_path / "f.h5")
+    annotations = {"change_points": [[0, 149], [150, 299]], "user_summary": np.zeros((2, 300), np.float32)}
+    write_h5({"video_1": features}, tmp_path / "f.h5", {"video_1": annotations})
     with h5py.File(tmp_path / "f.h5") as file:
         group = file["video_1"]
         assert group["picks"][:3].tolist() == [0, 15, 30]
         assert (int(group["n_frames"][()]), int(group["n_steps"][()])) == (300, 20)
         assert group["n_frame_per_seg"][:].tolist() == [150, 150]
         assert group["user_summary"].shape == (2, 300)
-        assert group["gtscore"].shape == (20,)
 
 
 def test_read_published_h5(tmp_path: Path) -> None:
@@ -95,14 +93,14 @@ def test_read_published_h5(tmp_path: Path) -> None:
 
 
 def test_read_h5_of_several_videos(features: Features, tmp_path: Path) -> None:
-    write_h5({"a": H5Video(features), "b": H5Video(features)}, tmp_path / "f.h5")
+    write_h5({"a": features, "b": features}, tmp_path / "f.h5")
     with pytest.raises(UsageError, match="has 2 videos"):
         read_features(tmp_path / "f.h5")
     with pytest.raises(InputError, match="no video 'c'") as refused:
         read_features(tmp_path / "f.h5", "c")
     assert refused.value.hint == f"name another, such as {tmp_path / 'f.h5'}#a"
     assert read_features(tmp_path / "f.h5", "b") == features
-    write_h5({os.fsdecode(b"caf\xe9"): H5Video(features)}, tmp_path / "f.h5")
+    write_h5({os.fsdecode(b"caf\xe9"): features}, tmp_path / "f.h5")
     with h5py.File(tmp_path / "f.h5", "a") as file:
         file.create_group("empty")
     assert group_names(tmp_path / "f.h5") == [r"caf\udce9", "empty"]

@@ -22,9 +22,7 @@ TEXTS = {"a dog": AXES[0], "a boat": AXES[1]}
 @pytest.fixture(autouse=True)
 def known_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts are axes of a space of four."""
-    monkeypatch.setattr(
-        module, "embed_queries", lambda space, texts, device: np.stack([*map(TEXTS.get, texts)])
-    )
+    monkeypatch.setattr(module, "embed_queries", lambda space, texts: np.stack([*map(TEXTS.get, texts)]))
 
 
 def features_of(rows: FloatArray) -> Features:
@@ -61,11 +59,11 @@ def test_guide_importance() -> None:
     rows = np.repeat(AXES[[2, 0, 3]] + 0.01, 3, axis=0)
     clips = ClipEmbeddings(rows, np.arange(9.0), 1.0, 9.0)
     features, importance = frames_of([1, 1, 1]), np.full(18, 0.5, np.float32)
-    curve = guide_importance(importance, features, ["a dog"], "cpu", "clip", clips)
+    curve = guide_importance(importance, features, ["a dog"], "clip", clips)
     expected = guide_importance(importance, frames_of([2, 0, 3]), ["a dog"])
     assert curve == pytest.approx(expected, abs=1e-3)
     other = replace(features, extractor="i3d")
-    assert guide_importance(importance, other, ["a dog"], "cpu", "clip", clips) == pytest.approx(curve)
+    assert guide_importance(importance, other, ["a dog"], "clip", clips) == pytest.approx(curve)
     assert guide_texts(Selection(about=("a dog",)), "i3d", "clip") == ("a dog",)
     importance = np.linspace(0.1, 0.9, 12, dtype=np.float32)
     curve = guide_importance(importance, frames_of([0, 0]), ["a dog"])

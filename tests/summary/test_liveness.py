@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import entropy
 
 from tests.conftest import real_weights
-from vidsum.features import describe, load_extractor
+from vidsum.features import describe, get_extractor
 from vidsum.results.features import Features
 from vidsum.summary.liveness import DULL_UNITS, liveness, measures, motion
 from vidsum.video.probe import probe
@@ -86,7 +86,7 @@ def test_liveness_is_finite(array: np.ndarray, extractor: str) -> None:
 @pytest.mark.shared
 def test_liveness_of_a_real_clip(shared_videos: Path) -> None:
     real_weights(LITE)
-    extractor = load_extractor(describe(LITE), device="cpu")
+    extractor = get_extractor(describe(LITE), device="cpu")
     with read_frames(probe(shared_videos / "making_cake.mp4"), [extractor.spec.sampling]) as frames:
         clip = np.stack([extractor.spec.crop(frame.image) for _, frame in frames])
     dull = {

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.media import video_info
 from vidsum.errors import OutputError, UsageError
+from vidsum.io.provenance import label_in
 from vidsum.results.clock import shift_times
 from vidsum.results.cuts import Cut
 from vidsum.results.figures import round_times
@@ -99,7 +100,8 @@ def test_save_key_frames(tmp_path: Path) -> None:
         with pytest.raises(OutputError, match="cannot be made"):
             save_key_frames([flat(COLOURS[0])], [1.0], folder)
     picture = np.random.default_rng(0).integers(0, 256, (40, 50, 3), dtype=np.uint8)
-    save_picture(picture, tmp_path / "picture.png")
+    save_picture(picture, tmp_path / "picture.png", "vidsum abc")
+    assert label_in(tmp_path / "picture.png") == "vidsum abc"
     read = cv2.cvtColor(cv2.imread(str(tmp_path / "picture.png")), cv2.COLOR_BGR2RGB)
     np.testing.assert_array_equal(read, picture)
     with pytest.raises(UsageError, match=r"must end in \.png or \.jpg"):

@@ -49,7 +49,7 @@ def features(extractor: str = DEFAULT_EXTRACTOR, fps: float = 2.0, seed: int = 0
 
 def embedded(rows: np.ndarray, fps: float = 2.0, extractor: str = DEFAULT_EXTRACTOR) -> Features:
     """Features with the embeddings that the map makes of them and of inner layers like them."""
-    inside = np.tile(rows, 3)[:, : load_map().config.dim_in]
+    inside = np.tile(rows, 3)[:, : len(load_map().tensors["mean"])]
     return replace(Features.from_array(rows, fps, extractor=extractor), embeddings=load_map()(inside))
 
 

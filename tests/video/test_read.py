@@ -15,7 +15,7 @@ import pytest
 
 from tests.media import damage, make_video, video_info
 from tests.video.conftest import Made
-from vidsum.errors import DamagedError, InputError, UsageError
+from vidsum.errors import InputError, UsageError
 from vidsum.video.damage import DecodeLog, describe_damage, pictures_end_s
 from vidsum.video.frames import Frame, Sampling
 from vidsum.video.probe import probe
@@ -43,7 +43,7 @@ def _no_thread_is_left() -> Iterator[None]:
 def test_strict_with_pyav_in_place_of_opencv(tmp_path: Path) -> None:
     film = make_video(tmp_path / "whole.mkv", n_frames=100)
     path = damage(film.path, tmp_path / "a%b.mkv")  # OpenCV would take it for a series of pictures
-    with pytest.raises(DamagedError):
+    with pytest.raises(InputError):
         list(read_frames(probe(path), [Sampling(2.0)], reader="opencv", strict=True))
 
 

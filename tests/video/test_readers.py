@@ -24,7 +24,7 @@ from tests.media import (
     video_info,
 )
 from tests.video.conftest import Made
-from vidsum.errors import DamagedError
+from vidsum.errors import InputError
 from vidsum.video import opencv_reader
 from vidsum.video.damage import DecodeLog
 from vidsum.video.frames import Exact, Frame, Sampling, ShortSide
@@ -202,7 +202,7 @@ def test_reader_strict(
     spoil: Callable[[Path, Path], Path], reader: str, long_videos: dict[str, MadeVideo], tmp_path: Path
 ) -> None:
     path = spoil(long_videos["mp4"].path, tmp_path / "spoilt.mp4")
-    with pytest.raises(DamagedError, match="of 720 frames") as caught:
+    with pytest.raises(InputError, match="of 720 frames") as caught:
         list(read_frames(probe(path), [Sampling(2.0, SIZE)], reader=reader, strict=True))
     assert caught.value.exit_code == 3
 

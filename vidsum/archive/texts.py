@@ -114,7 +114,7 @@ def read_sounds(
 
 def _embed_texts(sentences: Sequence[Passage], kind: ArchiveEvidence, extraction: Extraction) -> Evidence:
     texts = [passage.text for passage in split_passages(sentences, kind)]
-    rows = pack_rows(load_text_encoder(ENCODER, extraction.device).encode(texts)) if texts else None
+    rows = pack_rows(load_text_encoder(ENCODER).encode(texts)) if texts else None
     return Evidence(kind, b"" if rows is None else rows.tobytes(), sentences)
 
 

@@ -10,45 +10,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vidsum.checkpoints import registry
-from vidsum.checkpoints.registry import (
-    EntryStatus,
-    RegistryEntry,
-    State,
-    path_of_entry,
-    read_records,
-    require_whole,
-    status_of,
-)
-from vidsum.errors import UsageError
+from vidsum.checkpoints.registry import EntryStatus, path_of_entry, read_records, status_of
+from vidsum.errors import UsageError, WeightsError
 from vidsum.types import Progress
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import torch
 
-__all__ = ["EntryStatus", "RegistryEntry", "State", "add", "entries", "fetch", "find"]
-__all__ += ["load_arrays", "load_state_dict", "path_of", "sha256_of", "verify"]
 
-
-def load_state_dict(name: str, progress: Progress | None = None) -> "dict[str, torch.Tensor]":
+def load_state_dict(name: str) -> "dict[str, torch.Tensor]":
     """Return the tensors of a checkpoint, on the CPU. Raises UsageError where it has none."""
     from safetensors.torch import load_file
 
-    return load_file(_tensors_of(name, progress))
+    return load_file(_tensors_of(name))
 
 
-def load_arrays(name: str, progress: Progress | None = None) -> "dict[str, npt.NDArray[Any]]":
+def load_arrays(name: str) -> "dict[str, npt.NDArray[Any]]":
     """Return the tensors of a checkpoint as NumPy arrays, without importing torch."""
     from safetensors.numpy import load_file
 
-    return load_file(_tensors_of(name, progress))
+    return load_file(_tensors_of(name))
 
 
-def _tensors_of(name: str, progress: Progress | None) -> Path:
+def _tensors_of(name: str) -> Path:
     file = registry.get(name).files[0]
     if file.format == "plain":
         raise UsageError(f"{name} has no tensors: {file.name} is used as it is")
-    path = path_of(name, progress)
+    path = path_of(name)
     return path / file.name if path.is_dir() else path
 
 
@@ -57,7 +46,11 @@ def path_of(name: str, progress: Progress | None = None) -> Path:
     entry = registry.get(name)
     if status_of(entry, hashed=False).state == "missing":
         fetch(name, progress)
-    return require_whole(entry)
+    status = status_of(entry, hashed=True)
+    if status.state != "present":
+        reason = status.reason or f"{status.path}: not there"
+        raise WeightsError(f"{name}: {reason}", hint=f"vidsum weights pull {name}")
+    return status.path
 
 
 def find(name: str) -> Path | None:
@@ -66,12 +59,12 @@ def find(name: str) -> Path | None:
     return status.path if status.state == "present" else None
 
 
-def sha256_of(name: str, progress: Progress | None = None) -> str:
+def sha256_of(name: str) -> str:
     """Return the published SHA-256 of a checkpoint's (first) file, fetched if not all digits are known."""
     entry = registry.get(name)
     file = entry.files[0]
     if not file.is_hash_whole and status_of(entry, hashed=False).state == "missing":
-        fetch(name, progress)
+        fetch(name)
     return file.sha256 if file.is_hash_whole else read_records(entry)[file.name].source_sha256
 
 

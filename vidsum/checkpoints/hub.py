@@ -13,12 +13,6 @@ from vidsum.io.network import OnBytes
 _HUB = "https://huggingface.co"
 
 
-def offline_variable() -> str | None:
-    """Return the variable that forbids connections to the hub, if one does."""
-    is_set = os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
-    return "HF_HUB_OFFLINE" if is_set else None
-
-
 def download_from_hub(source: HubSource, folder: Path, on_bytes: OnBytes) -> tuple[Path, str]:
     """Download a file into a folder; return its path, and the SHA-256 that the hub states.
 

@@ -26,17 +26,6 @@ OFFICIAL: Mapping[str, str] = {
 """
 
 
-def official_file(name: str) -> Path:
-    """Return the checkpoint that was added. Raises WeightsError where it was never added."""
-    path = official_path(name)
-    if not path.is_file():
-        raise WeightsError(
-            f"{name}: its weights are not on this machine, only its authors publish them ({OFFICIAL[name]})",
-            hint=f"vidsum weights add FILE --as {name}",
-        )
-    return path
-
-
 def official_path(name: str) -> Path:
     """Return where a published model is stored once it was added."""
     return weights_folder() / name / f"{name}.safetensors"
@@ -46,7 +35,15 @@ def checkpoint_file(name: str) -> Path:
     """Return the file of a checkpoint by its path or name. Raises WeightsError: it is not here."""
     if name in builtin_entries():
         return checkpoints.path_of(name)
-    return official_file(name) if name in OFFICIAL else Path(name)
+    if name not in OFFICIAL:
+        return Path(name)
+    path = official_path(name)
+    if not path.is_file():
+        raise WeightsError(
+            f"{name}: its weights are not on this machine, only its authors publish them ({OFFICIAL[name]})",
+            hint=f"vidsum weights add FILE --as {name}",
+        )
+    return path
 
 
 def checkpoint_digest(name: str) -> str:

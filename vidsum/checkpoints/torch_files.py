@@ -132,20 +132,12 @@ def read_torch(path: Path) -> dict[str, Array]:
     return file.arrays(content)
 
 
-def read_torchscript(path: Path) -> dict[str, Array]:
-    """Return the tensors of a TorchScript archive by their `state_dict()` names. Raises WeightsError."""
-    file = TorchFile(path, path.name, "TorchScript archive")
-    if not isinstance(file.content, _Module):
-        raise WeightsError(f"{path.name}: not a TorchScript archive of a module")
-    return file.arrays(file.content)
-
-
 class TorchFile:
     """The content of a file, with a description in place of each tensor; `arrays` reads their numbers."""
 
-    def __init__(self, path: Path, name: str, kind: str = "torch file of weights only") -> None:
-        """Read all but the numbers of a `kind` of file. Raises OSError: unreadable. WeightsError: damaged."""
-        self._name, self._kind, self._n_bytes = name, kind, path.stat().st_size
+    def __init__(self, path: Path, name: str) -> None:
+        """Read all but the numbers of a file. Raises OSError: unreadable. WeightsError: damaged."""
+        self._name, self._n_bytes = name, path.stat().st_size
         with self._refuse_damage():
             self.content, self._read = (_open_zip if zipfile.is_zipfile(path) else _open_legacy)(path)
 
@@ -154,7 +146,7 @@ class TorchFile:
         try:
             yield
         except _DAMAGE as error:
-            raise WeightsError(f"{self._name}: not a {self._kind} ({error})") from error
+            raise WeightsError(f"{self._name}: not a torch file of weights only ({error})") from error
 
     def arrays(self, state: object) -> dict[str, Array]:
         """Return the arrays of a state dict or module, copied. Raises WeightsError: neither, or damaged."""

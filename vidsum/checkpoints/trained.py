@@ -99,7 +99,13 @@ def read_tensors(path: str | os.PathLike[str], schema: str) -> tuple[dict[str, A
         raise InputError(f"{source}: {'is not a file' if source.exists() else 'no such file'}")
     try:
         with safe_open(source, framework="numpy") as file:
-            facts = _read_metadata((file.metadata() or {}).get(_KEY), source)
+            text = (file.metadata() or {}).get(_KEY)
+        if text is None:
+            fault = f"{source}: has tensors, but does not say of which model (no {_KEY!r} metadata)"
+            raise InputError(fault)
+        facts = parse_json(text, f"{source}: its {_KEY!r} metadata")
+        if not isinstance(facts, dict):
+            raise InputError(f"{source}: its {_KEY!r} metadata is not a JSON object")
         if facts.get("schema") != schema:
             fault = f"{source}: has the schema {quote(facts.get('schema'))}, not {schema!r}"
             raise InputError(fault, hint="the checkpoint of a trained split is its best.safetensors")
@@ -107,12 +113,3 @@ def read_tensors(path: str | os.PathLike[str], schema: str) -> tuple[dict[str, A
             return facts, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
     except (OSError, SafetensorError, TypeError) as error:  # NumPy knows no bfloat16
         raise InputError(f"{source}: cannot be read as safetensors (damaged, or another format)") from error
-
-
-def _read_metadata(text: str | None, source: Path) -> dict[str, Any]:
-    if text is None:
-        raise InputError(f"{source}: has tensors, but does not say of which model (no {_KEY!r} metadata)")
-    facts = parse_json(text, f"{source}: its {_KEY!r} metadata")
-    if not isinstance(facts, dict):
-        raise InputError(f"{source}: its {_KEY!r} metadata is not a JSON object")
-    return facts

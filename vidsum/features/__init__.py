@@ -15,7 +15,6 @@ from vidsum.io.packages import require_extra
 
 if TYPE_CHECKING:
     from vidsum.features.extractor import Extractor, Network, Spec
-    from vidsum.types import Progress
 
 _N_CACHED = 4  # extractors in memory at a time; a command runs at most three of them on a video
 
@@ -70,10 +69,11 @@ def choose_backend(
             return "onnx"
         backend = "onnx" if spec.prefers_onnx and is_on_cpu else "torch"
     if backend == "onnx":
-        from vidsum.features.onnx_backend import choose_provider, require_exporter
+        from vidsum.features.onnx_backend import choose_provider
 
         choose_provider(device, precision)
-        require_exporter(spec)
+        if spec.graph is None:
+            require_extra("onnx", f"{spec.name} in onnxruntime")
     return backend
 
 
@@ -93,15 +93,10 @@ def weights_sha256(spec: "Spec") -> str:
     return checkpoints.sha256_of(spec.checkpoint)
 
 
-def load_extractor(
-    spec: "Spec",
-    *,
-    device: str = "auto",
-    precision: Precision = "fp32",
-    backend: Backend = "auto",
-    progress: "Progress | None" = None,
+def get_extractor(
+    spec: "Spec", *, device: str = "auto", precision: Precision = "fp32", backend: Backend = "auto"
 ) -> "Extractor":
-    """Return an extractor with its pretrained weights, which are fetched on first use.
+    """Return an extractor with its pretrained weights; its network stays in memory for the next video.
 
     Args:
         spec: from `describe`.
@@ -109,41 +104,15 @@ def load_extractor(
         precision: `fp32`; `bf16` is about twice as fast on CPUs with such instructions; `fp16` is for GPUs,
             `int8` for `efficientnet_lite0` on CPUs.
         backend: `torch`, `onnx` for onnxruntime, in fp32, or `auto`, see `choose_backend`.
-        progress: called while the weights are fetched.
 
     Errors are those of `choose_backend`, and WeightsError where weights are unavailable or fail their check.
     """
-    from vidsum import checkpoints
-
     chosen = choose_backend(spec, backend, device=device, precision=precision)
     if spec.custom:
         return spec.custom.extractor(spec)
-
-    def build() -> "Network":
-        return spec.build(checkpoints.load_state_dict(spec.checkpoint, progress))
-
-    if chosen == "torch":
-        from vidsum.features.torch_backend import build_torch_extractor
-
-        return build_torch_extractor(spec, build(), device=device, precision=precision)
-    from vidsum.features import onnx_backend
-
-    digest = checkpoints.sha256_of(spec.checkpoint, progress)
-    if spec.graph is not None:
-        arrays = checkpoints.load_arrays(spec.checkpoint, progress)
-        return onnx_backend.build_graph_extractor(spec, arrays, digest, device=device, precision=precision)
-    return onnx_backend.build_onnx_extractor(spec, build, digest, device=device, precision=precision)
-
-
-def get_extractor(
-    spec: "Spec", *, device: str = "auto", precision: Precision = "fp32", backend: Backend = "auto"
-) -> "Extractor":
-    """Return an extractor whose network stays in memory for the next video of a batch."""
-    if spec.custom:
-        return load_extractor(spec, device=device, precision=precision, backend=backend)
     # the rate and the stride are no part of the network; the clips' length is part of an exported one
     digest = weights_sha256(spec)
-    return replace(_load(spec.name, spec.clip_frames, device, precision, backend, digest), spec=spec)
+    return replace(_load(spec.name, spec.clip_frames, device, precision, chosen, digest), spec=spec)
 
 
 @cached_model(maxsize=_N_CACHED)
@@ -151,5 +120,20 @@ def _load(
     name: str, clip_frames: int, device: str, precision: Precision, backend: Backend, weights_sha256: str
 ) -> "Extractor":
     """Load an extractor, cached by all that its network depends on, the weights' SHA-256 included."""
+    from vidsum import checkpoints
+
     spec = describe(name, clip_frames=clip_frames)
-    return load_extractor(spec, device=device, precision=precision, backend=backend)
+
+    def build() -> "Network":
+        return spec.build(checkpoints.load_state_dict(spec.checkpoint))
+
+    if backend == "torch":
+        from vidsum.features.torch_backend import build_torch_extractor
+
+        return build_torch_extractor(spec, build(), device=device, precision=precision)
+    from vidsum.features.onnx_backend import build_graph_extractor, build_onnx_extractor
+
+    if spec.graph is None:
+        return build_onnx_extractor(spec, build, weights_sha256, device=device, precision=precision)
+    arrays = checkpoints.load_arrays(spec.checkpoint)
+    return build_graph_extractor(spec, arrays, weights_sha256, device=device, precision=precision)

@@ -3,7 +3,6 @@
 import contextlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +12,6 @@ from vidsum.io.provenance import digest_of
 from vidsum.results.features import Features, read_npz, write_npz
 
 DEFAULT_LIMIT_BYTES = 2 * 1024**3
-
-
-@dataclass(frozen=True)
-class CacheState:
-    """The state of the cache, for `vidsum info --cache`."""
-
-    folder: Path
-    entries: int
-    bytes: int
-    limit_bytes: int
 
 
 def folder() -> Path:
@@ -68,9 +57,11 @@ def put(features: Features) -> None:
     _evict(limit)
 
 
-def state() -> CacheState:
+def state() -> dict[str, Any]:
+    """Return the state of the cache, for `vidsum info --cache`."""
     sizes = [size for _, _, size in _entries()]
-    return CacheState(folder(), len(sizes), sum(sizes), limit_bytes())
+    used = {"entries": len(sizes), "bytes": sum(sizes), "limit_bytes": limit_bytes()}
+    return {"folder": str(folder()), **used}
 
 
 def _evict(limit: int) -> None:

@@ -1,13 +1,6 @@
 """The CLIP family: networks that were trained on pictures with texts, and how open_clip names them.
 
-| name | open_clip | tag | published zero-shot accuracy on ImageNet |
-|---|---|---|---|
-| `siglip2-b16-256` | ViT-B-16-SigLIP2-256 | webli | 79.1 |
-| `mobileclip2-s2` | MobileCLIP2-S2 | dfndr2b | 77.2 |
-| `mobileclip2-s0` | MobileCLIP2-S0 | dfndr2b | 71.5 |
-| `clip` | ViT-B-32-quickgelu | openai | 63.3 |
-
-Sources, revisions, files and licences of their weights are in weights/registry.yaml, under the same names.
+weights/registry.yaml has their sources and licences, docs/algorithms/grounding-spaces.md their figures.
 """
 
 from collections.abc import Mapping

@@ -76,8 +76,8 @@ class Spec:
     class_names: Callable[[], Sequence[str]] | None = field(default=None, repr=False)
     """Names of the K classes of the logits, where there are logits."""
     graph: "Callable[[Arrays, Preprocessing, Precision], bytes] | None" = field(default=None, repr=False)
-    """Makes an ONNX file of a checkpoint's arrays without torch: from `clips` uint8, as `Extractor.run` takes
-    them, to `features` [N, D + inner]."""
+    """Makes an ONNX file of a checkpoint's arrays without torch: from `clips` uint8 to `features`, as
+    `Extractor.encode` has them."""
     prefers_onnx: bool = False  # whether it runs in onnxruntime on CPUs, as PyTorch exports it
     classifier: tuple[str, str] | None = None  # names of weights [K, D] and biases [K] of the last layer
     network: str | None = None  # the extractor of vidsum's whose network has weights of the user's own here
@@ -112,12 +112,9 @@ class Spec:
         return self.clip_frames / self.fps if self.takes_clips else self.step_s
 
     def crop(self, image: Picture) -> Picture:
-        """Return the centred square of a picture, as a view. Raises UsageError if it is smaller."""
+        """Return the centred square of a picture, as a view."""
         height, width = image.shape[:2]
         side = self.preprocessing.crop
-        if min(height, width) < side:
-            size = f"{side}x{side} pixels or more, not {width}x{height}"
-            raise UsageError(f"{self.name} needs pictures of {size}")
         top, left = round((height - side) / 2), round((width - side) / 2)
         return image[top : top + side, left : left + side]
 
@@ -127,22 +124,13 @@ class Extractor:
     """An extractor with its weights, ready to run."""
 
     spec: Spec
-    run: Callable[[Picture], FloatArray] = field(repr=False)
+    encode: Callable[[Picture], FloatArray] = field(repr=False)
     """Clips [N, clip_frames, crop, crop, 3] of RGB pixels to features [N, D + inner]."""
     device: str
     precision: Precision
     backend: Backend
     classify: Callable[[FloatArray], FloatArray] | None = field(default=None, repr=False)
     """Features [T, D] to class scores [T, K] before the softmax."""
-
-    def encode(self, clips: Picture) -> FloatArray:
-        """Return features [N, D + inner] of RGB clips [N, clip_frames, crop, crop, 3], else UsageError."""
-        side = self.spec.preprocessing.crop
-        expected = [self.spec.clip_frames, side, side, 3]
-        if list(clips.shape[1:]) != expected or len(clips) == 0:
-            shape = ", ".join(map(str, expected))
-            raise UsageError(f"{self.spec.name} takes clips of shape [N, {shape}], not {list(clips.shape)}")
-        return self.run(clips)
 
     def logits(self, features: FloatArray) -> FloatArray:
         """Class scores [T, K], before the softmax, of `encode`'s rows. Raises UsageError without classes."""

@@ -1,25 +1,24 @@
 """Run an extractor's network in onnxruntime: from its own graph, or from PyTorch's cached export."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from importlib.util import find_spec
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vidsum.device import Precision, choose_device, device_type, n_threads
 from vidsum.errors import UsageError
 from vidsum.features.extractor import Arrays, Extractor, Network, Spec
-from vidsum.io.cache import cached_bytes, home
-from vidsum.io.outputs import atomic_write, make_folder
-from vidsum.io.packages import install_extra_command, installed_version, load_onnxruntime
+from vidsum.io.cache import cached_bytes
+from vidsum.io.packages import installed_version, load_onnxruntime
 from vidsum.io.provenance import hash_file
 from vidsum.types import FloatArray, Picture
 from vidsum.version import __version__
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
+    from torch import Tensor, nn
 
 Provider = tuple[str, dict[str, int]]  # onnxruntime's name of what runs the network, and its options
 
@@ -44,22 +43,16 @@ def choose_provider(device: str, precision: Precision) -> Provider:
     raise UsageError(fault, hint="--device cpu, or --backend torch")
 
 
-def require_exporter(spec: Spec) -> None:
-    """Raise UsageError where PyTorch would have to export a network, and lacks a package for it."""
-    if spec.graph is None and find_spec("onnxscript") is None:
-        fault = f"{spec.name} in onnxruntime needs onnxscript"
-        raise UsageError(fault, hint=f"{install_extra_command('onnx')}, or --backend torch")
-
-
 def build_graph_extractor(
     spec: Spec, arrays: Arrays, weights_sha256: str, *, device: str = "auto", precision: Precision = "fp32"
 ) -> Extractor:
     """Return an extractor without torch, by `Spec.graph`, cached by weights and code. Raises UsageError."""
-    provider = choose_provider(device, precision)
-    run = _session(_graph(spec, arrays, weights_sha256, precision), provider)
-    return Extractor(
-        spec, run, _device_of(provider), precision, "onnx", _build_numpy_classifier(spec, arrays)
-    )
+    provider, classify = choose_provider(device, precision), None
+    run = _runner(_graph(spec, arrays, weights_sha256, precision), provider)
+    if spec.classifier:
+        weights, bias = (arrays[name] for name in spec.classifier)
+        classify = lambda features: np.asarray(features @ weights.T + bias, np.float32)  # noqa: E731
+    return Extractor(spec, run, _device_of(provider), precision, "onnx", classify)
 
 
 def _graph(spec: Spec, arrays: Arrays, weights_sha256: str, precision: Precision) -> bytes:
@@ -79,7 +72,7 @@ def build_cell_runner(
     layers = [by_output[mean].input[0] for mean in by_output["features"].input]
     model.graph.node.append(onnx.helper.make_node("Concat", layers, ["cells"], axis=1))
     model.graph.output.append(onnx.helper.make_tensor_value_info("cells", onnx.TensorProto.FLOAT, None))
-    return _session(model.SerializeToString(), choose_provider(device, "fp32"), "cells")
+    return _runner(model.SerializeToString(), choose_provider(device, "fp32"), "cells")
 
 
 def build_onnx_extractor(
@@ -90,25 +83,25 @@ def build_onnx_extractor(
     device: str = "auto",
     precision: Precision = "fp32",
 ) -> Extractor:
-    """Return an extractor exported by PyTorch, cached by its weights. Raises UsageError, OutputError.
+    """Return an extractor exported by PyTorch, cached by its weights. Raises UsageError.
 
     `build` makes the network where there is no export, or PyTorch runs its classifier.
     """
-    provider = choose_provider(device, precision)
-    path, classify = export_path(spec, weights_sha256), None
-    if spec.class_names or not path.exists():
-        network = build()
-        if not path.exists():
-            export(spec, network, path)
-        from vidsum.features.torch_backend import build_classifier
+    from vidsum.features.torch_backend import build_classifier
 
-        classify = build_classifier(network)
-    return Extractor(spec, _session(path, provider), _device_of(provider), precision, "onnx", classify)
+    provider, network = choose_provider(device, precision), cache(build)
+    provenance = {
+        "network": spec.network or spec.name,
+        "weights": weights_sha256,
+        "clip_frames": spec.clip_frames,
+        "made by": [__version__, installed_version("torch")],
+    }
+    run = _runner(cached_bytes("onnx", provenance, lambda: export_extractor(spec, network())), provider)
+    classify = build_classifier(network()) if spec.class_names else None
+    return Extractor(spec, run, _device_of(provider), precision, "onnx", classify)
 
 
-def _session(
-    model: bytes | Path, provider: Provider, output: str = "features"
-) -> Callable[[Picture], FloatArray]:
+def _runner(model: bytes, provider: Provider, output: str = "features") -> Callable[[Picture], FloatArray]:
     session = open_session(model, provider)
 
     def run(clips: Picture) -> FloatArray:
@@ -136,38 +129,37 @@ def _device_of(provider: Provider) -> str:
     return "cpu" if provider[0] == _CPU else "cuda"
 
 
-def _build_numpy_classifier(spec: Spec, arrays: Arrays) -> Callable[[FloatArray], FloatArray] | None:
-    if spec.classifier is None:
-        return None
-    weights, bias = (arrays[name] for name in spec.classifier)
-    return lambda features: np.asarray(features @ weights.T + bias, np.float32)
-
-
-def export_path(spec: Spec, weights_sha256: str) -> Path:
-    """Return the path of an exported network in the cache: it names weights, versions and clip length."""
-    made_by = f"vidsum{__version__}-torch{installed_version('torch').partition('+')[0]}"
-    network = spec.network or spec.name
-    return home() / "onnx" / f"{network}-{weights_sha256[:16]}-{spec.clip_frames}f-{made_by}.onnx"
-
-
-def export(spec: Spec, network: Network, path: Path) -> None:
-    """Write the network as ONNX, from pixels to features, for any number of clips. Raises OutputError."""
+def export_extractor(spec: Spec, network: Network) -> bytes:
+    """Return the network as ONNX, from pixels to features, for any number of clips."""
     import torch
 
     from vidsum.features.torch_backend import build_encoder
 
     side = spec.preprocessing.crop
     example = torch.zeros(2, spec.clip_frames, side, side, 3, dtype=torch.uint8)
-    make_folder(path.parent)
-    with atomic_write(path) as part:
-        torch.onnx.export(
-            build_encoder(spec, network),
-            (example,),
-            part,
-            input_names=["clips"],
-            output_names=["features"],
-            dynamic_shapes=({0: torch.export.Dim("N")},),
-            dynamo=True,
-            external_data=False,
-            verbose=False,
-        )
+    batch = ({0: torch.export.Dim("N")},)
+    return export(build_encoder(spec, network), example, "clips", ["features"], batch)
+
+
+def export(
+    model: "nn.Module",
+    example: "Tensor",
+    inputs: str,
+    outputs: Sequence[str],
+    dynamic_shapes: tuple[Mapping[int, Any]] | None = None,
+) -> bytes:
+    """Return a network with its weights as an ONNX file; `inputs` and `outputs` name its tensors."""
+    import torch
+
+    program = torch.onnx.export(
+        model,
+        (example,),
+        input_names=[inputs],
+        output_names=outputs,
+        dynamic_shapes=dynamic_shapes,
+        dynamo=True,
+        verbose=False,
+    )
+    assert program is not None
+    content: bytes = program.model_proto.SerializeToString()
+    return content

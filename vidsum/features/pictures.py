@@ -19,7 +19,7 @@ _BATCH = 32  # pictures in one call of a network
 def encode_pictures(paths: Sequence[Path], extractor: str, device: str = "auto") -> FloatArray:
     """Return [N, D + inner] features of image files, by an extractor that sees single frames.
 
-    Raises InputError: a file is no picture that can be read. WeightsError: see `load_extractor`.
+    Raises InputError: a file is no picture that can be read. WeightsError: see `get_extractor`.
     """
     spec = describe(extractor)
     network, rows = get_extractor(spec, device=device), []

@@ -4,8 +4,7 @@ import gzip
 import html
 import logging
 import string
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -18,11 +17,9 @@ import numpy.typing as npt
 
 from vidsum import checkpoints
 from vidsum.device import Precision, prefers_int8
-from vidsum.features import describe
 from vidsum.features.clip_family import CLIP_MODELS, ClipModel, build_text_tower
-from vidsum.features.onnx_backend import open_session, require_exporter
-from vidsum.io.cache import cached_bytes, home
-from vidsum.io.outputs import make_folder
+from vidsum.features.onnx_backend import export, open_session
+from vidsum.io.cache import cached_bytes
 from vidsum.io.packages import require_extra
 from vidsum.io.provenance import hash_file
 from vidsum.types import FloatArray
@@ -111,39 +108,24 @@ def load_text_tower(name: str) -> TextTower:
 
 def _export(name: str, precision: Precision) -> bytes:
     """Return the encoder as an ONNX file; weights of matrices in 8 bits, a scale for each column."""
-    require_extra("torch", name)
-    require_exporter(describe(name))
+    require_extra("onnx", name)
+    import onnx
     import torch
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     tower = build_text_tower(name, checkpoints.load_state_dict(name))
     example = torch.ones(1, CLIP_MODELS[name].max_tokens, dtype=torch.int64)  # always padded to this length
-    make_folder(home() / "onnx")
-    with TemporaryDirectory(dir=home() / "onnx") as folder:
-        path, small = Path(folder) / "text.onnx", Path(folder) / "small.onnx"
-        torch.onnx.export(
-            tower,
-            (example,),
-            path,
-            input_names=["tokens"],
-            output_names=["features", "rows"],
-            verbose=False,
-            external_data=False,
-        )
-        if precision == "int8":
-            matrices = ["MatMul", "Gemm", "Gather"]
-            with _without_warnings():  # it recommends a step that changes nothing here
-                quantize_dynamic(path, small, matrices, per_channel=True, weight_type=QuantType.QInt8)
-            path = small
-        return path.read_bytes()
-
-
-@contextmanager
-def _without_warnings() -> Iterator[None]:
+    model = export(tower, example, "tokens", ["features", "rows"])
+    if precision != "int8":
+        return model
     disabled = logging.root.manager.disable
-    logging.disable(logging.WARNING)
+    logging.disable(logging.WARNING)  # it recommends a step that changes nothing here
     try:
-        yield
+        with TemporaryDirectory() as folder:
+            small, matrices = Path(folder) / "small.onnx", ["MatMul", "Gemm", "Gather"]
+            whole = onnx.load_from_string(model)
+            quantize_dynamic(whole, small, matrices, per_channel=True, weight_type=QuantType.QInt8)
+            return small.read_bytes()
     finally:
         logging.disable(disabled)
 
@@ -168,7 +150,7 @@ def _byte_pair_tokenizer() -> "Tokenizer":
     path = Path(str(spec.origin)).with_name("bpe_simple_vocab_16e6.txt.gz")
     lines = gzip.decompress(path.read_bytes()).decode().split("\n")[1 : _N_MERGES + 1]
     merges = [(first, second) for first, second in map(str.split, lines)]
-    letters = _letters_of_bytes()
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())  # in the order of the vocabulary
     words = [*letters, *(letter + _END for letter in letters), *map("".join, merges), "[start]", "[end]"]
     vocabulary = {word: number for number, word in enumerate(words)}
     tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=merges, end_of_word_suffix=_END))
@@ -177,10 +159,3 @@ def _byte_pair_tokenizer() -> "Tokenizer":
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, as_bytes])
     tokenizer.decoder = decoders.ByteLevel()
     return tokenizer
-
-
-def _letters_of_bytes() -> list[str]:
-    """Return the letters that stand for bytes, in the order of the vocabulary: printable bytes come first."""
-    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = len(set(range(256)) - set(printable))
-    return [*map(chr, printable), *(chr(256 + number) for number in range(others))]

@@ -5,9 +5,8 @@ from typing import Final
 from vidsum import checkpoints
 from vidsum.checkpoints.trained import read_trained
 from vidsum.device import cached_model
-from vidsum.errors import UsageError, WeightsError
-from vidsum.models.configs import VSEConfig
-from vidsum.models.vse import VisualSemanticMap, build_map
+from vidsum.errors import UsageError
+from vidsum.models.vse import UnpackedTensors, VisualSemanticMap
 from vidsum.results.features import Features
 from vidsum.types import FloatArray
 
@@ -32,8 +31,4 @@ def mapped_rows(features: Features) -> FloatArray:
 
 @cached_model(maxsize=1)
 def _load(sha256: str) -> VisualSemanticMap:
-    trained = read_trained(checkpoints.path_of(NAME))
-    try:
-        return build_map(VSEConfig(**trained.config), trained.tensors)
-    except (TypeError, ValueError) as error:
-        raise WeightsError(f"the weights {NAME} are not those of a map ({error})") from error
+    return VisualSemanticMap(UnpackedTensors(read_trained(checkpoints.path_of(NAME)).tensors))

@@ -71,11 +71,7 @@ def is_special(path: Path) -> bool:
 
 
 def open_existing(path: Path) -> int:
-    """Return a file descriptor to write into what a path leads to; a pipe that no process reads does not
-    block.
-
-    Raises OSError: it cannot be opened.
-    """
+    """Return a file descriptor to write into a device or pipe. Raises OSError: also if nobody reads it."""
     nonblocking = getattr(os, "O_NONBLOCK", 0)
     try:
         descriptor = os.open(path, os.O_WRONLY | nonblocking)
@@ -130,7 +126,5 @@ def stems_of(source: str | os.PathLike[str]) -> tuple[str, str]:
 
 
 def as_utf8(text: str) -> str:
-    r"""Return the text with escapes (`\udce9`, which are JSON's too) for bytes of file names that are not
-    UTF-8.
-    """
+    r"""Return the text with escapes (`\udce9`, as in JSON) for bytes of file names that are not UTF-8."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

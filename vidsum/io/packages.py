@@ -5,6 +5,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
+from traceback import walk_tb
 from typing import Any
 
 from vidsum.errors import PackageError, VidsumError
@@ -91,13 +92,9 @@ def _broken_package(error: Exception) -> str | None:
         return None
     if isinstance(error, ImportError) and (name := (error.name or "").partition(".")[0]) in _PAIR:
         return name
-    package, trace = None, error.__traceback__
-    while trace is not None:  # from the outermost call inwards: the last module that was being run
-        module = str(trace.tb_frame.f_globals.get("__name__")).partition(".")[0]
-        if trace.tb_frame.f_code.co_name == "<module>" and module in _PAIR:
-            package = module
-        trace = trace.tb_next
-    return package
+    frames = [frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_name == "<module>"]
+    modules = [str(frame.f_globals.get("__name__")).partition(".")[0] for frame in frames]
+    return next((module for module in reversed(modules) if module in _PAIR), None)
 
 
 TELEMETRY_VARIABLES = {

@@ -1,7 +1,6 @@
 """Progress of steps: on a terminal each has a bar, elsewhere one that takes long gets a line on stderr."""
 
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -25,12 +24,9 @@ class Display:
     def __init__(self, *, quiet: bool = False) -> None:
         self._is_quiet = quiet
         self._bars: Bars | None = None if quiet or not sys.stderr.isatty() else _make_bars()
-        self._tasks: dict[tuple[str, str], TaskID] = {}
-        self._started: dict[str, float] = {}
-        """When each step began, by its name with its input."""
-        self._timers: dict[str, Timer] = {}
-        """By label of the input: prints the current step if it reports nothing more."""
-        self._printed = set[str]()
+        self._tasks: dict[tuple[str, str], TaskID] = {}  # by input and step
+        self._begun = set[tuple[str, str]]()
+        self._timers: dict[str, Timer] = {}  # by input: prints the current step once it takes long
         self._lock = Lock()  # a batch may have a thread for each of several inputs
 
     def __enter__(self) -> "Display":
@@ -65,27 +61,20 @@ class Display:
             yield
 
     def _report(self, label: str, step: str, done: float, total: float) -> None:
-        name, now = printable(f"{label}: {step}" if label else step), time.monotonic()
-        is_new, started = name not in self._started, self._started.setdefault(name, now)
+        name, key = printable(f"{label}: {step}" if label else step), (label, step)
         if self._bars is not None:
             with self._lock:
-                if (key := (label, step)) not in self._tasks:
+                if key not in self._tasks:
                     self._tasks[key] = self._bars.add_task(name, total=total or None)
                 self._bars.start()
                 self._bars.update(self._tasks[key], completed=done, total=total or None)
-        elif not self._is_quiet:
-            if is_new:
-                self.end(label)  # the step before
-                timer = self._timers[label] = Timer(min(SLOW_S, TIMEOUT_MAX), self._print, (name,))
-                timer.daemon = True
-                timer.start()
-            if now - started > SLOW_S:
-                self._print(name)
-
-    def _print(self, name: str) -> None:
-        if name not in self._printed:
-            self._printed.add(name)
-            print(name, file=sys.stderr, flush=True)
+        elif key not in self._begun:
+            self._begun.add(key)
+            self.end(label)  # the step before
+            to_stderr = {"file": sys.stderr, "flush": True}
+            timer = self._timers[label] = Timer(min(SLOW_S, TIMEOUT_MAX), print, (name,), to_stderr)
+            timer.daemon = True
+            timer.start()
 
 
 def _make_bars() -> "Bars":

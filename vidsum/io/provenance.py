@@ -3,8 +3,6 @@
 import hashlib
 import json
 import re
-import struct
-import zlib
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -12,19 +10,11 @@ from typing import Any
 
 from vidsum.errors import InputError
 
-_CHUNK = 1 << 20
-_PNG_HEAD = 33  # bytes of a PNG's signature and its first chunk, IHDR; a text chunk may follow
-_KEY = b"Comment\0"
-_SVG_START, _SVG_END = "<!-- label: ", " -->\n"
-
 
 def hash_file(path: Path) -> str:
     """Return SHA-256 of a file's content as hexadecimal digits; the file is never whole in memory."""
-    digest = hashlib.sha256()
     with path.open("rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def identify_file(path: Path) -> dict[str, Any]:
@@ -75,28 +65,16 @@ def flat(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str,
         yield path, value
 
 
-def labelled(data: bytes, suffix: str, label: str | None) -> bytes:
-    """Return the bytes of a PNG or SVG with a label; those of another picture as they are."""
-    if label is None or suffix not in (".png", ".svg"):
-        return data
-    if suffix == ".svg":
-        return data + f"{_SVG_START}{label}{_SVG_END}".encode()
-    content = b"tEXt" + _KEY + label.encode("latin-1", "replace")
-    chunk = struct.pack(">I", len(content) - 4) + content + struct.pack(">I", zlib.crc32(content))
-    return data[:_PNG_HEAD] + chunk + data[_PNG_HEAD:]
-
-
 def label_in(path: Path) -> str | None:
-    """Return the label of a PNG or SVG that `labelled` gave it; None where it has none or cannot be read."""
+    """Return the label in the metadata of a PNG or SVG; None where it has none or cannot be read."""
+    from PIL import Image
+
     try:
         if path.suffix == ".svg":
-            _, start, rest = path.read_text("utf-8").rpartition(_SVG_START)
-            return rest.removesuffix(_SVG_END) if start and rest.endswith(_SVG_END) else None
-        with path.open("rb") as file:
-            file.seek(_PNG_HEAD)
-            (length,) = struct.unpack(">I", file.read(4))
-            content = file.read(4 + length) if length < 1024 else b""
-    except (OSError, ValueError, struct.error):
+            match = re.search("<dc:description>(.*)</dc:description>", path.read_text("utf-8"))
+            return match and match[1]
+        with Image.open(path) as picture:
+            label = picture.info.get("Comment")
+            return label if isinstance(label, str) else None
+    except Exception:  # what Pillow raises at damaged files has nothing in common
         return None
-    head = b"tEXt" + _KEY
-    return content.removeprefix(head).decode("latin-1") if content.startswith(head) else None

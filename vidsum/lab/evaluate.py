@@ -127,7 +127,7 @@ def _videos(request: SummaryRequest, labels: Mapping[str, Labels], progress: Pro
         from vidsum.lab.datasets.captioned import in_space, read_captioned
 
         assert request.annotations
-        videos = read_captioned([request.captions], [request.annotations], request.device, progress)
+        videos = read_captioned([request.captions], [request.annotations], progress)
         return in_space(videos, request.space)
     return read_annotated(request.source, labels or None)
 

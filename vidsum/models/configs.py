@@ -166,15 +166,6 @@ class RidgeConfig:
         _require(self.window % 2 == 1, "window must be odd", self)
 
 
-@dataclass(frozen=True, kw_only=True)
-class VSEConfig:
-    """A visual-semantic embedding: one hidden layer, from features to the space of sentences."""
-
-    dim_in: int
-    hidden: int
-    dim_out: int
-
-
 HEADS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "paper": {"dim_map": 256, "hidden": 512, "kernel": 9, "convolutions": 4, "dim_joint": 256},

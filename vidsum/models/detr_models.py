@@ -17,7 +17,7 @@ from torch.nn.functional import pad, scaled_dot_product_attention
 
 from vidsum.errors import UsageError
 from vidsum.models.attention.heads import MultiHeadAttention
-from vidsum.models.attention.learned_mask import learned_masks, shared_mask
+from vidsum.models.attention.learned_mask import learned_masks
 from vidsum.models.configs import DETRConfig, MRNetConfig
 from vidsum.models.detr import DETR, DETREncoderLayer, Encoded, dropout_rate, feed_forward, initialise, mlp
 from vidsum.models.mrnet import make_blocks, run_blocks, sparsity_loss
@@ -44,9 +44,9 @@ class MomentDETR(DETR):
         x = torch.cat([pad(clips, (0, 0, 0, lacking)), words], dim=1)
         positions = pad(positions, (0, 0, 0, x.shape[1] - n_clips))
         is_token = torch.cat([pad(is_clip, (0, lacking)), is_word], dim=1)
-        shared = shared_mask(self.encoder, x)
+        mask = None
         for layer in self.encoder:
-            x = layer(x, positions, is_token, shared)
+            x, mask = layer(x, positions, is_token, mask)
         return Encoded(x, positions, is_token, lambda: self.saliency_head(x[:, :n_clips])[:, :, 0])
 
 

@@ -14,15 +14,8 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, pad, scaled_dot_product_attention
 
 from vidsum.models.attention.heads import MultiHeadAttention, sinusoid
-from vidsum.models.attention.learned_mask import (
-    LearnedMask,
-    Mask,
-    SoftMask,
-    fused_attention,
-    learned_masks,
-    shared_mask,
-)
-from vidsum.models.attention.local_global import SparsePattern, attend_sparsely
+from vidsum.models.attention.learned_mask import LearnedMask, Mask, SoftMask, fused_attention, learned_masks
+from vidsum.models.attention.local_global import SparsePattern, local_global_attention
 from vidsum.models.configs import FullTransNetConfig
 
 Cached = tuple[Tensor, Tensor]  # keys and values [B, h, *, d_k] that a layer attends to
@@ -85,9 +78,9 @@ class FullTransNet(nn.Module):
             is_valid = torch.ones_like(is_global)
         embedded = self.embedding(features)
         x = self.dropout(embedded + positions(embedded.shape[1], embedded))
-        shared, sparse = shared_mask(self.encoder, x), self._sparse_pattern(is_global, is_valid)
+        mask, sparse = None, self._sparse_pattern(is_global, is_valid)
         for layer in self.encoder:
-            x = layer(x, sparse, is_valid, shared)
+            x, mask = layer(x, sparse, is_valid, mask)
         cross = tuple(cast(DecoderLayer, layer).cross.keys_values(x) for layer in self.decoder)
         return DecoderState(embedded, x, is_valid, cross)
 
@@ -143,25 +136,24 @@ class EncoderLayer(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
-        self, x: Tensor, sparse: SparsePattern | None, is_valid: Tensor, shared: SoftMask | None = None
-    ) -> Tensor:
-        """Return [B, T, d] to the same (Eq. 10).
+        self, x: Tensor, sparse: SparsePattern | None, is_valid: Tensor, given: SoftMask | None = None
+    ) -> tuple[Tensor, SoftMask | None]:
+        """Return [B, T, d] to the same (Eq. 10), and the mask for the next layer.
 
         Args:
             x: [B, T, d]
             sparse: which sample attends to which; None for full attention.
             is_valid: [B, T] bool, False for padding.
-            shared: the mask of all layers, if they share one.
+            given: the mask of the layer before, for a layer without one of its own.
         """
         q, (k, v) = self.attention.queries(x), self.attention.keys_values(x)
-        mask = self.mask(x, x.shape[1]) if self.mask and not shared else shared
+        mask = self.mask(x, x.shape[1]) if self.mask else given
         if sparse is None:
             heads = fused_attention(q, k, v, mask, is_valid)
         else:
-            heads = attend_sparsely(q, k, v, sparse, mask)
+            heads = local_global_attention(q, k, v, sparse, mask)
         x = self.norms[0](x + self.dropout(self.attention.join(heads)))
-        out: Tensor = self.norms[1](x + self.dropout(self.feed_forward(x)))
-        return out
+        return self.norms[1](x + self.dropout(self.feed_forward(x))), mask
 
 
 class DecoderLayer(nn.Module):

@@ -219,20 +219,17 @@ class MRTBlock(nn.Module):
         self.norms = nn.ModuleList(nn.LayerNorm(config.d) for _ in range(2))
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(self, x: Tensor, n_queries: int, is_key: Tensor | None, shared: SoftMask | None) -> Tensor:
-        """Return [B, M + T, d] to the same; see `run_blocks`. `shared`: the mask of all blocks, if any."""
-        normed = self.norms[0](x)
-        mask = self.mask(normed, x.shape[1] - n_queries) if self.mask and not shared else shared
-        x = x + self.dropout(self.retention(normed, n_queries, is_key, mask))
-        out: Tensor = x + self.dropout(self.feed_forward(self.norms[1](x)))
-        return out
+    def forward(
+        self, x: Tensor, n_queries: int, is_key: Tensor | None, given: SoftMask | None
+    ) -> tuple[Tensor, SoftMask | None]:
+        """Return [B, M + T, d] to the same, and the mask for the next block; see `run_blocks`.
 
-    def shared_mask(self, x: Tensor, n_queries: int) -> SoftMask | None:
-        """Return the mask of this block, where all share it; see `run_blocks`."""
-        if self.mask is None or not self.mask.config.shared:
-            return None
-        mask: SoftMask = self.mask(self.norms[0](x), x.shape[1] - n_queries)
-        return mask
+        `given` is the mask of the block before, for a block without one of its own.
+        """
+        normed = self.norms[0](x)
+        mask = self.mask(normed, x.shape[1] - n_queries) if self.mask else given
+        x = x + self.dropout(self.retention(normed, n_queries, is_key, mask))
+        return x + self.dropout(self.feed_forward(self.norms[1](x))), mask
 
 
 def make_blocks(config: MRNetConfig) -> nn.ModuleList:
@@ -252,9 +249,9 @@ def run_blocks(blocks: nn.ModuleList, x: Tensor, n_queries: int, is_key: Tensor 
 
     Returns [B, M + T, d]
     """
-    shared = cast(MRTBlock, blocks[0]).shared_mask(x, n_queries) if len(blocks) else None
+    mask = None
     for block in blocks:
-        x = block(x, n_queries, is_key, shared)
+        x, mask = block(x, n_queries, is_key, mask)
     return x
 
 

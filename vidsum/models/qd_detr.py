@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from vidsum.models.attention.heads import MultiHeadAttention, join_heads, sines, split_heads
-from vidsum.models.attention.learned_mask import FusedAttention, Mask, SoftMask, learned_masks, shared_mask
+from vidsum.models.attention.learned_mask import FusedAttention, Mask, SoftMask, learned_masks
 from vidsum.models.configs import DETRConfig
 from vidsum.models.detr import (
     DETR,
@@ -43,17 +43,17 @@ class QDDETR(DETR):
     def _encode(
         self, clips: Tensor, positions: Tensor, is_clip: Tensor, words: Tensor, is_word: Tensor
     ) -> Encoded:
-        shared = cast(CrossLayer, self.cross[0]).shared_mask(clips, positions, words, is_word)
+        mask = None
         for layer in self.cross:
-            clips = layer(clips, positions, words, is_word, shared)
+            clips, mask = layer(clips, positions, words, is_word, mask)
         batch, d = len(clips), self.config.d
         first, position = self.global_saliency.token, self.global_saliency.position
         x = torch.cat([first.expand(batch, 1, d), clips], dim=1)
         with_token = torch.cat([position.expand(batch, 1, d), positions], dim=1)
         is_token = torch.cat([is_clip.new_ones(batch, 1), is_clip], dim=1)
-        shared = shared_mask(self.encoder, x)
+        mask = None
         for layer in self.encoder:
-            x = layer(x, with_token, is_token, shared)
+            x, mask = layer(x, with_token, is_token, mask)
         clips, token = x[:, 1:], x[:, 0]
         return Encoded(clips, positions, is_clip, lambda: self.global_saliency(clips, token))
 
@@ -70,25 +70,16 @@ class CrossLayer(nn.Module):
         self.dropout, self.linear = nn.Dropout(config.dropout), added_layers(config)
 
     def forward(
-        self, clips: Tensor, positions: Tensor, words: Tensor, is_word: Tensor, shared: SoftMask | None = None
-    ) -> Tensor:
-        """Return [B, T, d] to the same; `shared` is the mask of all layers, if they share one."""
+        self, clips: Tensor, positions: Tensor, words: Tensor, is_word: Tensor, given: SoftMask | None = None
+    ) -> tuple[Tensor, SoftMask | None]:
+        """Return [B, T, d] to the same, and the mask for the next layer; see `DETREncoderLayer`."""
         q, (k, v) = self.attention.queries(clips + positions), self.attention.keys_values(words)
-        mask = self.mask.of_attention(clips, q, k, is_word) if self.mask and not shared else shared
+        mask = self.mask.of_attention(clips, q, k, is_word) if self.mask else given
         heads = self.attend(q, k, v, mask, is_word, dropout_rate(self.dropout))
         x = clips + self.dropout(self.attention.join(heads))
         x = x + self.dropout(self.feed_forward(self.norms[0](x)))
-        out: Tensor = self.norms[1](x)
-        return out if self.linear is None else out + self.linear(out)
-
-    def shared_mask(
-        self, clips: Tensor, positions: Tensor, words: Tensor, is_word: Tensor
-    ) -> SoftMask | None:
-        """Return the mask of this layer, where all share it; see `forward`."""
-        if self.mask is None or not self.mask.config.shared:
-            return None
-        q, k = self.attention.queries(clips + positions), self.attention.keys(words)
-        return self.mask.of_attention(clips, q, k, is_word)
+        out = self.norms[1](x)
+        return out if self.linear is None else out + self.linear(out), mask
 
 
 class GlobalSaliency(nn.Module):

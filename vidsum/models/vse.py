@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.models.configs import VSEConfig
 from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray
 
@@ -28,8 +27,11 @@ which keep the small ones, in steps of 1 / 255."""
 class VisualSemanticMap:
     """Features [T, D] of pictures to rows [T, E] of length 1 in the space of sentences."""
 
-    config: VSEConfig
-    tensors: Mapping[str, FloatArray]  # see `shapes_of`
+    tensors: Mapping[str, FloatArray]
+    """f(x) has `mean` and `scale` [D], `hidden.weight` [H, D], `hidden.bias` [H], `output.weight` [E, H] and
+    `output.bias` [E]. The others were measured on photographs that did not train it: `answer` and `noise` of
+    `simulate`, and the mean of rows and a factor of their covariance, `cohort` (`vidsum.grounding.presence`).
+    """
 
     def __call__(self, features: FloatArray) -> FloatArray:
         """Return [T, E] of features [T, D]; a block at a time, since the hidden layer is wide."""
@@ -58,7 +60,7 @@ def signed_root(features: FloatArray) -> FloatArray:
     return np.asarray(np.sign(features) * np.sqrt(np.abs(features)), np.float32)
 
 
-class _Unpacked(dict[str, FloatArray]):
+class UnpackedTensors(dict[str, FloatArray]):
     """Multiplies matrices of 8 bits with the scales of their rows, `NAME.steps` [R], on first access.
 
     Many answers need no layer.
@@ -74,37 +76,3 @@ class _Unpacked(dict[str, FloatArray]):
             whole = whole * np.asarray(steps, np.float32)[:, None]
         self[name] = whole
         return whole
-
-
-def _names_in(tensors: Mapping[str, npt.NDArray[Any]]) -> list[str]:
-    return [name for name in tensors if (of := name.removesuffix(".steps")) == name or of not in tensors]
-
-
-def tensor_shapes(config: VSEConfig) -> dict[str, tuple[int, ...]]:
-    """Return the tensors of a map: f(x), then what is measured of it on photographs that did not train it.
-
-    `answer` and `noise` are those of `VisualSemanticMap.seen`; `cohort` has the mean of rows, a factor of
-    their covariance (`vidsum.grounding.presence`). `CLASSES` is there too where the network has classes.
-    """
-    d, h, e = config.dim_in, config.hidden, config.dim_out
-    layers = {"hidden.weight": (h, d), "hidden.bias": (h,), "output.weight": (e, h), "output.bias": (e,)}
-    measured = {"answer.weight": (e, e), "answer.bias": (e,), "noise.weight": (e, e)}
-    measured |= {"cohort.mean": (e,), "cohort.weight": (e, e)}
-    return {"mean": (d,), "scale": (d,), **layers, **measured}
-
-
-def build_map(config: VSEConfig, tensors: Mapping[str, npt.NDArray[Any]]) -> VisualSemanticMap:
-    """Build the map of a checkpoint. Raises ValueError where the tensors do not fit the configuration."""
-    if not all(np.isrealobj(tensor) for tensor in tensors.values()):
-        raise ValueError("weights must be real numbers")
-    shapes, rows = (
-        tensor_shapes(config),
-        {f"{name}.steps": tensor.shape[:1] for name, tensor in tensors.items()},
-    )
-    if {name: tensors[name].shape for name in _names_in(tensors) if name != CLASSES} != shapes:
-        raise ValueError(f"tensors of the shapes {shapes} are needed")
-    if any(tensor.shape != rows[name] for name, tensor in tensors.items() if name in rows):
-        raise ValueError("a matrix in 8 bits needs one step for each row")
-    if not all(np.isfinite(tensor).all() for tensor in tensors.values()):
-        raise ValueError("weights must be finite numbers")
-    return VisualSemanticMap(config, _Unpacked(tensors))

@@ -105,7 +105,7 @@ def _files_of(
     for film in films:
         for panel in film.panels:
             if film.source:
-                name = PurePath(unquote(film.source)).with_suffix(_ENDINGS[panel.kind])
-                files[name.as_posix()] = panel.vtt
+                name = PurePath(unquote(film.source)).with_suffix(_ENDINGS[panel["kind"]])
+                files[name.as_posix()] = panel["vtt"]
     files[_PAGE] = render(films, title)
     return files, tuple(warnings)

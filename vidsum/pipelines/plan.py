@@ -15,7 +15,6 @@ from typing import Any, Generic, TypeVar, Unpack
 
 from vidsum.errors import InputError
 from vidsum.features import cache
-from vidsum.features.cache import CacheState
 from vidsum.features.settings import Extraction
 from vidsum.io.provenance import digest_of
 from vidsum.options import from_keywords
@@ -183,6 +182,6 @@ def save_features(features: Features, path: Path) -> None:
     write_features(features, path, change_points=change_points)
 
 
-def cache_state() -> CacheState:
-    """Return the state of the cache of features."""
+def cache_state() -> dict[str, Any]:
+    """Return folder, number of entries, bytes and limit of the cache of features."""
     return cache.state()

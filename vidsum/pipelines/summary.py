@@ -208,14 +208,14 @@ class _Work:
     def score(
         self, features: Features, shots: Shots, fraction: float, clips: ClipEmbeddings | None
     ) -> ScoredVideo:
-        selection, device = self.selection, self.video_input.extraction.device
+        device = self.video_input.extraction.device
         if self.scorer:
             scored = self.scorer.scored(features)
         else:
-            scored = best_score(self.models, features, shots, selection, fraction, device)
+            scored = best_score(self.models, features, shots, self.selection, fraction, device)
         if not self.texts:
             return scored
-        importance = guide_importance(scored.importance, features, self.texts, device, self.space, clips)
+        importance = guide_importance(scored.importance, features, self.texts, self.space, clips)
         # the importance may be flat, which no longer matters
         return replace(scored, importance=importance, warnings=())
 

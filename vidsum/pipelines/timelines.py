@@ -131,8 +131,7 @@ def copy_suffix(video: PathLike) -> str:
 
 def joint_format(path: PathLike) -> str:
     """Return the format of a timeline of several videos. Raises UsageError: no such format."""
-    timelines = ((name, writer) for name, writer in FORMATS.items() if isinstance(writer, TimelineFormat))
-    offered = [name for name, writer in timelines if writer.allows_several]
+    offered = [name for name, writer in FORMATS.items() if isinstance(writer, TimelineFormat)]
     format = format_of(path, offered)
     if format not in offered:
         known = ", ".join(FORMATS[clip].ending for clip in offered)

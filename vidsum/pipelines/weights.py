@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 
 from vidsum import checkpoints
-from vidsum.checkpoints import EntryStatus
+from vidsum.checkpoints.registry import EntryStatus
 from vidsum.errors import UsageError, VidsumError, WeightsError, unknown_name_error
 from vidsum.features import describe
 from vidsum.features.extractor import find_custom_extractor

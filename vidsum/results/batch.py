@@ -28,11 +28,6 @@ class Outcome:
     errors: tuple[Problem, ...] = ()
 
     @property
-    def warning(self) -> str:
-        """All warnings, without the name of the input."""
-        return "; ".join(message.removeprefix(f"{self.input}: ") for message in self.messages)
-
-    @property
     def error(self) -> str:
         """All errors, without the name of the input."""
         return "; ".join(problem.message.removeprefix(f"{self.input}: ") for problem in self.errors)
@@ -54,7 +49,8 @@ def _to_csv(outcomes: Sequence[Outcome], facts: Sequence[str]) -> str:
         output = next((path for path in outcome.outputs.values() if isinstance(path, str)), None)
         values = (outcome.facts.get(name) for name in facts)
         first = (outcome.input, outcome.state, outcome.exit_code)
-        rows.writerow((*first, *values, output, outcome.warning, outcome.error))
+        warnings = "; ".join(message.removeprefix(f"{outcome.input}: ") for message in outcome.messages)
+        rows.writerow((*first, *values, output, warnings, outcome.error))
     return text.getvalue()
 
 

@@ -1,8 +1,8 @@
 """Charts over the time of a video, as SVG: curves, shots, and the segments of a result."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from vidsum.results.cuts import Cut
 from vidsum.results.summary import ScoredShot
@@ -14,29 +14,6 @@ WIDTH, HEIGHT = 1000.0, 100.0
 _MAX_POINTS = 1000
 
 
-@dataclass(frozen=True)
-class Band:
-    """A segment of time as a rectangle of full height."""
-
-    x: float
-    width: float
-    is_best: bool = False  # whether it is the first of a ranking
-    is_said: bool = False  # whether speech is its evidence
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A chart over the time of a video."""
-
-    label: str  # its content in words, for screen readers
-    duration_s: float
-    shots: tuple[Band, ...]  # every second shot
-    chosen: tuple[Band, ...]
-    line: str  # an SVG path of the curve; empty without one
-    said: str = ""  # an SVG path of the curve of speech
-    curves: tuple[str, ...] = ()  # SVG paths of the curves of several queries
-
-
 def make_chart(
     label: str,
     duration_s: float,
@@ -46,24 +23,33 @@ def make_chart(
     said: Sequence[float] = (),
     *,
     is_ranked: bool = False,
-) -> Chart:
-    """Return the chart of a curve (times in seconds, scores), of shots, and of the chosen segments."""
-    return Chart(
-        label,
-        duration_s,
-        tuple(Band(*_extent(shot, duration_s)) for shot in shots[1::2]),
-        tuple(
-            Band(*_extent(cut, duration_s), is_ranked and cut is chosen[0], cut.evidence == "speech")
-            for cut in chosen
-        ),
-        draw_line(*curve, duration_s),
-        draw_line(curve[0], said, duration_s) if said else "",
-    )
+) -> dict[str, Any]:
+    """Return the chart of a curve (times in seconds, scores), of shots, and of the chosen segments.
+
+    For the template: rectangles of full height by `x` and `width`, and SVG paths, empty without a curve.
+    """
+    bands = [
+        {
+            **_extent(cut, duration_s),
+            "is_best": is_ranked and cut is chosen[0],  # the first of a ranking
+            "is_said": cut.evidence == "speech",
+        }
+        for cut in chosen
+    ]
+    return {
+        "label": label,  # its content in words, for screen readers
+        "duration_s": duration_s,
+        "shots": [_extent(shot, duration_s) for shot in shots[1::2]],  # every second shot
+        "chosen": bands,
+        "line": draw_line(*curve, duration_s),
+        "said": draw_line(curve[0], said, duration_s) if said else "",  # the curve of speech
+        "curves": (),  # of several queries
+    }
 
 
-def _extent(segment: Cut | ScoredShot, duration_s: float) -> tuple[float, float]:
+def _extent(segment: Cut | ScoredShot, duration_s: float) -> dict[str, float]:
     start, end = (WIDTH * edge_s / duration_s for edge_s in (segment.start_s, segment.end_s))
-    return round(start, 2), round(max(end - start, 1.0), 2)
+    return {"x": round(start, 2), "width": round(max(end - start, 1.0), 2)}
 
 
 def draw_line(times_s: Sequence[float], scores: Sequence[float], duration_s: float) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
-from vidsum.results.result import Result, common_fields, video_prefix
+from vidsum.results.result import Result, video_prefix
 from vidsum.times import to_srt, to_vtt
 from vidsum.types import Interval
 
@@ -68,13 +68,5 @@ class Descriptions(Result):
         )
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Descriptions:
-        gaps = document["gaps"]
-        return cls(
-            descriptions=tuple(Description(**entry) for entry in document["descriptions"]),
-            writer=document["writer"],
-            video_duration_s=document["duration_s"],
-            n_unsure=document["unsure"],
-            gaps=None if gaps is None else tuple((start_s, end_s) for start_s, end_s in gaps),
-            **common_fields(document),
-        )
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        return super().from_dict({**document, "n_unsure": document["unsure"]})

@@ -37,27 +37,23 @@ def write_features(
     """
     require_type(features, Features)
     target = Path(path)
-    if not overwrite and target.is_file() and is_feature_file(target.name) and not _is_readable(target):
-        fault = f"{target}: already exists, and vidsum did not write it"
-        raise OutputError(fault, hint="overwrite=True replaces it")
+    if not overwrite and target.is_file() and is_feature_file(target.name):
+        try:
+            read_features(target)
+        except (InputError, UsageError) as error:
+            fault = f"{target}: already exists, and vidsum did not write it"
+            raise OutputError(fault, hint="overwrite=True replaces it") from error
     if target.suffix == ".npz":
         write_npz(features, target)
     elif target.suffix in SUFFIXES:
-        from vidsum.results.feature_h5 import H5Video, write_h5  # h5py takes .1 s to import
+        from vidsum.results.feature_h5 import write_h5  # h5py takes .1 s to import
 
         name = Path(features.video.path).stem if features.video else target.stem
-        write_h5({name: H5Video(features, change_points)}, target)
+        shots = {} if change_points is None else {name: {"change_points": change_points}}
+        write_h5({name: features}, target, shots)
     else:
         named = target.parent / target.stem
         raise UsageError(f"{target}: not a feature file", hint=f"name it {named}.npz or {named}.h5")
-
-
-def _is_readable(path: Path) -> bool:
-    try:
-        read_features(path)
-    except (InputError, UsageError):
-        return False
-    return True
 
 
 def read_features(path: str | os.PathLike[str], video: str | None = None) -> Features:

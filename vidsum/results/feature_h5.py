@@ -1,7 +1,8 @@
 """Features in `.h5`, in the layout of the published SumMe and TVSum files, and reading HDF5 files of others.
 
 A video is a group: `features` [T, D], `picks` [T] (frame numbers of the samples), `n_frames`, `n_steps`, and
-where they are known those of `H5Video`. What the layout has no place for is in `timestamps`, `logits`,
+where they are known `change_points` [S, 2] (first and last frame of each shot), `gtscore` [T] (mean score by
+annotators) and `user_summary` [U, n_frames]. What the layout has no place for is in `timestamps`, `logits`,
 `embeddings` and the attribute `vidsum`.
 
 A file that reads from others (links, external storage, virtual datasets) could show any file of the machine,
@@ -12,7 +13,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,31 +40,21 @@ _ALWAYS_BYTES = 1 << 16  # any dataset may claim this much: a small one that was
 _NUMBERS = "biuf"
 
 
-@dataclass(frozen=True, eq=False)
-class H5Video:
-    """One video to write: its features, and the annotations of the field where there are any."""
-
-    features: Features
-    change_points: npt.NDArray[np.int64] | None = None  # [S, 2] first and last frame of each shot
-    gtscore: npt.NDArray[np.float32] | None = None  # [T] annotators' mean importance
-    user_summary: npt.NDArray[np.float32] | None = None  # [U, n_frames] a row of 0 and 1 per annotator
-
-
-def write_h5(videos: Mapping[str, H5Video], path: str | os.PathLike[str]) -> None:
-    """Write several videos in the field's layout. Raises OutputError."""
-    write_groups({name: (entry.features, h5_arrays(entry)) for name, entry in videos.items()}, path)
-
-
-def write_groups(
-    groups: Mapping[str, tuple[Features, Mapping[str, Any]]], path: str | os.PathLike[str]
+def write_h5(
+    videos: Mapping[str, Features],
+    path: str | os.PathLike[str],
+    annotations: Mapping[str, Mapping[str, Any]] = {},
 ) -> None:
-    """Write a group per video: its datasets, and the metadata of its features in an attribute."""
+    """Write several videos, and the `annotations` of some: other datasets. Raises OutputError."""
     # made in memory: HDF5 itself crashes the process on a full disk
     with h5py.File("made in memory", "w", driver="core", backing_store=False) as file:
-        for name, (features, arrays) in groups.items():
+        for name, features in videos.items():
             group = file.create_group(as_utf8(name))
-            for key, value in arrays.items():
+            for key, value in {**_datasets(features), **annotations.get(name, {})}.items():
                 group.create_dataset(key, data=value, track_times=False)
+            if "change_points" in group:
+                first, last = group["change_points"][:].T
+                group.create_dataset("n_frame_per_seg", data=last - first + 1, track_times=False)
             group.attrs["vidsum"] = json.dumps(features.metadata)
         file.flush()
         content: bytes = file.id.get_file_image()
@@ -71,24 +62,17 @@ def write_groups(
         part.write_bytes(content)
 
 
-def h5_arrays(entry: H5Video) -> dict[str, Any]:
-    """Return the datasets of one video in the field's layout."""
-    features, video = entry.features, entry.features.video
+def _datasets(features: Features) -> dict[str, Any]:
+    video = features.video
     n_frames = video.n_frames if video else max(1, round(features.duration_s * features.video_fps))
-    arrays: dict[str, Any] = {
+    return {
         "features": features.array,
         "picks": np.round(features.timestamps * features.video_fps).astype(np.int64),
         "timestamps": features.timestamps,
         "n_frames": np.int64(n_frames),
         "n_steps": np.int64(len(features)),
+        **extra_arrays(features),
     }
-    if entry.change_points is not None:
-        arrays["change_points"] = entry.change_points
-        arrays["n_frame_per_seg"] = entry.change_points[:, 1] - entry.change_points[:, 0] + 1
-    for key in ("gtscore", "user_summary"):
-        if (value := getattr(entry, key)) is not None:
-            arrays[key] = value
-    return arrays | extra_arrays(features)
 
 
 def group_names(path: str | os.PathLike[str]) -> list[str]:
@@ -101,7 +85,7 @@ def group_names(path: str | os.PathLike[str]) -> list[str]:
 
 
 def read_group(path: str | os.PathLike[str], name: str) -> dict[str, Any]:
-    """Return the datasets of one group, and as `metadata` the attribute that `write_groups` wrote."""
+    """Return the datasets of one group, and as `metadata` the attribute that `write_h5` wrote."""
     with open_h5(Path(path)) as file:
         group = member(file, name)
         if not isinstance(group, h5py.Group):
@@ -109,8 +93,10 @@ def read_group(path: str | os.PathLike[str], name: str) -> dict[str, Any]:
         entries = members(group).items()
         arrays = {key: read_dataset(entry) for key, entry in entries if isinstance(entry, h5py.Dataset)}
         arrays.pop("metadata", None)  # a dataset of that name is not ours
-        if (metadata := text_attribute(group, "vidsum")) is not None:
-            arrays["metadata"] = np.array(metadata)
+        if "vidsum" in group.attrs:
+            if group.attrs.get_id("vidsum").shape != ():
+                raise InputError(f"{path}: {group.name}: its attribute vidsum is not a text")
+            arrays["metadata"] = np.array(str(group.attrs["vidsum"]))
         return arrays
 
 
@@ -165,15 +151,6 @@ def read_dataset(dataset: h5py.Dataset) -> npt.NDArray[Any]:
     if dataset.shape is None or dataset.dtype.kind not in _NUMBERS:
         return np.empty(0, object)
     return np.asarray(dataset[()])
-
-
-def text_attribute(group: h5py.Group, name: str) -> str | None:
-    """Return an attribute that must be one text; None where there is none. Raises InputError for others."""
-    if name not in group.attrs:
-        return None
-    if group.attrs.get_id(name).shape != ():
-        raise InputError(f"{group.file.filename}: {group.name}: its attribute {name} is not a text")
-    return str(group.attrs[name])
 
 
 def _elsewhere(entry: h5py.Group | h5py.Dataset, reason: str) -> InputError:

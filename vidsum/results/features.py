@@ -22,7 +22,7 @@ from vidsum.errors import UsageError
 from vidsum.io.arrays import convert_errors, read_arrays, require_file
 from vidsum.io.outputs import atomic_write
 from vidsum.models.scaling import distances_between
-from vidsum.results.result import Result, load_pandas, to_data, video_data, video_prefix
+from vidsum.results.result import Result, load_pandas, parse_fields, to_data, video_data, video_prefix
 from vidsum.types import FloatArray, TimeArray, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.probe import probe
@@ -193,13 +193,6 @@ class Features(Result):
         return load_pandas().DataFrame(self.array, index=load_pandas().Index(self.timestamps, name="time_s"))
 
 
-_TYPES: dict[str, tuple[type, ...]] = {
-    "extractor": (str,),
-    **dict.fromkeys(COPIED_FIELDS[1:], (int, float)),
-    "video": (dict, type(None)),
-    "provenance": (dict,),
-    "warnings": (list,),
-}
 _UNSEEN_S = 60.0  # seconds that a video may have after its last feature, beyond twice what they cover
 _MAX_FPS = 10_000
 
@@ -215,16 +208,8 @@ def features_from_arrays(arrays: Mapping[str, Any]) -> Features:
     times = np.asarray(arrays["timestamps"], dtype=np.float64) if "timestamps" in arrays else None
     if not metadata:
         return Features.from_array(array) if times is None else features_from_times(array, times)
-    rows: dict[str, Any] = {name: to_float32(arrays[name]) for name in EXTRA_ARRAYS if name in arrays}
-    made = Features(
-        array=array,
-        timestamps=np.asarray(arrays["timestamps"], dtype=np.float64),
-        **{name: metadata[name] for name in COPIED_FIELDS},
-        **rows,
-        video=VideoInfo(**metadata["video"]) if metadata["video"] else None,
-        provenance=metadata["provenance"],
-        warnings=tuple(metadata["warnings"]),
-    )
+    rows = {name: to_float32(arrays[name]) for name in EXTRA_ARRAYS if name in arrays}
+    made = parse_fields(Features, {**metadata, **rows, "array": array, "timestamps": times})
     _check(made)
     return made
 
@@ -238,12 +223,9 @@ def to_float32(array: npt.ArrayLike) -> npt.NDArray[np.float32]:
 def _metadata(text: str) -> dict[str, Any]:
     """Return the metadata in a file. Raises ValueError, KeyError or TypeError where it is something else."""
     metadata: dict[str, Any] = json.loads(text, parse_constant=_no_number)
-    for name, kinds in _TYPES.items():
-        value = metadata[name]
-        if not isinstance(value, kinds) or isinstance(value, bool):
-            raise TypeError(f"{name} is {value!r}")
-    if any(not isinstance(warning, str) for warning in metadata["warnings"]):
-        raise TypeError("a warning is not a text")
+    texts = (metadata["extractor"], *metadata["warnings"])
+    if not all(isinstance(text, str) for text in texts) or not isinstance(metadata["provenance"], dict):
+        raise TypeError("not the metadata of features")
     return metadata
 
 

@@ -2,7 +2,6 @@
 
 import os
 import warnings
-from io import BytesIO
 from pathlib import Path
 
 import matplotlib as mpl
@@ -18,7 +17,6 @@ from matplotlib.ticker import FuncFormatter
 
 from vidsum.errors import UsageError
 from vidsum.io.outputs import as_utf8, atomic_write
-from vidsum.io.provenance import labelled
 from vidsum.times import format_short_time
 from vidsum.types import FloatArray, TimeArray, VideoInfo
 
@@ -43,13 +41,10 @@ def save_figure(figure: Figure, target: str | os.PathLike[str], label: str | Non
     if suffix not in (".png", ".svg"):
         raise UsageError(f"{target}: plot must end in .png or .svg")
     # neither the date, nor the version of Matplotlib, nor random names of the SVG's parts
-    metadata = {"Date": None} if suffix == ".svg" else {"Software": None}
-    drawn = BytesIO()
-    with mpl.rc_context({"svg.hashsalt": "vidsum"}), warnings.catch_warnings():
+    unnamed, labelled = ("Date", "Description") if suffix == ".svg" else ("Software", "Comment")
+    with mpl.rc_context({"svg.hashsalt": "vidsum"}), warnings.catch_warnings(), atomic_write(target) as part:
         warnings.filterwarnings("ignore", "Glyph .* missing")  # a name in a script that the font has not
-        figure.savefig(drawn, format=suffix[1:], metadata=metadata)
-    with atomic_write(target) as part:
-        part.write_bytes(labelled(drawn.getvalue(), suffix, label))
+        figure.savefig(part, metadata={unnamed: None, labelled: label})
 
 
 ACCENT = (37, 99, 235)  # RGB of what is selected

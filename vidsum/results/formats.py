@@ -2,17 +2,15 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from vidsum.results import lists, xml_formats
 from vidsum.results.cuts import Cut
-from vidsum.results.media import Clip, Media, check_path, one_line, url_of
-from vidsum.times import format_timestamp
-
-_MARKERS_BEGIN = "01:00:00:00"  # where Resolve begins a timeline unless told otherwise
+from vidsum.results.media import Clip, check_path, one_line, url_of
 
 
 def format_timeline(format: str, clips: Sequence[Clip], name: str) -> str:
@@ -72,7 +70,9 @@ def _facts(cut: Cut) -> dict[str, Any]:
 
 def to_edl(clips: Sequence[Clip], name: str) -> str:
     """CMX 3600, whose markers are Avid's locators."""
-    lines, ends = _head(clips[0].media, name), accumulate(clip.n_frames for clip in clips)
+    code_mode = "DROP FRAME" if clips[0].media.is_drop_frame else "NON-DROP FRAME"
+    lines = [f"TITLE: {one_line(name)}", f"FCM: {code_mode}", ""]
+    ends = accumulate(clip.n_frames for clip in clips)
     for number, (clip, end) in enumerate(zip(clips, ends, strict=True), 1):
         first, media = clip.media.first_number + clip.span[0], clip.media
         frames = (first, first + clip.n_frames, end - clip.n_frames, end)
@@ -86,47 +86,6 @@ def to_edl(clips: Sequence[Clip], name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def to_markers(clips: Sequence[Clip], name: str) -> str:
-    """Timeline markers of DaVinci Resolve: events of one frame, each moved on to the next free one."""
-    media = clips[0].media
-    lines, begin, taken = _head(media, name), media.number_of(_MARKERS_BEGIN), set[int]()
-    for number, clip in enumerate(clips, 1):
-        frame = clip.span[0]
-        while frame in taken:
-            frame += 1
-        taken.add(frame)
-        codes = " ".join(map(media.time_code_of, (begin + frame, begin + frame + 1)))
-        lines += [
-            f"{number:03}  001      V     C        {codes} {codes}",
-            f" |C:ResolveColorBlue |M:{clip.marker.replace('|', '/')} |D:1",
-            "",
-        ]
-    return "\n".join(lines)
-
-
-def to_scenes(clips: Sequence[Clip], name: str) -> str:
-    """Return PySceneDetect's list of scenes, under its names; it counts pictures from 1."""
-    clips = [replace(clip, media=clip.media.of_pictures()) for clip in clips]
-    columns = [
-        f"{edge} {unit}" for edge in ("Start", "End") for unit in ("Frame", "Timecode", "Time (seconds)")
-    ]
-    columns += [f"Length ({unit})" for unit in ("frames", "timecode", "seconds")]
-    lines = [",".join(("Scene Number", *columns))]
-    for number, clip in enumerate(clips, 1):
-        (first, end), cut = clip.span, clip.cut
-        length_s = cut.end_s - cut.start_s
-        edges = ((first + 1, cut.start_s), (end, cut.end_s), (end - first, length_s))
-        lines.append(
-            ",".join([str(number), *(f"{n},{format_timestamp(time)},{time:.3f}" for n, time in edges)])
-        )
-    return "\n".join(lines) + "\n"
-
-
-def _head(media: Media, name: str) -> list[str]:
-    code_mode = "DROP FRAME" if media.is_drop_frame else "NON-DROP FRAME"
-    return [f"TITLE: {one_line(name)}", f"FCM: {code_mode}", ""]
-
-
 @dataclass(frozen=True)
 class TimelineFormat:
     """A format that names the video's frames."""
@@ -134,7 +93,6 @@ class TimelineFormat:
     ending: str  # suffix of its files
     write: Callable[[Sequence[Clip], str], str]  # makes its text of clips and a name
     has_plain_paths: bool = False  # whether it names a video by its path, not by a URL
-    allows_several: bool = True  # whether its clips may be of several videos
 
 
 @dataclass(frozen=True)
@@ -148,19 +106,18 @@ class ListFormat:
 FORMATS: Mapping[str, TimelineFormat | ListFormat] = {
     "otio": TimelineFormat(".otio", to_otio),
     "edl": TimelineFormat(".edl", to_edl, has_plain_paths=True),
-    "fcpxml": TimelineFormat(".fcpxml", xml_formats.to_fcpxml),
-    "xml": TimelineFormat(".xml", xml_formats.to_xmeml),
+    # FCPXML 1.10, by Apple's document type: a library with an event with a project
+    "fcpxml": TimelineFormat(".fcpxml", partial(xml_formats.render, "fcpxml.xml")),
+    # Final Cut Pro 7: a track for each channel of sound, its clips linked to those of the picture
+    "xml": TimelineFormat(".xml", partial(xml_formats.render, "xmeml.xml")),
     "kdenlive": TimelineFormat(".kdenlive", xml_formats.to_kdenlive, has_plain_paths=True),
     "mlt": TimelineFormat(".mlt", xml_formats.to_mlt, has_plain_paths=True),
-    "markers": TimelineFormat(".markers.edl", to_markers, allows_several=False),
-    "scenes": TimelineFormat(".scenes.csv", to_scenes, allows_several=False),
     "kodi": ListFormat(".kodi.edl", lists.to_kodi),
     "csv": ListFormat(".csv", lists.to_csv),
     "srt": ListFormat(".srt", lists.to_srt),
     "vtt": ListFormat(".vtt", lists.to_vtt),
     "chapters": ListFormat(".chapters.txt", lists.to_chapters),
     "ffmetadata": ListFormat(".ffmetadata", lists.to_ffmetadata),
-    "labels": ListFormat(".labels.txt", lists.to_labels),
 }  # all formats, in the order of `ExportFormat`, which names them
 PROGRAMS: Mapping[str, str] = {
     "losslesscut": "csv",

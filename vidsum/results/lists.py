@@ -1,4 +1,4 @@
-"""Cuts as lists: a table, subtitles, labels, chapters, and what players skip; in players' time."""
+"""Cuts as lists: a table, subtitles, chapters, and what players skip; in players' time."""
 
 import csv
 import io
@@ -37,13 +37,6 @@ def to_srt(cuts: Sequence[Cut], *_: float) -> str:
 def to_vtt(cuts: Sequence[Cut], *_: float) -> str:
     """WebVTT cues: each cut's label while it lasts."""
     return times.to_vtt(_cues(cuts))
-
-
-def to_labels(cuts: Sequence[Cut], *_: float) -> str:
-    """Audacity's labels: start, end and text between tabs."""
-    return "".join(
-        f"{start_s:.6f}\t{end_s:.6f}\t{' '.join(label.split())}\n" for start_s, end_s, label in _cues(cuts)
-    )
 
 
 def to_chapters(cuts: Sequence[Cut], length_s: float, *_: float) -> str:

@@ -3,14 +3,14 @@
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
 from importlib.resources import files
 from itertools import chain, pairwise
 from math import inf
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from vidsum.errors import InputError, quote, require_type, safe_name
 from vidsum.io import cache
@@ -20,22 +20,16 @@ from vidsum.io.text import read_json
 from vidsum.results.cuts import Cutting
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.feature_files import is_feature_file, read_features
-from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.result import Result, to_text, unsealed
 from vidsum.results.screen_text import ScreenText
-from vidsum.results.shots import Chapters, Shots
-from vidsum.results.summary import Summary, Trim
 from vidsum.results.transcript import Transcript
 from vidsum.types import VideoInfo
 from vidsum.video.probe import holds_video
 
-_CUTTING: dict[str, type[Cutting]] = {
-    kind.kind: kind for kind in (Summary, Trim, Shots, Chapters, Grounding, Highlights)
-}
-
 Texts = Descriptions | Transcript | ScreenText
-_TEXTS: dict[str, type[Texts]] = {kind.kind: kind for kind in (Descriptions, Transcript, ScreenText)}
 Text = TypeVar("Text", Descriptions, Transcript, ScreenText)
+_CUTTING: dict[str, type[Cutting]] = {kind.kind: kind for kind in get_args(Cutting)}
+_TEXTS: dict[str, type[Texts]] = {kind.kind: kind for kind in get_args(Texts)}
 
 
 def load(path: str | os.PathLike[str]) -> Result:
@@ -53,11 +47,10 @@ def load(path: str | os.PathLike[str]) -> Result:
     except InputError as error:
         raise InputError(f"{os.fspath(path)}: {error.message}") from error
     kind = str(kind_of(document))
-    if kind in _TEXTS:
-        return _TEXTS[kind].from_dict(document)
-    if kind not in _CUTTING:
+    result = {**_CUTTING, **_TEXTS}.get(kind)
+    if result is None:
         raise InputError(f"{os.fspath(path)}: holds {kind}, not the result of a video")
-    return result_of(document)
+    return result.from_dict(document)
 
 
 def load_text_for(path: Path, video: VideoInfo, kind: type[Text]) -> Text | None:
@@ -83,15 +76,14 @@ def store(text: Texts) -> None:
 
 
 def result_of(document: Mapping[str, Any]) -> Cutting:
-    """Return the result that a valid document of one of `RESULTS` describes."""
+    """Return the result that a valid document with cuts describes."""
     return _CUTTING[str(kind_of(document))].from_dict(document)
 
 
 def read_displayable(path: str | os.PathLike[str]) -> Cutting | Texts:
     """Return the result of `read_result`, or an unedited transcript or descriptions; errors as of `load`."""
-    kind = kind_of(read_document(path)) if Path(path).is_file() else None
-    if kind not in _TEXTS:
-        return _read_cuts(path, (*RESULTS, *_TEXTS))
+    if not Path(path).is_file() or kind_of(read_document(path)) not in _TEXTS:
+        return read_result(path)
     result = load(path)
     assert isinstance(result, Texts)
     return result
@@ -142,36 +134,19 @@ def read_result(path: str | os.PathLike[str]) -> Cutting:
 
     Raises InputError: it cannot be read, is a document of another kind, or see `find_fault`.
     """
-    return _read_cuts(path, RESULTS)
-
-
-def _read_cuts(path: str | os.PathLike[str], accepted: Sequence[str]) -> Cutting:
-    """Return the result of `read_result`; the error of another document names the kinds accepted."""
     document = read_document(path)
-    if command := _TEXT_COMMANDS.get(str(kind_of(document))):
-        raise InputError(f"{os.fspath(path)}: has texts, not cuts", hint=f"vidsum {command}")
-    if kind_of(document) not in RESULTS:
-        *others, last = dict.fromkeys(_COMMANDS.get(kind, kind) for kind in accepted)
-        commands = f"{', '.join(others)} or {last}"
-        hint = "give the JSON file that one of these wrote"
-        raise InputError(f"{os.fspath(path)}: not a result of {commands}", hint)
-    if fault := find_fault(document):
-        raise InputError(f"{os.fspath(path)}: {fault}", hint="undo the edit, or run the command again")
+    kind, name = kind_of(document), os.fspath(path)
+    if kind in _TEXTS:
+        raise InputError(
+            f"{name}: has texts, not cuts", hint="transcribe --format srt, and describe, write SRT"
+        )
+    if kind not in _CUTTING:
+        fault = f"{name}: not a result of summarize, trim, shots, chapters, ground or highlights"
+        raise InputError(fault, hint="give the JSON file that one of these wrote")
+    if reason := find_fault(document):
+        raise InputError(f"{name}: {reason}", hint="undo the edit, or run the command again")
     return result_of(document)
 
-
-_TEXT_COMMANDS = {
-    "transcript": "transcribe VIDEO --format srt",
-    "screen_text": "transcribe VIDEO --on-screen-text --format srt",
-    "descriptions": "describe VIDEO",
-}
-_COMMANDS = {
-    "summary": "summarize",
-    "moments": "ground",
-    **{kind: usage.split()[0] for kind, usage in _TEXT_COMMANDS.items()},
-}  # commands by the kind of document that they write, where it is called otherwise
-RESULTS = ("summary", "trim", "shots", "chapters", "moments", "highlights")
-"""Documents with segments and curves."""
 
 _LARGEST = 2.0**53  # any number: up to here, JSON's numbers are exact to 1
 _FREE = ("provenance.", "budget.asked_s")  # here numbers may be as large as they were typed: a seed, a budget
@@ -185,7 +160,7 @@ def find_fault(document: Mapping[str, Any]) -> str | None:
     if kind is None:
         return "names no schema of vidsum"
     faults = [_wrong_numbers(document), _against_schema(document, kind)]
-    if kind in (*RESULTS, "descriptions", "screen_text"):
+    if kind in (*_CUTTING, "descriptions", "screen_text"):
         faults += [_wrong_path(document["video"]), _wrong_segments(document, kind), _wrong_curves(document)]
     try:
         return next(chain.from_iterable(faults), None)

@@ -67,10 +67,6 @@ class Media:
             facts |= {"shown_s": np.arange(self.n_frames - self.lead) / self.fps, "source_fps": self.fps}
         return replace(self, is_conformed=True, **facts)
 
-    def of_pictures(self) -> "Media":
-        """Return the video for a program that counts frames from the first picture."""
-        return replace(self, lead=0, n_frames=self.n_frames - self.lead)
-
     def by_mlt(self) -> "Media":
         """Return the same video as MLT shows it in a timeline, perhaps of another rate.
 
@@ -78,7 +74,7 @@ class Media:
         that has the number of a time or a higher one (by experiment with 7.12).
         """
         if self.lead:
-            return self.of_pictures().by_mlt()
+            return replace(self, lead=0, n_frames=self.n_frames - self.lead).by_mlt()
         if self.shown_s is None:
             return self
         last_s = (np.floor(self.shown_s[:-1] * self.source_fps + 0.5) + 0.5) / self.source_fps

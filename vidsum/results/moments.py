@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Literal
-
-import numpy as np
+from typing import Any, ClassVar, Final, Literal, Self
 
 from vidsum.errors import UsageError
-from vidsum.results.result import ContentEquality, Result, common_fields, count_text, video_prefix
+from vidsum.results.result import ContentEquality, Result, count_text, parse_fields, video_prefix
 from vidsum.results.settings import Evidence
 from vidsum.types import FloatArray, Interval, TimeArray
 
@@ -83,15 +81,11 @@ class QueryMoments(ContentEquality):
         return document
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> QueryMoments:
-        return cls(
-            document["query"],
-            _moments(document["moments"]),
-            np.array(document.get("saliency", []), np.float32),
-            document.get("present"),
-            np.array(document["said"], np.float32) if "said" in document else None,
-            {**document["spoken"], "text": document["query"]} if "spoken" in document else None,
-        )
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        facts = {"saliency": [], **document}
+        if "spoken" in document:
+            facts["spoken"] = {**document["spoken"], "text": document["query"]}
+        return parse_fields(cls, facts)
 
 
 class SeveralQueriesError(UsageError, AttributeError):
@@ -141,18 +135,10 @@ class Grounding(Result):
         )
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Grounding:
-        times = np.array(document.get("timestamps_s", []), np.float64)
-        return cls(
-            queries=tuple(map(QueryMoments.from_dict, document["queries"])),
-            timestamps=times,
-            step_s=float(times[1] - times[0]) if len(times) > 1 else document["duration_s"],
-            video_duration_s=document["duration_s"],
-            model=document["model"],
-            space=document["space"],
-            evidence=tuple(document.get("evidence", ["picture"])),
-            **common_fields(document),
-        )
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        times = document.get("timestamps_s", [])
+        step_s = times[1] - times[0] if len(times) > 1 else document["duration_s"]
+        return super().from_dict({**document, "timestamps": times, "step_s": step_s})
 
     def rows(self) -> list[dict[str, Any]]:
         return [
@@ -191,24 +177,13 @@ class Highlights(Result):
         )
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Highlights:
-        return cls(
-            saliency=np.array(document["saliency"]["scores"], np.float32),
-            timestamps=np.array(document["saliency"]["timestamps_s"], np.float64),
-            clip_s=document["clip_s"],
-            moments=_moments(document["moments"]),
-            video_duration_s=document["duration_s"],
-            model=document["model"],
-            model_reason=document["model_reason"],
-            **common_fields(document),
-        )
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        curve = document["saliency"]
+        facts = {"saliency": curve["scores"], "timestamps": curve["timestamps_s"]}
+        return super().from_dict({**document, **facts})
 
     def rows(self) -> list[dict[str, Any]]:
         return _ranked(self.moments)
-
-
-def _moments(moments: Sequence[Mapping[str, Any]]) -> tuple[Moment, ...]:
-    return tuple(Moment(**moment) for moment in moments)
 
 
 def _ranked(moments: Sequence[Moment]) -> list[dict[str, Any]]:

@@ -6,16 +6,15 @@ import hashlib
 from base64 import b64encode
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from vidsum.io.outputs import as_utf8
 from vidsum.io.provenance import flat
-from vidsum.results.chart import NO_CURVE, Chart, Curve, draw_line, make_chart
+from vidsum.results.chart import NO_CURVE, Curve, draw_line, make_chart
 from vidsum.results.cuts import Cut, Cutting, best_time, groups_of
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.moments import Grounding, Highlights, QueryMoments, shorten
@@ -25,6 +24,7 @@ from vidsum.results.screen_text import ScreenText
 from vidsum.results.shots import Chapters, Shots
 from vidsum.results.summary import Summary, Trim
 from vidsum.results.transcript import Transcript, format_segments
+from vidsum.results.xml_formats import open_templates
 from vidsum.times import format_short_time, format_time
 from vidsum.types import VideoInfo
 from vidsum.version import __version__
@@ -46,22 +46,6 @@ _NAMES = {
     "shots": Names("Shots", "shot"),
     "chapters": Names("Chapters", "chapter"),
 }
-
-
-@dataclass(frozen=True)
-class Panel:
-    """A text next to the player; as captions over the picture if switched on."""
-
-    label: str
-    kind: str  # kind of its text track in HTML
-    language: str
-    lines: Sequence[tuple[float, str]]  # lines with their start times
-    vtt: str  # all of it as WebVTT
-
-    @property
-    def track(self) -> str:
-        """The WebVTT as a `data:` URL: a page opened from a file may load no other file."""
-        return data_url(self.vtt.encode(), "text/vtt")
 
 
 @dataclass(frozen=True)
@@ -101,15 +85,17 @@ class PageVideo:
         return sum(len(text.split()) for text in chain.from_iterable(texts))
 
     @property
-    def panels(self) -> Iterator[Panel]:
+    def panels(self) -> Iterator[dict[str, Any]]:
+        """The texts next to the player, as captions over the picture if switched on."""
         if self.said and self.said.segments:
             lines = [(segment.start_s, segment.displayed) for segment in self.said.segments]
-            text = format_segments(self.said.segments, "vtt")
-            yield Panel("Transcript", "captions", self.said.language or "und", lines, text)
+            about = {"label": "Transcript", "kind": "captions", "language": self.said.language or "und"}
+            yield {**about, "lines": lines, "vtt": format_segments(self.said.segments, "vtt")}
         if self.descriptions and self.descriptions.descriptions:
             lines = [(entry.start_s, entry.text) for entry in self.descriptions.descriptions]
-            title = "Descriptions" + f" by {self.descriptions.writer}" * self.descriptions.is_by_vlm
-            yield Panel(title, "subtitles", "en", lines, self.descriptions.as_text("vtt"))
+            label = "Descriptions" + f" by {self.descriptions.writer}" * self.descriptions.is_by_vlm
+            about = {"label": label, "kind": "subtitles", "language": "en"}
+            yield {**about, "lines": lines, "vtt": self.descriptions.as_text("vtt")}
 
     @property
     def poster(self) -> str | None:
@@ -119,57 +105,15 @@ class PageVideo:
         return next(pictures, None) or next(iter(self.frames.values()), None)
 
 
-@dataclass(frozen=True)
-class Card:
-    """A segment to click on."""
-
-    start_s: float
-    end_s: float
-    picture: str | None
-    clip: str | None
-    description: str | None = None
-    score: float | None = None
-    evidence: str | None = None
-
-
-@dataclass(frozen=True)
-class CardGroup:
-    """Cards with their chart: of a query, or of a whole result."""
-
-    chart: Chart
-    cards: tuple[Card, ...]
-    query: str | None = None
-    present: float | None = None
-
-
-@dataclass(frozen=True)
-class Section:
-    """One result."""
-
-    source: str  # the result file
-    result: Cutting
-    names: Names
-    headline: str
-    reason: str
-    groups: tuple[CardGroup, ...]
-    settings: tuple[tuple[str, str], ...]
-    joint: Chart | None = None  # the curves of several queries
-
-
 def render(films: Sequence[PageVideo], title: str = "") -> str:
     """Return the page; without a title, it has that of the video, or their number."""
     title = title or (films[0].name if len(films) == 1 else f"{len(films)} videos")
-    environment = Environment(
-        loader=PackageLoader("vidsum.results"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = open_templates()
     environment.filters |= {
         "clock": format_time,
         "short": format_short_time,
         "percent": lambda share: f"{100 * share:.0f} %",
+        "track": lambda vtt: data_url(vtt.encode(), "text/vtt"),  # of a page in a file: it may load no other
     }
     style, script = (Markup(environment.get_template(name).render()) for name in ("report.css", "report.js"))
     views = [(film, [_section(film, name, result) for name, result in film.results]) for film in films]
@@ -216,32 +160,34 @@ def _curves_of(result: Cutting) -> list[Curve]:
     return [(times, (result.importance if isinstance(result, Summary) else result.saliency).tolist())]
 
 
-def _section(film: PageVideo, name: str, result: Cutting) -> Section:
+def _section(film: PageVideo, name: str, result: Cutting) -> dict[str, Any]:
+    """Return a result as the template shows it: a chart for each query, or for all, with cards to click."""
     queries = result.queries if isinstance(result, Grounding) else (None,)
     clips = iter(film.clips.get(name, ()))
-    groups = list[CardGroup]()
+    groups = []
     parts = zip(groups_of(result), _curves_of(result), picture_times(result), queries, strict=True)
     for cuts, curve, times, query in parts:
-        cards = tuple(
-            Card(
-                *(cut.start_s, cut.end_s, film.pictures.get(time_s), next(clips, None)),
-                *(_text_of(film, result, cut, time_s), cut.score, cut.evidence or None),
-            )
+        cards = [
+            {
+                **vars(cut),
+                "picture": film.pictures.get(time_s),
+                "clip": next(clips, None),
+                "description": _text_of(film, result, cut, time_s),
+            }
             for cut, time_s in zip(cuts, times, strict=True)
-        )
-        about = (query.query, query.best_present) if query else ()
-        groups.append(CardGroup(_chart_of(film, result, cuts, curve, query), cards, *about))
-    settings = ((" › ".join(path), _value(value)) for path, value in flat(result.provenance))
-    return Section(
-        source=name,
-        result=result,
-        names=_NAMES[result.kind],
-        headline=_headline(result),
-        reason=_reason(result),
-        groups=tuple(groups),
-        settings=tuple(settings),
-        joint=_joint(result, film.duration_s),
-    )
+        ]
+        about = {"query": query.query, "present": query.best_present} if query else {"query": None}
+        groups.append({"chart": _chart_of(film, result, cuts, curve, query), "cards": cards, **about})
+    return {
+        "source": name,
+        "result": result,
+        "names": _NAMES[result.kind],
+        "headline": _headline(result),
+        "reason": _reason(result),
+        "groups": groups,
+        "settings": [(" › ".join(path), _value(value)) for path, value in flat(result.provenance)],
+        "joint": _joint(result, film.duration_s),
+    }
 
 
 def _text_of(film: PageVideo, result: Cutting, cut: Cut, time_s: float) -> str | None:
@@ -260,17 +206,17 @@ _MAX_QUOTED = 160  # letters of speech or text in a card
 _MAX_CURVES = 6  # queries that one axis can show: as many as there are colours
 
 
-def _joint(result: Cutting, duration_s: float) -> Chart | None:
+def _joint(result: Cutting, duration_s: float) -> dict[str, Any] | None:
     if not isinstance(result, Grounding) or len(result.queries) < 2 or not result.timestamps.size:
         return None
     curves = [draw_line(*curve, duration_s) for curve in _curves_of(result)[:_MAX_CURVES]]
     label = f"Saliency of {count_text(len(curves), 'query', 'queries')} over {format_time(duration_s)}"
-    return replace(make_chart(label, duration_s, ()), curves=tuple(curves))
+    return {**make_chart(label, duration_s, ()), "curves": curves}
 
 
 def _chart_of(
     film: PageVideo, result: Cutting, cuts: Sequence[Cut], curve: Curve, query: QueryMoments | None
-) -> Chart:
+) -> dict[str, Any]:
     of_query = f" of “{query.query}”" if query else ""
     shots = result.shots if isinstance(result, Summary) else cuts if isinstance(result, Shots) else ()
     return make_chart(

@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from functools import cache, partial
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from types import UnionType
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -22,11 +24,12 @@ from vidsum.io.outputs import as_utf8, write_text
 from vidsum.io.packages import pip_install_command
 from vidsum.io.provenance import digest_of
 from vidsum.times import format_time
-from vidsum.types import Interval, VideoInfo
+from vidsum.types import FloatArray, Interval, TimeArray, VideoInfo
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+Parsed = TypeVar("Parsed")
 
 _CONTROL = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")  # that JSON allows, but terminals interpret
 
@@ -81,14 +84,39 @@ def to_data(value: Any) -> Any:
     return [to_data(part) for part in value] if isinstance(value, list | tuple) else value
 
 
+@cache
+def _parser(kind: Any) -> Callable[[Any], Any]:
+    """Return a function from the data of a document to a type; see `to_data`."""
+    if is_dataclass(kind):
+        return getattr(kind, "from_dict", partial(parse_fields, kind))  # type: ignore[arg-type]
+    if kind in (FloatArray, TimeArray):
+        return partial(np.asarray, dtype=np.float32 if kind == FloatArray else np.float64)
+    if kind == Interval:
+        return lambda data: (data["start_s"], data["end_s"]) if isinstance(data, Mapping) else tuple(data)
+    if isinstance(kind, UnionType):  # with None
+        inner = _parser(get_args(kind)[0])
+        return lambda data: None if data is None else inner(data)
+    if get_origin(kind) is tuple:
+        each = _parser(get_args(kind)[0])
+        return lambda data: tuple(map(each, data))
+    return lambda data: data
+
+
+@cache
+def _field_parsers(kind: Any) -> dict[str, Callable[[Any], Any]]:
+    hints = get_type_hints(kind)
+    return {part.name: _parser(hints[part.name]) for part in fields(kind)}
+
+
+def parse_fields(kind: Callable[..., Parsed], data: Mapping[str, Any]) -> Parsed:
+    """Return a dataclass from data with its fields, and perhaps others."""
+    parsers = _field_parsers(kind).items()
+    return kind(**{name: parse(data[name]) for name, parse in parsers if name in data})
+
+
 def intervals_data(intervals: Iterable[Interval]) -> list[dict[str, float]]:
     """Return intervals [start_s, end_s) as JSON-ready data."""
     return [{"start_s": round_number(start_s), "end_s": round_number(end_s)} for start_s, end_s in intervals]
-
-
-def parse_intervals(data: Sequence[Mapping[str, float]]) -> tuple[Interval, ...]:
-    """Return the intervals that `intervals_data` made data of."""
-    return tuple((interval["start_s"], interval["end_s"]) for interval in data)
 
 
 _ROWS = 20  # rows of a table in a notebook; the others are counted
@@ -126,6 +154,11 @@ class Result(ContentEquality):
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready data, curves included: what `save` writes."""
         raise NotImplementedError
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """Return the result of a valid document."""
+        return parse_fields(cls, {"video_duration_s": document.get("duration_s"), **document})
 
     def document(self, last: Mapping[str, Any] = {}, **facts: Any) -> dict[str, Any]:
         """Return its facts as a document, with those that all results have; `last` come after these."""
@@ -197,12 +230,6 @@ def video_data(video: VideoInfo | None) -> dict[str, Any] | None:
         return None
     facts = asdict(video)
     return {name: fact for name, fact in facts.items() if fact is not None or not name.endswith("_track")}
-
-
-def common_fields(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that all results have, of a document."""
-    video = VideoInfo(**document["video"]) if document["video"] else None
-    return {"video": video, "provenance": document["provenance"], "warnings": tuple(document["warnings"])}
 
 
 def _cell(item: tuple[str, Any]) -> str:

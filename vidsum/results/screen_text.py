@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from vidsum.results.result import Result, common_fields, video_prefix
+from vidsum.results.result import Result, video_prefix
 from vidsum.results.transcript import TextFormat
 from vidsum.times import to_srt, to_vtt
 
@@ -63,8 +62,7 @@ class ScreenText(Result):
         return f"ScreenText({video_prefix(self.video)}{len(self.lines)} lines, {self.duration_s:g} s)"
 
     def screens(self) -> list[Screen]:
-        """Return the times between which the same lines are on screen, with these; times without are left
-        out."""
+        """Return the spans in which the same lines are on screen, with these; none without lines."""
         edges_s = sorted({edge_s for line in self.lines for edge_s in (line.start_s, line.end_s)})
         starts = sorted(self.lines, key=lambda line: line.start_s)
         screens, on_screen, number = list[Screen](), list[ScreenLine](), 0
@@ -87,24 +85,3 @@ class ScreenText(Result):
 
     def to_dict(self) -> dict[str, Any]:
         return self.document(duration_s=self.duration_s, n_frames_read=self.n_frames_read, lines=self.lines)
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> ScreenText:
-        return cls(
-            lines=parse_lines(document["lines"]),
-            duration_s=document["duration_s"],
-            n_frames_read=document["n_frames_read"],
-            **common_fields(document),
-        )
-
-
-def parse_lines(data: Sequence[Mapping[str, Any]]) -> tuple[ScreenLine, ...]:
-    """Return the lines of a document."""
-
-    def parse_word(word: Mapping[str, Any]) -> ScreenWord:
-        return ScreenWord(**{**word, "box": tuple(word["box"])})
-
-    return tuple(
-        ScreenLine(**{**row, "box": tuple(row["box"]), "words": tuple(map(parse_word, row["words"]))})
-        for row in data
-    )

@@ -3,8 +3,8 @@
 from typing import Literal, get_args
 
 ExportFormat = Literal[
-    "otio", "edl", "fcpxml", "xml", "kdenlive", "mlt", "markers", "scenes",
-    "kodi", "csv", "srt", "vtt", "chapters", "ffmetadata", "labels",
+    "otio", "edl", "fcpxml", "xml", "kdenlive", "mlt",
+    "kodi", "csv", "srt", "vtt", "chapters", "ffmetadata",
 ]  # fmt: skip
 """Timelines of editors, then lists: the keys of `vidsum.results.formats.FORMATS`."""
 ExportName = Literal[ExportFormat, "losslesscut", "premiere", "resolve", "davinci", "finalcut", "youtube"]

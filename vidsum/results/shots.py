@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
-from vidsum.results.result import Result, common_fields, count_text, intervals_data, video_prefix
+from vidsum.results.result import Result, count_text, intervals_data, video_prefix
 from vidsum.types import Interval, TimeArray
 
 
@@ -57,10 +57,10 @@ class Shots(Result):
         return self.document(method=self.method, video_fps=self.video_fps, shots=shots)
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Shots:
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
         shots = document["shots"]
         edges = np.array([shots[0]["start_s"], *(shot["end_s"] for shot in shots)], np.float64)
-        return cls(edges, document["method"], video_fps=document["video_fps"], **common_fields(document))
+        return super().from_dict({**document, "edges_s": edges})
 
     def rows(self) -> list[dict[str, Any]]:
         return [{"start_s": start, "end_s": end} for start, end in self.intervals]
@@ -95,12 +95,3 @@ class Chapters(Result):
 
     def to_dict(self) -> dict[str, Any]:
         return self.document(duration_s=self.video_duration_s, evidence=self.evidence, chapters=self.chapters)
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Chapters:
-        return cls(
-            chapters=tuple(Chapter(**chapter) for chapter in document["chapters"]),
-            evidence=document["evidence"],
-            video_duration_s=document["duration_s"],
-            **common_fields(document),
-        )

@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
-import numpy as np
-
-from vidsum.results.result import (
-    Result,
-    common_fields,
-    count_text,
-    intervals_data,
-    parse_intervals,
-    video_prefix,
-)
+from vidsum.results.result import Result, count_text, intervals_data, video_prefix
 from vidsum.types import FloatArray, Interval, TimeArray
 
 
@@ -72,21 +63,11 @@ class Summary(Result):
         )
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Summary:
-        return cls(
-            segments=parse_intervals(document["segments"]),
-            shots=tuple(ScoredShot(**shot) for shot in document["shots"]),
-            importance=np.array(document["importance"]["scores"], np.float32),
-            timestamps=np.array(document["importance"]["timestamps_s"], np.float64),
-            budget_s=document["budget"]["asked_s"],
-            video_duration_s=document["duration_s"],
-            video_fps=document["video"]["fps"] if document["video"] else 30.0,
-            model=document["model"],
-            model_reason=document["model_reason"],
-            budget_note=document["budget"]["note"],
-            shot_method=document["shot_method"],
-            **common_fields(document),
-        )
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        budget, curve, video = document["budget"], document["importance"], document["video"]
+        facts = {"importance": curve["scores"], "timestamps": curve["timestamps_s"]}
+        facts |= {"budget_s": budget["asked_s"], "budget_note": budget["note"]}
+        return super().from_dict({**document, **facts, "video_fps": video["fps"] if video else 30.0})
 
 
 Reason = Literal["silence", "filler", "false start"]
@@ -132,15 +113,4 @@ class Trim(Result):
             threshold_db=self.threshold_db,
             segments=intervals_data(self.segments),
             removed=self.removed,
-        )
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Trim:
-        return cls(
-            segments=parse_intervals(document["segments"]),
-            removed=tuple(Removal(**part) for part in document["removed"]),
-            by=document["by"],
-            threshold_db=document["threshold_db"],
-            video_duration_s=document["duration_s"],
-            **common_fields(document),
         )

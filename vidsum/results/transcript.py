@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, ClassVar, Literal
@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from vidsum.results.cues import CueWord, add_notes, join_words, make_cues
-from vidsum.results.result import Result, common_fields, video_prefix
+from vidsum.results.result import Result, video_prefix
 from vidsum.times import to_srt, to_vtt
 
 TextFormat = Literal["srt", "vtt", "txt"]
@@ -134,19 +134,6 @@ class Transcript(Result):
             segments=segments,
         )
 
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Transcript:
-        events = document.get("events")
-        return cls(
-            segments=tuple(map(_parse_segment, document["segments"])),
-            language=document["language"],
-            language_probability=document["language_probability"],
-            duration_s=document["duration_s"],
-            translated=document["translated"],
-            events=None if events is None else tuple(SoundEvent(**event) for event in events),
-            **common_fields(document),
-        )
-
 
 @dataclass(frozen=True)
 class SpokenQuery:
@@ -164,10 +151,6 @@ def _segment_data(segment: Segment, *, with_words: bool) -> dict[str, Any]:
     """Return a segment as JSON-ready data: with a language only where it is not that of the transcript."""
     facts = vars(segment).items()
     return {name: fact for name, fact in facts if fact is not None and (with_words or name != "words")}
-
-
-def _parse_segment(data: Mapping[str, Any]) -> Segment:
-    return Segment(**{**data, "words": tuple(Word(**word) for word in data.get("words", ()))})
 
 
 def list_lines(segments: Sequence[Segment], events: Sequence[SoundEvent]) -> list[Segment | SoundEvent]:

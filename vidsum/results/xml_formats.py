@@ -8,24 +8,32 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate, count
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import NAMESPACE_URL, uuid5
 
 from vidsum.results.media import NTSC_RATES, Clip, url_of
 
-
-def to_fcpxml(clips: Sequence[Clip], name: str) -> str:
-    """FCPXML 1.10, by Apple's document type: a library with an event with a project."""
-    return _render("fcpxml.xml", clips, name)
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
-def to_xmeml(clips: Sequence[Clip], name: str) -> str:
-    """Final Cut Pro 7 XML: a track for each channel of sound, its clips linked to those of the picture."""
-    return _render("xmeml.xml", clips, name)
+def open_templates() -> "Environment":
+    """Return the environment of `templates/`."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("vidsum.results"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
 
 
 def to_mlt(clips: Sequence[Clip], name: str) -> str:
     """MLT, as Shotcut has a project of one track."""
-    return _render("mlt.xml", [replace(clip, media=clip.media.by_mlt()) for clip in clips], name)
+    return render("mlt.xml", [replace(clip, media=clip.media.by_mlt()) for clip in clips], name)
 
 
 def to_kdenlive(clips: Sequence[Clip], name: str) -> str:
@@ -37,24 +45,16 @@ def to_kdenlive(clips: Sequence[Clip], name: str) -> str:
         for clip, start in zip(clips, _starts(clips), strict=False)
     ]
     guide_text = json.dumps(guides, ensure_ascii=False)
-    return _render("kdenlive.xml", clips, name, uuid=f"{{{uuid}}}", guides=guide_text)
+    return render("kdenlive.xml", clips, name, uuid=f"{{{uuid}}}", guides=guide_text)
 
 
 def _starts(clips: Sequence[Clip]) -> list[int]:
     return list(accumulate((clip.n_frames for clip in clips), initial=0))
 
 
-def _render(template: str, clips: Sequence[Clip], name: str, **facts: str) -> str:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("vidsum.results"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+def render(template: str, clips: Sequence[Clip], name: str, **facts: str) -> str:
+    """Return a timeline by a template."""
+    environment = open_templates()
     environment.filters |= {"url": url_of, "timebase": round, "posix": lambda path: Path(path).as_posix()}
     firsts = {clip.place: clip for clip in reversed(clips)}  # the first clip of each video
     numbers = {place: number for number, place in enumerate(dict.fromkeys(clip.place for clip in clips), 1)}

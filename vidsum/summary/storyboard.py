@@ -9,10 +9,11 @@ from pathlib import Path
 import cv2
 import numpy as np
 from PIL import Image, ImageDraw
+from PIL.PngImagePlugin import PngInfo
 
 from vidsum.errors import UsageError
 from vidsum.io.outputs import atomic_write, make_folder
-from vidsum.io.provenance import label_of, labelled
+from vidsum.io.provenance import label_of
 from vidsum.results.cuts import Cut, best_time
 from vidsum.results.figures import (
     ACCENT,
@@ -60,10 +61,11 @@ def save_picture(image: Picture, target: str | os.PathLike[str], label: str | No
     suffix = Path(target).suffix.lower()
     if suffix not in (".png", ".jpg", ".jpeg"):
         raise UsageError(f"{target}: picture must end in .png or .jpg")
-    options = [] if suffix == ".png" else [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY]
-    _, data = cv2.imencode(suffix, cv2.cvtColor(image, cv2.COLOR_RGB2BGR), options)
+    about = PngInfo()
+    if label:
+        about.add_text("Comment", label)
     with atomic_write(target) as part:
-        part.write_bytes(labelled(data.tobytes(), suffix, label))
+        Image.fromarray(image).save(part, quality=_JPEG_QUALITY, pnginfo=about, compress_level=1)
 
 
 _WIDE_CELL, _UPRIGHT_CELL = 384, 288  # pixels from left to right

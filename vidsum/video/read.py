@@ -9,7 +9,7 @@ from functools import partial
 import av
 import numpy as np
 
-from vidsum.errors import DamagedError, InputError, UsageError, unknown_name_error
+from vidsum.errors import InputError, UsageError, unknown_name_error
 from vidsum.io.packages import install_extra_command
 from vidsum.types import VideoInfo
 from vidsum.video.changes import ChangeMeter
@@ -88,7 +88,7 @@ def read_frames(
     alone (see `vidsum.video.skipping`), and `meter` sees all decoded frames.
 
     Raises UsageError: unknown reader, or decord is not installed; no sampling. InputError: the file cannot be
-    read, has no video, or none of it can be decoded. DamagedError: `strict`, after the last frame.
+    read, has no video, or none of it can be decoded; with `strict`, after the last frame, if not all can.
     """
     if not samplings:
         raise UsageError("no sampling given")
@@ -174,7 +174,7 @@ def _read(
     outcome.end_s = pictures_end_s(info, log)
     damage = describe_damage(info, log)
     if damage and strict:
-        raise DamagedError(damage, hint="leave out --strict to use what can be decoded")
+        raise InputError(damage, hint="leave out --strict to use what can be decoded")
     if has_odd_pixels(info.sample_aspect_ratio):
         pixels = f"pixels of {info.sample_aspect_ratio:g} times their height"
         outcome.warnings.append(f"{info.path}: {pixels} are treated as square")

@@ -11,9 +11,9 @@ import h5py
 import numpy as np
 import pytest
 
+from tests.untrained import map_tensors
 from vidsum.grounding.text import TextEncoder
-from vidsum.models.configs import VSEConfig
-from vidsum.models.vse import VisualSemanticMap, build_map, tensor_shapes
+from vidsum.models.vse import VisualSemanticMap
 from vidsum.types import FloatArray
 
 DIM = 384
@@ -39,18 +39,17 @@ ENCODER = TextEncoder("words", encode, lambda texts: [encode(t.split()) for t in
 
 def visual_map(seed: int = 0) -> VisualSemanticMap:
     """A random map of EfficientNet-Lite0's features, with noise that leaves captions recognisable."""
-    config = VSEConfig(dim_in=3584, hidden=48, dim_out=DIM)
     rng, identity = np.random.default_rng(seed), np.eye(DIM, dtype=np.float32)
-    tensors = {name: rng.standard_normal(shape, np.float32) for name, shape in tensor_shapes(config).items()}
+    tensors = map_tensors(rng, 3584, 48, DIM)
     measured = {"answer.weight": identity, "answer.bias": np.full(DIM, 0.01), "noise.weight": identity / 40}
-    return build_map(config, {**tensors, "scale": np.ones(3584), **measured})
+    return VisualSemanticMap({**tensors, "scale": np.ones(3584, np.float32), **measured})
 
 
 def use_stand_ins(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Embed captions by words, map features by `visual_map`; the list tells how many texts were embedded."""
     calls: list[str] = []
     encoder = replace(ENCODER, encode=lambda texts: calls.append(f"{len(texts)} texts") or encode(texts))
-    monkeypatch.setattr("vidsum.lab.datasets.clip_captions.load_text_encoder", lambda name, device: encoder)
+    monkeypatch.setattr("vidsum.lab.datasets.clip_captions.load_text_encoder", lambda name: encoder)
     monkeypatch.setattr("vidsum.grounding.vse.load_map", visual_map)
     return calls
 

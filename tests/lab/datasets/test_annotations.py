@@ -13,7 +13,7 @@ from vidsum.errors import InputError, UsageError
 from vidsum.lab.datasets.labels import read_labels
 from vidsum.lab.datasets.summaries import AnnotatedVideo, pair_annotations, read_all, read_annotated
 from vidsum.results.feature_files import write_features
-from vidsum.results.feature_h5 import H5Video, write_h5
+from vidsum.results.feature_h5 import write_h5
 from vidsum.results.features import Features
 
 FPS, SECONDS = 30.0, 12
@@ -35,7 +35,8 @@ def features(seconds: float = SECONDS, fps: float = FPS) -> Features:
 
 
 def own(path: Path, *names: str, **how: float) -> Path:
-    write_h5({name: H5Video(features(**how), np.array([[0, 99], [100, 359]])) for name in names}, path)
+    shots = {"change_points": [[0, 99], [100, 359]]}
+    write_h5(dict.fromkeys(names, features(**how)), path, dict.fromkeys(names, shots))
     return path
 
 
@@ -62,7 +63,7 @@ def test_scores_of_tvsum_come_to_features_by_the_name_of_the_video(
 
 def test_a_copy_of_another_frame_rate_gets_the_scores_of_the_same_time(tmp_path: Path, mat: Path) -> None:
     path = tmp_path / "own.h5"
-    write_h5({"98MoyGZKHXc": H5Video(features(fps=60.0))}, path)
+    write_h5({"98MoyGZKHXc": features(fps=60.0)}, path)
     (video,) = joined(path, mat).values()
     assert (video.n_frames, video.picks[1]) == (720, 30)
     assert video.user_scores is not None
@@ -88,7 +89,7 @@ def test_the_protocol_of_summe_brings_its_shots_and_summaries(tmp_path: Path) ->
     stored = arrays(3, "Base jumping")
     protocol = write(tmp_path / "summe.npz", {"video_4": stored})
     path = tmp_path / "own.h5"
-    write_h5({"Base jumping": H5Video(features((N_FRAMES + 5) / FPS))}, path)
+    write_h5({"Base jumping": features((N_FRAMES + 5) / FPS)}, path)
     (video,) = joined(path, protocol).values()
     assert (video.name, video.n_frames) == ("own/video_4", N_FRAMES)
     np.testing.assert_array_equal(video.change_points, stored["change_points"])
@@ -96,7 +97,7 @@ def test_the_protocol_of_summe_brings_its_shots_and_summaries(tmp_path: Path) ->
     frames = [int(15 * step * N_FRAMES / (N_FRAMES + 5)) for step in range(len(video.picks))]
     assert video.picks.tolist() == frames
     np.testing.assert_array_equal(video.gtscore, stored["gtscore"][[frame // 15 for frame in frames]])
-    write_h5({"Base_jumping": H5Video(features((N_FRAMES + 40) / FPS))}, path)
+    write_h5({"Base_jumping": features((N_FRAMES + 40) / FPS)}, path)
     with pytest.raises(InputError, match="Base_jumping: has 140 frames, but the annotations 100"):
         joined(path, protocol)
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import layer_norm, linear, prelu
 
 from tests.lab.importers import published_detr
-from vidsum.checkpoints.named import OFFICIAL, official_file
+from vidsum.checkpoints.named import OFFICIAL, checkpoint_file
 from vidsum.checkpoints.trained import Trained, build_trained, read_trained
 from vidsum.errors import WeightsError
 from vidsum.grounding.find import resolve_model
@@ -252,7 +252,7 @@ def test_a_published_file_becomes_a_checkpoint(
     torch.save(content, tmp_path / "model_best.ckpt")
     monkeypatch.delitem(sys.modules, "easydict", raising=False)
     path = add_official(tmp_path / "model_best.ckpt", f"{name}-qvhighlights")
-    assert path == official_file(f"{name}-qvhighlights")
+    assert path == checkpoint_file(f"{name}-qvhighlights")
     trained = read_trained(path)
     assert trained.model == name
     heads, clips = (8, 75) if kind == "none" else (HEADS, 7)
@@ -346,7 +346,7 @@ def test_what_is_another_model_is_named_with_what_to_give(tmp_path: Path, name: 
         add_official(file, name)
     assert empty.value.hint == other.value.hint == OFFICIAL[name]
     with pytest.raises(WeightsError, match=f"{name}: .*not on this machine") as missing:
-        official_file(name)
+        checkpoint_file(name)
     assert missing.value.hint == f"vidsum weights add FILE --as {name}"
 
 

@@ -12,12 +12,7 @@ from torch import Tensor
 
 from vidsum.models.attention import local_global
 from vidsum.models.attention.learned_mask import SoftMask
-from vidsum.models.attention.local_global import (
-    SparsePattern,
-    attend_sparsely,
-    local_global_attention,
-    local_global_mask,
-)
+from vidsum.models.attention.local_global import SparsePattern, local_global_attention, local_global_mask
 
 
 def attend_directly(
@@ -84,7 +79,11 @@ def small_blocks() -> Iterator[pytest.MonkeyPatch]:
 @given(cases())
 def test_equals_dense_masked_softmax(case):
     case = with_mask(case)
-    found = local_global_attention(**case) * case["is_valid"][:, None, :, None]
+    pattern = SparsePattern.of(case["is_global"], case["is_valid"], case["window"])
+    found = (
+        local_global_attention(*(case[name] for name in "qkv"), pattern, case["mask"])
+        * case["is_valid"][:, None, :, None]
+    )
     assert torch.allclose(found, attend_directly(**case), atol=1e-5)
     q, k, v, window, learned = (case[name] for name in ("q", "k", "v", "window", "mask"))
     mask = local_global_mask(case["is_global"], case["is_valid"], window)
@@ -102,7 +101,8 @@ def test_long_sequence_in_whole_blocks(small_blocks, n_tokens):
     is_global, is_valid = torch.rand(1, n_tokens) < 0.2, torch.ones(1, n_tokens, dtype=torch.bool)
     mask = local_global_mask(is_global, is_valid, 17)[:, None]
     dense = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-    assert torch.allclose(local_global_attention(q, k, v, is_global, is_valid, 17), dense, atol=1e-6)
+    found = local_global_attention(q, k, v, SparsePattern.of(is_global, is_valid, 17))
+    assert torch.allclose(found, dense, atol=1e-6)
 
 
 def test_no_more_of_a_learned_mask_is_made_than_is_attended_to():
@@ -114,7 +114,7 @@ def test_no_more_of_a_learned_mask_is_made_than_is_attended_to():
     dense = SoftMask.dense
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SoftMask, "dense", lambda self: sizes.append(dense(self).numel()) or dense(self))
-        local_global_attention(q, q, q, is_global, is_valid, 17, mask)
+        local_global_attention(q, q, q, SparsePattern.of(is_global, is_valid, 17), mask)
     # queries go in blocks, each to its neighbours and to the 10 global tokens, and these to all
     padded = 1000 + -1000 % local_global._BLOCK
     assert sum(sizes) == padded * (local_global._BLOCK + 2 * 8 + 10) + 10 * 1000
@@ -128,4 +128,4 @@ def test_no_more_of_a_learned_mask_is_made_than_is_attended_to():
         rows=mask.rows.to("meta"), columns=mask.columns.to("meta"), bias=mask.bias.to("meta")
     )
     for learned in (None, there):
-        assert attend_sparsely(q, q, q, elsewhere, learned).shape == q.shape
+        assert local_global_attention(q, q, q, elsewhere, learned).shape == q.shape

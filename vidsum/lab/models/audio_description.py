@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding, linear, rms_norm, scaled_dot_product_attention, silu
 
 from vidsum.models.attention.heads import MultiHeadAttention, join_heads, sines, split_heads
-from vidsum.models.attention.learned_mask import learned_masks, shared_mask
+from vidsum.models.attention.learned_mask import learned_masks
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr import DETREncoderLayer
 
@@ -72,9 +72,9 @@ class AudiovisualEncoder(nn.Module):
         steps = torch.arange(visual.shape[1], device=x.device).repeat(2) / visual.shape[1]
         positions = sines(steps, x.shape[2]).to(x.dtype).expand_as(x)
         is_token = x.new_ones(x.shape[:2], dtype=torch.bool)
-        shared = shared_mask(self.layers, x)
+        mask = None
         for layer in self.layers:
-            x = layer(x, positions, is_token, shared)
+            x, mask = layer(x, positions, is_token, mask)
         out: Tensor = self.out(x)
         return out
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -57,7 +57,7 @@ class Mask(nn.Module):
         """Make a mask of at most n_keys keys.
 
         Args:
-            config: of a kind of this class; `shared` is for `learned_masks` and `shared_mask`.
+            config: of a kind of this class; `shared` is for `learned_masks`.
             d: numbers in a token.
             n_keys: maximum number of keys; fewer take the first columns.
             cross: whether the keys are another sequence than the tokens that attend.
@@ -203,18 +203,14 @@ def _neutral(config: MaskConfig) -> float:
 def learned_masks(
     config: MaskConfig | None, d: int, n_keys: int, layers: int, *, cross: bool = False
 ) -> list[Mask | None]:
-    """Return the mask of each layer, or of the first if shared; none without config, or for cross-attention
-    a static one, whose diagonal is a token itself."""
+    """Return the mask of each layer; if shared, of the first, which the others are given.
+
+    None without config, or for cross-attention a static one, whose diagonal is a token itself.
+    """
     if config is None or (cross and config.is_static):
         return [None] * layers
     make, n_masks = MASKS[config.kind], 1 if config.shared else layers
     return [make(config, d, n_keys, cross=cross) if n < n_masks else None for n in range(layers)]
-
-
-def shared_mask(layers: nn.ModuleList, x: Tensor) -> SoftMask | None:
-    """Return the mask of the first layer of self-attention over x [B, N, d], where all layers share it."""
-    mask = cast(Mask | None, layers[0].mask)
-    return mask(x, x.shape[1]) if mask and mask.config.shared else None
 
 
 def fused_attention(

@@ -32,7 +32,13 @@ class SparsePattern:
 
     @classmethod
     def of(cls, is_global: Tensor, is_valid: Tensor, window: int) -> "SparsePattern":
-        """Make the pattern of a batch; arguments as `local_global_attention`."""
+        """Make the pattern of a batch.
+
+        Args:
+            is_global: [B, T] bool, tokens that attend to all and that all attend to.
+            is_valid: [B, T] bool, False for padding, which nothing attends to.
+            window: w, an odd number of tokens; 1 leaves a token itself and the global ones.
+        """
         radius, is_global = window // 2, is_global & is_valid
         counts = is_global.sum(dim=1)
         n_global = int(counts.max())
@@ -50,32 +56,17 @@ class SparsePattern:
 
 
 def local_global_attention(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    is_global: Tensor,
-    is_valid: Tensor,
-    window: int,
-    mask: SoftMask | None = None,
+    q: Tensor, k: Tensor, v: Tensor, pattern: SparsePattern, mask: SoftMask | None = None
 ) -> Tensor:
     """softmax(A) V with the sparse A of Eq. 9; equal to dense attention under `local_global_mask`.
 
     Args:
         q, k, v: [B, h, T, d_k]
-        is_global: [B, T] bool, tokens that attend to all and that all attend to.
-        is_valid: [B, T] bool, False for padding, which nothing attends to.
-        window: w, an odd number of tokens; 1 leaves a token itself and the global ones.
+        pattern: which token attends to which.
         mask: a learned one of T tokens and T keys; only the attended part of it is made.
 
     Returns [B, h, T, d_k]; rows of padding mean nothing.
     """
-    return attend_sparsely(q, k, v, SparsePattern.of(is_global, is_valid, window), mask)
-
-
-def attend_sparsely(
-    q: Tensor, k: Tensor, v: Tensor, pattern: SparsePattern, mask: SoftMask | None = None
-) -> Tensor:
-    """Return `local_global_attention` by a pattern that was made before."""
     out = _attend_in_blocks(q, k, v, pattern, mask)
     index = pattern.index
     if index.shape[1] == 0:

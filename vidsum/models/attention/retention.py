@@ -26,7 +26,7 @@ def xpos(x: Tensor, *, inverse: bool = False, base: int = SCALE_BASE) -> Tensor:
     Args:
         x: [..., T, d], d even.
         inverse: of the scale, for keys.
-        base: that of `xpos_turn`, whatever the length: recurrent forms do not know the length.
+        base: that of `xpos_turn`, whatever the length: the recurrent form does not know the length.
     """
     length, d = x.shape[-2:]
     # later positions need more than float32, or angles are off by .0005; not all devices have float64
@@ -92,7 +92,8 @@ def recurrent_retention(
 
     Returns [..., T, d_v] and the state after the last clip.
     """
-    queries, keys, factor = _pairs(q), _pairs(k).conj(), _factor(q, gamma, turn)
+    queries, keys = _pairs(q), _pairs(k).conj()
+    factor = (gamma * turn).to(keys)
     if state is None:
         state = keys.new_zeros(*keys.shape[:-2], keys.shape[-1], v.shape[-1])
     outputs = []
@@ -102,43 +103,9 @@ def recurrent_retention(
     return torch.cat(outputs, dim=-2), state
 
 
-def chunkwise_retention(
-    q: Tensor, k: Tensor, v: Tensor, gamma: float, turn: Tensor, state: Tensor | None = None, chunk: int = 64
-) -> tuple[Tensor, Tensor]:
-    """Return `recurrent_retention` in chunks, each in parallel: memory O(chunk), few steps."""
-    outputs = []
-    for start in range(0, q.shape[-2], chunk):
-        part = slice(start, start + chunk)
-        out, state = _one_chunk(q[..., part, :], k[..., part, :], v[..., part, :], gamma, turn, state)
-        outputs.append(out)
-    assert state is not None, "no clips"
-    return torch.cat(outputs, dim=-2), state
-
-
-def _one_chunk(
-    q: Tensor, k: Tensor, v: Tensor, gamma: float, turn: Tensor, state: Tensor | None
-) -> tuple[Tensor, Tensor]:
-    length, factor = q.shape[-2], _factor(q, gamma, turn)
-    position = torch.arange(length, device=q.device)[:, None]
-    queries, keys = _pairs(q), _pairs(k).conj()
-    turns = turn.to(factor)
-    within = ((queries * turns**position) @ (keys * turns**-position).mT).real
-    out = (within * decay_mask(length, gamma, "forward", device=q.device, dtype=within.dtype)) @ v
-    added = (keys * factor ** (length - 1 - position)).mT @ v.to(factor.dtype)
-    if state is None:
-        return out, added
-    out = out + ((queries * factor ** (position + 1)) @ state).real
-    return out, factor[:, None] ** length * state + added
-
-
 def _pairs(x: Tensor) -> Tensor:
     """Return [..., d / 2] complex numbers of [..., d]: pair p is number 2p and, imaginary, the next."""
     return torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2).contiguous())
-
-
-def _factor(q: Tensor, gamma: float, turn: Tensor) -> Tensor:
-    """Return [d / 2] by which a state fades and turns in one clip, in the precision of q."""
-    return (gamma * turn).to(q.device, torch.complex128 if q.dtype == torch.float64 else torch.complex64)
 
 
 class RetentionWeights(nn.Module):
