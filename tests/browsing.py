@@ -1,8 +1,6 @@
 """Pages in Chromium, for tests that are skipped without Playwright or the browser."""
 
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -36,33 +34,25 @@ RECORD = """
 """Records where the video went and how far it played from there: a busy machine looks too late."""
 
 
-@contextmanager
-def chromium() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        browser = launch(started.chromium, "no-user-gesture-required")
-        yield browser
-        browser.close()
-
-
 def launch(program: Any, autoplay: str) -> Any:
     """Start Chromium with a rule for autoplay; by its own one, scripts of tests count as a user's clicks."""
     arguments = ["--no-sandbox", f"--autoplay-policy={autoplay}"]
     return program.launch(executable_path=CHROMIUM, args=arguments)
 
 
-@contextmanager
-def closing(browser: Any) -> Iterator[Any]:
-    """Close all windows at the end: their videos would play on."""
-    yield browser
-    for context in browser.contexts:
-        context.close()
+def open_window(browser: Any, width: int, own: tuple[str, ...], **options: Any) -> Any:
+    """Open an empty window that records what its video plays.
 
-
-def open_window(browser: Any, width: int, **options: Any) -> Any:
-    """Open an empty window that records what its video plays."""
+    Its `faults` are failed scripts, complaints, and requests for addresses that do not begin as `own` do.
+    """
     context = browser.new_context(viewport={"width": width, "height": 900}, **options)
     context.add_init_script(RECORD)
-    return context.new_page()
+    tab = context.new_page()
+    tab.faults = []
+    tab.on("pageerror", lambda error: tab.faults.append(str(error)))
+    tab.on("console", lambda message: tab.faults.append(message.text))
+    tab.on("request", lambda request: tab.faults.extend([request.url] * (not request.url.startswith(own))))
+    return tab
 
 
 def until(tab: Any, condition: str) -> None:

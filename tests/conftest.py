@@ -112,6 +112,25 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """A browser, as `tests.browsing` has it."""
+    from tests.browsing import launch, playwright
+
+    with playwright.sync_playwright() as started:
+        browser = launch(started.chromium, "no-user-gesture-required")
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def browser(chromium: Any) -> Iterator[Any]:
+    """The browser; all windows are closed at the end: their videos would play on."""
+    yield chromium
+    for context in chromium.contexts:
+        context.close()
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of real clips and annotations beside the checkout; VIDSUM_SHARED names another."""

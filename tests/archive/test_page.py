@@ -1,6 +1,5 @@
 """The page of an archive in Chromium, from a search to what plays and is saved."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,6 @@ from tests.archive.made import use_archive
 from tests.archive.serving import ask
 from tests.browsing import (
     TIME,
-    chromium,
-    closing,
     faults_of_looks,
     launch,
     needs_chromium,
@@ -30,33 +27,11 @@ LOOKS = [(width, scheme) for width in (400, 1400) for scheme in ("light", "dark"
 IN_ALL_LOOKS = pytest.mark.parametrize(("width", "scheme"), LOOKS)
 
 
-@pytest.fixture(scope="module")
-def program() -> Iterator[Any]:
-    with chromium() as started:
-        yield started
-
-
-@pytest.fixture
-def browser(program: Any) -> Iterator[Any]:
-    with closing(program):
-        yield program
-
-
 def opened(browser: Any, server: Server, query: str = "", width: int = 1400, **options: Any) -> Any:
     """The page in a window; nothing is asked of anything but the server."""
-    tab = window(browser, (server.url, "data:", "blob:"), width, **options)
+    tab = open_window(browser, width, (server.url, "data:", "blob:"), **options)
     tab.goto(f"{server.url}#{query}")
     until(tab, "document.querySelectorAll('.cut').length > 0")
-    return tab
-
-
-def window(browser: Any, values: tuple[str, ...], width: int, **options: Any) -> Any:
-    """A window. `faults`: failed scripts, complaints, and requests for addresses that are not `own`."""
-    tab = open_window(browser, width, **options)
-    tab.faults = []
-    tab.on("pageerror", lambda error: tab.faults.append(str(error)))
-    tab.on("console", lambda message: tab.faults.append(message.text))
-    tab.on("request", lambda request: tab.faults.extend([request.url] * (not request.url.startswith(values))))
     return tab
 
 
@@ -94,18 +69,6 @@ def test_page_search_and_play(browser: Any, server: Server) -> None:
     playing(tab, "film.mp4", 0.5)
     assert tab.locator(".axis").inner_text().split()[:2] == ["0:00", "0:02"]
     assert tab.locator("#shots li").count() == len(tab.evaluate("current.shots"))
-    assert tab.faults == []
-
-
-def test_page_escapes_speech(browser: Any, server: Server) -> None:
-    tab = opened(browser, server, "q=blue&in=speech")
-    said = tab.locator(".cut.said").first
-    assert said.locator("q").inner_text() == "Blue <b>blue</b>."
-    said.click()
-    playing(tab, "the sea.mp4", 0)
-    tab.get_by_text("Transcript").click()
-    tab.locator("#said").get_by_text("Green yellow.").click()
-    until(tab, f"{TIME} >= 5")
     assert tab.faults == []
 
 
@@ -162,7 +125,7 @@ def test_kinds_without_evidence(browser: Any, server: Server) -> None:
     counts = {"picture": 2, "speech": 0, "text": 1, "sound": 0}
     rows = [{"kind": kind, "videos": counts[kind], "flag": flag} for kind, flag in flags.items()]
     facts = ask(server, "/api/archive").json | {"evidence": rows}
-    tab = window(browser, (server.url, "data:"), 400)
+    tab = open_window(browser, 400, (server.url, "data:"))
     tab.route("**/api/archive", lambda route: route.fulfill(json=facts))
     tab.goto(server.url)
     until(tab, "document.querySelectorAll('.cut').length > 0")
@@ -194,7 +157,7 @@ def test_page_links(browser: Any, server: Server) -> None:
 
 def test_link_without_autoplay(browser: Any, server: Server) -> None:
     strict = launch(browser.browser_type, "document-user-activation-required")
-    tab = window(strict, (server.url, "data:"), 1400)
+    tab = open_window(strict, 1400, (server.url, "data:"))
     tab.add_init_script("addEventListener('seeked', () => console.log('seeked'), true)")
     with tab.expect_console_message(lambda message: message.text == "seeked", timeout=60_000):
         tab.goto(f"{server.url}#q=green&path=*film*&v=1&t=4-6")
@@ -206,7 +169,7 @@ def test_link_without_autoplay(browser: Any, server: Server) -> None:
 
 
 def test_typed_address_and_doubtful_answers(browser: Any, server: Server) -> None:
-    tab = window(browser, (server.url, "data:", "blob:"), 1400)
+    tab = open_window(browser, 1400, (server.url, "data:", "blob:"))
     tab.goto(f"{server.url}?q=green&path=*film*")
     until(tab, "document.querySelectorAll('.moment').length > 0")
     assert tab.url == f"{server.url}#q=green&path=*film*"
@@ -348,7 +311,7 @@ def stored(server: Server, folder: Path) -> Path:
 
 def of_file(browser: Any, path: Path, width: int = 1400, **options: Any) -> Any:
     """A page without a server; nothing is asked of anything but its files."""
-    tab = window(browser, (path.parent.parent.as_uri(), "data:"), width, **options)
+    tab = open_window(browser, width, (path.parent.parent.as_uri(), "data:"), **options)
     tab.goto(path.as_uri())
     until(tab, "document.querySelectorAll('.moment').length > 0")
     return tab

@@ -9,11 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
-from vidsum.checkpoints.torch_files import flatten, read_numpy_pickle
+from vidsum.checkpoints.torch_files import read_numpy_pickle
 from vidsum.errors import WeightsError
 
 TREE = {
@@ -39,30 +36,6 @@ def test_read_numpy_pickle(tmp_path: Path, protocol: int, module: bytes) -> None
     assert list(arrays) == ["params/conv/kernel", "params/conv/bias", "step"]
     np.testing.assert_array_equal(arrays["params/conv/kernel"], [[0, 1, 2], [3, 4, 5]])
     assert arrays["params/conv/kernel"].dtype == np.float32
-
-
-trees = st.recursive(
-    hnp.arrays(st.sampled_from([np.float32, np.int64, np.bool_]), hnp.array_shapes(min_dims=0, max_side=3)),
-    lambda children: st.dictionaries(
-        st.text("abc.", min_size=1, max_size=4), children, min_size=1, max_size=3
-    ),
-    max_leaves=8,
-)
-
-
-@given(st.dictionaries(st.text("abc", min_size=1, max_size=3), trees, min_size=1, max_size=3))
-def test_flatten(tree: dict[str, Any]) -> None:
-    flat = dict(flatten(tree, "tree"))
-    assert len(flat) == sum(_leaves(value) for value in tree.values())
-    for key, array in flat.items():
-        node: Any = tree
-        for part in key.split("/"):
-            node = node[part]
-        assert node is array
-
-
-def _leaves(tree: Any) -> int:
-    return sum(map(_leaves, tree.values())) if isinstance(tree, dict) else 1
 
 
 class _Calls:

@@ -10,7 +10,6 @@ import pytest
 
 import vidsum
 from tests.lab.datasets.made import STRIDE, use_stand_ins, write_captions, write_protocol, write_tvsum
-from tests.lab.training.conftest import one_thread  # noqa: F401 (a fixture)
 from tests.program import Ran, Run
 from vidsum.checkpoints.trained import read_trained
 

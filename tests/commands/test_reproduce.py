@@ -11,7 +11,6 @@ import pytest
 from safetensors.numpy import load_file
 
 from tests.conftest import deep
-from tests.lab.training.conftest import one_thread  # noqa: F401 (a fixture)
 from tests.program import Run
 from vidsum.lab.reproduction import read_tables
 

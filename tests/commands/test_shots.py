@@ -10,7 +10,6 @@ from PIL import Image
 
 from tests import media
 from tests.lab.datasets.made import write_mat
-from tests.lab.training.conftest import one_thread  # noqa: F401 (fixtures)
 from tests.program import Run, check_schema
 from vidsum.results.feature_files import read_features, write_features
 from vidsum.results.feature_h5 import read_group, write_h5

@@ -10,7 +10,6 @@ from typing import Any
 import h5py
 import pytest
 
-from tests.lab.training.conftest import one_thread  # noqa: F401 (a fixture)
 from tests.lab.training.videos import toy_video, toy_videos
 from tests.program import Ran, Run, as_variables
 from tests.synthetic import write_annotated

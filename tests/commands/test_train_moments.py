@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.lab.training.conftest import one_thread  # noqa: F401 (a fixture)
 from tests.program import Ran, Run, check_schema
 from vidsum.checkpoints.trained import read_trained
 

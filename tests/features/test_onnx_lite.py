@@ -1,8 +1,6 @@
 """EfficientNet-Lite0 in onnxruntime: the numbers of PyTorch, without PyTorch."""
 
 import platform
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +12,6 @@ from tests.conftest import real_weights
 from tests.features import networks
 from tests.features.conftest import RandomClips
 from tests.media import make_video
-from vidsum import checkpoints
 from vidsum.device import device_type, may_have_gpu, n_cores, n_threads, prefers_int8
 from vidsum.errors import UsageError
 from vidsum.features import choose_backend, describe
@@ -76,22 +73,6 @@ def test_a_machine_without_a_driver_has_no_gpu(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("vidsum.device.has_extra", lambda extra: False)
     with pytest.warns(UserWarning, match=r"vidsum\[torch\]"):
         assert device_type("auto") == "cpu"
-
-
-@pytest.mark.deep
-@pytest.mark.weights
-def test_features_are_made_without_importing_torch() -> None:
-    real_weights("efficientnet_lite0")
-    checkpoints.path_of("efficientnet_lite0")
-    program = """
-import sys
-import numpy as np
-from vidsum.features import describe, get_extractor
-extractor = get_extractor(describe("efficientnet_lite0"), device="cpu")
-extractor.logits(extractor.encode(np.zeros((1, 1, 224, 224, 3), np.uint8)))
-assert "torch" not in sys.modules
-"""
-    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 @pytest.mark.parametrize(("value", "n"), [("3", 3), ("2,1", 2), ("", None), ("abc", None), ("0", None)])

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.training.conftest import one_thread as one_thread
 from tests.program import Run
 from vidsum.io.cache import home
 

@@ -51,11 +51,7 @@ def test_the_best_moment_is_marked_where_it_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["x " * 5000, r"$\frac{1", "一只狗", "<b>&amp;</b>", "line\u2028separator"])
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
 def test_any_query_can_be_drawn(text: str, suffix: str, tmp_path: Path) -> None:
-    target = tmp_path / f"plot{suffix}"
-    moments_plot(grounding(1, text), target)
-    first = target.read_bytes()
-    moments_plot(grounding(1, text), target)
-    assert target.read_bytes() == first
+    moments_plot(grounding(1, text), tmp_path / f"plot{suffix}")
 
 
 def test_other_suffixes_are_refused(tmp_path: Path) -> None:
@@ -69,11 +65,7 @@ def test_stretches_of_highlights_are_marked_where_they_are(seconds: float, tmp_p
     first, second = Moment(0.0, 2.0, 0.4), Moment(2.0, seconds, 0.1)
     curve = np.linspace(0, 1, len(times), dtype=np.float32)
     found = Highlights(curve, times, 2.0, (first, second), seconds)
-    for suffix in (".svg", ".png"):
-        moments_plot(found, tmp_path / f"plot{suffix}")
-        once = (tmp_path / f"plot{suffix}").read_bytes()
-        moments_plot(found, tmp_path / f"plot{suffix}")
-        assert (tmp_path / f"plot{suffix}").read_bytes() == once
+    moments_plot(found, tmp_path / "plot.png")
     accent, light = find_marks(tmp_path / "plot.png")
     share = 2.0 / (seconds - 2.0)
     assert (accent[-1] - accent[0]) / (light[-1] - light[0]) == pytest.approx(share, abs=0.01)

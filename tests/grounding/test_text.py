@@ -59,18 +59,6 @@ def test_minilm_in_8_bits_agrees_with_the_published_fp32_weights(minilm: TextEnc
     np.testing.assert_allclose(cosines, COSINES_IN_FP32, atol=0.02)
 
 
-@pytest.mark.deep
-@pytest.mark.weights
-def test_minilm_gives_each_text_the_same_alone_and_among_others(minilm: TextEncoder) -> None:
-    texts = [f"{PANCAKE} {'again and ' * (number % 13)}" for number in range(150)]
-    together = minilm.encode(texts)
-    assert together.shape == (150, 384)
-    assert together.dtype == np.float32
-    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-5)
-    for number in (0, 12, 77, 149):
-        np.testing.assert_allclose(minilm.encode([texts[number]])[0], together[number], atol=1e-5)
-
-
 @pytest.mark.weights
 def test_minilm_reads_the_start_of_a_long_text_and_says_so(minilm: TextEncoder) -> None:
     words = ["snow"] * (MINILM_TOKENS - 2)  # two mark the start and the end

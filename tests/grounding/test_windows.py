@@ -1,5 +1,7 @@
 """Grids of clips, compared with a slow direct average, and sliding windows: every moment is whole in one."""
 
+from itertools import pairwise
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -73,6 +75,19 @@ def test_clips_that_no_feature_covers_take_the_nearest() -> None:
     assert found.tolist() == [0] * 7 + [1] * 7  # the middles of the two are at 2.5 and 10.5
     single = features([0.0], covers_s=0.5)
     assert to_grid(single.array + 7, single, grid(3.0, 1.0), 1.0).tolist() == [[7, 7]] * 3
+
+
+@given(n=st.integers(1, 700), n_clips=st.sampled_from([1, 16, 64, 75, 128, 256]))
+def test_rows_are_averaged_by_the_published_rule(n: int, n_clips: int) -> None:
+    """Clip by clip, with the borders computed as the published code does."""
+    rows = np.random.default_rng(n).normal(size=(n, 3)).astype(np.float32)
+    shares = np.arange(n_clips + 1, dtype=np.float32) / np.float32(n_clips)
+    borders = np.minimum(np.round(shares * np.float32(n)).astype(int), n - 1)
+    pairs = pairwise(borders.tolist())
+    expected = [rows[start:end].mean(axis=0) if end > start else rows[start] for start, end in pairs]
+    np.testing.assert_allclose(resample(rows, n_clips), expected, atol=1e-5)
+    assert resample([[0.0], [2.0], [4.0], [8.0]], 2).tolist() == [[1.0], [4.0]]  # the last is dropped
+    assert resample([[1.0], [5.0]], 4).tolist() == [[1.0], [1.0], [5.0], [5.0]]
 
 
 @given(st.integers(1, 300), st.sampled_from([0.5, 1.0, 2.0]), st.sampled_from([0.5, 1.0, 2.0, 3.0]))

@@ -9,12 +9,6 @@ from vidsum.models.configs import MaskConfig, MRNetConfig
 from vidsum.models.mrnet import MRNet, Scores, match_scores, pool_proposals, pooling_counts, proposals
 
 SMALL = {"dim_video": 6, "dim_query": 5, "clips": 20, "d": 16, "heads": 2, "d_ff": 32}
-MASKS = [
-    MaskConfig(kind=kind, depth=2, fusion=fusion)
-    for kind in ("lam", "stamp")
-    for fusion in ("product", "sum")
-]
-MASKS += [MaskConfig(depth=1), MaskConfig(shared=True)]
 SMALL_HEAD = {"dim_map": 8, "hidden": 8, "kernel": 3, "convolutions": 2, "dim_joint": 8}
 
 
@@ -104,16 +98,12 @@ def test_every_parameter_of_every_variant_learns(options: dict[str, object]) -> 
         assert parameter.grad.abs().sum() > 0, name
 
 
-@pytest.mark.parametrize("mask", [None, *MASKS])
-def test_every_mask_learns_and_ignores_padded_queries(mask: MaskConfig | None) -> None:
+@pytest.mark.parametrize("mask", [None, MaskConfig(), MaskConfig(kind="lam", fusion="sum", shared=True)])
+def test_padded_queries_change_nothing(mask: MaskConfig | None) -> None:
     model = small(mask=mask)
     video, queries = inputs()
-    is_query = torch.tensor([[True, True, False], [True, True, True]])
-    scores = model(video, queries, is_query)
-    (match_scores(scores)[..., model.valid].sum() + model.sparsity_loss()).backward()
-    for name, parameter in model.blocks.named_parameters():
-        assert parameter.grad.abs().sum() > 0, name
     with torch.no_grad():
+        scores = model(video, queries, torch.tensor([[True, True, False], [True, True, True]]))
         alone = model(video[:1], queries[:1, :2])
     for found, expected in zip(scores[:2], alone[:2], strict=True):
         assert torch.allclose(found[:1, :2][..., model.valid], expected[..., model.valid], atol=1e-5)
@@ -124,19 +114,6 @@ def test_every_mask_learns_and_ignores_padded_queries(mask: MaskConfig | None) -
 )
 def test_the_published_counts(clips: int, counts: tuple[int, ...]) -> None:
     assert pooling_counts(clips) == counts
-
-
-@given(st.integers(2, 150))
-@settings(max_examples=40, deadline=None)
-def test_proposals_lie_inside_and_are_all_different(clips: int) -> None:
-    pairs = [tuple(pair) for pair in proposals(clips, pooling_counts(clips)).tolist()]
-    assert len(set(pairs)) == len(pairs)
-    assert all(0 <= first <= last < clips for first, last in pairs)
-    dense = {(i, j) for i in range(clips) for j in range(i, min(i + 16, clips))}
-    assert dense <= set(pairs)
-    # the longest leaves out less than the widest stride
-    longest = max(last - first + 1 for first, last in pairs)
-    assert longest == clips if clips <= 16 else longest > 0.85 * clips
 
 
 @given(st.integers(2, 100), st.integers(0, 99))

@@ -1,7 +1,6 @@
 """The report page in Chromium: skipped without Playwright or the browser."""
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +8,6 @@ import pytest
 
 from tests.browsing import (
     TIME,
-    chromium,
-    closing,
     faults_of_looks,
     needs_chromium,
     open_window,
@@ -27,18 +24,6 @@ pytestmark = [pytest.mark.deep, needs_chromium]
 
 
 @pytest.fixture(scope="module")
-def program() -> Iterator[Any]:
-    with chromium() as started:
-        yield started
-
-
-@pytest.fixture
-def browser(program: Any) -> Iterator[Any]:
-    with closing(program):
-        yield program
-
-
-@pytest.fixture(scope="module")
 def full(film: Path, page: Path) -> Path:
     """The page of all that a page can show."""
     target = page.with_name("full.html")
@@ -48,11 +33,8 @@ def full(film: Path, page: Path) -> Path:
 
 
 def open_page(browser: Any, page: Path, width: int = 1400, **options: Any) -> Any:
-    """The page in a window. `faults` collects failed scripts, and requests that leave the machine."""
-    tab = open_window(browser, width, **options)
-    tab.faults = []
-    tab.on("pageerror", lambda error: tab.faults.append(str(error)))
-    tab.on("request", lambda request: tab.faults.extend([request.url] * (not is_local(request.url))))
+    """The page in a window."""
+    tab = open_window(browser, width, ("file:", "data:"), **options)
     tab.goto(page.as_uri())
     if options.get("java_script_enabled", True):
         until(tab, "document.querySelector('video').readyState > 0")
@@ -60,14 +42,6 @@ def open_page(browser: Any, page: Path, width: int = 1400, **options: Any) -> An
 
 
 VIDEO = "document.querySelector('video')"
-
-
-def is_local(url: str) -> bool:
-    return url.startswith(("file:", "data:"))
-
-
-def time_of(tab: Any) -> float:
-    return float(tab.evaluate("document.querySelector('video').currentTime"))
 
 
 def test_click_plays_a_segment(browser: Any, page: Path) -> None:
@@ -103,7 +77,7 @@ def test_filter_of_queries(browser: Any, page: Path) -> None:
     assert visible() == [EVIL]
     assert tab.locator("output").inner_text() == "1 of 3 queries"
     tab.get_by_label("Filter queries").fill("np")
-    assert (visible(), time_of(tab)) == ([], 0)  # keys are letters there
+    assert (visible(), tab.evaluate(TIME)) == ([], 0)  # keys are letters there
     tab.get_by_label("Filter queries").fill("")
     assert visible() == everything
 

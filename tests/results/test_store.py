@@ -7,9 +7,6 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from tests.full_disk import files_up_to, small_disk
 from tests.media import video_info
@@ -45,20 +42,6 @@ def test_write_features_round_trip(features: Features, tmp_path: Path, name: str
         assert read_features(path) == named
         assert is_feature_file(str(path))
     assert (tmp_path / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
-@given(
-    array=arrays(
-        np.float32, st.tuples(st.integers(1, 9), st.integers(1, 5)), elements=st.floats(-1e6, 1e6, width=32)
-    ),
-    fps=st.floats(0.1, 60),
-)
-def test_write_features_of_any_numbers(tmp_path: Path, array: np.ndarray, fps: float) -> None:
-    made = Features.from_array(array, fps=fps)
-    for name in ("f.npz", "f.h5"):
-        write_features(made, tmp_path / name)
-        assert read_features(tmp_path / name) == made
 
 
 def test_write_npz_for_numpy(features: Features, tmp_path: Path) -> None:

@@ -15,9 +15,7 @@ from torch import Tensor, nn
 from vidsum.errors import UsageError
 from vidsum.lab.attention import maps as module
 from vidsum.lab.attention.maps import AttentionMaps, attention_maps, plot_importance_attention
-from vidsum.models.attention import learned_mask
 from vidsum.models.attention.heads import MultiHeadAttention
-from vidsum.models.attention.learned_mask import Mask, SoftMask
 from vidsum.models.configs import FullTransNetConfig, MaskConfig, Pattern
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.results.features import Features
@@ -97,22 +95,6 @@ def test_weights_times_values_are_the_heads_of_the_model(pattern: Pattern, head:
         ]:
             ours = heads_by_weights(weights, seen[attention.v])
             np.testing.assert_allclose(ours, seen[attention.out].numpy(), atol=1e-5)
-
-
-class Ones(Mask):
-    """Multiplies by 1, in a class of its own."""
-
-    def forward(self, x: Tensor, n_keys: int) -> SoftMask:
-        return SoftMask(x * 0, x.new_zeros(n_keys, x.shape[2]), x.new_ones(n_keys), self.config.fusion)
-
-
-@pytest.mark.parametrize("shared", [True, False])
-def test_a_mask_of_another_class_is_recorded(monkeypatch: pytest.MonkeyPatch, shared: bool) -> None:
-    plain = attention_maps(summarizer_of(), features_of(), SHOTS)
-    monkeypatch.setattr(learned_mask, "MASKS", {"stamp": Ones})
-    masked = summarizer_of(replace(SMALL, mask=MaskConfig(shared=shared)))
-    maps = attention_maps(masked, features_of(), SHOTS)
-    np.testing.assert_allclose(maps.encoder, plain.encoder, atol=1e-5)
 
 
 def test_maps_are_of_the_summary_that_is_decoded() -> None:
@@ -206,13 +188,6 @@ def svg_text(maps: AttentionMaps, folder: Path, *, grids: bool = False) -> str:
     target = folder / "attention.svg"
     plot_importance_attention(maps, target, grids=grids)
     return target.read_text(encoding="utf-8")
-
-
-def test_the_same_maps_give_the_same_bytes(tmp_path: Path) -> None:
-    for suffix in (".png", ".svg"):
-        for name in ("a", "b"):
-            plot_importance_attention(made_up_maps(2, 2), tmp_path / f"{name}{suffix}")
-        assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
 
 
 def test_a_pair_with_much_attention_is_dark_where_it_lies(tmp_path: Path) -> None:

@@ -81,23 +81,20 @@ def write_fields(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
     return path
 
 
+def fields_of(name: str, scores: np.ndarray, fps: float) -> dict[str, Any]:
+    """One row of TVSum's table: scores [U, n_frames]; MATLAB's arrays stand transposed in the file."""
+    return {
+        "video": np.frombuffer(name.encode("utf-16-le"), "<u2").reshape(-1, 1),
+        "length": np.array([[scores.shape[1] / fps]]),
+        "nframes": np.array([[float(scores.shape[1])]]),
+        "user_anno": scores.astype(float),
+        "gt_score": scores.mean(axis=0, keepdims=True),
+    }
+
+
 def write_mat(path: Path, scores: dict[str, np.ndarray], fps: float = 30.0) -> Path:
-    """TVSum's file: the scores [U, n_frames] of each video, by the name that its captions have."""
-
-    def text(content: str) -> np.ndarray:
-        return np.frombuffer(content.encode("utf-16-le"), "<u2").reshape(-1, 1)
-
-    rows = [
-        {
-            "video": text(name),
-            "length": np.array([[each.shape[1] / fps]]),
-            "nframes": np.array([[float(each.shape[1])]]),
-            "user_anno": each.astype(float),
-            "gt_score": each.mean(axis=0, keepdims=True),
-        }
-        for name, each in scores.items()
-    ]
-    return write_fields(path, rows)
+    """TVSum's file: the scores of each video, by the name that its captions have."""
+    return write_fields(path, [fields_of(name, each, fps) for name, each in scores.items()])
 
 
 def write_protocol(path: Path, titles: Sequence[str], n_frames: int = 90) -> Path:

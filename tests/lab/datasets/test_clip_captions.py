@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vidsum.errors import InputError
@@ -155,6 +155,7 @@ CAPTIONED = st.dictionaries(
 )
 
 
+@settings(max_examples=25)
 @given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), CAPTIONED, min_size=1))
 def test_what_is_written_is_read(
     tmp_path_factory: pytest.TempPathFactory, videos: dict[str, dict[int, str]]

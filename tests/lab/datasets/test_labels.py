@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
-from tests.lab.datasets.made import write_fields
+from tests.lab.datasets.made import fields_of, write_fields
 from vidsum.errors import InputError
 from vidsum.lab.datasets.labels import read_summe_protocol, read_tvsum_mat
 
@@ -120,23 +120,11 @@ def test_the_published_protocol(shared: Path) -> None:
 
 # --- TVSum's MATLAB 7.3 file ---
 
-FRAMES = (40, 31)
-
-
-def text(content: str) -> np.ndarray:
-    return np.frombuffer(content.encode("utf-16-le"), "<u2").reshape(-1, 1)
-
 
 def cells(number: int) -> dict[str, Any]:
-    """One row of the table; MATLAB's arrays stand transposed in the file."""
-    scores = np.random.default_rng(number).integers(1, 6, (3, FRAMES[number])).astype(float)
-    return {
-        "video": text(f"Käse 🧀 {number}"),
-        "length": np.array([[FRAMES[number] / 25]]),
-        "nframes": np.array([[float(FRAMES[number])]]),
-        "user_anno": scores,
-        "gt_score": scores.mean(axis=0, keepdims=True),
-    }
+    """One row of the table, of 40 or 31 frames."""
+    scores = np.random.default_rng(number).integers(1, 6, (3, (40, 31)[number]))
+    return fields_of(f"Käse 🧀 {number}", scores, 25)
 
 
 @pytest.fixture

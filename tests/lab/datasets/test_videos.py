@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conftest import real_weights
 from tests.lab.datasets.made import (
     DIM,
     STRIDE,
@@ -153,28 +152,6 @@ def test_another_shot_begins_where_the_caption_is_another(runs: list[tuple[str, 
 def test_captions_that_are_much_alike_are_of_one_shot(cosine: float, n_shots: int) -> None:
     rows = np.array([[1, 0], [cosine, np.sqrt(1 - cosine**2)]], np.float32)
     assert shots_of_captions(rows)[-1] + 1 == n_shots
-
-
-@pytest.mark.deep
-@pytest.mark.shared
-@pytest.mark.weights
-@pytest.mark.parametrize(
-    ("folder", "annotations", "count"),
-    [("tvsum", "ydata-tvsum50.mat", 50), ("summe", "summe_protocol.npz", 25)],
-)
-def test_the_real_captions(
-    shared: Path, monkeypatch: pytest.MonkeyPatch, folder: str, annotations: str, count: int
-) -> None:
-    """Every 15th frame has a caption, whose embedding has length 1."""
-    monkeypatch.undo()
-    real_weights("minilm")
-    data = shared / "data" / folder
-    videos = captioned_videos(data / "frame_captions.json", data / annotations)
-    assert len(videos) == count
-    for video in videos.values():
-        assert video.features.array.shape == (-(-video.n_frames // 15), 384)
-        np.testing.assert_allclose(np.linalg.norm(video.features.array, axis=1), 1, atol=1e-4)
-        assert video.gtscore.shape == (len(video.features),)
 
 
 def test_noise_has_deviation_1_and_lasts_in_part_as_long_as_a_shot() -> None:

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.lab.datasets.moment_layouts import moment_video, write_lines
-from tests.lab.evaluation.highlight_loop import LENGTHS, clip_figures, moment_figures
+from tests.lab.datasets.moment_layouts import moment_video
+from tests.lab.evaluation.highlight_loop import LENGTHS, moment_figures
 from vidsum.errors import UsageError
 from vidsum.lab.datasets.moments import MomentVideo, Query, read_highlights
 from vidsum.lab.evaluation.highlight_metrics import HighlightMeasures
@@ -114,35 +114,6 @@ def test_every_published_figure_is_met(shared: Path, tmp_path: Path) -> None:
     assert report.warnings == ("queries whose last clip has no score, which mAP counts as 0: 13",)
     write_predictions(tmp_path / "again.jsonl", predictions.values())
     assert read_highlight_predictions(tmp_path / "again.jsonl", queries) == predictions
-
-
-@pytest.mark.shared
-def test_empty_moments_are_measured_as_published(shared: Path, tmp_path: Path) -> None:
-    """As QD-DETR and CG-DETR publish them: at the end of the video, first or among the others."""
-    folder = shared / "data" / "qvhighlights"
-    lines = [
-        [json.loads(line) for line in (folder / name).read_text().splitlines()[:100]]
-        for name in ("sample_val_preds.jsonl", "highlight_val_release.jsonl")
-    ]
-    predictions = {line["qid"]: line for line in lines[0]}
-    truths = [line for line in lines[1] if line["qid"] in predictions]
-    for number, line in enumerate(predictions.values()):
-        if number % 3 == 0:
-            line["pred_relevant_windows"].insert(number % 4, [148.0, 148.0, 0.5])
-    paths = tmp_path / "mine.jsonl", tmp_path / "val.jsonl"
-    write_lines(paths[0], *(predictions[line["qid"]] for line in truths))
-    queries = read_highlights(write_lines(paths[1], *truths))
-    report = evaluate_highlights(queries, read_highlight_predictions(paths[0], queries), n_seeds=1)
-    direct = {**moment_figures(predictions, truths), **clip_figures(predictions, truths)}
-    assert in_per_cent(figures(next(iter(report.rows.values())))) == in_per_cent(direct)
-    n_empty = sum(window[0] == window[1] for line in truths for window in _windows(predictions, line))
-    assert n_empty > 20
-    assert f"moments that are empty and count as wrong: {n_empty}" in report.warnings
-
-
-def _windows(predictions: dict[Any, Any], line: dict[str, Any]) -> list[list[float]]:
-    found: list[list[float]] = predictions[line["qid"]]["pred_relevant_windows"]
-    return found
 
 
 def test_right_answers_are_wholly_right() -> None:

@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import layer_norm, linear, prelu
+from torch.nn.functional import layer_norm, linear, prelu, scaled_dot_product_attention
 
 from tests.lab.importers import published_detr
 from vidsum.checkpoints.named import OFFICIAL, checkpoint_file
@@ -144,32 +144,23 @@ class Direct:
 
         q = project("sa_qcontent", x) + project("sa_qpos", places)
         k = project("sa_kcontent", x) + project("sa_kpos", places)
-        mixed = attend_by_hand([q], [k], project("sa_v", x))
+        mixed = attend([q], [k], project("sa_v", x))
         x = self.norm(f"{name}.norm1", x + self.linear(f"{name}.self_attn.out_proj", mixed))
         q, k, where = project("ca_qcontent", x), project("ca_kcontent", memory), project("ca_kpos", positions)
         if number == 0:
             q, k = q + project("ca_qpos", places), k + where
-        mixed = attend_by_hand([q, project("ca_qpos_sine", sine)], [k, where], project("ca_v", memory))
+        mixed = attend([q, project("ca_qpos_sine", sine)], [k, where], project("ca_v", memory))
         x = self.norm(f"{name}.norm2", x + self.linear(f"{name}.cross_attn.out_proj", mixed))
         return self.norm(f"{name}.norm3", x + self.feed_forward(name, x))
 
 
-def attend_by_hand(queries: list[Tensor], keys: list[Tensor], values: Tensor) -> Tensor:
-    """Head by head and query by query; parts of a head's queries lie side by side."""
-    d_k = D // HEADS
-    out = torch.zeros(len(queries[0]), D)
-    for head in range(HEADS):
-        columns = slice(head * d_k, (head + 1) * d_k)
-        for n in range(len(out)):
-            logits = [
-                sum(float(q[n, columns] @ k[m, columns]) for q, k in zip(queries, keys, strict=True))
-                / math.sqrt(d_k * len(queries))
-                for m in range(len(values))
-            ]
-            share = [math.exp(one - max(logits)) for one in logits]
-            for m, one in enumerate(share):
-                out[n, columns] += one / sum(share) * values[m, columns]
-    return out
+def attend(queries: list[Tensor], keys: list[Tensor], values: Tensor) -> Tensor:
+    """Attention whose heads read several parts side by side."""
+    q, k, v = (
+        torch.cat([part.view(len(part), HEADS, -1) for part in parts], dim=2).transpose(0, 1)
+        for parts in (queries, keys, [values])
+    )
+    return scaled_dot_product_attention(q, k, v).transpose(0, 1).flatten(1)
 
 
 def waves(share: float, d: int) -> Tensor:

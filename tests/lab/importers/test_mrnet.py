@@ -78,10 +78,10 @@ def test_moments_are_those_of_the_public_evaluation(name: str) -> None:
 @NAMES
 def test_the_configuration_is_the_published_one(name: str) -> None:
     how = CONFIGS[name]
-    tensors = given(name, is_shared=False, d=256, hidden=24, dim_query=768)
+    tensors = given(name, is_shared=False, d=64, dim_query=96)
     trained = mrnet_checkpoint(tensors, name)
     config = MRNetConfig(**trained.config)
-    assert (config.dim_video, config.dim_query, config.d) == (how.input_size, 768, 256)
+    assert (config.dim_video, config.dim_query, config.d) == (how.input_size, 96, 64)
     assert (config.clips, config.convolutions, config.kernel) == (
         how.num_clips,
         how.num_stack_layers,

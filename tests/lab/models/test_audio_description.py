@@ -24,7 +24,7 @@ def count(config: AudioDescriptionConfig) -> int:
 
 
 def test_the_papers_model_has_the_papers_size() -> None:
-    """Table 3 of STAMP: 6.93 B, + linear layers 7.07 B, + transformer layers 7.20 B, with masks 7.07 B."""
+    """Table 3 of STAMP: 6.93 B, with masks 7.07 B; the other rows are those of its Table 4."""
     plain = count(PAPER)
     assert plain == 6_923_449_856
     assert plain == pytest.approx(6.93e9, rel=0.001)
@@ -34,9 +34,6 @@ def test_the_papers_model_has_the_papers_size() -> None:
     assert count(replace(PAPER, mask=replace(STAMP, shared=True))) == plain + masks // 16
     static = replace(PAPER, mask=MaskConfig(kind="static"))
     assert count(static) == plain + 16 * 50**2
-    linear, more = (count(replace(PAPER, **{key: n})) for key, n in (("linear_layers", 15), ("layers", 55)))
-    assert linear == pytest.approx(plain + masks, rel=1e-4)
-    assert (round(linear / 1e9, 2), round(more / 1e9, 2)) == (7.07, 7.20)
 
 
 def test_linear_layers_stand_at_the_end_of_each_transformer_layer() -> None:
@@ -75,18 +72,6 @@ def inputs(n: int = 4) -> tuple[Tensor, Tensor, Tensor]:
 def model_of(config: AudioDescriptionConfig = TINY) -> AudioDescription:
     torch.manual_seed(1)
     return AudioDescription(config).eval()
-
-
-@pytest.mark.parametrize("kind", ["lam", "stamp", "static"])
-@pytest.mark.parametrize("shared", [False, True])
-def test_a_mask_that_starts_as_none_changes_nothing(kind: MaskKind, shared: bool) -> None:
-    visual, audio, tokens = inputs()
-    plain = model_of()
-    mask = MaskConfig(kind=kind, shared=shared, identity=True)
-    masked = model_of(replace(TINY, mask=mask))
-    masked.load_state_dict(plain.state_dict(), strict=False)
-    outs = [model(tokens, model.evidence(visual, audio)) for model in (plain, masked)]
-    assert torch.allclose(*outs, atol=0.05 if kind == "static" else 1e-5)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from tests.lab.training.toy import Toy, draw_highlights
 from vidsum.checkpoints.trained import read_trained
-from vidsum.grounding.windows import with_endpoints
 from vidsum.lab.datasets.examples import HighlightExample, Pair
 from vidsum.lab.evaluation.highlight_metrics import WindowMeasures, measure_moments
 from vidsum.lab.training.annotated import MomentData
@@ -88,37 +87,6 @@ def _measured_of(fitted: FitResult, examples: Sequence[HighlightExample]) -> Win
     return found
 
 
-def _two_words_shown(n_videos: int, *seeds: int) -> list[HighlightExample]:
-    """Videos that show one word of six, then another; either is asked for, so half of all guesses fail."""
-    draw = np.random.default_rng(seeds)
-    examples = []
-    for number in range(n_videos):
-        words, cut = draw.permutation(6)[:2], int(draw.integers(3, 6))
-        shown = np.repeat(words, (cut, 8 - cut))
-        video = np.eye(6)[shown] + 0.1 * draw.standard_normal((8, 6))
-        target = int(draw.integers(2))
-        window = [0, cut / 8] if target == 0 else [cut / 8, 1]
-        examples.append(
-            HighlightExample(
-                f"film_{number}",
-                with_endpoints(video.astype(np.float32)),
-                np.eye(6, dtype=np.float32)[words[[target]]],
-                np.array([window], np.float32),
-                np.where(shown == words[target], 12, 0).astype(np.float32),
-            )
-        )
-    return examples
-
-
-@pytest.mark.deep
-def test_what_words_show_is_found_in_other_videos(tmp_path: Path) -> None:
-    others = _two_words_shown(60, 0)
-    data = replace(_fixed([], others), examples=lambda epoch: _two_words_shown(480, 0, epoch))
-    settings = _settings(4, clips=8, batch_size=16, dropout=0.0, warmup=0.3, decay_at=(3,))
-    fitted = train_detr(data, "qd-detr", settings, tmp_path)
-    assert _measured_of(fitted, others).recall[0.5] > 0.7
-
-
 def test_the_loss_has_the_parts_of_its_model() -> None:
     batch = collate_pairs(draw_highlights(HOW, 1), CPU)
     alone = DETRLossSettings(match=MatchWeights(span=0, giou=0, label=0), lambda_s=0)
@@ -157,9 +125,9 @@ def test_the_sparsity_loss_of_a_static_mask_acts_on_it_alone(tmp_path: Path) -> 
     means = {}
     for weight in (0.0, 50.0):
         settings = replace(_settings(2, mask="static"), loss=DETRLossSettings(static_sparsity=weight))
-        fitted = train_detr(_fixed(10 * draw_highlights(HOW, 1)), "qd-detr", settings, tmp_path / f"{weight}")
+        fitted = train_detr(_fixed(5 * draw_highlights(HOW, 1)), "qd-detr", settings, tmp_path / f"{weight}")
         means[weight] = float(read_trained(fitted.checkpoint).tensors[name].sigmoid().mean())
-    assert means[50.0] < means[0.0] - 0.01
+    assert means[50.0] < means[0.0] - 0.005
 
 
 def test_a_negative_pair_counts_only_where_there_is_one() -> None:

@@ -113,7 +113,7 @@ def test_the_loop_leaves_the_callers_random_numbers_alone(tmp_path: Path) -> Non
 
 def test_a_run_killed_while_it_writes_any_file_ends_as_one_never_killed(tmp_path: Path) -> None:
     _fit(tmp_path / "whole")
-    kills = ["0", "1", "2", "3", "5", "8"]  # after so many files; an epoch writes two or three
+    kills = ["0", "1", "2", "5"]  # after so many files; an epoch writes two or three
     subprocess.run([*PROGRAM, str(tmp_path), *kills], check=True)
     for kill in kills:
         _same_files(tmp_path / "whole", tmp_path / kill)

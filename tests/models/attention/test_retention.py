@@ -130,7 +130,7 @@ def retain_directly(
     learned: Tensor | None = None,
     fusion: Fusion = "product",
 ) -> Tensor:
-    """Eq. 1-8 for one video, head by head and pair by pair, with the masks on the clips.
+    """Eq. 1-8 for one video, head by head, with the masks on the clips.
 
     On top comes a learned one [M + T, T] of the clips, if given.
     """
@@ -144,27 +144,25 @@ def retain_directly(
     ):
         parts.append([(x[start:stop] @ weight.T) for weight in projections.weight.split(d)])
     q, k, v = (torch.cat(pair) for pair in zip(*parts, strict=True))
-    out = torch.zeros(length, d)
+    mask = torch.ones(length, length)
+    lower = mask[n_queries:, n_queries:]
+    place = torch.arange(length - n_queries)
+    n_clips = len(place)
+    sparse = module.sparse_weights[:n_clips, :n_clips].sigmoid().fill_diagonal_(1)
+    lower *= gamma ** (place[:, None] - place).abs() * sparse
+    heads_out = []
     for head in range(heads):
         columns = slice(head * d_k, (head + 1) * d_k)
         turned = [
             torch.cat([turn(part[:n_queries, columns]), turn(part[n_queries:, columns])])
             for part, turn in ((q, xpos), (k, lambda one: xpos(one, inverse=True)))
         ]
-        for n in range(length):
-            logits = torch.zeros(length)
-            for m in range(length):
-                logits[m] = turned[0][n] @ turned[1][m] / math.sqrt(d_k)
-                if n >= n_queries and m >= n_queries:
-                    a, b = n - n_queries, m - n_queries
-                    sparse = 1 if a == b else module.sparse_weights[a, b].sigmoid()
-                    logits[m] *= gamma ** abs(a - b) * sparse
-                if learned is not None and m >= n_queries:
-                    own = learned[n, m - n_queries]
-                    logits[m] = logits[m] * own if fusion == "product" else logits[m] + own
-            share = logits.exp() / logits.exp().sum()
-            out[n, columns] = share @ v[:, columns]
-    return out @ module.out.weight.T + module.out.bias
+        logits = turned[0] @ turned[1].T / math.sqrt(d_k) * mask
+        if learned is not None:
+            of_clips = logits[:, n_queries:]
+            logits[:, n_queries:] = of_clips * learned if fusion == "product" else of_clips + learned
+        heads_out.append(logits.softmax(1) @ v[:, columns])
+    return torch.cat(heads_out, dim=1) @ module.out.weight.T + module.out.bias
 
 
 def test_retention_is_the_equations() -> None:
