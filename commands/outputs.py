@@ -240,8 +240,8 @@ class Destination:
         if to_stdout or self.table or self.dry_run:
             result = saving.run()
             data = saving.document(result, ())
-            shown = CommandResult(document=data) if to_stdout else answer(result, task.path)
-            return replace(shown, data=data, messages=result.warnings)
+            made = CommandResult(document=data) if to_stdout else answer(result, task.path)
+            return replace(made, data=data, messages=result.warnings)
         saved = save_result(task.files, saving, overwrite=self.outputs.overwrite)
         answered = answer(saved.result, saved.names)
         lines, state = answered.lines, dict[str, Any]()

@@ -56,7 +56,9 @@ def read_moment_predictions(path: Path) -> None:
     for moment in (item for answers in matches.values() for moments in answers for item in moments):
         finite(moment.start_s, moment.end_s, moment.score)
         assert moment.start_s <= moment.end_s
-    finite([row.measures.miou for row in evaluate_moments(videos, {"mine": matches}, n_seeds=1).rows])
+    finite(
+        [measures.miou for measures in evaluate_moments(videos, {"mine": matches}, n_seeds=1).rows.values()]
+    )
 
 
 def read_moments(path: Path) -> None:
@@ -70,7 +72,7 @@ def read_moments(path: Path) -> None:
         for start, end in (window for query in video.queries for window in query.windows):
             assert 0 <= start < end <= video.duration_s
     if any(video.queries for video in videos.values()):
-        finite([row.measures.miou for row in evaluate_moments(videos, {}, n_seeds=1).rows])
+        finite([measures.miou for measures in evaluate_moments(videos, {}, n_seeds=1).rows.values()])
 
 
 def read_highlights(path: Path) -> None:

@@ -54,7 +54,7 @@ EVIDENCE: Final[dict[ArchiveEvidence, StoredEvidence]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Indexing:
-    """What to make of a video, in addition to what is in the cache."""
+    """Evidence to make of a video, in addition to that in the cache."""
 
     PANEL = "Archive"
 

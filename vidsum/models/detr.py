@@ -120,18 +120,18 @@ class DETREncoderLayer(nn.Module):
         self.dropout, self.linear = nn.Dropout(config.dropout), added_layers(config)
 
     def forward(
-        self, x: Tensor, positions: Tensor, is_token: Tensor, given: SoftMask | None = None
+        self, x: Tensor, positions: Tensor, is_token: Tensor, previous: SoftMask | None = None
     ) -> tuple[Tensor, SoftMask | None]:
         """Return [B, N, d] to the same, and the mask for the next layer; positions act on queries and keys.
 
         Args:
             x, positions: [B, N, d]
             is_token: [B, N] bool, False for padding.
-            given: the mask of the layer before, for a layer without one of its own.
+            previous: the mask of the layer before, for a layer without one of its own.
         """
         keys = x + positions
         q, k, v = self.attention.queries(keys), self.attention.keys(keys), self.attention.values(x)
-        mask = self.mask(x, x.shape[1]) if self.mask else given
+        mask = self.mask(x, x.shape[1]) if self.mask else previous
         heads = self.attend(q, k, v, mask, is_token, dropout_rate(self.dropout))
         x = self.norms[0](x + self.dropout(self.attention.join(heads)))
         out = self.norms[1](x + self.dropout(self.feed_forward(x)))

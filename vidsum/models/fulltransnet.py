@@ -136,7 +136,7 @@ class EncoderLayer(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
-        self, x: Tensor, sparse: SparsePattern | None, is_valid: Tensor, given: SoftMask | None = None
+        self, x: Tensor, sparse: SparsePattern | None, is_valid: Tensor, previous: SoftMask | None = None
     ) -> tuple[Tensor, SoftMask | None]:
         """Return [B, T, d] to the same (Eq. 10), and the mask for the next layer.
 
@@ -144,10 +144,10 @@ class EncoderLayer(nn.Module):
             x: [B, T, d]
             sparse: which sample attends to which; None for full attention.
             is_valid: [B, T] bool, False for padding.
-            given: the mask of the layer before, for a layer without one of its own.
+            previous: the mask of the layer before, for a layer without one of its own.
         """
         q, (k, v) = self.attention.queries(x), self.attention.keys_values(x)
-        mask = self.mask(x, x.shape[1]) if self.mask else given
+        mask = self.mask(x, x.shape[1]) if self.mask else previous
         if sparse is None:
             heads = fused_attention(q, k, v, mask, is_valid)
         else:

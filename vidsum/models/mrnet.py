@@ -220,14 +220,14 @@ class MRTBlock(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
-        self, x: Tensor, n_queries: int, is_key: Tensor | None, given: SoftMask | None
+        self, x: Tensor, n_queries: int, is_key: Tensor | None, previous: SoftMask | None
     ) -> tuple[Tensor, SoftMask | None]:
         """Return [B, M + T, d] to the same, and the mask for the next block; see `run_blocks`.
 
-        `given` is the mask of the block before, for a block without one of its own.
+        `previous` is the mask of the block before, for a block without one of its own.
         """
         normed = self.norms[0](x)
-        mask = self.mask(normed, x.shape[1] - n_queries) if self.mask else given
+        mask = self.mask(normed, x.shape[1] - n_queries) if self.mask else previous
         x = x + self.dropout(self.retention(normed, n_queries, is_key, mask))
         return x + self.dropout(self.feed_forward(self.norms[1](x))), mask
 

@@ -70,11 +70,16 @@ class CrossLayer(nn.Module):
         self.dropout, self.linear = nn.Dropout(config.dropout), added_layers(config)
 
     def forward(
-        self, clips: Tensor, positions: Tensor, words: Tensor, is_word: Tensor, given: SoftMask | None = None
+        self,
+        clips: Tensor,
+        positions: Tensor,
+        words: Tensor,
+        is_word: Tensor,
+        previous: SoftMask | None = None,
     ) -> tuple[Tensor, SoftMask | None]:
         """Return [B, T, d] to the same, and the mask for the next layer; see `DETREncoderLayer`."""
         q, (k, v) = self.attention.queries(clips + positions), self.attention.keys_values(words)
-        mask = self.mask.of_attention(clips, q, k, is_word) if self.mask else given
+        mask = self.mask.of_attention(clips, q, k, is_word) if self.mask else previous
         heads = self.attend(q, k, v, mask, is_word, dropout_rate(self.dropout))
         x = clips + self.dropout(self.attention.join(heads))
         x = x + self.dropout(self.feed_forward(self.norms[0](x)))

@@ -200,8 +200,8 @@ class MomentSearch:
         about_length = (
             [f"{quote_queries(cut)}: only the first {encoder.max_tokens} tokens are read"] if cut else []
         )
-        found = [answer for answer in answers if answer.moments and answer.moments[0].evidence in WORDS]
-        by_words, language = [answer.query for answer in found], self.retrieval.language
+        spoken = [answer for answer in answers if answer.moments and answer.moments[0].evidence in WORDS]
+        by_words, language = [answer.query for answer in spoken], self.retrieval.language
         notes = query_warnings(self.queries.texts, self._unread, language, self.space, by_words=by_words)
         return (*notes, *about_length)
 
@@ -251,9 +251,9 @@ class _Work:
             grounding = self.search_pictures(progress)
         else:
             grounding = self.result(queries=(), video=self.video_input.video, **scope_of(others))
-        found = self.evidence.add_to(grounding, others, search.queries, search.retrieval)
-        notes = search.warnings(found.queries) if self.evidence.has_pictures else ()
-        return replace(found, warnings=tuple(dict.fromkeys([*found.warnings, *notes])))
+        searched = self.evidence.add_to(grounding, others, search.queries, search.retrieval)
+        notes = search.warnings(searched.queries) if self.evidence.has_pictures else ()
+        return replace(searched, warnings=tuple(dict.fromkeys([*searched.warnings, *notes])))
 
     def search_pictures(self, progress: Progress | None) -> Grounding:
         search, video_input = self.search, self.video_input

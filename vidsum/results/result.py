@@ -97,8 +97,8 @@ def _parser(kind: Any) -> Callable[[Any], Any]:
         inner = _parser(get_args(kind)[0])
         return lambda data: None if data is None else inner(data)
     if get_origin(kind) is tuple:
-        each = _parser(get_args(kind)[0])
-        return lambda data: tuple(map(each, data))
+        parse = _parser(get_args(kind)[0])
+        return lambda data: tuple(map(parse, data))
     return lambda data: data
 
 

@@ -55,7 +55,7 @@ def speech_units(transcript: Transcript, shortest_s: float) -> list[SpeechUnit]:
         clauses = _clauses(words, shortest_s) if words else ()
         unit = SpeechUnit(sentence.start_s, sentence.end_s, score, clauses)
         last = units[-1] if units else None
-        is_short = any(one.end_s - one.start_s + 2 * _SILENCE_S < shortest_s for one in (last, unit) if one)
+        is_short = any(u.end_s - u.start_s + 2 * _SILENCE_S < shortest_s for u in (last, unit) if u)
         if last and is_short and unit.start_s - last.end_s <= _NEAR_S:
             score = max(last.score, unit.score)
             units[-1] = SpeechUnit(last.start_s, unit.end_s, score, (*last.clauses, *unit.clauses))

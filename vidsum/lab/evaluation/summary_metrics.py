@@ -91,11 +91,11 @@ def key_shot_columns(measures: Sequence[KeyShotMeasures]) -> dict[str, float | N
     """Return each knapsack's F-measures, or, by the last knapsack, the mean of each segmentation."""
     last = measures[-1]
     if measures[0].segmentation != last.segmentation:
-        return {f"F {each.segmentation}": each.f_avg for each in measures if each.knapsack == last.knapsack}
+        return {f"F {m.segmentation}": m.f_avg for m in measures if m.knapsack == last.knapsack}
     return {
-        f"{head} {each.knapsack}": value
-        for each in measures
-        for head, value in (("F max", each.f_max), ("F avg", each.f_avg))
+        f"{head} {m.knapsack}": value
+        for m in measures
+        for head, value in (("F max", m.f_max), ("F avg", m.f_avg))
     }
 
 

@@ -92,7 +92,7 @@ class MomentSettings(Checked):
     PRESETS: ClassVar[Presets] = {}
     """Published choices by data set, and ours for simulated data."""
     SIZES: ClassVar[Presets] = {}
-    """What differs from the preset, which has the paper's size."""
+    """Changes of the preset, which has the paper's size."""
 
     lr: LearningRate = 1e-4
     weight_decay: WeightDecay = 1e-4
