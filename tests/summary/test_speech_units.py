@@ -50,7 +50,7 @@ def test_units_are_sentences_with_little_silence() -> None:
 
 def frames(n_frames: int, capacity: int) -> VideoFrames:
     none = np.zeros(n_frames, np.bool_)
-    return VideoFrames(np.array([0, n_frames]), none, none.copy(), capacity)
+    return VideoFrames(np.array([0, n_frames]), none, none.copy(), capacity, FPS)
 
 
 @settings(max_examples=60, deadline=None)
@@ -66,7 +66,7 @@ def test_the_choice_of_units_is_optimal(lengths: list[tuple[int, int]], capacity
         units.append(SpeechUnit(at / FPS, (at + length) / FPS, float(rng.uniform(0.1, 1))))
         at += length + pause
     sums = np.concatenate([[0.0], np.cumsum(rng.uniform(0.1, 1, at + 1))])
-    speech = choose_speech(units, frames(at + 1, capacity), FPS, sums, is_whole=True)
+    speech = choose_speech(units, frames(at + 1, capacity), sums, is_whole=True)
     spans = [(round(unit.start_s * FPS), round(unit.end_s * FPS)) for unit in units]
     seen = np.array([(sums[end] - sums[start]) / (end - start) for start, end in spans])
     sizes = np.array([end - start for start, end in spans])
@@ -87,7 +87,7 @@ def test_clauses_fill_what_sentences_leave() -> None:
     units = [SpeechUnit(0, 3, 1.0), SpeechUnit(4, 12, 1.0, ((4, 7), (7.5, 12)))]
     sums = np.arange(151.0)
     for is_whole, seconds in ((True, 3.0), (False, 6.0)):
-        speech = choose_speech(units, frames(150, 65), FPS, sums, is_whole=is_whole)
+        speech = choose_speech(units, frames(150, 65), sums, is_whole=is_whole)
         assert speech.chosen.sum() / FPS == seconds
     assert speech.spoken.sum() / FPS == 11
     assert speech.edges == (0, 40)
@@ -95,7 +95,7 @@ def test_clauses_fill_what_sentences_leave() -> None:
     video = frames(150, 70)
     video.dropped[20:25] = True
     video.required[40:90] = True
-    speech = choose_speech(units, video, FPS, np.arange(151.0), is_whole=True)
+    speech = choose_speech(units, video, np.arange(151.0), is_whole=True)
     assert not speech.chosen.any()  # the first is dropped in part, the second in anyway, the third too long
 
 

@@ -22,10 +22,17 @@ class VideoFrames:
     required: BoolArray
     dropped: BoolArray
     capacity: int  # frames of the summary
+    fps: float
 
     @property
     def n_left(self) -> int:
         return int((~self.dropped).sum())
+
+    def span(self, start_s: float, end_s: float) -> tuple[int, int]:
+        """Return the frames [start, end) that are on screen in a span, at least one."""
+        n_frames = len(self.required)
+        start = min(max(int(start_s * self.fps), 0), n_frames - 1)
+        return start, min(max(int(np.ceil(end_s * self.fps)), start + 1), n_frames)
 
 
 def to_frames(
@@ -45,9 +52,8 @@ def to_frames(
     if required.sum() > capacity:
         needed = format_time(float(required.sum()) / fps)
         raise UsageError(f"--keep takes {needed}, more than the budget", hint=f"--budget {needed}")
-    return VideoFrames(
-        cut_edges(frames_at(shots.edges_s, fps), required, dropped), required, dropped, capacity
-    )
+    edges = cut_edges(frames_at(shots.edges_s, fps), required, dropped)
+    return VideoFrames(edges, required, dropped, capacity, fps)
 
 
 def _mark(segments: Sequence[Interval], features: Features, n_frames: int, option: str) -> BoolArray:

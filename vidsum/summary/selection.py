@@ -108,10 +108,10 @@ def select(
     looks = Looks(features, np.minimum(frames_at(features.timestamps, fps), len(video.required) - 1), slides)
     worth = importance if quality is None else importance * quality
     worth = weigh_slides(worth, features.timestamps, slides)
-    chosen_speech = _choose_speech(video, fps, worth, looks, limits, speech)
+    chosen_speech = _choose_speech(video, worth, looks, limits, speech)
     filled = _require_speech(video, frames_at(shots.edges_s, fps), chosen_speech)
     chosen, size = _choose(
-        filled, fps, worth, places, looks, replace(limits, is_strict=limits.is_strict or filled is not video)
+        filled, worth, places, looks, replace(limits, is_strict=limits.is_strict or filled is not video)
     )
     scores = _shot_scores(video, _sums(importance, video, looks), size)
     breaks = list[int]()
@@ -130,7 +130,6 @@ def select(
 
 def _choose_speech(
     video: VideoFrames,
-    fps: float,
     importance: FloatArray,
     looks: Looks,
     limits: SegmentLimits,
@@ -142,9 +141,9 @@ def _choose_speech(
     sums, is_whole = _sums(importance, video, looks), limits.is_whole_sentences
     of_slides = dict[int, SpeechUnit]()  # the best sentence during each important slide
     for unit in sorted(units, key=lambda unit: unit.score):
-        of_slides[looks.slide(unit.start_s * fps, unit.end_s * fps)] = unit
+        of_slides[looks.slide(unit.start_s * video.fps, unit.end_s * video.fps)] = unit
     first = [unit for number, unit in of_slides.items() if number in looks.important_slides]
-    speech = choose_speech(units, video, fps, sums, is_whole=is_whole, first=first)
+    speech = choose_speech(units, video, sums, is_whole=is_whole, first=first)
     return speech if speech.chosen.any() else None
 
 
@@ -162,16 +161,11 @@ def _require_speech(video: VideoFrames, shot_edges: IntArray, speech: ChosenSpee
 
 
 def _choose(
-    video: VideoFrames,
-    fps: float,
-    importance: FloatArray,
-    places: IntArray,
-    looks: Looks,
-    limits: SegmentLimits,
+    video: VideoFrames, importance: FloatArray, places: IntArray, looks: Looks, limits: SegmentLimits
 ) -> tuple[BoolArray, int]:
     """Return which frames are in, and the maximum size of a piece."""
     room = video.capacity - int(video.required.sum())
-    shortest, sizes, most = _sizes(video, limits, looks, fps, room)
+    shortest, sizes, most = _sizes(video, limits, looks, room)
     sums, n_frames = _sums(importance, video, looks), len(video.required)
     best, best_size, most_used = list[Candidate](), 1, -1
     for size in sizes:
@@ -224,7 +218,7 @@ def _breaks(
 
 
 def _sizes(
-    video: VideoFrames, limits: SegmentLimits, looks: Looks, fps: float, room: int
+    video: VideoFrames, limits: SegmentLimits, looks: Looks, room: int
 ) -> tuple[int, list[int], int | None]:
     """Return the minimum frames of a piece, the maximum to try one after the other, and how many pieces.
 
@@ -232,6 +226,7 @@ def _sizes(
     """
     if limits.longest_s is None:
         return 1, [max(room, 1)], None
+    fps = video.fps
     longest = min(max(int(limits.longest_s * fps + 1e-6), 1), video.capacity)
     shortest = min(max(round(limits.shortest_s * fps), 1), longest)
     is_half = 2 * video.capacity > video.n_left

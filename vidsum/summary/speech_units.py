@@ -104,7 +104,6 @@ def _with_silence(units: Sequence[SpeechUnit]) -> list[SpeechUnit]:
 def choose_speech(
     units: Sequence[SpeechUnit],
     video: VideoFrames,
-    fps: float,
     sums: TimeArray,
     *,
     is_whole: bool,
@@ -122,7 +121,7 @@ def choose_speech(
         first: units that are chosen before the others.
     """
     n_frames = len(video.required)
-    spans = [_span(unit.start_s, unit.end_s, fps, n_frames) for unit in units]
+    spans = [video.span(unit.start_s, unit.end_s) for unit in units]
     spoken = np.zeros(n_frames, np.bool_)
     for start, end in spans:
         spoken[start:end] = True
@@ -136,18 +135,13 @@ def choose_speech(
                 starts.append(start)
         return is_in
 
-    add([_span(unit.start_s, unit.end_s, fps, n_frames) for unit in first], [unit.score for unit in first])
+    add([video.span(unit.start_s, unit.end_s) for unit in first], [unit.score for unit in first])
     taken = add(spans, [unit.score for unit in units])
     if not is_whole:
         left = [unit for unit, is_taken in zip(units, taken, strict=True) if not is_taken]
-        parts = [(_span(*clause, fps, n_frames), unit.score) for unit in left for clause in unit.clauses]
+        parts = [(video.span(*clause), unit.score) for unit in left for clause in unit.clauses]
         add([part for part, _ in parts], [score for _, score in parts])
     return ChosenSpeech(chosen, spoken, tuple(sorted(starts)))
-
-
-def _span(start_s: float, end_s: float, fps: float, n_frames: int) -> tuple[int, int]:
-    start = min(max(int(start_s * fps), 0), n_frames - 1)
-    return start, min(max(int(np.ceil(end_s * fps)), start + 1), n_frames)
 
 
 def _best_parts(
