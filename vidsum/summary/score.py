@@ -151,8 +151,7 @@ def weights_sha256(models: Sequence[str]) -> dict[str, str]:
     trained = next((model for model in models if model not in SCORERS), None)
     if trained is None:
         return {}
-    _require_known(trained)
-    facts = {"model_sha256": checkpoint_digest(trained)}
+    facts = {"model_sha256": _digest(trained)}
     if read_trained(checkpoint_file(trained)).features.get("space"):
         facts["map_sha256"] = checkpoints.sha256_of(vse.NAME)
     return facts
@@ -160,14 +159,14 @@ def weights_sha256(models: Sequence[str]) -> dict[str, str]:
 
 def load_importance_checkpoint(model: str, device: str) -> ImportanceModel:
     """Return a trained model by name or checkpoint. Raises UsageError where the name is unknown."""
-    _require_known(model)
-    return _load_checkpoint(model, device, checkpoint_digest(model))
+    return _load_checkpoint(model, device, _digest(model))
 
 
-def _require_known(model: str) -> None:
+def _digest(model: str) -> str:
     if model not in SUMMARIZERS and not model.endswith(".safetensors"):
         fault = ", or name a checkpoint: OUT/split_0/best.safetensors"
         raise unknown_name_error("model", model, SUMMARIZERS, fault)
+    return checkpoint_digest(model)
 
 
 @cached_model(maxsize=2)

@@ -115,7 +115,11 @@ def evaluate_moments(
     ious = {row: best_ious(windows, gt_windows) for row, windows in moments.items()}
     rows = {row: measure(of_row, comparison) for row, of_row in ious.items()}
     queried = [video for video in videos.values() if video.queries]
-    averages = _averages(queried)
+    averages = {  # those of MRNet's Table 1, and the mean length of the moments
+        "video_s": fmean(video.duration_s for video in queried),
+        "query_words": fmean(len(query.text.split()) for query in queries),
+        "moment_s": fmean(end - start for query in queries for start, end in query.windows),
+    }
     empty = {
         row: count_empty(moments for queries in answers.values() for moments in queries)
         for row, answers in predictions.items()
@@ -137,17 +141,6 @@ def evaluate_moments(
         f"found: IoU {sign} the threshold ({comparison}); mIoU of the best moment; "
         f"random: {n_seeds} draws",
     )
-
-
-def _averages(videos: Sequence[MomentVideo]) -> dict[str, float]:
-    """Return the averages of MRNet's Table 1, and the mean length of the moments; words end at spaces."""
-    queries = [query for video in videos for query in video.queries]
-    lengths_s = [end - start for query in queries for start, end in query.windows]
-    return {
-        "video_s": fmean(video.duration_s for video in videos),
-        "query_words": fmean(len(query.text.split()) for query in queries),
-        "moment_s": fmean(lengths_s),
-    }
 
 
 def _stack(answers: Iterable[Sequence[Moment]], length: int) -> TimeArray:
