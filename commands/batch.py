@@ -206,7 +206,7 @@ class _GuardedWork:
         if files.named:
             register_input(task.path)  # a worker process knows none
         # clips are not considered: their number depends on the result
-        is_there = bool(files.named) and all(path.exists() for path in (*files.all, *files.derived))
+        is_there = bool(files.named) and all(path.exists() for path in (*files.all, *files.derived.values()))
         if self.outputs.skip_existing and (is_there or has_foreign(files)):
             line = f"{', '.join(map(str, files.all))}: exists, skipped"
             return CommandResult(data={"skipped": True, **files.facts()}, lines=(line,))

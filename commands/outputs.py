@@ -156,16 +156,18 @@ class Exports:
         if outputs.to_stdout:
             hint = "-o FILE.json, with --export or --report"
             raise UsageError("-o - writes JSON only", hint=hint)
+        from vidsum.pipelines.exports import export_targets
+
         exported = dict(targets)
         for source, files in targets.items():
-            exports = {} if files.fault else self.targets_of(files, source)
-            exported[source] = replace(files, derived=tuple(exports.values()))
-            for kind, path in exports.items():
-                if fault := attempt(partial(self._check, source, outputs, files.named, kind, path)):
+            derived = export_targets(self.export, files.record, source, page=self.report)
+            exported[source] = replace(files, derived={} if files.fault else derived)
+            for kind, path in exported[source].derived.items():
+                if fault := attempt(partial(self._check, source, outputs, kind, path)):
                     refuse(exported, source, fault)
         return exported
 
-    def write(self, result: CommandResult, files: Files, source: str, *, overwrite: bool) -> CommandResult:
+    def write(self, result: CommandResult, files: Files, *, overwrite: bool) -> CommandResult:
         """Return the result of a command with its exports, made from its data and written next to its JSON.
 
         Each that cannot be written is an error of its own. Without moments, timelines are left out.
@@ -178,7 +180,7 @@ class Exports:
         lines, messages, made = list(result.lines), list(result.messages), result_of(result.data)
         errors, exports = list[Problem](), list[str]()
         write = partial(write_export, made, files.record, overwrite=overwrite)
-        for kind, target in self.targets_of(files, source).items():
+        for kind, target in files.derived.items():
             written = attempt(partial(write, kind, target, self.media))
             if isinstance(written, EmptyResultError):
                 messages.append(written.message)
@@ -197,21 +199,11 @@ class Exports:
             exit_code=1 if errors else result.exit_code,
         )
 
-    def targets_of(self, files: Files, source: str) -> dict[str, Path]:
-        from vidsum.pipelines.exports import export_targets
-
-        return export_targets(self.export, files.record, source, page=self.report)
-
-    def _check(
-        self, source: str, outputs: Outputs, named: Mapping[str, Path], kind: str, target: Path
-    ) -> None:
+    def _check(self, source: str, outputs: Outputs, kind: str, target: Path) -> None:
         from vidsum.pipelines.records import require_ours
         from vidsum.pipelines.sources import has_pictures
         from vidsum.pipelines.timelines import require_expressible, require_nameable
 
-        for flag in [kind for kind, path in named.items() if path == target]:
-            fault = f"--{flag} and --export {kind} both write {target}"
-            raise UsageError(fault, hint="leave out one of them")
         if kind != "html":
             require_expressible(kind, has_video=has_pictures(source))
             require_nameable(kind, source, target, self.media)
@@ -249,7 +241,7 @@ class Destination:
             lines, state = (*lines[:-1], f"{lines[-1]} (unchanged)"), {"up_to_date": True}
         data = {**state, **task.files.facts(saved.clips), **saved.document}
         answered = replace(answered, data=data, lines=lines, messages=saved.messages)
-        return self.exports.write(answered, task.files, task.path, overwrite=self.outputs.overwrite)
+        return self.exports.write(answered, task.files, overwrite=self.outputs.overwrite)
 
     @property
     def collect(self) -> Callable[[Sequence[CommandResult]], CommandResult] | None:

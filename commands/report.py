@@ -31,7 +31,6 @@ class Page:
     output: str = option(
         "The page; - for stdout.", "report.html", flags=("--output", "-o"), metavar="FILE", writes=True
     )
-    embed: bool = option("Put small videos into the page. 360p, up to 20 minutes and 24 MB in all.", False)
     bundle: Path | None = option(
         "Write page, videos and subtitles into this .zip file.", None, metavar="ZIP", writes=True
     )
@@ -54,8 +53,8 @@ def report(results: Results, page: Page, view: View) -> CommandResult:
     from vidsum.results.load import read_displayable
 
     target = Path(page.output)
-    if page.bundle is not None and (page.embed or page.output != "report.html"):
-        fault = "--bundle excludes --embed and --output: its page is index.html"
+    if page.bundle is not None and page.output != "report.html":
+        fault = "--bundle excludes --output: its page is index.html"
         raise UsageError(fault, hint=f"--bundle {page.bundle}")
     if page.bundle is not None:
         require_suffix(page.bundle, (".zip",))
@@ -85,7 +84,7 @@ def _write(made: "Sequence[tuple[str, PageResult]]", page: Page, target: Path) -
             warnings = write_bundle(made, shadow, page.title)
         data = {"output": str(page.bundle)}
         return CommandResult(data=data, lines=(str(page.bundle),), messages=warnings)
-    text, warnings = report_text(made, target, page.title, embed=page.embed)
+    text, warnings = report_text(made, target, page.title)
     if page.output == "-":
         return CommandResult(document=text, messages=warnings)
     line = save_text(text, target, overwrite=page.overwrite)

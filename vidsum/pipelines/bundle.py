@@ -27,12 +27,7 @@ File = Path | VideoInfo | str  # a copy, a video as an MP4 that browsers play, o
 
 
 def write_report(
-    results: PageResult | Sequence[PageResult],
-    path: PathLike,
-    *,
-    title: str = "",
-    embed: bool = False,
-    overwrite: bool = False,
+    results: PageResult | Sequence[PageResult], path: PathLike, *, title: str = "", overwrite: bool = False
 ) -> tuple[str, ...]:
     """Write one or more results as a page, which names videos by relative paths; see docs/report.md.
 
@@ -40,11 +35,10 @@ def write_report(
         results: of one or several videos; transcripts and descriptions appear next to the player.
         path: of the page, ending in `.html`; or of a `.zip`, see `write_bundle`.
         title: of the page; the name of the video, or the number of videos, if not given.
-        embed: put small videos into the page.
         overwrite: replace a page with another content, or a ZIP.
 
-    Returns warnings of missing videos. Raises UsageError: there is no result, one is of another class, the
-    path ends otherwise, or the videos are too long to embed. OutputError: the file cannot be written.
+    Returns warnings of missing videos. Raises UsageError: there is no result, one is of another class, or the
+    path ends otherwise. OutputError: the file cannot be written.
     """
     several = results if isinstance(results, Sequence) else [results]
     for result in several or (None,):
@@ -54,7 +48,7 @@ def write_report(
     if Path(path).suffix == ".zip":
         require_replaceable(path, overwrite=overwrite)
         return write_bundle(named, Path(path), title)
-    text, warnings = report_text(named, Path(path), title, embed=embed)
+    text, warnings = report_text(named, Path(path), title)
     require_replaceable(path, overwrite=overwrite, text=text)
     write_text(path, text)
     return warnings

@@ -9,10 +9,9 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError
 from vidsum.pipelines.clips import clip_paths
 from vidsum.pipelines.export import read_encoding_tag
 from vidsum.pipelines.names import stem_of
@@ -31,43 +30,35 @@ from vidsum.results.screen_text import ScreenText
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
-from vidsum.times import format_short_time
 from vidsum.types import Interval, Picture, VideoInfo
 from vidsum.video.frames import LongSide
 from vidsum.video.open import open_video, video_stream
 from vidsum.video.probe import start_offset_s
 from vidsum.video.read import read_frames_at
-from vidsum.video.write import write_segments
 
 _PICTURE_SIDE, _VIEW_SIDE = 320, 160
 _MAX_VIEWS = 120  # pictures of shots: about a megabyte
 _MAX_FRAMES = 600  # pictures of a document: about ten megabytes
 _MAX_IN_ROW = 8  # pictures of shots in a row without text
-_EMBEDDED_BYTES, _MAX_BITS_PER_S = 24_000_000, 600_000  # 32 MB as text, the most that browsers read
-_MAX_EMBEDDED_S = 1200.0  # at 150 kbit/s, people can still tell what happens
 _JPEG_QUALITY = 72
 
 
 PageResult = Cutting | Texts  # results on a page, and the transcripts and descriptions of their videos
 
 
-MediaLink = Callable[[VideoInfo | Path], str | None]  # URL of a video or clip from the page, or None
+MediaLink = Callable[[VideoInfo | Path], str]  # URL of a video or clip from the page
 
 
 def report_text(
-    results: Sequence[tuple[str, PageResult]], target: Path, title: str = "", *, embed: bool = False
+    results: Sequence[tuple[str, PageResult]], target: Path, title: str = ""
 ) -> tuple[str, tuple[str, ...]]:
     """Return the text of a page at `target`, where paths of videos start, and warnings."""
-    place = _embed_videos(results) if embed else partial(_link, target)
-    films, warnings = report_videos(results, place, lambda _: not embed)
-    if not embed:
-        unplayable = (
-            film.video for film in films if film.video and film.source and not is_playable(film.video)
-        )
-        warnings += [
-            f"{info.path}: browsers may not play {info.codec} in this file; --embed and --bundle convert it"
-            for info in unplayable
-        ]
+    films, warnings = report_videos(results, partial(_link, target), lambda _: True)
+    unplayable = (film.video for film in films if film.video and film.source and not is_playable(film.video))
+    warnings += [
+        f"{info.path}: browsers may not play {info.codec} in this file; --bundle converts it"
+        for info in unplayable
+    ]
     return render(films, title), tuple(warnings)
 
 
@@ -96,27 +87,6 @@ def is_playable(info: VideoInfo) -> bool:
 
 def _link(target: Path, file: VideoInfo | Path) -> str:
     return url_of(relative_path(file.path if isinstance(file, VideoInfo) else file, target))
-
-
-def _embed_videos(results: Sequence[tuple[str, PageResult]]) -> MediaLink:
-    """Return a function that embeds small videos in the page. Raises UsageError: they are too long."""
-    videos = {result.video.path: result.video for _, result in results if result.video}
-    total_s = sum(video.duration_s for video in videos.values())
-    if total_s > _MAX_EMBEDDED_S:
-        most = f"--embed holds {format_short_time(_MAX_EMBEDDED_S)} in {_EMBEDDED_BYTES // 10**6} MB"
-        fault = f"{format_short_time(total_s)} of video is too long for one page: {most}"
-        raise UsageError(fault, hint="--bundle page.zip")
-    bits = min(_MAX_BITS_PER_S, int(0.95 * 8 * _EMBEDDED_BYTES / max(total_s, 1)))
-
-    def place(file: VideoInfo | Path) -> str | None:
-        if not isinstance(file, VideoInfo):
-            return None
-        with TemporaryDirectory() as folder:
-            small = Path(folder, "small.mp4")
-            write_segments(file, [(0, file.duration_s)], small, bits_per_s=bits)
-            return data_url(small.read_bytes(), "video/mp4")
-
-    return place
 
 
 def _by_video(results: Sequence[tuple[str, PageResult]]) -> list[list[tuple[str, PageResult]]]:

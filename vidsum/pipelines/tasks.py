@@ -28,7 +28,7 @@ class Files:
     clip_folder: Path | None = None  # folder of an MP4 for each moment, if these are asked for
     clip_stem: str = ""  # prefix of the names of these MP4 files
     clip_settings: Clips = field(default_factory=Clips)  # how they differ from their moments
-    derived: tuple[Path, ...] = ()  # exports, made from the record
+    derived: Mapping[str, Path] = field(default_factory=dict)  # exports, made from the record, by kind
     fault: VidsumError | None = None  # why none of them can be made
 
     @property

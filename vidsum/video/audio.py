@@ -19,7 +19,7 @@ from vidsum.video.tracks import choose_track
 
 AAC_RATES = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000)
 """Sample rates that AAC has and browsers play; any other rate becomes the last."""
-BITS_PER_CHANNEL = 80_000
+_BITS_PER_CHANNEL = 80_000
 FADE_S = Fraction(5, 1000)  # inaudible as a fade, but it removes the click at each cut
 _PIECES_A_SECOND = 2  # short pieces of sound are stored next to their pictures in the file
 _PREROLL_S = 0.5  # decoders of AAC, Opus and MP3 need a few packets after a seek
@@ -224,13 +224,11 @@ def _drop_strays(blocks: Iterable[_Block], slack: float) -> Iterator[_Block]:
 class SoundTrack:
     """The AAC track of a clip, as long as the pictures written so far, counted from the clip's start."""
 
-    def __init__(
-        self, source: Any, container: av.container.OutputContainer, bits: int = BITS_PER_CHANNEL
-    ) -> None:
+    def __init__(self, source: Any, container: av.container.OutputContainer) -> None:
         """Add a track for the samples of a `SoundSource`, or of what is read like one."""
         self._source, self._container = source, container
         self.stream = container.add_stream("aac", rate=source.rate, layout=source.layout)
-        self.stream.codec_context.bit_rate = bits * source.n_channels
+        self.stream.codec_context.bit_rate = _BITS_PER_CHANNEL * source.n_channels
         self._n_written = 0
         self._shift = 0
         self._fades_in = False

@@ -30,14 +30,13 @@ class PictureTrack:
         info: VideoInfo,
         time_base: Fraction,
         options: dict[str, str],
-        max_side: int = MAX_SIDE,
         style: ClipStyle = ClipStyle(),
     ) -> None:
         """Add a track for frames of `source`, such as `first`, at whole `time_base`s; libx264's `options`."""
         self._container, self._style = container, style
         self._first_dts: int | None = None
         self._scaler = VideoReformatter()  # kept: FFmpeg takes milliseconds to set one up
-        self._stored = _StoredPictures.of(first, max_side)
+        self._stored = _StoredPictures.of(first)
         rate = Fraction(info.fps).limit_denominator(1001)
         stream = container.add_stream("libx264", rate=rate, options=options)
         assert isinstance(stream, av.VideoStream)
@@ -104,18 +103,15 @@ class _StoredPictures:
     full_range: bool  # whether values run from 0 to 255, not from 16 to 235
 
     @classmethod
-    def of(cls, decoded: DecodedFrame, max_side: int) -> "_StoredPictures":
-        """Derive the form from a frame, scaled down where a side is longer than `max_side`."""
+    def of(cls, decoded: DecodedFrame) -> "_StoredPictures":
+        """Derive the form from a frame."""
         frame = decoded.frame
         name = frame.format.name
         is_full = frame.color_range == ColorRange.JPEG or (
             name.startswith(("yuvj", "gray", "ya")) and frame.color_range != ColorRange.MPEG
         )
         is_rgb = frame.format.is_rgb or name == "pal8"
-        width, height = frame.width, frame.height
-        if (longest := max(width, height)) > max_side:
-            width, height = (max(2, 2 * round(side * max_side / longest / 2)) for side in (width, height))
-        return cls(width, height, decoded.turn_deg, is_rgb, is_full and not is_rgb)
+        return cls(frame.width, frame.height, decoded.turn_deg, is_rgb, is_full and not is_rgb)
 
     @property
     def clip_size(self) -> tuple[int, int]:

@@ -13,7 +13,7 @@ import av
 from vidsum.errors import InputError, UsageError
 from vidsum.io.outputs import atomic_write
 from vidsum.types import Interval, Progress, VideoInfo, join_near
-from vidsum.video.audio import BITS_PER_CHANNEL, SoundSource, SoundTrack, open_sound
+from vidsum.video.audio import SoundSource, SoundTrack, open_sound
 from vidsum.video.damage import CANCELLED, DecodeLog
 from vidsum.video.listen import describe_used
 from vidsum.video.open import open_video, video_stream
@@ -25,7 +25,6 @@ from vidsum.video.timing import read_jumps
 
 _X264 = {"preset": "veryfast", "profile": "high", "forced-idr": "1", "x264-params": "mbtree=0"}
 """Macroblock trees make files some 10 % smaller, but different in each run and on each kind of processor."""
-_SMALL_CRF, _SMALL_SOUND, _SMALL_RATE = 28, 48_000, 32_000  # quality, bits and samples a second
 _MIN_GAP_S = 1.0  # less can be missing because a segment does not begin with a new frame
 _HDR = {16: "PQ", 18: "HLG"}  # curves of high dynamic range, by FFmpeg's numbers
 
@@ -99,7 +98,6 @@ def write_segments(
     *,
     crf: int = DEFAULT_CRF,
     comment: str | None = None,
-    bits_per_s: int | None = None,
     style: ClipStyle = ClipStyle(),
     progress: Progress | None = None,
 ) -> WrittenVideo:
@@ -112,19 +110,13 @@ def write_segments(
         segments: [start_s, end_s) from the first picture; apart and in order.
         crf: quality, from 1, the best, to 51.
         comment: kept in the file's metadata.
-        bits_per_s: rate limit of a small file, whatever `crf`: 640 pixels wide or high, the sound mono.
         progress: called with the seconds of clip written.
 
     Raises UsageError: see `normalise_segments`. InputError: the source cannot be read,
     has no frame in the segments, or is too large. OutputError: the target cannot be written.
     """
     source = Path(info.path)
-    options, max_side, bits = {**_X264, "crf": str(crf)}, MAX_SIDE, BITS_PER_CHANNEL
-    mono_rate: int | None = None
-    if bits_per_s is not None:
-        maxrate, bufsize = str(bits_per_s - _SMALL_SOUND), str(2 * bits_per_s)
-        options |= {"crf": str(_SMALL_CRF), "maxrate": maxrate, "bufsize": bufsize}
-        max_side, mono_rate, bits = 640, _SMALL_RATE, _SMALL_SOUND
+    options = {**_X264, "crf": str(crf)}
     jumps = read_jumps(info)
     if max(info.width, info.height) > MAX_SIDE:
         raise InputError(f"{source}: has pictures of {info.width} x {info.height}; encoders go to {MAX_SIDE}")
@@ -142,12 +134,10 @@ def write_segments(
         first = next(frames, None)
         if first is None:
             raise InputError(f"{source}: no frame of the segments to write can be decoded")
-        with open_sound(info, jumps, mono_rate) as sound, open_mp4(part, comment) as output:
+        with open_sound(info, jumps) as sound, open_mp4(part, comment) as output:
             timeline = ClipTimeline(time_base, clip_time_base(info, stream, first))
-            pictures = PictureTrack(
-                output, stream, first.decoded, info, timeline.clip_base, options, max_side, style
-            )
-            sounds = SoundTrack(sound, output, bits) if sound is not None else None
+            pictures = PictureTrack(output, stream, first.decoded, info, timeline.clip_base, options, style)
+            sounds = SoundTrack(sound, output) if sound is not None else None
             n_frames = _write_tracks(
                 chain([first], frames), timeline, pictures, sounds, progress or (lambda *_: None), total_s
             )
