@@ -320,13 +320,11 @@ def _to_matches(hit: Hit, files: Mapping[int, Sequence[str]], search: ArchiveSea
 
 
 def _select_best(matches: Sequence[Match], options: SearchOptions) -> list[Match]:
-    """Return the best of some moments: few per video, none too short or too unlikely."""
+    """Return the best of some moments: few per video, none too unlikely."""
     best, counts = list[Match](), Counter[str]()
     for match in sorted(matches, key=lambda match: -match.score):
-        is_short = match.end_s - match.start_s < options.min_length_s
-        if is_short or (match.present is not None and match.present < options.min_present):
-            continue
-        counts[match.video] += 1
-        if counts[match.video] <= options.per_video:
-            best.append(match)
+        if match.present is None or match.present >= options.min_present:
+            counts[match.video] += 1
+            if counts[match.video] <= options.per_video:
+                best.append(match)
     return best[: options.top_k]

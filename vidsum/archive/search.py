@@ -236,8 +236,7 @@ class ArchiveSearch:
                 hits.append(Hit(video, moment.start_s, moment.end_s, present, row))
             by_step.append(hits)
         hits, options = _best_chain(by_step) if several else _merge_takes(by_step[0], clips), self.options
-        long = (hit for hit in hits if hit.end_s - hit.start_s >= options.min_length_s)
-        return [hit for hit in long if hit.present >= options.min_present]
+        return [hit for hit in hits if hit.present >= options.min_present]
 
     def _merge_duplicates(self, hits: Sequence[Hit]) -> list[Hit]:
         merged = list[Hit]()
