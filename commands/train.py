@@ -90,7 +90,7 @@ def fulltransnet(
         return _fitted_result(folder, fitted, warnings, prepared.splits[number].name)
 
     prepare = partial(prepare_run, settings=settings)
-    _train_splits("train fulltransnet", data, run, prepare, train, settings.device, view)
+    _train_splits("train fulltransnet", data, run, prepare, train, view)
 
 
 @command(app)
@@ -119,9 +119,7 @@ def ridge(data: SplitOptions, run: Folder, settings: Annotated[RidgeSettings, Fl
         line = f"{folder}: {split}, penalty {fitted.penalty:g}{rank}"
         return CommandResult(data=facts, lines=(line,))
 
-    _train_splits(
-        "train ridge", data, run, partial(start_run, "ridge", settings=settings), train, "auto", view
-    )
+    _train_splits("train ridge", data, run, partial(start_run, "ridge", settings=settings), train, view)
 
 
 @command(app)
@@ -192,7 +190,6 @@ def _train_splits(
     run: RunFolder,
     prepare: "Callable[..., TrainingRun[S]]",
     train: "Callable[[TrainingRun[S], int, Progress | None], CommandResult]",
-    device: str,
     view: View,
 ) -> None:
     """Train a summarizer on each of the splits that were asked for, and say how the run goes on."""
@@ -203,7 +200,7 @@ def _train_splits(
     from vidsum.lab.training.run import unfinished_splits
 
     pairs = pair_annotations(data.data, data.annotations) if data.data else {}
-    videos = read_all(pairs) if pairs else read_captioned(data.captions, data.annotations, device)
+    videos = read_all(pairs) if pairs else read_captioned(data.captions, data.annotations)
     splits = splits_of(data.splits, videos, next(iter(by_dataset(videos))))
     if wrong := [number for number in data.split if number >= len(splits)]:
         raise UsageError(f"unknown split {wrong[0]}", hint=f"--split 0 ... {len(splits) - 1}")

@@ -34,7 +34,7 @@ def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         torch.manual_seed(0)
         return networks.WEIGHTS[name]()
 
-    def minilm(device: str) -> TextEncoder:
+    def minilm() -> TextEncoder:
         counted["minilm"] += 1
         return TextEncoder("minilm", _encode, lambda texts: [_encode(texts)], list)
 

@@ -54,7 +54,7 @@ def use_live(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.pipelines.watch.load_map", lambda: unit_rows)
     monkeypatch.setattr("vidsum.pipelines.watch.embed_background", lambda *_: GREYS)
     monkeypatch.setattr("vidsum.pipelines.watch.resolve_space", lambda name: "vse")
-    monkeypatch.setattr("vidsum.pipelines.watch.name_embeddings", lambda device: NAMES)
+    monkeypatch.setattr("vidsum.pipelines.watch.name_embeddings", lambda: NAMES)
     monkeypatch.setattr("vidsum.pipelines.watch.load_extractor", namer_of_colours)
     monkeypatch.setattr(
         "vidsum.pipelines.watch.embed_queries", lambda space, texts, *_: ENCODER.encode(texts)
@@ -72,7 +72,7 @@ def embed_queries(space: str, texts: Sequence[str], **_: str) -> FloatArray:
     return rows if space == "vse" else np.roll(rows, 1, axis=1)
 
 
-def embed_video(space: str, item: Features, device: str = "cpu") -> ClipEmbeddings:
+def embed_video(space: str, item: Features) -> ClipEmbeddings:
     """Mean colours on the grid of a second, and how near they are to each name."""
     times = grid(item.duration_s, 1.0)
     rows = unit_rows(to_grid(item.array, item, times, 1.0))

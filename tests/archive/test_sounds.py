@@ -25,7 +25,7 @@ def encoder(colours: None, monkeypatch: pytest.MonkeyPatch) -> None:
     def encode(texts: list[str]) -> np.ndarray:
         return np.array([[text == name for name in NAMES] for text in texts], np.float32)
 
-    monkeypatch.setattr(sounds, "load_text_encoder", lambda name, device: SimpleNamespace(encode=encode))
+    monkeypatch.setattr(sounds, "load_text_encoder", lambda name: SimpleNamespace(encode=encode))
 
 
 @pytest.fixture

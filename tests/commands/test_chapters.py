@@ -39,7 +39,7 @@ def colours(monkeypatch: pytest.MonkeyPatch) -> None:
         )
 
     encoder = SimpleNamespace(encode=encode)
-    monkeypatch.setattr(chapters, "load_text_encoder", lambda name, device: encoder)
+    monkeypatch.setattr(chapters, "load_text_encoder", lambda name: encoder)
     monkeypatch.setattr(chapters, "extraction_for", lambda space, options: options)  # no class scores
     monkeypatch.setattr(chapters, "segment_rows", lambda features, spans, space: np.zeros((len(spans), 3)))
     monkeypatch.setattr("vidsum.checkpoints.sha256_of", lambda name: "0" * 64)

@@ -130,7 +130,7 @@ def test_words_fill_pauses_only_where_they_are_sure(
     use_speech(monkeypatch, (4.5, 5.5))
     numbers = {word.text: number for number, word in enumerate(read_words())}
 
-    def scores(space: str, rows: FloatArray, device: str) -> FloatArray:
+    def scores(space: str, rows: FloatArray) -> FloatArray:
         values = np.full((len(rows), len(numbers)), -20, np.float32)
         values[:, numbers["a person"]] = 0.8  # a probability of .7
         values[0, numbers["a dog"]] = 9

@@ -26,7 +26,7 @@ def model(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> stub.StubModel:
     encoder = SimpleNamespace(
         encode=lambda texts: np.array([["word3" in text, 0.01] for text in texts], "f4")
     )
-    monkeypatch.setattr(speech, "load_text_encoder", lambda name, device: encoder)
+    monkeypatch.setattr(speech, "load_text_encoder", lambda name: encoder)
     return stub.install(monkeypatch, language=("en", 0.99))
 
 

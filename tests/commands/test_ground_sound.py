@@ -27,7 +27,7 @@ def encoder(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def encode(texts: list[str]) -> np.ndarray:
         return np.array([[text == name for name in NAMES] for text in texts], np.float32)
 
-    monkeypatch.setattr(sounds, "load_text_encoder", lambda name, device: SimpleNamespace(encode=encode))
+    monkeypatch.setattr(sounds, "load_text_encoder", lambda name: SimpleNamespace(encode=encode))
 
 
 def test_sounds_are_cached(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from vidsum.lab.reproduction import read_tables
 def text_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = SimpleNamespace(encode=lambda texts: np.ones((len(texts), 4), np.float32))
     for module in ("training.annotated", "evaluation.models"):
-        monkeypatch.setattr(f"vidsum.lab.{module}.load_text_encoder", lambda name, device: encoder)
+        monkeypatch.setattr(f"vidsum.lab.{module}.load_text_encoder", lambda name: encoder)
 
 
 def toy(run: Run, paper: str, number: str) -> dict[str, dict[str, float]]:

@@ -22,7 +22,7 @@ def model(loads: list[str], monkeypatch: pytest.MonkeyPatch) -> stub.StubModel:
         def encode(self, texts: list[str]) -> np.ndarray:
             return np.array([[float("word7" in text), float("word0" in text)] for text in texts], np.float32)
 
-    monkeypatch.setattr(speech, "load_text_encoder", lambda name, device: Encoder())
+    monkeypatch.setattr(speech, "load_text_encoder", lambda name: Encoder())
     return stub.install(monkeypatch, language=("en", 0.99))
 
 

@@ -43,7 +43,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "train.jsonl"
     path.write_text("\n".join(json.dumps(line) for line in lines))
     encoder = encoder_of(lambda text: [1] * 4)
-    monkeypatch.setattr("vidsum.lab.training.annotated.load_text_encoder", lambda name, device: encoder)
+    monkeypatch.setattr("vidsum.lab.training.annotated.load_text_encoder", lambda name: encoder)
     return path
 
 

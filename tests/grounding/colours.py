@@ -28,10 +28,8 @@ def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.pipelines.embedding.extraction_for", _extraction_of)
     monkeypatch.setattr("vidsum.pipelines.embedding.embed_video", _embed_video)
     monkeypatch.setattr("vidsum.pipelines.moments.embed_queries", lambda space, texts, *_: _encode(texts))
-    monkeypatch.setattr(
-        "vidsum.grounding.find.embed_words", lambda space, texts, device: _encode_words(texts)
-    )
-    monkeypatch.setattr("vidsum.pipelines.moments.load_text_encoder", lambda name, device: ENCODER)
+    monkeypatch.setattr("vidsum.grounding.find.embed_words", lambda space, texts: _encode_words(texts))
+    monkeypatch.setattr("vidsum.pipelines.moments.load_text_encoder", lambda name: ENCODER)
     # how likely a colour is, is unknown
     monkeypatch.setattr("vidsum.pipelines.moments.embed_background", lambda *_: np.eye(3, dtype=np.float32))
     monkeypatch.setattr("vidsum.pipelines.moments.MomentSearch._judged", lambda _, answer, *__: answer)
@@ -66,7 +64,7 @@ def _extraction_of(space: str, how: Extraction) -> Extraction:
     return replace(how, extractor="mobilenet_v2", fps=2.0)
 
 
-def _embed_video(space: str, features: Features, device: str) -> ClipEmbeddings:
+def _embed_video(space: str, features: Features) -> ClipEmbeddings:
     return ClipEmbeddings(_unit(features.array), features.timestamps, features.step_s, features.duration_s)
 
 

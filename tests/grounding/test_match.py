@@ -150,13 +150,13 @@ def test_what_is_shown_is_likelier_than_what_is_not() -> None:
     shown = ["a dog runs through the snow", "two children jump on a bed", "a man climbs a rock face"]
     others = ["a plate of sushi on a wooden table", "an aeroplane lands at night in the rain"]
     others.append("a woman plays the violin in a church")
-    rows = load_map().simulate(embed_queries("vse", shown, "cpu"), np.zeros((3, 384), np.float32))
+    rows = load_map().simulate(embed_queries("vse", shown), np.zeros((3, 384), np.float32))
     named = np.full((9, 1000), 1 / 1000, np.float32)
-    mixture = ClassMixture(named, name_embeddings("cpu"))
+    mixture = ClassMixture(named, name_embeddings())
     shots_s = np.array([0.0, 3, 6, 9])
     video = ClipEmbeddings(np.repeat(rows, 3, axis=0), np.arange(9.0), 1.0, 9.0, mixture, shots_s)
     queries = [*shown, *others]
-    vectors = embed_queries("vse", queries, "cpu")
-    matches = match_windows(video, embed_background("vse", "cpu"), queries, vectors)
+    vectors = embed_queries("vse", queries)
+    matches = match_windows(video, embed_background("vse"), queries, vectors)
     assert matches.best()[:3].min() > matches.best()[3:].max()
     assert matches.within(1, 3.0, 6.0) > matches.within(1, 0.0, 3.0)

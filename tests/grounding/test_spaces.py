@@ -89,7 +89,7 @@ def test_a_space_asks_for_its_features_and_leaves_the_rest_as_it_was() -> None:
 def names(monkeypatch: pytest.MonkeyPatch) -> FloatArray:
     """Random embeddings of 40 classes in 16 dimensions, and a map to those that takes the first 16."""
     made = unit_rows(random_rows(2, 40, 16))
-    monkeypatch.setattr(spaces, "name_embeddings", lambda _device: made)
+    monkeypatch.setattr(spaces, "name_embeddings", lambda: made)
     monkeypatch.setattr(vse, "mapped_rows", lambda features: unit_rows(features.array[:, :16]))
     return made
 
@@ -97,7 +97,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> FloatArray:
 @pytest.mark.usefixtures("names")
 def test_all_parts_lie_on_one_grid() -> None:
     pictures = seen("efficientnet_lite0", random_rows(4, 24, 40) * 5, 0.5)
-    video = embed_video("vse", pictures, "cpu")
+    video = embed_video("vse", pictures)
     assert len(video) == 12
     assert video.timestamps.tolist() == list(range(12))
     assert (video.step_s, video.duration_s) == (1.0, 12.0)
@@ -109,7 +109,7 @@ def test_all_parts_lie_on_one_grid() -> None:
     assert video.objects is not None
     np.testing.assert_allclose(video.objects.probabilities, probabilities, atol=1e-6)
     with pytest.raises(UsageError, match="efficientnet_lite0 have no class scores"):
-        embed_video("vse", seen("efficientnet_lite0", None, 0.5), "cpu")
+        embed_video("vse", seen("efficientnet_lite0", None, 0.5))
 
 
 def test_curves_are_the_weighted_sum_of_the_standardised_parts(names: FloatArray) -> None:
@@ -148,8 +148,8 @@ def test_where_all_clips_are_alike_the_curve_is_0(clips: int) -> None:
 def test_a_photograph_is_found_by_what_it_shows() -> None:
     """The sample's rows by the shipped map: its queries are answered where its own film shows them."""
     real_weights("minilm")
-    rows = load_map().simulate(embed_queries("vse", SENTENCES, "cpu"), np.zeros((3, 384), np.float32))
-    curves = similarity(ClipEmbeddings(rows, np.arange(3.0), 1.0, 3.0), embed_queries("vse", QUERIES, "cpu"))
+    rows = load_map().simulate(embed_queries("vse", SENTENCES), np.zeros((3, 384), np.float32))
+    curves = similarity(ClipEmbeddings(rows, np.arange(3.0), 1.0, 3.0), embed_queries("vse", QUERIES))
     assert curves.argmax(axis=1).tolist() == [0, 1, 2]
 
 
@@ -175,7 +175,7 @@ def test_a_text_is_the_mean_of_its_prompts(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_clip_compares_frames_and_text_by_their_cosine() -> None:
     frames = seen("clip", None, 1.0)
-    video = embed_video("clip", frames, "cpu")
+    video = embed_video("clip", frames)
     assert video.objects is None
     rows = video.rows
     np.testing.assert_allclose(rows, unit_rows(frames.array), atol=1e-6)

@@ -86,7 +86,7 @@ def test_two_things_an_activity_and_a_place() -> None:
 def test_names_are_embedded_once(monkeypatch: pytest.MonkeyPatch, own_home: Path) -> None:
     asked_for: list[str] = []
 
-    def encode(names: Sequence[str], device: str) -> FloatArray:
+    def encode(names: Sequence[str]) -> FloatArray:
         asked_for.extend(names)
         return unit_rows(np.array([[len(name), 1.0] for name in names], np.float32))
 
@@ -97,7 +97,7 @@ def test_names_are_embedded_once(monkeypatch: pytest.MonkeyPatch, own_home: Path
     rows = embed_names("made", entries)
     assert asked_for == ["a cat", "kitten", "kitty", "a kitchen"]
     assert rows.shape == (2, 2)
-    mean = encode(["a cat", "kitten", "kitty"], "cpu").mean(axis=0, keepdims=True)
+    mean = encode(["a cat", "kitten", "kitty"]).mean(axis=0, keepdims=True)
     np.testing.assert_allclose(rows[0], unit_rows(mean)[0], rtol=1e-6)
     embed_names("made", entries)
     assert len(asked_for) == 7

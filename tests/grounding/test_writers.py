@@ -81,7 +81,7 @@ def test_the_surest_word_gives_the_confidence(monkeypatch: pytest.MonkeyPatch) -
     numbers = {word.text: number for number, word in enumerate(read_words())}
     scores = np.full((2, len(numbers)), -20, np.float32)
     scores[0, [numbers["a dog"], numbers["in the snow"]]] = 9, 6
-    monkeypatch.setattr(writers, "standard_scores", lambda space, rows, device: scores)
+    monkeypatch.setattr(writers, "standard_scores", lambda space, rows: scores)
     first, second = write_words(vectors(1, 2), "vse", 0.6)
     assert first.text == "A dog, in the snow."
     assert first.confidence == pytest.approx(float(word_probabilities(scores)[0, numbers["a dog"]]))

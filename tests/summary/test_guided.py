@@ -22,9 +22,7 @@ TEXTS = {"a dog": AXES[0], "a boat": AXES[1]}
 @pytest.fixture(autouse=True)
 def known_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts are axes of a space of four."""
-    monkeypatch.setattr(
-        module, "embed_queries", lambda space, texts, device: np.stack([*map(TEXTS.get, texts)])
-    )
+    monkeypatch.setattr(module, "embed_queries", lambda space, texts: np.stack([*map(TEXTS.get, texts)]))
 
 
 def features_of(rows: FloatArray) -> Features:

@@ -99,7 +99,6 @@ def locate(
     video: ClipEmbeddings,
     request: EncodedQueries,
     top_k: int,
-    device: str = "auto",
     *,
     alone: bool = False,
 ) -> list[QueryMoments]:
@@ -114,7 +113,7 @@ def locate(
     else:
         from vidsum.grounding.moment_model import ground_video
 
-        tokens = _encode_tokens(grounder, request, device)
+        tokens = _encode_tokens(grounder, request)
         predictions = ground_video(grounder, video, tokens, request.vectors, top_k)
         if grounder.guided and not alone:
             weight = FUSION_WEIGHTS[grounder.family]
@@ -131,11 +130,11 @@ def locate(
     return [QueryMoments(*answer) for answer in answers]
 
 
-def _encode_tokens(grounder: "MomentModel", request: EncodedQueries, device: str) -> list[FloatArray]:
+def _encode_tokens(grounder: "MomentModel", request: EncodedQueries) -> list[FloatArray]:
     """Return each query as the model reads it, [W, Dq]."""
     if grounder.max_words is None:
         return list(request.vectors[:, None])
-    rows = embed_words(grounder.space, request.texts, device)
+    rows = embed_words(grounder.space, request.texts)
     # E5 has no counterparts of MiniLM's tokens: the text stands for them
     pairs = zip(rows, request.vectors, request.texts, strict=True)
     return [vector[None] if text in request.others else words for words, vector, text in pairs]

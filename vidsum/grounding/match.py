@@ -81,12 +81,12 @@ def background_phrases() -> list[str]:
     return [phrase.strip() for part in parts for phrase in part.split(";")]
 
 
-def embed_background(space: str, device: str = "auto") -> FloatArray:
+def embed_background(space: str) -> FloatArray:
     """Return [B, D] of `background_phrases`, kept on disk. Raises WeightsError: see `encode_texts`."""
     described, phrases = describe_space(space), background_phrases()
     provenance = {"space": space, "phrases": phrases, "prompts": described.prompts}
     provenance["weights_sha256"] = checkpoints.sha256_of(described.text_encoder)
-    return cached_rows("background", provenance, lambda: described.encode_texts(phrases, device))
+    return cached_rows("background", provenance, lambda: described.encode_texts(phrases))
 
 
 @dataclass(frozen=True, eq=False)

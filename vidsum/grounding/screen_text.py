@@ -133,16 +133,14 @@ def to_passages(text: ScreenText) -> list[Passage]:
     return [part for part in parts() if sum(map(str.isalpha, part.text)) >= _MIN_LETTERS]
 
 
-def text_moments(
-    queries: Sequence[str], text: ScreenText, top_k: int, device: str = "auto"
-) -> list[list[Moment]]:
+def text_moments(queries: Sequence[str], text: ScreenText, top_k: int) -> list[list[Moment]]:
     """Return the moments of each query: where its words are written, then where its meaning is.
 
     The score is the probability, `present`, and 1 more where the words are written, so that nothing else
     comes before them. Raises WeightsError where the text encoder's weights are unavailable.
     """
     passages = to_passages(text)
-    rows = score_passages(passages, queries, device) if passages else np.zeros((len(queries), 0), np.float32)
+    rows = score_passages(passages, queries) if passages else np.zeros((len(queries), 0), np.float32)
     return [
         suppress(chain(_quoted(query, text), _meant(query, passages, row)), MAX_IOU, top_k)
         for query, row in zip(queries, rows, strict=True)

@@ -50,19 +50,17 @@ def read_names() -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(entry.split(", ")) for entry in entries)
 
 
-def match_classes(
-    queries: Sequence[str], language: str = "auto", device: str = "auto"
-) -> list[npt.NDArray[np.intp]]:
+def match_classes(queries: Sequence[str], language: str = "auto") -> list[npt.NDArray[np.intp]]:
     """Return the numbers of the classes that each query means, nearest first; none where no name is near.
 
     Raises WeightsError where a text encoder's weights are unavailable.
     """
-    return [_nearest(row) for row in _compare(queries, language, device)]
+    return [_nearest(row) for row in _compare(queries, language)]
 
 
-def describe_unknown(queries: Sequence[str], language: str = "auto", device: str = "auto") -> tuple[str, ...]:
+def describe_unknown(queries: Sequence[str], language: str = "auto") -> tuple[str, ...]:
     """Return a message for each query that names no sound, with the sounds whose names are nearest to it."""
-    rows = _compare(queries, language, device)
+    rows = _compare(queries, language)
     return tuple(
         f"'{shorten(text)}': no sound that can be recognised; the nearest are {_list_nearest(row)} "
         "(vidsum help sounds lists all)"
@@ -75,12 +73,12 @@ def _list_nearest(cosines: FloatArray) -> str:
     return ", ".join(read_names()[number][0] for number in np.argsort(-cosines, kind="stable")[:_N_NEAREST])
 
 
-def _compare(queries: Sequence[str], language: str, device: str) -> FloatArray:
+def _compare(queries: Sequence[str], language: str) -> FloatArray:
     """Return [M, N_CLASSES] cosines of queries with the nearest name of each class."""
     names = [name for entry in read_names() for name in entry]
     starts = np.cumsum([0, *(len(entry) for entry in read_names()[:-1])])
     provenance = {"weights_sha256": checkpoints.sha256_of(ENCODER), "names": names}
-    encode = load_text_encoder(ENCODER, device).encode
+    encode = load_text_encoder(ENCODER).encode
     vectors = cached_rows("sound_names", provenance, lambda: encode(names))
     return np.maximum.reduceat(encode_in(queries, language, encode) @ vectors.T, starts, axis=1)
 

@@ -97,10 +97,10 @@ class ImageTextSpace:
         features = encode_pictures(paths, self.extractor, device)
         return vse.load_map()(features) if self.is_mapped else unit_rows(features)
 
-    def encode_texts(self, texts: Sequence[str], device: str = "auto") -> FloatArray:
+    def encode_texts(self, texts: Sequence[str]) -> FloatArray:
         """Return [M, D] of texts. Raises WeightsError: the text encoder is unavailable."""
         prompted = [prompt.format(text) for prompt in self.prompts for text in texts]
-        rows = load_text_encoder(self.text_encoder, device).encode(prompted)
+        rows = load_text_encoder(self.text_encoder).encode(prompted)
         return unit_rows(rows.reshape(len(self.prompts), len(texts), -1).mean(axis=0))
 
     def rows_of(self, features: Features) -> FloatArray:
@@ -154,7 +154,7 @@ def extraction_for(space: str, extraction: Extraction) -> Extraction:
     return replace(sampled, extractor=described.extractor, logits=described.is_mapped)
 
 
-def embed_video(space: str, features: Features, device: str = "auto") -> ClipEmbeddings:
+def embed_video(space: str, features: Features) -> ClipEmbeddings:
     """Return a video in a space, from the features of `extraction_for`; another space is the features' own.
 
     Raises UsageError: features lack class scores. WeightsError: the map or text encoder is unavailable.
@@ -167,7 +167,7 @@ def embed_video(space: str, features: Features, device: str = "auto") -> ClipEmb
             fault = f"the features of {features.extractor} have no class scores"
             raise UsageError(fault, hint="extract them with --logits")
         probabilities = to_grid(class_probabilities(features.logits), features, times, STEP_S)
-        objects = ClassMixture(probabilities, name_embeddings(device))
+        objects = ClassMixture(probabilities, name_embeddings())
     return ClipEmbeddings(rows, times, STEP_S, features.duration_s, objects)
 
 
@@ -188,7 +188,7 @@ def log_likelihood(mixture: ClassMixture, queries: FloatArray) -> FloatArray:
     return np.asarray(np.log(nearness @ mixture.probabilities.T), np.float32)
 
 
-def name_embeddings(device: str = "auto") -> FloatArray:
+def name_embeddings() -> FloatArray:
     """Return the names of `EXTRACTOR`'s classes, [K, 384] of length 1, by MiniLM; kept on disk.
 
     Raises WeightsError: MiniLM's weights are unavailable.
@@ -197,25 +197,23 @@ def name_embeddings(device: str = "auto") -> FloatArray:
     assert list_names is not None
     texts = ["there is a " + re.sub(r"\s*\([^)]*\)", "", name) for name in list_names()]  # without remarks
     provenance = {"weights_sha256": checkpoints.sha256_of("minilm"), "sentences": texts}
-    return cached_rows("class_names", provenance, lambda: load_text_encoder("minilm", device).encode(texts))
+    return cached_rows("class_names", provenance, lambda: load_text_encoder("minilm").encode(texts))
 
 
-def embed_queries(
-    space: str, texts: Sequence[str], device: str = "auto", language: str = "auto"
-) -> FloatArray:
+def embed_queries(space: str, texts: Sequence[str], language: str = "auto") -> FloatArray:
     """Embed texts in a space, [M, D], each of length 1; in `vse` those of other languages by E5.
 
     Raises WeightsError, see `embed_video`.
     """
     described = describe_space(space)
     if not described.is_mapped:
-        return described.encode_texts(texts, device)
-    return languages.encode_in(texts, language, lambda english: described.encode_texts(english, device))
+        return described.encode_texts(texts)
+    return languages.encode_in(texts, language, described.encode_texts)
 
 
-def embed_words(space: str, texts: Sequence[str], device: str = "auto") -> list[FloatArray]:
+def embed_words(space: str, texts: Sequence[str]) -> list[FloatArray]:
     """Return the tokens of texts, an [L, D] for each, rows of length 1; errors as `embed_queries`."""
-    return load_text_encoder(describe_space(space).text_encoder, device).encode_words(texts)
+    return load_text_encoder(describe_space(space).text_encoder).encode_words(texts)
 
 
 def similarity(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:

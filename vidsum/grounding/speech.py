@@ -93,10 +93,7 @@ def iter_passages(sentences: Sequence[Passage]) -> Iterator[Passage]:
 
 
 def score_passages(
-    passages: Sequence[Passage],
-    queries: Sequence[str],
-    device: str = "auto",
-    meanings: FloatArray | None = None,
+    passages: Sequence[Passage], queries: Sequence[str], meanings: FloatArray | None = None
 ) -> FloatArray:
     """Return [M, P] how well each passage fits each query: cosine of meanings, rarity of exact words.
 
@@ -108,7 +105,7 @@ def score_passages(
     texts = [passage.text for passage in passages]
     trust = np.array([1 - _UNCERTAINTY_COST * (1 - passage.certain) for passage in passages], np.float32)
     if meanings is None:
-        encode = load_text_encoder(ENCODER, device).encode
+        encode = load_text_encoder(ENCODER).encode
         meanings = encode_in(list(queries), "auto", encode) @ encode(texts).T
     words = TfidfVectorizer(stop_words="english", sublinear_tf=True, token_pattern=r"(?u)\b\w+\b")
     try:

@@ -53,14 +53,14 @@ class TextEncoder:
         return self.max_tokens is not None and len(self.split(text)) > self.max_tokens
 
 
-def load_text_encoder(name: str, device: str = "auto") -> TextEncoder:
-    """Load one of `TEXT_ENCODERS`, kept in memory; `device` is for MiniLM.
+def load_text_encoder(name: str) -> TextEncoder:
+    """Load one of `TEXT_ENCODERS`, kept in memory; they run on the CPU.
 
-    Raises UsageError: unknown encoder or device, or a package is missing. WeightsError: no weights.
+    Raises UsageError: unknown encoder, or a package is missing. WeightsError: no weights.
     """
     if name not in _LOADERS:
         raise unknown_name_error("text encoder", name, TEXT_ENCODERS)
-    return _load(name, device, checkpoints.sha256_of(name))
+    return _load(name, checkpoints.sha256_of(name))
 
 
 def embed_in_batches(
@@ -88,13 +88,13 @@ def embed_cached(
 
 
 @cached_model(maxsize=3)
-def _load(name: str, device: str, weights_sha256: str) -> TextEncoder:
+def _load(name: str, weights_sha256: str) -> TextEncoder:
     """Room for all encoders; other weights of the same name are loaded anew."""
-    return _LOADERS[name](device)
+    return _LOADERS[name]()
 
 
-def _minilm(_device: str) -> TextEncoder:
-    """all-MiniLM-L6-v2 (Reimers and Gurevych 2019), 384-d; on the CPU, whatever the device.
+def _minilm() -> TextEncoder:
+    """all-MiniLM-L6-v2 (Reimers and Gurevych 2019), 384-d.
 
     Weights are stored in 8 bits and multiplied in fp32, the same on every processor. Folding the constants
     would make them fp32 in memory, 90 MiB of them, to save a millisecond a batch.
@@ -137,8 +137,8 @@ def _pad(tokenizer: "Tokenizer", texts: Texts) -> tuple[npt.NDArray[np.int64], I
     return pad(rows)
 
 
-def _clip(_device: str, name: str) -> TextEncoder:
-    """Return the text encoder of a network of the CLIP family, in its images' space; on the CPU."""
+def _clip(name: str) -> TextEncoder:
+    """Return the text encoder of a network of the CLIP family, in its images' space."""
     from vidsum.features.text_tower import load_text_tower
 
     tower = load_text_tower(name)
@@ -149,7 +149,7 @@ def _clip(_device: str, name: str) -> TextEncoder:
     return _batched_encoder(name, embed, tower.encode_words, tower.split, tower.model.max_tokens)
 
 
-def _glove(_device: str) -> TextEncoder:
+def _glove() -> TextEncoder:
     """Return the mean of the known words' GloVe vectors (Pennington et al. 2014), 50-d."""
     if find_spec("pyarrow") is None:
         raise UsageError("glove needs the package pyarrow", hint=install_extra_command("glove"))
@@ -200,9 +200,9 @@ def _batched_encoder(
     return TextEncoder(name, encode, partial(lists, embed_words), split, most_tokens)
 
 
-_LOADERS: dict[str, Callable[[str], TextEncoder]] = {
+_LOADERS: dict[str, Callable[[], TextEncoder]] = {
     "minilm": _minilm,
-    **{name: partial(_clip, name=name) for name in CLIP_MODELS},
+    **{name: partial(_clip, name) for name in CLIP_MODELS},
     "glove": _glove,
 }
 

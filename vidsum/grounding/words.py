@@ -72,7 +72,7 @@ def _read_entry(entry: str, kind: str, parent: int | None, is_specific: bool) ->
     return EverydayWord(kind, text, names, int(count) / 10_000, parent, is_specific)
 
 
-def embed_names(space: str, words: Sequence[EverydayWord], device: str = "auto") -> FloatArray:
+def embed_names(space: str, words: Sequence[EverydayWord]) -> FloatArray:
     """Return [P, D] of words, each the mean of its names, kept on disk. Raises WeightsError."""
     described, names = describe_space(space), [name for word in words for name in word.names]
     provenance = {"space": space, "names": [word.names for word in words], "prompts": described.prompts}
@@ -80,16 +80,16 @@ def embed_names(space: str, words: Sequence[EverydayWord], device: str = "auto")
 
     def embed() -> FloatArray:
         starts = np.cumsum([0, *(len(word.names) for word in words[:-1])])
-        return unit_rows(np.add.reduceat(described.encode_texts(names, device), starts))
+        return unit_rows(np.add.reduceat(described.encode_texts(names), starts))
 
     return cached_rows("words", provenance, embed)
 
 
-def standard_scores(space: str, rows: FloatArray, device: str = "auto") -> FloatArray:
+def standard_scores(space: str, rows: FloatArray) -> FloatArray:
     """Return [N, P] z(w) of all words for segments [N, D]. Raises WeightsError."""
-    usual = rows @ embed_background(space, device).T
+    usual = rows @ embed_background(space).T
     mean, deviation = usual.mean(axis=1, keepdims=True), usual.std(axis=1, keepdims=True)
-    return np.asarray((rows @ embed_names(space, read_words(), device).T - mean) / deviation, np.float32)
+    return np.asarray((rows @ embed_names(space, read_words()).T - mean) / deviation, np.float32)
 
 
 def log_shares() -> FloatArray:

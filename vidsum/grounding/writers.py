@@ -56,13 +56,13 @@ class Bank:
     vectors: FloatArray  # [B, 384] by MiniLM, of length 1
 
 
-def write_words(rows: FloatArray, space: str, min_sure: float, device: str = "auto") -> list[Sentence]:
+def write_words(rows: FloatArray, space: str, min_sure: float) -> list[Sentence]:
     """Name what is sure enough, "A woman, singing, on a stage."; the surest word gives the confidence.
 
     Raises WeightsError: the text encoder of the space is unavailable.
     """
     words, sentences = read_words(), []
-    for chances in word_probabilities(standard_scores(space, rows, device)):
+    for chances in word_probabilities(standard_scores(space, rows)):
         chosen = choose_words(chances, min_sure)
         text = tidy(", ".join(words[number].text for number in chosen))
         sentences.append(Sentence(text, float(chances[chosen].max(initial=0))))

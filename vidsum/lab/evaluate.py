@@ -127,7 +127,7 @@ def _videos(request: SummaryRequest, labels: Mapping[str, Labels], progress: Pro
         from vidsum.lab.datasets.captioned import in_space, read_captioned
 
         assert request.annotations
-        videos = read_captioned([request.captions], [request.annotations], request.device, progress)
+        videos = read_captioned([request.captions], [request.annotations], progress)
         return in_space(videos, request.space)
     named = request.segmentation
     find_shots = bool(named) and CHANGE_POINTS not in named  # else the measures need those of the file

@@ -172,7 +172,7 @@ class _Work:
         spoken_s = sum(min(part.end_s, end_s) - part.start_s for part in sentences)
         if not sentences or (self.settings.evidence == "auto" and spoken_s < _MIN_SPOKEN * end_s):
             return None
-        encode = load_text_encoder(ENCODER, self.video_input.extraction.device).encode
+        encode = load_text_encoder(ENCODER).encode
         embed = partial(encode_in, language=transcript.language or "en", encode_english=encode)
         starts_s = snap_to_cuts(sentences, edges_s)
         rows = embed([part.text for part in sentences])

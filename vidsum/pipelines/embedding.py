@@ -42,7 +42,7 @@ def plan_embedding(video_input: Input, space: str) -> Plan[EmbeddedVideo]:
             # another query about the video needs the same shots: they take longer than the comparison
             is_kept = video_input.features is None and video_input.extraction.cache
             edges_s = cached_rows("shots", provenance, cut) if is_kept else cut()
-            return embed(space, features, edges_s, video_input.extraction.device)
+            return embed(space, features, edges_s)
 
         return video_input.once({**provenance, "seen": space}, see), features
 
@@ -56,8 +56,8 @@ def open_in_space(space: str, source: VideoPath | Video, extraction: Extraction)
     return Input(extraction, video, (job,), memo=memo_of(source))
 
 
-def embed(space: str, features: Features, shots_s: TimeArray, device: str = "auto") -> ClipEmbeddings:
+def embed(space: str, features: Features, shots_s: TimeArray) -> ClipEmbeddings:
     """Return a video in a space, with its shots' edges [S + 1], and which of its clips are still."""
-    video = embed_video(space, features, device)
+    video = embed_video(space, features)
     moving = to_grid(motion(features)[:, None], features, video.timestamps, video.step_s)[:, 0]
     return replace(video, shots_s=shots_s, is_still=moving < _STILL)

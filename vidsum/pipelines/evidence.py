@@ -42,11 +42,11 @@ def _plan_text(video_input: Input, *, only_cached: bool) -> Plan[ScreenText] | N
 
 
 def _search_text(
-    text: ScreenText, queries: Sequence[str], times: TimeArray, retrieval: Retrieval, device: str
+    text: ScreenText, queries: Sequence[str], times: TimeArray, retrieval: Retrieval
 ) -> list[QueryMoments]:
     """Return the answers by text alone; `present` is that of the best moment, 0 without any."""
     answers = []
-    rows = text_moments(queries, text, retrieval.most_moments, device)
+    rows = text_moments(queries, text, retrieval.most_moments)
     for query, moments in zip(queries, rows, strict=True):
         present = max((moment.present or 0.0 for moment in moments), default=0.0)
         listed = tuple(moments) if present >= retrieval.min_present else ()
@@ -100,20 +100,20 @@ class PlannedEvidence:
         return {kind: plan.run(progress) for kind, plan in self.plans.items()}
 
     def add_to(
-        self, grounding: Grounding, others: Others, queries: Queries, retrieval: Retrieval, device: str
+        self, grounding: Grounding, others: Others, queries: Queries, retrieval: Retrieval
     ) -> Grounding:
         """Return the answers by pictures, if they are searched, merged with the others."""
         if self.kinds == ("picture",):
             return grounding
         texts, times = queries.texts, grounding.timestamps
-        matches = [_SEARCHES[kind](made, texts, times, retrieval, device) for kind, made in others.items()]
+        matches = [_SEARCHES[kind](made, texts, times, retrieval) for kind, made in others.items()]
         answers: Sequence[QueryMoments] = matches[0] if matches else grounding.queries
         if self.has_pictures:
             rows = zip(grounding.queries, *matches, strict=True)
             answers = [fuse(seen, rest, retrieval.top_k) for seen, *rest in rows]
         warnings = [*grounding.warnings, *(text for made in others.values() for text in made.warnings)]
         if self.kinds == ("sound",):
-            warnings += describe_unknown(texts, retrieval.language, device)
+            warnings += describe_unknown(texts, retrieval.language)
         return replace(
             grounding,
             queries=queries.attach_spoken(answers),

@@ -147,18 +147,16 @@ class MomentSearch:
         return unit_rows(vectors)
 
     def _embed(self, texts: Sequence[str]) -> FloatArray:
-        return embed_queries(self.space, texts, self.extraction.device, self.retrieval.language)
+        return embed_queries(self.space, texts, self.retrieval.language)
 
     def answers(self, clips: ClipEmbeddings, vectors: FloatArray) -> list[QueryMoments]:
-        device, retrieval, texts = self.extraction.device, self.retrieval, self.queries.texts
+        retrieval, texts = self.retrieval, self.queries.texts
         seen, without = np.split(vectors, [len(texts)])
         request = EncodedQueries(texts, seen, without, self._others())
-        answers = locate(
-            self._grounder, clips, request, retrieval.most_moments, device, alone=retrieval.alone
-        )
+        answers = locate(self._grounder, clips, request, retrieval.most_moments, alone=retrieval.alone)
         if self.space == "own":
             return answers
-        background, all_texts = embed_background(self.space, device), (*texts, *retrieval.without)
+        background, all_texts = embed_background(self.space), (*texts, *retrieval.without)
         matches = match_windows(clips, background, all_texts, vectors, len(retrieval.without))
         return [self._judged(answer, matches, number) for number, answer in enumerate(answers)]
 
@@ -175,7 +173,7 @@ class MomentSearch:
     @cached_property
     def _unread(self) -> dict[str, None]:
         texts = (*self.queries.texts, *self.retrieval.without)
-        encoder = load_text_encoder(describe_space(self.space).text_encoder, self.extraction.device)
+        encoder = load_text_encoder(describe_space(self.space).text_encoder)
         if encoder.name == "minilm":
             return dict.fromkeys(unreadable_queries(texts, encoder.split, self.retrieval.language))
         is_multilingual = describe_space(self.space).is_multilingual
@@ -193,7 +191,7 @@ class MomentSearch:
         """Return warnings about the queries, such as those that are longer than the model reads."""
         if self.encode_text:
             return ()
-        encoder = load_text_encoder(describe_space(self.space).text_encoder, self.extraction.device)
+        encoder = load_text_encoder(describe_space(self.space).text_encoder)
         if self._grounder and (most := self._grounder.max_words):
             encoder = replace(encoder, max_tokens=min(most, encoder.max_tokens or most))
         cut = [text for text in self.queries.texts if encoder.cuts(text)]
@@ -251,8 +249,7 @@ class _Work:
             grounding = self.search_pictures(progress)
         else:
             grounding = self.result(queries=(), video=self.video_input.video, **scope_of(others))
-        request = search.queries, search.retrieval, search.extraction.device
-        found = self.evidence.add_to(grounding, others, *request)
+        found = self.evidence.add_to(grounding, others, search.queries, search.retrieval)
         notes = search.warnings(found.queries) if self.evidence.has_pictures else ()
         return replace(found, warnings=tuple(dict.fromkeys([*found.warnings, *notes])))
 

@@ -53,11 +53,11 @@ def plan_sounds(video_input: Input, *, only_cached: bool) -> Plan[SoundScores] |
 
 
 def search_sounds(
-    sounds: SoundScores, texts: Sequence[str], _: TimeArray, retrieval: Retrieval, device: str
+    sounds: SoundScores, texts: Sequence[str], _: TimeArray, retrieval: Retrieval
 ) -> list[QueryMoments]:
     """Return the answers by sounds alone, with a curve per window of `STEP_S`."""
     answers = []
-    for text, classes in zip(texts, match_classes(texts, retrieval.language, device), strict=True):
+    for text, classes in zip(texts, match_classes(texts, retrieval.language), strict=True):
         curve = sounds.scores[:, classes].max(axis=1, initial=0.0)
         moments = tuple(sound_moments(curve, sounds.duration_s)[: retrieval.most_moments])
         answers.append(without_weak(QueryMoments(text, moments, curve), retrieval))

@@ -49,7 +49,7 @@ def plan_english(video_input: Input, *, only_cached: bool) -> Plan[Transcript] |
 
 
 def search_speech(
-    transcript: Transcript, texts: Sequence[str], times: TimeArray, retrieval: Retrieval, device: str
+    transcript: Transcript, texts: Sequence[str], times: TimeArray, retrieval: Retrieval
 ) -> list[QueryMoments]:
     """Return the answers by speech alone, with a curve at `times`."""
     passages = list(iter_passages(split_sentences(transcript)))
@@ -57,7 +57,7 @@ def search_speech(
         silent = np.zeros(len(times), np.float32)
         return [QueryMoments(text, (), silent, said=silent) for text in texts]
     answers = []
-    for text, row in zip(texts, score_passages(passages, texts, device), strict=True):
+    for text, row in zip(texts, score_passages(passages, texts), strict=True):
         curve = speech_curve(passages, row, times, STEP_S)
         moments = tuple(speech_moments(text, passages, row, retrieval.most_moments))
         answers.append(without_weak(QueryMoments(text, moments, curve, said=curve), retrieval))
@@ -112,7 +112,7 @@ def quoted_passages(
     if not passages:
         raise UsageError(f"--keep-said {texts[0]!r}: no speech in {Path(video_input.video.path).name}")
     spans = []
-    for text, row in zip(texts, score_passages(passages, texts, video_input.extraction.device), strict=True):
+    for text, row in zip(texts, score_passages(passages, texts), strict=True):
         best = int(row.argmax())
         if row[best] < MATCH_EVIDENCE:
             nearest = passages[best].text

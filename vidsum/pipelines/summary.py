@@ -218,7 +218,7 @@ class _Work:
             scored = best_score(self.models, features, shots, selection, fraction, device)
         if not self.texts:
             return scored
-        importance = guide_importance(scored.importance, features, self.texts, device, self.space, clips)
+        importance = guide_importance(scored.importance, features, self.texts, self.space, clips)
         # the importance may be flat, which no longer matters
         return replace(scored, importance=importance, warnings=())
 

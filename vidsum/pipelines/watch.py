@@ -111,11 +111,11 @@ def watch(
         raise InputError(f"{stream.name}: VIDSUM_OFFLINE forbids connections", hint=hint)
     stream = replace(stream, video_track=video_track, audio_track=audio_track)
     extraction = Extraction(device=device)
-    rows = [embed_queries(name, texts, device, settings.language)] if texts else []
+    rows = [embed_queries(name, texts, settings.language)] if texts else []
     rows += [space.encode_images(settings.like, device)] if settings.like else []
     are_other = [space.is_mapped and is_other(text, settings.language) for text in texts]
     are_other += [False] * len(settings.like)
-    evidence = LiveEvidence(name, np.concatenate(rows), are_other, device)
+    evidence = LiveEvidence(name, np.concatenate(rows), are_other)
     extractor = load_extractor(extraction_for(name, extraction))
     if clips:
         make_folder(clips)
@@ -178,16 +178,14 @@ class LiveEvidence:
     On joined films, single seconds separated those that match better than the means of three.
     """
 
-    def __init__(
-        self, space: str, queries: FloatArray, are_other: Sequence[bool], device: str = "auto"
-    ) -> None:
+    def __init__(self, space: str, queries: FloatArray, are_other: Sequence[bool]) -> None:
         """Queries [M, D] of length 1, some read by E5. Raises WeightsError."""
         self._map, self._rate_named = None, None
         self._queries, self._are_other = queries, are_other
         if describe_space(space).is_mapped:
-            self._map, self._names = load_map(), name_embeddings(device)
+            self._map, self._names = load_map(), name_embeddings()
             self._rate_named = compare_named(self._names, queries)
-        self._running = RunningEvidence(embed_background(space, device))
+        self._running = RunningEvidence(embed_background(space))
 
     def present(self, features: FloatArray, logits: FloatArray | None) -> FloatArray:
         """Return [M] how likely each query is of a second, by features [n, D] and class scores [n, K]."""

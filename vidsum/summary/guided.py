@@ -34,7 +34,6 @@ def guide_importance(
     importance: FloatArray,
     features: Features,
     texts: Sequence[str],
-    device: str = "auto",
     space: str = vse.NAME,
     clips: ClipEmbeddings | None = None,
 ) -> FloatArray:
@@ -50,7 +49,7 @@ def guide_importance(
         rows = clips.rows[np.clip(numbers, 0, len(clips) - 1)]
     else:
         rows = unit_rows(features.array if features.extractor in SENTENCES else vse.mapped_rows(features))
-    likeness = (rows @ embed_queries(space, texts, device).T).max(axis=1)
+    likeness = (rows @ embed_queries(space, texts).T).max(axis=1)
     likeness = smooth(likeness, _SMOOTHED_S / features.step_s)
     chance = np.clip(importance.astype(np.float64), 1e-6, 1 - 1e-6)
     logits = np.log(chance / (1 - chance))

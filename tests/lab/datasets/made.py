@@ -50,7 +50,7 @@ def use_stand_ins(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Embed captions by words, map features by `visual_map`; the list tells how many texts were embedded."""
     calls: list[str] = []
     encoder = replace(ENCODER, encode=lambda texts: calls.append(f"{len(texts)} texts") or encode(texts))
-    monkeypatch.setattr("vidsum.lab.datasets.clip_captions.load_text_encoder", lambda name, device: encoder)
+    monkeypatch.setattr("vidsum.lab.datasets.clip_captions.load_text_encoder", lambda name: encoder)
     monkeypatch.setattr("vidsum.grounding.vse.load_map", visual_map)
     return calls
 

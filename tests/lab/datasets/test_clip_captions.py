@@ -114,7 +114,7 @@ def test_each_distinct_caption_is_embedded_once_and_kept(
     monkeypatch.setattr("vidsum.grounding.text._TEXTS_PER_REPORT", 2)
     videos = {name: tuple(captions) for name, captions in VIDEOS.items()}
     done: list[tuple[str, float, float]] = []
-    embedded = embed_captions(videos, "cpu", lambda *given: done.append(given))
+    embedded = embed_captions(videos, lambda *given: done.append(given))
     for video, captions in VIDEOS.items():
         assert np.allclose(embedded[video], [vector_of(caption) for caption in captions])
     assert sorted(encoded_texts) == sorted({text for captions in VIDEOS.values() for text in captions})

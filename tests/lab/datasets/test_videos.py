@@ -169,7 +169,7 @@ def test_the_real_captions(
     monkeypatch.undo()
     real_weights("minilm")
     data = shared / "data" / folder
-    videos = captioned_videos(data / "frame_captions.json", data / annotations, "cpu")
+    videos = captioned_videos(data / "frame_captions.json", data / annotations)
     assert len(videos) == count
     for video in videos.values():
         assert video.features.array.shape == (-(-video.n_frames // 15), 384)

@@ -61,7 +61,7 @@ def encoders(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A text encoder with no weights; lists the names that were loaded."""
     names: list[str] = []
 
-    def load(name: str, device: str) -> TextEncoder:
+    def load(name: str) -> TextEncoder:
         names.append(name)
         return TextEncoder(name, encode, lambda texts: list(map(words_of, texts)), list)
 

@@ -32,7 +32,7 @@ def encoders(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the encoders that are asked for."""
     encoder_names: list[str] = []
 
-    def load(name: str, device: str) -> SimpleNamespace:
+    def load(name: str) -> SimpleNamespace:
         encoder_names.append(name)
         return SimpleNamespace(encode=_encode, encode_words=_words)
 

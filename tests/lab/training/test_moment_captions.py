@@ -24,7 +24,7 @@ N = len(WORDS)
 def _no_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
     encoder = SimpleNamespace(encode=one_hot)
-    monkeypatch.setattr(examples, "load_text_encoder", lambda name, device: encoder)
+    monkeypatch.setattr(examples, "load_text_encoder", lambda name: encoder)
     monkeypatch.setattr(examples, "load_map", lambda: SimpleNamespace(simulate=examples.show_in_clip))
     monkeypatch.setattr(checkpoints, "sha256_of", lambda name: f"that of {name}")
 
@@ -94,7 +94,7 @@ def clips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "".join(json.dumps({"vid": name, "captions": texts}) + "\n" for name, texts in captions.items())
     )
 
-    def embedded(videos: Captions, device: str, progress: object) -> dict[str, FloatArray]:
+    def embedded(videos: Captions, progress: object) -> dict[str, FloatArray]:
         return {name: one_hot(texts) for name, texts in videos.items()}
 
     monkeypatch.setattr(examples, "embed_captions", embedded)

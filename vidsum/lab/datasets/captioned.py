@@ -28,10 +28,7 @@ _TEST_SEED: Final = 2  # seed of the draws of test videos; those of a training h
 
 
 def read_captioned(
-    captions: Sequence[Path],
-    annotations: Sequence[Path],
-    device: str = "auto",
-    progress: Progress | None = None,
+    captions: Sequence[Path], annotations: Sequence[Path], progress: Progress | None = None
 ) -> dict[str, AnnotatedVideo]:
     """Return videos of several data sets: see `captioned_videos`. Raises UsageError: files not in pairs."""
     if len(captions) != len(annotations):
@@ -41,7 +38,7 @@ def read_captioned(
         )
     videos: dict[str, AnnotatedVideo] = {}
     for of_frames, of_people in zip(captions, annotations, strict=True):
-        more = captioned_videos(of_frames, of_people, device, progress)
+        more = captioned_videos(of_frames, of_people, progress)
         if videos.keys() & more.keys():
             raise UsageError(f"{of_people}: its data set was given before")
         videos |= more
@@ -49,7 +46,7 @@ def read_captioned(
 
 
 def captioned_videos(
-    captions: Path, annotations: Path, device: str = "auto", progress: Progress | None = None
+    captions: Path, annotations: Path, progress: Progress | None = None
 ) -> dict[str, AnnotatedVideo]:
     """Annotated videos whose features are the captions of their frames (`read_frame_captions`), embedded.
 
@@ -62,7 +59,7 @@ def captioned_videos(
             raise InputError(f"{captions}: has no captions of {safe_name(label.file_name)} ({name})")
     used = {name: of_frames[label.file_name] for name, label in labels.items()}
     texts = sorted({text for video in used.values() for text in video.captions})
-    vectors = dict(zip(texts, embed_texts(texts, device, progress), strict=True))
+    vectors = dict(zip(texts, embed_texts(texts, progress), strict=True))
     videos = {}
     for name, label in labels.items():
         n_frames, fps, all_picks = label.n_frames, label.fps, used[name].picks

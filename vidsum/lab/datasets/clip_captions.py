@@ -91,22 +91,17 @@ def read_clip_captions(path: Path) -> Captions:
     return videos
 
 
-def embed_captions(
-    videos: Captions, device: str = "auto", progress: Progress | None = None
-) -> dict[str, FloatArray]:
+def embed_captions(videos: Captions, progress: Progress | None = None) -> dict[str, FloatArray]:
     """Return [N, 384] of length 1 for each video's clips."""
-    rows = embed_texts([caption for captions in videos.values() for caption in captions], device, progress)
+    rows = embed_texts([caption for captions in videos.values() for caption in captions], progress)
     ends = np.cumsum([len(captions) for captions in videos.values()])
     return dict(zip(videos, np.split(rows, ends[:-1]), strict=True))
 
 
-def embed_texts(texts: Sequence[str], device: str = "auto", progress: Progress | None = None) -> FloatArray:
+def embed_texts(texts: Sequence[str], progress: Progress | None = None) -> FloatArray:
     """Return [N, 384] texts by MiniLM, each distinct one once; kept on disk. WeightsError: no weights."""
     return embed_cached(
-        texts,
-        lambda part: load_text_encoder(ENCODER, device).encode(part),
-        checkpoints.sha256_of(ENCODER),
-        progress,
+        texts, lambda part: load_text_encoder(ENCODER).encode(part), checkpoints.sha256_of(ENCODER), progress
     )
 
 

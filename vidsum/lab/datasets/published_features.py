@@ -37,7 +37,7 @@ _MOST_APART = 2
 
 
 def open_features(
-    sources: Sequence[Path], videos: Collection[str], device: str = "auto", progress: Progress | None = None
+    sources: Sequence[Path], videos: Collection[str], progress: Progress | None = None
 ) -> ReadParts:
     """Return a function that reads the features of a video, an [N, D] with rows of length 1 for each source.
 
@@ -45,7 +45,7 @@ def open_features(
     layouts. The function raises it where a source holds no [N, D] of finite numbers, or has another rate or
     D than for the first video that is read.
     """
-    readers = [_open_source(source, videos, device, progress) for source in sources]
+    readers = [_open_source(source, videos, progress) for source in sources]
     dims: dict[Path, tuple[str, int]] = {}
 
     def read(video: str) -> tuple[FloatArray, ...]:
@@ -63,7 +63,7 @@ def open_features(
 
 
 def _open_source(
-    source: Path, videos: Collection[str], device: str, progress: Progress | None
+    source: Path, videos: Collection[str], progress: Progress | None
 ) -> Callable[[str], tuple[str, Any]]:
     """Return what gives the name of a video's features in a source, and the features."""
     captions: Captions = {}
@@ -82,7 +82,7 @@ def _open_source(
         counts = f"{len(missing)} of {len(videos)} videos, such as {missing[0]}"
         raise InputError(f"{source}: has no features of {counts}")
     if captions:
-        embedded = embed_captions(captions, device, progress)
+        embedded = embed_captions(captions, progress)
         return lambda video: (f"{source}: {video}", embedded[video])
     return partial(_from_folder if source.is_dir() else _from_h5, source)
 

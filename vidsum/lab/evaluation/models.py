@@ -109,7 +109,7 @@ class _Model:
         if not isinstance(text, str):
             words = "--text-features FOLDER has their words" if self.is_detr else None
             raise InputError(f"{run.checkpoint}: does not say what embeds its queries (text)", words)
-        encoder = load_text_encoder(text, run.device)
+        encoder = load_text_encoder(text)
         return self.grounder.tokens(encoder, [query.text for query in queries])
 
     def answer(
@@ -138,7 +138,7 @@ def _load(run: ModelRun, videos: Sequence[str], progress: Progress | None) -> _M
     """
     trained, name = read_trained(run.checkpoint), str(run.checkpoint)
     grounder = build_moment_model(trained, name, run.device)
-    parts = open_features(run.features, videos, run.device, progress)
+    parts = open_features(run.features, videos, progress)
     if videos:
         dims = [part.shape[1] for part in parts(videos[0])]
         learned = trained.features.get("dims", dims)

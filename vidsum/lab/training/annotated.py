@@ -39,7 +39,7 @@ class MomentData(Generic[Example]):
 
 
 def annotated_moments(
-    source: DataSettings, clips: int, seed: int = 0, device: str = "auto", progress: Progress | None = None
+    source: DataSettings, clips: int, seed: int = 0, progress: Progress | None = None
 ) -> MomentData[MomentExample]:
     """Return examples from annotated videos, one per video averaged into T `clips`, all in memory.
 
@@ -47,11 +47,11 @@ def annotated_moments(
     missing. UsageError: no video to train on, or another text encoder than the space's. WeightsError: no text
     encoder.
     """
-    folder, split = source.query_features, _split(source, seed, device, progress)
+    folder, split = source.query_features, _split(source, seed, progress)
     if folder:
         vectors = read_queries(folder, split.queries)
     else:
-        vectors = load_text_encoder(split.encoder, device).encode([query.text for query in split.queries])
+        vectors = load_text_encoder(split.encoder).encode([query.text for query in split.queries])
     embedded = iter(vectors)
 
     def examples(video: MomentVideo, rows: FloatArray) -> list[MomentExample]:
@@ -65,12 +65,7 @@ def annotated_moments(
 
 
 def annotated_highlights(
-    source: DataSettings,
-    clips: int,
-    words: int,
-    seed: int = 0,
-    device: str = "auto",
-    progress: Progress | None = None,
+    source: DataSettings, clips: int, words: int, seed: int = 0, progress: Progress | None = None
 ) -> MomentData[HighlightExample]:
     """Return examples from annotated videos, one per query, all in memory: see `annotated_moments`.
 
@@ -81,7 +76,7 @@ def annotated_highlights(
     folder = source.text_features
     is_encoder_given = source.text is not None or source.space != "features"
     read = source if is_encoder_given or not folder else replace(source, text="clip")
-    split = _split(read, seed, device, progress)
+    split = _split(read, seed, progress)
     reads = {"text": split.encoder}
     if folder:
         if not all(query.qid for query in split.queries):
@@ -99,7 +94,7 @@ def annotated_highlights(
             warning = f"{fault}: the model will read queries from such a folder alone"
             reads, split = {}, split._replace(warnings=(*split.warnings, warning))
     else:
-        encode = load_text_encoder(split.encoder, device).encode_words
+        encode = load_text_encoder(split.encoder).encode_words
         all_words = encode([query.text for query in split.queries])
     embedded = iter(all_words)
 
@@ -127,7 +122,7 @@ class _Split(NamedTuple):
         return [query for video in (*self.train, *self.val) for query in video.queries]
 
 
-def _split(source: DataSettings, seed: int, device: str, progress: Progress | None) -> _Split:
+def _split(source: DataSettings, seed: int, progress: Progress | None) -> _Split:
     """Read annotations, hold out the validation videos and make sure that all have features."""
     encoder = _encoder_of(source)
     videos = read_moments(Path(source.data[0]))
@@ -144,7 +139,7 @@ def _split(source: DataSettings, seed: int, device: str, progress: Progress | No
     if not train:
         raise UsageError("no video has a query to train on")
     names = [video.name for video in (*train, *val)]
-    return _Split(train, val, encoder, open_features(source.features, names, device, progress), warnings)
+    return _Split(train, val, encoder, open_features(source.features, names, progress), warnings)
 
 
 def _encoder_of(source: DataSettings) -> str:

@@ -38,16 +38,16 @@ _CLIP_NOISE = 0.15  # deviation of each number of an embedding
 
 
 def simulated_highlights(
-    source: DataSettings, clips: int, words: int, seed: int, device: str, progress: Progress | None
+    source: DataSettings, clips: int, words: int, seed: int, progress: Progress | None
 ) -> MomentData[HighlightExample]:
     """Return examples of at most T clips, each with one query, its words, and saliency."""
-    encode = partial(embed_words, space_of(source), device=device)
+    encode = partial(embed_words, space_of(source))
     book = lru_cache(maxsize=2)(partial(words_of, encode=encode, most=words))
 
     def simulate(settings: SimulationSettings, n_videos: int, seeds: Sequence[int]) -> list[HighlightExample]:
         return simulate_highlights(settings, book(settings.captions), n_videos, seeds)
 
-    return _simulate_data(simulate, source, clips, seed, device, progress)
+    return _simulate_data(simulate, source, clips, seed, progress)
 
 
 def space_of(source: DataSettings) -> str:
@@ -64,7 +64,6 @@ def _simulate_data(
     source: DataSettings,
     clips: int,
     seed: int = 0,
-    device: str = "auto",
     progress: Progress | None = None,
 ) -> MomentData[Example]:
     """Return examples of T clips simulated from captions, others in each epoch; no video is needed.
@@ -82,13 +81,13 @@ def _simulate_data(
         queried = [video for video in read_moments(path).values() if video.queries]
         named = [replace(video, name=f"{path.stem}/{video.name}") for video in queried]
         videos |= {video.name: video for video in named}
-    of_clips = _captions_of_clips(source, videos, device, progress)
+    of_clips = _captions_of_clips(source, videos, progress)
     held_out = held_out_of(videos, fraction, seed)
     train = {name: video for name, video in videos.items() if name not in held_out}
     encoder = describe_space(space).text_encoder
     embed = partial(
         embed_sentences,
-        embed=load_text_encoder(encoder, device).encode,
+        embed=load_text_encoder(encoder).encode,
         encoder=checkpoints.sha256_of(encoder),
         seed=seed,
         progress=progress,
@@ -127,7 +126,7 @@ def _simulate_data(
 
 
 def _captions_of_clips(
-    source: DataSettings, videos: Mapping[str, MomentVideo], device: str, progress: Progress | None
+    source: DataSettings, videos: Mapping[str, MomentVideo], progress: Progress | None
 ) -> dict[str, ClipCaptions]:
     """Captions of clips of those videos that a file of them names; the first file counts."""
     if source.features and describe_space(space_of(source)).text_encoder != ENCODER:
@@ -135,7 +134,7 @@ def _captions_of_clips(
     known: dict[str, ClipCaptions] = {}
     for path in source.features:
         texts = read_clip_captions(path)
-        vectors = embed_captions(texts, device, progress)
+        vectors = embed_captions(texts, progress)
         for name in videos:
             video = name.split("/", 1)[1]
             if video in texts and name not in known:
@@ -155,7 +154,7 @@ def moment_data(
     """Return examples for MRNet; errors as `annotated_moments`, and of wrong options."""
     _check_options(source)
     make = simulated_moments if source.recipe == "captions" else annotated_moments
-    return make(source, settings.model.clips, settings.loop.seed, settings.device, progress)
+    return make(source, settings.model.clips, settings.loop.seed, progress)
 
 
 def highlight_data(
@@ -165,7 +164,7 @@ def highlight_data(
     _check_options(source)
     make = simulated_highlights if source.recipe == "captions" else annotated_highlights
     sizes = settings.model.clips, settings.model.words
-    return make(source, *sizes, settings.loop.seed, settings.device, progress)
+    return make(source, *sizes, settings.loop.seed, progress)
 
 
 def _check_options(source: DataSettings) -> None:
