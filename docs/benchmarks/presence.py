@@ -38,7 +38,7 @@ from vidsum.features import get_extractor
 from vidsum.features.extractors.efficientnet_lite0 import SPEC
 from vidsum.features.pictures import encode_pictures
 from vidsum.grounding.match import NAMED, Curve, commonness, embed_background, list_windows, window_evidence
-from vidsum.grounding.presence import OFFSET, SLOPE, build_cohort, compare_with_usual
+from vidsum.grounding.presence import OFFSET, SLOPE, compare_named, compare_with_usual
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.grounding.spaces import (
     ClassMixture,
@@ -73,7 +73,7 @@ def measure(video: ClipEmbeddings, texts: Sequence[str]) -> list[FloatArray]:
     vectors, phrases = np.stack([embed_one(text) for text in texts]), background()
     bare = ClipEmbeddings(video.rows, video.timestamps, video.step_s, video.duration_s, shots_s=video.shots_s)
     assert video.objects is not None
-    named = build_cohort(video.objects.names, vectors).named(log_likelihood(video.objects, vectors))
+    named = compare_named(video.objects.names, vectors)(log_likelihood(video.objects, vectors))
     z = compare_with_usual(vectors, phrases).along(video.rows) + named
     means = sliding_window_view(z, min(3, len(video)), axis=1).mean(axis=2).max(axis=1)
     evidence = [

@@ -27,7 +27,7 @@ SEARCHES: list[dict[str, Any]] = [
     {"text": "yellow", "without": ["red"], "also": ["green"]},
     {"text": "blue", "evidence": "speech"},
     {"text": "green", "path": ["gr*.mp4"], "min_present": 0.1},
-    {"text": "green", "after": "1971-01-01", "min_length_s": 3},
+    {"text": "green", "after": "1971-01-01"},
 ]
 
 

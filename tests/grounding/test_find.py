@@ -64,7 +64,7 @@ REQUEST = EncodedQueries(TEXTS, np.eye(4, dtype=np.float32)[:2])
 def test_a_detr_model_gives_its_own_moments_and_saliency(tmp_path: Path, name: str) -> None:
     path = save(tmp_path / "m.safetensors", name)
     assert find.resolve_model(path, "auto", "cpu") == (path, "vse")
-    answers = find.locate(find.load_model(path, "cpu"), video(), REQUEST, 3, "cpu")
+    answers = find.locate(find.load_model(path, "cpu"), video(), REQUEST, 3)
     grounder = find.load_model(path, "cpu")
     expected = ground_video(grounder, video(), words_of("vse", TEXTS), top_k=3)
     assert len(answers) == 2
@@ -76,9 +76,9 @@ def test_a_detr_model_gives_its_own_moments_and_saliency(tmp_path: Path, name: s
 
 def test_the_saliency_of_other_models_is_the_similarity_curve(tmp_path: Path) -> None:
     curves = similarity(video(), REQUEST.vectors)
-    by_curve = find.locate(None, video(), REQUEST, 3, "cpu")
+    by_curve = find.locate(None, video(), REQUEST, 3)
     mrnet = find.load_model(save(tmp_path / "m.safetensors", "mrnet"), "cpu")
-    by_mrnet = find.locate(mrnet, video(), REQUEST, 3, "cpu")
+    by_mrnet = find.locate(mrnet, video(), REQUEST, 3)
     for curve, one, other in zip(curves, by_curve, by_mrnet, strict=True):
         drawn_out = (curve - curve.min()) / (curve.max() - curve.min())
         np.testing.assert_allclose(one.saliency, drawn_out, atol=1e-6)
@@ -94,9 +94,9 @@ def test_unwanted_text_counts_only_where_it_stands_out() -> None:
     rows = np.repeat(np.array([both, [0.6, 0.0, 0.7, 0.0], neither], np.float32), 10, axis=0)
     clips = ClipEmbeddings(rows, np.arange(30.0), 1.0, 30.0)
     request = EncodedQueries(["a dog"], wanted[None], unwanted[None])
-    (answer,) = find.locate(None, clips, request, 1, "cpu")
+    (answer,) = find.locate(None, clips, request, 1)
     assert (answer.moments[0].start_s, answer.moments[0].end_s) == (10.0, 20.0)
-    alone = find.locate(None, clips, replace(request, without=None), 1, "cpu")
+    alone = find.locate(None, clips, replace(request, without=None), 1)
     assert answer.saliency[20:].max() < answer.saliency[10:20].min()
     assert alone[0].moments[0].start_s == 0.0
 
@@ -110,8 +110,8 @@ def test_curve_of_a_guided_model_is_added_to_similarity(
     tokens = list(REQUEST.vectors[:, None]) if name == "mrnet" else words_of("vse", TEXTS)
     grounder = find.load_model(path, "cpu", "fp32")
     predictions = ground_video(grounder, video(), tokens, REQUEST.vectors, 4)
-    found = find.locate(grounder, video(), REQUEST, 4, "cpu")
-    alone = find.locate(grounder, video(), REQUEST, 4, "cpu", alone=True)
+    found = find.locate(grounder, video(), REQUEST, 4)
+    alone = find.locate(grounder, video(), REQUEST, 4, alone=True)
     for number, prediction in enumerate(predictions):
         values = [float(value) for value in prediction.curve]
         mean, spread = statistics.fmean(values), statistics.pstdev(values)
@@ -166,7 +166,7 @@ def test_mrnet_is_in_bf16_where_that_is_best_or_chosen(tmp_path: Path, monkeypat
 def test_mrnet_scores_about_the_same_in_bf16(tmp_path: Path) -> None:
     path = save(tmp_path / "m.safetensors", "mrnet")
     exact, again, rough = (
-        find.locate(find.load_model(path, "cpu", precision), video(), REQUEST, 99, "cpu")[0].moments
+        find.locate(find.load_model(path, "cpu", precision), video(), REQUEST, 99)[0].moments
         for precision in ("fp32", "fp32", "bf16")
     )
     assert exact == again

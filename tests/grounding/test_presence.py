@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vidsum.grounding import presence
-from vidsum.grounding.presence import build_cohort, compare_with_usual
+from vidsum.grounding.presence import compare_named, compare_with_usual
 from vidsum.grounding.spaces import MIXTURE_WEIGHT_LINE, ClassMixture, ClipEmbeddings
 from vidsum.grounding.spaces import log_likelihood as likelihood_of
 from vidsum.models.scaling import softmax, unit_rows
@@ -74,7 +74,7 @@ def test_z_is_the_deviation_from_photographs_and_phrases(photographs: Photograph
         cosines = [float(text @ picture) for picture in photographs.rows]
         return float((text @ clip - np.mean(cosines)) / np.std(cosines))
 
-    named = build_cohort(NAMES, queries).named(likelihood_of(video.objects, queries))
+    named = compare_named(NAMES, queries)(likelihood_of(video.objects, queries))
     curves = compare_with_usual(queries, phrases).along(video.rows) + named
     for query, curve in zip(queries, curves, strict=True):
         expected = [

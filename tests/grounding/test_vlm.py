@@ -145,22 +145,6 @@ def test_a_slow_reply_ends_it() -> None:
         assert len(server.requests) <= N_PARALLEL
 
 
-def test_a_server_that_dies_midway() -> None:
-    """Sentences that came are in the cache; the next server is asked for the others alone."""
-
-    def script(number: int) -> Reply:
-        if number == 5:
-            server.server.socket.close()
-        return completion(f"Dog {number}") if number < 5 else Reply(body=b"x" * 99, breaks=True)
-
-    with serving(script) as server, pytest.raises(VidsumError, match="4 of 6 frames are described and in"):
-        ask(server)
-    with serving(lambda number: completion(f"Cat {number}")) as server:
-        replies = ask(server)
-    assert sorted(replies.sentences[:4]) == [f"Dog {number}." for number in range(1, 5)]
-    assert replies.n_sent == len(server.requests) == 2
-
-
 def test_no_server() -> None:
     with serving(lambda number: completion("A dog")) as server:
         pass

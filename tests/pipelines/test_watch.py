@@ -15,7 +15,7 @@ from vidsum.errors import InputError, UsageError
 from vidsum.features.extract import extract_features
 from vidsum.features.settings import Extraction
 from vidsum.grounding.live_evidence import RunningEvidence, to_probabilities
-from vidsum.grounding.presence import build_cohort
+from vidsum.grounding.presence import compare_named
 from vidsum.grounding.settings import Watching
 from vidsum.grounding.spaces import log_likelihood
 from vidsum.pipelines.watch import Alert, LiveEvidence, Second, _Alarm, clip_names, watch
@@ -44,7 +44,7 @@ def test_watch_seconds(colours: Path) -> None:
     clips, queries = embed_video("vse", features), ENCODER.encode(texts)
     mixture = clips.objects
     assert mixture is not None
-    named = build_cohort(mixture.names, queries).named(log_likelihood(mixture, queries))
+    named = compare_named(mixture.names, queries)(log_likelihood(mixture, queries))
     running = RunningEvidence(GREYS)
     evidence = [running.add(queries, *pair) for pair in zip(clips.rows, named.T, strict=True)]
     expected = [to_probabilities(row, [False, False], is_named=True) for row in evidence]

@@ -33,7 +33,7 @@ from vidsum.archive.texts import search_evidence
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.match import embed_background
-from vidsum.grounding.presence import Directions, build_cohort, compare_with_usual
+from vidsum.grounding.presence import Directions, compare_named, compare_with_usual
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.grounding.sounds import describe_unknown
 from vidsum.grounding.spaces import describe_space, embed_queries, resolve_space
@@ -297,10 +297,11 @@ class Archive:
         steps += [SearchStep((number,)) for number in range(after, len(rows))]
         if describe_space(space).is_mapped:
             directions = compare_with_usual(rows, embed_background(space))
-            cohort = build_cohort(names, rows)
+            rate_named = compare_named(names, rows)
         else:
-            directions, cohort = Directions(_COSINE_SCALE * rows, np.zeros((len(rows), 1), np.float32)), None
-        return ArchiveSearch(self._connection, options, tuple(steps), rows, directions, names, cohort)
+            directions = Directions(_COSINE_SCALE * rows, np.zeros((len(rows), 1), np.float32))
+            rate_named = None
+        return ArchiveSearch(self._connection, options, tuple(steps), rows, directions, names, rate_named)
 
 
 def _unknown_words(text: str | None, options: SearchOptions) -> list[str]:
@@ -311,7 +312,7 @@ def _unknown_words(text: str | None, options: SearchOptions) -> list[str]:
 def _to_matches(hit: Hit, files: Mapping[int, Sequence[str]], search: ArchiveSearch) -> list[Match]:
     """Return a moment in the first of identical files with the others in `also`, or a moment in each."""
     paths, also = files[hit.video], [path for video in hit.also for path in files[video]]
-    is_probable = hit.evidence != "picture" or (search.cohort is not None and not search.options.like)
+    is_probable = hit.evidence != "picture" or (search.rate_named is not None and not search.options.like)
     present, score = hit.present if is_probable else None, hit.present + hit.is_quoted
     moment = (hit.start_s, hit.end_s, present, score, hit.evidence, hit.text, hit.parts)
     if search.options.duplicates:
@@ -320,13 +321,11 @@ def _to_matches(hit: Hit, files: Mapping[int, Sequence[str]], search: ArchiveSea
 
 
 def _select_best(matches: Sequence[Match], options: SearchOptions) -> list[Match]:
-    """Return the best of some moments: few per video, none too short or too unlikely."""
+    """Return the best of some moments: few per video, none too unlikely."""
     best, counts = list[Match](), Counter[str]()
     for match in sorted(matches, key=lambda match: -match.score):
-        is_short = match.end_s - match.start_s < options.min_length_s
-        if is_short or (match.present is not None and match.present < options.min_present):
-            continue
-        counts[match.video] += 1
-        if counts[match.video] <= options.per_video:
-            best.append(match)
+        if match.present is None or match.present >= options.min_present:
+            counts[match.video] += 1
+            if counts[match.video] <= options.per_video:
+                best.append(match)
     return best[: options.top_k]

@@ -162,7 +162,7 @@ def _renew(
     described, warnings = None, tuple[str, ...]()
     descriptions = find_descriptions(os.fsdecode(key))
     if descriptions and (known is None or hash_file(descriptions) != known.described_by):
-        described, warnings = read_descriptions(descriptions, path, digest, extraction)
+        described, warnings = read_descriptions(descriptions, path, digest)
     with connection.transaction():
         known = find()  # another process may have been first
         if known is None:

@@ -23,7 +23,7 @@ from vidsum.archive.packed import (
 from vidsum.archive.settings import ArchiveEvidence, SearchOptions
 from vidsum.archive.spaces import StoredSpace
 from vidsum.archive.store import Database
-from vidsum.grounding.presence import OFFSET, SLOPE, Cohort, Directions
+from vidsum.grounding.presence import OFFSET, SLOPE, Directions, RateNamed
 from vidsum.grounding.proposals import find_moments
 from vidsum.grounding.spaces import SHARPNESS, STEP_S, ClipEmbeddings, log_likelihood, similarity
 from vidsum.models.scaling import unit_rows
@@ -92,7 +92,7 @@ class ArchiveSearch:
     vectors: FloatArray  # [M, D] of length 1
     directions: Directions  # the evidence by the rows of clips
     names: FloatArray  # [K, D] of the classes
-    cohort: Cohort | None  # None where the space has no match probability
+    rate_named: RateNamed | None  # None where the space has no match probability
 
     def run(self, spaces: Sequence[StoredSpace], videos: set[int]) -> list[Hit]:
         """Return the moments of some videos by versions of the archive's space, most probable first."""
@@ -151,8 +151,8 @@ class ArchiveSearch:
         z = np.asarray(vectors @ records["row"].astype(np.float32).T, np.float32)
         z *= records["scale"]
         z += self.directions.offsets
-        if self.cohort:
-            z += self.cohort.named(self._read_names(records))
+        if self.rate_named:
+            z += self.rate_named(self._read_names(records))
         videos, firsts = [row[0] for row in block], [row[1] for row in block]
         return _ScannedPieces(videos, firsts, edges, self._log_present(z), records["shot"].copy())
 
@@ -200,8 +200,8 @@ class ArchiveSearch:
     def _smooth(self, clips: ClipEmbeddings, lengths: Sequence[int]) -> FloatArray:
         """Return [steps, T] log-probability about each clip, by the mean z of three in a run of `lengths`."""
         z = self.directions.along(clips.rows)
-        if self.cohort and clips.objects:
-            z += self.cohort.named(log_likelihood(clips.objects, self.vectors))
+        if self.rate_named and clips.objects:
+            z += self.rate_named(log_likelihood(clips.objects, self.vectors))
         ends = np.repeat(np.cumsum(lengths), lengths)
         starts = ends - np.repeat(lengths, lengths)
         widths = np.minimum(3, ends - starts)
@@ -236,8 +236,7 @@ class ArchiveSearch:
                 hits.append(Hit(video, moment.start_s, moment.end_s, present, row))
             by_step.append(hits)
         hits, options = _best_chain(by_step) if several else _merge_takes(by_step[0], clips), self.options
-        long = (hit for hit in hits if hit.end_s - hit.start_s >= options.min_length_s)
-        return [hit for hit in long if hit.present >= options.min_present]
+        return [hit for hit in hits if hit.present >= options.min_present]
 
     def _merge_duplicates(self, hits: Sequence[Hit]) -> list[Hit]:
         merged = list[Hit]()

@@ -9,7 +9,6 @@ from vidsum.errors import UsageError
 from vidsum.grounding.settings import LANGUAGE_HELP, EmbeddingSpace, require_language
 from vidsum.options import check, option
 from vidsum.results.settings import Evidence
-from vidsum.times import TIME
 
 
 @dataclass(frozen=True)
@@ -98,9 +97,6 @@ class SearchOptions:
         "Only videos at this path, such as '2024/*.mp4'. Can be repeated.", (), metavar="GLOB"
     )
     after: str | None = option("Only files changed since, e.g. 2024-05-31.", None, metavar="DATE")
-    min_length_s: float = option(
-        "Skip shorter moments.", 0.0, min=0, flags=("--min-length",), **TIME, flag_on=()
-    )
     min_present: float = option(
         "Skip moments with a lower match probability. 0 keeps all.", 0.0, min=0, max=1
     )

@@ -77,7 +77,7 @@ def read_speech(
         english = find_transcript(plan.provenance["video"], extraction, start_offset_s(info), english=True)
     if english is None:
         return None
-    return _embed_texts(split_sentences(english), "speech", extraction)
+    return _embed_texts(split_sentences(english), "speech")
 
 
 def read_screen(
@@ -92,7 +92,7 @@ def read_screen(
     if text is None:
         return None
     lines = [Passage(line.start_s, line.end_s, line.text, certain=line.confidence) for line in text.lines]
-    return _embed_texts(lines, "text", extraction)
+    return _embed_texts(lines, "text")
 
 
 def read_sounds(
@@ -112,7 +112,7 @@ def read_sounds(
     return Evidence("sound", pack_sounds(sounds.scores).tobytes(), warnings=sounds.warnings)
 
 
-def _embed_texts(sentences: Sequence[Passage], kind: ArchiveEvidence, extraction: Extraction) -> Evidence:
+def _embed_texts(sentences: Sequence[Passage], kind: ArchiveEvidence) -> Evidence:
     texts = [passage.text for passage in split_passages(sentences, kind)]
     rows = pack_rows(load_text_encoder(ENCODER).encode(texts)) if texts else None
     return Evidence(kind, b"" if rows is None else rows.tobytes(), sentences)
@@ -125,9 +125,7 @@ def find_descriptions(video: str) -> Path | None:
     return next((path for path in paths if path.is_file() and os.access(path, os.R_OK)), None)
 
 
-def read_descriptions(
-    path: Path, video: str, sha256: str, extraction: Extraction
-) -> tuple[Evidence | None, tuple[str, ...]]:
+def read_descriptions(path: Path, video: str, sha256: str) -> tuple[Evidence | None, tuple[str, ...]]:
     """Return the sentences of a file and warnings; None of another video than that of a SHA-256."""
     try:
         described = load(path)
@@ -142,7 +140,7 @@ def read_descriptions(
         certain = 1.0 if part.confidence is None else part.confidence
         sentences.append(Passage(part.start_s, part.end_s, part.text, certain=certain))
     model = described.writer if described.is_by_vlm else None
-    made = _embed_texts(sentences, "described", extraction)
+    made = _embed_texts(sentences, "described")
     return replace(made, described_by=hash_file(path), model=model), ()
 
 

@@ -99,7 +99,6 @@ def locate(
     video: ClipEmbeddings,
     request: EncodedQueries,
     top_k: int,
-    device: str = "auto",
     *,
     alone: bool = False,
 ) -> list[QueryMoments]:

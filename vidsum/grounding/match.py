@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum import checkpoints
-from vidsum.grounding.presence import build_cohort
+from vidsum.grounding.presence import compare_named
 from vidsum.grounding.spaces import ClipEmbeddings, describe_space, log_likelihood
 from vidsum.io.cache import cached_rows
 from vidsum.models.scaling import logistic
@@ -155,7 +155,7 @@ def window_evidence(
         part = vectors[start : start + _QUERIES_PER_BATCH]
         z = (part @ video.rows.T - mean) / deviation
         if objects := video.objects:
-            z = z + build_cohort(objects.names, part).named(log_likelihood(objects, part))
+            z = z + compare_named(objects.names, part)(log_likelihood(objects, part))
         parts.append(_means(z, windows))
     return np.concatenate(parts) - np.float32(_LENGTH_WEIGHT * usual)
 

@@ -14,7 +14,7 @@ the log-likelihood by what the network names, of clip t or photograph u, and w i
 docs/algorithms/presence.md describes how the probability was fitted, and its accuracy.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -28,29 +28,18 @@ SLOPE, OFFSET = 0.78, -2.92  # logistic curve from z to the probability
 _BACKGROUND_WEIGHT = 0.75  # of the mean of everyday phrases
 
 
-@dataclass(frozen=True, eq=False)
-class Cohort:
-    """How queries compare with photographs by what is named: [M, 1] each."""
-
-    usual: FloatArray
-    spread: FloatArray  # mean and deviation of the log-likelihoods
-    weight: FloatArray  # weight of the log-likelihoods
-
-    def named(self, likelihoods: FloatArray) -> FloatArray:
-        """Return [M, T] the part of z(q, t) by what is named, of log-likelihoods [M, T]."""
-        return np.asarray(self.weight * (likelihoods - self.usual) / self.spread, np.float32)
+RateNamed = Callable[[FloatArray], FloatArray]
+"""From log-likelihoods [M, T] by what a network names to that part of z(q, t), [M, T]."""
 
 
-def build_cohort(names: FloatArray, queries: FloatArray) -> Cohort:
-    """Return the photographs for queries [M, D]; `names` [K, D] are of the network's classes."""
+def compare_named(names: FloatArray, queries: FloatArray) -> RateNamed:
+    """Compare queries [M, D] with photographs; `names` [K, D] are of the network's classes."""
     squares = np.square(load_map().tensors[CLASSES])
     photographs = ClassMixture(squares / squares.sum(axis=1, keepdims=True), names)
     usual = log_likelihood(photographs, queries)
-    return Cohort(
-        usual.mean(axis=1, keepdims=True),
-        _positive(usual.std(axis=1, keepdims=True)),
-        mixture_weights(photographs, queries)[:, None],
-    )
+    mean, spread = usual.mean(axis=1, keepdims=True), _positive(usual.std(axis=1, keepdims=True))
+    weight = mixture_weights(photographs, queries)[:, None]
+    return lambda likelihoods: np.asarray(weight * (likelihoods - mean) / spread, np.float32)
 
 
 class Directions(NamedTuple):

@@ -128,7 +128,6 @@ class ArchiveSearchOptions(TypedDict, total=False):
     language: str
     path: str | Sequence[str]
     after: str | None
-    min_length_s: float
     min_present: float
     per_video: int
     duplicates: bool

@@ -150,12 +150,10 @@ class MomentSearch:
         return embed_queries(self.space, texts, self.retrieval.language)
 
     def answers(self, clips: ClipEmbeddings, vectors: FloatArray) -> list[QueryMoments]:
-        device, retrieval, texts = self.extraction.device, self.retrieval, self.queries.texts
+        retrieval, texts = self.retrieval, self.queries.texts
         seen, without = np.split(vectors, [len(texts)])
         request = EncodedQueries(texts, seen, without, self._others())
-        answers = locate(
-            self._grounder, clips, request, retrieval.most_moments, device, alone=retrieval.alone
-        )
+        answers = locate(self._grounder, clips, request, retrieval.most_moments, alone=retrieval.alone)
         if self.space == "own":
             return answers
         background, all_texts = embed_background(self.space), (*texts, *retrieval.without)

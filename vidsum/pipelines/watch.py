@@ -16,7 +16,6 @@ from vidsum.features.settings import Extraction
 from vidsum.grounding.languages import is_other
 from vidsum.grounding.live_evidence import RunningEvidence, to_probabilities
 from vidsum.grounding.match import embed_background
-from vidsum.grounding.presence import build_cohort
 from vidsum.grounding.settings import Watching
 from vidsum.grounding.spaces import (
     ClassMixture,
@@ -180,7 +179,7 @@ class LiveEvidence:
 
     def __init__(self, space: str, queries: FloatArray, are_other: Sequence[bool]) -> None:
         """Queries [M, D] of length 1, some read by E5. Raises WeightsError."""
-        self._map, self._cohort = None, None
+        self._map, self._rate_named = None, None
         self._queries, self._are_other = queries, are_other
         if describe_space(space).is_mapped:
             self._map, self._names = load_map(), name_embeddings()
@@ -192,9 +191,9 @@ class LiveEvidence:
         rows = self._map(features) if self._map else unit_rows(features)
         row = unit_rows(rows.mean(axis=0, keepdims=True))
         named = None
-        if self._cohort and logits is not None:
+        if self._rate_named and logits is not None:
             objects = ClassMixture(class_probabilities(logits).mean(axis=0, keepdims=True), self._names)
-            named = self._cohort.named(log_likelihood(objects, self._queries))[:, 0]
+            named = self._rate_named(log_likelihood(objects, self._queries))[:, 0]
         evidence = self._running.add(self._queries, row[0], named)
         return to_probabilities(evidence, self._are_other, is_named=named is not None)
 

@@ -94,7 +94,7 @@ def clips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "".join(json.dumps({"vid": name, "captions": texts}) + "\n" for name, texts in captions.items())
     )
 
-    def embedded(videos: Captions, device: str, progress: object) -> dict[str, FloatArray]:
+    def embedded(videos: Captions, progress: object) -> dict[str, FloatArray]:
         return {name: one_hot(texts) for name, texts in videos.items()}
 
     monkeypatch.setattr(examples, "embed_captions", embedded)
