@@ -16,6 +16,7 @@ from vidsum.features.settings import Extraction
 from vidsum.grounding.languages import is_other
 from vidsum.grounding.live_evidence import RunningEvidence, to_probabilities
 from vidsum.grounding.match import embed_background
+from vidsum.grounding.presence import compare_named
 from vidsum.grounding.settings import Watching
 from vidsum.grounding.spaces import (
     ClassMixture,
@@ -183,7 +184,7 @@ class LiveEvidence:
         self._queries, self._are_other = queries, are_other
         if describe_space(space).is_mapped:
             self._map, self._names = load_map(), name_embeddings()
-            self._cohort = build_cohort(self._names, queries)
+            self._rate_named = compare_named(self._names, queries)
         self._running = RunningEvidence(embed_background(space))
 
     def present(self, features: FloatArray, logits: FloatArray | None) -> FloatArray:
