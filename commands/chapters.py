@@ -82,7 +82,8 @@ def find_chapters(
     from vidsum.pipelines.chapters import plan_chapters
     from vidsum.results.shots import Chapters
 
-    plan = plan_chapters(task.path, settings, extraction)
+    record = None if destination.outputs.to_stdout else task.files.record
+    plan = plan_chapters(task.path, settings, extraction, record)
     saving = Saving(plan.provenance, partial(plan.run, progress), Chapters.from_dict, _write)
     return destination.deliver(task, saving, _answer)
 
@@ -101,7 +102,10 @@ def _answer(chapters: "Chapters", names: str) -> CommandResult:
     parts = to_player_time(chapters).chapters  # as YouTube wants them: in whole seconds, from 0
     line = f"{names}: {len(parts)} chapters by {chapters.evidence}"
     facts, hints = chapters.provenance["chapters"], list[str]()
-    if chapters.evidence == "picture" and "screen_text" not in facts and chapters.video:
+    described = facts.get("descriptions")
+    if described and chapters.evidence == "picture":
+        line += f"; titles also from descriptions by {described['writer']}"
+    elif chapters.evidence == "picture" and "screen_text" not in facts and chapters.video:
         command = f"vidsum transcribe {quote(chapters.video.path)} --on-screen-text"
         hints.append(f"titles are from the pictures only; text on the screen gives better ones: {command}")
     rows = tuple(

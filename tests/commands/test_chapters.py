@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,8 +14,10 @@ import vidsum
 from tests import media
 from tests.commands.conftest import use_mean_colours
 from tests.program import Run, check_schema
+from tests.results.made import texts
 from vidsum.pipelines import chapters
 from vidsum.pipelines.plan import Plan
+from vidsum.results.descriptions import Description
 from vidsum.results.screen_text import ScreenLine, ScreenText
 from vidsum.results.shots import Chapters
 from vidsum.results.transcript import Segment, Transcript
@@ -110,6 +113,28 @@ def test_chapters_of_a_talk(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     say(monkeypatch, *topical())
     run("chapters", "talk.mp4", "--chapters", "3")
     assert len(titles()) == 3
+
+
+def test_titles_by_a_vision_language_model(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        chapters, "write_words", lambda seen, space, sure: [SimpleNamespace(text="")] * len(seen)
+    )
+    _, made = texts(make_talk(Path("mute.mp4"), sound=False))
+    sentences = ["A red wall by a lake.", "A field " * 10, "The blue sky."]
+    seen = tuple(Description(n * SHOT_S, (n + 1) * SHOT_S, text, None) for n, text in enumerate(sentences))
+    by_vlm = {"writer": "vlm:tiny:3b", "every_s": None, "server": "http://127.0.0.1:1/v1", "prompt": "What?"}
+    for facts in (made.provenance["descriptions"], by_vlm):
+        provenance = {**made.provenance, "descriptions": facts}
+        described = replace(made, descriptions=seen, writer=facts["writer"], video_duration_s=60.0)
+        replace(described, provenance=provenance).save("mute_descriptions.json")
+        ran = run("chapters", "mute.mp4", "--chapters", "4")
+        document = json.loads(Path("mute_chapters.json").read_text())
+        check_schema(document, "chapters")
+        titled = [title for _, title in titles("mute_chapters.json")]
+        is_by_vlm = facts is by_vlm
+        assert ("; titles also from descriptions by vlm:tiny:3b" in ran.out) == is_by_vlm
+        assert titled[0] == ("A red wall by a lake" if is_by_vlm else "Part 1")
+        assert (len(titled[1]), titled[3]) == (60 if is_by_vlm else 6, "Part 4")
 
 
 def test_what_has_no_chapters(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
@@ -22,6 +23,7 @@ from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.titles import title_passages
 from vidsum.grounding.vse import NAME as MAP
 from vidsum.grounding.writers import write_words
+from vidsum.io.provenance import digest_of
 from vidsum.models.scaling import unit_rows
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.description import MIN_SURE, segment_means, segment_rows
@@ -30,7 +32,10 @@ from vidsum.pipelines.plan import Input, Plan, open_video_input, report_step
 from vidsum.pipelines.screen_text import find_screen_text
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
 from vidsum.pipelines.speech import plan_transcript
+from vidsum.results.descriptions import Descriptions
 from vidsum.results.features import Features
+from vidsum.results.load import load_text_for
+from vidsum.results.moments import shorten
 from vidsum.results.screen_text import ScreenText
 from vidsum.results.shots import MIN_CHAPTER_S, MIN_CHAPTERS, Chapter, Chapters
 from vidsum.results.transcript import Transcript
@@ -47,6 +52,7 @@ PRICES = {"speech": 0.24, "picture": 0.2}
 _MIN_SPOKEN = 0.2  # fraction of a video with speech from which its chapters are made of it
 _MIN_READ, _MIN_LETTERS, _MIN_STEADY_S = 0.9, 4, 5.0
 """Confidence, letters and time on the screen of a line that may become a title: subtitles stay for less."""
+_MAX_TITLE = 60  # letters of a sentence that becomes a title
 _ROW_S = 10.0  # seconds of a shot that count as one row
 
 
@@ -70,9 +76,12 @@ def find_chapters(
 
 
 def plan_chapters(
-    source: VideoPath | Video, settings: ChapterSettings, extraction: Extraction
+    source: VideoPath | Video, settings: ChapterSettings, extraction: Extraction, record: Path | None = None
 ) -> Plan[Chapters]:
-    """Plan `find_chapters`: the video is probed and hashed, not decoded. Errors are the same."""
+    """Plan `find_chapters`: the video is probed and hashed, not decoded. Errors are the same.
+
+    Sentences by a vision-language model in the folder of `record` become titles of what is seen.
+    """
     if isinstance(source, Features) or not has_pictures(source):
         raise UsageError("chapters are of a video, not of features", hint="give the video")
     video_input = open_video_input(source, extraction_for(MAP, extraction))
@@ -89,12 +98,17 @@ def plan_chapters(
     on_screen = find_screen_text(video_input)
     if on_screen is not None:
         facts["screen_text"] = bool(on_screen.lines)
+    described = load_text_for(record, video, Descriptions) if record else None
+    if described is not None and described.is_by_vlm:
+        facts["descriptions"] = {"writer": described.writer, "digest": digest_of(described.to_dict())}
+    else:
+        described = None
     speech = None
     if settings.evidence != "picture" and (video.audio_codec or settings.evidence == "speech"):
         speech = plan_transcript(video.path, Transcription(), extraction, video)
         facts["text_weights_sha256"] = checkpoints.sha256_of(ENCODER)
         provenance["speech"] = speech.provenance["speech"]
-    return Plan(provenance, _Work(settings, video_input, speech, on_screen, provenance).make)
+    return Plan(provenance, _Work(settings, video_input, speech, on_screen, provenance, described).make)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +120,7 @@ class _Work:
     speech: Plan[Transcript] | None
     on_screen: ScreenText | None
     provenance: dict[str, Any]
+    described: Descriptions | None = None  # by a vision-language model
 
     def make(self, progress: Progress | None) -> Chapters:
         transcript = self.speech.run(progress) if self.speech else None
@@ -188,6 +203,11 @@ class _Work:
         ]
         return max(steady, key=lambda line: line.box[3] - line.box[1]).text if steady else ""
 
+    def describe(self, start_s: float, end_s: float) -> str:
+        """Return the sentence of a vision-language model about the middle of a chapter; empty without one."""
+        sentence = self.described.at((start_s + end_s) / 2) if self.described else None
+        return shorten((sentence or "").rstrip("."), _MAX_TITLE)
+
     def by_picture(
         self, features: Features, edges_s: TimeArray, slides: Sequence[Interval]
     ) -> tuple[list[float], list[str]] | None:
@@ -200,7 +220,7 @@ class _Work:
         spans = [(shots[low][0], shots[high - 1][1]) for low, high in pairwise([*first, len(shots)])]
         sentences = write_words(segment_rows(features, spans, MAP), MAP, MIN_SURE["words"])
         titles = [
-            self.heading(*span, slides) or sentence.text.rstrip(".") or f"Part {n}"
+            self.heading(*span, slides) or self.describe(*span) or sentence.text.rstrip(".") or f"Part {n}"
             for n, (span, sentence) in enumerate(zip(spans, sentences, strict=True), 1)
         ]
         return [0.0, *(start_s for start_s, _ in spans[1:])], titles
