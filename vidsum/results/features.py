@@ -224,8 +224,12 @@ def _metadata(text: str) -> dict[str, Any]:
     """Return the metadata in a file. Raises ValueError, KeyError or TypeError where it is something else."""
     metadata: dict[str, Any] = json.loads(text, parse_constant=_no_number)
     texts = (metadata["extractor"], *metadata["warnings"])
-    if not all(isinstance(text, str) for text in texts) or not isinstance(metadata["provenance"], dict):
+    kinds = {"provenance": dict, "warnings": list}
+    is_known = all(isinstance(metadata[name], kind) for name, kind in kinds.items())
+    if not is_known or not all(isinstance(text, str) for text in texts):
         raise TypeError("not the metadata of features")
+    if any(isinstance(metadata[name], bool) for name in COPIED_FIELDS):  # which Python takes for a number
+        raise TypeError("a truth value is not a number")
     return metadata
 
 
