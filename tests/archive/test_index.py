@@ -223,7 +223,6 @@ def test_add_in_two_processes(archive: Archive, videos: Path, monkeypatch: pytes
     assert (seen.value, count(archive, "videos"), count(archive, "claims")) == (2, 2, 0)
     spans = archive.rows("SELECT first_shot, n_shots FROM videos ORDER BY 1")
     assert spans[1][0] >= sum(spans[0])
-    assert count(archive, "shots") == count(archive, "pictures")
 
 
 def _index(path: Path, videos: Path) -> None:
