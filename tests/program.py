@@ -10,8 +10,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
+from jsonschema.validators import validator_for
 
 from vidsum.__main__ import main
 from vidsum.commands.app import COMMANDS, find_command
@@ -22,8 +22,15 @@ from vidsum.options import item_of, required
 
 def check_schema(document: Any, name: str) -> None:
     """Validate a document against one of the published schemas."""
-    schema = resources.files("vidsum") / "schemas" / f"{name}.schema.json"
-    jsonschema.validate(document, json.loads(schema.read_text("utf-8")))
+    _validator(name).validate(document)
+
+
+@cache
+def _validator(name: str) -> Any:
+    schema = json.loads((resources.files("vidsum") / "schemas" / f"{name}.schema.json").read_text("utf-8"))
+    kind = validator_for(schema)
+    kind.check_schema(schema)
+    return kind(schema)
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,14 @@ SHOT_S, FPS = 8, 5
 MEAN, STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
 
 
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache, which keeps the embeddings of the background's phrases."""
+    return tmp_path_factory.mktemp("home")
+
+
 @pytest.fixture
-def clip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[nn.Module]:
+def clip(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[nn.Module]:
     """Random weights of CLIP are here, and none of another network."""
     model = networks.clip()
 
@@ -34,7 +40,7 @@ def clip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[nn.Module]
         assert name == "clip"
         return model.state_dict()
 
-    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("VIDSUM_HOME", str(home))
     monkeypatch.setattr("open_clip.get_model_config", networks.shallow_clip_config)
     monkeypatch.setattr(checkpoints, "load_state_dict", load_state_dict)
     monkeypatch.setattr(checkpoints, "find", lambda name: Path(name) if name == "clip" else None)
