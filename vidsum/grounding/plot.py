@@ -37,7 +37,8 @@ def moments_plot(result: Grounding | Highlights, target: str | os.PathLike[str])
     else:
         rows, step_s, name = (QueryMoments("", result.moments, result.saliency),), result.clip_s, "saliency"
     times, duration_s = result.timestamps, result.video_duration_s
-    edges_s = [*times.tolist(), min(float(times[-1]) + step_s, duration_s)]
+    # a result that was read may have no curves
+    edges_s = [*times.tolist(), min(float(times[-1]) + step_s, duration_s) if len(times) else duration_s]
     figure = new_figure(11, 0.9 + 1.45 * min(len(rows), MAX_ROWS))
     panels = figure.subplots(min(len(rows), MAX_ROWS), sharex=True, squeeze=False)[:, 0]
     for axes, row in zip(panels, rows, strict=False):
