@@ -17,7 +17,17 @@ from vidsum.grounding.settings import Retrieval
 from vidsum.lab.training.settings import DETRSettings, MRNetSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings
 from vidsum.models.configs import DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
-from vidsum.options import Leaf, Limits, Option, build, check, from_keywords, leaves, without_defaults
+from vidsum.options import (
+    Leaf,
+    Limits,
+    Option,
+    build,
+    check,
+    from_keywords,
+    from_mapping,
+    leaves,
+    without_defaults,
+)
 from vidsum.pipelines import keywords
 from vidsum.shots.settings import ShotSettings
 from vidsum.summary.settings import Selection
@@ -198,6 +208,14 @@ def test_any_kind_of_number_will_do() -> None:
     assert ShotSettings(max_shot_s=float("inf")).max_shot_s == float("inf")
     assert Inner(np.int64(4)).size == 4  # type: ignore[arg-type]
     assert Outer(Path("x"), rates=(np.float32(0.5),)).rates == (0.5,)  # type: ignore[arg-type]
+
+
+def test_a_mapping_becomes_settings() -> None:
+    assert from_mapping(Tone, {"kind": "high"}) == Tone("high")
+    assert from_mapping(Tone, None) is None
+    for wrong in ({"pitch": 1}, {"kind": "flat"}, 3):
+        with pytest.raises(UsageError):
+            from_mapping(Tone, wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", ALL)

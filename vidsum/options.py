@@ -184,6 +184,19 @@ def choices_of(kind: Any) -> tuple[str, ...]:
     return get_args(kind) if get_origin(kind) is Literal else ()
 
 
+def from_mapping(kind: type[Settings], value: "Settings | Mapping[str, Any] | None") -> Settings | None:
+    """Return optional settings from a mapping, as JSON has them; settings and None pass through."""
+    if value is None or isinstance(value, kind):
+        return value
+    if not isinstance(value, Mapping):
+        raise UsageError(f"{kind.__name__} must be a mapping, not {value!r}")
+    names = [entry.name for entry in fields(kind)]  # type: ignore[arg-type]
+    if unknown := sorted(set(value) - set(names)):
+        guess = did_you_mean(unknown[0], names)
+        raise UsageError(f"{kind.__name__} has no option {unknown[0]!r}{guess}")
+    return kind(**value)
+
+
 def leaves(kind: type[Any], settings: Any = None) -> Iterator[Leaf]:
     """Yield the options of settings and of those nested in them; `settings` has the defaults."""
     for entry, (hint, limits) in _declared(kind).items():
@@ -284,7 +297,7 @@ def _build_optional(
     if isinstance(switch, str):
         return {name: kind(**{names[0]: switch, **parts})}
     if isinstance(switch, Mapping):
-        return {name: kind(**{**parts, **switch})}
+        return {name: from_mapping(kind, {**parts, **switch})}
     first, *others = _optional_leaves(name, kind)
     flag_values = [(leaf.flags[0].split("/"), chosen[leaf.name]) for leaf in others if leaf.name in chosen]
     if flags := " and ".join(flags[-1 if value is False else 0] for flags, value in flag_values):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from vidsum.models.configs import DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
+from vidsum.options import from_mapping
 
 
 @pytest.mark.parametrize("config", [
@@ -17,10 +18,14 @@ from vidsum.models.configs import DETRConfig, FullTransNetConfig, MaskConfig, MR
 ])  # fmt: skip
 def test_a_config_survives_json(config: Any) -> None:
     assert type(config)(**json.loads(json.dumps(asdict(config)))) == config
+    assert from_mapping(type(config), config) is config
 
 
 def test_an_optional_mask_comes_from_a_mapping() -> None:
-    assert MaskConfig() == MaskConfig(kind="stamp", depth=2, fusion="product", shared=False, identity=False)
+    assert from_mapping(MaskConfig, None) is None
+    assert from_mapping(MaskConfig, {}) == MaskConfig(
+        kind="stamp", depth=2, fusion="product", shared=False, identity=False
+    )
     stored = {"kind": "lam", "depth": 8, "fusion": "sum", "shared": True, "identity": False}
     config = DETRConfig(**{**asdict(DETRConfig()), "mask": stored})
     assert config.mask == MaskConfig(
@@ -45,6 +50,7 @@ MASK, FULLTRANSNET, MRNET, DETR = MaskConfig, FullTransNetConfig, MRNetConfig, D
     (MASK, {"fusion": "times"}, "fusion must be one of"),
     (MASK, {"depth": 0}, "depth must be"),
     (MASK, {"depth": 65}, "depth must be at least 1 and at most 64, not 65"),
+    (MASK, {"layers": 2, "width": 3}, "no option 'layers'"),
     (MASK, {"init": "orthogonal"}, "init must be one of default, xavier, he"),
     (MASK, {"bound": "tanh"}, "bound must be one of none, sigmoid"),
     (MASK, {"kind": "static", "init": "he"}, "init has no effect on a static mask"),
@@ -57,10 +63,11 @@ MASK, FULLTRANSNET, MRNET, DETR = MaskConfig, FullTransNetConfig, MRNetConfig, D
     (MRNET, {"mask": {"kind": "hard"}}, "kind must be"),
     (DETR, {"d": 18, "heads": 3}, "d must be"),
     (DETR, {"d": 20, "heads": 4}, "twice the heads"),
+    (DETR, {"mask": {"deep": 2}}, "no option 'deep'"),
 ])  # fmt: skip
 def test_what_makes_no_model_is_refused(kind: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        kind(**options)
+        from_mapping(kind, options)
 
 
 @pytest.mark.parametrize(("kind", "wrong"), [
@@ -76,4 +83,4 @@ def test_what_makes_no_model_is_refused(kind: Any, options: dict[str, Any], mess
 def test_each_wrong_option_is_named(kind: Any, wrong: dict[str, Any]) -> None:
     for name, value in wrong.items():
         with pytest.raises(ValueError, match=f"{name} must be"):
-            kind(**{name: value})
+            from_mapping(kind, {name: value})

@@ -24,6 +24,7 @@ from typing import Any, Final, Literal
 
 from vidsum.errors import UsageError, unknown_name_error
 from vidsum.io.text import read_yaml
+from vidsum.options import from_mapping
 
 State = Literal["here", "small", "not here"]
 
@@ -156,7 +157,7 @@ def costs(model: str, sizes: Mapping[str, Any]) -> dict[str, float]:
     from vidsum.models.fulltransnet import FullTransNet
     from vidsum.models.mrnet import MRNet
 
-    mask = MaskConfig(**sizes["mask"]) if "mask" in sizes else None
+    mask = from_mapping(MaskConfig, sizes.get("mask"))
     models: Mapping[str, Callable[[], nn.Module]] = {
         "audio_description": lambda: AudioDescription(AudioDescriptionConfig(**{**sizes, "mask": mask})),
         "fulltransnet": lambda: FullTransNet(FullTransNetConfig(**sizes)),

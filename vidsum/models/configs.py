@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from vidsum.errors import UsageError
-from vidsum.options import Limits, Option, check, option
+from vidsum.options import Limits, Option, check, from_mapping, option
 
 MaskKind = Literal["lam", "stamp", "static"]
 """Learned masks of a model's attention. LAM and STAMP differ in cross-attention alone: STAMP reads the tokens
@@ -126,7 +126,7 @@ class FullTransNetConfig:
 
     def __post_init__(self) -> None:
         """Refuse with a UsageError what makes no model; a mask from JSON becomes a MaskConfig."""
-        object.__setattr__(self, "mask", _as_mask(self.mask))
+        object.__setattr__(self, "mask", from_mapping(MaskConfig, self.mask))
         check(self)
         _refuse_static(self.mask, "FullTransNet: its loss has no term for one")
         is_split = self.d % self.heads == 0 or None not in (self.d_k, self.d_v)
@@ -224,7 +224,7 @@ class MRNetConfig:
 
     def __post_init__(self) -> None:
         """Refuse with a UsageError what makes no model; JSON's lists become tuples, its mask a MaskConfig."""
-        object.__setattr__(self, "mask", _as_mask(self.mask))
+        object.__setattr__(self, "mask", from_mapping(MaskConfig, self.mask))
         check(self)
         _refuse_static(self.mask, "MRNet's blocks: they have a sparse mask of their own")
         object.__setattr__(self, "regions", tuple(self.regions))
@@ -266,16 +266,11 @@ class DETRConfig:
 
     def __post_init__(self) -> None:
         """Refuse with a UsageError what makes no model; a mask from JSON becomes a MaskConfig."""
-        object.__setattr__(self, "mask", _as_mask(self.mask))
+        object.__setattr__(self, "mask", from_mapping(MaskConfig, self.mask))
         check(self)
         # the sines and cosines of an anchor's centre and of its width take half of d each
         fits = self.d % 4 == 0 and self.d % (2 * self.heads) == 0
         _require(fits, "d must be a multiple of 4 and of twice the heads", self)
-
-
-def _as_mask(mask: Any) -> MaskConfig | None:
-    """Return a mask, which JSON has as a mapping."""
-    return mask if mask is None or isinstance(mask, MaskConfig) else MaskConfig(**mask)
 
 
 def _refuse_static(mask: MaskConfig | None, reason: str) -> None:

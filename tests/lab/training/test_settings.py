@@ -141,7 +141,7 @@ WRONG: dict[type[Any], list[dict[str, Any]]] = {
     FullTransNetSettings: [
         *EVERY,
         *({"validation": 1}, {"validation": -0.1}, {"crop": 0}, {"d": 63}, {"window": 4}),
-        *({"mask": {"depth": 0}}, {"global_tokens": 4}),
+        *({"mask": {"depth": 0}}, {"mask": {"heads": 8}}, {"global_tokens": 4}),
     ],
     MRNetSettings: [*MOMENTS, {"queries_per_video": 0}, {"kernel": 4}, {"temperature": 0.0}],
     DETRSettings: [*MOMENTS, {"d": 30}, {"mask": {"kind": "stencil"}}, {"tau": 0}],
