@@ -54,6 +54,14 @@ def test_any_query_can_be_drawn(text: str, suffix: str, tmp_path: Path) -> None:
     moments_plot(grounding(1, text), tmp_path / f"plot{suffix}")
 
 
+def test_moments_without_curves_are_drawn(tmp_path: Path) -> None:
+    """As read from a result, which has curves only with `--saliency`."""
+    read = Grounding.from_dict(grounding(2).to_dict(with_saliency=False))
+    assert len(read.timestamps) == 0
+    moments_plot(read, tmp_path / "plot.png")
+    assert len(find_marks(tmp_path / "plot.png")[0])
+
+
 def test_other_suffixes_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"\.png or \.svg"):
         moments_plot(grounding(1), tmp_path / "plot.pdf")
