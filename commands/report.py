@@ -57,9 +57,9 @@ def report(results: Results, page: Page, view: View) -> CommandResult:
         fault = "--bundle excludes --output: its page is index.html"
         raise UsageError(fault, hint=f"--bundle {page.bundle}")
     if page.bundle is not None:
-        require_suffix(page.bundle, (".zip",))
+        require_suffix(page.bundle, (".zip",), any_case=True)
     elif page.output != "-":
-        require_suffix(target, (".html",))
+        require_suffix(target, (".html",), any_case=True)
     if page.output != "-":
         check_outputs(results[0], [page.bundle or target])
     made: list[tuple[str, PageResult]] = []

@@ -13,7 +13,7 @@ from tests.commands import stub_ray
 from tests.commands.stub_ray import StubRay
 from tests.program import Run
 from vidsum.commands.result import CommandResult
-from vidsum.pipelines.cluster import on_cluster
+from vidsum.pipelines.cluster import divert_stdout, on_cluster
 from vidsum.pipelines.tasks import Queue, Task
 
 TASKS = [Task(number, f"{number}.mp4") for number in range(30)]
@@ -111,6 +111,17 @@ def test_redirected_stdout() -> None:
     ran = subprocess.run([sys.executable, "-c", PRINTING], capture_output=True, env=environment, check=True)
     assert ran.stdout.decode().split("\n") == ["before", "result é", "after", ""]
     assert ran.stderr.decode().split() == ["noise"] * 4
+
+
+def test_reader_of_stdout_has_gone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "w") as stream, (tmp_path / "log").open("w") as log:
+        monkeypatch.setattr(sys, "stdout", stream)
+        monkeypatch.setattr(sys, "stderr", log)
+        with divert_stdout() as results:
+            results.write("result")
+            os.close(reading)
+        assert results.closed
 
 
 def test_local_cluster_token(ray: StubRay) -> None:

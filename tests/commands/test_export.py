@@ -74,8 +74,10 @@ def test_export_names_of_clips(run: Run, film: Path) -> None:
     transcript, descriptions = texts(film)
     transcript.save("film_transcript.json")
     descriptions.save("film_descriptions.json")
-    for name in ("film_transcript.json", "film_descriptions.json"):
-        run("export", name, "--format", "srt", code=3, error="has texts, not cuts")
+    ran = run("export", "film_transcript.json", "--format", "srt", code=3)
+    assert "has texts, not cuts" in ran.err
+    assert "vidsum transcribe VIDEO --format srt" in ran.err
+    assert "vidsum describe VIDEO" in run("export", "film_descriptions.json", "--format", "srt", code=3).err
 
 
 @pytest.mark.usefixtures("summary")

@@ -14,6 +14,7 @@ from tests.commands.killed import kill
 from tests.grounding.colours import use_colours
 from tests.program import Run
 from tests.speech import stub
+from vidsum.pipelines.records import hash_of
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 
@@ -133,7 +134,31 @@ def test_outdated_files(run: Run, film: Path) -> None:
     Path("film_key_frames/mine.txt").touch()
     ran = run("summarize", film, "--budget", "40%")
     assert "film_key_frames/01_3.00s.jpg and 1 more)" in ran.out
-    assert [path.name for path in Path("film_key_frames").iterdir()] == ["mine.txt"]
+
+
+def test_files_that_a_foreign_record_lists(run: Run, film: Path) -> None:
+    """Only those named after it, in its folder, are removed; of emptied folders, only those so named."""
+    record = Path("out/film_summary.json")
+    Path("out").mkdir()
+    run("summarize", film, "-o", record)
+    kept = [
+        "victim.txt",
+        "album/a.png",
+        "../film_a.txt",
+        "film_a/../b.txt",
+        str(Path("film_c.txt").absolute()),
+    ]
+    removed = ["film_old.png", "film_old/a.png", "album2/film_a.png"]
+    for folder in ("film_a", "album", "film_old", "album2"):
+        Path("out", folder).mkdir()
+    for name in (*kept, *removed):
+        Path("out", name).write_text("mine")
+    document = json.loads(record.read_text())
+    document["outputs"] = dict.fromkeys([*kept, *removed], hash_of(Path("out/victim.txt")))
+    record.write_text(json.dumps(document))
+    run("summarize", film, "-o", record, "--budget", "40%")
+    assert [name for name in (*kept, *removed) if Path("out", name).exists()] == kept
+    assert (Path("out/film_old").exists(), Path("out/album2").exists()) == (False, True)
 
 
 def test_files_of_other_results(run: Run, film: Path, ask: Callable[..., Any]) -> None:

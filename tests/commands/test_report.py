@@ -38,7 +38,8 @@ def test_report_of_three_results(run: Run, film: Path) -> None:
     assert faults[1:] == ["lost.json: no such file", f"{film}: is a video, not a result"]
     assert "<h1>film.mp4</h1>" in Path("report.html").read_text()
     Path("note.json").write_text("{}")
-    run("report", "note.json", code=3, error="note.json: not a result of summarize, trim")
+    commands = "summarize, trim, shots, chapters, ground, highlights, describe or transcribe"
+    run("report", "note.json", code=3, error=f"note.json: not a result of {commands}")
     Path("report.html").unlink()
     assert run("report", "lost.json", "gone.json", code=1).err.count("no such file") == 2
     assert not Path("report.html").exists()
@@ -68,6 +69,9 @@ def test_report_overwrite(run: Run, film: Path) -> None:
     run("report", "film_shots.json", "--bundle", "out.zip", code=1, error="--overwrite")
     assert Path("out.zip").read_text() == "mine"
     run("report", "film_shots.json", "--bundle", "out", code=2, error="must end in .zip")
+    assert run("report", "film_shots.json", "--bundle", "x.ZIP").out == "x.ZIP\n"
+    assert zipfile.is_zipfile("x.ZIP")
+    assert run("report", "film_shots.json", "-o", "page.HTML").out == "page.HTML\n"
 
 
 @pytest.mark.usefixtures("low_level")

@@ -53,6 +53,8 @@ def test_text_is_written_as_json_and_subtitles(run: Run, film: Path, reads: list
     assert again.to_dict()["lines"] == document["lines"]
     assert again.rows()[0]["text"] == document["lines"][0]["text"]
     assert "unchanged" in run("transcribe", film, "--on-screen-text", "--format", "srt").out
+    ran = run("export", "film_screen_text.json", "--format", "csv", code=3, error="has texts, not cuts")
+    assert "vidsum transcribe VIDEO --on-screen-text --format srt" in ran.err
 
 
 @pytest.mark.parametrize(("form", "start"), [("vtt", "WEBVTT\n"), ("txt", "Annual report 2024\n")])

@@ -22,6 +22,9 @@ def test_read_text_byte_order_mark(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text("\ufeff[1]", encoding="utf-8")
     assert (read_text(path), read_json(path)) == ("[1]", [1])
+    for encoding in ("utf-16-le", "utf-16-be"):
+        path.write_text('["a caf\xe9"]', encoding=encoding)
+        assert read_json(path) == ["a caf\xe9"]
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,10 @@ def test_report_path(film: Path, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="already exists"):
         write_report(result, target)
     write_report(result, target, overwrite=True)
+    write_report(result, tmp_path / "OUT2.ZIP")
+    assert zipfile.is_zipfile(tmp_path / "OUT2.ZIP")
+    write_report(result, tmp_path / "page.HTML")
+    assert (tmp_path / "page.HTML").read_text().startswith("<!DOCTYPE html>")
 
 
 def test_report_unplayable_video(odd: Path, tmp_path: Path) -> None:

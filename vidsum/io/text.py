@@ -48,11 +48,15 @@ def read_packed_text(path: Path) -> str:
 def decode(content: bytes) -> str:
     """Return a text in UTF-8, or in UTF-16 or UTF-32 by its byte order mark, as PowerShell writes it.
 
-    Raises UnicodeDecodeError: the text is none of these.
+    UTF-16 without a mark is known by its NULs. Raises UnicodeDecodeError: the text is none of these.
     """
     marks = {"utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)}
     marks |= {"utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)}
     encoding = next((name for name, known in marks.items() if content.startswith(known)), "utf-8-sig")
+    if encoding == "utf-8-sig" and len(content) % 2 == 0:
+        nulls = content[::2].count(0), content[1::2].count(0)
+        if max(nulls) > len(content) / 4 > min(nulls):
+            encoding = "utf-16-be" if nulls[0] > nulls[1] else "utf-16-le"
     return content.decode(encoding)
 
 

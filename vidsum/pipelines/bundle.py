@@ -44,8 +44,8 @@ def write_report(
     for result in several or (None,):
         require_type(result, PageResult)
     named = [(f"result {number}", result) for number, result in enumerate(several, 1)]
-    require_suffix(Path(path), (".html", ".zip"))
-    if Path(path).suffix == ".zip":
+    require_suffix(Path(path), (".html", ".zip"), any_case=True)
+    if Path(path).suffix.lower() == ".zip":
         require_replaceable(path, overwrite=overwrite)
         return write_bundle(named, Path(path), title)
     text, warnings = report_text(named, Path(path), title)

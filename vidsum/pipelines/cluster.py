@@ -6,7 +6,7 @@ import signal
 import socket
 import sys
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from ipaddress import ip_address
@@ -130,9 +130,11 @@ def divert_stdout() -> Iterator[TextIO]:
             yield stream
             return
         stream.flush()
-        with os.fdopen(os.dup(out), "w", encoding=stream.encoding, errors=stream.errors) as results:
-            os.dup2(err, out)
-            try:
-                yield results
-            finally:
-                os.dup2(results.fileno(), out)
+        results = os.fdopen(os.dup(out), "w", encoding=stream.encoding, errors=stream.errors)
+        os.dup2(err, out)
+        try:
+            yield results
+        finally:
+            os.dup2(results.fileno(), out)
+            with suppress(OSError):  # the reader has gone
+                results.close()

@@ -7,6 +7,7 @@ listed in `.vidsum.json` in their folder. A file is ours if its content has the 
 import hashlib
 import json
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from vidsum.pipelines.tasks import Files
 
 FOLDER_RECORD = ".vidsum.json"
 _SCHEMA = "vidsum.outputs/1"
+_KINDS = re.compile("_(summary|descriptions|transcript|moments|highlights|shots|screen_text|chapters)$")
 
 
 @dataclass(frozen=True)
@@ -69,14 +71,20 @@ class Earlier:
         folder = self.record.parent
         return {name: sha for name, sha in self.outputs.items() if self.is_current(Path(folder, name))}
 
-    def removable(self) -> list[str]:
-        """Return the unchanged files of the record that no other record in its folder lists as they are."""
-        folder, names = self.record.parent, list[str]()
-        for name in self.outputs:
-            path = Path(folder, name)
-            if (self.is_current(path) or is_ours(path, folder)) and not self._is_shared(path):
-                names.append(name)
-        return names
+    def removable(self, files: Files) -> list[str]:
+        """Return the unchanged files named after the record, or after the video and in no other record.
+
+        A copy of a record owns none. A file that a run did not come to replace before it was killed is listed
+        in the folder's record. As anyone may have made a record, no file outside its folder is returned.
+        """
+        folder = self.record.parent
+        of_record, of_video = (
+            re.compile(rf"(^|[_/]){re.escape(stem)}[_.]").search
+            for stem in (_KINDS.sub("", self.record.stem), files.clip_stem or self.record.stem)
+        )
+        paths = {name: Path(folder, name) for name in self.outputs if _is_inside(name)}
+        names = [n for n in paths if of_record(n) or (of_video(n) and not self._is_shared(paths[n]))]
+        return [n for n in names if self.is_current(paths[n]) or is_ours(paths[n], folder)]
 
     def _is_shared(self, path: Path) -> bool:
         """Return whether another JSON record in the folder lists a file as it is."""
@@ -130,6 +138,19 @@ def require_ours(path: Path, folder: Path | None = None) -> None:
 
 def name_in(path: Path, record: Path) -> str:
     return Path(os.path.relpath(path, record.parent)).as_posix()
+
+
+def _is_inside(name: str) -> bool:
+    return not Path(name).anchor and ".." not in Path(name).parts
+
+
+def remove_empty_folders(record: Path, names: Iterable[str]) -> None:
+    """Remove the folders of removed files that are named after the record, where nothing is left in them."""
+    stem = _KINDS.sub("", record.stem)
+    for folder in {Path(record.parent, name).parent for name in names} - {record.parent}:
+        if folder.name.startswith(f"{stem}_"):
+            with suppress(OSError):  # it has other files
+                folder.rmdir()
 
 
 def hash_of(path: Path) -> str:

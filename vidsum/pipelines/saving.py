@@ -7,7 +7,6 @@ file is either the old one or the new one, and recorded as such. Files of other 
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -15,7 +14,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from vidsum.features.settings import Extraction
 from vidsum.io.paths import require_not_read
 from vidsum.pipelines import staging
-from vidsum.pipelines.records import Earlier, add_to_folder, forget_in_folder, hash_of, name_in
+from vidsum.pipelines.records import (
+    Earlier,
+    add_to_folder,
+    forget_in_folder,
+    hash_of,
+    name_in,
+    remove_empty_folders,
+)
 from vidsum.pipelines.tasks import Files
 
 if TYPE_CHECKING:
@@ -90,7 +96,7 @@ def save_result(files: Files, saving: Saving[R], *, overwrite: bool) -> Saved[R]
         is_new = overwrite or has_changed
         apart = {name for name in earlier.outputs if saving.is_apart(result, name)}
         carried = {name: sha for name, sha in earlier.current().items() if is_same or name in apart}
-        outdated = [name for name in earlier.removable() if name not in apart]
+        outdated = [name for name in earlier.removable(files) if name not in apart]
         removed = _publish(files, document, produced, earlier, carried, outdated) if is_new else ()
     names = _names(files, clips) + _removed_files(removed, files)
     messages = list(dict.fromkeys([*part["warnings"], *messages]))  # reader and writer may warn of the same
@@ -171,9 +177,7 @@ def _publish(
         forget_in_folder(folder, [*outputs, *outdated])
     else:
         add_to_folder(folder, hashes, only=True)
-    for emptied in {Path(folder, name).parent for name in outdated} - {folder}:
-        with suppress(OSError):  # it has other files
-            emptied.rmdir()
+    remove_empty_folders(record, outdated)
     return outdated
 
 

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
 from importlib.resources import files
@@ -83,7 +83,7 @@ def result_of(document: Mapping[str, Any]) -> Cutting:
 def read_displayable(path: str | os.PathLike[str]) -> Cutting | Texts:
     """Return the result of `read_result`, or an unedited transcript or descriptions; errors as of `load`."""
     if not Path(path).is_file() or kind_of(read_document(path)) not in _TEXTS:
-        return read_result(path)
+        return _read_cuts(path, (*_CUTTING, *_TEXTS))
     result = load(path)
     assert isinstance(result, Texts)
     return result
@@ -134,19 +134,34 @@ def read_result(path: str | os.PathLike[str]) -> Cutting:
 
     Raises InputError: it cannot be read, is a document of another kind, or see `find_fault`.
     """
+    return _read_cuts(path, _CUTTING)
+
+
+def _read_cuts(path: str | os.PathLike[str], accepted: Iterable[str]) -> Cutting:
+    """Return the result of `read_result`; the error of another document names the kinds accepted."""
     document = read_document(path)
-    kind, name = kind_of(document), os.fspath(path)
+    kind, name = str(kind_of(document)), os.fspath(path)
     if kind in _TEXTS:
-        raise InputError(
-            f"{name}: has texts, not cuts", hint="transcribe --format srt, and describe, write SRT"
-        )
+        raise InputError(f"{name}: has texts, not cuts", hint=f"vidsum {_TEXT_COMMANDS[kind]}")
     if kind not in _CUTTING:
-        fault = f"{name}: not a result of summarize, trim, shots, chapters, ground or highlights"
+        *others, last = dict.fromkeys(_COMMANDS.get(kind, kind) for kind in accepted)
+        fault = f"{name}: not a result of {', '.join(others)} or {last}"
         raise InputError(fault, hint="give the JSON file that one of these wrote")
     if reason := find_fault(document):
         raise InputError(f"{name}: {reason}", hint="undo the edit, or run the command again")
     return result_of(document)
 
+
+_TEXT_COMMANDS = {
+    "transcript": "transcribe VIDEO --format srt",
+    "screen_text": "transcribe VIDEO --on-screen-text --format srt",
+    "descriptions": "describe VIDEO",
+}
+_COMMANDS = {
+    "summary": "summarize",
+    "moments": "ground",
+    **{kind: usage.split()[0] for kind, usage in _TEXT_COMMANDS.items()},
+}  # commands by the kind of document that they write, where it is called otherwise
 
 _LARGEST = 2.0**53  # any number: up to here, JSON's numbers are exact to 1
 _FREE = ("provenance.", "budget.asked_s")  # here numbers may be as large as they were typed: a seed, a budget
