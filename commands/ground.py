@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -18,9 +17,9 @@ from vidsum.errors import UsageError, printable
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY, Retrieval
 from vidsum.options import option
-from vidsum.pipelines.records import Earlier, lock
+from vidsum.pipelines.records import Earlier
 from vidsum.pipelines.saving import Saving, write_moments
-from vidsum.pipelines.tasks import Progress, Task
+from vidsum.pipelines.tasks import Files, Progress, Task
 from vidsum.video.settings import Clips
 
 if TYPE_CHECKING:
@@ -133,32 +132,44 @@ def ground_one(
     progress: Progress | None,
 ) -> CommandResult:
     """Find the moments of a video that match the queries."""
-    from vidsum.pipelines.clips import is_clip_to_keep
+    from vidsum.pipelines.clips import is_of_another
     from vidsum.pipelines.moments import plan_moments
-    from vidsum.results.load import kind_of
+    from vidsum.pipelines.queries import merge_groundings, without_queries
     from vidsum.results.moments import Grounding
 
-    is_added, has_clips = destination.outputs.output is None, extra.clips or extra.clips_dir is not None
-    has_clips = has_clips and not destination.outputs.to_stdout
-    # another process that adds to the file waits, so that its queries are not lost
-    with lock(task.files.record) if is_added else nullcontext():
-        document, answered = Earlier.read(task.files).document if is_added else None, queries
-        if document is not None and kind_of(document) == Grounding.kind:
-            answered = queries.with_earlier(Grounding.from_dict(document))
-        plan = plan_moments(task.path, answered, retrieval, extraction)
-        saving = Saving(
-            plan.provenance,
-            partial(plan.run, progress),
-            Grounding.from_dict,
-            partial(write_moments, progress=progress, extraction=extraction),
-            partial(_to_document, with_saliency=extra.saliency),
-            queries.select,
-            is_clip_to_keep if is_added else lambda result, name: False,
-        )
-        result = destination.deliver(task, saving, partial(_answer, has_clips=has_clips))
+    plan = plan_moments(task.path, queries, retrieval, extraction)
+    is_added = destination.outputs.output is None
+    if is_added and (earlier := _find_outdated(task.files, plan.provenance, with_saliency=extra.saliency)):
+        plan = plan_moments(task.path, queries.with_earlier(earlier), retrieval, extraction)
+    has_clips = (extra.clips or extra.clips_dir is not None) and not destination.outputs.to_stdout
+    saving = Saving(
+        plan.provenance,
+        partial(plan.run, progress),
+        Grounding.from_dict,
+        partial(write_moments, progress=progress, extraction=extraction),
+        partial(_to_document, with_saliency=extra.saliency),
+    )
+    if is_added:
+        saving = replace(saving, select=queries.select, merge=merge_groundings, shared=without_queries)
+        saving = replace(saving, is_apart=is_of_another)
+    result = destination.deliver(task, saving, partial(_answer, has_clips=has_clips))
     if task.number == 0 and retrieval.evidence == "auto" and not retrieval.without:  # once is enough
         result = replace(result, lines=(*_missing_evidence(result.data), *result.lines))
     return result
+
+
+def _find_outdated(files: Files, provenance: Mapping[str, Any], *, with_saliency: bool) -> "Grounding | None":
+    """Return the earlier result if its queries must be answered again, before others are added to it."""
+    from vidsum.pipelines.queries import without_queries
+    from vidsum.results.load import kind_of
+    from vidsum.results.moments import Grounding
+
+    document = Earlier.read(files).document
+    if document is None or kind_of(document) != Grounding.kind:
+        return None
+    is_alike = without_queries(document["provenance"]) == without_queries(provenance)
+    has_all = "timestamps_s" in document or not with_saliency
+    return None if is_alike and has_all else Grounding.from_dict(document)
 
 
 def _to_document(grounding: "Grounding", keys: Collection[str], *, with_saliency: bool) -> dict[str, Any]:
