@@ -32,6 +32,7 @@ class Queries:
     texts: tuple[str, ...]  # at least one; each has a letter or digit and no control characters
     spoken: Mapping[int, SpokenQuery] = field(default_factory=dict)
     """Recordings of spoken queries, by the number of the query from 0."""
+    refused: tuple[UsageError, ...] = ()  # faults of queries that are left out
 
     def select(self, grounding: Grounding) -> Grounding | None:
         """Return the answers to these queries among others; None if one is missing."""
@@ -69,12 +70,17 @@ def parse_queries(queries: str | Sequence[str]) -> Queries:
 
 
 def read_queries(
-    texts: Sequence[str], file: str | os.PathLike[str] | None = None, spoken: Sequence[SpokenQuery] = ()
+    texts: Sequence[str],
+    file: str | os.PathLike[str] | None = None,
+    spoken: Sequence[SpokenQuery] = (),
+    *,
+    skip: bool = False,
 ) -> Queries:
     """Return the given queries, those spoken, then those of a file in UTF-8 or UTF-16 (`-` is stdin).
 
-    The file has one per line; blank lines and those that start with # are skipped. Raises UsageError: no
-    query is given, or one holds no text. InputError: the file cannot be read, or holds no text.
+    The file has one per line; blank lines and those that start with # are skipped. With `skip`, queries
+    without text are left out where there are others. Raises UsageError: no query is given, or one holds no
+    text. InputError: the file cannot be read, or holds no text.
     """
     entries: list[tuple[str, str, SpokenQuery | None]]
     entries = [(f"query {number}", text, None) for number, text in enumerate(texts, 1)]
@@ -83,8 +89,13 @@ def read_queries(
         entries += [(*line, None) for line in _read_lines(file)]
     if not entries:
         raise UsageError("no query given", hint='--query "a person opens a door", or --queries FILE')
-    recordings = {number: recording for number, (*_, recording) in enumerate(entries) if recording}
-    return Queries(tuple(_clean(place, text) for place, text, _ in entries), recordings)
+    read = [(_clean(place, text), recording) for place, text, recording in entries]
+    refused = [query for query, _ in read if isinstance(query, UsageError)]
+    pairs = [(query, recording) for query, recording in read if isinstance(query, str)]
+    if refused and not (skip and pairs):
+        raise refused[0]
+    recordings = {number: recording for number, (_, recording) in enumerate(pairs) if recording}
+    return Queries(tuple(query for query, _ in pairs), recordings, tuple(refused))
 
 
 def _read_lines(file: str | os.PathLike[str]) -> list[tuple[str, str]]:
@@ -109,19 +120,16 @@ def _read_lines(file: str | os.PathLike[str]) -> list[tuple[str, str]]:
     return queries
 
 
-def _clean(place: str, text: str) -> str:
-    """Return the text with single spaces for white space and control characters.
-
-    Raises UsageError: it is not UTF-8, or holds no text.
-    """
+def _clean(place: str, text: str) -> str | UsageError:
+    """Return the text with single spaces for white space and control characters, or what is wrong with it."""
     if any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise UsageError(f"{place}: is not UTF-8")
+        return UsageError(f"{place}: is not UTF-8")
     is_control = (unicodedata.category(letter) == "Cc" for letter in text)
     words = "".join(" " if control else letter for letter, control in zip(text, is_control, strict=True))
     words = " ".join(words.split())
     if not any(letter.isalnum() for letter in words):
         hint = '--query "a person opens a door"'
-        raise UsageError(f"{place}: holds no text ({shorten(words)!r})", hint=hint)
+        return UsageError(f"{place}: holds no text ({shorten(words)!r})", hint=hint)
     return unicodedata.normalize("NFC", words)
 
 
