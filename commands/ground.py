@@ -2,25 +2,25 @@
 
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Exit
 
 from vidsum.commands.batch import Batch, Verb, Videos, run_verb
 from vidsum.commands.options import Without, command
 from vidsum.commands.outputs import ClipOutputs, Destination, Exports, Outputs, PlotFormat, Sheet, plan_files
-from vidsum.commands.result import MOMENT_COLUMNS, Columns, CommandResult, Table, View, moment_row
-from vidsum.errors import UsageError, printable
-from vidsum.features.settings import Extraction
+from vidsum.commands.result import MOMENT_COLUMNS, Columns, CommandResult, Table, View, moment_row, render
+from vidsum.errors import InputError, Problem, UsageError, printable
+from vidsum.features.settings import CLIP_FAMILY, Extraction
 from vidsum.grounding.settings import UNLIKELY, Retrieval
 from vidsum.options import option
-from vidsum.pipelines.records import Earlier, lock
+from vidsum.pipelines.records import Earlier
 from vidsum.pipelines.saving import Saving, write_moments
-from vidsum.pipelines.tasks import Progress, Task
+from vidsum.pipelines.tasks import Files, Progress, Task
 from vidsum.video.settings import Clips
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ _COLUMNS: Columns = {
     "model": lambda data: data["model"],
     "space": lambda data: data["space"],
 }
+_SCORES_NOTE = "scores rank the moments of one video; they do not rank videos"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,14 +99,20 @@ def ground(
     _require_one_stdin(batch, query_options)
     sources = batch.inputs(sources)
     _require_query(sources, query_options)
+    _suggest_clip_family(retrieval, view)
     queries = _read_queries(query_options, extraction, view)
+    refused = tuple(map(Problem.of, queries.refused))
+    if refused:
+        render(CommandResult("ground", errors=refused, exit_code=1), view)
     more = {"plot": f"moments.{extra.plot_format}"} if extra.plot else {}
     more |= {"sheet": "moments_sheet.png"} if extra.sheet else {}
     destination, targets = plan_files("moments", sources, outputs, exports, extra, more, extra.clip_settings)
-    work = partial(ground_one, queries, retrieval, extraction, extra, destination)
+    work = partial(ground_one, queries, retrieval, extraction, extra, destination, is_batch=len(sources) > 1)
     rank = partial(_rank_videos, queries.texts)
     verb = Verb("ground", work, extraction.device, _COLUMNS, rank, destination.collect)
     run_verb(verb, sources, view, batch, destination.outputs, targets)
+    if refused:
+        raise Exit(1)
 
 
 def _require_one_stdin(batch: Batch, options: QueryOptions) -> None:
@@ -131,34 +138,55 @@ def ground_one(
     destination: Destination,
     task: Task,
     progress: Progress | None,
+    *,
+    is_batch: bool,
 ) -> CommandResult:
     """Find the moments of a video that match the queries."""
-    from vidsum.pipelines.clips import is_clip_to_keep
+    from vidsum.pipelines.clips import is_of_another
     from vidsum.pipelines.moments import plan_moments
+    from vidsum.pipelines.queries import merge_groundings, without_queries
+    from vidsum.results.moments import Grounding
+
+    plan = plan_moments(task.path, queries, retrieval, extraction)
+    is_added = destination.outputs.output is None
+    if is_added and (earlier := _find_outdated(task.files, plan.provenance, with_saliency=extra.saliency)):
+        plan = plan_moments(task.path, queries.with_earlier(earlier), retrieval, extraction)
+    has_clips = (extra.clips or extra.clips_dir is not None) and not destination.outputs.to_stdout
+    saving = Saving(
+        plan.provenance,
+        partial(plan.run, progress),
+        Grounding.from_dict,
+        partial(write_moments, progress=progress, extraction=extraction),
+        partial(_to_document, with_saliency=extra.saliency),
+    )
+    if is_added:
+        saving = replace(saving, select=queries.select, merge=merge_groundings, shared=without_queries)
+        saving = replace(saving, is_apart=is_of_another)
+    result = destination.deliver(task, saving, partial(_answer, has_clips=has_clips))
+    if task.number == 0 and retrieval.evidence == "auto" and not retrieval.without:  # once is enough
+        result = replace(result, lines=(*_missing_evidence(result.data), *result.lines))
+    is_ranked = all(query.get("present") is not None for query in result.data["queries"])
+    if (
+        is_batch
+        and task.number == 0
+        and not (destination.table or is_ranked or destination.outputs.to_stdout)
+    ):
+        return replace(result, messages=(*result.messages, _SCORES_NOTE))
+    return result
+
+
+def _find_outdated(files: Files, provenance: Mapping[str, Any], *, with_saliency: bool) -> "Grounding | None":
+    """Return the earlier result if its queries must be answered again, before others are added to it."""
+    from vidsum.pipelines.queries import without_queries
     from vidsum.results.load import kind_of
     from vidsum.results.moments import Grounding
 
-    is_added, has_clips = destination.outputs.output is None, extra.clips or extra.clips_dir is not None
-    has_clips = has_clips and not destination.outputs.to_stdout
-    # another process that adds to the file waits, so that its queries are not lost
-    with lock(task.files.record) if is_added else nullcontext():
-        document, answered = Earlier.read(task.files).document if is_added else None, queries
-        if document is not None and kind_of(document) == Grounding.kind:
-            answered = queries.with_earlier(Grounding.from_dict(document))
-        plan = plan_moments(task.path, answered, retrieval, extraction)
-        saving = Saving(
-            plan.provenance,
-            partial(plan.run, progress),
-            Grounding.from_dict,
-            partial(write_moments, progress=progress, extraction=extraction),
-            partial(_to_document, with_saliency=extra.saliency),
-            queries.select,
-            is_clip_to_keep if is_added else lambda result, name: False,
-        )
-        result = destination.deliver(task, saving, partial(_answer, has_clips=has_clips))
-    if task.number == 0 and retrieval.evidence == "auto" and not retrieval.without:  # once is enough
-        result = replace(result, lines=(*_missing_evidence(result.data), *result.lines))
-    return result
+    document = Earlier.read(files).document
+    if document is None or kind_of(document) != Grounding.kind:
+        return None
+    is_alike = without_queries(document["provenance"]) == without_queries(provenance)
+    has_all = "timestamps_s" in document or not with_saliency
+    return None if is_alike and has_all else Grounding.from_dict(document)
 
 
 def _to_document(grounding: "Grounding", keys: Collection[str], *, with_saliency: bool) -> dict[str, Any]:
@@ -183,6 +211,22 @@ def _missing_evidence(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"not searched: {', '.join(missing)}"
 
 
+def _suggest_clip_family(retrieval: Retrieval, view: View) -> None:
+    """Suggest better weights, at a terminal and once on this machine."""
+    is_vse_by_default = retrieval.space == "auto" and retrieval.model in ("auto", "similarity")
+    if view.quiet or view.json or not is_vse_by_default or not sys.stderr.isatty():
+        return
+    from vidsum import checkpoints
+    from vidsum.io.cache import is_first
+
+    if not any(map(checkpoints.find, CLIP_FAMILY)) and is_first("clip_family"):
+        print(
+            "note: a network that was trained on many more pictures should answer better: "
+            "vidsum weights pull mobileclip2-s0 (300 MB, for research only; others: vidsum weights list)",
+            file=sys.stderr,
+        )
+
+
 def _read_queries(options: QueryOptions, extraction: Extraction, view: View) -> "Queries":
     """Read the queries, and print the texts of spoken ones."""
     from vidsum.pipelines.queries import read_queries
@@ -194,7 +238,7 @@ def _read_queries(options: QueryOptions, extraction: Extraction, view: View) -> 
         spoken = [transcribe_query(file, extraction) for file in options.query_audio]
     for query in () if view.quiet else spoken:
         print(f"{query.file}: '{printable(query.text)}' ({query.confidence:.0%} sure)", file=sys.stderr)
-    return read_queries(options.query, options.queries, spoken)
+    return read_queries(options.query, options.queries, spoken, skip=True)
 
 
 def _table(grounding: "Grounding") -> Table:
@@ -261,7 +305,7 @@ def _rank_videos(texts: Sequence[str], results: Sequence[CommandResult]) -> Tabl
     matches: dict[str, list[tuple[float, str]]] = {}
     queries = set(texts)
     for result in results:
-        for query in result.data.get("queries", ()):
+        for query in _queries_of(result):
             if query.get("present") is not None and query["query"] in queries:
                 matches.setdefault(query["query"], []).append((query["present"], str(result.input)))
     rows = [
@@ -270,6 +314,18 @@ def _rank_videos(texts: Sequence[str], results: Sequence[CommandResult]) -> Tabl
         for rank, (present, video) in enumerate(sorted(videos, key=lambda match: -match[0]))
     ]
     return Table(("query", "match", "video"), tuple(rows), "videos, best match first:") if rows else None
+
+
+def _queries_of(result: CommandResult) -> Sequence[Mapping[str, Any]]:
+    """Return the queries of a result; for a skipped video, read them from its JSON."""
+    if not result.data.get("skipped"):
+        return list(result.data.get("queries", ()))
+    from vidsum.results.load import read_result
+
+    try:
+        return list(read_result(result.data["outputs"]["json"]).to_dict().get("queries", ()))
+    except InputError:  # not a result of vidsum: skipped all the same
+        return ()
 
 
 def _match(probability: float | None) -> str:

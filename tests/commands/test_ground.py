@@ -44,6 +44,10 @@ def test_ground_json_lines(run: Run, film: Path, tmp_path: Path) -> None:
     assert ran.json_lines[0]["data"]["outputs"] == {"json": "film_moments.json"}
     assert "saliency" not in query
     assert files_here() == ["film_moments.json", "other_moments.json"]
+    other = tmp_path / "other.mp4"
+    other.write_bytes(film.read_bytes())
+    lines = run("ground", film, other, *ASK, "--json").json_lines
+    assert ["do not rank videos" in " ".join(line["messages"]) for line in lines] == [True, False]
     assert run("ground", film, *ASK, "--json", "--overwrite", "--in", "picture").json["messages"] == []
 
 
@@ -132,8 +136,21 @@ def test_ground_ranks_videos(run: Run, film: Path, likely: dict[str, float], tmp
     assert worst.split() == ["8", "%", str(folder / "film.mp4")]
     again = run("ground", folder, *ASK)  # from the files of the first run
     assert again.out.splitlines()[-2:] == [best, worst]
+    skipped = run("ground", folder, *ASK, "--query", "red", "--skip-existing")
+    assert skipped.out.splitlines()[-2:] == [best, worst]  # red was not looked for
     lines = run("ground", folder, *ASK, "--json").json_lines
     assert [line["data"]["queries"][0]["present"] for line in lines] == pytest.approx([*likely.values()])
+
+
+def test_ground_clip_hint_on_terminals(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def message(*arguments: str) -> bool:
+        errors = run("ground", film, *ASK, "--overwrite", *arguments).err
+        return "vidsum weights pull mobileclip2-s0 (300 MB, for research only" in errors
+
+    assert not message()  # a pipe
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    assert not any(message(*quiet) for quiet in (("--quiet",), ("--json",), ("--space", "vse")))
+    assert [message(), message()] == [True, False]
 
 
 def test_ground_table_and_document(run: Run, film: Path) -> None:
@@ -247,7 +264,12 @@ def test_ground_failed_export(run: Run, film: Path) -> None:
     again = run("ground", film, *ASK, "--export", "chapters", "--json", code=1).json
     assert (again["ok"], again["data"]["exports"]) == (False, [])
     Path("queries.txt").write_text("green\n\U0001f436\nred\n", encoding="utf-16")
-    run("ground", film, "--queries", "queries.txt", code=2, error="line 2: holds no text")
+    ran = run("ground", film, "--device", "cpu", "--queries", "queries.txt", "--export", "csv", code=1)
+    assert "line 2: holds no text" in ran.err
+    assert "red" in ran.out
+    assert len(json.loads(Path("film_moments.json").read_text())["queries"]) == 2
+    Path("queries.txt").write_text("\U0001f436")
+    run("ground", film, "--queries", "queries.txt", code=2)
 
 
 def test_ground_sheet(run: Run, film: Path) -> None:

@@ -33,6 +33,10 @@ def test_no_query_is_an_error() -> None:
 def test_query_without_text(text: str) -> None:
     with pytest.raises(UsageError, match="query 2: holds no text"):
         read_queries(["a dog", text])
+    read = read_queries(["a dog", text, "a cat"], skip=True)
+    assert (read.texts, ["query 2" in str(fault) for fault in read.refused]) == (("a dog", "a cat"), [True])
+    with pytest.raises(UsageError, match="query 1: holds no text"):
+        read_queries([text], skip=True)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "utf-16-le", "utf-16-be"])

@@ -1,4 +1,4 @@
-"""The cache folder: results that take long to compute."""
+"""The cache folder: results that take long to compute, and notices that were shown once."""
 
 import contextlib
 import hashlib
@@ -27,6 +27,17 @@ def home() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("vidsum", appauthor=False))
+
+
+def is_first(notice: str) -> bool:
+    """Return whether a notice is new to this machine, and record it; False where it cannot be recorded."""
+    path = home() / "notices" / notice
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.open("x").close()
+    except OSError:
+        return False
+    return True
 
 
 def cached_rows(folder: str, provenance: Mapping[str, Any], make: Callable[[], Rows]) -> Rows:

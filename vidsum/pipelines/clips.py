@@ -146,13 +146,10 @@ def slug(text: str) -> str:
     return words[:_MAX_LETTERS].rstrip("-") or "query"
 
 
-def is_clip_to_keep(result: Grounding, name: str) -> bool:
-    """Return whether a file is a clip of one of a result's moments, or of another query than its own."""
-    path = Path(name)
-    if path.suffix != ".mp4" or (stem := video_stem(path.stem)) is None:
-        return False
-    is_of_another = path.name.partition("_")[0] not in {slug(query.query) for query in result.queries}
-    return is_of_another or path in {clip for clip, _ in clip_paths(result, path.parent, stem)}
+def is_of_another(result: Grounding, name: str) -> bool:
+    """Return whether a file is a clip of another query than those of a result."""
+    words, is_clip = Path(name).name.partition("_")[0], video_stem(Path(name).stem) is not None
+    return is_clip and name.endswith(".mp4") and words not in {slug(query.query) for query in result.queries}
 
 
 _CLIP = re.compile(r"[^_]+_(.*)_(?:\d+h)?\d+m\d\ds(?:-\d+)?|(.*)-Scene-\d{3,}", re.DOTALL)

@@ -20,6 +20,7 @@ from vidsum.results.transcript import SpokenQuery
 _NEGATION = re.compile(r"\b(not|no|without|never|nobody)\b|n['\u2019]t\b|(?<!\S)-[^\W\d]{2,}", re.IGNORECASE)
 
 
+_NEGATION_NOTE = "negation is not understood; use --not TEXT"
 WORDS: Final = ("speech", "text")  # evidence that quotes words, in which a negation is understood
 _MAX_DIGITS = 3  # longer numbers are written, not seen
 
@@ -31,27 +32,23 @@ class Queries:
     texts: tuple[str, ...]  # at least one; each has a letter or digit and no control characters
     spoken: Mapping[int, SpokenQuery] = field(default_factory=dict)
     """Recordings of spoken queries, by the number of the query from 0."""
+    refused: tuple[UsageError, ...] = ()  # faults of queries that are left out
 
-    def select(self, grounding: Grounding) -> Grounding:
-        """Return the answers to these queries among others, without warnings about the others."""
+    def select(self, grounding: Grounding) -> Grounding | None:
+        """Return the answers to these queries among others; None if one is missing."""
         answers = {answer.query: answer for answer in grounding.queries}
-        quoted = [quote_queries([text]) for text in self.texts]
-        warnings = tuple(
-            text
-            for text in grounding.warnings
-            if text[0] not in "'\"" or any(query in text for query in quoted)
-        )
-        return replace(grounding, queries=tuple(answers[text] for text in self.texts), warnings=warnings)
+        if not all(text in answers for text in self.texts):
+            return None
+        return restrict_negation(replace(grounding, queries=tuple(answers[text] for text in self.texts)))
 
     def with_earlier(self, earlier: Grounding) -> "Queries":
-        """Return the queries of an earlier result, then those of these that it lacks."""
-        recordings = dict[str, SpokenQuery | None]()
+        """Return these queries and those of an earlier result, sorted as in `merge_groundings`."""
+        recordings = {text: self.spoken.get(number) for number, text in enumerate(self.texts)}
         for answer in earlier.queries:
-            recordings[answer.query] = SpokenQuery(**answer.spoken) if answer.spoken else None
-        for number, text in enumerate(self.texts):
-            recordings.setdefault(text, self.spoken.get(number))
-        spoken = {number: said for number, said in enumerate(recordings.values()) if said}
-        return Queries(tuple(recordings), spoken)
+            recordings.setdefault(answer.query, SpokenQuery(**answer.spoken) if answer.spoken else None)
+        texts = tuple(sorted(recordings))
+        spoken = {number: said for number, text in enumerate(texts) if (said := recordings[text])}
+        return replace(self, texts=texts, spoken=spoken)
 
     def attach_spoken(self, answers: Sequence[QueryMoments]) -> tuple[QueryMoments, ...]:
         """Return the answers to all queries, with the recordings of spoken ones."""
@@ -73,12 +70,17 @@ def parse_queries(queries: str | Sequence[str]) -> Queries:
 
 
 def read_queries(
-    texts: Sequence[str], file: str | os.PathLike[str] | None = None, spoken: Sequence[SpokenQuery] = ()
+    texts: Sequence[str],
+    file: str | os.PathLike[str] | None = None,
+    spoken: Sequence[SpokenQuery] = (),
+    *,
+    skip: bool = False,
 ) -> Queries:
     """Return the given queries, those spoken, then those of a file in UTF-8 or UTF-16 (`-` is stdin).
 
-    The file has one per line; blank lines and those that start with # are skipped. Raises UsageError: no
-    query is given, or one holds no text. InputError: the file cannot be read, or holds no text.
+    The file has one per line; blank lines and those that start with # are skipped. With `skip`, queries
+    without text are left out where there are others. Raises UsageError: no query is given, or one holds no
+    text. InputError: the file cannot be read, or holds no text.
     """
     entries: list[tuple[str, str, SpokenQuery | None]]
     entries = [(f"query {number}", text, None) for number, text in enumerate(texts, 1)]
@@ -87,8 +89,13 @@ def read_queries(
         entries += [(*line, None) for line in _read_lines(file)]
     if not entries:
         raise UsageError("no query given", hint='--query "a person opens a door", or --queries FILE')
-    recordings = {number: recording for number, (*_, recording) in enumerate(entries) if recording}
-    return Queries(tuple(_clean(place, text) for place, text, _ in entries), recordings)
+    read = [(_clean(place, text), recording) for place, text, recording in entries]
+    refused = [query for query, _ in read if isinstance(query, UsageError)]
+    pairs = [(query, recording) for query, recording in read if isinstance(query, str)]
+    if refused and not (skip and pairs):
+        raise refused[0]
+    recordings = {number: recording for number, (_, recording) in enumerate(pairs) if recording}
+    return Queries(tuple(query for query, _ in pairs), recordings, tuple(refused))
 
 
 def _read_lines(file: str | os.PathLike[str]) -> list[tuple[str, str]]:
@@ -113,19 +120,16 @@ def _read_lines(file: str | os.PathLike[str]) -> list[tuple[str, str]]:
     return queries
 
 
-def _clean(place: str, text: str) -> str:
-    """Return the text with single spaces for white space and control characters.
-
-    Raises UsageError: it is not UTF-8, or holds no text.
-    """
+def _clean(place: str, text: str) -> str | UsageError:
+    """Return the text with single spaces for white space and control characters, or what is wrong with it."""
     if any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise UsageError(f"{place}: is not UTF-8")
+        return UsageError(f"{place}: is not UTF-8")
     is_control = (unicodedata.category(letter) == "Cc" for letter in text)
     words = "".join(" " if control else letter for letter, control in zip(text, is_control, strict=True))
     words = " ".join(words.split())
     if not any(letter.isalnum() for letter in words):
         hint = '--query "a person opens a door"'
-        raise UsageError(f"{place}: holds no text ({shorten(words)!r})", hint=hint)
+        return UsageError(f"{place}: holds no text ({shorten(words)!r})", hint=hint)
     return unicodedata.normalize("NFC", words)
 
 
@@ -172,9 +176,7 @@ def query_warnings(
         "no word is known: no match probability (--in text finds what is written)": [
             text for text in unread if not is_other(text, language)
         ],
-        "negation is not understood; use --not TEXT": [
-            text for text in english if _NEGATION.search(text) and text not in by_words
-        ],
+        _NEGATION_NOTE: [text for text in english if _NEGATION.search(text) and text not in by_words],
         f"not English, read by multilingual E5{lacking}": others if described.is_mapped else [],
         "not English, the only language of this space; use --space vse": (
             [] if described.is_mapped else others
@@ -183,10 +185,34 @@ def query_warnings(
     return tuple(f"{quote_queries(texts)}: {note}" for note, texts in notes.items() if texts)
 
 
+def restrict_negation(grounding: Grounding) -> Grounding:
+    """Return moments whose warning about negation is of their own queries that no words answer."""
+    others = tuple(text for text in grounding.warnings if not text.endswith(_NEGATION_NOTE))
+    if others == grounding.warnings:
+        return grounding
+    language = grounding.provenance["grounding"].get("language", "auto")
+    answers = {answer.query: answer.moments for answer in grounding.queries}
+    by_words = [text for text, moments in answers.items() if moments and moments[0].evidence in WORDS]
+    notes = query_warnings([*answers], (), language, grounding.space, by_words=by_words)
+    return replace(grounding, warnings=(*others, *(n for n in notes if n.endswith(_NEGATION_NOTE))))
+
+
 def without_queries(provenance: Mapping[str, Any]) -> dict[str, Any]:
     """Return a provenance without queries, which others may be added to: what clips are made from."""
     facts = {name: fact for name, fact in provenance.get("grounding", {}).items() if name != "queries"}
     return {**provenance, "grounding": facts} if facts else dict(provenance)
+
+
+def merge_groundings(before: Grounding, now: Grounding) -> Grounding:
+    """Return the moments of two results that differ in their queries alone, sorted by query."""
+    answers = {answer.query: answer for answer in (*before.queries, *now.queries)}
+    queries = tuple(answers[text] for text in sorted(answers))
+    spoken = [answer.spoken["sha256"] for answer in queries if answer.spoken]
+    facts = query_facts([answer.query for answer in queries], spoken)
+    provenance = {**now.provenance, "grounding": {**now.provenance["grounding"], "queries": facts}}
+    warnings = tuple(dict.fromkeys([*before.warnings, *now.warnings]))
+    merged = replace(now, queries=queries, provenance=provenance, warnings=warnings)
+    return restrict_negation(merged)
 
 
 def query_facts(texts: Sequence[str], spoken: Sequence[str]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ file is either the old one or the new one, and recorded as such. Files of other 
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -19,6 +20,7 @@ from vidsum.pipelines.records import (
     add_to_folder,
     forget_in_folder,
     hash_of,
+    lock,
     name_in,
     remove_empty_folders,
 )
@@ -45,10 +47,19 @@ class Saving(Generic[R]):
     document: Callable[[R, Collection[str]], dict[str, Any]] = lambda result, _: result.to_dict()
     """Returns a result as JSON, with the optional parts that were requested or are among some keys."""
     select: Callable[[R], R | None] = lambda result: result
-    """Returns the part of a result that was requested; None if it lacks some of it."""
+    """Returns the part of an earlier result that was requested; None if it lacks some of it."""
+    merge: Callable[[R, R], R] | None = None
+    """Adds a new result to an earlier one that was made in the same way."""
+    shared: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda provenance: provenance
+    """Returns the part of a provenance that results to be merged share."""
     is_apart: Callable[[R, str], bool] = lambda result, name: False
     """Returns whether a file of an earlier result is about something else than the new one: it stays."""
     encoding_tag: str = ""  # see `vidsum.video.settings.Encoding.tag`
+
+    def is_made_alike(self, earlier: Earlier) -> bool:
+        """Return whether an earlier result was made in the same way, as far as merged ones share it."""
+        document = earlier.document
+        return document is not None and (self.shared(document["provenance"]) == self.shared(self.provenance))
 
 
 @dataclass(frozen=True)
@@ -69,23 +80,26 @@ def save_result(files: Files, saving: Saving[R], *, overwrite: bool) -> Saved[R]
     Raises OutputError: a file exists that vidsum did not write or that was changed since.
     """
     earlier = Earlier.read(files)
-    is_same = earlier.document is not None and earlier.document["provenance"] == saving.provenance
+    is_same = saving.is_made_alike(earlier)
     if is_same and not overwrite and (unchanged := _unchanged(files, saving, earlier)):
         return unchanged
     if not overwrite:
         earlier.require_ours([files.record, *files.all])
     whole = saving.run()
-    result = saving.select(whole) or whole
+    result = (saving.select(whole) if saving.merge else None) or whole
     part = saving.document(result, ())
-    document = saving.document(whole, earlier.keys)
-    before = earlier.document if is_same and not overwrite else None
-    if before is not None and set(before) >= set(document) and saving.select(saving.load(before)) is not None:
-        document = before
-    clips = files.clips(part)
-    if not overwrite:
-        earlier.require_ours([files.record, *clips])
-    fresh = _fresh(files, clips, saving, earlier) if is_same and not overwrite else []
-    with staging.stage(files, clips, fresh) as staged:
+    with ExitStack() as stack:
+        if saving.merge:
+            stack.enter_context(lock(files.record))
+            earlier = Earlier.read(files)  # another process may have added to it
+            is_same = saving.is_made_alike(earlier) and set(earlier.keys) >= set(part)
+        is_added_to = is_same and (saving.merge or not overwrite)
+        document = _whole(whole, saving, earlier) if is_added_to else saving.document(whole, ())
+        clips = files.clips(part)
+        if not overwrite:
+            earlier.require_ours([files.record, *clips])
+        fresh = _fresh(files, clips, saving, earlier) if is_same and not overwrite else []
+        staged = stack.enter_context(staging.stage(files, clips, fresh))
         messages = staged.write(lambda shadow: saving.write(result, shadow))
         produced = staged.produced()
         if not overwrite:
@@ -94,9 +108,8 @@ def save_result(files: Files, saving: Saving[R], *, overwrite: bool) -> Saved[R]
             require_not_read(path)
         has_changed = document != earlier.document or any(map(staging.differs, produced, produced.values()))
         is_new = overwrite or has_changed
-        apart = {name for name in earlier.outputs if saving.is_apart(result, name)}
-        carried = {name: sha for name, sha in earlier.current().items() if is_same or name in apart}
-        outdated = [name for name in earlier.removable(files) if name not in apart]
+        carried = _carry(earlier, saving, document) if is_same else {}
+        outdated = [name for name in earlier.removable(files) if not saving.is_apart(result, name)]
         removed = _publish(files, document, produced, earlier, carried, outdated) if is_new else ()
     names = _names(files, clips) + _removed_files(removed, files)
     messages = list(dict.fromkeys([*part["warnings"], *messages]))  # reader and writer may warn of the same
@@ -122,7 +135,7 @@ def _unchanged(files: Files, saving: Saving[R], earlier: Earlier) -> Saved[R] | 
         return None
     document = saving.document(part, ())
     others, clips = files.unlisted, files.clips(document)
-    shows_all = not others or document == saving.document(whole, ())
+    shows_all = not (saving.merge and others) or document == saving.document(whole, ())
     is_fresh = len(_fresh(files, clips, saving, earlier)) == len([*others, *clips])
     if not (is_fresh and shows_all and set(earlier.keys) >= set(document)):
         return None
@@ -141,6 +154,17 @@ def _fresh(files: Files, clips: Sequence[Path], saving: Saving[R], earlier: Earl
         tags[files.named["video"]] = saving.encoding_tag
     paths = [path for path in (*files.unlisted, *clips) if earlier.is_current(path)]
     return [path for path in paths if path not in tags or read_encoding_tag(path, provenance) == tags[path]]
+
+
+def _whole(result: R, saving: Saving[R], earlier: Earlier) -> dict[str, Any]:
+    """Return the document to write: an earlier one of the same, if it has all, or both merged."""
+    assert earlier.document is not None
+    before = saving.load(earlier.document)
+    if saving.merge:
+        return saving.document(saving.merge(before, result), earlier.keys)
+    if saving.select(before) is not None and set(earlier.keys) >= set(saving.document(result, ())):
+        return earlier.document
+    return saving.document(result, ())
 
 
 def _publish(
@@ -179,6 +203,14 @@ def _publish(
         add_to_folder(folder, hashes, only=True)
     remove_empty_folders(record, outdated)
     return outdated
+
+
+def _carry(earlier: Earlier, saving: Saving[R], document: Mapping[str, Any]) -> dict[str, str]:
+    """Return the files of an earlier result, made in the same way, that belong to a new document too."""
+    current = earlier.current()
+    if not saving.merge or document == earlier.document:
+        return current
+    return {name: sha256 for name, sha256 in current.items() if name.endswith(".mp4")}  # plots show all
 
 
 def _names(files: Files, clips: Sequence[Path]) -> str:
