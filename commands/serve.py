@@ -41,7 +41,10 @@ def serve(where: ArchiveFile, address: Address, view: View) -> CommandResult:
     """
     from vidsum.archive.serve import Server
 
-    server = Server(where.archive, address.host, address.port, address.token)
+    def warn(line: str) -> None:
+        render(CommandResult("serve", messages=(line,)), view)
+
+    server = Server(where.archive, address.host, address.port, address.token, warn)
     data = {"url": server.url, "archive": server.archive.name}
     try:
         public = "all users of this machine can see it; VIDSUM_TOKEN sets a token"

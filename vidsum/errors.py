@@ -70,6 +70,10 @@ class MissingError(InputError):
     """The archive lacks what is asked for, or the disk lacks the file."""
 
 
+class ForeignFileError(MissingError):
+    """An archive names a file that is not the video that it describes."""
+
+
 class WeightsError(VidsumError):
     """Weights are missing, cannot be fetched, or do not have the recorded SHA-256."""
 

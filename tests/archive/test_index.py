@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from tests.archive.made import film, spoken
+from tests.archive.made import film, spoken, written
 from tests.media import Track, make_tracks
 from vidsum.archive import index
 from vidsum.archive.archive import Archive
 from vidsum.archive.store import connect
+from vidsum.archive.texts import Evidence
 from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
 from vidsum.pipelines import decoding
@@ -204,6 +205,30 @@ def test_add_with_transcribe(archive: Archive, videos: Path, monkeypatch: pytest
     assert count(archive, "sentences") == 0
 
 
+def test_texts_outlive_another_reading(
+    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, copy = videos / "a.mp4", shutil.copy(videos / "a.mp4", videos / "copy.mp4")
+    heard = [spoken("we paint it green.")]
+    monkeypatch.setattr(index, "read_speech", lambda *_, **__: heard[0] if heard else None)
+    monkeypatch.setattr(index, "read_screen", lambda *_, **__: written("EXIT 7") if heard else None)
+    monkeypatch.setattr(index, "read_sounds", lambda *_, **__: Evidence("sound", b"") if heard else None)
+    archive.add([path, copy], fast=True, transcribe=True)
+    texts = [archive.rows(f"SELECT text, video FROM {table}") for table in ("sentences", "screen_lines")]
+    assert texts == [[("we paint it green.", 1)], [("EXIT 7", 1)]]
+    heard.clear()  # as an empty cache
+    assert archive.add(path)[0].state == "changed"
+    assert archive.rows("SELECT fast, sounds IS NULL FROM videos") == [(0, 0)]
+    assert [
+        archive.rows(f"SELECT text, video FROM {table}") for table in ("sentences", "screen_lines")
+    ] == texts
+    assert len(archive.search("painted in green", evidence="speech")) == 1
+    assert len(archive.videos()) == 2
+    assert archive.rows("SELECT n_shots FROM videos") == [(count(archive, "shots"),)]
+    archive.remove(path, copy)
+    assert [count(archive, table) for table in ("videos", "shots", "sentences")] == [0, 0, 0]
+
+
 def test_add_in_two_processes(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen, see = get_context("fork").Value("i", 0), index._embed_video
 
@@ -342,3 +367,7 @@ def test_add_other_tracks(archive: Archive, tmp_path: Path, monkeypatch: pytest.
     assert changed.state == "changed"
     assert any("used audio track 2 of 2" in warning for warning in changed.warnings)
     assert archive.rows("SELECT tracks FROM videos") == [("2,2",)]
+    copy = shutil.copy(path, tmp_path / "copy.mkv")
+    archive.add(copy, audio_track=1)
+    query = "SELECT path, tracks, spoken IS NULL FROM files JOIN videos ON videos.id = video ORDER BY path"
+    assert archive.rows(query) == [(os.fsencode(path), "2,2", 0), (os.fsencode(copy), "2,1", 0)]

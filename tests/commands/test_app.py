@@ -170,7 +170,7 @@ def test_options_models_and_exit_codes() -> None:
 
     assert below(VidsumError) == {
         "VidsumError": 1, "UsageError": 2, "SeveralQueriesError": 2, "InputError": 3, "EmptyResultError": 3,
-        "MissingError": 3, "WeightsError": 4, "PackageError": 1, "OutputError": 1,
+        "MissingError": 3, "ForeignFileError": 3, "WeightsError": 4, "PackageError": 1, "OutputError": 1,
     }  # fmt: skip
 
 

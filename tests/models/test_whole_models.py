@@ -1,6 +1,6 @@
 """The transformers with learned masks: they learn, a checkpoint holds them, in any floating-point type."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -72,6 +72,46 @@ def test_masked_model_learns_and_is_saved(name: str, mask: MaskConfig, tmp_path:
     again = build_trained(read_trained(path), name, lambda saved: make(name, type(config)(**saved)), "best")
     assert again.config == config
     assert all(map(torch.equal, outputs(name, model), outputs(name, again)))
+
+
+@pytest.mark.parametrize("kind", ["lam", "stamp"])
+@pytest.mark.parametrize("fusion", ["product", "sum"])
+@each_model
+def test_identity_mask_changes_nothing(name: str, fusion: Any, kind: Any) -> None:
+    plain = make(name, CONFIGS[name]).eval()
+    mask = MaskConfig(kind=kind, depth=3, fusion=fusion, identity=True)
+    extended = make(name, replace(CONFIGS[name], mask=mask)).eval()
+    missing, unexpected = extended.load_state_dict(plain.state_dict(), strict=False)
+    assert missing
+    assert all(".mask.layers." in key for key in missing)
+    assert unexpected == []
+    torch.testing.assert_close(outputs(name, extended), outputs(name, plain), atol=1e-5, rtol=1e-5)
+
+
+@pytest.fixture
+def default_dtype() -> Iterator[None]:
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.usefixtures("default_dtype")
+@each_kind
+@each_model
+def test_float64_as_default_gives_the_answers_of_float32(name: str, mask: MaskConfig | None) -> None:
+    config = replace(CONFIGS[name], mask=mask)
+    model = make(name, config).eval()
+    expected = outputs(name, model)
+    torch.set_default_dtype(torch.float64)
+    wide = make(name, config)
+    wide.load_state_dict(model.state_dict())
+    for output, before in zip(outputs(name, wide.eval(), torch.float64), expected, strict=True):
+        assert output.dtype == torch.float64
+        assert torch.allclose(output, before.double(), atol=1e-4)
+    loss = sum(output.sum() for output in outputs(name, wide.train(), torch.float64))
+    if hasattr(wide, "sparsity_loss"):
+        loss = loss + wide.sparsity_loss()
+    loss.backward()
+    assert all(p.grad is None or p.grad.isfinite().all() for p in wide.parameters())
 
 
 @each_kind

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 from vidsum.archive.archive import Archive, Match
 from vidsum.archive.settings import EVIDENCE, SearchOptions
 from vidsum.archive.store import default_path, require_copy
-from vidsum.errors import MissingError, UsageError, quote
+from vidsum.errors import ForeignFileError, MissingError, UsageError, quote
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.io.outputs import as_utf8
 from vidsum.options import Leaf, item_of, leaves, required
@@ -69,7 +69,7 @@ class VideoFile:
         file.seek(0)
         if not is_same:
             file.close()
-            raise MissingError(f"{path}: is not the video that was indexed; run vidsum index again")
+            raise ForeignFileError(f"{path}: is not the video that was indexed; run vidsum index again")
         return file
 
     def _is_verified(self, file: io.BufferedReader, status: os.stat_result) -> bool:

@@ -172,7 +172,7 @@ def _renew(
             known = find()
             assert known is not None
         for made, is_lacking in zip((spoken, written, sounds, described), (*known[3:6], True), strict=True):
-            if made and is_lacking:  # else another process was first
+            if made and (is_lacking or embedded):  # else another process was first
                 store_evidence(connection, known.id, made)
         moved_from = None if before else _forget_moved(connection, digest)
         connection.execute(
@@ -267,7 +267,7 @@ def _embed_video(space: str, video: str, extraction: Extraction, progress: Progr
 def _insert(
     connection: Database, digest: str, size: int, space: str, embedded: _VideoContent, tracks: str
 ) -> None:
-    """Write a video, for all files that held what was read of its key frames or other tracks."""
+    """Write a video; one of the same tracks keeps its texts and sounds, and its files."""
     clips, shots_s = embedded.clips, embedded.clips.shots_s
     assert shots_s is not None
     stored = insert_space(connection, space)
@@ -286,11 +286,17 @@ def _insert(
         "n_shots": len(embedded.starts),
         "scan": pack_pieces(clips, np.array(embedded.starts), stored.axes).tobytes(),
     }
-    places = ", ".join("?" * len(facts))
-    connection.execute(f"INSERT INTO videos ({', '.join(facts)}) VALUES ({places})", (*facts.values(),))
-    (number,) = connection.execute("SELECT max(id) FROM videos").fetchone()
-    same = "UPDATE files SET video = ? WHERE video IN (SELECT id FROM videos WHERE sha256 = ?)"
-    connection.execute(same, (number, digest))
+    same = "SELECT id FROM videos WHERE sha256 = ? AND tracks = ? ORDER BY id DESC"
+    before = connection.execute(same, (digest, tracks)).fetchone()
+    if before:  # of key frames or old networks
+        (number,) = before
+        connection.execute("DELETE FROM shots WHERE video = ?", (number,))
+        values = ", ".join(f"{name} = ?" for name in facts)
+        connection.execute(f"UPDATE videos SET {values} WHERE id = ?", (*facts.values(), number))
+    else:
+        places = ", ".join("?" * len(facts))
+        connection.execute(f"INSERT INTO videos ({', '.join(facts)}) VALUES ({places})", (*facts.values(),))
+        (number,) = connection.execute("SELECT max(id) FROM videos").fetchone()
     records, ends = pack_clips(clips), [*embedded.starts[1:], len(clips)]
     shots = zip(embedded.starts, ends, embedded.pictures, strict=True)
     for shot, (start, end, picture) in enumerate(shots, last + 1):

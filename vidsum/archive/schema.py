@@ -3,7 +3,7 @@
 from vidsum.errors import InputError
 
 VERSION = 10
-REINDEX_HINT = "remove it, and index the videos again"
+REINDEX_HINT = "remove it, and index the videos again: vidsum index FOLDER"
 TABLES = """
 CREATE TABLE spaces (
     id INTEGER PRIMARY KEY,

@@ -22,7 +22,7 @@ from vidsum.archive import answers
 from vidsum.archive.archive import Archive
 from vidsum.archive.connections import BoundedServer
 from vidsum.archive.settings import SearchOptions
-from vidsum.errors import InputError, MissingError, UsageError, VidsumError
+from vidsum.errors import ForeignFileError, InputError, MissingError, UsageError, VidsumError
 from vidsum.io.text import parse_json
 from vidsum.io.urls import is_loopback
 
@@ -58,7 +58,7 @@ _STATUS = ((_ForeignError, 403), (MissingError, 404), (UsageError, 400), (InputE
 
 
 class Server(BoundedServer):
-    """An archive at an address.
+    """An archive at an address; `warn` gets a message per file that is no longer the indexed video.
 
     Raises UsageError: the port is taken, or the host is no address of this machine. InputError, OutputError,
     WeightsError: the archive cannot be searched.
@@ -67,8 +67,14 @@ class Server(BoundedServer):
     allow_reuse_address = os.name != "nt"  # there, it would let two servers share a port
 
     def __init__(
-        self, archive: str | os.PathLike[str] | None, host: str, port: int, token: str | None = None
+        self,
+        archive: str | os.PathLike[str] | None,
+        host: str,
+        port: int,
+        token: str | None = None,
+        warn: Callable[[str], object] = str,
     ) -> None:
+        self._warn, self._warned = warn, set[str]()
         self.host, self.searching, self.writing = host.lower(), Lock(), Lock()
         self.is_local = is_loopback(self.host)
         self.token = token or ("" if self.is_local else secrets.token_urlsafe(16))
@@ -97,6 +103,11 @@ class Server(BoundedServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore errors of connections: a browser may go away."""
+
+    def warn_once(self, message: str) -> None:
+        if message not in self._warned:
+            self._warned.add(message)
+            self._warn(message)
 
     @property
     def url(self) -> str:
@@ -171,6 +182,8 @@ class _Handler(BaseHTTPRequestHandler):
             is_known = isinstance(error, VidsumError | _ForeignError)
             message = getattr(error, "message", str(error)) if is_known else f"internal fault: {error!r}"
             self.close_connection |= status == 403
+            if isinstance(error, ForeignFileError):
+                self.server.warn_once(message)
         if self.has_answered:  # too late for an error
             self.close_connection = True
             return None

@@ -55,7 +55,7 @@ def find_space(connection: Database, wanted: str = "auto") -> str:
         return resolve_space(wanted)
     if wanted not in ("auto", row[0]):
         fault = f"the space of this archive is {row[0]}, not {wanted}"
-        raise UsageError(fault, hint="index into another one, with --archive FILE")
+        raise UsageError(fault, hint="vidsum index FOLDER --archive FILE, which makes another archive")
     return str(row[0])
 
 
