@@ -14,7 +14,11 @@ from tests.commands.killed import kill
 from tests.grounding.colours import use_colours
 from tests.program import Run
 from tests.speech import stub
+<<<<<<< HEAD
 from vidsum.pipelines.records import hash_of
+=======
+from vidsum.pipelines.moments import _Work
+>>>>>>> fb
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 
@@ -314,6 +318,19 @@ def test_added_queries(ask: Callable[..., Any], run: Run, film: Path) -> None:
     assert (again["data"]["up_to_date"], len(again["data"]["queries"])) == (True, 1)
     whole = run("ground", film, "--device", "cpu", "-k", "1", "-o", "-", *["--query", "blue"]).json
     assert whole["queries"] == json.loads(Path("film_moments.json").read_text())["queries"][:1]
+
+
+def test_queries_added_meanwhile(ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    search, others = _Work.search_pictures, ["green"]
+
+    def search_slowly(work: _Work, progress: Any) -> Any:
+        if others:  # another run does not wait for this one
+            assert ask(others.pop())["ok"]
+        return search(work, progress)
+
+    monkeypatch.setattr(_Work, "search_pictures", search_slowly)
+    ask("red")
+    assert queries_of() == ["green", "red"]
 
 
 def test_queries_of_named_file(ask: Callable[..., Any], run: Run, film: Path) -> None:

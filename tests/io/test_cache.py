@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vidsum.io.cache import cached_bytes, cached_rows
+from vidsum.io.cache import cached_bytes, cached_rows, is_first
 from vidsum.types import FloatArray
 
 ROWS = np.arange(6, dtype=np.float32).reshape(3, 2)
@@ -46,9 +46,12 @@ def test_bytes_are_cached_too(own_home: Path) -> None:
     assert made == [0, 1]
 
 
-def test_a_home_that_is_a_file_stores_nothing(own_home: Path) -> None:
+def test_a_home_that_is_a_file_stores_nothing_and_a_notice_is_new_once(own_home: Path) -> None:
     own_home.write_text("a file")
     made: list[int] = []
     for _ in range(2):
         np.testing.assert_array_equal(compute_rows(made), ROWS)
     assert made == [0, 1]
+    assert not is_first("a")
+    own_home.unlink()
+    assert [is_first("a"), is_first("b"), is_first("a")] == [True, True, False]

@@ -4,12 +4,13 @@ import io
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.settings import Retrieval
 from vidsum.pipelines.queries import query_warnings, read_queries, unreadable_queries
-from vidsum.results.moments import shorten
+from vidsum.results.moments import Grounding, QueryMoments, shorten
 
 
 def test_read_queries_order(tmp_path: Path) -> None:
@@ -148,3 +149,13 @@ def test_negation_gets_a_hint(text: str) -> None:
 def test_negation_with_speech() -> None:
     with pytest.raises(UsageError, match="--not"):
         Retrieval(without=("a dog",), evidence="both")
+
+
+def test_selected_queries_keep_warnings() -> None:
+    queries = tuple(QueryMoments(text, (), np.zeros(0)) for text in "abcde")
+    warnings = ("'a', 'b', 'c' and 2 more: no word is known", "'film.mp4' has no sound")
+    grounding = Grounding(queries, np.zeros(0), 1.0, 10.0, "similarity", "vse", warnings=warnings)
+    part = read_queries(["e"]).select(grounding)
+    assert part is not None
+    assert ([answer.query for answer in part.queries], part.warnings) == (["e"], warnings)
+    assert read_queries(["f"]).select(grounding) is None
