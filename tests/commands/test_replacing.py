@@ -14,11 +14,8 @@ from tests.commands.killed import kill
 from tests.grounding.colours import use_colours
 from tests.program import Run
 from tests.speech import stub
-<<<<<<< HEAD
-from vidsum.pipelines.records import hash_of
-=======
 from vidsum.pipelines.moments import _Work
->>>>>>> fb
+from vidsum.pipelines.records import hash_of
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 
