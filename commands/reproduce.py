@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Exit
 
-from vidsum.commands.options import command, complete
+from vidsum.commands.options import command, complete, settings_of
 from vidsum.commands.result import CommandResult, Table, View, render, run_alone, run_one
 from vidsum.errors import Problem, UsageError, VidsumError
-from vidsum.options import option
+from vidsum.options import item_of, option
 
 if TYPE_CHECKING:
     from vidsum.lab import reproduction
@@ -182,9 +182,9 @@ def _figures(
 def _run(verb: str, words: Sequence[str], place: Mapping[str, str], out: Path, *, quiet: bool) -> None:
     """Run another command in this process; its options go into a configuration file, its output to stderr.
 
-    Each option has one value. Raises VidsumError: the command failed, and has printed why.
+    Of a repeated option of one value the last holds. Raises VidsumError: the command failed, and said why.
     """
-    from vidsum.commands.app import INTERRUPTED, run
+    from vidsum.commands.app import INTERRUPTED, find_command, run
     from vidsum.lab.reproduction import folder_name
 
     for name, path in place.items():
@@ -194,7 +194,9 @@ def _run(verb: str, words: Sequence[str], place: Mapping[str, str], out: Path, *
     options: dict[str, list[str]] = {}
     for flag, value in zip(others[first::2], others[first + 1 :: 2], strict=True):
         options.setdefault(flag.removeprefix("--"), []).append(value)
-    values = {name: value if len(value) > 1 else value[0] for name, value in options.items()}
+    leaves = settings_of(find_command([verb, task]))
+    several = {flag for leaf in leaves if item_of(leaf.kind) for flag in leaf.flags}
+    values = {name: value if f"--{name}" in several else value[-1] for name, value in options.items()}
     config = out / "options" / f"{folder_name([verb, *words])}.yaml"
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text(json.dumps({verb: {task: values}}, indent=1) + "\n", encoding="utf-8")
