@@ -69,7 +69,7 @@ def test_auto_searches_what_is_cached(run: Run, film: Path) -> None:
     document = json.loads(Path("film_moments.json").read_text())
     check_schema(document, "moments")
     assert document["evidence"] == ["picture", "sound"]
-    tone, colour = (query["moments"] for query in document["queries"])
+    colour, tone = (query["moments"] for query in document["queries"])  # sorted by their texts
     (sound,) = [moment for moment in tone if moment["evidence"] == "sound"]
     assert 0.5 < sound["present"] < 1
     assert {moment["evidence"] for moment in colour} == {"picture"}
