@@ -209,14 +209,14 @@ def test_texts_outlive_another_reading(
     archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, copy = videos / "a.mp4", shutil.copy(videos / "a.mp4", videos / "copy.mp4")
-    heard = [spoken("we paint it green.")]
-    monkeypatch.setattr(index, "read_speech", lambda *_, **__: heard[0] if heard else None)
-    monkeypatch.setattr(index, "read_screen", lambda *_, **__: written("EXIT 7") if heard else None)
-    monkeypatch.setattr(index, "read_sounds", lambda *_, **__: Evidence("sound", b"") if heard else None)
+    speech = [spoken("we paint it green.")]
+    monkeypatch.setattr(index, "read_speech", lambda *_, **__: speech[0] if speech else None)
+    monkeypatch.setattr(index, "read_screen", lambda *_, **__: written("EXIT 7") if speech else None)
+    monkeypatch.setattr(index, "read_sounds", lambda *_, **__: Evidence("sound", b"") if speech else None)
     archive.add([path, copy], fast=True, transcribe=True)
     texts = [archive.rows(f"SELECT text, video FROM {table}") for table in ("sentences", "screen_lines")]
     assert texts == [[("we paint it green.", 1)], [("EXIT 7", 1)]]
-    heard.clear()  # as an empty cache
+    speech.clear()  # as an empty cache
     assert archive.add(path)[0].state == "changed"
     assert archive.rows("SELECT fast, sounds IS NULL FROM videos") == [(0, 0)]
     assert [

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -328,6 +329,47 @@ def test_queries_added_meanwhile(ask: Callable[..., Any], monkeypatch: pytest.Mo
     monkeypatch.setattr(_Work, "search_pictures", search_slowly)
     ask("red")
     assert queries_of() == ["green", "red"]
+
+
+def test_queries_added_meanwhile_with_other_settings(
+    ask: Callable[..., Any], run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search, others = _Work.search_pictures, ["green"]
+
+    def search_slowly(work: _Work, progress: Any) -> Any:
+        if others:
+            assert ask(others.pop(), more=("--min-present", "0.2"))["ok"]
+        return search(work, progress)
+
+    monkeypatch.setattr(_Work, "search_pictures", search_slowly)
+    ran = run("ground", film, "--device", "cpu", "-k", "1", "--query", "red")
+    assert queries_of() == ["red"]
+    assert "removed by these settings, ask again: 'green'" in ran.out
+
+
+def test_clips_of_earlier_queries_are_known(ask: Callable[..., Any]) -> None:
+    assert ask("green", more=("-k", "2", "--clips"))["ok"]
+    clips = {path.name for path in Path().glob("green_*.mp4")}
+    assert len(clips) == 2
+    assert ask("red", more=("--clips",))["ok"]  # so green is answered again
+    assert clips <= json.loads(Path("film_moments.json").read_text())["outputs"].keys()
+    assert ask("green", more=("--clips", "--min-present", "0.2"))["ok"]
+    assert len(list(Path().glob("green_*.mp4"))) == 1
+
+
+@pytest.mark.parametrize("content", ["[" * 200_000, '{"outputs": 5}', '{"outputs": {"a": [[]]}}', "no JSON"])
+@pytest.mark.parametrize("name", ["zz.json", ".vidsum.json"])
+def test_odd_records_beside_a_result(ask: Callable[..., Any], name: str, content: str) -> None:
+    Path(name).write_text(content)
+    assert ask("red", "green", more=("--clips",))["ok"]
+    assert ask("red", more=("--clips", "--min-present", "0.2"))["ok"]
+    assert Path(name).read_text() == content
+
+
+def test_pipes_beside_a_result_are_not_read(ask: Callable[..., Any]) -> None:
+    for name in ("zz.json", ".vidsum.json"):
+        os.mkfifo(name)
+    assert ask("red", more=("--clips",))["ok"]
 
 
 def test_queries_of_named_file(ask: Callable[..., Any], run: Run, film: Path) -> None:

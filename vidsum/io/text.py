@@ -48,7 +48,8 @@ def read_packed_text(path: Path) -> str:
 def decode(content: bytes) -> str:
     """Return a text in UTF-8, or in UTF-16 or UTF-32 by its byte order mark, as PowerShell writes it.
 
-    UTF-16 without a mark is known by its NULs. Raises UnicodeDecodeError: the text is none of these.
+    Latin text in UTF-16 without a mark is known by its NULs. Raises UnicodeDecodeError: it is none of
+    these.
     """
     marks = {"utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)}
     marks |= {"utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)}

@@ -18,6 +18,7 @@ from filelock import FileLock
 
 from vidsum.errors import InputError, OutputError
 from vidsum.io.outputs import check_name, write_text
+from vidsum.io.text import read_json
 from vidsum.pipelines.tasks import Files
 
 FOLDER_RECORD = ".vidsum.json"
@@ -83,17 +84,14 @@ class Earlier:
             for stem in (_KINDS.sub("", self.record.stem), files.clip_stem or self.record.stem)
         )
         paths = {name: Path(folder, name) for name in self.outputs if _is_inside(name)}
-        names = [n for n in paths if of_record(n) or (of_video(n) and not self._is_shared(paths[n]))]
-        return [n for n in names if self.is_current(paths[n]) or is_ours(paths[n], folder)]
+        names = [n for n in paths if self.is_current(paths[n]) or is_ours(paths[n], folder)]
+        return [n for n in names if of_record(n) or (of_video(n) and not self._is_shared(paths[n]))]
 
     def _is_shared(self, path: Path) -> bool:
         """Return whether another JSON record in the folder lists a file as it is."""
-        for other in self.record.parent.glob("*.json"):
-            with suppress(OSError, ValueError, KeyError, TypeError):
-                listed = json.loads(other.read_text("utf-8"))["outputs"]
-                if other != self.record and path.is_file() and listed[name_in(path, other)] == hash_of(path):
-                    return True
-        return False
+        others = [other for other in self.record.parent.glob("*.json") if other != self.record]
+        sha256, name = hash_of(path) if path.is_file() else "", name_in(path, self.record)
+        return bool(sha256) and any(_read_outputs(other).get(name) == sha256 for other in others)
 
     def require_ours(self, paths: Iterable[Path]) -> None:
         """Raise an OutputError unless vidsum wrote the files that exist, and nobody changed them since."""
@@ -107,9 +105,10 @@ class Earlier:
                     raise OutputError(fault, hint="--overwrite, or -o FILE")
                 continue
             # several results may have the same clip
-            is_shared = path.suffix == ".mp4" and self._is_shared(path)
-            if not (self.is_current(path) or is_shared):
-                require_ours(path, self.record.parent)
+            folder = self.record.parent
+            is_known = self.is_current(path) or is_ours(path, folder)
+            if not is_known and not (path.suffix == ".mp4" and self._is_shared(path)):
+                require_ours(path, folder)
 
 
 def has_foreign(files: Files) -> bool:
@@ -165,11 +164,23 @@ def hash_of(path: Path) -> str:
 
 def read_folder(folder: Path) -> dict[str, list[str]]:
     """Return the SHA-256 of files in a folder that no JSON record lists; two while a file is replaced."""
-    try:
-        document = json.loads((folder / FOLDER_RECORD).read_text("utf-8"))
-        return dict(document["outputs"]) if document["schema"] == _SCHEMA else {}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
+    outputs = _read_outputs(folder / FOLDER_RECORD, _SCHEMA)
+    is_valid = all(isinstance(listed, list) and all(map(_is_text, listed)) for listed in outputs.values())
+    return outputs if is_valid else {}
+
+
+def _read_outputs(path: Path, schema: str | None = None) -> dict[str, Any]:
+    """Return `outputs` of a JSON file, which anyone may have written; empty where it has none."""
+    with suppress(InputError):
+        document = read_json(path) if path.is_file() else None  # reading a pipe would wait
+        if isinstance(document, dict) and schema in (None, document.get("schema")):
+            outputs = document.get("outputs")
+            return outputs if isinstance(outputs, dict) else {}
+    return {}
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def add_to_folder(folder: Path, hashes: Mapping[str, str], *, only: bool = False) -> None:

@@ -108,10 +108,15 @@ def save_result(files: Files, saving: Saving[R], *, overwrite: bool) -> Saved[R]
             require_not_read(path)
         has_changed = document != earlier.document or any(map(staging.differs, produced, produced.values()))
         is_new = overwrite or has_changed
-        carried = _carry(earlier, saving, document) if is_same else {}
+        if is_same:
+            carried = _carry(earlier, saving, document)
+        else:
+            current = earlier.current().items()
+            carried = {name: sha256 for name, sha256 in current if saving.is_apart(result, name)}
         outdated = [name for name in earlier.removable(files) if not saving.is_apart(result, name)]
         removed = _publish(files, document, produced, earlier, carried, outdated) if is_new else ()
     names = _names(files, clips) + _removed_files(removed, files)
+    names += "" if is_same or not saving.merge else _lost_queries(earlier, whole)
     messages = list(dict.fromkeys([*part["warnings"], *messages]))  # reader and writer may warn of the same
     return Saved(result, part, names, clips, tuple(messages), is_new)
 
@@ -124,6 +129,14 @@ def _removed_files(names: Sequence[str], files: Files) -> str:
     paths = [str(files.record.parent / name) for name in named]
     more = f" and {len(names) - len(paths)} more" if len(names) > len(paths) else ""
     return f"; removed {len(names)} of the earlier result ({', '.join(paths)}{more})"
+
+
+def _lost_queries(earlier: Earlier, result: R) -> str:
+    """Say which queries are no longer in the file: another run with other settings added them meanwhile."""
+    queries = earlier.document["queries"] if earlier.document else ()
+    known = {answer.query for answer in result.queries}
+    lost = [repr(answer["query"]) for answer in queries if answer["query"] not in known]
+    return f"; removed by these settings, ask again: {', '.join(lost)}" if lost else ""
 
 
 def _unchanged(files: Files, saving: Saving[R], earlier: Earlier) -> Saved[R] | None:

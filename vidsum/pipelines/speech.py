@@ -180,7 +180,7 @@ def read_blocks(
         yield block
 
 
-def transcribe_query(file: str, extraction: Extraction, progress: Progress | None = None) -> SpokenQuery:
+def transcribe_query(file: str, extraction: Extraction) -> SpokenQuery:
     """Return a spoken query (`-` is a WAV file on stdin) in English, translated if need be.
 
     Raises InputError: the file cannot be read, is long, holds no speech, or is not understood for sure.
@@ -190,17 +190,17 @@ def transcribe_query(file: str, extraction: Extraction, progress: Progress | Non
         with TemporaryDirectory() as folder:
             path = Path(folder) / "stdin"
             path.write_bytes(read_stdin())
-            return transcribe_query(str(path), extraction, progress)
+            return transcribe_query(str(path), extraction)
     name, extraction = Path(file).name, replace(extraction, audio_track=None)  # which is of the videos
     sound = probe_sound(file)
     if sound.duration_s > _MAX_QUERY_S:
         fault = f"{name}: is {sound.duration_s:.0f} s long, and a spoken query is a sentence"
         raise InputError(fault, hint="cut it, or --query TEXT")
     plan = plan_transcript(file, Transcription(), extraction, sound.video)
-    transcript = plan.run(progress)
+    transcript = plan.run(None)
     if not transcript.segments or transcript.language is None:
         raise InputError(f"{name}: {_NO_SPEECH}", hint="--query TEXT")
-    english = to_english(transcript, file, extraction, progress)
+    english = to_english(transcript, file, extraction, None)
     confidence = min(transcript.confidence, english.confidence)
     probability = transcript.language_probability or 0.0
     is_clear = confidence >= _MIN_CONFIDENCE and probability >= _MIN_LANGUAGE_PROBABILITY

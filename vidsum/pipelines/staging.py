@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from vidsum.errors import OutputError
-from vidsum.io.outputs import atomic_write, check_target, is_special, make_folder
+from vidsum.io.outputs import atomic_write, check_target, is_special, make_folder, write_text
 from vidsum.io.paths import require_not_read
 from vidsum.pipelines.records import add_to_folder, hash_of, require_ours
 from vidsum.pipelines.tasks import Files
@@ -133,9 +133,8 @@ def replacing(target: Path, *, overwrite: bool) -> Iterator[Path]:
 
 def save_text(text: str, target: Path, *, overwrite: bool) -> str:
     """Write a file, unless the same one is there already, and return a line about it. Errors: `replacing`."""
-    content = text.encode()
-    if target.is_file() and target.read_bytes() == content:
+    if target.is_file() and target.read_bytes() == text.encode():
         return f"{target} (unchanged)"
-    with replacing(target, overwrite=overwrite) as shadow, atomic_write(shadow) as part:
-        part.write_bytes(content)
+    with replacing(target, overwrite=overwrite) as shadow:
+        write_text(shadow, text)
     return str(target)

@@ -101,8 +101,8 @@ class Worker:
         """Tell the process to end, in the middle of a task too."""
         with self._starting:
             self.is_stopped = True
-            if self._process is not None:
-                self._process.terminate()
+            if (process := self._process) is not None:  # a fault may drop it meanwhile
+                process.terminate()
 
     def join(self) -> None:
         """Wait until the process has ended."""
