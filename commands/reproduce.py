@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Exit
 
+from vidsum.commands.config import has_flag
 from vidsum.commands.options import command, complete, settings_of
 from vidsum.commands.result import CommandResult, Table, View, render, run_alone, run_one
 from vidsum.errors import Problem, UsageError, VidsumError
-from vidsum.options import item_of, option
+from vidsum.options import item_of, option, required
 
 if TYPE_CHECKING:
     from vidsum.lab import reproduction
@@ -180,33 +181,53 @@ def _figures(
 
 
 def _run(verb: str, words: Sequence[str], place: Mapping[str, str], out: Path, *, quiet: bool) -> None:
-    """Run another command in this process; its options go into a configuration file, its output to stderr.
+    """Run another command in this process; its output goes to stderr.
 
-    Of a repeated option of one value the last holds. Raises VidsumError: the command failed, and said why.
+    Options without a flag go into a configuration file in `out`. Raises VidsumError: the command failed, and
+    has printed why.
     """
     from vidsum.commands.app import INTERRUPTED, find_command, run
     from vidsum.lab.reproduction import folder_name
 
     for name, path in place.items():
         words = [word.replace(name, path) for word in words]
-    task, *others = words
-    first = next(place for place, word in enumerate([*others, "--"]) if word.startswith("--"))
-    options: dict[str, list[str]] = {}
-    for flag, value in zip(others[first::2], others[first + 1 :: 2], strict=True):
-        options.setdefault(flag.removeprefix("--"), []).append(value)
-    leaves = settings_of(find_command([verb, task]))
-    several = {flag for leaf in leaves if item_of(leaf.kind) for flag in leaf.flags}
-    values = {name: value if f"--{name}" in several else value[-1] for name, value in options.items()}
-    config = out / "options" / f"{folder_name([verb, *words])}.yaml"
-    config.parent.mkdir(parents=True, exist_ok=True)
-    config.write_text(json.dumps({verb: {task: values}}, indent=1) + "\n", encoding="utf-8")
+    words, values = without_flags(find_command([verb, *words]), words)
+    if values:
+        config = out / "options" / f"{folder_name([verb, *words, *map(str, values.items())])}.yaml"
+        config.parent.mkdir(parents=True, exist_ok=True)
+        config.write_text(json.dumps({verb: {words[0]: values}}, indent=1) + "\n", encoding="utf-8")
+        words = [*words, "--config", str(config)]
     more = ("--quiet",) if quiet else ()
     with redirect_stdout(sys.stderr):
-        code = run([verb, task, *others[:first], "--config", str(config), *more])
+        code = run([verb, *words, *more])
     if code == INTERRUPTED:
         raise KeyboardInterrupt
     if code:
-        raise VidsumError(f"vidsum {verb} {task} failed, as said above")
+        raise VidsumError(f"vidsum {verb} {words[0]} failed, as said above")
+
+
+def without_flags(command: Any, words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
+    """Split a command line into words, and the values of options that have no flag on this command."""
+    hidden = [leaf for leaf in settings_of(command) if not has_flag(leaf, command.name)]
+    by_flag = {
+        flag: (leaf, place == 0)
+        for leaf in hidden
+        for pair in leaf.flags
+        for place, flag in enumerate(pair.split("/"))
+    }
+    rest, values, left = list[str](), dict[str, Any](), list(words)
+    while left:
+        flag, equals, text = left.pop(0).partition("=")
+        if flag not in by_flag:
+            rest.append(f"{flag}{equals}{text}")
+            continue
+        leaf, is_on = by_flag[flag]
+        value = is_on if required(leaf.kind) is bool else text if equals else left.pop(0)
+        if item_of(leaf.kind):
+            values.setdefault(leaf.parameter, []).append(value)
+        else:
+            values[leaf.parameter] = value
+    return rest, values
 
 
 def _paired_rows(title: str, rows: Sequence[Mapping[str, Any]], digits: int) -> Table:

@@ -15,9 +15,9 @@ from jsonschema.validators import validator_for
 
 from vidsum.__main__ import main
 from vidsum.commands.app import COMMANDS, find_command
-from vidsum.commands.config import has_flag
 from vidsum.commands.options import settings_of
-from vidsum.options import item_of, required
+from vidsum.commands.reproduce import without_flags
+from vidsum.options import item_of
 
 
 def check_schema(document: Any, name: str) -> None:
@@ -94,30 +94,6 @@ def as_variables(arguments: Sequence[object]) -> tuple[list[str], dict[str, str]
         variable = "_".join(["VIDSUM", *names, name]).upper()
         variables[variable] = (os.pathsep if name in paths else " ").join(texts)
     return rest, variables
-
-
-def without_flags(command: Any, words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
-    """Split a command line into words, and the values of options that have no flag on this command."""
-    by_flag = {
-        flag: (leaf, place == 0)
-        for leaf in settings_of(command)
-        if not has_flag(leaf, command.name)
-        for pair in leaf.flags
-        for place, flag in enumerate(pair.split("/"))
-    }
-    rest, values, left = list[str](), dict[str, Any](), list(words)
-    while left:
-        flag, equals, text = left.pop(0).partition("=")
-        if flag not in by_flag:
-            rest.append(f"{flag}{equals}{text}")
-            continue
-        leaf, is_on = by_flag[flag]
-        value = is_on if required(leaf.kind) is bool else text if equals else left.pop(0)
-        if item_of(leaf.kind):
-            values.setdefault(leaf.parameter, []).append(value)
-        else:
-            values[leaf.parameter] = value
-    return rest, values
 
 
 _find = cache(find_command)

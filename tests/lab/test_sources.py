@@ -13,8 +13,9 @@ from tests.lab.evaluation.annotated import dataset
 from vidsum.errors import InputError
 from vidsum.lab.datasets.labels import Labels
 from vidsum.lab.evaluation.reference import key_shots
+from vidsum.lab.evaluation.settings import HighlightsRequest
 from vidsum.lab.evaluation.summaries import evaluate_summaries
-from vidsum.lab.sources import Finished, read_finished
+from vidsum.lab.sources import Finished, provenance, read_finished
 from vidsum.results.result import write_json
 from vidsum.results.summary import ScoredShot, Summary
 
@@ -137,3 +138,18 @@ def test_what_is_not_a_summary_of_the_data_is_refused(tmp_path: Path) -> None:
     assert "of 40 s, but made/video_1 has 20 s" in refused(empty)
     (tmp_path / "d.json").write_text("{}")
     assert "d.json" in refused(tmp_path / "d.json")
+
+
+def test_a_stored_checkpoint_goes_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `weights add --as` stores it."""
+    stored = tmp_path / "stored.safetensors"
+    stored.write_bytes(b"weights")
+    monkeypatch.setattr("vidsum.checkpoints.named.checkpoint_file", lambda name: stored)
+    annotations = tmp_path / "a.jsonl"
+    annotations.write_text("")
+    request = HighlightsRequest(annotations=annotations, run=Path("mrnet-charades"), features=(annotations,))
+    files = {file["name"]: file["bytes"] for file in provenance(request)["files"]}
+    assert files == {"a.jsonl": 0, "mrnet-charades": 7}
+    monkeypatch.setattr("vidsum.checkpoints.named.checkpoint_file", Path)
+    with pytest.raises(InputError, match="mrnet-charades: no such run"):
+        provenance(request)

@@ -87,8 +87,6 @@ def build_onnx_extractor(
 
     `build` makes the network where there is no export, or PyTorch runs its classifier.
     """
-    from vidsum.features.torch_backend import build_classifier
-
     provider, network = choose_provider(device, precision), cache(build)
     provenance = {
         "network": spec.network or spec.name,
@@ -97,7 +95,11 @@ def build_onnx_extractor(
         "made by": [__version__, installed_version("torch")],
     }
     run = _runner(cached_bytes("onnx", provenance, lambda: export_extractor(spec, network())), provider)
-    classify = build_classifier(network()) if spec.class_names else None
+    classify = None
+    if spec.class_names:
+        from vidsum.features.torch_backend import build_classifier
+
+        classify = build_classifier(network())
     return Extractor(spec, run, _device_of(provider), precision, "onnx", classify)
 
 

@@ -129,7 +129,9 @@ def _videos(request: SummaryRequest, labels: Mapping[str, Labels], progress: Pro
         assert request.annotations
         videos = read_captioned([request.captions], [request.annotations], progress)
         return in_space(videos, request.space)
-    return read_annotated(request.source, labels or None)
+    named = request.segmentation
+    find_shots = bool(named) and CHANGE_POINTS not in named  # else the measures need those of the file
+    return read_annotated(request.source, labels or None, find_shots=find_shots)
 
 
 def _read_rows(
@@ -145,6 +147,10 @@ def _read_rows(
 
     predict = partial(predict_run, device=request.device, progress=progress)
     tests = [predict(run, data, request.protocol) for run in request.runs]
+    for other in tests[1:]:
+        if other.videos.keys() != tests[0].videos.keys():
+            fault = f"the runs {tests[0].row} and {other.row} test on different videos"
+            raise UsageError(fault, hint="one --run at a time")
     videos = tests[0].videos  # a run may test a video several times, each under a name of its own
     rows = {
         row: {test: scores[video.name] for test, video in videos.items() if video.name in scores}

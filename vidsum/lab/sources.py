@@ -52,10 +52,11 @@ def provenance(request: Request) -> dict[str, Any]:
 
 def _identify(path: Path, *, is_run: bool) -> list[dict[str, Any]]:
     """Return name and hash of a file, or of those of a folder that are read."""
-    if is_run and not path.exists():
-        raise InputError(f"{path}: no such run", hint="give the --out of `vidsum train`")
     if not path.is_dir():
-        return [{"name": as_utf8(path.name), **identify_file(checkpoint_of(path) if is_run else path)}]
+        file = checkpoint_of(path) if is_run else path
+        if is_run and not file.exists():
+            raise InputError(f"{path}: no such run", hint="give the --out of `vidsum train`")
+        return [{"name": as_utf8(path.name), **identify_file(file)}]
     kinds = ("run.json", "**/best.safetensors") if is_run else ("*.json", "*.h5", "*.hdf5")
     files = sorted(file for kind in kinds for file in path.glob(kind) if not file.name.startswith("."))
     names = [as_utf8(f"{path.name}/{file.relative_to(path)}") for file in files]

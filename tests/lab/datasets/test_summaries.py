@@ -150,6 +150,8 @@ def test_optional_datasets(tmp_path: Path) -> None:
     videos = read_annotated(changed(tmp_path, "change_points"))
     (warning,) = [text for text in videos["x/video_3"].features.warnings if "KTS" in text]
     assert "no change_points" in warning
+    with pytest.raises(InputError, match="change_points"):
+        read_annotated(changed(tmp_path, "change_points"), find_shots=False)
     path = changed(tmp_path, "picks", "change_points", "user_summary", "n_frame_per_seg", n_frames=90)
     with pytest.raises(InputError, match="picks is missing: every 15th frame is assumed"):
         read_annotated(path)

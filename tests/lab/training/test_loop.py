@@ -15,11 +15,11 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.lab.training.small import EPOCHS, SETTINGS, small_recipe
-from vidsum.checkpoints.trained import read_tensors, read_trained
+from vidsum.checkpoints.trained import read_tensors, read_trained, write_tensors
 from vidsum.errors import InputError, OutputError, VidsumError
 from vidsum.lab.training.loop import FitResult, fit, prefetch, quick_products
 from vidsum.lab.training.settings import LoopSettings
-from vidsum.lab.training.state import SCHEMA
+from vidsum.lab.training.state import LAST, SCHEMA
 
 PROGRAM = (sys.executable, "-m", "tests.lab.training.small")
 
@@ -227,6 +227,19 @@ def test_a_damaged_run_is_reported(tmp_path: Path, name: str, content: bytes | N
         with pytest.raises(InputError, match=name) as refused:
             _fit(tmp_path)
         assert "--overwrite" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    "history", [None, [], "x", [{"x": 1}], [{"epoch": 2, "loss": 1, "validation": None}]]
+)
+def test_an_odd_history_is_reported(tmp_path: Path, history: Any) -> None:
+    _fit(tmp_path)
+    header, tensors = read_tensors(tmp_path / LAST, SCHEMA)
+    facts = {"run": header["run"], **({} if history is None else {"history": history})}
+    write_tensors(tmp_path / LAST, SCHEMA, facts, tensors)
+    with pytest.raises(InputError, match=LAST) as refused:
+        _fit(tmp_path)
+    assert "--overwrite" in str(refused.value.hint)
 
 
 def test_a_loss_that_is_not_finite_names_epoch_and_video_and_loses_nothing(tmp_path: Path) -> None:

@@ -35,11 +35,14 @@ class AnnotatedVideo:
     """[U, T] importance scores of each annotator at the picks; the published files have none."""
 
 
-def read_annotated(path: Path, labels: Mapping[str, Labels] | None = None) -> dict[str, AnnotatedVideo]:
+def read_annotated(
+    path: Path, labels: Mapping[str, Labels] | None = None, *, find_shots: bool = True
+) -> dict[str, AnnotatedVideo]:
     """Read all videos of one dataset, an h5 file or a folder of them: by name, video_2 before video_10.
 
     A video without gtscore gets that of its `labels` and the published name; one that has gets each
-    annotator's scores. One without change points gets those of KTS. Raises InputError, which names the group:
+    annotator's scores. With `find_shots`, one without change points gets those of KTS. Raises InputError,
+    which names the group:
     not HDF5, or datasets or labels are missing or inconsistent. UsageError: two videos of one name.
     """
     dataset = dataset_name(path)
@@ -52,7 +55,7 @@ def read_annotated(path: Path, labels: Mapping[str, Labels] | None = None) -> di
             hint = f"name it as its file, such as {first}, or as the published files do: video_1"
             fault = f"{group.path}: the annotations have no video {safe_name(group.name)}"
             raise InputError(fault, hint=hint)
-        video = _video(group, label)
+        video = _video(group, label, find_shots)
         name = f"{dataset}/{video.name}"
         if name in videos:
             raise UsageError(f"{group.path}: {group.name} is the second video that is {name}")
@@ -100,7 +103,7 @@ def _groups_in(path: Path) -> Iterator[H5Group]:
         yield from (H5Group(file, name, read_group(file, name)) for name in group_names(file))
 
 
-def _video(group: H5Group, label: Labels | None) -> AnnotatedVideo:
+def _video(group: H5Group, label: Labels | None, find_shots: bool) -> AnnotatedVideo:
     """Read one group, with scores from `label` where it has none of its own, or not each annotator's.
 
     Shots of the label set the frame numbers. The first OVP and YouTube files are bare.
@@ -129,7 +132,7 @@ def _video(group: H5Group, label: Labels | None) -> AnnotatedVideo:
         summaries, (gtscore, scores) = label.user_summary, label.scores_at(frames)
         if label.change_points is not None:
             picks, n_frames, points = frames, label.n_frames, label.change_points
-    if points is None and "change_points" in group.arrays:
+    if points is None and ("change_points" in group.arrays or not (find_shots or bare)):
         points = fields.shot_frames(group, n_frames)
     elif points is None:
         points = np.minimum(find(features).change_points, n_frames - 1)

@@ -63,8 +63,8 @@ def load_state(
         return ()
     try:
         header, tensors = read_tensors(folder / LAST, SCHEMA)
-        require_same(header["run"], facts, folder)
-        history = tuple(Epoch(**epoch) for epoch in header["history"])
+        require_same(header.get("run", {}), facts, folder)
+        history = _history(header, folder / LAST)
         if not (folder / BEST).is_file():
             raise InputError(f"{folder / BEST}: is missing, though the run has got to epoch {len(history)}")
     except InputError as error:
@@ -130,7 +130,18 @@ def is_finished(folder: Path) -> bool:
     """Return whether a folder has a checkpoint, and no state of a training that would go on."""
     if not (folder / LAST).is_file():
         return (folder / BEST).is_file()
-    return bool(read_tensors(folder / LAST, SCHEMA)[0]["finished"])
+    return bool(read_tensors(folder / LAST, SCHEMA)[0].get("finished"))
+
+
+def _history(header: Mapping[str, Any], source: Path) -> tuple[Epoch, ...]:
+    """Return the epochs of a state, from 1 on. Raises InputError where it does not have them."""
+    try:
+        history = tuple(Epoch(**epoch) for epoch in header["history"])
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{source}: has no history of a training run") from error
+    if not history or [epoch.epoch for epoch in history] != list(range(1, len(history) + 1)):
+        raise InputError(f"{source}: does not hold all epochs from 1 on")
+    return history
 
 
 def _with_prefix(prefix: str, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
