@@ -12,6 +12,8 @@ from safetensors.numpy import load_file
 
 from tests.conftest import deep
 from tests.program import Run
+from vidsum.commands.app import find_command
+from vidsum.commands.reproduce import without_flags
 from vidsum.lab.reproduction import read_tables
 
 
@@ -34,6 +36,18 @@ def test_list_of_tables(run: Run) -> None:
     assert sum("Table" in line for line in lines) == sum(len(item.tables) for item in read_tables())
     (listed,) = run("reproduce", "--table", "1d", "--json").json["data"]["tables"]
     assert (listed["paper"], listed["state"]) == ("lam", "small")
+
+
+def test_options_of_all_rows_are_known() -> None:
+    """Only the deep tests run all rows; this one reads their words, and runs nothing."""
+    rows = [row for table in read_tables() for row in table.rows]
+    read = 0
+    for verb, words in [("train", row.train) for row in rows] + [("evaluate", row.evaluate) for row in rows]:
+        if words:
+            leaf = find_command([verb, words[0]])
+            leaf.make_context(words[0], without_flags(leaf, words[1:])[0])
+            read += 1
+    assert read > len(rows) // 2
 
 
 @pytest.mark.deep
