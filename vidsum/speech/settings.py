@@ -5,7 +5,7 @@ from typing import Literal
 
 from vidsum.errors import UsageError
 from vidsum.options import ADVANCED, Checked, check, option
-from vidsum.times import parse_time
+from vidsum.times import TIME
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,33 +44,20 @@ class Trimming(Checked):
         min=-100,
         max=0,
     )
-    min_pause_s: float = option(
-        "Leave shorter pauses alone.", 0.5, above=0, flags=("--min-pause",), metavar="TIME", parse=parse_time
-    )
+    min_pause_s: float = option("Leave shorter pauses alone.", 0.5, above=0, flags=("--min-pause",), **TIME)
     min_sound_s: float = option(
         "Remove shorter sounds between pauses, such as clicks.",
         0.1,
         min=0,
         flags=("--min-sound",),
-        metavar="TIME",
-        parse=parse_time,
         panel=ADVANCED,
+        **TIME,
     )
     margin_before_s: float = option(
-        "Silence to keep before sound.",
-        0.2,
-        min=0,
-        flags=("--margin-before",),
-        metavar="TIME",
-        parse=parse_time,
+        "Silence to keep before sound.", 0.2, min=0, flags=("--margin-before",), **TIME
     )
     margin_after_s: float = option(
-        "Silence to keep after sound.",
-        0.2,
-        min=0,
-        flags=("--margin-after",),
-        metavar="TIME",
-        parse=parse_time,
+        "Silence to keep after sound.", 0.2, min=0, flags=("--margin-after",), **TIME
     )
     fillers: bool = option(
         "Remove filler words (um, uh) and false starts too (requires vidsum[speech]).", False
