@@ -16,6 +16,7 @@ from vidsum.grounding.windows import grid
 from vidsum.io import cache
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import source_path
+from vidsum.pipelines.speech import describe_damage
 from vidsum.pipelines.speech_evidence import without_weak
 from vidsum.results.moments import SILENT, QueryMoments
 from vidsum.results.transcript import SoundEvent, Transcript
@@ -99,8 +100,7 @@ def _plan_scores(sound: SoundInfo, source: Mapping[str, Any], extraction: Extrac
         if content is None:
             log = DecodeLog()
             content = _listen(sound, log, progress).astype(_STORED).tobytes()
-            faults = [f"{sound.path}: {log.errors} packets of its sound are damaged, and count as silence"]
-            faults = [*(faults if log.errors else ()), *([CANCELLED] if log.cancelled_s else ())]
+            faults = [*describe_damage(sound.path, log.errors), *([CANCELLED] if log.cancelled_s else ())]
             if extraction.cache and not faults:  # faults must be reported every time
                 cache.store_bytes(_FOLDER, provenance, content)
             warnings += faults

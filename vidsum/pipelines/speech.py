@@ -100,11 +100,8 @@ def plan_transcript(
         if transcript is None:
             transcript, n_damaged = _recognize(sound, settings, extraction.device, progress)
             transcript = replace(transcript, provenance=provenance)
-            if n_damaged:  # the warning must come every time
-                warnings.append(
-                    f"{sound.path}: {n_damaged} packets of its sound are damaged, and count as silence"
-                )
-            elif extraction.cache:
+            warnings = describe_damage(sound.path, n_damaged)  # which must come every time
+            if extraction.cache and not warnings:
                 store(transcript)
         warnings = [*describe_used(sound.path, "audio", sound.track), *warnings, *_warnings(transcript)]
         return replace(transcript, video=sound.video, warnings=tuple(warnings))
@@ -178,6 +175,12 @@ def read_blocks(
         if progress:
             progress(step, number * _BLOCK_S, sound.duration_s)
         yield block
+
+
+def describe_damage(path: str | Path, n_damaged: int) -> list[str]:
+    """Return a warning of packets that cannot be decoded; none for 0."""
+    fault = f"{path}: {n_damaged} packets of its sound are damaged, and count as silence"
+    return [fault] if n_damaged else []
 
 
 def transcribe_query(file: str, extraction: Extraction) -> SpokenQuery:

@@ -14,7 +14,7 @@ from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.keywords import TrimOptions
 from vidsum.pipelines.plan import Plan, report_step
 from vidsum.pipelines.sources import probe_video, source_path
-from vidsum.pipelines.speech import plan_transcript, read_blocks
+from vidsum.pipelines.speech import describe_damage, plan_transcript, read_blocks
 from vidsum.results.summary import Reason, Removal, Trim
 from vidsum.results.transcript import Transcript, Word
 from vidsum.speech.fillers import FILLERS, Hesitation, find_hesitations
@@ -149,10 +149,8 @@ class _Work:
         return levels, sounds, threshold_db
 
     def _warnings(self, transcript: Transcript | None, log: DecodeLog) -> tuple[str, ...]:
-        path = self.video.path
-        warnings = [*describe_used(path, "audio", self.sound.track)]
-        if log.errors:
-            warnings.append(f"{path}: {log.errors} packets of its sound are damaged, and count as silence")
+        warnings = [*describe_used(self.video.path, "audio", self.sound.track)]
+        warnings += describe_damage(self.video.path, log.errors)
         if transcript and transcript.language not in (None, *FILLERS):
             warnings.append(f"the filler words of {transcript.language} are not known: name them by --filler")
         return tuple(warnings)
