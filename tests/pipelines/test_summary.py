@@ -3,7 +3,6 @@
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,20 +26,13 @@ pytestmark = pytest.mark.usefixtures("own_home")
 
 
 @pytest.fixture
-def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Networks without weights; lists, for each decode pass, how many samplings it served."""
-    served: list[int] = []
-    read_frames = jobs.read_frames
-
-    def counted(path: str, samplings: list[Any], **settings: Any) -> Any:
-        served.append(len(samplings))
-        return read_frames(path, samplings, **settings)
+def passes(served: list[int], monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Networks without weights; lists the decode passes."""
 
     def extractor(settings: Extraction) -> Extractor:
         spec = describe(settings.extractor, fps=settings.fps)
         return Extractor(spec, _mean_colour, device="cpu", precision="fp32", backend="torch")
 
-    monkeypatch.setattr(jobs, "read_frames", counted)
     monkeypatch.setattr(jobs, "load_extractor", extractor)
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: Path(name))
     return served
