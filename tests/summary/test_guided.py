@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.ndimage import gaussian_filter1d
 
 import vidsum
 from vidsum.errors import UsageError
@@ -47,10 +48,7 @@ def test_guide_importance() -> None:
     def similarity(texts: list[str]) -> FloatArray:
         rows = features.array / np.linalg.norm(features.array, axis=1, keepdims=True)
         best = np.max([rows @ TEXTS[text] for text in texts], axis=0)
-        ahead = np.pad(best, 8, "symmetric")
-        weights = np.exp(-0.5 * (np.arange(-8, 9) / 2) ** 2)
-        smooth = [ahead[t : t + 17] @ weights / weights.sum() for t in range(30)]
-        return standard(np.array(smooth))
+        return standard(gaussian_filter1d(best, 2.0))
 
     own = standard(np.log(importance / (1 - importance)))
     curve = 3 * (similarity(["a dog", "a boat"]) + 0.25 * own - 1)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.ndimage import gaussian_filter1d
 
 from vidsum.results.features import Features
 from vidsum.summary.importance import highlights
@@ -21,19 +22,7 @@ def made(n: int, seed: int = 0) -> np.ndarray:
     return rng.uniform(0.5, 2, (n, 1)) * (1 + rng.normal(0, 0.5, (n, 8)))
 
 
-def smoothed(curve: list[float], sigma: float) -> list[float]:
-    """A Gaussian over the samples up to four deviations away; beyond an end the curve is mirrored."""
-    reach = int(4 * sigma + 0.5)
-    weights = [math.exp(-0.5 * (offset / sigma) ** 2) for offset in range(-reach, reach + 1)]
-    n, result = len(curve), []
-    for t in range(n):
-        places = [(t + offset) % (2 * n) for offset in range(-reach, reach + 1)]
-        mirrored = [curve[place if place < n else 2 * n - 1 - place] for place in places]
-        result.append(sum(w * v for w, v in zip(weights, mirrored, strict=True)) / sum(weights))
-    return result
-
-
-def direct(rows: np.ndarray, fps: float) -> list[float]:
+def direct(rows: np.ndarray, fps: float) -> np.ndarray:
     """The equations of docs/highlights.md."""
     lengths = [math.sqrt(sum(float(x) ** 2 for x in row)) for row in rows]
     mean = sum(lengths) / len(lengths)
@@ -46,7 +35,7 @@ def direct(rows: np.ndarray, fps: float) -> list[float]:
     for values, least in (([length / mean for length in lengths], 0.1), (change, 0.02)):
         spread = max(max(values) - min(values), least)
         total = [sum_ + (value - min(values)) / spread for sum_, value in zip(total, values, strict=True)]
-    return smoothed([value / 2 for value in total], 0.5 * fps)
+    return gaussian_filter1d(np.array(total) / 2, 0.5 * fps)
 
 
 @pytest.mark.parametrize(("n", "fps"), [(2, 2.0), (3, 2.0), (40, 2.0), (40, 5.0), (25, 1.5625)])
