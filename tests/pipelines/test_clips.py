@@ -91,9 +91,6 @@ def test_clip_names() -> None:
     assert [video_stem(name) for name in (*names, "a_film")] == ["f", "f", None]
 
 
-FPS = 25
-
-
 def test_several_queries_have_no_list_of_moments(result: Grounding) -> None:
     assert not hasattr(result, "moments")
     assert hasattr(replace(result, queries=result.queries[:1]), "moments")

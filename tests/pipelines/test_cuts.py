@@ -12,6 +12,7 @@ import pytest
 
 import vidsum
 from tests import media
+from tests.pictures import cells
 from vidsum.pipelines import decoding as jobs
 from vidsum.results.shots import Shots
 from vidsum.video.probe import probe
@@ -49,8 +50,8 @@ def shot_at(number: int) -> int:
 def paint(number: int, width: int, height: int) -> np.ndarray:
     """A picture of the shot's colours that moves a little, and a corner whose brightness tells the shot."""
     shot = shot_at(number)
-    cells = np.random.default_rng(shot).integers(40, 216, (3, 4, 3), dtype=np.uint8)
-    picture = np.kron(cells, np.ones((height // 3 + 1, width // 4 + 1, 1), np.uint8))[:height, :width].copy()
+    coarse = np.random.default_rng(shot).integers(40, 216, (3, 4, 3), dtype=np.uint8)
+    picture = np.kron(coarse, np.ones((height // 3 + 1, width // 4 + 1, 1), np.uint8))[:height, :width].copy()
     picture[:, (number * 2) % width] = 128
     picture[: height // 4, : width // 4] = 20 + 50 * shot
     return picture
@@ -61,16 +62,12 @@ def film_of(folder: Path, kind: str) -> media.MadeVideo:
     return media.make_video(folder / f"film{options.pop('suffix', '.mp4')}", **options)
 
 
-def colours(pictures: np.ndarray) -> np.ndarray:
-    side = pictures.shape[1] // 4
-    cells = pictures[:, : 4 * side, : 4 * side].reshape(len(pictures), 4, side, 4, side, 3)
-    return cells.mean(axis=(2, 4)).reshape(len(pictures), 48) - 127
-
-
 @pytest.fixture(autouse=True)
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
-    vidsum.register_extractor(vidsum.CustomExtractor("cells", colours, dim=48, size=32))
+    vidsum.register_extractor(
+        vidsum.CustomExtractor("cells", lambda pictures: cells(pictures) - 127, dim=48, size=32)
+    )
 
 
 @pytest.fixture

@@ -45,11 +45,6 @@ def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ).path
 
 
-def of_length(folder: Path, seconds: float) -> Path:
-    path = folder / f"{seconds}.mp4"
-    return media.make_video(path, n_frames=round(25 * seconds), fps=25, paint=paint).path
-
-
 def test_lively_segment(film: Path) -> None:
     result = find_highlights(film, device="cpu")
     assert result.timestamps.tolist() == [0, 2, 4, 6, 8, 10]
@@ -87,7 +82,8 @@ def test_highlights_of_features(film: Path, tmp_path: Path) -> None:
     [(0.5, 1, 0.5), (1.0, 1, 1.0), (2.0, 1, 2.0), (2.8, 1, 2.8), (3.2, 2, 3.2), (5.0, 3, 5.0)],
 )
 def test_last_clip_of_a_video(seconds: float, clips: int, end_s: float, tmp_path: Path) -> None:
-    result = find_highlights(of_length(tmp_path, seconds), device="cpu")
+    short = media.make_video(tmp_path / "short.mp4", n_frames=round(25 * seconds), fps=25, paint=paint).path
+    result = find_highlights(short, device="cpu")
     assert len(result.saliency) == len(result.timestamps) == clips
     assert max((moment.end_s for moment in result.moments), default=0.0) <= end_s + 1e-3
     check_schema(result.to_dict(), "highlights")
