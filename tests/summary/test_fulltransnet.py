@@ -32,15 +32,15 @@ def trained(sizes: FullTransNetConfig = CONFIG, **changes: object) -> Trained:
     return replace(Trained("fulltransnet", asdict(sizes), facts, {}, model.state_dict()), **changes)
 
 
-@pytest.fixture
-def checkpoint(tmp_path: Path) -> str:
-    save_trained(tmp_path / "best.safetensors", trained())
-    return str(tmp_path / "best.safetensors")
+def saved(path: Path, sizes: FullTransNetConfig = CONFIG, **changes: object) -> ImportanceModel:
+    """The model of a checkpoint that is written first."""
+    save_trained(path, trained(sizes, **changes))
+    return load_importance_model(str(path), "cpu")
 
 
 @pytest.fixture
-def summarizer(checkpoint: str) -> ImportanceModel:
-    return load_importance_model(checkpoint, "cpu")
+def summarizer(tmp_path: Path) -> ImportanceModel:
+    return saved(tmp_path / "best.safetensors")
 
 
 def video(n_samples: int) -> tuple[Features, Shots]:
@@ -77,8 +77,7 @@ def test_importance_of_a_short_video(summarizer):
 
 
 def test_importance_of_a_long_video(tmp_path: Path):
-    save_trained(tmp_path / "pointer.safetensors", trained(replace(CONFIG, head="pointer")))
-    summarizer = load_importance_model(str(tmp_path / "pointer.safetensors"), "cpu")
+    summarizer = saved(tmp_path / "pointer.safetensors", replace(CONFIG, head="pointer"))
     features, shots = video(60)
     shot_of_sample = np.arange(60) // 5
     total, count = np.zeros(60), np.zeros(60)
@@ -119,13 +118,12 @@ def test_require_kind(summarizer, extractor, rate, message, hint):
 
 
 def test_importance_of_custom_features(tmp_path: Path, summarizer) -> None:
-    save_trained(tmp_path / "x.safetensors", trained(features={"extractor": "custom", "dim": 6, "fps": 2.0}))
+    custom = saved(tmp_path / "x.safetensors", features={"extractor": "custom", "dim": 6, "fps": 2.0})
     with pytest.raises(UsageError, match="reads features of custom, not of toy") as raised:
-        importance(load_importance_model(str(tmp_path / "x.safetensors"), "cpu"), *video(9))
+        importance(custom, *video(9))
     assert "file of features" in str(raised.value.hint)
     halves = {name: tensor.half() for name, tensor in trained().tensors.items()}
-    save_trained(tmp_path / "half.safetensors", trained(tensors=halves))
-    half = load_importance_model(str(tmp_path / "half.safetensors"), "cpu")
+    half = saved(tmp_path / "half.safetensors", tensors=halves)
     assert np.allclose(importance(half, *video(20)), importance(summarizer, *video(20)), atol=0.02)
 
 
@@ -147,9 +145,8 @@ def test_importance_of_one_shot(summarizer, n_samples):
     ({"features": {"extractor": "toy"}}, "does not say what features it reads"),
 ])  # fmt: skip
 def test_load_importance_model_errors(tmp_path: Path, changes, message):
-    save_trained(tmp_path / "x.safetensors", trained(**changes))
     with pytest.raises(InputError, match=message):
-        load_importance_model(str(tmp_path / "x.safetensors"), "cpu")
+        saved(tmp_path / "x.safetensors", **changes)
 
 
 SMALL = FullTransNetConfig(dim_in=6, d=16, layers=2, heads=4, d_ff=24, head="pointer")

@@ -123,6 +123,11 @@ def test_candidates_of_a_still_picture() -> None:
     assert int(worth.argmax()) in slides
 
 
+def unit(mean: np.ndarray) -> np.ndarray:
+    length = np.linalg.norm(mean)
+    return mean / length if length > 1e-9 else mean
+
+
 class Case:
     """Shots of a video with random looks and importance, and F written out."""
 
@@ -130,8 +135,10 @@ class Case:
         rng = np.random.default_rng(seed)
         self.edges = np.concatenate([[0], np.cumsum(lengths)])
         n = int(self.edges[-1])
-        self.features = Features.from_array(rng.normal(size=(n, dim)), fps=FPS, video_fps=FPS)
-        self.looks, self.n_frames = Looks(self.features, np.arange(n)), n
+        features = Features.from_array(rng.normal(size=(n, dim)), fps=FPS, video_fps=FPS)
+        self.looks, self.n_frames = Looks(features, np.arange(n)), n
+        rows = features.array.astype(np.float64)
+        self.rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         curve = rng.uniform(0.85 if flat else 0.1, 1, n)
         self.windows = CandidateFinder(sums_of(curve), np.arange(n + 1), 3)
         self.size = size
@@ -139,21 +146,11 @@ class Case:
         self.firsts = [piece for cell in cells if (piece := self.windows.best(*cell, size))]
 
     def look(self, start: int, end: int) -> np.ndarray:
-        rows = self.features.array.astype(np.float64)
-        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-        mean = (rows - rows.mean(axis=0))[start:end].mean(axis=0)
-        length = np.linalg.norm(mean)
-        return mean / length if length > 1e-9 else mean
+        return unit((self.rows - self.rows.mean(axis=0))[start:end].mean(axis=0))
 
     def is_new(self, piece: Candidate, shown: list[tuple[int, int]]) -> bool:
-        rows = self.features.array.astype(np.float64)
-        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-
-        def look(start: int, end: int) -> np.ndarray:
-            mean = rows[start:end].mean(axis=0)
-            return mean / np.linalg.norm(mean)
-
-        return all(look(piece.start, piece.end) @ look(*part) < ELSEWHERE for part in shown)
+        own = unit(self.rows[piece.start : piece.end].mean(axis=0))
+        return all(own @ unit(self.rows[start:end].mean(axis=0)) < ELSEWHERE for start, end in shown)
 
     def alike(self, first: Candidate, start: int, end: int) -> float:
         return max(0.0, float(self.look(first.start, first.end) @ self.look(start, end)))
