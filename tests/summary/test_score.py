@@ -1,6 +1,5 @@
 """Which model gives the scores, and on which device; scores of functions, numbers and installed packages."""
 
-from dataclasses import replace
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from vidsum.errors import UsageError
-from vidsum.grounding.vse import load_map
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.pipelines.summary import summarize
@@ -22,7 +20,7 @@ from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.summary import score as module
 from vidsum.summary.importance import SCORERS
-from vidsum.summary.importance_model import ImportanceModel, importance, load_importance_model
+from vidsum.summary.importance_model import ImportanceModel, load_importance_model
 from vidsum.summary.score import best_score, candidate_models, check_flatness, is_flat, score
 from vidsum.summary.settings import SHIPPED_MODEL, SHIPPED_MODELS, SUMMARIZERS, Selection
 
@@ -35,11 +33,10 @@ def test_score_device(monkeypatch: pytest.MonkeyPatch) -> None:
     # Stands for a checkpoint on any device, and tells which devices were asked for
     torch.manual_seed(0)
     summarizer = ImportanceModel(FullTransNet(SMALL).eval(), "custom", 6, 2.0, "made up")
-    names: list[str] = []
+    devices: list[str] = []
     monkeypatch.setattr(
-        module, "load_importance_checkpoint", lambda _, device: names.append(device) or summarizer
+        module, "load_importance_checkpoint", lambda _, device: devices.append(device) or summarizer
     )
-    devices = names
     assert score(FEATURES, SHOTS, Selection(model="x.safetensors"), 0.15, "cuda:1").shape == (12,)
     assert devices == ["cuda:1"]
 
@@ -47,19 +44,10 @@ def test_score_device(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_candidate_models_of_auto(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
-    shipped, dim = load_importance_model(device="cpu"), 1280
-    assert SHIPPED_MODEL in candidate_models("auto", shipped.extractor, shipped.fps, True)
-    assert SHIPPED_MODEL not in candidate_models("auto", shipped.extractor, 1.5 * shipped.fps, True)
-    assert SHIPPED_MODEL not in candidate_models("auto", "custom", shipped.fps, True)
+    shipped = load_importance_model(device="cpu")
     assert SHIPPED_MODEL not in candidate_models("auto", shipped.extractor, shipped.fps, False)
-    slow = candidate_models("auto", shipped.extractor, 0.5, True, film_fps=0.5)
-    assert SHIPPED_MODEL in slow
+    assert SHIPPED_MODEL in candidate_models("auto", shipped.extractor, 0.5, True, film_fps=0.5)
     assert SHIPPED_MODEL not in candidate_models("auto", shipped.extractor, 0.5, True, film_fps=25)
-    rows = np.random.default_rng(0).random((12, dim))
-    made = Features.from_array(rows, shipped.fps, extractor=shipped.extractor)
-    curve = importance(shipped, replace(made, embeddings=load_map()(np.tile(rows, 3)[:, :3584])), SHOTS)
-    assert 0 <= curve.min() <= curve.max() <= 1
-    assert curve.max() > 0
     assert {*SCORERS, *SHIPPED_MODELS, "auto"} == set(SUMMARIZERS)
 
 
