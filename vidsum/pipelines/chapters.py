@@ -113,8 +113,6 @@ def plan_chapters(
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """Chapters to make."""
-
     settings: ChapterSettings
     video_input: Input
     speech: Plan[Transcript] | None

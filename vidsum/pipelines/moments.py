@@ -235,8 +235,6 @@ def plan_moments(
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """Moments to find."""
-
     search: MomentSearch
     video_input: Input
     embedding: Plan[EmbeddedVideo]

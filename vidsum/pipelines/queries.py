@@ -18,8 +18,6 @@ from vidsum.results.moments import Grounding, QueryMoments, quote_queries, short
 from vidsum.results.transcript import SpokenQuery
 
 _NEGATION = re.compile(r"\b(not|no|without|never|nobody)\b|n['\u2019]t\b|(?<!\S)-[^\W\d]{2,}", re.IGNORECASE)
-
-
 _NEGATION_NOTE = "negation is not understood; use --not TEXT"
 WORDS: Final = ("speech", "text")  # evidence that quotes words, in which a negation is understood
 _MAX_DIGITS = 3  # longer numbers are written, not seen

@@ -42,10 +42,7 @@ _MAX_FRAMES = 600  # pictures of a document: about ten megabytes
 _MAX_IN_ROW = 8  # pictures of shots in a row without text
 _JPEG_QUALITY = 72
 
-
 PageResult = Cutting | Texts  # results on a page, and the transcripts and descriptions of their videos
-
-
 MediaLink = Callable[[VideoInfo | Path], str]  # URL of a video or clip from the page
 
 

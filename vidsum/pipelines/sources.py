@@ -88,8 +88,7 @@ def has_pictures(source: VideoPath | Video) -> bool:
 
 def probe_video(source: VideoPath, extraction: Extraction) -> VideoInfo:
     """Probe a video, again only if the file changed. Raises InputError: see `vidsum.probe`."""
-    names = ("video_track", "audio_track")
-    options = tuple((name, getattr(extraction, name)) for name in names)
+    options = (("video_track", extraction.video_track), ("audio_track", extraction.audio_track))
     try:
         status = Path(source).stat()
     except (OSError, ValueError):  # probing names the fault

@@ -143,8 +143,6 @@ def plan_summary(
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """A summary to make."""
-
     video_input: Input
     selection: Selection
     settings: ShotSettings

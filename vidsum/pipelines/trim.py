@@ -88,8 +88,6 @@ def plan_trim(
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """A film to trim."""
-
     video: VideoInfo
     sound: SoundInfo
     settings: Trimming

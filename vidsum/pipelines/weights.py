@@ -20,7 +20,6 @@ def add_weights(file: Path, name: str, network: str) -> EntryStatus:
         raise unknown_name_error("network", network, EXTRACTORS)
     if name in EXTRACTORS or find_custom_extractor(name):
         raise UsageError(f"{name} is an extractor already", hint="choose another name with --as")
-
     return add_user_weights(file, name, network, partial(_check, file, network))
 
 
