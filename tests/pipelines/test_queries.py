@@ -47,42 +47,27 @@ def test_query_encodings(tmp_path: Path, encoding: str) -> None:
     assert read_queries([], tmp_path / "queries.txt").texts == ("a dog", "a caf\xe9")
 
 
-def test_line_without_text(tmp_path: Path) -> None:
-    file = tmp_path / "queries.txt"
-    file.write_text("a dog\n\n---\n")
-    with pytest.raises(UsageError, match=r"queries\.txt: line 3: holds no text"):
-        read_queries([], file)
+@pytest.mark.parametrize(
+    ("content", "kind", "fault"),
+    [
+        (b"a dog\n\n---\n", UsageError, "line 3: holds no text"),
+        (b"a caf\xe9\n", InputError, r"is not UTF-8 text \(byte 5\)"),
+        *((content, InputError, "holds no query") for content in (b"", b"\n \n", "\ufeff".encode())),
+        (b'{"qid": 1, "query": "a dog"}\n', InputError, r"looks like JSON(.|\n)*jq -r \.query"),
+    ],
+)
+def test_queries_file_errors(tmp_path: Path, content: bytes, kind: type[Exception], fault: str) -> None:
+    (tmp_path / "queries.txt").write_bytes(content)
+    with pytest.raises(kind, match=rf"queries\.txt: {fault}"):
+        read_queries(["a dog"], tmp_path / "queries.txt")
 
 
-def test_queries_not_utf8(tmp_path: Path) -> None:
+def test_queries_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="query 1: is not UTF-8"):
         read_queries([b"caf\xe9".decode("utf-8", "surrogateescape")])
-    file = tmp_path / "latin1.txt"
-    file.write_bytes(b"a caf\xe9\n")
-    with pytest.raises(InputError, match=r"latin1\.txt: is not UTF-8 text \(byte 5\)"):
-        read_queries([], file)
-
-
-@pytest.mark.parametrize("content", ["", "\n \n", "\ufeff"])
-def test_queries_file_without_text(tmp_path: Path, content: str) -> None:
-    file = tmp_path / "queries.txt"
-    file.write_text(content, encoding="utf-8")
-    with pytest.raises(InputError, match="holds no query"):
-        read_queries(["a dog"], file)
-
-
-def test_queries_file_missing(tmp_path: Path) -> None:
     for path, reason in ((tmp_path / "none.txt", "no such file"), (tmp_path, "is a directory")):
         with pytest.raises(InputError, match=reason):
             read_queries([], path)
-
-
-def test_queries_json_lines(tmp_path: Path) -> None:
-    file = tmp_path / "val.jsonl"
-    file.write_text('{"qid": 1, "query": "a dog"}\n')
-    with pytest.raises(InputError, match="looks like JSON") as caught:
-        read_queries([], file)
-    assert "jq -r .query" in str(caught.value.hint)
 
 
 def test_query_control_characters() -> None:

@@ -37,9 +37,10 @@ def steps(*lengths: int, fps: float = 2.0, duration_s: float | None = None) -> F
         (steps(10, 1, 10), {"min_shot_s": 0.5}, [0, 5, 5.5, 10.5]),
         (steps(5, 10), {"min_shot_s": 8.0}, [0, 7.5]),
         (steps(5, 10), {"min_shot_s": 100.0}, [0, 7.5]),
+        (steps(40), {"shots": "uniform", "max_shot_s": 4.0}, [0, 4, 8, 12, 16, 20]),
     ],
 )
-def test_find_kts_edges(features: Features, settings: dict[str, float], edges_s: list[float]) -> None:
+def test_find_edges(features: Features, settings: dict[str, Any], edges_s: list[float]) -> None:
     assert cut(features, **settings).edges_s.tolist() == edges_s
 
 
@@ -80,12 +81,6 @@ def test_find_kts_is_the_direct_implementation() -> None:
     rows = sequence(np.random.default_rng(0), 200, 32, 10, 0.3)
     shots = cut(Features.from_array(rows), min_shot_s=0, max_shot_s=math.inf)
     assert (shots.edges_s[1:-1] * 2).tolist() == direct_change_points(rows)
-
-
-def test_find_limits_of_other_methods() -> None:
-    features = Features.from_array(np.ones((40, 2)))
-    uniform = cut(features, shots="uniform", max_shot_s=4.0)
-    assert uniform.edges_s.tolist() == [0, 4, 8, 12, 16, 20]
 
 
 def test_find_constant_features() -> None:
