@@ -122,9 +122,9 @@ def two_languages(tmp_path: Path) -> Path:
     return tmp_path / "interview.wav"
 
 
-def of_volume(volume: float) -> dict[str, float]:
+def of_volume(samples: np.ndarray) -> dict[str, float]:
     """English is loud."""
-    return {"de": 0.05, "en": 0.9} if volume > 0.4 else {"de": 0.8, "en": 0.1}
+    return {"de": 0.05, "en": 0.9} if samples.max() > 0.4 else {"de": 0.8, "en": 0.1}
 
 
 def test_language_of_each_window(two_languages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,8 +150,8 @@ def test_named_language(two_languages: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_similar_languages(two_languages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def similar(volume: float) -> dict[str, float]:
-        return {"it": 0.5, "es": 0.3} if volume > 0.4 else {"it": 0.1, "es": 0.8}
+    def similar(samples: np.ndarray) -> dict[str, float]:
+        return {"it": 0.5, "es": 0.3} if samples.max() > 0.4 else {"it": 0.1, "es": 0.8}
 
     model = stub.install(monkeypatch, language=similar)
     assert 0.3 < (vidsum.transcribe(two_languages).language_probability or 0) < 0.8

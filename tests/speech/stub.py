@@ -13,27 +13,27 @@ from vidsum.speech.voice import RATE
 class StubModel:
     """Give one word per second of speech: `word0`, `word1` ..., or `text`; `probability` is of each word.
 
-    `language` is that of speech, and its probability, or a function from the volume of a window.
+    `language` is that of speech, and its probability, or a function of a window's samples.
     """
 
     def __init__(
         self,
         probability: float = 0.9,
         text: str | None = None,
-        language: tuple[str, float] | Callable[[float], Mapping[str, float]] = ("de", 0.97),
+        language: tuple[str, float] | Callable[[np.ndarray], Mapping[str, float]] = ("de", 0.97),
         no_speech: float = 0.01,
     ) -> None:
         self.windows: list[int] = []
         self.tasks: list[tuple[str, str]] = []
         self.probability, self.text, self.language = probability, text, language
-        self.no_speech = no_speech
+        self.no_speech, self.n_detected = no_speech, 0
 
     def feature_extractor(self, samples: np.ndarray) -> np.ndarray:
         return samples[None]
 
     def detect_language(self, *, features: np.ndarray) -> tuple[str, float, list[tuple[str, float]]]:
-        volume = float(np.abs(features).max())
-        languages = self.language(volume) if callable(self.language) else dict([self.language])
+        self.n_detected += 1
+        languages = self.language(features) if callable(self.language) else dict([self.language])
         (best, *_) = ranked = sorted(languages.items(), key=lambda pair: -pair[1])
         return *best, ranked
 

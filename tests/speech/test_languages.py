@@ -21,20 +21,10 @@ from vidsum.speech.recognize import (
 from vidsum.speech.voice import RATE, SpeechPiece, Window
 
 
-class Loudness:
-    """A model to which English is as probable as samples are loud, and all else is German."""
-
-    def __init__(self) -> None:
-        self.calls = 0
-
-    def feature_extractor(self, samples: np.ndarray) -> np.ndarray:
-        return samples[None]
-
-    def detect_language(self, *, features: np.ndarray) -> tuple[str, float, list[tuple[str, float]]]:
-        self.calls += 1
-        english = float(np.clip((features > 0.5).mean(), 0.01, 0.99))
-        ranked = sorted([("en", english), ("de", 1 - english)], key=lambda pair: -pair[1])
-        return *ranked[0], ranked
+def by_loudness(samples: np.ndarray) -> dict[str, float]:
+    """English is as probable as samples are loud, and all else is German."""
+    english = float(np.clip((samples > 0.5).mean(), 0.01, 0.99))
+    return {"en": english, "de": 1 - english}
 
 
 def window_of(volumes: list[float]) -> Window:
@@ -44,21 +34,21 @@ def window_of(volumes: list[float]) -> Window:
 
 @pytest.mark.parametrize("n_quiet", [1, 2, 4, 6])
 def test_split_by_language(n_quiet: int) -> None:
-    model: Any = Loudness()
+    model: Any = StubModel(language=by_loudness)
     window = window_of([0.1] * n_quiet + [0.9] * (7 - n_quiet))
     (before, german), (after, english) = split_by_language(model, window)
     assert (len(before.pieces), len(after.pieces)) == (n_quiet, 7 - n_quiet)
     assert before.pieces + after.pieces == window.pieces
     assert german["de"] == english["en"] == pytest.approx(0.99)
-    assert model.calls <= 1 + 2 + 3 + 2  # the window, its ends, bisection, the parts
+    assert model.n_detected <= 1 + 2 + 3 + 2  # the window, its ends, bisection, the parts
 
 
 @pytest.mark.parametrize(("volumes", "calls"), [([0.9] * 4, 1), ([0.9], 1), ([0.9, 0.1, 0.1, 0.9], 3)])
 def test_split_by_language_of_one_language(volumes: list[float], calls: int) -> None:
-    model: Any = Loudness()
+    model: Any = StubModel(language=by_loudness)
     window = window_of(volumes)
     ((same, _),) = split_by_language(model, window)
-    assert (same, model.calls) == (window, calls)
+    assert (same, model.n_detected) == (window, calls)
 
 
 def test_choose_language() -> None:
