@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
+from vidsum.speech.silence import gaps_of
 from vidsum.summary.selection import SegmentLimits, select
 
 FPS = 25.0
@@ -26,11 +27,6 @@ def features_of(looks: list[int], seconds: list[float]) -> tuple[Features, Shots
 
 def blocks(values: list[float], seconds: list[float]) -> np.ndarray:
     return np.repeat(np.array(values, np.float32), [round(2 * length) for length in seconds])
-
-
-def gaps_of(segments: tuple[tuple[float, float], ...], duration_s: float) -> list[tuple[float, float]]:
-    edges = [0.0, *(edge for segment in segments for edge in segment), duration_s]
-    return list(zip(edges[::2], edges[1::2], strict=True))
 
 
 @settings(max_examples=150, deadline=None)

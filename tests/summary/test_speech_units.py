@@ -7,22 +7,16 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.grounding.test_speech import transcript
+from tests.summary.test_selection import segments
 from vidsum.errors import UsageError
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.results.transcript import Segment, Transcript, Word
 from vidsum.summary.frames import VideoFrames
 from vidsum.summary.selection import SegmentLimits, select
 from vidsum.summary.speech_units import SpeechUnit, choose_speech, speech_units
 
 FPS = 10.0
-
-
-def transcript_of(*words: tuple[float, float, str]) -> Transcript:
-    spoken = tuple(Word(start, end, text, 1.0) for start, end, text in words)
-    text = " ".join(word.text for word in spoken)
-    segment = Segment(spoken[0].start_s, spoken[-1].end_s, text, 1.0, 0.0, spoken)
-    return Transcript((segment,), "en", 1.0, spoken[-1].end_s + 5)
 
 
 def sentence(start_s: float, *words: str, step_s: float = 0.5) -> list[tuple[float, float, str]]:
@@ -32,18 +26,18 @@ def sentence(start_s: float, *words: str, step_s: float = 0.5) -> list[tuple[flo
 def test_units_are_sentences_with_little_silence() -> None:
     first = sentence(1.0, "Printing", "is", "an", "old", "art.")
     second = sentence(3.8, "Letters", "of", "metal", "came", "late.")
-    units = speech_units(transcript_of(*first, *second), 2.0)
+    units = speech_units(transcript(*first, *second), 2.0)
     assert [unit.start_s for unit in units] == pytest.approx([0.7, 3.6])
     assert [unit.end_s for unit in units] == pytest.approx([3.6, 6.5])
     words = [*sentence(1.0, "Yes."), *sentence(1.8, "It", "is", "the", "oldest", "book."), (9.0, 9.3, "No.")]
-    units = speech_units(transcript_of(*words), 2.0)
+    units = speech_units(transcript(*words), 2.0)
     assert [unit.start_s for unit in units] == pytest.approx([0.7, 8.7])
     words = sentence(0.0, "one", "two", "three", "four", "five,", "six", "seven", "eight", "nine", "ten")
-    (unit,) = speech_units(transcript_of(*words, (6.0, 6.4, "eleven"), (6.5, 8.4, "twelve.")), 2.0)
+    (unit,) = speech_units(transcript(*words, (6.0, 6.4, "eleven"), (6.5, 8.4, "twelve.")), 2.0)
     assert unit.clauses == ((0.0, 2.4), (2.5, 4.9), (6.0, 8.4))
     texts = ["printing of books.", "printing of letters.", "weather was nice.", "books of letters."]
     words = itertools.chain(*(sentence(10.0 * n, *text.split()) for n, text in enumerate(texts)))
-    scores = [unit.score for unit in speech_units(transcript_of(*words), 1.0)]
+    scores = [unit.score for unit in speech_units(transcript(*words), 1.0)]
     assert min(scores) == scores[2]
     assert max(scores) == pytest.approx(1, abs=0.01)
 
@@ -125,11 +119,7 @@ def test_any_summary_of_speech_obeys_budget_keep_and_drop(
     shots = Shots(np.unique(np.concatenate([[0], inside, [duration_s]])), "test", video_fps=25)
     units = data.draw(speech_of(duration_s))
     budget_s = data.draw(st.floats(1, duration_s))
-    times = sorted(data.draw(st.lists(st.floats(0, duration_s * 0.99), max_size=4, unique=True)))
-    ranges = [
-        [pair] if pair[1] - pair[0] > 0.1 else [] for pair in zip(times[::2], times[1::2], strict=False)
-    ]
-    keep, drop = [*ranges, [], []][:2]
+    keep, drop = data.draw(segments(duration_s)), data.draw(segments(duration_s))
     limits = SegmentLimits(is_whole_sentences=is_whole)
     try:
         selected = select(
@@ -144,13 +134,13 @@ def test_any_summary_of_speech_obeys_budget_keep_and_drop(
         )
     except UsageError:
         assume(False)
-    segments, frame_s = selected.segments, 1 / 25
-    used_s = sum(end - start for start, end in segments)
+    chosen, frame_s = selected.segments, 1 / 25
+    used_s = sum(end - start for start, end in chosen)
     assert 0 < used_s <= budget_s + 1e-6
-    assert all(start < end for start, end in segments)
-    assert all(end <= start + 1e-9 for (_, end), (start, _) in itertools.pairwise(segments))
-    assert all(any(a <= start + 1e-6 and end <= b + frame_s for a, b in segments) for start, end in keep)
-    assert all(b <= start + frame_s or a >= end - frame_s for a, b in segments for start, end in drop)
+    assert all(start < end for start, end in chosen)
+    assert all(end <= start + 1e-9 for (_, end), (start, _) in itertools.pairwise(chosen))
+    assert all(any(a <= start + 1e-6 and end <= b + frame_s for a, b in chosen) for start, end in keep)
+    assert all(b <= start + frame_s or a >= end - frame_s for a, b in chosen for start, end in drop)
     assert used_s >= 0.88 * budget_s or selected.note or selected.messages
 
 
