@@ -1,10 +1,18 @@
 """What the tests of pipelines share."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import media
 from vidsum.pipelines import decoding
+
+
+@pytest.fixture(scope="session")
+def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four seconds of frames that show their numbers."""
+    return media.make_video(tmp_path_factory.mktemp("film") / "film.mp4", n_frames=100).path
 
 
 @pytest.fixture

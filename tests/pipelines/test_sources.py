@@ -15,8 +15,6 @@ from vidsum.results.features import Features
 from vidsum.types import Picture
 
 WORDS = {"red": 0, "green": 1, "blue": 2}
-N_FRAMES = 60
-"""Red, then green, then blue, 20 frames each at 10 a second."""
 
 
 class Colour:
@@ -38,12 +36,8 @@ def colour(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Colour:
     return encode
 
 
-@pytest.fixture(scope="module")
-def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return media.make_video(tmp_path_factory.mktemp("film") / "film.mp4", n_frames=N_FRAMES).path
-
-
 def three_colours() -> Features:
+    """Red, then green, then blue, 20 samples each at 10 a second."""
     return Features.from_array(np.repeat(np.eye(3), 20, axis=0), fps=10.0)
 
 
@@ -70,7 +64,7 @@ def test_changed_video(colour: Colour, film: Path, tmp_path: Path) -> None:
     path.write_bytes(film.read_bytes())
     video = vidsum.Video(path)
     before = vidsum.find_shots(video, extractor="colour", cache=False)
-    media.make_video(path, n_frames=30)
+    media.make_video(path, n_frames=50)
     after = vidsum.find_shots(video, extractor="colour", cache=False)
     assert after.edges_s[-1] == pytest.approx(before.edges_s[-1] / 2)
 

@@ -42,11 +42,6 @@ def _mean_colour(clips: np.ndarray) -> np.ndarray:
     return np.tile(clips.mean(axis=(1, 2, 3)).astype(np.float32) + 1, 1195)[:, :3584].copy()
 
 
-@pytest.fixture(scope="module")
-def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return media.make_video(tmp_path_factory.mktemp("film") / "film.mp4", n_frames=100).path
-
-
 def test_cache_entries(film: Path, passes: list[int]) -> None:
     extract(film, device="cpu")
     extract(film, device="cpu", fps=4.0)
