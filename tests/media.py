@@ -2,11 +2,14 @@
 read back after any compression, resize or rotation which frame it was given.
 
 `make_video` makes a clip and returns the truth about it (`MadeVideo`), `make_still` and `make_sound` make the
-special ones, `cut_short` and `damage` spoil a file.
+special ones, `join_clips` joins real ones, `cut_short` and `damage` spoil a file.
 """
 
+import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+import subprocess
+import sys
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -336,6 +339,20 @@ def make_tracks(path: Path, *tracks: Track, n_frames: int = 20) -> Path:
 
 
 # --- spoilt files ---
+
+
+def join_clips(
+    shared: Path, folder: Path, names: Collection[str] | None, *options: str
+) -> tuple[Path, list[Any]]:
+    """Join real clips, all or those with some names; return the film, and the query and times of each."""
+    videos = shared / "videos"
+    listed = json.loads((videos / "clips.json").read_text())["clips"]
+    chosen = [clip for clip in listed if names is None or clip["file"] in names]
+    clips = [{**clip, "file": str(videos / clip["file"])} for clip in chosen]
+    (folder / "clips.json").write_text(json.dumps({"clips": clips}))
+    tool, film = shared / "tools" / "make_composite.py", folder / "film.mp4"
+    subprocess.run([sys.executable, tool, folder / "clips.json", film, *options], check=True)
+    return film, json.loads(film.with_suffix(".json").read_text())["moments"]
 
 
 def cut_short(source: Path, target: Path, keep: float = 0.5) -> Path:

@@ -1,8 +1,5 @@
 """Shots, summaries, highlights and clips of joined films begin and end at the frames of the cuts."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -204,11 +201,8 @@ def test_highlight_edges(tmp_path: Path) -> None:
 def test_clips_of_real_composite(
     shared: Path, default_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    film = tmp_path / "film.mp4"
-    tool, clips = shared / "tools" / "make_composite.py", shared / "videos" / "clips.json"
-    options = ["--seconds=40", "--seed=3", "--size=320x180"]
-    subprocess.run([sys.executable, tool, clips, film, *options], check=True)
-    moments = json.loads(film.with_suffix(".json").read_text())["moments"]
+    options = ("--seconds=40", "--seed=3", "--size=320x180")
+    film, moments = media.join_clips(shared, tmp_path, None, *options)
     joins = np.array([moment["start"] for moment in moments[1:]])
     monkeypatch.delenv("VIDSUM_HOME")  # where the weights are
     edges = vidsum.find_shots(film, cache=False).edges_s

@@ -1,8 +1,6 @@
 """The public function that finds moments: one decode pass, the cache, its provenance and its settings."""
 
 import json
-import subprocess
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -152,14 +150,7 @@ def test_real_clips_are_told_apart(shared: Path, tmp_path: Path) -> None:
     for name in ("efficientnet_lite0", "minilm"):
         real_weights(name)
     names = ("pancake.mkv", "yoga.mp4", "basketball.mp4")
-    videos = shared / "videos"
-    listed = json.loads((videos / "clips.json").read_text())["clips"]
-    clips = [{**clip, "file": str(videos / clip["file"])} for clip in listed if clip["file"] in names]
-    (tmp_path / "clips.json").write_text(json.dumps({"clips": clips}))
-    film = tmp_path / "film.mp4"
-    tool = [sys.executable, shared / "tools" / "make_composite.py", tmp_path / "clips.json", film]
-    subprocess.run([*tool, "--seconds", "15", "--size", "320x240"], check=True)
-    truth = json.loads(film.with_suffix(".json").read_text())["moments"]
+    film, truth = media.join_clips(shared, tmp_path, names, "--seconds=15", "--size=320x240")
     result = pipeline.ground(film, [item["query"] for item in truth], space="vse")
     overlaps = [
         iou([stretch], [(item["start"], item["end"])])[0, 0]

@@ -1,8 +1,5 @@
 """Summaries of real films with the real network."""
 
-import json
-import subprocess
-import sys
 from itertools import groupby, pairwise
 from pathlib import Path
 
@@ -12,6 +9,9 @@ import numpy as np
 import pytest
 
 import vidsum
+from tests.media import join_clips
+
+CLIPS = ("yoga.mp4", "hitting_baseball.mp4", "jesse_dance.mp4", "making_cake.mp4", "pancake.mkv", "bikes.mp4")
 
 pytestmark = [pytest.mark.deep, pytest.mark.shared, pytest.mark.weights]
 
@@ -28,18 +28,11 @@ def nearest(frame: np.ndarray, film: np.ndarray) -> int:
 
 
 def test_no_frame_of_a_neighbouring_shot_is_inside(
-    shared: Path, shared_videos: Path, default_weights: Path, tmp_path: Path
+    shared: Path, default_weights: Path, tmp_path: Path
 ) -> None:
-    listed = json.loads((shared_videos / "clips.json").read_text())["clips"]
-    clips = [{**clip, "file": str(shared_videos / clip["file"])} for clip in listed[:6]]
-    (tmp_path / "clips.json").write_text(json.dumps({"clips": clips}))
-    film, short = tmp_path / "film.mp4", tmp_path / "short.mp4"
-    tool = shared / "tools" / "make_composite.py"
-    options = ["--seconds=30", "--size=320x180"]
-    subprocess.run([sys.executable, tool, tmp_path / "clips.json", film, *options], check=True)
-    moments = json.loads(film.with_suffix(".json").read_text())["moments"]
+    film, moments = join_clips(shared, tmp_path, CLIPS, "--seconds=30", "--size=320x180")
     summary = vidsum.summarize(film, "30%", device="cpu", cache=False)
-    vidsum.write_video(summary, short)
+    vidsum.write_video(summary, tmp_path / "short.mp4")
     bounds = [round(25 * moment["start"]) for moment in moments]
 
     def clip_of(frame: int) -> int:
@@ -48,7 +41,7 @@ def test_no_frame_of_a_neighbouring_shot_is_inside(
     expected = [{clip_of(round(25 * start)), clip_of(round(25 * end) - 1)} for start, end in summary.segments]
     assert all(len(clips) == 1 for clips in expected)
     assert all(end - start <= 5 for start, end in summary.segments)
-    of_film, of_summary = thumbnails(film), thumbnails(short)
+    of_film, of_summary = thumbnails(film), thumbnails(tmp_path / "short.mp4")
     shown = [clip_of(nearest(frame, of_film)) for frame in of_summary]
     runs = [number for number, _ in groupby(shown)]
     assert runs == [number for number, _ in groupby(clip for (clip,) in expected)]
