@@ -42,7 +42,9 @@ def plan_embedding(video_input: Input, space: str) -> Plan[EmbeddedVideo]:
             # another query about the video needs the same shots: they take longer than the comparison
             is_kept = video_input.features is None and video_input.extraction.cache
             edges_s = cached_rows("shots", provenance, cut) if is_kept else cut()
-            return embed(space, features, edges_s)
+            video = embed_video(space, features)
+            moving = to_grid(motion(features)[:, None], features, video.timestamps, video.step_s)[:, 0]
+            return replace(video, shots_s=edges_s, is_still=moving < _STILL)
 
         return video_input.once({**provenance, "seen": space}, see), features
 
@@ -54,10 +56,3 @@ def open_in_space(space: str, source: VideoPath | Video, extraction: Extraction)
     video = probe_video(source_path(source), extraction)
     job = extraction_job(video, extraction_for(space, extraction))
     return Input(extraction, video, (job,), memo=memo_of(source))
-
-
-def embed(space: str, features: Features, shots_s: TimeArray) -> ClipEmbeddings:
-    """Return a video in a space, with its shots' edges [S + 1], and which of its clips are still."""
-    video = embed_video(space, features)
-    moving = to_grid(motion(features)[:, None], features, video.timestamps, video.step_s)[:, 0]
-    return replace(video, shots_s=shots_s, is_still=moving < _STILL)

@@ -118,9 +118,7 @@ class _ShotEvidence:
         return CropPath(self.start_s, times_s, places if is_cropped else None)
 
 
-@cached_model(maxsize=1)
-def _load_saliency_model(device: str) -> SaliencyModel:
-    return SaliencyModel(device)
+_load_saliency_model = cached_model(maxsize=1)(SaliencyModel)
 
 
 def choose_framing(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from vidsum.errors import UsageError
@@ -15,7 +15,7 @@ from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.read import read_jpegs
 
 _SIDE, _JPEG_QUALITY = 768, 85  # longest side in pixels and quality of the frames that a model gets
-_FRAMES_PER_BLOCK = 32  # decoded at a time: a long film has thousands
+_BLOCK = 32  # frames that are decoded at a time: a long film has thousands
 
 
 def model_facts(settings: Describing) -> dict[str, Any]:
@@ -43,16 +43,12 @@ def ask_model(
     model = VisionModel(
         settings.writer, str(settings.vlm), settings.vlm_prompt, settings.vlm_timeout_s, use_cache
     )
-    frames = _read_key_frames(film, [(start_s + end_s) / 2 for start_s, end_s in segments])
+    middles_s = [(start_s + end_s) / 2 for start_s, end_s in segments]
+    blocks = (middles_s[at : at + _BLOCK] for at in range(0, len(middles_s), _BLOCK))
+    frames = (read_jpegs(film, times_s, _SIDE, _JPEG_QUALITY) for times_s in blocks)
     replies = describe_frames(model, frames, len(segments), progress)
     sentences = [Sentence(text, None) for text in replies.sentences]
     if not replies.faults:
         return sentences, replies.n_sent, []
     lost = f"{len(replies.faults)} of {len(segments)} frames have no sentence"
     return sentences, replies.n_sent, [f"{lost}: {model.host} {replies.faults[0]}"]
-
-
-def _read_key_frames(film: VideoInfo, times_s: Sequence[float]) -> Iterator[list[bytes]]:
-    """Yield JPEGs of the frames at some times, in blocks."""
-    for start in range(0, len(times_s), _FRAMES_PER_BLOCK):
-        yield read_jpegs(film, times_s[start : start + _FRAMES_PER_BLOCK], _SIDE, _JPEG_QUALITY)
