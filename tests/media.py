@@ -280,8 +280,8 @@ def make_still(path: Path, *, width: int = 64, height: int = 48, number: int = 0
     return path
 
 
-def make_sound(path: Path, *, duration_s: float = 1.0, cover: bool = False) -> Path:
-    """A 440 Hz tone with no video; `cover` attaches a picture to it (.mp3, .flac, .mp4) as music files do."""
+def make_sound(path: Path, *, cover: bool = False) -> Path:
+    """A second of a 440 Hz tone with no video; `cover` attaches a picture to it (.mp3, .flac, .mp4) as music files do."""
     with av.open(str(path), "w") as container:
         sound = _add_sound(container, path)
         if cover:
@@ -290,7 +290,7 @@ def make_sound(path: Path, *, duration_s: float = 1.0, cover: bool = False) -> P
             container.mux(
                 [*_encode(picture, number_picture(1, 64, 64), 0, Fraction(1, 25)), *picture.encode(None)]
             )
-        container.mux(_sound_packets(sound, _tone(duration_s), 0.0))
+        container.mux(_sound_packets(sound, _tone(1.0), 0.0))
     return path
 
 
@@ -358,9 +358,9 @@ def damage(source: Path, target: Path, *, at: float = 0.5, n_bytes: int = 2000, 
 # --- the kinds of video that readers, probe and writer must all get right ---
 
 
-def _uneven_times(n_frames: int = 40) -> list[float]:
-    """Frames 20 to 300 ms apart, seeded."""
-    gaps = np.random.default_rng(5).integers(2, 31, n_frames - 1) / 100
+def _uneven_times() -> list[float]:
+    """Forty frames 20 to 300 ms apart, seeded."""
+    gaps = np.random.default_rng(5).integers(2, 31, 39) / 100
     return [0.0, *np.cumsum(gaps).tolist()]
 
 

@@ -158,10 +158,10 @@ def test_readings_of_flickering_letters_are_one_line() -> None:
     assert [(line.text, line.confidence) for line in lines.finish(13)] == [("EXAM", 0.97), ("EXIT", 0.95)]
 
 
-def picture_of(*lines: str, scale: float = 1.0, side: tuple[int, int] = (360, 640)) -> np.ndarray:
-    picture = np.full((*side, 3), 250, np.uint8)
+def picture_of(*lines: str) -> np.ndarray:
+    picture = np.full((HEIGHT, WIDTH, 3), 250, np.uint8)
     for row, text in enumerate(lines):
-        cv2.putText(picture, text, (40, 60 + 60 * row), cv2.FONT_HERSHEY_SIMPLEX, scale, (20, 20, 20), 2)
+        cv2.putText(picture, text, (40, 60 + 60 * row), cv2.FONT_HERSHEY_SIMPLEX, 1, (20, 20, 20), 2)
     return picture
 
 
