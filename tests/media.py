@@ -281,7 +281,7 @@ def make_still(path: Path, *, width: int = 64, height: int = 48, number: int = 0
 
 
 def make_sound(path: Path, *, cover: bool = False) -> Path:
-    """A second of a 440 Hz tone with no video; `cover` attaches a picture to it (.mp3, .flac, .mp4) as music files do."""
+    """A second of a tone with no video; `cover` attaches a picture (.mp3, .flac, .mp4) as music files do."""
     with av.open(str(path), "w") as container:
         sound = _add_sound(container, path)
         if cover:
