@@ -7,6 +7,7 @@ import av
 import pytest
 
 from tests.media import GOOD_VIDEOS, MadeVideo
+from vidsum.video.read import READERS
 
 Made = Callable[[str], MadeVideo]
 
@@ -16,6 +17,11 @@ def clip(tmp_path: Path) -> Path:
     folder = tmp_path / "written"
     folder.mkdir()
     return folder / "clip.mp4"
+
+
+@pytest.fixture(params=READERS)
+def reader(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 @pytest.fixture(scope="session")
