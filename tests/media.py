@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from av.stream import Disposition
 from av.video.reformatter import VideoReformatter
+from PIL import Image
 
 from vidsum.types import VideoInfo
 
@@ -238,17 +239,12 @@ def _encode(
     time_base: Fraction,
     colorspace: int | None = None,
 ) -> Packets:
-    frame = _video_frame(picture, stream.pix_fmt or "yuv420p", colorspace)
-    frame.pts, frame.time_base = round(time_s / time_base), time_base
-    return list(stream.encode(frame))
-
-
-def _video_frame(picture: Picture, pix_fmt: str, colorspace: int | None) -> av.VideoFrame:
     rgb = av.VideoFrame.from_ndarray(picture, format="rgb24")
-    frame = _SCALER.reformat(rgb, format=pix_fmt, dst_colorspace=colorspace)
+    frame = _SCALER.reformat(rgb, format=stream.pix_fmt or "yuv420p", dst_colorspace=colorspace)
     if colorspace is not None:
         frame.colorspace = colorspace
-    return frame
+    frame.pts, frame.time_base = round(time_s / time_base), time_base
+    return list(stream.encode(frame))
 
 
 def _tone(duration_s: float) -> npt.NDArray[np.float32]:
@@ -270,13 +266,7 @@ def _mux_in_time_order(container: av.container.OutputContainer, packets: Packets
 
 def make_still(path: Path, *, width: int = 64, height: int = 48, number: int = 0) -> Path:
     """One picture as .png or .jpg."""
-    codec, pix_fmt = ("png", "rgb24") if path.suffix == ".png" else ("mjpeg", "yuvj420p")
-    encoder = cast(av.VideoCodecContext, av.CodecContext.create(codec, "w"))
-    encoder.width, encoder.height, encoder.pix_fmt = width, height, pix_fmt
-    encoder.time_base = Fraction(1, 25)
-    frame = _video_frame(number_picture(number, width, height), pix_fmt, None)
-    frame.pts = 0
-    path.write_bytes(b"".join(bytes(packet) for packet in [*encoder.encode(frame), *encoder.encode(None)]))
+    Image.fromarray(number_picture(number, width, height)).save(path)
     return path
 
 
