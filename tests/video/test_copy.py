@@ -176,8 +176,7 @@ def test_copy_bad_segments(segments: list[tuple[float, float]], b_frames: MadeVi
 def test_copy_damaged_sound(tmp_path: Path, clip: Path) -> None:
     source = make_flash_beep(tmp_path / "whole.ts")
     data = bytearray(source.path.read_bytes())
-    with av.open(str(source.path)) as container:
-        first = next(packet for packet in container.demux(audio=0) if packet.pts > 2 * 90_000)
+    first = next(packet for packet in packets_of(source.path, "audio") if packet.pts > 2 * 90_000)
     at = data.index(bytes(first)[:7])  # the header of an AAC frame
     data[at + 2 : at + 6] = b"\xff" * 4
     path = tmp_path / "damaged.ts"
@@ -221,8 +220,7 @@ def test_chapters_with_early_sound(tmp_path: Path, suffix: str) -> None:
     made = make_video(tmp_path / "made.mkv", n_frames=100, sound=True)
     film, target = tmp_path / "film.mp4", tmp_path / f"copy{suffix}"
     write_segments(probe(made.path), [(0.0, 4.0)], film)
-    with av.open(str(film)) as container:
-        assert min(packet.pts for packet in container.demux(audio=0) if packet.pts is not None) < 0
+    assert min(packet.pts for packet in packets_of(film, "audio")) < 0
     copy_with_chapters(probe(film), target, [(0.0, 2.0, "one"), (2.0, 4.0, "two")], "x")
     (first_s, _, first), (second_s, _, second) = chapters_of(target)
     assert (first_s, first, second) == (0.0, "one", "two")

@@ -18,6 +18,7 @@ from tests.video.clips import (
     numbers_by_opencv,
     numbers_by_pyav,
     numbers_within,
+    packets_of,
     samples_of,
     worst_offsets_s,
 )
@@ -366,8 +367,7 @@ def test_write_damaged_pictures(tmp_path: Path, clip: Path) -> None:
     assert written.duration_s == pytest.approx(3.0, abs=0.05)
     source = make_flash_beep(tmp_path / "whole.mkv", duration_s=10)
     data = bytearray(source.path.read_bytes())
-    with av.open(str(source.path)) as container:
-        packets = [packet for packet in container.demux(audio=0) if packet.size and packet.pts > 6000]
+    packets = [packet for packet in packets_of(source.path, "audio") if packet.pts > 6000]
     at = 0
     for content in map(bytes, packets):
         at = data.index(content, at)
