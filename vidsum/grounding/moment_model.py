@@ -138,11 +138,9 @@ class MomentModel:
 
     @cached_property
     def predictor(self) -> MRNetPredictor | DETRPredictor:
-        return (
-            MRNetPredictor(self.model, self.in_bf16)
-            if isinstance(self.model, MRNet)
-            else DETRPredictor(self.model)
-        )
+        if isinstance(self.model, MRNet):
+            return MRNetPredictor(self.model, self.in_bf16)
+        return DETRPredictor(self.model)
 
     @property
     def family(self) -> Literal["mrnet", "detr"]:

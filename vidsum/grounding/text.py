@@ -162,9 +162,8 @@ def _glove() -> TextEncoder:
     def word_vectors(texts: Texts) -> list[FloatArray]:
         rows = [known(text) for text in texts]
         if unknown := [text for text, words in zip(texts, rows, strict=True) if not words]:
-            raise UsageError(
-                f"GloVe has no word of {quote_queries(unknown)}", hint="use another text encoder"
-            )
+            fault = f"GloVe has no word of {quote_queries(unknown)}"
+            raise UsageError(fault, hint="use another text encoder")
         return [np.asarray(vectors[[row_of[word] for word in words]], np.float32) for words in rows]
 
     def encode(texts: Texts) -> FloatArray:
