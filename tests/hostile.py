@@ -23,7 +23,7 @@ def answer(status: int, headers: Headers, body: bytes = b"") -> Responder:
     return respond
 
 
-def trickle(head: bytes = b"HTTP/1.0 200 OK\r\n\r\n", pause_s: float = 0.05) -> Responder:
+def trickle(head: bytes = b"HTTP/1.0 200 OK\r\n\r\n") -> Responder:
     """Send a head, and then a byte at a time until the client has had enough."""
 
     def respond(handler: BaseHTTPRequestHandler) -> None:
@@ -31,7 +31,7 @@ def trickle(head: bytes = b"HTTP/1.0 200 OK\r\n\r\n", pause_s: float = 0.05) -> 
             handler.wfile.write(head)
             while True:
                 handler.wfile.write(b"x")
-                time.sleep(pause_s)
+                time.sleep(0.05)
 
     return respond
 

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from av.stream import Disposition
 from av.video.reformatter import VideoReformatter
+from PIL import Image
 
 from vidsum.types import VideoInfo
 
@@ -241,17 +242,12 @@ def _encode(
     time_base: Fraction,
     colorspace: int | None = None,
 ) -> Packets:
-    frame = _video_frame(picture, stream.pix_fmt or "yuv420p", colorspace)
-    frame.pts, frame.time_base = round(time_s / time_base), time_base
-    return list(stream.encode(frame))
-
-
-def _video_frame(picture: Picture, pix_fmt: str, colorspace: int | None) -> av.VideoFrame:
     rgb = av.VideoFrame.from_ndarray(picture, format="rgb24")
-    frame = _SCALER.reformat(rgb, format=pix_fmt, dst_colorspace=colorspace)
+    frame = _SCALER.reformat(rgb, format=stream.pix_fmt or "yuv420p", dst_colorspace=colorspace)
     if colorspace is not None:
         frame.colorspace = colorspace
-    return frame
+    frame.pts, frame.time_base = round(time_s / time_base), time_base
+    return list(stream.encode(frame))
 
 
 def _tone(duration_s: float) -> npt.NDArray[np.float32]:
@@ -273,18 +269,12 @@ def _mux_in_time_order(container: av.container.OutputContainer, packets: Packets
 
 def make_still(path: Path, *, width: int = 64, height: int = 48, number: int = 0) -> Path:
     """One picture as .png or .jpg."""
-    codec, pix_fmt = ("png", "rgb24") if path.suffix == ".png" else ("mjpeg", "yuvj420p")
-    encoder = cast(av.VideoCodecContext, av.CodecContext.create(codec, "w"))
-    encoder.width, encoder.height, encoder.pix_fmt = width, height, pix_fmt
-    encoder.time_base = Fraction(1, 25)
-    frame = _video_frame(number_picture(number, width, height), pix_fmt, None)
-    frame.pts = 0
-    path.write_bytes(b"".join(bytes(packet) for packet in [*encoder.encode(frame), *encoder.encode(None)]))
+    Image.fromarray(number_picture(number, width, height)).save(path)
     return path
 
 
-def make_sound(path: Path, *, duration_s: float = 1.0, cover: bool = False) -> Path:
-    """A 440 Hz tone with no video; `cover` attaches a picture to it (.mp3, .flac, .mp4) as music files do."""
+def make_sound(path: Path, *, cover: bool = False) -> Path:
+    """A second of a tone with no video; `cover` attaches a picture (.mp3, .flac, .mp4) as music files do."""
     with av.open(str(path), "w") as container:
         sound = _add_sound(container, path)
         if cover:
@@ -293,7 +283,7 @@ def make_sound(path: Path, *, duration_s: float = 1.0, cover: bool = False) -> P
             container.mux(
                 [*_encode(picture, number_picture(1, 64, 64), 0, Fraction(1, 25)), *picture.encode(None)]
             )
-        container.mux(_sound_packets(sound, _tone(duration_s), 0.0))
+        container.mux(_sound_packets(sound, _tone(1.0), 0.0))
     return path
 
 
@@ -375,9 +365,9 @@ def damage(source: Path, target: Path, *, at: float = 0.5, n_bytes: int = 2000, 
 # --- the kinds of video that readers, probe and writer must all get right ---
 
 
-def _uneven_times(n_frames: int = 40) -> list[float]:
-    """Frames 20 to 300 ms apart, seeded."""
-    gaps = np.random.default_rng(5).integers(2, 31, n_frames - 1) / 100
+def _uneven_times() -> list[float]:
+    """Forty frames 20 to 300 ms apart, seeded."""
+    gaps = np.random.default_rng(5).integers(2, 31, 39) / 100
     return [0.0, *np.cumsum(gaps).tolist()]
 
 

@@ -22,15 +22,17 @@ def test_trimming_by_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(trims) == 4  # in 18 seconds, and at the end
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only the GNU C library can be asked")
-def test_malloc_trim_exists(monkeypatch: pytest.MonkeyPatch) -> None:
+needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="only the GNU C library can be asked")
+
+
+@needs_linux
+def test_malloc_trim_exists() -> None:
     if not hasattr(ctypes.CDLL(None), "malloc_trim"):
         pytest.skip("not the GNU C library")
-    monkeypatch.setattr(device, "_EVERY_S", -1.0)
     assert list(trimming("abc")) == ["a", "b", "c"]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only the GNU C library can be asked")
+@needs_linux
 def test_one_arena_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     requests: list[tuple[str, int, int]] = []
     monkeypatch.setattr(device, "_of_libc", lambda name: lambda *values: requests.append((name, *values)))
@@ -38,7 +40,7 @@ def test_one_arena_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     assert requests == [("mallopt", -8, 1)]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only the GNU C library can be asked")
+@needs_linux
 def test_returning_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     requests: list[tuple[int, int]] = []
     monkeypatch.setattr(device, "_of_libc", lambda name: lambda *values: requests.append(values))
@@ -59,5 +61,4 @@ def test_trimming_every_item(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_elsewhere_items_pass_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device, "_of_libc", lambda name: None)
-    monkeypatch.setattr(device, "_EVERY_S", -1.0)
     assert list(trimming("abc")) == ["a", "b", "c"]

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import torch
 
 import vidsum
 from tests import media
+from tests.conftest import deep
 from tests.features import networks
 from vidsum import checkpoints, features
 from vidsum.features import describe, get_extractor
@@ -85,36 +87,23 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [media.make_video(folder / f"{number}.mp4", n_frames=34 + number).path for number in range(3)]
 
 
-def extract(film: Path) -> None:
-    vidsum.extract(film, device="cpu", cache=False)
-
-
-def summarize(film: Path) -> None:
-    vidsum.summarize(film, device="cpu", cache=False)
-
-
-def ground(film: Path) -> None:
-    vidsum.ground(film, "a dog runs", model="mrnet", device="cpu", cache=False)
-
-
-def highlights(film: Path) -> None:
-    vidsum.find_highlights(film, device="cpu", cache=False)
+GROUND = partial(vidsum.ground, queries="a dog runs", model="mrnet")
 
 
 @pytest.mark.parametrize(
     ("command", "networks_used"),
     [
-        (extract, {"efficientnet_lite0"}),
-        pytest.param(summarize, {"efficientnet_lite0", "ridge"}, marks=pytest.mark.deep),
-        (ground, {"efficientnet_lite0", "minilm", "mrnet"}),
-        (highlights, {"efficientnet_lite0", "ridge"}),
+        (vidsum.extract, {"efficientnet_lite0"}),
+        deep(vidsum.summarize, {"efficientnet_lite0", "ridge"}),
+        (GROUND, {"efficientnet_lite0", "minilm", "mrnet"}),
+        (vidsum.find_highlights, {"efficientnet_lite0", "ridge"}),
     ],
 )
 def test_networks_loaded_once(
-    films: list[Path], loads: Counter[str], command: Callable[[Path], None], networks_used: set[str]
+    films: list[Path], loads: Counter[str], command: Callable[..., object], networks_used: set[str]
 ) -> None:
     for film in films:
-        command(film)
+        command(film, device="cpu", cache=False)
     assert loads == dict.fromkeys(networks_used, 1)
 
 

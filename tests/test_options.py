@@ -18,6 +18,7 @@ from vidsum.lab.training.settings import DETRSettings, MRNetSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings
 from vidsum.models.configs import DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
 from vidsum.options import (
+    Checked,
     Leaf,
     Limits,
     Option,
@@ -36,7 +37,7 @@ ALL = [Extraction, Retrieval, Selection, ShotSettings, FullTransNetSettings, MRN
 
 
 @dataclass(frozen=True)
-class Tone:
+class Tone(Checked):
     """Optional settings: their first option switches them on."""
 
     PANEL = "Tone"
@@ -45,23 +46,17 @@ class Tone:
     steps: Annotated[int, Option("Steps.", min=1)] = 2
     loud: Annotated[bool, Option("Loud.", flags=("--tone-loud/--tone-soft",))] = False
 
-    def __post_init__(self) -> None:
-        check(self)
-
 
 @dataclass(frozen=True)
-class Inner:
+class Inner(Checked):
     """Nested settings."""
 
     size: Annotated[int, Option("Size.", min=1, max=9)] = 3
     tone: Tone | None = None
 
-    def __post_init__(self) -> None:
-        check(self)
-
 
 @dataclass(frozen=True)
-class Outer:
+class Outer(Checked):
     """Settings with one field that must be given."""
 
     PANEL = "Outer"
@@ -70,9 +65,6 @@ class Outer:
     inner: Inner = field(default_factory=lambda: Inner(size=5))
     rates: Annotated[tuple[float, ...], Option("Rates.", above=0, below=1)] = ()
     hidden: Annotated[int, Limits(min=0)] = 1
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 def test_leaves() -> None:

@@ -6,26 +6,25 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 import vidsum
-from tests.commands.conftest import made_film as made_film
 from tests.conftest import real_weights
 from tests.kills import kill_often
+from tests.media import make_colour_film
 from vidsum.io import cache
 from vidsum.io.packages import TELEMETRY_VARIABLES
 
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture(scope="module")
-def wheel_files(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """The files in a wheel built from what git tracks; building fetches setuptools from the package index."""
-    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+@pytest.mark.deep
+def test_wheel(tmp_path: Path) -> None:
+    """Built from what git tracks; building fetches setuptools from the package index."""
+    source = tmp_path / "source"
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
     if tracked.returncode:
         pytest.skip("not a git checkout")
@@ -33,38 +32,20 @@ def wheel_files(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
         if not name.startswith(("tests/", "docs/")) and (ROOT / name).exists():
             place = source / name
             place.parent.mkdir(parents=True, exist_ok=True)
-            if (ROOT / name).is_symlink():
-                place.symlink_to((ROOT / name).readlink())
-            else:
-                place.write_bytes((ROOT / name).read_bytes())
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(target), str(source)]
+            shutil.copy(ROOT / name, place, follow_symlinks=False)
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(tmp_path), str(source)]
     built = subprocess.run(command, capture_output=True, text=True, check=False)
     if "No matching distribution" in built.stderr or "Connection" in built.stderr:
         pytest.skip("no package index to build with")
     assert built.returncode == 0, built.stderr[-2000:]
-    (wheel,) = target.glob("*.whl")
-    return set(zipfile.ZipFile(wheel).namelist())
-
-
-@pytest.mark.deep
-def test_wheel_top_level(wheel_files: set[str]) -> None:
-    assert {name.split("/")[0] for name in wheel_files} == {
-        "vidsum",
-        f"vidsum-{vidsum.__version__}.dist-info",
-    }
-
-
-@pytest.mark.deep
-def test_wheel_files(wheel_files: set[str]) -> None:
-    assert {"vidsum/commands/app.py", "vidsum/weights/registry.yaml", "vidsum/py.typed"} <= wheel_files
-    assert {f"vidsum/features/class_names/{name}.txt" for name in ("imagenet", "kinetics_400")} <= wheel_files
-
-
-@pytest.mark.deep
-def test_wheel_modules(wheel_files: set[str]) -> None:
+    (wheel,) = tmp_path.glob("*.whl")
+    files = set(zipfile.ZipFile(wheel).namelist())
+    assert {name.split("/")[0] for name in files} == {"vidsum", f"vidsum-{vidsum.__version__}.dist-info"}
+    assert {"vidsum/commands/app.py", "vidsum/weights/registry.yaml", "vidsum/py.typed"} <= files
+    assert {f"vidsum/features/class_names/{name}.txt" for name in ("imagenet", "kinetics_400")} <= files
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "vidsum").rglob("*.py")}
     modules |= {f"vidsum/{path.relative_to(ROOT)}" for path in (ROOT / "commands").glob("*.py")}
-    assert {name for name in modules if "__pycache__" not in name} <= wheel_files
+    assert {name for name in modules if "__pycache__" not in name} <= files
 
 
 def test_installed_version() -> None:
@@ -109,55 +90,36 @@ OUTPUTS = {".vidsum.json", "film.mp4", "film_summary.mp4", "report.html"} | {
 }
 
 
-@dataclass(frozen=True)
-class Traced:
-    """A run of the commands with empty folders."""
-
-    folder: Path
-    calls: str | None
-    """Network calls that strace recorded; None where there is no strace."""
-
-
-@pytest.fixture(scope="module")
-def traced(tmp_path_factory: pytest.TempPathFactory, made_film: Path) -> Traced:
-    """The commands in one process, in a current and home folder of their own."""
+@pytest.mark.deep
+@pytest.mark.weights
+def test_commands_leave_no_trace(tmp_path: Path) -> None:
+    """In one process, with an empty current and home folder: no files of libraries, no network calls."""
     for name in WEIGHTS:
         real_weights(name)
-    folder = tmp_path_factory.mktemp("traced")
     for name in ("work", "user", "home"):
-        (folder / name).mkdir()
-    (folder / "home/weights").symlink_to(cache.home() / "weights")
-    shutil.copy(made_film, folder / "work/film.mp4")
+        (tmp_path / name).mkdir()
+    (tmp_path / "home/weights").symlink_to(cache.home() / "weights")
+    make_colour_film(tmp_path / "work/film.mp4", sound=True)
     environment = {
         name: value
         for name, value in os.environ.items()
         if name not in TELEMETRY_VARIABLES and not name.startswith(("VIDSUM_", "XDG_"))
-    } | {"HOME": str(folder / "user"), "VIDSUM_HOME": str(folder / "home"), "PYTHONPATH": str(ROOT)}
-    trace = ["strace", "-f", "--seccomp-bpf", "-qq", "-e", "trace=network", "-o", str(folder / "calls")]
+    } | {"HOME": str(tmp_path / "user"), "VIDSUM_HOME": str(tmp_path / "home"), "PYTHONPATH": str(ROOT)}
+    calls = tmp_path / "calls"
+    trace = ["strace", "-f", "--seccomp-bpf", "-qq", "-e", "trace=network", "-o", str(calls)]
     has_strace = bool(shutil.which("strace")) and not subprocess.run([*trace, "true"]).returncode
     subprocess.run(
         [*(trace if has_strace else ()), sys.executable, "-c", PROGRAM],
         input=COMMANDS.encode(),
         env=environment,
-        cwd=folder / "work",
+        cwd=tmp_path / "work",
         check=True,
     )
-    return Traced(folder, (folder / "calls").read_text() if has_strace else None)
-
-
-@pytest.mark.deep
-@pytest.mark.weights
-def test_no_files_of_libraries(traced: Traced) -> None:
-    assert list((traced.folder / "user").rglob("*")) == []
-    assert {path.name for path in (traced.folder / "work").iterdir()} == OUTPUTS
-
-
-@pytest.mark.deep
-@pytest.mark.weights
-def test_nothing_asks_the_network(traced: Traced) -> None:
-    if traced.calls is None:
+    assert list((tmp_path / "user").rglob("*")) == []
+    assert {path.name for path in (tmp_path / "work").iterdir()} == OUTPUTS
+    if not has_strace:
         pytest.skip("strace is not installed, or may not trace")
-    families = re.findall(r"\b(?:sa_family=|socket\(|socketpair\()(AF_\w+)", traced.calls)
+    families = re.findall(r"\b(?:sa_family=|socket\(|socketpair\()(AF_\w+)", calls.read_text())
     assert set(families) <= {"AF_UNIX"}
 
 

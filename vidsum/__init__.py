@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from vidsum.features.extractor import CustomExtractor as CustomExtractor
     from vidsum.features.extractor import register_extractor as register_extractor
     from vidsum.pipelines.audio_description import write_audio_description as write_audio_description
+    from vidsum.pipelines.bundle import write_report as write_report
     from vidsum.pipelines.chapters import find_chapters as find_chapters
     from vidsum.pipelines.clips import write_clips as write_clips
     from vidsum.pipelines.description import describe as describe

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,11 +33,4 @@ def random_weights() -> Callable[[str], networks.Weights]:
     """Random weights of an extractor by its name, in the form of its checkpoint; each made once."""
     from tests.features import networks
 
-    made: dict[str, networks.Weights] = {}
-
-    def load(name: str) -> networks.Weights:
-        if name not in made:
-            made[name] = networks.WEIGHTS[name]()
-        return made[name]
-
-    return load
+    return cache(lambda name: networks.WEIGHTS[name]())

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torchvision import models
 
 from vidsum.features.clip_family import CLIP_MODELS
 from vidsum.models.efficientnet_lite import EfficientNetLite0
@@ -30,22 +31,15 @@ def settled(model: nn.Module, example: Tensor) -> nn.Module:
 
 @cache
 def googlenet() -> nn.Module:
-    from torchvision import models
-
     torch.manual_seed(0)
     model = models.googlenet(weights=None, aux_logits=True, transform_input=True, init_weights=False)
-    settled(model, torch.randn(2, 3, 224, 224))
-    return model
+    return settled(model, torch.randn(2, 3, 224, 224))
 
 
 @cache
 def mobilenet_v2() -> nn.Module:
-    from torchvision import models
-
     torch.manual_seed(0)
-    model = models.mobilenet_v2(weights=None)
-    settled(model, torch.randn(2, 3, 224, 224))
-    return model
+    return settled(models.mobilenet_v2(weights=None), torch.randn(2, 3, 224, 224))
 
 
 def efficientnet_lite0_weights() -> Weights:

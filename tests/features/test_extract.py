@@ -12,15 +12,11 @@ from tests.media import video_info
 from vidsum.errors import InputError, UsageError
 from vidsum.features import extract
 from vidsum.features.extract import extract_features, iter_clips
-from vidsum.features.extractor import HALF_RANGE, Extractor, Network, Preprocessing, Spec
+from vidsum.features.extractor import HALF_RANGE, Extractor, Preprocessing, Spec
 from vidsum.types import FloatArray, Picture, VideoInfo
 from vidsum.video.frames import Frame, ShortSide
 
 SIDE = 2
-
-
-def no_network(weights: object) -> Network:
-    raise AssertionError("a stand-in has no network")
 
 
 def spec_of(clip_frames: int = 1, stride_frames: int = 1, fps: float = 10.0) -> Spec:
@@ -30,7 +26,7 @@ def spec_of(clip_frames: int = 1, stride_frames: int = 1, fps: float = 10.0) -> 
         dim=2,
         fps=fps,
         preprocessing=Preprocessing(ShortSide(SIDE), SIDE, HALF_RANGE, HALF_RANGE),
-        build=no_network,
+        build=lambda _: pytest.fail("a stand-in has no network"),
         clip_frames=clip_frames,
         stride_frames=stride_frames,
         clip_lengths=range(1, 100),

@@ -24,19 +24,6 @@ pytestmark = [pytest.mark.deep, pytest.mark.weights, pytest.mark.shared]
 KINETICS = {"pancake.mkv": "flipping pancake", "drummer_portrait.mp4": "playing drums"}
 
 
-@pytest.fixture(scope="module", params=["i3d", "i3d_128"])
-def i3d(request: pytest.FixtureRequest) -> Extractor:
-    real_weights("i3d")
-    without_overlap = describe(request.param, stride_frames=32)  # half the time
-    return get_extractor(without_overlap, device="cpu")
-
-
-@pytest.fixture(scope="module")
-def mobilenet_v2() -> Extractor:
-    real_weights("mobilenet_v2")
-    return get_extractor(describe("mobilenet_v2"), device="cpu")
-
-
 def best_class(extractor: Extractor, path: Path, most_frames: int) -> tuple[str, float]:
     """The likeliest class of a video's first frames by the logits averaged over them, and its probability."""
     with read_frames(probe(path), [extractor.spec.sampling]) as reader:
@@ -49,9 +36,12 @@ def best_class(extractor: Extractor, path: Path, most_frames: int) -> tuple[str,
     return extractor.spec.class_names()[best], float(probabilities[best])
 
 
+@pytest.mark.parametrize("extractor", ["i3d", "i3d_128"])
 @pytest.mark.parametrize("name", KINETICS)
-def test_i3d_names_what_is_done_in_a_clip(i3d: Extractor, shared_videos: Path, name: str) -> None:
-    best, probability = best_class(i3d, shared_videos / name, most_frames=64)
+def test_i3d_names_what_is_done_in_a_clip(shared_videos: Path, extractor: str, name: str) -> None:
+    real_weights("i3d")
+    without_overlap = get_extractor(describe(extractor, stride_frames=32), device="cpu")  # half the time
+    best, probability = best_class(without_overlap, shared_videos / name, most_frames=64)
     assert best == KINETICS[name]
     assert probability > 0.9
 
@@ -83,17 +73,17 @@ def published(image: Picture) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("name", ["baby_reading.mp4", "bikes.mp4", "yoga.mp4"])
-def test_features_agree_with_torchvisions_preprocessing(
-    mobilenet_v2: Extractor, shared_videos: Path, name: str
-) -> None:
-    spec = mobilenet_v2.spec
+def test_features_agree_with_torchvisions_preprocessing(shared_videos: Path, name: str) -> None:
+    real_weights("mobilenet_v2")
+    extractor = get_extractor(describe("mobilenet_v2"), device="cpu")
+    spec = extractor.spec
     model = spec.build(checkpoints.load_state_dict("mobilenet_v2")).backbone.eval()
     at_size = Sampling(spec.fps, size=None)
     both: dict[int, list[Picture]] = {0: [], 1: []}
     with read_frames(probe(shared_videos / name), [spec.sampling, at_size]) as frames:
         for number, frame in islice(frames, 12):
             both[number].append(frame.image)
-    ours = mobilenet_v2.encode(np.stack([spec.crop(image) for image in both[0]])[:, None])
+    ours = extractor.encode(np.stack([spec.crop(image) for image in both[0]])[:, None])
     with torch.inference_mode():
         theirs = model(torch.stack([published(image) for image in both[1]])).numpy()
     lengths = np.linalg.norm(ours, axis=1) * np.linalg.norm(theirs, axis=1)

@@ -1,6 +1,6 @@
 """Text in pictures: which frames are read, from when to when lines are there, and RapidOCR itself."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import cv2
 import numpy as np
@@ -25,14 +25,10 @@ def read_film(paint: Paint, duration_s: float) -> tuple[ScreenText, list[float]]
     """The text of a film, and the times that were read: the stub knows what was painted."""
     now, times = [0.0], list[float]()
 
-    def frames() -> list[Frame]:
-        count = round(duration_s * RATE)
-        return [Frame(n, n / RATE, n / RATE, paint(n / RATE)[0]) for n in range(count)]
-
-    def numbered(all_frames: list[Frame]) -> object:
-        for frame in all_frames:
-            now[0] = frame.time_s
-            yield frame
+    def frames() -> Iterator[Frame]:
+        for number in range(round(duration_s * RATE)):
+            now[0] = number / RATE
+            yield Frame(number, now[0], now[0], paint(now[0])[0])
 
     def read(picture: Picture) -> list[ScreenLine]:
         times.append(now[0])
@@ -42,7 +38,7 @@ def read_film(paint: Paint, duration_s: float) -> tuple[ScreenText, list[float]]
         ]
 
     video = video_info(duration_s=duration_s, width=WIDTH, height=HEIGHT)
-    return read_screen_text(numbered(frames()), read, video), times
+    return read_screen_text(frames(), read, video), times
 
 
 def blank(level: int = 30) -> Picture:
@@ -55,8 +51,13 @@ def noisy(time_s: float) -> Picture:
     return cv2.resize(blocks, (WIDTH, HEIGHT), interpolation=cv2.INTER_CUBIC)
 
 
+def shown(text: str, row: int, is_there: Callable[[float], bool]) -> Paint:
+    """A text on black at some times."""
+    return lambda time_s: (write(blank(), text, row), {row: text}) if is_there(time_s) else (blank(), {})
+
+
 def test_a_slide_is_read_once() -> None:
-    text, times = read_film(lambda _: (write(blank(), "Quarterly results", 0), {0: "Quarterly results"}), 60)
+    text, times = read_film(shown("Quarterly results", 0, lambda _: True), 60)
     assert times == [0.0]
     (line,) = text.lines
     assert (line.start_s, line.end_s, text.n_frames_read) == (0.0, 60.0, 1)
@@ -73,11 +74,7 @@ def test_a_slide_is_read_once() -> None:
 
 
 def test_a_text_that_appears_is_read_and_timed() -> None:
-    def paint(time_s: float) -> tuple[Picture, dict[int, str]]:
-        is_there = 10 <= time_s < 14
-        return (write(blank(), "Good morning", 3), {3: "Good morning"}) if is_there else (blank(), {})
-
-    text, times = read_film(paint, 30)
+    text, times = read_film(shown("Good morning", 3, lambda time_s: 10 <= time_s < 14), 30)
     assert len(times) == 2
     assert [(line.text, line.start_s, line.end_s) for line in text.lines] == [("Good morning", 10.0, 14.0)]
 
@@ -109,10 +106,7 @@ def test_a_changed_digit_is_another_line() -> None:
 
 
 def test_the_same_text_later_is_another_line() -> None:
-    def paint(time_s: float) -> tuple[Picture, dict[int, str]]:
-        return (write(blank(), "Yes.", 3), {3: "Yes."}) if time_s % 20 < 3 else (blank(), {})
-
-    text, _ = read_film(paint, 60)
+    text, _ = read_film(shown("Yes.", 3, lambda time_s: time_s % 20 < 3), 60)
     assert [(line.start_s, line.end_s) for line in text.lines] == [(0.0, 3.0), (20.0, 23.0), (40.0, 43.0)]
 
 
@@ -158,10 +152,10 @@ def test_readings_of_flickering_letters_are_one_line() -> None:
     assert [(line.text, line.confidence) for line in lines.finish(13)] == [("EXAM", 0.97), ("EXIT", 0.95)]
 
 
-def picture_of(*lines: str, scale: float = 1.0, side: tuple[int, int] = (360, 640)) -> np.ndarray:
-    picture = np.full((*side, 3), 250, np.uint8)
+def picture_of(*lines: str) -> np.ndarray:
+    picture = np.full((HEIGHT, WIDTH, 3), 250, np.uint8)
     for row, text in enumerate(lines):
-        cv2.putText(picture, text, (40, 60 + 60 * row), cv2.FONT_HERSHEY_SIMPLEX, scale, (20, 20, 20), 2)
+        cv2.putText(picture, text, (40, 60 + 60 * row), cv2.FONT_HERSHEY_SIMPLEX, 1, (20, 20, 20), 2)
     return picture
 
 

@@ -77,16 +77,6 @@ def of_result(rng: random.Random) -> Case:
     return Case("result.json", content, reads.read_result)
 
 
-def of_safetensors(rng: random.Random) -> Case:
-    """A checkpoint of a small model, as `ground --model` reads it."""
-    return Case("own.safetensors", arrays.checkpoint(rng), reads.read_checkpoint)
-
-
-def of_npz(rng: random.Random) -> Case:
-    """Features, as `shots` and `summarize` read them."""
-    return Case("features.npz", arrays.npz(rng), reads.read_features)
-
-
 def of_h5(rng: random.Random) -> Case:
     """Features and annotated videos, as `summarize`, `train` and `evaluate` read them."""
     return Case("made.h5", arrays.h5(rng), rng.choice([reads.read_features, reads.read_annotated]))
@@ -106,8 +96,8 @@ KINDS: dict[str, Callable[[random.Random], Case]] = {
     "yaml": of_yaml,
     "record": of_record,
     "result": of_result,
-    "safetensors": of_safetensors,
-    "npz": of_npz,
+    "safetensors": lambda rng: Case("own.safetensors", arrays.checkpoint(rng), reads.read_checkpoint),
+    "npz": lambda rng: Case("features.npz", arrays.npz(rng), reads.read_features),
     "h5": of_h5,
 }
 """Ways to make a case, by the names of the kinds."""

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
+from unittest.mock import patch
 
 import numpy as np
 
@@ -106,15 +107,17 @@ def read_config(path: Path) -> None:
     from vidsum.errors import UsageError
 
     message = io.StringIO()
-    before, sys.argv = sys.argv, ["vidsum", "summarize", "missing.npz", "--config", str(path)]
+    words = ["vidsum", "summarize", "missing.npz", "--config", str(path)]
     code: Any = 0
     try:
-        with contextlib.redirect_stderr(message), contextlib.redirect_stdout(io.StringIO()):
+        with (
+            patch.object(sys, "argv", words),
+            contextlib.redirect_stderr(message),
+            contextlib.redirect_stdout(io.StringIO()),
+        ):
             main()
     except SystemExit as left:
         code = left.code
-    finally:
-        sys.argv = before
     assert code in (2, 3), f"exit code {code}: {message.getvalue()[:300]}"
     assert "internal fault" not in message.getvalue(), message.getvalue()[:300]
     assert "Traceback" not in message.getvalue(), message.getvalue()[-300:]
@@ -190,14 +193,8 @@ def read_weights(path: Path) -> None:
     folder = path.parent / "weights" / "mobilenet_v2"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / path.name).write_bytes(path.read_bytes())
-    before = os.environ.get("VIDSUM_HOME")
-    os.environ["VIDSUM_HOME"] = str(path.parent)
-    try:
+    with patch.dict(os.environ, VIDSUM_HOME=str(path.parent)):
         assert status_of(registry.get("mobilenet_v2"), hashed=True).state in ("missing", "bad")
-    finally:
-        os.environ.pop("VIDSUM_HOME")
-        if before is not None:
-            os.environ["VIDSUM_HOME"] = before
 
 
 def read_checkpoint(path: Path) -> None:

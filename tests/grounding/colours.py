@@ -11,6 +11,7 @@ from vidsum.features.extractor import Extractor
 from vidsum.features.settings import CLIP_FAMILY, Extraction
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.text import TextEncoder
+from vidsum.models.scaling import unit_rows
 from vidsum.results.features import Features
 from vidsum.types import FloatArray
 
@@ -40,7 +41,7 @@ def _encode(texts: Sequence[str]) -> FloatArray:
         np.sum([COLOURS[word] for word in text.split() if word in COLOURS] or [(1, 1, 1)], axis=0)
         for text in texts
     ]
-    return _unit(np.array(rows, np.float32))
+    return unit_rows(np.array(rows, np.float32))
 
 
 def _encode_words(texts: Sequence[str]) -> list[FloatArray]:
@@ -65,8 +66,6 @@ def _extraction_of(space: str, how: Extraction) -> Extraction:
 
 
 def _embed_video(space: str, features: Features) -> ClipEmbeddings:
-    return ClipEmbeddings(_unit(features.array), features.timestamps, features.step_s, features.duration_s)
-
-
-def _unit(rows: FloatArray) -> FloatArray:
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return ClipEmbeddings(
+        unit_rows(features.array), features.timestamps, features.step_s, features.duration_s
+    )

@@ -1,7 +1,7 @@
 """Which model is chosen, and what it answers."""
 
 import statistics
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.untrained import save_untrained
 from vidsum import device
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.device import PrecisionChoice
@@ -18,12 +19,10 @@ from vidsum.grounding.find import EncodedQueries
 from vidsum.grounding.moment_model import ground_video
 from vidsum.grounding.proposals import find_moments
 from vidsum.grounding.spaces import ClipEmbeddings, similarity
-from vidsum.models.configs import HEADS, DETRConfig, MRNetConfig
-from vidsum.models.detr_models import MODELS, build
-from vidsum.models.mrnet import MRNet
+from vidsum.models.configs import HEADS
+from vidsum.models.detr_models import MODELS
 from vidsum.types import FloatArray
 
-SIZES: dict[str, Any] = {"clips": 16, "d": 16, "heads": 2, "d_ff": 16, "layers": 1}
 PRECISIONS: tuple[PrecisionChoice, ...] = ("auto", "int8", "bf16", "fp32")
 TEXTS = ("a dog", "two cats on a mat")
 
@@ -41,15 +40,11 @@ def words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def save(path: Path, name: str = "qd-detr", guided: bool = False) -> str:
     """Write an untrained checkpoint."""
-    of_detr = DETRConfig(dim_video=6 + guided, dim_query=4, words=3, decoder_layers=1, **SIZES)
-    of_mrnet = MRNetConfig(dim_video=4 + guided, dim_query=4, **SIZES, **HEADS["light"])
-    config: Any = of_mrnet if name == "mrnet" else of_detr
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        tensors = (MRNet(of_mrnet) if name == "mrnet" else build(name, of_detr)).state_dict()
     features = {"space": "vse", "clip_s": 1.0, "guided": guided}
-    save_trained(path, Trained(name, asdict(config), features, {}, tensors))
-    return str(path)
+    own: Any = {"dim_video": 6 + guided, "words": 3, "decoder_layers": 1}
+    if name == "mrnet":
+        own = {"dim_video": 4 + guided, **HEADS["light"]}
+    return str(save_untrained(path, name, features, clips=16, layers=1, dim_query=4, **own))
 
 
 def video() -> ClipEmbeddings:

@@ -8,7 +8,7 @@ import pytest
 
 from vidsum.grounding import presence
 from vidsum.grounding.presence import compare_named, compare_with_usual
-from vidsum.grounding.spaces import MIXTURE_WEIGHT_LINE, ClassMixture, ClipEmbeddings
+from vidsum.grounding.spaces import MIXTURE_WEIGHT_LINE, ClassMixture
 from vidsum.grounding.spaces import log_likelihood as likelihood_of
 from vidsum.models.scaling import softmax, unit_rows
 from vidsum.models.vse import CLASSES
@@ -49,11 +49,6 @@ def classes(seed: int, n: int) -> FloatArray:
     return softmax(3 * np.random.default_rng(seed).standard_normal((n, 7)).astype(np.float32))
 
 
-def video_of(n_clips: int) -> ClipEmbeddings:
-    mixture = ClassMixture(classes(1, n_clips), NAMES)
-    return ClipEmbeddings(texts(4, n_clips), np.arange(float(n_clips)), 1.0, n_clips, mixture)
-
-
 def log_likelihood(query: FloatArray, mixture: FloatArray) -> float:
     return float(np.log(sum(p * np.exp(10 * query @ name) for p, name in zip(mixture, NAMES, strict=True))))
 
@@ -67,20 +62,20 @@ def evidence_named(query: FloatArray, mixture: FloatArray, photographs: Photogra
 
 
 def test_z_is_the_deviation_from_photographs_and_phrases(photographs: Photographs) -> None:
-    video, queries, phrases = video_of(5), texts(5, 3), texts(6, 4)
-    assert video.objects is not None
+    rows, queries, phrases = texts(4, 5), texts(5, 3), texts(6, 4)
+    objects = ClassMixture(classes(1, 5), NAMES)
 
     def deviation(text: FloatArray, clip: FloatArray) -> float:
         cosines = [float(text @ picture) for picture in photographs.rows]
         return float((text @ clip - np.mean(cosines)) / np.std(cosines))
 
-    named = compare_named(NAMES, queries)(likelihood_of(video.objects, queries))
-    curves = compare_with_usual(queries, phrases).along(video.rows) + named
+    named = compare_named(NAMES, queries)(likelihood_of(objects, queries))
+    curves = compare_with_usual(queries, phrases).along(rows) + named
     for query, curve in zip(queries, curves, strict=True):
         expected = [
             deviation(query, clip)
             - 0.75 * np.mean([deviation(phrase, clip) for phrase in phrases])
             + evidence_named(query, mixture, photographs)
-            for clip, mixture in zip(video.rows, video.objects.probabilities, strict=True)
+            for clip, mixture in zip(rows, objects.probabilities, strict=True)
         ]
         np.testing.assert_allclose(curve, expected, atol=0.02)

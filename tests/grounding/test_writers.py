@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from tests.grounding.test_presence import texts as vectors
 from vidsum.errors import InputError
 from vidsum.grounding import writers
 from vidsum.grounding.words import read_words, word_probabilities
@@ -21,14 +22,7 @@ from vidsum.grounding.writers import (
     tidy,
     write_words,
 )
-from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray
-
-DIM = 6
-
-
-def vectors(seed: int, n: int) -> FloatArray:
-    return unit_rows(np.random.default_rng(seed).standard_normal((n, DIM)))
 
 
 def encode(texts: Sequence[str]) -> FloatArray:

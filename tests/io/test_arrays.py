@@ -31,9 +31,9 @@ def with_header(header: str, body: bytes = b"", version: int = 1) -> bytes:
     return b"\x93NUMPY" + bytes([version, 0]) + length + text + body
 
 
-def claiming(shape: str, descr: str = "<f4", body: bytes = b"\x00" * 8) -> bytes:
+def claiming(shape: str, descr: str = "<f4") -> bytes:
     """An `.npy` of such a shape and type."""
-    return with_header(f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}", body)
+    return with_header(f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}", bytes(8))
 
 
 def bent(text: str) -> bytes:

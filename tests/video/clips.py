@@ -12,6 +12,7 @@ import numpy.typing as npt
 from av.video.reformatter import VideoReformatter
 
 from tests.media import MadeVideo, read_number
+from vidsum.times import Cue
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -51,32 +52,16 @@ def numbers_by_opencv(path: Path) -> list[int]:
         numbers.append(read_number(picture))
 
 
-@dataclass(frozen=True)
-class Chapter:
-    start_s: float
-    end_s: float
-    title: str
-
-
-def chapters_of(path: Path) -> list[Chapter]:
+def chapters_of(path: Path) -> list[Cue]:
     with av.open(str(path)) as container:
-        return [
-            Chapter(
-                float(chapter["start"] * chapter["time_base"]),
-                float(chapter["end"] * chapter["time_base"]),
-                chapter["metadata"]["title"],
-            )
-            for chapter in container.chapters()
-        ]
+        bases = [(chapter, chapter["time_base"]) for chapter in container.chapters()]
+    return [(float(c["start"] * base), float(c["end"] * base), c["metadata"]["title"]) for c, base in bases]
 
 
-def numbers_between(path: Path, chapter: Chapter) -> list[int]:
-    """The numbers that the frames on screen in a chapter show: at its start, and from there to its end."""
-    times = [frame.time for frame in decode_all(path)]
-    numbers = numbers_by_pyav(path)
-    first = max(index for index, time_s in enumerate(times) if time_s <= chapter.start_s + 1e-6)
-    last = max(index for index, time_s in enumerate(times) if time_s < chapter.end_s - 0.0011)
-    return numbers[first : last + 1]
+def samples_of(path: Path, track: int = 0) -> npt.NDArray[np.float32]:
+    """The samples [channels, N] of a track of sound."""
+    with av.open(str(path)) as container:
+        return np.concatenate([frame.to_ndarray() for frame in container.decode(audio=track)], axis=1)
 
 
 def numbers_within(video: MadeVideo, segments: Sequence[tuple[float, float]]) -> list[int]:

@@ -1,12 +1,14 @@
 """Test videos that are made once and shared by the tests that only read them."""
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import av
 import pytest
 
 from tests.media import GOOD_VIDEOS, MadeVideo
+from vidsum.video.read import READERS
 
 Made = Callable[[str], MadeVideo]
 
@@ -18,17 +20,21 @@ def clip(tmp_path: Path) -> Path:
     return folder / "clip.mp4"
 
 
+@pytest.fixture(params=READERS)
+def reader(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     """made(kind) is that kind of `GOOD_VIDEOS`; skips the test where PyAV was built without its encoder."""
-    folder, known = tmp_path_factory.mktemp("made"), dict[str, MadeVideo]()
+    folder = tmp_path_factory.mktemp("made")
 
+    @cache
     def make(kind: str) -> MadeVideo:
-        if kind not in known:
-            try:
-                known[kind] = GOOD_VIDEOS[kind](folder)
-            except av.codec.codec.UnknownCodecError:
-                pytest.skip(f"PyAV has no encoder for {kind}")
-        return known[kind]
+        try:
+            return GOOD_VIDEOS[kind](folder)
+        except av.codec.codec.UnknownCodecError:
+            pytest.skip(f"PyAV has no encoder for {kind}")
 
     return make

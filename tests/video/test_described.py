@@ -8,7 +8,7 @@ import pytest
 from av.stream import Disposition
 
 from tests.media import Track, make_tracks, make_video
-from tests.video.clips import packets_of
+from tests.video.clips import packets_of, samples_of
 from vidsum.errors import UsageError
 from vidsum.types import FloatArray
 from vidsum.video.described import DUCKED_DB, RAMP_S, DescribedSound, sound_rate, write_described
@@ -60,8 +60,7 @@ def test_described_keeps_pictures_and_first_track(tmp_path: Path, name: str) -> 
         assert second.disposition == Disposition.descriptions | Disposition.visual_impaired
         assert first.disposition & Disposition.default
         assert (second.metadata["language"], container.metadata["comment"]) == ("eng", "vidsum x")
-        frames = [frame.to_ndarray()[0] for frame in container.decode(audio=1)]
-    sound = np.concatenate(frames)
+    sound = samples_of(copy, track=1)[0]
     assert len(sound) / rate == pytest.approx(3.0, abs=0.05)
     assert sound[round(1.1 * rate) : round(1.9 * rate)].mean() == pytest.approx(0.4, abs=0.03)
     assert abs(sound[: round(0.7 * rate)].mean()) < 0.03
@@ -86,5 +85,4 @@ def test_described_keeps_language(tmp_path: Path) -> None:
     with av.open(str(copy)) as container:
         (track,) = container.streams.audio
         assert track.metadata["language"] == "eng"
-        sound = np.concatenate([frame.to_ndarray()[0] for frame in container.decode(audio=0)])
-    assert np.abs(sound).max() == pytest.approx(0.4, abs=0.1)
+    assert np.abs(samples_of(copy)).max() == pytest.approx(0.4, abs=0.1)

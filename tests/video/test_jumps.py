@@ -22,7 +22,7 @@ from vidsum.video.copy import copy_segments
 from vidsum.video.frames import Frame, Sampling
 from vidsum.video.jumps import BACK_S, MAX_FRAME_S, Jumps, PacketShifter, Stamps, find_jumps, shift_times
 from vidsum.video.probe import probe
-from vidsum.video.read import READERS, read_frames, read_frames_at
+from vidsum.video.read import read_frames, read_frames_at
 from vidsum.video.write import write_segments
 
 STEP_S = 0.04
@@ -161,10 +161,7 @@ def all_frames(
         return [frame for _, frame in frames], frames.warnings
 
 
-@pytest.mark.parametrize("reader", READERS)
 def test_joined_recordings_frames(reader: str, twice: Path) -> None:
-    if reader == "decord":
-        pytest.importorskip("decord")
     frames, warnings = all_frames(twice, reader)
     assert [read_number(frame.image) for frame in frames] == [*range(50), *range(50)]
     assert [frame.pts_s for frame in frames] == pytest.approx([i / 25 for i in range(100)], abs=1e-4)
@@ -208,11 +205,8 @@ def test_wrapped_time_stamps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert (info.n_frames, info.duration_s) == (800, pytest.approx(32.0, abs=0.01))
 
 
-@pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize(("name", "leap_s"), [("a.mkv", 1e9), ("a.ts", 20_000.0), ("a.mp4", 20_000.0)])
 def test_gap_is_left_out(name: str, leap_s: float, reader: str, tmp_path: Path) -> None:
-    if reader == "decord":
-        pytest.importorskip("decord")
     times = [i / 25 + (leap_s if i >= 30 else 0) for i in range(60)]
     path = make_video(tmp_path / name, times_s=times).path
     info = probe(path)

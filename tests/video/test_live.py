@@ -251,11 +251,10 @@ for url in sys.argv[1:]:
 
 
 def test_offline_connects_to_no_other_machine(tmp_path: Path) -> None:
-    # The command that notes what a program asks the network for
-    words = ["strace", "-f", "-qq", "-e", "trace=network", "-o", str(tmp_path / "calls")]
-    if not shutil.which("strace") or subprocess.run([*words, "true"], check=False).returncode:
+    # notes what a program asks the network for
+    trace = ["strace", "-f", "-qq", "-e", "trace=network", "-o", str(tmp_path / "calls")]
+    if not shutil.which("strace") or subprocess.run([*trace, "true"], check=False).returncode:
         pytest.skip("strace is not installed, or may not trace")
-    trace = words
     film = make_video(tmp_path / "film.ts", n_frames=20).path.read_bytes()
     hls = f"#EXTM3U\n#EXT-X-TARGETDURATION:5\n#EXTINF:5,\n{AWAY}\n#EXT-X-ENDLIST\n".encode()
     dash = f'<MPD xmlns="urn:mpeg:dash:schema:mpd:2011"><BaseURL>{AWAY}</BaseURL></MPD>'.encode()

@@ -30,7 +30,7 @@ from vidsum.video.damage import DecodeLog
 from vidsum.video.frames import Exact, Frame, Sampling, ShortSide
 from vidsum.video.jumps import Jumps
 from vidsum.video.probe import probe
-from vidsum.video.read import READERS, FrameReader, read_frames
+from vidsum.video.read import FrameReader, read_frames
 
 STEPS_IN = {
     ("decord", "ts"),  # starts at the second key frame, without a word
@@ -53,11 +53,6 @@ def numbers(frames: FrameReader) -> list[int]:
 
 def uses_pyav(frames: FrameReader) -> bool:
     return any("read with PyAV instead" in warning for warning in frames.warnings)
-
-
-@pytest.fixture(params=READERS)
-def reader(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
 
 
 @pytest.mark.parametrize("kind", GOOD_VIDEOS)

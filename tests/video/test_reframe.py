@@ -109,7 +109,6 @@ def test_framing_whole_picture() -> None:
     assert abs((inside[0] + inside[-1]) / 2 - shape.height / 2) < 3
     assert np.all(luma[: inside[0]] == 16)
     assert np.all(plane_array(picture.planes[1])[: inside[0] // 2 - 1, : picture.width // 2] == 128)
-    shape = Shape.of(video_info(width=320, height=180), Fraction(9, 16))
     shots = [
         CropPath(0.0, np.array([0.0, 2.0]), np.array([0.0, 0.2])),
         CropPath(2.0, np.array([2.0]), np.array([1.0])),

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.media import GOOD_VIDEOS, frames_on_screen, make_video, number_picture
+from tests.video.clips import packets_of
 from tests.video.conftest import Made
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
@@ -125,14 +126,8 @@ def test_fast_takes_key_frames(kind: str, tmp_path: Path) -> None:
     path = dense_video(kind, tmp_path)
     with read_frames(probe(path), [Sampling(None)]) as frames:
         whole = {frame.pts_s: frame.image for _, frame in frames}
-    with av.open(str(path)) as container:
-        stream = container.streams.video[0]
-        start_s = float((stream.start_time or 0) * (stream.time_base or 1))
-        keys = [
-            float((packet.pts or 0) * (packet.time_base or 1)) - start_s
-            for packet in container.demux(stream)
-            if packet.is_keyframe and packet.size
-        ]
+    stamps_s = [float(packet.pts * packet.time_base) for packet in packets_of(path) if packet.is_keyframe]
+    keys = [stamp_s - stamps_s[0] for stamp_s in stamps_s]
     fast = read_all(path, fast=True)
     assert len(fast) == len(read_all(path, fast=False))
     for frame in fast:

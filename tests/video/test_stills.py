@@ -90,11 +90,3 @@ def test_absurd_pixel_shape(tmp_path: Path) -> None:
     assert any("square" in warning for warning in frames.warnings)
     write_segments(probe(path), [(0.0, 0.02)], tmp_path / "clip.mp4")
     assert probe(tmp_path / "clip.mp4").sample_aspect_ratio == 1
-
-
-def test_decode_frames_decodes_little(tmp_path: Path) -> None:
-    video, log = make_video(tmp_path / "long.mp4", n_frames=1000, gop=25), DecodeLog()
-    with open_video(video.path) as container:
-        stream = video_stream(container, video.path)
-        next(decode_frames(container, stream, start_s=30.0, log=log))
-    assert log.frames < 60

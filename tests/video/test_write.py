@@ -18,6 +18,8 @@ from tests.video.clips import (
     numbers_by_opencv,
     numbers_by_pyav,
     numbers_within,
+    packets_of,
+    samples_of,
     worst_offsets_s,
 )
 from tests.video.conftest import Made
@@ -169,8 +171,7 @@ def test_write_slides(tmp_path: Path, clip: Path) -> None:
     slides = make_video(tmp_path / "slides.mp4", times_s=[0.0, 20.0, 40.0], sound=True)
     written = write_segments(probe(slides.path), [(0.0, 38.0)], clip)
     assert (written.n_frames, written.duration_s) == (2, 38.0)
-    with av.open(str(clip)) as container:
-        wave = np.concatenate([frame.to_ndarray()[0] for frame in container.decode(audio=0)])
+    wave = samples_of(clip)[0]
     assert len(wave) == pytest.approx(38 * 48_000, abs=1024)
     assert np.abs(wave[1000:-2000]).reshape(-1, 8).max(axis=1).min() > 0.05
     silent, sizes = make_video(tmp_path / "silent.mp4", n_frames=60).path, []
@@ -188,9 +189,7 @@ def test_write_slides(tmp_path: Path, clip: Path) -> None:
         assert abs(reached["video"] - reached["audio"]) < 1.5
     source = make_flash_beep(tmp_path / "source.mp4", layout="stereo", right_silent=True)
     write_segments(probe(source.path), [(1.0, 3.0)], clip)
-    with av.open(str(clip)) as container:
-        wave = np.concatenate([frame.to_ndarray() for frame in container.decode(audio=0)], axis=1)
-    left, right = np.abs(wave).max(axis=1)
+    left, right = np.abs(samples_of(clip)).max(axis=1)
     assert left > 0.7
     assert right < 0.01
     source = make_video(
@@ -368,8 +367,7 @@ def test_write_damaged_pictures(tmp_path: Path, clip: Path) -> None:
     assert written.duration_s == pytest.approx(3.0, abs=0.05)
     source = make_flash_beep(tmp_path / "whole.mkv", duration_s=10)
     data = bytearray(source.path.read_bytes())
-    with av.open(str(source.path)) as container:
-        packets = [packet for packet in container.demux(audio=0) if packet.size and packet.pts > 6000]
+    packets = [packet for packet in packets_of(source.path, "audio") if packet.pts > 6000]
     at = 0
     for content in map(bytes, packets):
         at = data.index(content, at)
@@ -379,8 +377,7 @@ def test_write_damaged_pictures(tmp_path: Path, clip: Path) -> None:
     written = write_segments(probe(path), [(1.0, 3.0), (7.0, 9.0)], clip)
     assert sum("sound" in warning for warning in written.warnings) == 1
     assert (written.has_audio, written.n_frames) == (True, 100)
-    with av.open(str(clip)) as container:
-        wave = np.concatenate([frame.to_ndarray()[0] for frame in container.decode(audio=0)])
+    wave = samples_of(clip)[0]
     assert np.abs(wave[: 48_000 * 2]).max() > 0.5
     assert np.abs(wave[48_000 * 2 + 3000 :]).max() < 0.1
 
@@ -446,10 +443,7 @@ def test_write_real_clips(shared_videos: Path, clip: Path) -> None:
 def test_write_444_after_a_gap(shared_videos: Path, clip: Path) -> None:
     source = shared_videos / "wide" / "cockatoo.mp4"  # by an x264 of before build 151
     write_segments(probe(source), [(7.15, 8.0)], clip, crf=1)
-    with av.open(str(source)) as container:
-        decoded = [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
-    with av.open(str(clip)) as container:
-        written = [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
+    decoded, written = ([f.to_ndarray(format="rgb24") for f in decode_all(path)] for path in (source, clip))
     assert len(written) == 17
     for frame, expected in zip(written, decoded[143:160], strict=True):
         assert np.abs(frame.astype(int) - expected).mean() < 4

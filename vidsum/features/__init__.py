@@ -98,14 +98,9 @@ def get_extractor(
 ) -> "Extractor":
     """Return an extractor with its pretrained weights; its network stays in memory for the next video.
 
-    Args:
-        spec: from `describe`.
-        device: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`.
-        precision: `fp32`; `bf16` is about twice as fast on CPUs with such instructions; `fp16` is for GPUs,
-            `int8` for `efficientnet_lite0` on CPUs.
-        backend: `torch`, `onnx` for onnxruntime, in fp32, or `auto`, see `choose_backend`.
-
-    Errors are those of `choose_backend`, and WeightsError where weights are unavailable or fail their check.
+    `spec` is from `describe`. In `bf16` it is about twice as fast on CPUs with such instructions; `fp16` is
+    for GPUs, `int8` for `efficientnet_lite0` on CPUs. Errors are those of `choose_backend`, and WeightsError
+    where weights are unavailable or fail their check.
     """
     chosen = choose_backend(spec, backend, device=device, precision=precision)
     if spec.custom:

@@ -7,11 +7,13 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
+import numpy as np
+
 from vidsum.device import Backend, Precision
 from vidsum.errors import UsageError, require_type
 from vidsum.features.settings import EXTRACTORS
 from vidsum.types import FloatArray, Picture
-from vidsum.video.frames import MAX_FPS, Sampling, Size
+from vidsum.video.frames import MAX_FPS, Sampling, ShortSide, Size
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -164,22 +166,18 @@ class CustomExtractor:
         return hashlib.sha256(repr(facts).encode()).hexdigest()
 
     @property
-    def spec(self) -> "Spec":
-        from vidsum.video.frames import ShortSide
-
+    def spec(self) -> Spec:
         def build(weights: object) -> NoReturn:
             raise UsageError(f"{self.name} is not vidsum's: only its encode runs it")
 
         square = Preprocessing(ShortSide(self.size), self.size, (0.0,) * 3, (1.0,) * 3)
         return Spec(self.name, "", self.dim, self.fps, square, build, custom=self)
 
-    def extractor(self, spec: "Spec") -> "Extractor":
+    def extractor(self, spec: Spec) -> Extractor:
         """Return it ready to run, with the rate of `spec`."""
         return Extractor(spec, self._run, device="cpu", precision="fp32", backend="auto")
 
-    def _run(self, clips: "Picture") -> "FloatArray":
-        import numpy as np
-
+    def _run(self, clips: Picture) -> FloatArray:
         rows = np.asarray(self.encode(clips[:, 0]), np.float32)
         if rows.shape != (len(clips), self.dim):
             shape = [len(clips), self.dim]

@@ -82,7 +82,7 @@ class LiteGraph:
         self, x: str, name: str, norm: str, *, stride: int = 1, groups: int = 1, clipped: bool = False
     ) -> str:
         """Add a convolution with the normalisation after it, and ReLU6 if `clipped`; return its name."""
-        kernel, bias = self.fold_norm(f"{name}.weight", norm)
+        kernel, bias = self.fold_norm(name, norm)
         self.constants[f"{name}.kernel"], self.constants[f"{name}.bias"] = kernel, bias
         inputs = [x, f"{name}.kernel", f"{name}.bias"]
         x = self.add_node("Conv", inputs, f"{name}.out", **padding_attributes(kernel, stride, groups))
@@ -114,7 +114,7 @@ class LiteGraph:
         parts = ("weight", "bias", "running_mean", "running_var")
         gain, shift, mean, variance = (self.weights[f"{norm}.{part}"].astype(np.float64) for part in parts)
         factor = gain / np.sqrt(variance + EPSILON)
-        kernel = self.weights[name] * factor[:, None, None, None]
+        kernel = self.weights[f"{name}.weight"] * factor[:, None, None, None]
         return kernel.astype(np.float32), (shift - mean * factor).astype(np.float32)
 
     def serialise(self, side: int) -> bytes:
@@ -177,9 +177,8 @@ RANGES: Mapping[str, Range] = {
 class Int8Graph(LiteGraph):
     """The network of `LiteGraph`, a quantised tensor under each name but those of the first layers."""
 
-    def __init__(self, weights: Mapping[str, npt.NDArray[Any]], ranges: Mapping[str, Range] = RANGES) -> None:
+    def __init__(self, weights: Mapping[str, npt.NDArray[Any]]) -> None:
         super().__init__(weights)
-        self._ranges = ranges
         self._scales: dict[str, float] = {}
         self._means: dict[str, Channels] = {}
 
@@ -190,10 +189,10 @@ class Int8Graph(LiteGraph):
         if name.startswith(_FLOATING):
             y = super().add_convolution(x, name, norm, stride=stride, groups=groups, clipped=clipped)
             if not clipped:  # the last of them
-                y = self._add_rounding(y, f"{y}.whole", self._ranges[y])
+                y = self._add_rounding(y, f"{y}.whole", RANGES[y])
         else:
             y = f"{name}.out"
-            self._quantise(y, (0.0, 6.0) if clipped else self._ranges[y])
+            self._quantise(y, (0.0, 6.0) if clipped else RANGES[y])
             inputs = [*self._quantised_inputs(x), *self._add_weights(x, name, norm, groups, y)]
             self.add_node(
                 "QLinearConv", inputs, y, **padding_attributes(self.weights[f"{name}.weight"], stride, groups)
@@ -209,7 +208,7 @@ class Int8Graph(LiteGraph):
         ]
         total = self.add_node("Add", terms, f"{name}.float")
         self._means[name] = self._means[x] + self._means[y]
-        return self._add_rounding(total, name, self._ranges[name])
+        return self._add_rounding(total, name, RANGES[name])
 
     def to_float(self, x: str) -> str:
         """Return a tensor in fp32."""
@@ -217,7 +216,7 @@ class Int8Graph(LiteGraph):
 
     def _add_weights(self, x: str, name: str, norm: str, groups: int, y: str) -> list[str]:
         """Inputs of a convolution after those of what it is applied to: weights, the scale of y, bias."""
-        kernel, bias = self.fold_norm(f"{name}.weight", norm)
+        kernel, bias = self.fold_norm(name, norm)
         # of a channel with hardly any weights, the bias decides, which has to fit into 32 bits
         least = np.abs(bias) / self._scales[x] / _LARGEST_BIAS
         scales = np.maximum(np.abs(kernel).max(axis=(1, 2, 3)) / 127, np.maximum(least, 1e-30))

@@ -41,9 +41,7 @@ class ChoiceRules:
     still: float = 4.0  # mean change in a picture that stands still
     other: float = 12.0  # mean change since the last reading in another picture
     shot_gap_s: float = 2.0  # least time between readings of shots
-    moving_s: float = (
-        3.0  # least time between readings of strokes that move; it doubles where nothing is read
-    )
+    moving_s: float = 3.0  # least time between readings of moving strokes; it doubles where nothing is read
     max_wait_s: float = 48.0
     min_moving_s: float = 1.5  # strokes that move for less belong to a fade
     min_row: int = 3  # neighbouring cells with new strokes, as of a line; in a still picture, one is enough

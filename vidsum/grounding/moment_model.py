@@ -138,11 +138,9 @@ class MomentModel:
 
     @cached_property
     def predictor(self) -> MRNetPredictor | DETRPredictor:
-        return (
-            MRNetPredictor(self.model, self.in_bf16)
-            if isinstance(self.model, MRNet)
-            else DETRPredictor(self.model)
-        )
+        if isinstance(self.model, MRNet):
+            return MRNetPredictor(self.model, self.in_bf16)
+        return DETRPredictor(self.model)
 
     @property
     def family(self) -> Literal["mrnet", "detr"]:
@@ -219,7 +217,7 @@ def ground_video(
             windows, predictor.proposals, grid.step_s, grid.duration_s, margins=0.5 / config.clips
         )
     rows = np.minimum((video.timestamps / grid.step_s + 1e-6).astype(np.int64), len(grid) - 1)
-    predictions = []
+    middles, predictions = video.timestamps + video.step_s / 2, []
     while by_window := list(islice(outputs, len(windows))):
         curves = [output.saliency for output in by_window if output.saliency is not None]
         saliency = merge_curves(windows, curves)[rows] if curves else None
@@ -228,8 +226,11 @@ def ground_video(
             moments = find_moments(saliency, *where, top_k, shots_s=video.shots_s)
         else:
             located = _place_spans(grid, windows, by_window) if fixed is None else fixed
-            moments = suppress(_rank(located, by_window), grounder.max_iou, top_k)
-        curve = _proposal_curve(video, located, by_window) if saliency is None else saliency
+            # an edge of a window may cut the others
+            scores = np.stack([output.scores for output in by_window])[located.is_whole]
+            intervals = located.intervals_s[located.is_whole]
+            moments = suppress(_rank(intervals, scores), grounder.max_iou, top_k)
+        curve = best_at(intervals, scores, middles) if saliency is None else saliency
         predictions.append(Prediction(moments, saliency, curve))
     return predictions
 
@@ -298,20 +299,11 @@ def _check(grounder: MomentModel, what: str, size: int, right: int) -> None:
         raise UsageError(fault, hint=f"it was trained in the space {grounder.space}")
 
 
-def _rank(proposals: WindowProposals, outputs: Sequence[WindowOutput]) -> Iterator[Moment]:
-    """Yield the moments of all windows, best first, but those that an edge of a window may cut."""
-    scores = np.stack([output.scores for output in outputs])[proposals.is_whole]
-    intervals = proposals.intervals_s[proposals.is_whole]
+def _rank(intervals: TimeArray, scores: FloatArray) -> Iterator[Moment]:
+    """Yield the moments [N, 2] with scores [N], best first."""
     for best in np.argsort(-scores, kind="stable"):
         start_s, end_s = intervals[best]
         yield Moment(float(start_s), float(end_s), float(scores[best]))
-
-
-def _proposal_curve(
-    video: ClipEmbeddings, proposals: WindowProposals, outputs: Sequence[WindowOutput]
-) -> FloatArray:
-    scores = np.stack([output.scores for output in outputs])[proposals.is_whole]
-    return best_at(proposals.intervals_s[proposals.is_whole], scores, video.timestamps + video.step_s / 2)
 
 
 def _place_spans(

@@ -22,9 +22,7 @@ from vidsum.types import FloatArray
 
 _WORD = re.compile(r"[^\W_]+")
 _THOUSANDS = re.compile(r"(?<=\d)[,.'’](?=\d{3}(?!\d))")
-_WIDE = re.compile(
-    "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
-)  # scripts in which blanks do not separate words
+_WIDE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")  # scripts without blanks between words
 
 # Numbers of the rules; set by hand, not tuned.
 _PHRASE = 0.98  # probability of a query whose words are on the screen in their order

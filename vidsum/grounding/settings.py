@@ -24,9 +24,8 @@ LANGUAGE_HELP = (
 def require_language(code: str) -> None:
     """Raise a UsageError where a text is neither the code of a language nor `auto`."""
     if code != "auto" and not re.fullmatch("[a-z]{2,3}", code):
-        raise UsageError(
-            f"unknown language {code!r}", hint="give a code such as en, de or ja", option="language"
-        )
+        hint = "give a code such as en, de or ja"
+        raise UsageError(f"unknown language {code!r}", hint, option="language")
 
 
 EmbeddingSpace = Literal["auto", "siglip2-b16-256", "mobileclip2-s2", "mobileclip2-s0", "clip", "vse"]

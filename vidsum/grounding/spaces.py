@@ -79,7 +79,6 @@ class ImageTextSpace:
     is_mapped: bool = False  # whether a map makes the rows of features, and named classes join in
     prompts: tuple[str, ...] = ("{}",)
     """The sentences into which a text is put; the mean of their embeddings is the text's."""
-
     is_multilingual: bool = False  # whether its text encoder reads other languages than English
 
     def is_installed(self) -> bool:

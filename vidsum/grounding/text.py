@@ -1,7 +1,7 @@
 """Text encoders: networks and word vectors that embed a text as a whole, or each of its words."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
@@ -31,7 +31,7 @@ _BATCH = 64
 _TEXTS_PER_REPORT = 1000  # between two reports of progress
 
 Texts = Sequence[str]
-Embed = Callable[[Texts], list[FloatArray]]
+Embed = Callable[[Texts], Iterable[FloatArray]]
 IsToken = npt.NDArray[np.bool_]
 
 
@@ -115,9 +115,9 @@ def _minilm() -> TextEncoder:
         inputs = {"input_ids": tokens, "attention_mask": is_token.astype(np.int64)}
         return session.run(None, {**inputs, "token_type_ids": np.zeros_like(tokens)})[0], is_token
 
-    def embed(texts: Texts) -> list[FloatArray]:
+    def embed(texts: Texts) -> FloatArray:
         rows, is_token = read(texts)
-        return list(unit_rows((rows * is_token[:, :, None]).sum(axis=1)))
+        return unit_rows((rows * is_token[:, :, None]).sum(axis=1))
 
     def embed_words(texts: Texts) -> list[FloatArray]:
         return [unit_rows(row[seen]) for row, seen in zip(*read(texts), strict=True)]
@@ -142,11 +142,7 @@ def _clip(name: str) -> TextEncoder:
     from vidsum.features.text_tower import load_text_tower
 
     tower = load_text_tower(name)
-
-    def embed(texts: Texts) -> list[FloatArray]:
-        return list(tower.encode(texts))
-
-    return _batched_encoder(name, embed, tower.encode_words, tower.split, tower.model.max_tokens)
+    return _batched_encoder(name, tower.encode, tower.encode_words, tower.split, tower.model.max_tokens)
 
 
 def _glove() -> TextEncoder:
@@ -166,9 +162,8 @@ def _glove() -> TextEncoder:
     def word_vectors(texts: Texts) -> list[FloatArray]:
         rows = [known(text) for text in texts]
         if unknown := [text for text, words in zip(texts, rows, strict=True) if not words]:
-            raise UsageError(
-                f"GloVe has no word of {quote_queries(unknown)}", hint="use another text encoder"
-            )
+            fault = f"GloVe has no word of {quote_queries(unknown)}"
+            raise UsageError(fault, hint="use another text encoder")
         return [np.asarray(vectors[[row_of[word] for word in words]], np.float32) for words in rows]
 
     def encode(texts: Texts) -> FloatArray:

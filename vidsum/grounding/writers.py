@@ -112,9 +112,8 @@ def read_sentences(path: Path) -> tuple[str, ...]:
     cells = _cells(path, content) if is_csv else (line.rpartition("\t")[2] for line in content.splitlines())
     texts = tuple(dict.fromkeys(filter(None, map(tidy, cells))))
     if not texts:
-        raise InputError(
-            f"{path}: holds no sentence", hint="a sentence per line, or CSV with a column caption"
-        )
+        hint = "a sentence per line, or CSV with a column caption"
+        raise InputError(f"{path}: holds no sentence", hint)
     return texts
 
 

@@ -106,9 +106,8 @@ class ChangeMeter:
 
 def _difference(picture: Picture, other: Picture) -> float:
     # in bytes: half the time that signed numbers take
-    return (
-        float((np.maximum(picture, other) - np.minimum(picture, other)).sum(dtype=np.uint32)) / picture.size
-    )
+    levels = np.maximum(picture, other) - np.minimum(picture, other)
+    return float(levels.sum(dtype=np.uint32)) / picture.size
 
 
 def sharpness(grey: Picture) -> float:

@@ -38,9 +38,8 @@ class Stamps:
         known = np.flatnonzero(~np.isnan(times_s))
         if not len(known):
             return times_s
-        return times_s[
-            known[np.maximum(np.searchsorted(known, np.arange(len(times_s)), side="right") - 1, 0)]
-        ]
+        n_known = np.searchsorted(known, np.arange(len(times_s)), side="right")
+        return times_s[known[np.maximum(n_known - 1, 0)]]
 
 
 @dataclass(frozen=True)

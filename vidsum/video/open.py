@@ -40,9 +40,8 @@ def open_video(path: str | os.PathLike[str]) -> av.container.InputContainer:
 def open_media(path: str | os.PathLike[str], what: str = "a video") -> av.container.InputContainer:
     """Open any file that FFmpeg reads; messages call it `what`."""
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", os.fspath(path)):
-        hint = (
-            "vidsum.download(url) makes a copy" if os.fspath(path).startswith("http") else "download it first"
-        )
+        is_http = os.fspath(path).startswith("http")
+        hint = "vidsum.download(url) makes a copy" if is_http else "download it first"
         raise InputError(f"{path}: is a URL, and only files can be read", hint=hint)
     path = Path(path)
     check_readable(path)

@@ -18,10 +18,8 @@ _WITHOUT_FLAG: Mapping[str, Any] = {"panel": ADVANCED, "flag_on": ()}  # for con
 def parse_track(text: str) -> int | str:
     """Read the number or the language of a track. Raises UsageError: it is neither."""
     if not re.fullmatch(r"0*[1-9]\d{0,3}|[A-Za-z]{2,3}(-\w+)*", text):
-        fault = f"{text!r} is no track"
-        raise UsageError(
-            fault, hint="a number from 1 on, or a language such as eng or de; see vidsum info FILE"
-        )
+        hint = "a number from 1 on, or a language such as eng or de; see vidsum info FILE"
+        raise UsageError(f"{text!r} is no track", hint)
     return int(text) if text.isdecimal() else text
 
 

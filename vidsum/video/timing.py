@@ -226,9 +226,8 @@ def _scan(
             sound_at.append(len(pictures) // 4)
         if not packet.is_discard:
             ticks = packet.pts if packet.pts is not None else packet.dts
-            others_end_s = max(
-                others_end_s, float(((ticks or 0) + (packet.duration or 0)) * packet.time_base)
-            )
+            end_ticks = (ticks or 0) + (packet.duration or 0)
+            others_end_s = max(others_end_s, float(end_ticks * packet.time_base))
     (stamps, is_shown), (sound_stamps, _) = _stamps(pictures), _stamps(sound)
     has_sound = len(sound) > 0 and not np.isnan(sound_stamps.times_s[0])
     start_s = first_pts_s(stream)
