@@ -96,13 +96,10 @@ def reproduce(
 def _list(number: str | None) -> CommandResult:
     from vidsum.lab.reproduction import find_tables
 
-    rows = [
-        (paper, table.name(paper), table.state, table.title) for paper, table in find_tables(PAPERS, number)
-    ]
-    facts = [dict(zip(("paper", "table", "state", "title"), row, strict=True)) for row in rows]
-    return CommandResult(
-        data={"tables": facts}, table=Table(("paper", "table", "state", "title"), tuple(rows))
-    )
+    heads, found = ("paper", "table", "state", "title"), find_tables(PAPERS, number)
+    rows = tuple((paper, table.name(paper), table.state, table.title) for paper, table in found)
+    facts = [dict(zip(heads, row, strict=True)) for row in rows]
+    return CommandResult(data={"tables": facts}, table=Table(heads, rows))
 
 
 def _reproduce(name: str, table: "reproduction.PaperTable", wanted: Wanted, view: View) -> CommandResult:

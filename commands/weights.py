@@ -50,18 +50,11 @@ def list_(view: WeightsView) -> CommandResult:
     """Show every checkpoint: what it is for, its size and licence, and whether it is installed."""
     from vidsum import checkpoints
 
-    statuses = checkpoints.entries()
-    rows = tuple(
-        (
-            status.entry.name,
-            _state(status).replace("present", "installed"),
-            _megabytes(status),
-            status.entry.licence,
-            status.entry.purpose,
-        )
-        for status in statuses
-    )
-    table = Table(("name", "state", "size", "licence", "description"), rows)
+    statuses, rows = checkpoints.entries(), []
+    for status in statuses:
+        entry, state = status.entry, _state(status).replace("present", "installed")
+        rows.append((entry.name, state, _megabytes(status), entry.licence, entry.purpose))
+    table = Table(("name", "state", "size", "licence", "description"), tuple(rows))
     return CommandResult(data={"weights": [_facts(status) for status in statuses]}, table=table)
 
 
