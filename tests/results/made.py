@@ -1,6 +1,5 @@
 """Results of a video, made by hand, whose names and texts try to be more than text."""
 
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -62,21 +61,17 @@ def results(film: Path, *, with_saliency: bool = False) -> list[tuple[str, Cutti
     ]
 
 
-def of_features(film: Path) -> tuple[str, Shots]:
+def of_features() -> tuple[str, Shots]:
     """Return these shots, computed from features only."""
-    about = Shots(np.array([0.0, 3.0, 10.0]), "kts", provenance=MADE_FROM)
-    return "features_shots.json", replace(about, video=None)
+    return "features_shots.json", Shots(np.array([0.0, 3.0, 10.0]), "kts", provenance=MADE_FROM)
 
 
 def texts(film: Path) -> tuple[Transcript, Descriptions]:
     """Return its speech and pictures, described by hand."""
     speech = {"model": "m", "weights_sha256": "0" * 64, "language": None, "translate": False}
-    by = {
-        "vidsum": "0",
-        "video": {"sha256": "0" * 64, "bytes": film.stat().st_size},
-        "speech": {**speech, "beams": 1, "precision": "int8"},
-    }
-    video = probe(film)
+    speech |= {"beams": 1, "precision": "int8"}
+    source = {"sha256": "0" * 64, "bytes": film.stat().st_size}
+    video, by = probe(film), {"vidsum": "0", "video": source, "speech": speech}
     said = tuple(
         Segment(start, start + 1.5, text, 0.9, 0.1) for start, text in ((1.0, "<b> hello"), (6.0, EVIL))
     )
@@ -85,7 +80,7 @@ def texts(film: Path) -> tuple[Transcript, Descriptions]:
     facts = {"writer": "words", "every_s": None, "min_sure": 0.3, "candidates": ["highlights"]}
     digests = dict.fromkeys(("map_sha256", "text_weights_sha256", "sentences_sha256"), "0" * 64)
     features = {"extractor": "x", "weights_sha256": "0" * 64, "parameters": {}, "shots": {}}
-    by = {"vidsum": "0", "video": by["video"], **features, "descriptions": {**facts, **digests}}
+    by = {"vidsum": "0", "video": source, **features, "descriptions": {**facts, **digests}}
     return transcript, Descriptions(seen, "words", 10.0, 1, ((0.0, 1.75),), video=video, provenance=by)
 
 
