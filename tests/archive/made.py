@@ -10,6 +10,7 @@ import pytest
 
 from tests import media
 from tests.grounding.colours import COLOURS, ENCODER, extractor_of_colours, use_colours
+from vidsum.archive.archive import Archive, Match
 from vidsum.archive.packed import pack_rows
 from vidsum.archive.texts import Evidence
 from vidsum.features.extractor import Extractor
@@ -109,6 +110,15 @@ def written(*texts: str) -> Evidence:
     """Lines on the screen, two seconds each, five seconds apart."""
     lines = [Passage(5.0 * place, 5.0 * place + 2, text, certain=0.9) for place, text in enumerate(texts)]
     return Evidence("text", pack_rows(ENCODER.encode(texts)).tobytes(), lines)
+
+
+def count(archive: Archive, table: str) -> int:
+    """How many rows a table has, or those of a condition that follows its name."""
+    return int(archive.rows(f"SELECT count(*) FROM {table}")[0][0])
+
+
+def names(matches: Sequence[Match]) -> list[str]:
+    return [Path(match.video).name for match in matches]
 
 
 def unit(rng: np.random.Generator, count: int, dim: int) -> FloatArray:
