@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False)
 
-_COLUMNS: Columns = {
-    "length_s": lambda data: data["duration_s"],
-    "chapters": lambda data: len(data["chapters"]),
-    "evidence": lambda data: data["evidence"],
-}
+_COLUMNS: Columns = {"length_s": "duration_s", "chapters": "chapters", "evidence": "evidence"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +81,6 @@ def find_chapters(
     task: Task,
     progress: Progress | None,
 ) -> CommandResult:
-    """Cut a video into chapters."""
     from vidsum.pipelines.chapters import plan_chapters
     from vidsum.results.shots import Chapters
 

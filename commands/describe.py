@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False)
 
 _COLUMNS: Columns = {
-    "length_s": lambda data: data["duration_s"],
-    "descriptions": lambda data: len(data["descriptions"]),
-    "unsure": lambda data: data["unsure"],
-    "writer": lambda data: data["writer"],
+    "length_s": "duration_s",
+    "descriptions": "descriptions",
+    "unsure": "unsure",
+    "writer": "writer",
 }
 
 
@@ -108,7 +108,6 @@ def describe_one(
     task: Task,
     progress: Progress | None,
 ) -> CommandResult:
-    """Describe a video in words."""
     from vidsum.pipelines.description import plan_descriptions
     from vidsum.results.descriptions import Descriptions
 
