@@ -138,8 +138,11 @@ def add(
 
     vidsum weights add finetuned.pth --as my_net --network googlenet
     """
+    from vidsum.checkpoints.named import OFFICIAL
+    from vidsum.checkpoints.registry import builtin_entries
+
     name = options.name
-    if options.network is None and _is_official(name):
+    if options.network is None and name in OFFICIAL and name not in builtin_entries():
         from vidsum.lab.importers import add_official
 
         path = add_official(file, name)
@@ -160,17 +163,6 @@ def remove(name: Name, view: WeightsView) -> CommandResult:
 
     path = remove_user_weights(name)
     return CommandResult(input=name, data={"path": str(path)}, lines=(f"{name}: removed {path}",))
-
-
-def _is_official(name: str) -> bool:
-    """Return whether a name is that of a model that its authors alone have."""
-    from vidsum.checkpoints.registry import builtin_entries
-
-    if name in builtin_entries():
-        return False
-    from vidsum.checkpoints.named import OFFICIAL
-
-    return name in OFFICIAL
 
 
 def _state(status: "EntryStatus") -> str:
