@@ -211,8 +211,8 @@ def search_texts(
             whole = Passage(moment.start_s, moment.end_s, "")
             content = " ".join(sentence.text for sentence in sentences if whole.holds(sentence))
             content += f" ({models[video]})" if video in models else ""
-            about, is_quoted = (moment.present or 0.0, None, kind, content), moment.score >= 1
-            hits.append(Hit(video, *moment.interval, *about, is_quoted=is_quoted))
+            span, is_quoted = moment.interval, moment.score >= 1
+            hits.append(Hit(video, *span, moment.present or 0.0, None, kind, content, is_quoted=is_quoted))
     return sorted(hits, key=lambda hit: -hit.present)
 
 
