@@ -1,5 +1,6 @@
 """Archives without weights: a second of a video is its mean colour, and so is a query."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -119,6 +120,12 @@ def count(archive: Archive, table: str) -> int:
 
 def names(matches: Sequence[Match]) -> list[str]:
     return [Path(match.video).name for match in matches]
+
+
+def claim(archive: Archive, video: Path, left_s: float, owner: str = "another") -> None:
+    """Let another process claim a file for some seconds."""
+    values = (os.fsencode(video.absolute()), owner, archive._connection.clock() + left_s)
+    archive._connection.execute("INSERT INTO claims VALUES (?, ?, ?)", values)
 
 
 def unit(rng: np.random.Generator, count: int, dim: int) -> FloatArray:
