@@ -103,9 +103,7 @@ def _list(number: str | None) -> CommandResult:
 
 
 def _reproduce(name: str, table: "reproduction.PaperTable", wanted: Wanted, view: View) -> CommandResult:
-    """Return the figures of a table: what is missing is made; what cannot be made is said, with the
-    reason.
-    """
+    """Return the figures of a table: make what is missing, and give the reason where that cannot be."""
     from vidsum.lab.reproduction import costs
 
     data = _data(table, wanted)
@@ -155,9 +153,7 @@ def _data(table: "reproduction.PaperTable", wanted: Wanted) -> Path | None:
 def _figures(
     row: "reproduction.PaperRow", data: Path, out: Path, view: View, *, toy: bool
 ) -> dict[str, float | None]:
-    """Return the figures of a row, by column, from its report; without one it is trained and evaluated
-    first.
-    """
+    """Return the figures of a row, by column, from its report; without one, train and evaluate it first."""
     from vidsum.io.text import read_json
     from vidsum.lab.made_up import OPTIONS
     from vidsum.lab.reproduction import figure, folder_name

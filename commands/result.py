@@ -148,9 +148,7 @@ def run_alone(command: str, view: View, step: Callable[[], CommandResult]) -> No
 
 
 def run_one(command: str, path: str | None, view: View, step: Callable[[], CommandResult]) -> CommandResult:
-    """Return the result of a step; an exception becomes a failed result, whose traceback is printed with
-    `-v`.
-    """
+    """Return the result of a step; an exception becomes a failed one, with its traceback if `-v` is on."""
     try:
         result = step()
         messages = tuple(map(redact, result.messages))
