@@ -96,8 +96,8 @@ def reproduce(
 def _list(number: str | None) -> CommandResult:
     from vidsum.lab.reproduction import find_tables
 
-    heads, found = ("paper", "table", "state", "title"), find_tables(PAPERS, number)
-    rows = tuple((paper, table.name(paper), table.state, table.title) for paper, table in found)
+    heads, tables = ("paper", "table", "state", "title"), find_tables(PAPERS, number)
+    rows = tuple((paper, table.name(paper), table.state, table.title) for paper, table in tables)
     facts = [dict(zip(heads, row, strict=True)) for row in rows]
     return CommandResult(data={"tables": facts}, table=Table(heads, rows))
 
