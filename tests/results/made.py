@@ -27,22 +27,13 @@ def results(film: Path, *, with_saliency: bool = False) -> list[tuple[str, Cutti
     scores = np.where((times >= 4) & (times < 5), 0.8, 0.4).astype(np.float32)
     scores[17] = 0.6
     shots = [ScoredShot(start, start + 2.0, 0.5, start == 4.0) for start in (0.0, 2.0, 4.0, 6.0, 8.0)]
-    summary = Summary(
-        segments=((4.0, 6.0), (8.0, 9.0)),
-        shots=tuple(shots),
-        importance=scores,
-        timestamps=times,
-        budget_s=3.0,
-        video_duration_s=10.0,
-        video_fps=25.0,
-        model="ridge",
-        shot_method="kts",
-        **about,
-    )
+    segments = ((4.0, 6.0), (8.0, 9.0))
+    lengths = {"budget_s": 3.0, "video_duration_s": 10.0, "video_fps": 25.0}
+    methods = {"model": "ridge", "shot_method": "kts"}
+    summary = Summary(segments, tuple(shots), scores, times, **lengths, **methods, **about)
+    moments = (Moment(6.0, 7.5, 2.0, "speech"), Moment(1.0, 2.0, 1.0))
     queries = (
-        QueryMoments(
-            "a bird", (Moment(6.0, 7.5, 2.0, "speech"), Moment(1.0, 2.0, 1.0)), scores, 0.9, said=scores[::-1]
-        ),
+        QueryMoments("a bird", moments, scores, 0.9, said=scores[::-1]),
         QueryMoments(EVIL, (Moment(3.0, 4.0, 1.5),), scores, None),
         QueryMoments(QUOTED, (), scores, 0.01),
     )
@@ -53,12 +44,7 @@ def results(film: Path, *, with_saliency: bool = False) -> list[tuple[str, Cutti
         grounding = Grounding.from_dict(grounding.to_dict(with_saliency=False))
     highlights = Highlights(scores, times, 0.5, (Moment(4.0, 5.0, 0.5),), 10.0, "ridge", **about)
     cut = Shots(np.array([0.0, 3.0, 10.0]), "kts", video_fps=25.0, **about)
-    return [
-        ("out/film_summary.json", summary),
-        ("out/film_moments.json", grounding),
-        ("out/film_highlights.json", highlights),
-        ("out/film_shots.json", cut),
-    ]
+    return [(f"out/film_{result.kind}.json", result) for result in (summary, grounding, highlights, cut)]
 
 
 def of_features() -> tuple[str, Shots]:

@@ -9,12 +9,8 @@ from hypothesis import strategies as st
 from vidsum.results.cues import RULES, CueWord, Subtitle, add_notes, display_width, join_words, make_cues
 from vidsum.results.transcript import Segment, Word, format_segments, to_cue_words
 
-TEXTS = st.one_of(
-    st.sampled_from(
-        ["the", "of", "and", "dog", "jumped,", "home.", "extraordinarily", "Mr.", "なに", "a" * 50]
-    ),
-    st.text("abc.,é中", min_size=1, max_size=12),
-)
+WORDS = ["the", "of", "and", "dog", "jumped,", "home.", "extraordinarily", "Mr.", "なに", "a" * 50]
+TEXTS = st.one_of(st.sampled_from(WORDS), st.text("abc.,é中", min_size=1, max_size=12))
 TIMES = st.tuples(st.floats(0, 2), st.floats(0, 1.5))
 
 

@@ -21,19 +21,13 @@ from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot, Summary
 from vidsum.results.transcript import Segment, Transcript, Word
 
-MOMENTS = Grounding(
-    queries=(
-        QueryMoments("a\nbird & <b>", (Moment(8.0, 9.5, 1.25),), np.zeros(0, np.float32), 0.7),
-        QueryMoments("fog", (), np.zeros(0, np.float32)),
-        QueryMoments("snow", (Moment(2.0, 9.0, 0.5, "speech"),), np.zeros(0, np.float32)),
-    ),
-    timestamps=np.zeros(0),
-    step_s=2.0,
-    video_duration_s=10.0,
-    model="similarity",
-    space="vse",
-    evidence=("picture", "speech"),
+NO_CURVE = np.zeros(0, np.float32)
+QUERIES = (
+    QueryMoments("a\nbird & <b>", (Moment(8.0, 9.5, 1.25),), NO_CURVE, 0.7),
+    QueryMoments("fog", (), NO_CURVE),
+    QueryMoments("snow", (Moment(2.0, 9.0, 0.5, "speech"),), NO_CURVE),
 )
+MOMENTS = Grounding(QUERIES, np.zeros(0), 2.0, 10.0, "similarity", "vse", evidence=("picture", "speech"))
 
 
 def test_cuts_of() -> None:
