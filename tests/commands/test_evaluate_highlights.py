@@ -103,10 +103,8 @@ def test_run_row_and_submission(run: Run, data: Path, detr: Path, features: Path
     run(*ask, "--write-predictions", "mine.jsonl", "-o", "report.json", "--device", "cpu")
     document = read_valid("report.json", "highlight_evaluation")
     assert [row["name"] for row in document["rows"]] == ["a run", "random", "whole video"]
-    assert [file["name"] for file in document["provenance"]["files"]] == [
-        "val.jsonl",
-        "a run/best.safetensors",
-    ]
+    files = [file["name"] for file in document["provenance"]["files"]]
+    assert files == ["val.jsonl", "a run/best.safetensors"]
     assert document["provenance"]["text_features"][0]["files"] == 2
     again = run("evaluate", "highlights", "mine.jsonl", data, "-o", "-").json
     assert {**again["rows"][0], "name": "a run"} == document["rows"][0]
