@@ -62,7 +62,6 @@ class Program(CommandGroup):
     """All commands; the module of a command is loaded when it runs."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of all commands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -185,17 +184,14 @@ def _stop(signum: int, frame: object) -> None:
     sys.exit(128 + signum)
 
 
-def _drop_stdout() -> None:
-    """Discard what stdout holds: else Python fails on it once more as it ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def _handle(error: Exception) -> int:
     """Report an error that reached the top, and return its code."""
     if hasattr(error, "format_message"):  # of Typer, whose classes for wrong usage are not public
         return _report_usage(error)
     if isinstance(error, OSError) and error.filename is None and error.errno in _NOT_WRITTEN:
-        _drop_stdout()  # code that writes files knows their names, and turns its errors into results
+        # code that writes files knows their names, and turns its errors into results; what stdout holds is
+        # discarded, else Python fails on it once more as it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         print(f"error: stdout cannot be written to ({error.strerror})", file=sys.stderr)
         return OutputError.exit_code
     return _report(error)

@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False)
 
-_COLUMNS: Columns = {
-    "length_s": lambda data: data["duration_s"],
-    "chapters": lambda data: len(data["chapters"]),
-    "evidence": lambda data: data["evidence"],
-}
+_COLUMNS: Columns = {"length_s": "duration_s", "chapters": "chapters", "evidence": "evidence"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +62,14 @@ def chapters(
     sources = batch.inputs(sources)
     if extra.copy and outputs.to_stdout:
         raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --copy")
-    targets = exports.with_exports(_targets(sources, outputs, with_copy=extra.copy), outputs)
+    from vidsum.pipelines.timelines import copy_suffix
+
+    targets = {}
+    for source, json in outputs.destinations(sources, "_chapters.json", (".json",)).items():
+        copies = {"copy": json.with_suffix(copy_suffix(source))} if extra.copy else {}
+        targets[source] = Files({"json": json, **copies})
+    outputs.check(targets)
+    targets = exports.with_exports(targets, outputs)
     work = partial(find_chapters, settings, extraction, Destination(outputs, exports))
     run_verb(Verb("chapters", work, extraction.device, _COLUMNS), sources, view, batch, outputs, targets)
 
@@ -78,7 +81,6 @@ def find_chapters(
     task: Task,
     progress: Progress | None,
 ) -> CommandResult:
-    """Cut a video into chapters."""
     from vidsum.pipelines.chapters import plan_chapters
     from vidsum.results.shots import Chapters
 
@@ -112,15 +114,3 @@ def _answer(chapters: "Chapters", names: str) -> CommandResult:
         (format_short_time(float(int(n and part.start_s))), part.title) for n, part in enumerate(parts)
     )
     return CommandResult(lines=(*hints, line), table=Table(("start", "title"), rows))
-
-
-def _targets(sources: list[str], outputs: Outputs, *, with_copy: bool) -> dict[str, Files]:
-    """Return the files of each source, checked before any work; the copy keeps its container, or is .mkv."""
-    from vidsum.pipelines.timelines import copy_suffix
-
-    targets = {}
-    for source, json in outputs.destinations(sources, "_chapters.json", (".json",)).items():
-        copies = {"copy": json.with_suffix(copy_suffix(source))} if with_copy else {}
-        targets[source] = Files({"json": json, **copies})
-    outputs.check(targets)
-    return targets

@@ -109,10 +109,7 @@ class Choices:
             self._file = file
 
     def of(self, leaf: Leaf) -> Any:
-        """Return the chosen value of an option; None if there is none.
-
-        Raises UsageError: it is not allowed, or is missing.
-        """
+        """Return the chosen value of an option; None without one. Raises UsageError: wrong, or missing."""
         values, origin = self._find(leaf)
         if values is None:
             if leaf.default is MISSING:

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False)
 
 _COLUMNS: Columns = {
-    "length_s": lambda data: data["duration_s"],
-    "descriptions": lambda data: len(data["descriptions"]),
-    "unsure": lambda data: data["unsure"],
-    "writer": lambda data: data["writer"],
+    "length_s": "duration_s",
+    "descriptions": "descriptions",
+    "unsure": "unsure",
+    "writer": "writer",
 }
 
 
@@ -83,9 +83,19 @@ def describe(
             raise UsageError(f"--texts has the descriptions of one film, not of {len(sources)}")
         register_input(settings.texts, "--texts")
     if extra.speak is not None:
+        from vidsum.pipelines.audio_description import find_speaker
+
         settings = replace(settings, in_gaps=True)
-        _require_speaker(extra.speak, outputs)
-    targets = _targets(sources, outputs, with_video=extra.speak is not None)
+        if outputs.to_stdout:
+            raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --speak")
+        find_speaker(extra.speak)
+    targets = {}
+    for source, json in outputs.destinations(sources, "_descriptions.json", (".json",)).items():
+        named = {"json": json, "vtt": json.with_suffix(".vtt"), "srt": json.with_suffix(".srt")}
+        if extra.speak is not None:
+            named["video"] = json.with_name(f"{json.stem.removesuffix('_descriptions')}_described.mp4")
+        targets[source] = Files(named)
+    outputs.check(targets)
     work = partial(describe_one, settings, extraction, outputs, extra.speak)
     run_verb(Verb("describe", work, extraction.device, _COLUMNS), sources, view, batch, outputs, targets)
 
@@ -98,7 +108,6 @@ def describe_one(
     task: Task,
     progress: Progress | None,
 ) -> CommandResult:
-    """Describe a video in words."""
     from vidsum.pipelines.description import plan_descriptions
     from vidsum.results.descriptions import Descriptions
 
@@ -146,26 +155,6 @@ def _answer(descriptions: "Descriptions", names: str) -> CommandResult:
     texts = to_player_time(descriptions).descriptions
     rows = ((text.start_s, text.end_s, text.confidence, text.text) for text in texts)
     return CommandResult(lines=(_line(names, descriptions),), table=text_table(rows))
-
-
-def _targets(sources: list[str], outputs: Outputs, *, with_video: bool) -> dict[str, Files]:
-    targets = {}
-    for source, json in outputs.destinations(sources, "_descriptions.json", (".json",)).items():
-        named = {"json": json, "vtt": json.with_suffix(".vtt"), "srt": json.with_suffix(".srt")}
-        if with_video:
-            named["video"] = json.with_name(f"{json.stem.removesuffix('_descriptions')}_described.mp4")
-        targets[source] = Files(named)
-    outputs.check(targets)
-    return targets
-
-
-def _require_speaker(name: str, outputs: Outputs) -> None:
-    """Raise a UsageError where the program is not there, or no file would be written."""
-    from vidsum.pipelines.audio_description import find_speaker
-
-    if outputs.to_stdout:
-        raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --speak")
-    find_speaker(name)
 
 
 def _line(names: str, result: "Descriptions") -> str:

@@ -191,7 +191,6 @@ def draw_one(
     *,
     overwrite: bool,
 ) -> CommandResult:
-    """Draw the figure of one video."""
     from vidsum.lab.attention.maps import draw_attention
 
     path = task.files.named["attention"]

@@ -22,7 +22,7 @@ _COLUMNS: Columns = {
     "length_s": lambda data: data["video"]["duration_s"],
     "features": lambda data: data["shape"][0],
     "numbers": lambda data: data["shape"][1],
-    "extractor": lambda data: data["extractor"],
+    "extractor": "extractor",
 }
 
 
@@ -59,7 +59,6 @@ def extract(
 def extract_one(
     outputs: Outputs, extraction: Extraction, task: Task, progress: Progress | None
 ) -> CommandResult:
-    """Extract the features of a video."""
     from vidsum.pipelines.plan import plan_extraction, save_features
     from vidsum.results.feature_files import read_features
     from vidsum.results.features import Features

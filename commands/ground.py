@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False)
 
 _COLUMNS: Columns = {
-    "length_s": lambda data: data["duration_s"],
-    "queries": lambda data: len(data["queries"]),
+    "length_s": "duration_s",
+    "queries": "queries",
     "moments": lambda data: sum(len(query["moments"]) for query in data["queries"]),
-    "model": lambda data: data["model"],
-    "space": lambda data: data["space"],
+    "model": "model",
+    "space": "space",
 }
 _SCORES_NOTE = "scores rank the moments of one video; they do not rank videos"
 
@@ -141,7 +141,6 @@ def ground_one(
     *,
     is_batch: bool,
 ) -> CommandResult:
-    """Find the moments of a video that match the queries."""
     from vidsum.pipelines.clips import is_of_another
     from vidsum.pipelines.moments import plan_moments
     from vidsum.pipelines.queries import merge_groundings, without_queries
@@ -152,13 +151,10 @@ def ground_one(
     if is_added and (earlier := _find_outdated(task.files, plan.provenance, with_saliency=extra.saliency)):
         plan = plan_moments(task.path, queries.with_earlier(earlier), retrieval, extraction)
     has_clips = (extra.clips or extra.clips_dir is not None) and not destination.outputs.to_stdout
-    saving = Saving(
-        plan.provenance,
-        partial(plan.run, progress),
-        Grounding.from_dict,
-        partial(write_moments, progress=progress, extraction=extraction),
-        partial(_to_document, with_saliency=extra.saliency),
-    )
+    run = partial(plan.run, progress)
+    write = partial(write_moments, progress=progress, extraction=extraction)
+    to_document = partial(_to_document, with_saliency=extra.saliency)
+    saving = Saving(plan.provenance, run, Grounding.from_dict, write, to_document)
     if is_added:
         saving = replace(saving, select=queries.select, merge=merge_groundings, shared=without_queries)
         saving = replace(saving, is_apart=is_of_another)

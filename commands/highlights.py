@@ -19,11 +19,7 @@ from vidsum.video.settings import Clips
 
 app = typer.Typer(add_completion=False)
 
-_COLUMNS: Columns = {
-    "length_s": lambda data: data["duration_s"],
-    "highlights": lambda data: len(data["moments"]),
-    "model": lambda data: data["model"],
-}
+_COLUMNS: Columns = {"length_s": "duration_s", "highlights": "moments", "model": "model"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +70,6 @@ def find_highlights(
     task: Task,
     progress: Progress | None,
 ) -> CommandResult:
-    """Find what stands out in a video."""
     from vidsum.pipelines.highlights import plan_highlights
     from vidsum.results.clock import to_player_time
     from vidsum.results.moments import Highlights

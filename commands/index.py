@@ -28,11 +28,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False)
 
-_COLUMNS: Columns = {
-    "length_s": lambda data: data["duration_s"],
-    "shots": lambda data: data["shots"],
-    "change": lambda data: data["change"],
-}
+_COLUMNS: Columns = {"length_s": "duration_s", "shots": "shots", "change": "change"}
 _POLL_S = 5.0
 
 
@@ -101,7 +97,6 @@ def index_one(
     *,
     list_unchanged: bool = False,
 ) -> CommandResult:
-    """Add a video to an archive."""
     from vidsum.archive.archive import Archive
 
     with Archive(name) as archive:

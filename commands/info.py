@@ -3,7 +3,6 @@
 import platform
 from dataclasses import dataclass
 from functools import partial
-from operator import methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,8 +35,7 @@ _PACKAGES = (
 )
 _NAMES = {"length_s": "duration_s", "sound": "audio_codec"}
 _COLUMNS: Columns = {
-    name: methodcaller("get", _NAMES.get(name, name))
-    for name in ("length_s", "fps", "width", "height", "codec", "sound", "bytes")
+    name: _NAMES.get(name, name) for name in ("length_s", "fps", "width", "height", "codec", "sound", "bytes")
 }
 
 

@@ -103,7 +103,6 @@ class Command(TyperCommand):
         return option
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words."""
         _skip_conversion(self.params)
         try:
             return super().parse_args(ctx, args)
@@ -117,7 +116,6 @@ class CommandGroup(TyperGroup):
     """A command of commands."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words."""
         _skip_conversion(self.params)
         return super().parse_args(ctx, args)
 

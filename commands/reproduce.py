@@ -96,19 +96,14 @@ def reproduce(
 def _list(number: str | None) -> CommandResult:
     from vidsum.lab.reproduction import find_tables
 
-    rows = [
-        (paper, table.name(paper), table.state, table.title) for paper, table in find_tables(PAPERS, number)
-    ]
-    facts = [dict(zip(("paper", "table", "state", "title"), row, strict=True)) for row in rows]
-    return CommandResult(
-        data={"tables": facts}, table=Table(("paper", "table", "state", "title"), tuple(rows))
-    )
+    heads, tables = ("paper", "table", "state", "title"), find_tables(PAPERS, number)
+    rows = tuple((paper, table.name(paper), table.state, table.title) for paper, table in tables)
+    facts = [dict(zip(heads, row, strict=True)) for row in rows]
+    return CommandResult(data={"tables": facts}, table=Table(heads, rows))
 
 
 def _reproduce(name: str, table: "reproduction.PaperTable", wanted: Wanted, view: View) -> CommandResult:
-    """Return the figures of a table: what is missing is made; what cannot be made is said, with the
-    reason.
-    """
+    """Return the figures of a table: make what is missing, and give the reason where that cannot be."""
     from vidsum.lab.reproduction import costs
 
     data = _data(table, wanted)
@@ -158,9 +153,7 @@ def _data(table: "reproduction.PaperTable", wanted: Wanted) -> Path | None:
 def _figures(
     row: "reproduction.PaperRow", data: Path, out: Path, view: View, *, toy: bool
 ) -> dict[str, float | None]:
-    """Return the figures of a row, by column, from its report; without one it is trained and evaluated
-    first.
-    """
+    """Return the figures of a row, by column, from its report; without one, train and evaluate it first."""
     from vidsum.io.text import read_json
     from vidsum.lab.made_up import OPTIONS
     from vidsum.lab.reproduction import figure, folder_name

@@ -115,8 +115,9 @@ class CommandResult:
         return cls(command, input and redact(input), errors=(Problem.of(error),), exit_code=code, fatal=fatal)
 
 
-Columns = Mapping[str, Callable[[Mapping[str, Any]], Any]]
-"""Columns that describe an input in `--table`: name to a function of the data of its result."""
+Columns = Mapping[str, str | Callable[[Mapping[str, Any]], Any]]
+"""Columns that describe an input in `--table`: name to the key of a fact, of which a list counts, or to a
+function of the data of its result."""
 
 
 def outcome_of(path: str, result: CommandResult, columns: Columns) -> Outcome:
@@ -129,8 +130,13 @@ def outcome_of(path: str, result: CommandResult, columns: Columns) -> Outcome:
     if exports := data.get("exports"):
         outputs = {**outputs, "exports": exports}
     is_there = state in ("done", "up to date")
-    values = {name: column(data) for name, column in columns.items()} if is_there else {}
+    values = {name: _cell(data, column) for name, column in columns.items()} if is_there else {}
     return Outcome(path, state, result.exit_code, outputs, values, result.messages, result.errors)
+
+
+def _cell(data: Mapping[str, Any], column: str | Callable[[Mapping[str, Any]], Any]) -> Any:
+    value = data[column] if isinstance(column, str) else column(data)
+    return len(value) if isinstance(value, list) else value
 
 
 def run_alone(command: str, view: View, step: Callable[[], CommandResult]) -> None:
@@ -142,9 +148,7 @@ def run_alone(command: str, view: View, step: Callable[[], CommandResult]) -> No
 
 
 def run_one(command: str, path: str | None, view: View, step: Callable[[], CommandResult]) -> CommandResult:
-    """Return the result of a step; an exception becomes a failed result, whose traceback is printed with
-    `-v`.
-    """
+    """Return the result of a step; an exception becomes a failed one, with its traceback if `-v` is on."""
     try:
         result = step()
         messages = tuple(map(redact, result.messages))

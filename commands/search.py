@@ -1,7 +1,7 @@
 """`vidsum search`: find the moments of an archive that match a text or a picture."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -77,6 +77,7 @@ def search(
 
     vidsum search --like holiday.mp4@1:20-1:25
     """
+    from vidsum.archive.answers import to_csv
     from vidsum.archive.archive import Archive
 
     target = _target(extra)
@@ -98,7 +99,8 @@ def search(
         if extra.clips:
             _save_clips(archive, matches, rows, extra, messages, problems)
     if target:  # rows of failed clips have changed
-        texts[target] = _content(document, target)
+        is_json = target.suffix == ".json"
+        texts[target] = json.dumps(document, indent=1) + "\n" if is_json else to_csv(rows)
     lines = [missing] if missing else []
     lines += _closing_lines(matches, rows, extra.clips)
     lines += [save_text(content, path, overwrite=extra.overwrite) for path, content in texts.items()]
@@ -245,11 +247,3 @@ def _table(matches: Sequence["Match"]) -> Table:
     is_known = all(match.present is not None for match in matches)
     columns = ("rank", "match" if is_known else "score", "start", "end", *(["in"] if has_kinds else []))
     return Table((*columns, "video", *(["text"] if has_texts else [])), tuple(rows))
-
-
-def _content(document: Mapping[str, Any], target: Path) -> str:
-    if target.suffix == ".json":
-        return json.dumps(document, indent=1) + "\n"
-    from vidsum.archive.answers import to_csv
-
-    return to_csv(document["moments"])

@@ -33,8 +33,8 @@ class ShotOutputs(ClipOutputs):
 
 _COLUMNS: Columns = {
     "length_s": lambda data: data["shots"][-1]["end_s"],
-    "shots": lambda data: len(data["shots"]),
-    "method": lambda data: data["method"],
+    "shots": "shots",
+    "method": "method",
 }
 
 
@@ -76,7 +76,6 @@ def find_shots(
     task: Task,
     progress: Progress | None,
 ) -> CommandResult:
-    """Cut a video into shots."""
     from vidsum.pipelines.clips import write_images
     from vidsum.pipelines.summary import plan_shots
     from vidsum.results.clock import to_player_time

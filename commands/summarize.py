@@ -27,12 +27,11 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False)
 
-
 _COLUMNS: Columns = {
-    "length_s": lambda data: data["duration_s"],
+    "length_s": "duration_s",
     "kept_s": lambda data: data["budget"]["used_s"],
-    "segments": lambda data: len(data["segments"]),
-    "model": lambda data: data["model"],
+    "segments": "segments",
+    "model": "model",
 }
 
 
@@ -123,13 +122,10 @@ def summarize_one(
         details = (f"model: {summary.model} ({summary.model_reason})",)
         return CommandResult(lines=(_describe(names, summary),), table=table, details=details)
 
-    saving = Saving(
-        plan.provenance,
-        partial(plan.run, progress),
-        Summary.from_dict,
-        partial(_write, extra=extra, extraction=extraction, progress=progress),
-        encoding_tag=extra.encoding.tag(copy=extra.copy, shorts=extra.shorts),
-    )
+    run = partial(plan.run, progress)
+    write = partial(_write, extra=extra, extraction=extraction, progress=progress)
+    tag = extra.encoding.tag(copy=extra.copy, shorts=extra.shorts)
+    saving = Saving(plan.provenance, run, Summary.from_dict, write, encoding_tag=tag)
     return destination.deliver(task, saving, answer)
 
 

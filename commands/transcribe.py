@@ -30,15 +30,8 @@ app = typer.Typer(add_completion=False)
 _Format = Literal["json", "srt", "vtt", "txt"]
 _SUFFIXES: dict[str, _Format] = {".srt": "srt", ".vtt": "vtt", ".txt": "txt"}
 
-_COLUMNS: Columns = {
-    "length_s": lambda data: data["duration_s"],
-    "segments": lambda data: len(data["segments"]),
-    "language": lambda data: data["language"],
-}
-_SCREEN_COLUMNS: Columns = {
-    "length_s": lambda data: data["duration_s"],
-    "lines": lambda data: len(data["lines"]),
-}
+_COLUMNS: Columns = {"length_s": "duration_s", "segments": "segments", "language": "language"}
+_SCREEN_COLUMNS: Columns = {"length_s": "duration_s", "lines": "lines"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False)
 
-_COLUMNS: Columns = {
-    "length_s": lambda data: data["duration_s"],
-    "kept_s": lambda data: data["kept_s"],
-    "segments": lambda data: len(data["segments"]),
-}
+_COLUMNS: Columns = {"length_s": "duration_s", "kept_s": "kept_s", "segments": "segments"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,18 +83,12 @@ def trim_one(
     task: Task,
     progress: Progress | None,
 ) -> CommandResult:
-    """Trim a video."""
     from vidsum.pipelines.trim import plan_trim
     from vidsum.results.summary import Trim
 
     plan = plan_trim(task.path, settings, extraction, language)
-    saving = Saving(
-        plan.provenance,
-        partial(plan.run, progress),
-        Trim.from_dict,
-        partial(_write, encoding=encoding, progress=progress),
-        encoding_tag=encoding.tag(),
-    )
+    run, write = partial(plan.run, progress), partial(_write, encoding=encoding, progress=progress)
+    saving = Saving(plan.provenance, run, Trim.from_dict, write, encoding_tag=encoding.tag())
     return destination.deliver(task, saving, partial(_answer, settings))
 
 

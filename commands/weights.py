@@ -50,18 +50,11 @@ def list_(view: WeightsView) -> CommandResult:
     """Show every checkpoint: what it is for, its size and licence, and whether it is installed."""
     from vidsum import checkpoints
 
-    statuses = checkpoints.entries()
-    rows = tuple(
-        (
-            status.entry.name,
-            _state(status).replace("present", "installed"),
-            _megabytes(status),
-            status.entry.licence,
-            status.entry.purpose,
-        )
-        for status in statuses
-    )
-    table = Table(("name", "state", "size", "licence", "description"), rows)
+    statuses, rows = checkpoints.entries(), []
+    for status in statuses:
+        entry, state = status.entry, _state(status).replace("present", "installed")
+        rows.append((entry.name, state, _megabytes(status), entry.licence, entry.purpose))
+    table = Table(("name", "state", "size", "licence", "description"), tuple(rows))
     return CommandResult(data={"weights": [_facts(status) for status in statuses]}, table=table)
 
 
@@ -145,8 +138,11 @@ def add(
 
     vidsum weights add finetuned.pth --as my_net --network googlenet
     """
+    from vidsum.checkpoints.named import OFFICIAL
+    from vidsum.checkpoints.registry import builtin_entries
+
     name = options.name
-    if options.network is None and _is_official(name):
+    if options.network is None and name in OFFICIAL and name not in builtin_entries():
         from vidsum.lab.importers import add_official
 
         path = add_official(file, name)
@@ -167,17 +163,6 @@ def remove(name: Name, view: WeightsView) -> CommandResult:
 
     path = remove_user_weights(name)
     return CommandResult(input=name, data={"path": str(path)}, lines=(f"{name}: removed {path}",))
-
-
-def _is_official(name: str) -> bool:
-    """Return whether a name is that of a model that its authors alone have."""
-    from vidsum.checkpoints.registry import builtin_entries
-
-    if name in builtin_entries():
-        return False
-    from vidsum.checkpoints.named import OFFICIAL
-
-    return name in OFFICIAL
 
 
 def _state(status: "EntryStatus") -> str:

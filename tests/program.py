@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,6 +24,13 @@ from vidsum.options import item_of
 def check_schema(document: Any, name: str) -> None:
     """Validate a document against one of the published schemas."""
     _validator(name).validate(document)
+
+
+def read_valid(path: str, schema: str) -> Any:
+    """Return the document in a file, which is valid by one of the published schemas."""
+    document = json.loads(Path(path).read_text(encoding="utf-8"))
+    check_schema(document, schema)
+    return document
 
 
 @cache
@@ -74,6 +82,11 @@ class Run:
         for text in (error,) if isinstance(error, str) else error:
             assert text in ran.err, f"{text!r} is not in {ran.err!r}"
         return ran
+
+
+def heed_interruptions() -> None:
+    """Heed Ctrl-C, which processes in the background of a shell ignore."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def as_variables(arguments: Sequence[object]) -> tuple[list[str], dict[str, str]]:

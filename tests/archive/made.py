@@ -1,5 +1,6 @@
 """Archives without weights: a second of a video is its mean colour, and so is a query."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from tests import media
 from tests.grounding.colours import COLOURS, ENCODER, extractor_of_colours, use_colours
+from vidsum.archive.archive import Archive, Match
 from vidsum.archive.packed import pack_rows
 from vidsum.archive.texts import Evidence
 from vidsum.features.extractor import Extractor
@@ -109,6 +111,21 @@ def written(*texts: str) -> Evidence:
     """Lines on the screen, two seconds each, five seconds apart."""
     lines = [Passage(5.0 * place, 5.0 * place + 2, text, certain=0.9) for place, text in enumerate(texts)]
     return Evidence("text", pack_rows(ENCODER.encode(texts)).tobytes(), lines)
+
+
+def count(archive: Archive, table: str) -> int:
+    """How many rows a table has, or those of a condition that follows its name."""
+    return int(archive.rows(f"SELECT count(*) FROM {table}")[0][0])
+
+
+def names(matches: Sequence[Match]) -> list[str]:
+    return [Path(match.video).name for match in matches]
+
+
+def claim(archive: Archive, video: Path, left_s: float, owner: str = "another") -> None:
+    """Let another process claim a file for some seconds."""
+    values = (os.fsencode(video.absolute()), owner, archive._connection.clock() + left_s)
+    archive._connection.execute("INSERT INTO claims VALUES (?, ?, ?)", values)
 
 
 def unit(rng: np.random.Generator, count: int, dim: int) -> FloatArray:

@@ -11,20 +11,12 @@ from typing import Any
 
 import pytest
 
-from tests.archive.made import film
+from tests.archive.made import claim, film
 from vidsum.archive import claims, index
 from vidsum.archive.archive import Archive
 from vidsum.features.settings import Extraction
 
 CHECKOUT = Path(__file__).parents[2]
-
-
-def claim(archive: Archive, video: Path, left_s: float) -> None:
-    until_s = archive._connection.clock() + left_s
-    values = (os.fsencode(video.absolute()), "another", until_s)
-    with archive._connection.transaction():
-        archive._connection.execute("DELETE FROM claims")
-        archive._connection.execute("INSERT INTO claims VALUES (?, ?, ?)", values)
 
 
 @pytest.mark.parametrize(

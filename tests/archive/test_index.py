@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.archive.made import film, spoken, written
+from tests.archive.made import count, film, spoken, written
 from tests.media import Track, make_tracks
 from vidsum.archive import index
 from vidsum.archive.archive import Archive
-from vidsum.archive.store import connect
 from vidsum.archive.texts import Evidence
 from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
@@ -33,13 +32,6 @@ def videos(tmp_path: Path) -> Path:
 
 def states(archive: Archive, folder: Path) -> dict[str, str]:
     return {Path(item.video).name: item.state for item in archive.add(folder)}
-
-
-def count(archive: Archive, table: str) -> int:
-    connection = connect(archive.path, create=False)
-    (rows,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
-    connection.close()
-    return int(rows)
 
 
 def test_add_new_videos_once(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,11 +64,8 @@ def test_add_moved_and_copied_files(archive: Archive, videos: Path, monkeypatch:
     shutil.copy(videos / "b.mp4", videos / "copy.mp4")
     monkeypatch.setattr(index, "_embed_video", lambda *rest: pytest.fail("is decoded"))
     added = {Path(item.video).name: item for item in archive.add(videos, recursive=True)}
-    assert {name: item.state for name, item in added.items()} == {
-        "new.mp4": "moved",
-        "b.mp4": "unchanged",
-        "copy.mp4": "added",
-    }
+    made = {name: item.state for name, item in added.items()}
+    assert made == {"new.mp4": "moved", "b.mp4": "unchanged", "copy.mp4": "added"}
     assert added["new.mp4"].moved_from == str(videos / "a.mp4")
     assert count(archive, "videos") == 2
     match = archive.search("red", 1, path=["*b.mp4", "*copy.mp4"])[0]
@@ -208,20 +197,21 @@ def test_add_with_transcribe(archive: Archive, videos: Path, monkeypatch: pytest
 def test_texts_outlive_another_reading(
     archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def stored() -> list[object]:
+        return [archive.rows(f"SELECT text, video FROM {table}") for table in ("sentences", "screen_lines")]
+
     path, copy = videos / "a.mp4", shutil.copy(videos / "a.mp4", videos / "copy.mp4")
     speech = [spoken("we paint it green.")]
     monkeypatch.setattr(index, "read_speech", lambda *_, **__: speech[0] if speech else None)
     monkeypatch.setattr(index, "read_screen", lambda *_, **__: written("EXIT 7") if speech else None)
     monkeypatch.setattr(index, "read_sounds", lambda *_, **__: Evidence("sound", b"") if speech else None)
     archive.add([path, copy], fast=True, transcribe=True)
-    texts = [archive.rows(f"SELECT text, video FROM {table}") for table in ("sentences", "screen_lines")]
-    assert texts == [[("we paint it green.", 1)], [("EXIT 7", 1)]]
+    texts = [[("we paint it green.", 1)], [("EXIT 7", 1)]]
+    assert stored() == texts
     speech.clear()  # as an empty cache
     assert archive.add(path)[0].state == "changed"
     assert archive.rows("SELECT fast, sounds IS NULL FROM videos") == [(0, 0)]
-    assert [
-        archive.rows(f"SELECT text, video FROM {table}") for table in ("sentences", "screen_lines")
-    ] == texts
+    assert stored() == texts
     assert len(archive.search("painted in green", evidence="speech")) == 1
     assert len(archive.videos()) == 2
     assert archive.rows("SELECT n_shots FROM videos") == [(count(archive, "shots"),)]

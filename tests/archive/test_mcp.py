@@ -136,14 +136,9 @@ def test_paths_outside_are_refused(call: Call, videos: Path) -> None:
 
 
 def test_names_that_are_no_videos(call: Call) -> None:
-    faults = {
-        "a\0b": "is no path",
-        "x" * 300: "too long",
-        "below": "is a folder",
-        "film.npz": "holds features",
-    }
-    missing = dict.fromkeys(("http://localhost/film.mp4", "file:///etc/passwd", "-"), "no such file")
-    for path, fault in (faults | missing).items():
+    faults = dict.fromkeys(("http://localhost/film.mp4", "file:///etc/passwd", "-"), "no such file")
+    faults |= {"a\0b": "is no path", "x" * 300: "too long", "below": "is a folder"}
+    for path, fault in {**faults, "film.npz": "holds features"}.items():
         assert fault in call("ground", video=path, query="red", error=True).lower()
 
 
@@ -228,10 +223,8 @@ def test_parts_of_a_transcript(call: Call, videos: Path, monkeypatch: pytest.Mon
     speech = Transcript(segments=segments, language="en", language_probability=1.0, duration_s=10.0)
     monkeypatch.setattr("vidsum.archive.tools.transcribe", lambda path, progress: speech)
     answer = call("transcript", video="below/film.mp4", start_s=2.5, end_s=4)
-    assert [(part["start_s"], part["end_s"], part["text"]) for part in answer["parts"]] == [
-        (2, 3, "word 2"),
-        (3, 4, "word 3 (?)"),
-    ]
+    parts = [(part["start_s"], part["end_s"], part["text"]) for part in answer["parts"]]
+    assert parts == [(2, 3, "word 2"), (3, 4, "word 3 (?)")]
     assert (answer["language"], answer["duration_s"]) == ("en", 10)
     assert len(call("transcript", video="below/film.mp4")["parts"]) == 5
 

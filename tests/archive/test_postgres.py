@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 
-from tests.archive.made import film, spoken
+from tests.archive.made import count, film, spoken
 from tests.archive.serving import ask, new_database, serving
 from vidsum.archive import index, postgres
 from vidsum.archive.archive import Archive, Match
 from vidsum.archive.postgres import public_name
-from vidsum.archive.store import connect
 from vidsum.errors import InputError, OutputError, UsageError
 
 pytestmark = pytest.mark.usefixtures("colours")
@@ -53,13 +52,6 @@ def videos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def count(url: str, table: str) -> int:
-    connection = connect(url, create=False)
-    (rows,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
-    connection.close()
-    return int(rows)
-
-
 def rounded(matches: list[Match]) -> list[Match]:
     values = ((item, round(item.score, 5), item.present and round(item.present, 5)) for item in matches)
     return [replace(item, score=score, present=present) for item, score, present in values]
@@ -89,10 +81,10 @@ def test_server_changes(url: str, videos: Path) -> None:
         assert archive.mark_gone(videos) == [str(videos / "copy.mp4")]
         assert len(archive.videos()) == 3
         archive.add(videos)
-        assert count(url, "videos WHERE fast = 1") == 0
+        assert count(archive, "videos WHERE fast = 1") == 0
         assert archive.remove(*videos.iterdir(), videos / "copy.mp4") == 4
         tables = ("videos", "files", "shots", "sentences")
-        assert [count(url, table) for table in tables] == [0] * 4
+        assert [count(archive, table) for table in tables] == [0] * 4
 
 
 def test_many_write_at_once(url: str, videos: Path) -> None:
@@ -102,7 +94,8 @@ def test_many_write_at_once(url: str, videos: Path) -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(work, range(4))) == [4] * 4
-    assert (count(url, "videos"), count(url, "files")) == (3, 4)
+    with Archive(url) as archive:
+        assert (count(archive, "videos"), count(archive, "files")) == (3, 4)
 
 
 def test_server_interrupted(url: str, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +107,7 @@ def test_server_interrupted(url: str, videos: Path, monkeypatch: pytest.MonkeyPa
             context.setattr(index, "drop_orphans", stop)
             with pytest.raises(KeyboardInterrupt):
                 archive.add(videos)
-        assert [count(url, table) for table in ("videos", "files", "shots")] == [0, 0, 0]
+        assert [count(archive, table) for table in ("videos", "files", "shots")] == [0, 0, 0]
         assert archive.add(videos)
 
 

@@ -15,11 +15,11 @@ import pytest
 from PIL import Image
 
 import vidsum
-from tests.archive.made import film, spoken
+from tests.archive.made import film, names, spoken
 from tests.grounding.colours import COLOURS
 from tests.media import make_video
 from vidsum.archive import answers, index
-from vidsum.archive.archive import Archive, Match
+from vidsum.archive.archive import Archive
 from vidsum.archive.search import Hit, _merge_takes
 from vidsum.archive.settings import SearchOptions
 from vidsum.errors import InputError, UsageError
@@ -37,10 +37,6 @@ def videos(archive: Archive, tmp_path: Path) -> Path:
     return folder
 
 
-def names(matches: list[Match]) -> list[str]:
-    return [Path(match.video).name for match in matches]
-
-
 def test_search_agrees_with_ground(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.archive.search._MIN_TAKE_COSINE", 0.9)  # green and yellow look alike
     for path in sorted(videos.iterdir()):
@@ -53,9 +49,7 @@ def test_search_agrees_with_ground(archive: Archive, videos: Path, monkeypatch: 
 
 
 @pytest.mark.deep
-def test_search_with_real_networks(
-    default_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_search_with_real_networks(default_weights: Path, tmp_path: Path) -> None:
     sample = Path(__file__).parents[2] / "docs" / "sample" / "big_buck_bunny.mp4"
     texts = ["a meadow with flowers", "a bird", "a rabbit", "a cave under a tree"]
     with Archive(tmp_path / "real.vidsum") as archive:

@@ -1,13 +1,13 @@
 """Sounds of an archive: tones in its films; queries are compared with the names of sounds alone."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from tests import media
 from tests.archive.made import film
+from tests.grounding.colours import use_names_of_sounds
 from vidsum.archive.archive import Archive
 from vidsum.archive.settings import SearchOptions, describe_missing
 from vidsum.archive.texts import RUN, pack_sounds
@@ -15,17 +15,10 @@ from vidsum.errors import InputError
 from vidsum.grounding import sounds
 from vidsum.pipelines.moments import ground
 
-NAMES = [name for entry in sounds.read_names() for name in entry]
-
 
 @pytest.fixture(autouse=True)
 def encoder(colours: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A text is a vector of its own; there is no text encoder to fetch."""
-
-    def encode(texts: list[str]) -> np.ndarray:
-        return np.array([[text == name for name in NAMES] for text in texts], np.float32)
-
-    monkeypatch.setattr(sounds, "load_text_encoder", lambda name: SimpleNamespace(encode=encode))
+    use_names_of_sounds(monkeypatch)
 
 
 @pytest.fixture

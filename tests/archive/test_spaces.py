@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.archive.made import film
+from tests.archive.made import count, film, names
 from vidsum.archive import spaces
 from vidsum.archive.archive import Archive
 from vidsum.archive.spaces import networks_digest
@@ -43,14 +43,6 @@ def use_newer_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spaces, "networks_digest", lambda name: f"newer {networks_digest(name)}")
 
 
-def count(archive: Archive, table: str) -> int:
-    return int(archive.rows(f"SELECT count(*) FROM {table}")[0][0])
-
-
-def names(archive: Archive, text: str, **options: object) -> list[str]:
-    return [Path(match.video).name for match in archive.search(text, **options)]  # type: ignore[arg-type]
-
-
 def space_ids(archive: Archive) -> set[int]:
     query = "SELECT DISTINCT space FROM files JOIN videos ON videos.id = video"
     return {number for (number,) in archive.rows(query)}
@@ -61,7 +53,7 @@ def test_archive_keeps_its_space(videos: Path, archive: Archive, monkeypatch: py
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: name)  # clip would be the choice
     archive.add(videos / "b.mp4")
     assert (archive.space, space_ids(archive)) == ("vse", {1})
-    assert set(names(archive, "red")) == {"a.mp4", "b.mp4"}
+    assert set(names(archive.search("red"))) == {"a.mp4", "b.mp4"}
 
 
 @pytest.mark.usefixtures("installed")
@@ -97,7 +89,7 @@ def test_other_networks_of_a_space(videos: Path, archive: Archive, monkeypatch: 
     assert (archive.n_outdated(), archive.search("green")) == (3, [])
     assert [video.state for video in archive.add(videos)] == ["changed", "changed", "unchanged"]
     assert (archive.n_outdated(), space_ids(archive), count(archive, "videos")) == (0, {2}, 2)
-    assert names(archive, "green")[0] == "a.mp4"
+    assert names(archive.search("green"))[0] == "a.mp4"
 
 
 def test_newer_map(videos: Path, archive: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,4 +101,4 @@ def test_newer_map(videos: Path, archive: Archive, monkeypatch: pytest.MonkeyPat
     archive.add(videos / "b.mp4")  # by the newer one
     assert (space_ids(archive), archive.n_outdated()) == ({1, 2}, 0)
     assert archive.search("green")[0] == before[0]
-    assert set(names(archive, "red")) == {"a.mp4", "b.mp4"}
+    assert set(names(archive.search("red"))) == {"a.mp4", "b.mp4"}

@@ -1,5 +1,7 @@
 """Running the program in this process, with an extractor that needs no weights."""
 
+import csv
+import shutil
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +19,25 @@ from vidsum.summary.highlights import HighlightParams
 
 
 def files_here() -> list[str]:
-    return sorted(path.name for path in Path().iterdir())
+    return files_in(".")
+
+
+def files_in(folder: str) -> list[str]:
+    return sorted(path.name for path in Path(folder).iterdir())
+
+
+def copies(film: Path, *names: str | Path) -> list[Path]:
+    """Copies of the film under these names, in folders that are made where they are missing."""
+    for name in names:
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(film, name)
+    return [Path(name) for name in names]
+
+
+def csv_rows(name: str) -> list[dict[str, str]]:
+    """The rows of a table, by its header."""
+    with Path(name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 @pytest.fixture
@@ -73,9 +93,7 @@ def made_film(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def film(made_film: Path, tmp_path: Path) -> Path:
     """A copy of the film that a test may spoil."""
-    copy = tmp_path / "film.mp4"
-    copy.write_bytes(made_film.read_bytes())
-    return copy
+    return copies(made_film, tmp_path / "film.mp4")[0]
 
 
 @pytest.fixture

@@ -25,13 +25,9 @@ def kill(*arguments: object, n_moved: int = 1) -> None:
     """Run a command in a process that ends after it has renamed `n_moved` files."""
     words, variables = as_variables(arguments)
     paths = os.pathsep.join(path for path in (str(CHECKOUT), os.environ.get("PYTHONPATH")) if path)
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.commands.killed", str(n_moved), *words],
-        env={**os.environ, **variables, "PYTHONPATH": paths},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-m", "tests.commands.killed", str(n_moved), *words]
+    environment = {**os.environ, **variables, "PYTHONPATH": paths}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == EXIT_CODE, done.stderr
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from docs.options import commands
+from tests.commands.conftest import copies
 from tests.conftest import real_weights
 from tests.program import Run, check_schema
 from vidsum.__main__ import main as start
@@ -62,7 +63,7 @@ def loaded(arguments: list[str], modules: tuple[str, ...], missing: tuple[str, .
     return ran.stdout.splitlines()[-1]
 
 
-def test_commands_load_little(film: Path, tmp_path: Path) -> None:
+def test_commands_load_little(film: Path) -> None:
     heavy = ("numpy", "torch", "cv2", "av", "sklearn", "ctranslate2", "faster_whisper")
     assert loaded(["--help"], heavy) == "[]"
     assert loaded(["info", str(film)], ("vidsum.commands.train", "vidsum.commands.summarize")) == "[]"
@@ -125,9 +126,8 @@ def test_second_query_loads_no_network(film: Path, tmp_path: Path) -> None:
         real_weights(name)
     ask = ["ground", str(film), "--device", "cpu", "-o", str(tmp_path / "moments.json"), "--overwrite"]
     loaded([*ask, "--query", "a dog runs"], ())
-    assert (
-        loaded([*ask, "--query", "two cats sleep"], (*HEAVY, "onnx", "onnxruntime")) == "['onnxruntime']"
-    )  # of the text encoder
+    modules = loaded([*ask, "--query", "two cats sleep"], (*HEAVY, "onnx", "onnxruntime"))
+    assert modules == "['onnxruntime']"  # of the text encoder
 
 
 @pytest.mark.parametrize("arguments", [[], ["weights"]])
@@ -209,8 +209,7 @@ def test_control_characters_in_names(run: Run, film: Path, loads: list[str], com
 
 
 def test_odd_names_of_files(run: Run, film: Path, loads: list[str]) -> None:
-    odd = Path("\x9b31m\u202e\x7f.mp4")
-    odd.write_bytes(film.read_bytes())
+    (odd,) = copies(film, "\x9b31m\u202e\x7f.mp4")
     ran = run("shots", odd, "-o", "-")
     assert not set(ran.out) & set("\x9b\u202e\x7f")
     assert ran.json["video"]["path"] == str(odd)

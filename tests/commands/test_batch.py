@@ -1,12 +1,12 @@
 """Batches: folders and lists as inputs, what is skipped, what is told at the end and on the way."""
 
-import csv
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.commands.conftest import copies, csv_rows
 from tests.program import Run
 from vidsum.io.progress import Display
 from vidsum.pipelines.sources import source_path
@@ -17,21 +17,18 @@ COMMANDS = {"extract": (), "shots": (), "summarize": ("--model", "uniform"), "hi
 @pytest.fixture
 def folder(film: Path, tmp_path: Path, loads: list[str]) -> Path:
     """Two films, one of them in a folder below, and one that is not readable."""
-    place = tmp_path / "films"
-    (place / "below").mkdir(parents=True)
-    for name in ("a.mp4", "below/b"):
-        (place / name).write_bytes(film.read_bytes())
-    (place / "bad.mp4").write_bytes(b"\0" * 100)
-    return place
+    copies(film, tmp_path / "films/a.mp4", tmp_path / "films/below/b")
+    (tmp_path / "films/bad.mp4").write_bytes(b"\0" * 100)
+    return tmp_path / "films"
 
 
 def test_states(run: Run, folder: Path) -> None:
     def states(*options: object) -> dict[str, Any]:
         run("shots", folder, "-r", "--output-dir", "out", "--table", "table.csv", *options, code=1)
-        return {Path(row["input"]).name: row["state"] for row in table()}
+        return {Path(row["input"]).name: row["state"] for row in csv_rows("table.csv")}
 
     assert states("--export", "csv") == {"a.mp4": "done", "bad.mp4": "failed", "b": "done"}
-    assert table()[0]["output"] == "out/a_shots.json"
+    assert csv_rows("table.csv")[0]["output"] == "out/a_shots.json"
     assert states() == {"a.mp4": "up to date", "bad.mp4": "failed", "b": "up to date"}
     assert states("--skip-existing") == {"a.mp4": "skipped", "bad.mp4": "failed", "b": "skipped"}
     failing = states("--fail-fast")
@@ -43,9 +40,8 @@ def test_table_of_interrupted_run(run: Run, folder: Path, monkeypatch: pytest.Mo
         raise KeyboardInterrupt
 
     monkeypatch.setattr("vidsum.pipelines.sources.probe", interrupted)
-    ran = run("shots", folder, "--table", "table.csv", code=130)
-    assert ran.err.splitlines()[-1] == "interrupted"
-    assert [row["state"] for row in table()] == ["not run", "not run"]
+    assert run("shots", folder, "--table", "table.csv", code=130).err.splitlines()[-1] == "interrupted"
+    assert [row["state"] for row in csv_rows("table.csv")] == ["not run", "not run"]
 
 
 def test_failure_table(run: Run, folder: Path, film: Path) -> None:
@@ -59,15 +55,13 @@ def test_failure_table(run: Run, folder: Path, film: Path) -> None:
     ran = run("shots", folder / "a.mp4", "--table", "table.csv", code=1)
     assert (ran.out, Path("table.csv").read_text()) == ("", "input,state,mine\n")
     run("shots", folder / "a.mp4", "--table", "table.csv", "--overwrite")
-    assert table()[0]["state"] == "done"
+    assert csv_rows("table.csv")[0]["state"] == "done"
     Path("list").write_text(f"{folder}\n{film}\n")
     ran = run("shots", "--from-file", "list", "--json", "--output-dir", "out", code=1)
     assert [Path(line["input"]).name for line in ran.json_lines] == ["a.mp4", "bad.mp4", "film.mp4"]
 
 
-def test_progress_bars(
-    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_progress_bars(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("FORCE_COLOR", "1")
     ran = run("shots", folder, "-r", "--json", "--output-dir", "out", code=1)
@@ -102,11 +96,6 @@ def test_documents_on_stdout(run: Run, folder: Path, command: str) -> None:
     assert [line["ok"] for line in results.json_lines] == [True, False, True]
 
 
-def table() -> list[dict[str, str]]:
-    with Path("table.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
 FACTS = {
     "extract": {"length_s": 10, "features": 20, "numbers": 1280, "extractor": "efficientnet_lite0"},
     "shots": {"length_s": 10, "method": "kts"},
@@ -120,7 +109,7 @@ FACTS = {
 def test_table_rows(run: Run, folder: Path, command: str) -> None:
     settings = (command, folder, "-r", *COMMANDS[command], "--table", "table.csv")
     run(*settings, code=1)
-    rows = table()
+    rows = csv_rows("table.csv")
     assert [row["input"] for row in rows] == [str(folder / name) for name in ("a.mp4", "bad.mp4", "below/b")]
     assert [row["state"] for row in rows] == ["done", "failed", "done"]
     assert [row["exit_code"] for row in rows] == ["0", "3", "0"]
@@ -131,21 +120,17 @@ def test_table_rows(run: Run, folder: Path, command: str) -> None:
         assert rows[1][name] == ""
     if command != "info":
         run(*settings, code=1)  # the table of the last run is replaced
-        assert [row["state"] for row in table()] == ["up to date", "failed", "up to date"]
-        assert table()[0]["length_s"] == rows[0]["length_s"]
+        assert [row["state"] for row in csv_rows("table.csv")] == ["up to date", "failed", "up to date"]
+        assert csv_rows("table.csv")[0]["length_s"] == rows[0]["length_s"]
         run(*settings, "--skip-existing", code=1)
-        assert [(row["state"], row["length_s"]) for row in table()] == [
-            ("skipped", ""),
-            ("failed", ""),
-            ("skipped", ""),
-        ]
+        rows = [(row["state"], row["length_s"]) for row in csv_rows("table.csv")]
+        assert rows == [("skipped", ""), ("failed", ""), ("skipped", "")]
 
 
 def test_table_quoting_and_warnings(run: Run, film: Path, loads: list[str]) -> None:
-    odd = Path('a, "b"\nc.mp4')
-    odd.write_bytes(film.read_bytes())
+    (odd,) = copies(film, 'a, "b"\nc.mp4')
     run("summarize", odd, film, "--model", "uniform", "--copy", "--table", "table.csv")
-    rows = table()
+    rows = csv_rows("table.csv")
     assert rows[0]["input"] == str(odd)
     assert rows[1]["warnings"].startswith("copied segments")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.program import Run, check_schema
+from tests.program import Run, read_valid
 
 WORDS = ["dog", "cat", "man", "woman", "ball", "tree", "car", "bird", "boat", "child"]
 SENTENCES = {
@@ -30,8 +30,7 @@ def test_report_ranks_captions(run: Run) -> None:
     ran = run("evaluate", "captions", "good.csv", "flat.csv", "--data", "people.csv", "-o", "report.json")
     assert ran.err == ""
     assert ran.out.splitlines()[0] == "people.csv: 40 captions against 80 sentences of people, times 100"
-    document = json.loads(Path("report.json").read_text())
-    check_schema(document, "caption_evaluation")
+    document = read_valid("report.json", "caption_evaluation")
     rows = {row["name"]: row["measures"] for row in document["rows"]}
     assert list(rows) == ["good", "flat", "others", "people"]
     assert list(rows["good"]) == NAMES

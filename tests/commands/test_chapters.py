@@ -13,7 +13,7 @@ import pytest
 import vidsum
 from tests import media
 from tests.commands.conftest import use_mean_colours
-from tests.program import Run, check_schema
+from tests.program import Run, read_valid
 from tests.results.made import texts
 from vidsum.pipelines import chapters
 from vidsum.pipelines.plan import Plan
@@ -76,8 +76,7 @@ def topical(first_s: float = 0.4) -> list[tuple[float, float, str]]:
 
 
 def titles(path: str = "talk_chapters.json") -> list[tuple[float, str]]:
-    document = json.loads(Path(path).read_text())
-    check_schema(document, "chapters")
+    document = read_valid(path, "chapters")
     return [(chapter["start_s"], chapter["title"]) for chapter in document["chapters"]]
 
 
@@ -128,8 +127,6 @@ def test_titles_by_a_vision_language_model(run: Run, monkeypatch: pytest.MonkeyP
         described = replace(made, descriptions=seen, writer=facts["writer"], video_duration_s=60.0)
         replace(described, provenance=provenance).save("mute_descriptions.json")
         ran = run("chapters", "mute.mp4", "--chapters", "4")
-        document = json.loads(Path("mute_chapters.json").read_text())
-        check_schema(document, "chapters")
         titled = [title for _, title in titles("mute_chapters.json")]
         is_by_vlm = facts is by_vlm
         assert ("; titles also from descriptions by vlm:tiny:3b" in ran.out) == is_by_vlm
@@ -139,15 +136,13 @@ def test_titles_by_a_vision_language_model(run: Run, monkeypatch: pytest.MonkeyP
 
 def test_what_has_no_chapters(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     make_talk(Path("short.mp4"), n_shots=2, shot_s=10)
-    ran = run("chapters", "short.mp4", code=3)
-    assert "20 s long, too short for chapters: 3 of 10 s need 30 s" in ran.err
+    run("chapters", "short.mp4", code=3, error="20 s long, too short for chapters: 3 of 10 s need 30 s")
     make_talk(Path("still.mp4"), n_shots=1, shot_s=40, sound=False)
     assert "too few shots for 3 chapters" in run("chapters", "still.mp4", code=3).err
     assert "no sound" in run("chapters", "still.mp4", "--by", "speech", code=3).err
     make_talk(Path("quiet.mp4"))
     say(monkeypatch, (3.0, 5.0, "Ah."))
-    ran = run("chapters", "quiet.mp4", "--by", "speech", code=3)
-    assert "too little is said for 3 chapters of 10 s" in ran.err
+    run("chapters", "quiet.mp4", "--by", "speech", code=3, error="too little is said for 3 chapters of 10 s")
     monkeypatch.setattr(
         chapters, "write_words", lambda seen, space, sure: [SimpleNamespace(text="")] * len(seen)
     )

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.commands.conftest import copies
 from tests.program import Run
 from vidsum.commands.result import CommandResult
 from vidsum.pipelines.cluster import _finish_next
@@ -64,9 +65,7 @@ def cluster(own_home: None) -> Iterator[Any]:
 
 
 def test_lost_node(run: Run, film: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    films = [Path(f"{number}.mp4") for number in range(6)]
-    for path in films:
-        path.write_bytes(film.read_bytes())
+    films = copies(film, *(f"{number}.mp4" for number in range(6)))
     options = ("--json", "--no-cache")
     item = run("shots", *films, *options, "--output-dir", "out")
     written = {path.name: path.read_bytes() for path in Path("out").iterdir()}

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from docs.options import commands
+from tests.commands.conftest import copies
 from tests.program import Run
 from vidsum.archive.archive import Archive
 from vidsum.archive.settings import SearchOptions
@@ -20,11 +21,8 @@ from vidsum.options import Leaf, Option
 @pytest.fixture
 def films(film: Path, tmp_path: Path, loads: list[str]) -> Path:
     """A folder of films, one of them in a folder below."""
-    place = tmp_path / "films"
-    (place / "below").mkdir(parents=True)
-    for name in ("a.mp4", "below/b.mp4"):
-        (place / name).write_bytes(film.read_bytes())
-    return place
+    copies(film, tmp_path / "films/a.mp4", tmp_path / "films/below/b.mp4")
+    return tmp_path / "films"
 
 
 @pytest.fixture

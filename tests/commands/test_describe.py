@@ -12,7 +12,8 @@ import pytest
 
 import vidsum
 from tests import media
-from tests.program import Run, check_schema
+from tests.grounding.colours import COLOURS
+from tests.program import Run, check_schema, read_valid
 from vidsum.commands.result import print_table, text_table
 from vidsum.grounding import writers
 from vidsum.grounding.words import read_words
@@ -21,7 +22,6 @@ from vidsum.pipelines import description
 from vidsum.results.descriptions import Descriptions
 from vidsum.types import FloatArray
 
-COLOURS = {"red": (200, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 200), "yellow": (180, 180, 40)}
 TEXTS = ["A red wall.", "A green field near a lake.", "The blue sky.", "A yellow car."]
 HOW = ("--device", "cpu", "--sentences", "bank.txt", "--min-sure", "0.2")
 BEEPER = """
@@ -66,8 +66,7 @@ def use_speech(monkeypatch: pytest.MonkeyPatch, *spans_s: tuple[float, float]) -
 
 
 def said(document: str = "film_descriptions.json") -> list[tuple[float, float, str]]:
-    result = json.loads(Path(document).read_text())
-    check_schema(result, "descriptions")
+    result = read_valid(document, "descriptions")
     return [(item["start_s"], item["end_s"], item["text"]) for item in result["descriptions"]]
 
 
@@ -76,9 +75,8 @@ def test_describe_shots(run: Run, film: Path) -> None:
     assert said() == [(0, 2, TEXTS[0]), (2, 4, TEXTS[1]), (4, 6, TEXTS[2]), (6, 10, TEXTS[3])]
     cues = Path("film_descriptions.vtt").read_text()
     assert cues.startswith("WEBVTT\nKind: descriptions\nLanguage: en\n\n00:00:00.000 --> 00:00:02.000\nA red")
-    assert (
-        Path("film_descriptions.srt").read_text().startswith("1\n00:00:00,000 --> 00:00:02,000\nA red wall.")
-    )
+    cues = Path("film_descriptions.srt").read_text()
+    assert cues.startswith("1\n00:00:00,000 --> 00:00:02,000\nA red wall.")
     assert "A green field" in ran.out
     loaded = vidsum.load("film_descriptions.json")
     assert isinstance(loaded, Descriptions)
@@ -152,7 +150,6 @@ def test_describe_without_gaps(run: Run, film: Path, monkeypatch: pytest.MonkeyP
     use_speech(monkeypatch, (0.0, 10.0))
     run("describe", film, *HOW, "--in-gaps", error="no pause")
     assert said() == []
-    use_speech(monkeypatch, (0.0, 10.0))  # no pause
     speaker = f"'{sys.executable}' beeper.py {{text}} {{output}}"
     ran = run("describe", film, *HOW, "--speak", speaker, "--json").json["data"]
     assert (ran["descriptions"], ran["outputs"]["video"]) == ([], None)
@@ -164,10 +161,8 @@ def test_describe_without_gaps(run: Run, film: Path, monkeypatch: pytest.MonkeyP
 
 def test_describe_speaker_failure(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_speech(monkeypatch)
-    ran = run(
-        "describe", film, *HOW, "--speak", f"'{sys.executable}' -c 'exit(1)' {{text}} {{output}}", code=1
-    )
-    assert "none of the descriptions" in ran.err
+    speaker = f"'{sys.executable}' -c 'exit(1)' {{text}} {{output}}"
+    run("describe", film, *HOW, "--speak", speaker, code=1, error="none of the descriptions")
     assert not Path("film_described.mp4").exists()
     assert not Path("film_descriptions.json").exists()
 
@@ -225,8 +220,7 @@ def test_report_shows_descriptions(run: Run, film: Path) -> None:
     run("shots", film, "--device", "cpu", "--report")
     page = Path("film_shots.html").read_text()
     assert [page.count(f"<q>{text}</q>") for text in TEXTS] == [1, 1, 1, 1]
-    Path("film_descriptions.json").write_text(
-        Path("film_descriptions.json").read_text().replace("sky", "<b>")
-    )
+    record = Path("film_descriptions.json")
+    record.write_text(record.read_text().replace("sky", "<b>"))
     run("report", "film_shots.json")
     assert "<q>" not in Path("report.html").read_text()  # it was edited

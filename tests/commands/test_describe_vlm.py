@@ -9,7 +9,8 @@ import pytest
 from PIL import Image
 
 import vidsum
-from tests.program import Run, check_schema
+from tests.grounding.colours import COLOURS
+from tests.program import Run, read_valid
 from tests.vlm_server import Reply, VLMServer, completion, serving
 from vidsum.errors import UsageError
 from vidsum.grounding import vlm
@@ -17,13 +18,9 @@ from vidsum.grounding.settings import Describing
 from vidsum.pipelines import description
 from vidsum.results.descriptions import Descriptions
 
-SENTENCES = {
-    "red": "A red wall, by a lake",
-    "green": "a green field.",
-    "blue": "The blue sky.",
-    "yellow": "A yellow car",
-}
-COLOURS = {"red": (200, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 200), "yellow": (180, 180, 40)}
+SENTENCES = dict(
+    zip(COLOURS, ("A red wall, by a lake", "a green field.", "The blue sky.", "A yellow car"), strict=True)
+)
 
 
 def colour_of(picture: bytes) -> str:
@@ -59,8 +56,7 @@ def test_a_model_describes_shots(run: Run, film: Path, server: VLMServer) -> Non
     ran = run("describe", film, *model)
     assert f"4 descriptions by vlm:tiny:3b; 4 frames sent to {host}" in ran.out
     assert "sure" in ran.out
-    document = json.loads(Path("film_descriptions.json").read_text())
-    check_schema(document, "descriptions")
+    document = read_valid("film_descriptions.json", "descriptions")
     texts = ["A red wall, by a lake.", "A green field.", "The blue sky.", "A yellow car."]
     assert [item["text"] for item in document["descriptions"]] == texts
     assert {item["confidence"] for item in document["descriptions"]} == {None}
@@ -98,8 +94,7 @@ def test_a_configuration_file_names_the_model(
     assert server.requests[0][2]["model"] == "tiny"
     monkeypatch.setattr(description, "find_speech", lambda blocks: [*blocks] and [])
     run("describe", film, "--writer", server.address, "--vlm", "tiny", "--device", "cpu", "--in-gaps")
-    document = json.loads(Path("film_descriptions.json").read_text())
-    check_schema(document, "descriptions")
+    document = read_valid("film_descriptions.json", "descriptions")
     assert document["writer"] == "vlm:tiny"
     texts = [item["text"] for item in document["descriptions"]]
     assert texts == ["A red wall, by a lake.", "The blue sky.", "A yellow car."]

@@ -8,7 +8,7 @@ import pytest
 
 from tests.lab.datasets.made import write_mat, write_protocol
 from tests.lab.evaluation.annotated import dataset
-from tests.program import Run, check_schema
+from tests.program import Run, check_schema, read_valid
 from tests.synthetic import write_annotated
 from tests.untrained import save_untrained
 
@@ -44,8 +44,7 @@ def test_evaluate_baselines(run: Run, data: Path) -> None:
         made = ("summarize", f"made.h5#{name}", "--model", "contrastive", "--output-dir", "finished")
         run(*made)
     ran = run("evaluate", "summary", "--data", data, "--summaries", "finished", "-o", "one.json", "--json")
-    document = json.loads(Path("one.json").read_text())
-    check_schema(document, "evaluation")
+    document = read_valid("one.json", "evaluation")
     assert [row["name"] for row in document["rows"]][3:-2] == ["finished"]
     assert document["n_videos"] == 2
     assert "2 of 3 videos" in ran.json["messages"][0]

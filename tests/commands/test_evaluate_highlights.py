@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from tests.lab.datasets.moment_layouts import highlight, with_saliency, write_lines
-from tests.program import Run, check_schema
+from tests.program import Run, check_schema, read_valid
 from tests.untrained import save_untrained
 from vidsum.lab.training.state import BEST
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -103,13 +101,10 @@ def detr() -> Path:
 def test_run_row_and_submission(run: Run, data: Path, detr: Path, features: Path, words: Path) -> None:
     ask = ("evaluate", "highlights", data, "--run", detr, "--features", features, "--text-features", words)
     run(*ask, "--write-predictions", "mine.jsonl", "-o", "report.json", "--device", "cpu")
-    document = json.loads(Path("report.json").read_text())
-    check_schema(document, "highlight_evaluation")
+    document = read_valid("report.json", "highlight_evaluation")
     assert [row["name"] for row in document["rows"]] == ["a run", "random", "whole video"]
-    assert [file["name"] for file in document["provenance"]["files"]] == [
-        "val.jsonl",
-        "a run/best.safetensors",
-    ]
+    files = [file["name"] for file in document["provenance"]["files"]]
+    assert files == ["val.jsonl", "a run/best.safetensors"]
     assert document["provenance"]["text_features"][0]["files"] == 2
     again = run("evaluate", "highlights", "mine.jsonl", data, "-o", "-").json
     assert {**again["rows"][0], "name": "a run"} == document["rows"][0]

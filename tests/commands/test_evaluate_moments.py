@@ -9,8 +9,6 @@ import pytest
 from tests.lab.datasets.moment_layouts import highlight, in_seconds, write_json, write_lines
 from tests.program import Run
 
-ROOT = Path(__file__).parents[2]
-
 
 @pytest.fixture
 def data() -> Path:

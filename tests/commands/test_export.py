@@ -56,10 +56,8 @@ def test_export_suffix(run: Run, summary: dict[str, Any], suffix: str) -> None:
 def test_export_product_names(run: Run) -> None:
     for product, format in PROGRAMS.items():
         if format != "chapters":  # of which the summary has too few
-            texts = [
-                run("export", "film.json", "-o", "-", "--format", name).out for name in (product, format)
-            ]
-            assert texts[0] == texts[1] != ""
+            ask = ("export", "film.json", "-o", "-", "--format")
+            assert run(*ask, product).out == run(*ask, format).out != ""
 
 
 def test_export_names_of_clips(run: Run, film: Path) -> None:
@@ -71,9 +69,6 @@ def test_export_names_of_clips(run: Run, film: Path) -> None:
     assert "a bird" in run("export", "film_shots.json", "--format", "csv", "-o", "-").out
     transcript.save("film_transcript.json")
     assert "<b> hello" in run("export", "film_shots.json", "--format", "csv", "-o", "-").out
-    transcript, descriptions = texts(film)
-    transcript.save("film_transcript.json")
-    descriptions.save("film_descriptions.json")
     ran = run("export", "film_transcript.json", "--format", "srt", code=3)
     assert "has texts, not cuts" in ran.err
     assert "vidsum transcribe VIDEO --format srt" in ran.err
@@ -81,7 +76,7 @@ def test_export_names_of_clips(run: Run, film: Path) -> None:
 
 
 @pytest.mark.usefixtures("summary")
-def test_export_batch_names(run: Run, film: Path, tmp_path: Path) -> None:
+def test_export_batch_names(run: Run, film: Path) -> None:
     Path("other.json").write_bytes(Path("film.json").read_bytes())
     ran = run("export", "film.json", "other.json", "--media", "relative", "--output-dir", "cuts", "--json")
     assert [line["data"] for line in ran.json_lines] == [

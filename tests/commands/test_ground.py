@@ -1,19 +1,17 @@
 """`vidsum ground`."""
 
-import csv
 import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
-import av
 import cv2
 import numpy as np
 import pytest
 
-from tests.commands.conftest import files_here
+from tests.commands.conftest import copies, csv_rows, files_here, files_in
 from tests.grounding.colours import use_colours
-from tests.program import Run, check_schema
+from tests.program import Run, check_schema, read_valid
 from tests.untrained import save_untrained
 from vidsum.grounding.match import WindowMatches
 from vidsum.grounding.spaces import ClipEmbeddings
@@ -21,6 +19,7 @@ from vidsum.io.provenance import hash_file
 from vidsum.models.configs import MaskConfig
 from vidsum.pipelines.moments import MomentSearch
 from vidsum.types import FloatArray
+from vidsum.video.probe import probe
 
 _JUDGED = MomentSearch._judged
 ASK = ("--device", "cpu", "--query", "green")
@@ -33,8 +32,7 @@ def colours(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_ground_json_lines(run: Run, film: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other.mp4"
-    other.write_bytes(film.read_bytes())
+    (other,) = copies(film, tmp_path / "other.mp4")
     ran = run("ground", film, other, "none.mp4", *ASK, "--json", code=1)
     assert [line["ok"] for line in ran.json_lines] == [True, True, False]
     for line in ran.json_lines:
@@ -44,8 +42,6 @@ def test_ground_json_lines(run: Run, film: Path, tmp_path: Path) -> None:
     assert ran.json_lines[0]["data"]["outputs"] == {"json": "film_moments.json"}
     assert "saliency" not in query
     assert files_here() == ["film_moments.json", "other_moments.json"]
-    other = tmp_path / "other.mp4"
-    other.write_bytes(film.read_bytes())
     lines = run("ground", film, other, *ASK, "--json").json_lines
     assert ["do not rank videos" in " ".join(line["messages"]) for line in lines] == [True, False]
     assert run("ground", film, *ASK, "--json", "--overwrite", "--in", "picture").json["messages"] == []
@@ -75,8 +71,7 @@ def test_ground_match_probability(run: Run, film: Path, likely: dict[str, float]
     assert green.split()[:5] == ["green", "no", "4", "%", "1"]
     assert red.split()[:5] == ["red", "yes", "90", "%", "1"]
     assert doubt == "'green': probably not in this video (8 %)"
-    document = json.loads(Path("film_moments.json").read_text())
-    check_schema(document, "moments")
+    document = read_valid("film_moments.json", "moments")
     assert [item["present"] for item in document["queries"]] == pytest.approx([0.084, 0.9])
     assert [item["verdict"] for item in document["queries"]] == ["no", "yes"]
     assert [item["moments"][0]["present"] for item in document["queries"]] == pytest.approx([0.042, 0.9])
@@ -110,32 +105,26 @@ def test_ground_min_present(run: Run, film: Path, likely: dict[str, float]) -> N
     ran = run("ground", film, *ASK, "--query", "red", "--min-present", "0.89", "--plot", "--clips")
     assert "'green': probably not in this video (8 %, below --min-present: no moments)" in ran.out
     assert "'red': " not in ran.out
-    document = json.loads(Path("film_moments.json").read_text())
-    check_schema(document, "moments")
+    document = read_valid("film_moments.json", "moments")
     assert [bool(item["moments"]) for item in document["queries"]] == [False, True]
     assert not [name for name in files_here() if name.startswith("green_")]
     assert Path("red_film_0m00s.mp4").is_file()
     run("ground", film, *ASK)  # so red is answered again
-    document = json.loads(Path("film_moments.json").read_text())
-    assert [(item["query"], bool(item["moments"])) for item in document["queries"]] == [
-        ("green", True),
-        ("red", True),
-    ]
+    queries = json.loads(Path("film_moments.json").read_text())["queries"]
+    assert [(item["query"], bool(item["moments"])) for item in queries] == [("green", True), ("red", True)]
 
 
 def test_ground_ranks_videos(run: Run, film: Path, likely: dict[str, float], tmp_path: Path) -> None:
     folder = tmp_path / "holiday"
-    folder.mkdir()
-    for name in likely:
-        (folder / name).write_bytes(film.read_bytes())
+    copies(film, *(folder / name for name in likely))
     (folder / "notes.txt").write_text("not a film")
     *_, title, head, best, worst = run("ground", folder, *ASK).out.splitlines()
     assert "best match first" in title
     assert head.split() == ["query", "match", "video"]
     assert best.split() == ["green", "60", "%", str(folder / "other.mp4")]
     assert worst.split() == ["8", "%", str(folder / "film.mp4")]
-    again = run("ground", folder, *ASK)  # from the files of the first run
-    assert again.out.splitlines()[-2:] == [best, worst]
+    # from the files of the first run
+    assert run("ground", folder, *ASK).out.splitlines()[-2:] == [best, worst]
     skipped = run("ground", folder, *ASK, "--query", "red", "--skip-existing")
     assert skipped.out.splitlines()[-2:] == [best, worst]  # red was not looked for
     lines = run("ground", folder, *ASK, "--json").json_lines
@@ -164,8 +153,7 @@ def test_ground_table_and_document(run: Run, film: Path) -> None:
     assert head.split() == ["query", "rank", "start", "end", "seconds", "score"]
     assert first.split()[:5] == ["green", "1", "0:02.00", "0:04.00", "2.00"]
     assert "(model: similarity, space: vse)" in ran.out
-    document = json.loads(Path("film_moments.json").read_text())
-    check_schema(document, "moments")
+    document = read_valid("film_moments.json", "moments")
     assert [item["query"] for item in document["queries"]] == ["green", "a yellow wall"]
     assert [len(item["moments"]) for item in document["queries"]] == [2, 2]
 
@@ -178,8 +166,7 @@ def test_ground_detr_checkpoint(run: Run, film: Path) -> None:
     ran = run(*ask, "mine.json", "--model", detr, "--plot", "--clips")
     assert "(model: best.safetensors, space: vse)" in ran.out
     assert "'red or yellow or green or blue': only the first 4 tokens are read" in ran.err
-    document = json.loads(Path("mine.json").read_text())
-    check_schema(document, "moments")
+    document = read_valid("mine.json", "moments")
     assert document["provenance"]["grounding"]["model_sha256"] == hash_file(detr)
     for item in document["queries"]:
         assert 1 <= len(item["moments"]) <= 3
@@ -194,8 +181,7 @@ def test_ground_detr_checkpoint(run: Run, film: Path) -> None:
 def test_ground_clips_paths(run: Run, film: Path) -> None:
     run("ground", film, "--clips", *ASK, "--query", "yellow", "-k", "1")
     assert files_here() == ["film_moments.json", "green_film_0m02s.mp4", "yellow_film_0m06s.mp4"]
-    with av.open("yellow_film_0m06s.mp4") as container:
-        assert float(container.duration or 0) / 1e6 == pytest.approx(4, abs=0.1)
+    assert probe("yellow_film_0m06s.mp4").duration_s == pytest.approx(4, abs=0.1)
     ran = run("ground", *ASK, "-k", "1", "-o", "green.json", "--clips-dir", "parts", film, "--json")
     assert ran.json["data"]["outputs"]["clips"] == ["parts/green_film_0m02s.mp4"]
     assert Path("parts/green_film_0m02s.mp4").exists()
@@ -239,20 +225,15 @@ def test_ground_keeps_curves(run: Run, film: Path, added: str) -> None:
 
 
 def test_ground_clips_spare_inputs(run: Run, film: Path) -> None:
-    names = ("green_1_0m02s.mp4", "a.mp4", "x_a_1h02m03s-2.mp4")
-    for name in names:
-        Path(name).write_bytes(film.read_bytes())
+    inputs = copies(film, "green_1_0m02s.mp4", "a.mp4", "x_a_1h02m03s-2.mp4")
     for arguments in (["green_1_0m02s.mp4", "-o", "{n}.json"], ["a.mp4", "x_a_1h02m03s-2.mp4"]):
         ran = run("ground", "--clips", *ASK, "--overwrite", *arguments, code=2 if "-o" in arguments else 1)
         assert "name of a clip" in ran.err
-        assert all(Path(name).read_bytes() == film.read_bytes() for name in names)
+        assert all(path.read_bytes() == film.read_bytes() for path in inputs)
     assert not Path("a_moments.json").exists()
     more = ("-k", "1", "--overwrite")
     run("ground", "--clips-dir", "parts", *ASK, *more, "a.mp4", "x_a_1h02m03s-2.mp4")
-    assert sorted(path.name for path in Path("parts").iterdir()) == [
-        "green_a_0m02s.mp4",
-        "green_x_a_1h02m03s-2_0m02s.mp4",
-    ]
+    assert files_in("parts") == ["green_a_0m02s.mp4", "green_x_a_1h02m03s-2_0m02s.mp4"]
 
 
 def test_ground_failed_export(run: Run, film: Path) -> None:
@@ -292,28 +273,18 @@ def test_ground_sheet(run: Run, film: Path) -> None:
 def test_clips_of_earlier_queries_stay(run: Run, film: Path) -> None:
     run("ground", film, *ASK, "-k", "1", "--clips-dir", "clips")
     run("ground", film, "--device", "cpu", "--query", "red", "-k", "2", "--clips-dir", "clips")
-    assert [path.name.partition("_")[0] for path in sorted(Path("clips").iterdir())] == [
-        "green",
-        "red",
-        "red",
-    ]
+    assert [name.partition("_")[0] for name in files_in("clips")] == ["green", "red", "red"]
     run("ground", film, "--device", "cpu", "--query", "red", "-k", "1", "--clips-dir", "clips")
-    assert [path.name.partition("_")[0] for path in sorted(Path("clips").iterdir())] == ["green", "red"]
-    Path("films").mkdir()
-    for name in ("a.mp4", "b.mp4"):
-        Path("films", name).write_bytes(film.read_bytes())
+    assert [name.partition("_")[0] for name in files_in("clips")] == ["green", "red"]
+    copies(film, "films/a.mp4", "films/b.mp4")
     ask = ("ground", "films", *ASK, "-k", "1")
     ran = run(*ask, "-o", "moments.csv")
     assert ran.out.splitlines()[-1] == "moments.csv: 2 rows, 2 videos"
     assert not Path("a_moments.json").exists()
-    assert [line for line in ran.out.splitlines() if line.startswith("films/")] == [
-        f"films/{name} (model: similarity, space: vse)" for name in ("a.mp4", "b.mp4")
-    ]
-    rows = list(csv.DictReader(Path("moments.csv").read_text().splitlines()))
-    assert [(row["Start"], row["End"], row["video"]) for row in rows] == [
-        ("2.0", "4.0", "films/a.mp4"),
-        ("2.0", "4.0", "films/b.mp4"),
-    ]
+    for name in ("a.mp4", "b.mp4"):
+        assert f"films/{name} (model: similarity, space: vse)" in ran.out.splitlines()
+    rows = [(row["Start"], row["End"], row["video"]) for row in csv_rows("moments.csv")]
+    assert rows == [("2.0", "4.0", "films/a.mp4"), ("2.0", "4.0", "films/b.mp4")]
     again = run(*ask, "-o", "moments.csv", "--json")
     assert again.json_lines[-1]["data"] == {"output": "moments.csv", "rows": 2}
     other = run("ground", "films", "--device", "cpu", "--query", "red", "-o", "moments.csv")

@@ -9,7 +9,7 @@ import pytest
 
 from tests import media
 from tests.grounding.colours import use_colours
-from tests.program import Run, check_schema
+from tests.program import Run, read_valid
 from tests.speech import stub
 from vidsum.grounding import speech
 from vidsum.results.load import load
@@ -36,8 +36,7 @@ def test_ground_not_in_speech(run: Run, film: Path, monkeypatch: pytest.MonkeyPa
     assert "'word3'" not in ran.out
     monkeypatch.setattr("vidsum.pipelines.decoding.read_frames", None)
     ran = run("ground", film, *ASK, "--query", "word3", "--in", "speech", "--saliency")
-    document = json.loads(Path("film_moments.json").read_text())
-    check_schema(document, "moments")
+    document = read_valid("film_moments.json", "moments")
     assert document["evidence"] == ["speech"]
     best = document["queries"][0]["moments"][0]
     assert best["evidence"] == "speech"
@@ -73,8 +72,7 @@ def test_seen_loses_nothing_in_both(run: Run, film: Path) -> None:
     ]
     assert "evidence" not in seen
     run("ground", film, *ASK, "--query", "word3", "--query", "green", "--in", "both", "--plot", "--saliency")
-    document = json.loads(Path("film_moments.json").read_text())
-    check_schema(document, "moments")
+    document = read_valid("film_moments.json", "moments")
     spoken, colour = document["queries"]
     assert [moment["evidence"] for moment in spoken["moments"]] == ["speech", "picture"]
     assert {moment["evidence"] for moment in colour["moments"]} == {"picture"}
@@ -122,8 +120,7 @@ def test_ground_after_transcribe(run: Run, film: Path, tmp_path: Path) -> None:
     other = run("ground", film, *options, "--in", "both", "-o", "said.json")
     assert "unchanged" not in other.out
     mute = media.make_video(tmp_path / "mute.mp4", n_frames=60).path
-    requests = run("ground", mute, *ASK, "--query", "green", "--in", "speech", code=3)
-    assert "mute.mp4: has no sound" in requests.err
+    run("ground", mute, *ASK, "--query", "green", "--in", "speech", code=3, error="mute.mp4: has no sound")
     run("ground", mute, *ASK, "--query", "green", "-o", "-")
 
 

@@ -2,32 +2,24 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from tests import media
 from tests.conftest import real_weights
-from tests.grounding.colours import use_colours
-from tests.program import Run, check_schema
-from vidsum.grounding import sounds
+from tests.grounding.colours import use_colours, use_names_of_sounds
+from tests.program import Run, read_valid
 from vidsum.results.load import load
 from vidsum.results.moments import Grounding
 
 IN_SOUND = ("--device", "cpu", "--in", "sound")
-NAMES = [name for entry in sounds.read_names() for name in entry]
 
 
 @pytest.fixture(autouse=True)
 def encoder(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A text is a vector of its own; there is no text encoder to fetch."""
     use_colours(monkeypatch)
-
-    def encode(texts: list[str]) -> np.ndarray:
-        return np.array([[text == name for name in NAMES] for text in texts], np.float32)
-
-    monkeypatch.setattr(sounds, "load_text_encoder", lambda name: SimpleNamespace(encode=encode))
+    use_names_of_sounds(monkeypatch)
 
 
 def test_sounds_are_cached(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,8 +30,7 @@ def test_sounds_are_cached(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("vidsum.pipelines.decoding.read_frames", None)
     arguments = ("--query", "sine wave", "--query", "applause", "--query", "a green field")
     ran = run("ground", film, *IN_SOUND, *arguments, "--saliency")
-    document = json.loads(Path("film_moments.json").read_text())
-    check_schema(document, "moments")
+    document = read_valid("film_moments.json", "moments")
     assert (document["evidence"], document["provenance"]["sounds"]["model"]) == (["sound"], "yamnet")
     tone, *others = document["queries"]
     (moment,) = tone["moments"]
@@ -66,8 +57,7 @@ def test_auto_searches_what_is_cached(run: Run, film: Path) -> None:
     run("ground", film, *IN_SOUND, "--query", "applause", "-o", "-")
     ran = run(*arguments)
     assert "not searched: text (--in text), speech (vidsum transcribe)\n" in ran.out
-    document = json.loads(Path("film_moments.json").read_text())
-    check_schema(document, "moments")
+    document = read_valid("film_moments.json", "moments")
     assert document["evidence"] == ["picture", "sound"]
     colour, tone = (query["moments"] for query in document["queries"])  # sorted by their texts
     (sound,) = [moment for moment in tone if moment["evidence"] == "sound"]
@@ -88,10 +78,8 @@ def test_a_plot_and_clips_of_sounds(run: Run, film: Path, tmp_path: Path) -> Non
     assert ("quiet.mp4: its sound is silent" in ran.err, "no such sound" in ran.out) == (True, False)
     refused = run("ground", film, *IN_SOUND, "--query", "music", "--min-present", "0.5", code=2)
     assert "sound has no match probability" in refused.err
-    assert (
-        "--not searches the picture only"
-        in run(*("ground", film, *IN_SOUND, "--query", "music", "--not", "speech"), code=2).err
-    )
+    refused = run("ground", film, *IN_SOUND, "--query", "music", "--not", "speech", code=2)
+    assert "--not searches the picture only" in refused.err
 
 
 @pytest.mark.shared
@@ -100,8 +88,7 @@ def test_real_applause(run: Run, shared_videos: Path, monkeypatch: pytest.Monkey
     monkeypatch.undo()
     real_weights("minilm")
     arguments = ("--query", "the audience is clapping", "--query", "a dog barks", "--no-cache", "-o", "-")
-    applause, dog = run("ground", shared_videos / "wide" / "stage_hat.mp4", *IN_SOUND, *arguments).json[
-        "queries"
-    ]
+    ran = run("ground", shared_videos / "wide" / "stage_hat.mp4", *IN_SOUND, *arguments)
+    applause, dog = ran.json["queries"]
     assert applause["moments"][0]["score"] > 0.9
     assert dog["moments"] == []

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.commands import odd_worker
-from tests.program import Run
+from tests.program import Run, heed_interruptions
 from vidsum.commands.result import CommandResult
 from vidsum.pipelines import workers
 from vidsum.pipelines.tasks import Files, Queue, Task, Work
@@ -127,7 +127,7 @@ def test_jobs_stopped_batch_summary(film: Path) -> None:
     films = make_films(film, "slow.mp4", "b.mp4", "slow2.mp4")
     command = [sys.executable, "-c", ODD_PARENT, "shots", *films, *UNIFORM, "--jobs", "2"]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "VIDSUM_SHOTS_TABLE": "batch.csv"}
-    with subprocess.Popen(command, env=environment, preexec_fn=_heed_interruptions) as process:
+    with subprocess.Popen(command, env=environment, preexec_fn=heed_interruptions) as process:
         _wait_until(lambda: len(list(Path("out").glob(".*slow2*part*"))) == 1)  # b.mp4 is done
         process.send_signal(signal.SIGINT)
         assert process.wait(300) == 130
@@ -136,24 +136,14 @@ def test_jobs_stopped_batch_summary(film: Path) -> None:
     assert [path.name for path in Path("out").iterdir()] == ["b_shots.json"]
 
 
-def _heed_interruptions() -> None:
-    """Heed Ctrl-C, which processes in the background of a shell ignore."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 @pytest.fixture
 def held(film: Path) -> "Iterator[subprocess.Popen[bytes]]":
     """A batch in two workers, one of which is held while it writes."""
     films = make_films(film, "a.mp4", "slow.mp4", "b.mp4")
     command = [sys.executable, "-c", ODD_PARENT, "shots", *films, *UNIFORM, "--jobs", "2"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(
-        command,
-        env=environment,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        preexec_fn=_heed_interruptions,
-    ) as process:
+    options: Any = {"start_new_session": True, "preexec_fn": heed_interruptions}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, **options) as process:
         _wait_until(lambda: Path("held").exists() and Path("held").read_text() != "")
         assert list(Path("out").glob(".*part*"))
         yield process

@@ -11,6 +11,7 @@ import av
 import numpy as np
 import pytest
 
+from tests.commands.conftest import copies
 from tests.program import Run
 from vidsum.errors import InputError
 from vidsum.io.outputs import is_special
@@ -40,9 +41,6 @@ def test_up_to_date_result(run: Run, film: Path) -> None:
     for options in (["--min-segment", "9999", "--max-segment", "1"], ["--keep", "50-60", "--overwrite"]):
         run("summarize", film, *options, code=2)
         assert list(Path().glob(".*")) == []
-    Path("film_summary.json").write_text("my notes")
-    run("summarize", film, code=1)
-    assert Path("film_summary.json").read_text() == "my notes"
 
 
 def test_hash_in_name(run: Run, film: Path, tmp_path: Path) -> None:
@@ -60,10 +58,7 @@ def test_renamed_input(run: Run, film: Path) -> None:
 
 def same_name(film: Path, folder: Path) -> Path:
     """A copy of a film under the same name in another folder."""
-    folder.mkdir()
-    copy = folder / film.name
-    copy.write_bytes(film.read_bytes())
-    return copy
+    return copies(film, folder / film.name)[0]
 
 
 @pytest.mark.parametrize(("template", "names"), [
@@ -180,19 +175,16 @@ COMMANDS = {"shots": "_shots.json", "summarize": "_summary.mp4", "extract": "_ef
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_two_suffixes_of_one_stem(run: Run, film: Path, command: str) -> None:
-    other, ending = film.with_suffix(".MKV"), COMMANDS[command]
-    other.write_bytes(film.read_bytes())
+    (other,), ending = copies(film, film.with_suffix(".MKV")), COMMANDS[command]
     run(command, other)
     run(command, film, other, "--jobs", 2)
     for order in ((film, other), (other, film)):
         run(command, *order, "--skip-existing")
-    assert sorted(path.name for path in Path().glob(f"*{ending}")) == [
-        f"film.MKV{ending}",
-        f"film.mp4{ending}",
-    ]
+    written = sorted(path.name for path in Path().glob(f"*{ending}"))
+    assert written == [f"film.MKV{ending}", f"film.mp4{ending}"]
 
 
-def test_names_of_kinds(tmp_path: Path, film: Path, run: Run) -> None:
+def test_names_of_kinds(film: Path, run: Run) -> None:
     def stems(*names: str) -> list[str]:
         return [path.name for path in own_names(names, lambda _, stem: Path(stem)).values()]
 
@@ -214,9 +206,8 @@ def test_names_of_kinds(tmp_path: Path, film: Path, run: Run) -> None:
 @pytest.mark.parametrize("letter", ["x", "\U0001f600"])
 def test_shortened_names(run: Run, film: Path, letter: str) -> None:
     size = len(letter.encode())
-    films = [film.with_name(letter * (250 // size) + end) for end in ("1.ts", "2.ts", "2.mp4")]
-    for path in films:
-        path.write_bytes(film.read_bytes())
+    names = (letter * (250 // size) + end for end in ("1.ts", "2.ts", "2.mp4"))
+    films = copies(film, *map(film.with_name, names))
     extra = ("--storyboard", "--subtitles", "--export", "ffmetadata")
     for path in films:
         run("summarize", path, *extra, "--skip-existing")
@@ -226,15 +217,13 @@ def test_shortened_names(run: Run, film: Path, letter: str) -> None:
 
 
 def test_bad_item_in_batch(run: Run, film: Path) -> None:
-    odd = film.with_name(os.fsdecode(b"caf\xe9.mp4"))
-    odd.write_bytes(film.read_bytes())
+    (odd,) = copies(film, film.with_name(os.fsdecode(b"caf\xe9.mp4")))
     np.savez("own.npz", features=np.repeat(np.eye(3), 20, axis=0))
     inputs = (odd, "own.npz", film)
     ran = run("shots", *inputs, "--export", "edl", "--export", "csv", "--json", code=1)
     assert [len(result["errors"]) for result in map(json.loads, ran.out.splitlines())] == [1, 1, 0]
-    assert sorted(path.name for path in Path().glob("*_shots.*")) == [
-        f"film_shots.{suffix}" for suffix in ("csv", "edl", "json")
-    ]
+    written = sorted(path.name for path in Path().glob("*_shots.*"))
+    assert written == ["film_shots.csv", "film_shots.edl", "film_shots.json"]
     run("shots", *inputs, "--sheet", "--output-dir", "o", code=1)
     run("summarize", *inputs, "-o", "o/{stem}.mp4", code=1)
     assert len([*Path("o").rglob("*_sheet.png")]) == len([*Path("o").glob("*.mp4")]) == 2

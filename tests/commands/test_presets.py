@@ -177,10 +177,8 @@ def test_preset_masks(run: Run, trained: list[Settings], preset: Any) -> None:
 def test_preset_start_of_masks_is_for_those_with_layers(run: Run, trained: list[Settings]) -> None:
     for kind in ("stamp", "static"):
         run("train", "detr", *RUN, "--preset", "qvhighlights", "--mask", kind, code=2)
-    assert [(item.model.mask.kind, item.model.mask.init) for item in trained] == [
-        ("stamp", "he"),
-        ("static", "default"),
-    ]
+    masks = [(item.model.mask.kind, item.model.mask.init) for item in trained]
+    assert masks == [("stamp", "he"), ("static", "default")]
     run("train", "mrnet", *RUN, "--preset", "charades", code=2)
     run("train", "mrnet", *RUN, "--preset", "charades", "--cross-modal", code=2)
     run("train", "mrnet", *RUN, "--preset", "tacos", code=2)

@@ -1,6 +1,5 @@
 """Text on the screen: `transcribe --on-screen-text` and `ground --in text`. A stub reads the frames."""
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,7 +8,7 @@ import pytest
 
 from tests.grounding.colours import use_colours
 from tests.media import make_sound
-from tests.program import Run, check_schema
+from tests.program import Run, check_schema, read_valid
 from vidsum.results.load import load
 from vidsum.results.moments import Grounding
 from vidsum.results.screen_text import ScreenLine, ScreenText, ScreenWord
@@ -40,8 +39,7 @@ def reads(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def test_text_is_written_as_json_and_subtitles(run: Run, film: Path, reads: list[int]) -> None:
     ran = run("transcribe", film, "--on-screen-text", "--format", "srt")
-    document = json.loads(Path("film_screen_text.json").read_text())
-    check_schema(document, "screen_text")
+    document = read_valid("film_screen_text.json", "screen_text")
     assert {line["text"] for line in document["lines"]} == {line.text for line in LINES}
     assert document["n_frames_read"] == len(reads)
     assert "Annual report 2024" in ran.out
@@ -89,8 +87,7 @@ def test_min_present_filters_text(run: Run, film: Path) -> None:
     assert query["moments"] == []
     words = ("--query", "annual report", "--query", "anual reports", "--query", "a green field")
     ran = run("ground", film, "--in", "text", *words, "--saliency")
-    document = json.loads(Path("film_moments.json").read_text())
-    check_schema(document, "moments")
+    document = read_valid("film_moments.json", "moments")
     assert document["evidence"] == ["text"]
     exact, near, absent = document["queries"]
     assert exact["query"] == "annual report"
@@ -112,5 +109,4 @@ def test_sound_has_no_text(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", [["--events"], ["--words"], ["--language", "de"], ["--translate"]])
 def test_options_of_speech_are_refused(run: Run, film: Path, option: list[str]) -> None:
-    ran = run("transcribe", film, "--on-screen-text", *option, code=2)
-    assert "--on-screen-text reads no speech" in ran.err
+    run("transcribe", film, "--on-screen-text", *option, code=2, error="--on-screen-text reads no speech")

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from urllib.request import urlopen
 
 import pytest
@@ -15,17 +16,12 @@ import pytest
 from docs.console import ROOT, same
 from tests.archive.made import film, use_archive, use_live
 from tests.conftest import real_weights
-from tests.program import Run
+from tests.program import Run, heed_interruptions
 from vidsum.archive.archive import Archive
 from vidsum.io import cache
 from vidsum.io.packages import EXTRAS
 
 SERVE = [sys.executable, "-m", "vidsum", "serve", "--port", "0", "--json", "--archive"]
-
-
-def _hears_ctrl_c() -> None:
-    """Processes in the background of a shell ignore it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.fixture
@@ -40,13 +36,8 @@ def archive(tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_serve_until_stopped(tmp_path: Path, stop: signal.Signals) -> None:
     with Archive(tmp_path / "empty.vidsum") as archive:
         assert archive.videos() == []
-    server = subprocess.Popen(
-        [*SERVE, tmp_path / "empty.vidsum"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=_hears_ctrl_c,
-    )
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    server = subprocess.Popen([*SERVE, tmp_path / "empty.vidsum"], **pipes, preexec_fn=heed_interruptions)
     assert server.stdout
     data = json.loads(server.stdout.readline())["data"]
     assert data["url"].startswith("http://127.0.0.1:")

@@ -10,7 +10,7 @@ from PIL import Image
 
 from tests import media
 from tests.lab.datasets.made import write_mat
-from tests.program import Run, check_schema
+from tests.program import Run, check_schema, read_valid
 from vidsum.results.feature_files import read_features, write_features
 from vidsum.results.feature_h5 import read_group, write_h5
 from vidsum.results.features import Features
@@ -29,8 +29,7 @@ def three_parts() -> Features:
 
 def test_shots_of_video(run: Run, film: Path) -> None:
     ran = run("shots", film)
-    document = json.loads(Path("film_shots.json").read_text())
-    check_schema(document, "shots")
+    document = read_valid("film_shots.json", "shots")
     assert [shot["start_s"] for shot in document["shots"]] == [0, 2, 4, 6]
     assert document["shots"][-1]["end_s"] == 10
     assert (document["shots"][0]["first_frame"], document["shots"][-1]["last_frame"]) == (0, 249)

@@ -11,7 +11,7 @@ import jsonschema
 import numpy as np
 import pytest
 
-from tests.program import Run, check_schema
+from tests.program import Run, check_schema, read_valid
 from tests.speech import stub
 from tests.voices import write_wav
 from vidsum.features.settings import Extraction
@@ -26,8 +26,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> stub.StubModel:
 
 def test_transcribe_writes_json(run: Run, film: Path, model: stub.StubModel) -> None:
     ran = run("transcribe", film)
-    document = json.loads(Path("film_transcript.json").read_text())
-    check_schema(document, "transcript")
+    document = read_valid("film_transcript.json", "transcript")
     assert document["language"] == "de"
     assert document["segments"][0]["text"].startswith("word0 word1")
     assert "words" not in document["segments"][0]
@@ -67,8 +66,7 @@ def test_events(run: Run, film: Path, model: stub.StubModel, monkeypatch: pytest
     assert none["events"] == []
     monkeypatch.setattr("vidsum.grounding.sounds.EVENTS", {"music": ("sine wave",)})  # of the film
     ran = run("transcribe", film, "--events", "--format", "txt")
-    document = json.loads(Path("film_transcript.json").read_text())
-    check_schema(document, "transcript")
+    document = read_valid("film_transcript.json", "transcript")
     (event,) = document["events"]
     assert (event["sound"], event["end_s"] > 9, 0.5 < event["probability"] < 1) == ("music", True, True)
     assert "[music]\n" in Path("film_transcript.txt").read_text()
@@ -83,21 +81,16 @@ def test_real_events(
     run: Run, shared_videos: Path, model: stub.StubModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vidsum.pipelines.speech.find_speech", lambda blocks: iter(()))
-    ran = run(
-        "transcribe", shared_videos / "wide" / "stage_hat.mp4", "--events", "--format", "srt", "-o", "-"
-    )
-    assert "[applause]" in ran.out
+    applause = shared_videos / "wide" / "stage_hat.mp4"
+    assert "[applause]" in run("transcribe", applause, "--events", "--format", "srt", "-o", "-").out
 
 
-def test_uncertain_speech(
-    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, model: stub.StubModel
-) -> None:
+def test_uncertain_speech(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     stub.install(monkeypatch, probability=0.4)
     ran = run("transcribe", film, "--format", "srt", error="uncertain speech in 1 of 1 segments")
     assert Path("film_transcript.srt").read_text().endswith(" (?)\n")
     assert ran.out.count("(?)") == 1
-    document = json.loads(Path("film_transcript.json").read_text())
-    check_schema(document, "transcript")
+    document = read_valid("film_transcript.json", "transcript")
     assert [segment["uncertain"] for segment in document["segments"]] == [True]
     write_wav(np.zeros(16_000), tmp_path / "silence.wav")
     ran = run("transcribe", tmp_path / "silence.wav", error="no speech")
@@ -135,9 +128,8 @@ def test_spoken_and_typed_queries(
 ) -> None:
     stub.install(monkeypatch, text="a man chops wood", language=ENGLISH)
     Path("typed.txt").write_text("a cat\n")
-    ran = run(
-        "ground", film, "--query", "a dog", "--query-audio", question, "--queries", "typed.txt", "-o", "-"
-    )
+    queries = ("--query", "a dog", "--query-audio", question, "--queries", "typed.txt")
+    ran = run("ground", film, *queries, "-o", "-")
     assert requests[0].texts == ("a dog", "a man chops wood", "a cat")
     typed, spoken, _ = ran.json["queries"]
     assert "spoken" not in typed
@@ -161,18 +153,12 @@ def test_spoken_query_translated(question: Path, own_home: Path, monkeypatch: py
     "model", [{"probability": 0.3, "language": ENGLISH}, {"language": ("en", 0.3)}], ids=["words", "language"]
 )
 def test_unclear_spoken_query(
-    run: Run,
-    film: Path,
-    question: Path,
-    requests: list[Any],
-    monkeypatch: pytest.MonkeyPatch,
-    model: dict[str, Any],
+    run: Run, film: Path, question: Path, requests: list[Any], monkeypatch: pytest.MonkeyPatch, model: Any
 ) -> None:
     stub.install(monkeypatch, **model)
-    ran = run("ground", film, "--query-audio", question, "-o", "-", code=3)
+    faults = ("question.wav: not clear: 'word0 word1 word2'", "--query TEXT")
+    run("ground", film, "--query-audio", question, "-o", "-", code=3, error=faults)
     assert requests == []
-    assert "question.wav: not clear: 'word0 word1 word2'" in ran.err
-    assert "--query TEXT" in ran.err
 
 
 def test_silent_and_long_spoken_queries(
@@ -180,9 +166,7 @@ def test_silent_and_long_spoken_queries(
 ) -> None:
     model = stub.install(monkeypatch, text="a man", language=ENGLISH)
     write_wav(np.zeros(16_000), tmp_path / "silence.wav")
-    silent = run("ground", film, "--query-audio", tmp_path / "silence.wav", code=3)
-    assert "silence.wav: no speech" in silent.err
+    run("ground", film, "--query-audio", tmp_path / "silence.wav", code=3, error="silence.wav: no speech")
     write_wav(np.full(600 * 8_000, 0.5), tmp_path / "lecture.wav", 8_000)
-    long = run("ground", film, "--query-audio", tmp_path / "lecture.wav", code=3)
-    assert "lecture.wav: is 600 s long" in long.err
+    run("ground", film, "--query-audio", tmp_path / "lecture.wav", code=3, error="lecture.wav: is 600 s long")
     assert model.tasks == []

@@ -9,7 +9,7 @@ import pytest
 
 from tests import media
 from tests.commands.conftest import files_here
-from tests.program import Run, check_schema
+from tests.program import Run, check_schema, read_valid
 from tests.speech import stub
 from tests.video.clips import numbers_by_pyav
 
@@ -57,8 +57,7 @@ def test_trim(run: Run, tmp_path: Path) -> None:
     talk(tmp_path / "talk.mp4", [(1, 2), (2.3, 3), (5, 6.5)])
     ran = run("trim", tmp_path / "talk.mp4")
     assert files_here() == ["talk_trim.json", "talk_trim.mp4"]
-    document = json.loads(Path("talk_trim.json").read_text())
-    check_schema(document, "trim")
+    document = read_valid("talk_trim.json", "trim")
     edges = [(part["start_s"], part["end_s"]) for part in document["segments"]]
     assert edges == [(0.8, 3.2), (4.8, 6.72)]
     assert [part["reason"] for part in document["removed"]] == ["silence"] * 3
@@ -92,11 +91,8 @@ def test_options(run: Run, tmp_path: Path) -> None:
 
     assert segments() == [(0.8, 3.2), (5.8, 7.2)]
     assert segments("--min-sound", "0") == [(0.8, 3.2), (4.8, 5.28), (5.8, 7.2)]
-    assert segments("--min-pause", "0.25", "--margin-before", "0", "--margin-after", "0.04") == [
-        (1.0, 2.04),
-        (2.28, 3.04),
-        (6.0, 7.04),
-    ]
+    tight = ("--min-pause", "0.25", "--margin-before", "0", "--margin-after", "0.04")
+    assert segments(*tight) == [(1.0, 2.04), (2.28, 3.04), (6.0, 7.04)]
     assert segments("--min-pause", "3s") == [(0.0, 8.0)]
     assert files_here() == []
     assert "removed" in run("trim", film, "--dry-run").out
@@ -141,9 +137,8 @@ def test_exports_and_report(run: Run, tmp_path: Path) -> None:
     film = talk(tmp_path / "screen.mp4", [(0.7, 1.5), (3.2, 4.2), (6.4, 7.2)], times_s=times).path
     run("trim", film)
     segments = json.loads(Path("screen_trim.json").read_text())["segments"]
-    assert all(
-        start["start_s"] <= sound - 0.19 for start, sound in zip(segments, (0.7, 3.2, 6.4), strict=True)
-    )
+    pairs = zip(segments, (0.7, 3.2, 6.4), strict=True)
+    assert all(part["start_s"] <= sound_s - 0.19 for part, sound_s in pairs)
     sound = sound_of(Path("screen_trim.mp4"))
     assert pitches_of(sound) == [300, 500, 700]
     assert np.sum(np.abs(sound) > 0.05) > 0.8 * 2.6 * media.SAMPLE_RATE

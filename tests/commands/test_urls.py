@@ -1,6 +1,5 @@
 """Web addresses as inputs; passwords and tokens in them are never printed or written."""
 
-import csv
 import os
 import traceback
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ import pytest
 import vidsum
 from tests.archive.made import film, use_live
 from tests.checkpoints.server import Server, running_server, send
+from tests.commands.conftest import csv_rows
 from tests.program import Run
 from vidsum.errors import InputError
 
@@ -32,15 +32,11 @@ def test_url_input(run: Run, server: Server, film: Path, jobs: str) -> None:
     (record,) = Path("out").glob("film_*_shots.json")
     bad = [f"{server.url}/b/text.mp4", f"{server.url}/gone.mp4"]
     ran = run("shots", *bad, url, "--json", "--table", "rows.csv", "-j", jobs, code=1)
-    assert [(line["input"], line["exit_code"]) for line in ran.json_lines] == [
-        (bad[0], 3),
-        (bad[1], 3),
-        (url, 0),
-    ]
+    codes = [(line["input"], line["exit_code"]) for line in ran.json_lines]
+    assert codes == [(bad[0], 3), (bad[1], 3), (url, 0)]
     assert "404" in ran.json_lines[1]["errors"][0]["message"]
     assert Path(record.name).is_file()
-    with Path("rows.csv").open() as file:
-        assert [row["input"] for row in csv.DictReader(file)] == [*bad, url]
+    assert [row["input"] for row in csv_rows("rows.csv")] == [*bad, url]
 
 
 def test_url_up_to_date(run: Run, server: Server) -> None:
@@ -72,11 +68,8 @@ def test_secrets_in_outputs(
             server.serve(full, lambda handler: send(handler, content, "video/mp4"))
         server.serve(f"/page?token={CANARY}", f"<html>{CANARY}".encode())
         server.serve(f"/gone?token={CANARY}", lambda handler: handler.send_error(404, f"no {CANARY} here"))
-        url, closed, camera = (
-            urls[0],
-            f"http://me:{CANARY}@127.0.0.1:9/x",
-            f"rtsp://cam:{CANARY}@127.0.0.1:9/x",
-        )
+        url, closed = urls[0], f"http://me:{CANARY}@127.0.0.1:9/x"
+        camera = f"rtsp://cam:{CANARY}@127.0.0.1:9/x"
         odd = [
             f"ftp://a:{CANARY}@h/x", f"http://me:{CANARY}@[/", f" {url}", f"rtsp://me:{CANARY}/?@h/x", camera,
         ]  # fmt: skip

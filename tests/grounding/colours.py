@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from vidsum.features import describe
 from vidsum.features.extractor import Extractor
 from vidsum.features.settings import CLIP_FAMILY, Extraction
+from vidsum.grounding import sounds
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.text import TextEncoder
 from vidsum.models.scaling import unit_rows
@@ -34,6 +36,16 @@ def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     # how likely a colour is, is unknown
     monkeypatch.setattr("vidsum.pipelines.moments.embed_background", lambda *_: np.eye(3, dtype=np.float32))
     monkeypatch.setattr("vidsum.pipelines.moments.MomentSearch._judged", lambda _, answer, *__: answer)
+
+
+def use_names_of_sounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare queries for sounds by their names alone; there is no text encoder to fetch."""
+    names = [name for entry in sounds.read_names() for name in entry]
+
+    def encode(texts: Sequence[str]) -> FloatArray:
+        return np.array([[text == name for name in names] for text in texts], np.float32)
+
+    monkeypatch.setattr(sounds, "load_text_encoder", lambda name: SimpleNamespace(encode=encode))
 
 
 def _encode(texts: Sequence[str]) -> FloatArray:

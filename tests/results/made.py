@@ -1,6 +1,5 @@
 """Results of a video, made by hand, whose names and texts try to be more than text."""
 
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -28,22 +27,13 @@ def results(film: Path, *, with_saliency: bool = False) -> list[tuple[str, Cutti
     scores = np.where((times >= 4) & (times < 5), 0.8, 0.4).astype(np.float32)
     scores[17] = 0.6
     shots = [ScoredShot(start, start + 2.0, 0.5, start == 4.0) for start in (0.0, 2.0, 4.0, 6.0, 8.0)]
-    summary = Summary(
-        segments=((4.0, 6.0), (8.0, 9.0)),
-        shots=tuple(shots),
-        importance=scores,
-        timestamps=times,
-        budget_s=3.0,
-        video_duration_s=10.0,
-        video_fps=25.0,
-        model="ridge",
-        shot_method="kts",
-        **about,
-    )
+    segments = ((4.0, 6.0), (8.0, 9.0))
+    lengths = {"budget_s": 3.0, "video_duration_s": 10.0, "video_fps": 25.0}
+    methods = {"model": "ridge", "shot_method": "kts"}
+    summary = Summary(segments, tuple(shots), scores, times, **lengths, **methods, **about)
+    moments = (Moment(6.0, 7.5, 2.0, "speech"), Moment(1.0, 2.0, 1.0))
     queries = (
-        QueryMoments(
-            "a bird", (Moment(6.0, 7.5, 2.0, "speech"), Moment(1.0, 2.0, 1.0)), scores, 0.9, said=scores[::-1]
-        ),
+        QueryMoments("a bird", moments, scores, 0.9, said=scores[::-1]),
         QueryMoments(EVIL, (Moment(3.0, 4.0, 1.5),), scores, None),
         QueryMoments(QUOTED, (), scores, 0.01),
     )
@@ -54,29 +44,20 @@ def results(film: Path, *, with_saliency: bool = False) -> list[tuple[str, Cutti
         grounding = Grounding.from_dict(grounding.to_dict(with_saliency=False))
     highlights = Highlights(scores, times, 0.5, (Moment(4.0, 5.0, 0.5),), 10.0, "ridge", **about)
     cut = Shots(np.array([0.0, 3.0, 10.0]), "kts", video_fps=25.0, **about)
-    return [
-        ("out/film_summary.json", summary),
-        ("out/film_moments.json", grounding),
-        ("out/film_highlights.json", highlights),
-        ("out/film_shots.json", cut),
-    ]
+    return [(f"out/film_{result.kind}.json", result) for result in (summary, grounding, highlights, cut)]
 
 
-def of_features(film: Path) -> tuple[str, Shots]:
+def of_features() -> tuple[str, Shots]:
     """Return these shots, computed from features only."""
-    about = Shots(np.array([0.0, 3.0, 10.0]), "kts", provenance=MADE_FROM)
-    return "features_shots.json", replace(about, video=None)
+    return "features_shots.json", Shots(np.array([0.0, 3.0, 10.0]), "kts", provenance=MADE_FROM)
 
 
 def texts(film: Path) -> tuple[Transcript, Descriptions]:
     """Return its speech and pictures, described by hand."""
     speech = {"model": "m", "weights_sha256": "0" * 64, "language": None, "translate": False}
-    by = {
-        "vidsum": "0",
-        "video": {"sha256": "0" * 64, "bytes": film.stat().st_size},
-        "speech": {**speech, "beams": 1, "precision": "int8"},
-    }
-    video = probe(film)
+    speech |= {"beams": 1, "precision": "int8"}
+    source = {"sha256": "0" * 64, "bytes": film.stat().st_size}
+    video, by = probe(film), {"vidsum": "0", "video": source, "speech": speech}
     said = tuple(
         Segment(start, start + 1.5, text, 0.9, 0.1) for start, text in ((1.0, "<b> hello"), (6.0, EVIL))
     )
@@ -85,7 +66,7 @@ def texts(film: Path) -> tuple[Transcript, Descriptions]:
     facts = {"writer": "words", "every_s": None, "min_sure": 0.3, "candidates": ["highlights"]}
     digests = dict.fromkeys(("map_sha256", "text_weights_sha256", "sentences_sha256"), "0" * 64)
     features = {"extractor": "x", "weights_sha256": "0" * 64, "parameters": {}, "shots": {}}
-    by = {"vidsum": "0", "video": by["video"], **features, "descriptions": {**facts, **digests}}
+    by = {"vidsum": "0", "video": source, **features, "descriptions": {**facts, **digests}}
     return transcript, Descriptions(seen, "words", 10.0, 1, ((0.0, 1.75),), video=video, provenance=by)
 
 

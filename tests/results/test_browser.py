@@ -41,9 +41,6 @@ def open_page(browser: Any, page: Path, width: int = 1400, **options: Any) -> An
     return tab
 
 
-VIDEO = "document.querySelector('video')"
-
-
 def test_click_plays_a_segment(browser: Any, page: Path) -> None:
     tab = open_page(browser, page)
     tab.locator(".cut").nth(1).click()

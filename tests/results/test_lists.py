@@ -21,19 +21,13 @@ from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot, Summary
 from vidsum.results.transcript import Segment, Transcript, Word
 
-MOMENTS = Grounding(
-    queries=(
-        QueryMoments("a\nbird & <b>", (Moment(8.0, 9.5, 1.25),), np.zeros(0, np.float32), 0.7),
-        QueryMoments("fog", (), np.zeros(0, np.float32)),
-        QueryMoments("snow", (Moment(2.0, 9.0, 0.5, "speech"),), np.zeros(0, np.float32)),
-    ),
-    timestamps=np.zeros(0),
-    step_s=2.0,
-    video_duration_s=10.0,
-    model="similarity",
-    space="vse",
-    evidence=("picture", "speech"),
+NO_CURVE = np.zeros(0, np.float32)
+QUERIES = (
+    QueryMoments("a\nbird & <b>", (Moment(8.0, 9.5, 1.25),), NO_CURVE, 0.7),
+    QueryMoments("fog", (), NO_CURVE),
+    QueryMoments("snow", (Moment(2.0, 9.0, 0.5, "speech"),), NO_CURVE),
 )
+MOMENTS = Grounding(QUERIES, np.zeros(0), 2.0, 10.0, "similarity", "vse", evidence=("picture", "speech"))
 
 
 def test_cuts_of() -> None:
@@ -42,10 +36,8 @@ def test_cuts_of() -> None:
     summary = Summary(
         ((0.0, 1.0), (2.0, 3.5)), shots, curve, times, 3.0, 9.0, 25.0, model="ridge", shot_method="kts"
     )
-    assert [(cut.start_s, cut.end_s, cut.label) for cut in cuts_of(summary)] == [
-        (0.0, 1.0, "segment 1"),
-        (2.0, 3.5, "segment 2"),
-    ]
+    cuts = [(cut.start_s, cut.end_s, cut.label) for cut in cuts_of(summary)]
+    assert cuts == [(0.0, 1.0, "segment 1"), (2.0, 3.5, "segment 2")]
     assert [cut.label for cut in cuts_of(Shots(np.array([0.0, 1.0, 3.5]), "kts"))] == ["shot 1", "shot 2"]
     (best,) = cuts_of(Highlights(curve, times, 2.0, (Moment(1.0, 2.0, 0.3),), 9.0))
     assert (best.label, best.rank, best.score, best.evidence) == ("highlight 1", 1, 0.3, "")
@@ -54,15 +46,10 @@ def test_cuts_of() -> None:
 
 
 def test_name_cuts() -> None:
-    cuts = [
-        Cut(0.0, 2.0, "shot 1"),
-        Cut(2.0, 4.0, "shot 2"),
-        Cut(4.0, 5.0, "shot 3"),
-        Cut(0.0, 2.0, "x (1)", "x"),
-    ]
-    words = tuple(
-        Word(n / 2, n / 2 + 0.5, text, 0.9) for n, text in enumerate(["Ask", "not", "what", "long" * 20])
-    )
+    cuts = [Cut(0.0, 2.0, "shot 1"), Cut(2.0, 4.0, "shot 2"), Cut(4.0, 5.0, "shot 3")]
+    cuts.append(Cut(0.0, 2.0, "x (1)", "x"))
+    said = ("Ask", "not", "what", "long" * 20)
+    words = tuple(Word(n / 2, n / 2 + 0.5, text, 0.9) for n, text in enumerate(said))
     speech = Transcript((Segment(0.0, 2.0, f"Ask not, what {'long' * 20}", 0.9, 0.0, words),), "en", 1.0, 5.0)
     seen = Descriptions((Description(0.0, 4.0, "a bird", 0.9),), "tags", 5.0)
     names = [cut.label for cut in name_cuts(cuts, speech, seen)]
@@ -73,11 +60,8 @@ def test_name_cuts() -> None:
 def test_names_begin_with_sentences() -> None:
     """A text without word times keeps its first words together with the rest of the sentence."""
     cuts = [Cut(start, end, "shot") for start, end in ((0.0, 4.5), (4.5, 7.5), (7.5, 14.0), (14.0, 20.0))]
-    said = (
-        (0.0, 4.0, "And so it was."),
-        (4.0, 8.0, "The earliest book."),
-        (8.0, 20.0, "a b c d e f g h i j"),
-    )
+    said = [(0.0, 4.0, "And so it was."), (4.0, 8.0, "The earliest book.")]
+    said.append((8.0, 20.0, "a b c d e f g h i j"))
     speech = Transcript(tuple(Segment(*part, 0.9, 0.0) for part in said), "en", 1.0, 20.0)
     names = [cut.label for cut in name_cuts(cuts, speech, None)]
     assert names == ["And so it was.", "The earliest book.", "a b c d e", "f g h i j"]

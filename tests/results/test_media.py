@@ -54,20 +54,10 @@ def test_frames_of_a_conformed_video() -> None:
     assert media(25).by_mlt() == media(25)
 
 
-@pytest.mark.parametrize(
-    "span",
-    [
-        (0.0, 1.0),
-        (0.9, 4.0),
-        (2.5, 3.5),
-        (4.9, 5.2),
-        (5.2, 9.0),
-        (8.95, 9.7),
-        (5.0, 5.1),
-        (8.9, 8.95),
-        (9.5, 20),
-    ],
-)
+@pytest.mark.parametrize("span", [
+    (0.0, 1.0), (0.9, 4.0), (2.5, 3.5), (4.9, 5.2), (5.2, 9.0), (8.95, 9.7), (5.0, 5.1), (8.9, 8.95),
+    (9.5, 20),
+])  # fmt: skip
 def test_cuts_of_a_screen_recording_show_what_its_mp4_shows(
     tmp_path: Path, span: tuple[float, float]
 ) -> None:
@@ -94,17 +84,10 @@ def test_number_of_bad_time_code(code: str) -> None:
         media(RATES[1], time_code="00:00:00;00").number_of(code)
 
 
-@pytest.mark.parametrize(
-    ("rate", "code", "drops"),
-    [
-        (RATES[1], None, True),
-        (RATES[2], None, True),
-        (RATES[0], None, False),
-        (Fraction(30), None, False),
-        (RATES[1], "01:00:00:00", False),
-        (RATES[1], "01:00:00;00", True),
-    ],
-)
+@pytest.mark.parametrize(("rate", "code", "drops"), [
+    (RATES[1], None, True), (RATES[2], None, True), (RATES[0], None, False), (Fraction(30), None, False),
+    (RATES[1], "01:00:00:00", False), (RATES[1], "01:00:00;00", True),
+])  # fmt: skip
 def test_is_drop_frame(rate: Fraction, code: str | None, drops: bool) -> None:
     assert media(rate, time_code=code).is_drop_frame is drops
 

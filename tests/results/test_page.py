@@ -108,7 +108,7 @@ def test_page_headlines_and_settings(page: Path) -> None:
 
 def test_page_of_a_batch(film: Path, tmp_path: Path) -> None:
     make_video(tmp_path / "other.mp4", n_frames=250)
-    several = [*results(film)[:2], results(tmp_path / "other.mp4")[0], of_features(film)]
+    several = [*results(film)[:2], results(tmp_path / "other.mp4")[0], of_features()]
     content = parse(report_text(several, tmp_path / "all.html")[0])
     assert len(content.all("video")) == 2
     names = ("3 videos", "other.mp4", "features_shots")

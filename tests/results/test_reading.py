@@ -11,7 +11,7 @@ from tests.results.made import EVIL, results, texts
 from tests.results.test_page import parse
 from vidsum.pipelines.report import report_text
 from vidsum.results.moments import Grounding, Moment
-from vidsum.results.reading import ShotTexts, find_screens, make_passages
+from vidsum.results.reading import ShotTexts, TimedText, find_screens, make_passages
 from vidsum.results.screen_text import ScreenLine, ScreenText
 from vidsum.results.transcript import Segment, Transcript
 from vidsum.video.probe import probe
@@ -29,11 +29,8 @@ def test_passages_of_shots() -> None:
     assert last == ShotTexts(((9, 12),), (said[2],))
     several = make_passages([0, 4, 9], 12, said, written)
     assert [passage.written for passage in several] == [(), ("Slide",), ("END",)]
-    assert [[text for *_, text in passage.said] for passage in several] == [
-        ["one", "two"],
-        ["three"],
-        ["four"],
-    ]
+    texts_said = [[text for *_, text in passage.said] for passage in several]
+    assert texts_said == [["one", "two"], ["three"], ["four"]]
     assert make_passages([0, 4], 9, []) == []
 
 
@@ -49,20 +46,14 @@ def test_screens_where_no_shots_are_known() -> None:
     subtitles = [(30 + 2.0 * number, 31.5 + 2.0 * number, str(number)) for number in range(5)]
     assert find_screens([*slides, *subtitles]) == [0.5, 9.2, 30, 36]
     assert find_screens([]) == []
-    (passage, *_) = make_passages([0.0, 9.2], 30, [], slides)
-    assert passage.written == ("Title", "a", "b")
-    assert make_passages([0.0, 9.2], 30, [], slides)[1].written == (
-        "New",
-        "An older word",
-    )  # as they are read
+    first, second = make_passages([0.0, 9.2], 30, [], slides)
+    assert first.written == ("Title", "a", "b")
+    assert second.written == ("New", "An older word")  # as they are read
 
 
 @given(starts=st.lists(TIMES, unique=True), end=TIMES, said=TEXTS, written=TEXTS)
 def test_passages_keep_all(
-    starts: list[float],
-    end: float,
-    said: list[tuple[float, float, str]],
-    written: list[tuple[float, float, str]],
+    starts: list[float], end: float, said: list[TimedText], written: list[TimedText]
 ) -> None:
     starts = sorted({0.0, *starts})
     passages = make_passages(starts, max(end, *starts), said, written)
@@ -84,12 +75,13 @@ def test_page_has_a_document(film: Path, tmp_path: Path) -> None:
     assert {"What is said, shot by shot", "The text, shot by shot"} <= set(content.texts)
 
 
+def screen_text(film: Path, *lines: TimedText) -> ScreenText:
+    lines_at = tuple(ScreenLine(*line, 0.9, (0, 0.1 * n, 1, 0.1 * n + 0.1)) for n, line in enumerate(lines))
+    return ScreenText(lines_at, 10.0, 4, video=probe(film), provenance={"vidsum": "0"})
+
+
 def test_document_of_slides(film: Path, tmp_path: Path) -> None:
-    lines = (
-        ScreenLine(3.1, 9.0, EVIL, 0.9, (0, 0.1, 1, 0.2)),
-        ScreenLine(3.1, 9.0, "Two", 0.9, (0, 0.3, 1, 0.4)),
-    )
-    written = ScreenText(lines, 10.0, 4, video=probe(film), provenance={"vidsum": "0"})
+    written = screen_text(film, (3.1, 9.0, EVIL), (3.1, 9.0, "Two"))
     content = parse(report_text([results(film)[3], ("text.json", written)], tmp_path / "page.html")[0])
     assert f"{EVIL} · Two" in content.texts
     assert {"What is written, shot by shot", "5 words beside 2 pictures."} <= set(content.texts)
@@ -98,9 +90,7 @@ def test_document_of_slides(film: Path, tmp_path: Path) -> None:
 
 def test_moments_without_shots(film: Path, tmp_path: Path) -> None:
     """A passage follows each slide, and the card of a moment has the words that match."""
-    slides = ((0.0, 6.0, "One"), (6.0, 9.5, "Two"))
-    lines = tuple(ScreenLine(*slide, 0.9, (0, 0.1, 1, 0.2)) for slide in slides)
-    written = ScreenText(lines, 10.0, 4, video=probe(film), provenance={"vidsum": "0"})
+    written = screen_text(film, (0.0, 6.0, "One"), (6.0, 9.5, "Two"))
     (name, found) = results(film)[1]
     assert isinstance(found, Grounding)
     moments = tuple(Moment(*span, 2.0, "text") for span in ((6.0, 9.5), (1.0, 2.0)))

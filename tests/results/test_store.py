@@ -139,12 +139,11 @@ def test_read_features_missing_arrays(tmp_path: Path) -> None:
         pass
     with h5py.File(tmp_path / "empty.h5", "w") as file:
         file.create_group("video_1")
-    faults = {
-        "f.npz": "no array named features",
-        "none.h5": r"not a feature file \(it holds no video\)",
-        "empty.h5": "no dataset named features",
-    }
-    for name, fault in faults.items():
+    for name, fault in (
+        ("f.npz", "no array named features"),
+        ("none.h5", r"not a feature file \(it holds no video\)"),
+        ("empty.h5", "no dataset named features"),
+    ):
         with pytest.raises(InputError, match=fault):
             read_features(tmp_path / name)
 

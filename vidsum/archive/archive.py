@@ -101,7 +101,6 @@ class Archive:
         return connect(self.path, create=True)
 
     def close(self) -> None:
-        """Close the database."""
         if "_connection" in self.__dict__:
             self._connection.close()
 

@@ -241,12 +241,9 @@ class ArchiveSearch:
     def _merge_duplicates(self, hits: Sequence[Hit]) -> list[Hit]:
         merged = list[Hit]()
         for hit in sorted(hits, key=lambda other: -other.present):
-            same = (
-                ()
-                if self.options.duplicates
-                else (n for n, other in enumerate(merged) if _is_same(other, hit))
-            )
-            if (number := next(iter(same), None)) is None:
+            same = (n for n, other in enumerate(merged) if _is_same(other, hit))
+            number = None if self.options.duplicates else next(same, None)
+            if number is None:
                 merged.append(hit)
             else:
                 also = dict.fromkeys([*merged[number].also, hit.video, *hit.also])

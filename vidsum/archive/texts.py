@@ -208,14 +208,10 @@ def search_texts(
         for moment in speech_moments(quoted, passages, evidence, per_video):
             if any(hit.start_s < moment.end_s and moment.start_s < hit.end_s for hit in written):
                 continue  # its words are there: it need not be listed for its meaning again
-            words = (
-                sentence
-                for sentence in sentences
-                if Passage(moment.start_s, moment.end_s, "").holds(sentence)
-            )
-            content = " ".join(sentence.text for sentence in words)
+            whole = Passage(moment.start_s, moment.end_s, "")
+            content = " ".join(sentence.text for sentence in sentences if whole.holds(sentence))
             content += f" ({models[video]})" if video in models else ""
-            span, is_quoted = (moment.start_s, moment.end_s), moment.score >= 1
+            span, is_quoted = moment.interval, moment.score >= 1
             hits.append(Hit(video, *span, moment.present or 0.0, None, kind, content, is_quoted=is_quoted))
     return sorted(hits, key=lambda hit: -hit.present)
 

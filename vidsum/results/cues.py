@@ -4,7 +4,6 @@ Two lines of 42 letters, one to seven seconds, 17 letters a second, two frames b
 phrases end.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,22 +13,14 @@ from math import inf
 from vidsum.times import escape_vtt, format_timestamp
 
 _STOPS, _COMMAS = ".!?…。！？", ",;:—、，；："
-_OPENERS = frozenset(
-    re.findall(
-        r"\w+",
-        "and but or nor so yet because although though while when where which who whom whose that if unless "
-        "until since after before as than in on at by for from with without within of to into onto through "
-        "over under between among against during about across along around behind beside near towards upon",
-    )
-)  # words that begin a phrase: a break stands before them
-_BOUND = frozenset(
-    re.findall(
-        r"[\w.]+",
-        "a an the this these those my your his her its our their some any no every each is are was were be "
-        "been am have has had will would shall should can could may might must do does did not very more "
-        "most i you he she it we they mr. mrs. ms. dr. st.",
-    )
-)  # words that belong to the next one: no break stands after them
+_BEFORE = """and but or nor so yet because although though while when where which who whom whose that if
+unless until since after before as than in on at by for from with without within of to into onto through over
+under between among against during about across along around behind beside near towards upon"""
+_OPENERS = frozenset(_BEFORE.split())  # words that begin a phrase: a break stands before them
+_NOT_AFTER = """a an the this these those my your his her its our their some any no every each is are was were
+be been am have has had will would shall should can could may might must do does did not very more most i
+you he she it we they mr. mrs. ms. dr. st."""
+_BOUND = frozenset(_NOT_AFTER.split())  # words that belong to the next one: no break stands after them
 
 
 @dataclass(frozen=True)
