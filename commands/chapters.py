@@ -59,11 +59,11 @@ def chapters(
 
     vidsum chapters talk.mp4 --chapters 8 --export chapters --export ffmetadata --report
     """
+    from vidsum.pipelines.timelines import copy_suffix
+
     sources = batch.inputs(sources)
     if extra.copy and outputs.to_stdout:
         raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --copy")
-    from vidsum.pipelines.timelines import copy_suffix
-
     targets = {}
     for source, json in outputs.destinations(sources, "_chapters.json", (".json",)).items():
         copies = {"copy": json.with_suffix(copy_suffix(source))} if extra.copy else {}

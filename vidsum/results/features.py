@@ -111,8 +111,16 @@ class Features(Result):
             duration_s = video.duration_s if video else own_s
         if video_fps is None:
             video_fps = video.fps if video else 30.0
-        step_s = 1.0 / fps
-        return cls(rows, times, step_s, step_s, duration_s, video_fps, extractor, video=video)
+        return cls(
+            array=rows,
+            timestamps=times,
+            step_s=1.0 / fps,
+            covers_s=1.0 / fps,
+            duration_s=duration_s,
+            video_fps=video_fps,
+            extractor=extractor,
+            video=video,
+        )
 
     def __len__(self) -> int:
         return len(self.array)

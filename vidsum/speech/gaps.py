@@ -13,15 +13,19 @@ MARGIN_S = 0.3  # silence between the film's speech and a description, and betwe
 WORDS_A_MINUTE = 160
 _PLANNED_WORDS_A_MINUTE = 145  # planned words a minute: programs do not speak at exactly the requested rate
 _MIN_WORDS = 3  # minimum length of a shortened text
-_OPENERS = """
-in on at by with near while as from through over under behind beside into onto along across around during for
-against between among outside inside before after towards toward who that which and
-"""  # words that begin a phrase without which a sentence still stands
-_HANGING = """
-a an the his her its their is are was were be being and or of to very with in on at by dressed covered
-surrounded filled made wearing holding looking going getting trying about next out up off both all one each
-some
-"""  # words that leave a sentence hanging where they end it
+_OPENERS = frozenset(
+    """
+    in on at by with near while as from through over under behind beside into onto along across around during
+    for against between among outside inside before after towards toward who that which and
+    """.split()
+)  # words that begin a phrase without which a sentence still stands
+_HANGING = frozenset(
+    """
+    a an the his her its their is are was were be being and or of to very with in on at by dressed covered
+    surrounded filled made wearing holding looking going getting trying about next out up off both all one
+    each some
+    """.split()
+)  # words that leave a sentence hanging where they end it
 
 
 def find_gaps(speech: Sequence[Interval], duration_s: float) -> list[Interval]:
@@ -46,8 +50,8 @@ def shorten(text: str) -> Iterator[str]:
     yield text
     words = text.split()
     for end in range(len(words) - 1, _MIN_WORDS - 1, -1):
-        opens = words[end].strip(",;").lower() in _OPENERS.split() or words[end - 1].endswith((",", ";", "."))
-        if opens and words[end - 1].strip(",;.").lower() not in _HANGING.split():
+        opens = words[end].strip(",;").lower() in _OPENERS or words[end - 1].endswith((",", ";", "."))
+        if opens and words[end - 1].strip(",;.").lower() not in _HANGING:
             yield f"{' '.join(words[:end]).rstrip(' ,;.')}."
 
 
