@@ -1,5 +1,6 @@
 """Find pauses of the speech in a film, and fit descriptions into them, by the bounds of docs/describe.md."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from operator import attrgetter
@@ -14,17 +15,19 @@ WORDS_A_MINUTE = 160
 _PLANNED_WORDS_A_MINUTE = 145  # planned words a minute: programs do not speak at exactly the requested rate
 _MIN_WORDS = 3  # minimum length of a shortened text
 _OPENERS = frozenset(
-    """
-    in on at by with near while as from through over under behind beside into onto along across around during
-    for against between among outside inside before after towards toward who that which and
-    """.split()
+    re.findall(
+        r"\w+",
+        "in on at by with near while as from through over under behind beside into onto along across around "
+        "during for against between among outside inside before after towards toward who that which and",
+    )
 )  # words that begin a phrase without which a sentence still stands
 _HANGING = frozenset(
-    """
-    a an the his her its their is are was were be being and or of to very with in on at by dressed covered
-    surrounded filled made wearing holding looking going getting trying about next out up off both all one
-    each some
-    """.split()
+    re.findall(
+        r"\w+",
+        "a an the his her its their is are was were be being and or of to very with in on at by dressed "
+        "covered surrounded filled made wearing holding looking going getting trying about next out up "
+        "off both all one each some",
+    )
 )  # words that leave a sentence hanging where they end it
 
 
