@@ -12,13 +12,13 @@ from vidsum.io.outputs import as_utf8
 from vidsum.io.provenance import identify_file
 from vidsum.lab.datasets.labels import ODD_FRACTION, ODD_S, Labels, labels_of, plain_name
 from vidsum.lab.datasets.summaries import AnnotatedVideo
-from vidsum.lab.evaluation.reference import BUDGET, BoolArray
+from vidsum.lab.evaluation.reference import BUDGET
 from vidsum.lab.evaluation.settings import Request, SummaryRequest, checkpoint_of
 from vidsum.lab.evaluation.summaries import Videos
 from vidsum.results.load import kind_of, read_document, read_result
 from vidsum.results.summary import Summary
 from vidsum.summary.score import weights_sha256
-from vidsum.types import FloatArray
+from vidsum.types import BoolArray, FloatArray
 from vidsum.version import __version__
 
 _SIZED = ("features", "query_features", "text_features")

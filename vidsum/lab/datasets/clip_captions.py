@@ -19,8 +19,8 @@ from vidsum.errors import InputError, quote, safe_name
 from vidsum.grounding.text import embed_cached, load_text_encoder
 from vidsum.io.text import read_json, read_packed_text
 from vidsum.lab.datasets.entries import DataEntry, entry_of, parse_lines
-from vidsum.lab.datasets.group import MOST_FRAMES, IntArray
-from vidsum.types import FloatArray, Progress
+from vidsum.lab.datasets.group import MOST_FRAMES
+from vidsum.types import FloatArray, IntArray, Progress
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,6 @@ from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.lab.evaluation.reference import (
     CHANGE_POINTS,
     KNAPSACKS,
-    BoolArray,
     Reference,
     at_every_frame,
     key_shots,
@@ -24,7 +23,7 @@ from vidsum.lab.evaluation.reference import (
 from vidsum.lab.evaluation.summaries import Videos
 from vidsum.models.scaling import unit_range
 from vidsum.results import figures
-from vidsum.types import FloatArray
+from vidsum.types import BoolArray, FloatArray
 
 _ROWS = (*figures.OTHERS, figures.GREY)  # colours of rows; annotators are blue
 

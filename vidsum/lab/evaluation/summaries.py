@@ -8,14 +8,7 @@ from vidsum.errors import UsageError
 from vidsum.lab.datasets.labels import Labels
 from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.lab.evaluation import summary_metrics
-from vidsum.lab.evaluation.reference import (
-    BUDGET,
-    CHANGE_POINTS,
-    KNAPSACKS,
-    BoolArray,
-    Reference,
-    reference_of,
-)
+from vidsum.lab.evaluation.reference import BUDGET, CHANGE_POINTS, KNAPSACKS, Reference, reference_of
 from vidsum.lab.evaluation.report import Report
 from vidsum.lab.evaluation.summary_metrics import (
     HUMAN,
@@ -27,7 +20,7 @@ from vidsum.lab.evaluation.summary_metrics import (
     VideoMeasures,
 )
 from vidsum.results.result import count_text
-from vidsum.types import FloatArray, Progress, reported
+from vidsum.types import BoolArray, FloatArray, Progress, reported
 
 Videos = Mapping[str, AnnotatedVideo] | Mapping[str, Labels]
 Scores = Mapping[str, FloatArray]  # name of a video -> [T] importance scores at its picks

@@ -10,12 +10,11 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from vidsum.errors import UsageError
 from vidsum.grounding.text import embed_cached
 from vidsum.lab.datasets.moments import MomentVideo
-from vidsum.types import FloatArray, Progress, iou
+from vidsum.types import FloatArray, IntArray, Progress, iou
 
 Embed = Callable[[Sequence[str]], FloatArray]  # a text encoder: texts to [N, D]
 Words = Callable[[Sequence[int]], list[FloatArray]]  # numbers of sentences to their words, an [L, D] for each
@@ -40,7 +39,7 @@ class Captions:
     """Annotated videos with their sentences embedded."""
 
     videos: tuple[MomentVideo, ...]
-    first: npt.NDArray[np.int64]  # [V] number of each video's first sentence
+    first: IntArray  # [V] number of each video's first sentence
     texts: tuple[str, ...]  # texts that clips show: the N sentences, then the captions of clips
     vectors: FloatArray  # [N + C, D] of those
     clips: Mapping[str, range]
@@ -55,12 +54,12 @@ class Captions:
         return len(self.queries) // 2
 
     @cached_property
-    def video_of(self) -> npt.NDArray[np.int64]:
+    def video_of(self) -> IntArray:
         """[N] number of each sentence's video."""
         return np.repeat(np.arange(len(self.videos)), np.diff(self.first, append=self.n_sentences))
 
     @cached_property
-    def described(self) -> npt.NDArray[np.int64]:
+    def described(self) -> IntArray:
         """The sentences of videos that have captions of clips."""
         has = np.array([video.name in self.clips for video in self.videos])
         return np.flatnonzero(has[self.video_of])
