@@ -135,7 +135,7 @@ def test_masks_act_on_the_logits_of_both_attentions() -> None:
     cross = CrossLayer(config, LearnedMask(MaskConfig(), 16, 4, cross=True)).eval()
     for layer, keys, values in ((own, x + positions, x), (cross, words, words)):
         is_key = torch.ones(1, keys.shape[1], dtype=torch.bool)
-        inputs = (x, positions, is_key) if layer is own else (x, positions, words, is_key)
+        inputs = (x, positions, is_key, None) if layer is own else (x, positions, words, is_key, None)
         found, _ = layer(*inputs)
         hidden = layer.mask.layers[0](x).relu()
         mask = layer.mask.layers[1](hidden)[:, :, : keys.shape[1]]

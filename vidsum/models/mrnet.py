@@ -166,10 +166,9 @@ class MRNet(nn.Module):
         self.map = ProposalMap(
             config.clips, counts, config.dim_map, config.hidden, config.kernel, config.convolutions
         )
-        self.proposal_iou, self.proposal_contrastive = (
-            nn.Linear(config.hidden, config.dim_joint) for _ in range(2)
-        )
-        self.query_iou, self.query_contrastive = (nn.Linear(config.d, config.dim_joint) for _ in range(2))
+        d, hidden, joint = config.d, config.hidden, config.dim_joint
+        self.proposal_iou, self.proposal_contrastive = (nn.Linear(hidden, joint) for _ in range(2))
+        self.query_iou, self.query_contrastive = (nn.Linear(d, joint) for _ in range(2))
 
     @property
     def valid(self) -> Tensor:
@@ -213,9 +212,8 @@ class MRTBlock(nn.Module):
         super().__init__()
         self.mask = mask
         self.retention = MaskRetention(config)
-        self.feed_forward = nn.Sequential(
-            nn.Linear(config.d, config.d_ff), nn.GELU(), nn.Linear(config.d_ff, config.d)
-        )
+        inner, outer = nn.Linear(config.d, config.d_ff), nn.Linear(config.d_ff, config.d)
+        self.feed_forward = nn.Sequential(inner, nn.GELU(), outer)
         self.norms = nn.ModuleList(nn.LayerNorm(config.d) for _ in range(2))
         self.dropout = nn.Dropout(config.dropout)
 
