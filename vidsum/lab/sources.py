@@ -122,9 +122,8 @@ def read_finished(path: Path, videos: Videos, labels: Mapping[str, Labels]) -> F
         else:
             times_s, length_s = video.features.timestamps, video.features.duration_s
         if abs(own_s - length_s) > max(ODD_S, ODD_FRACTION * length_s):
-            raise InputError(
-                f"{file}: is of a video of {own_s:g} s, but {safe_name(name)} has {length_s:g} s"
-            )
+            lengths = f"{own_s:g} s, but {safe_name(name)} has {length_s:g} s"
+            raise InputError(f"{file}: is of a video of {lengths}")
         # the score of the last sample before each time lasts until the next
         at = np.searchsorted(summary.timestamps, times_s + 1e-6, side="right") - 1
         scores[name] = summary.importance[np.maximum(at, 0)]

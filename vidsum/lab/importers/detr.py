@@ -143,6 +143,5 @@ def _rest_of_layer(reader: TensorReader, published_key: str, key: str, norms: in
 
 def _perceptron(reader: TensorReader, published_key: str, key: str, layers: int) -> "Tensors":
     """Return an MLP; published names count linear layers, those here count the ReLUs too."""
-    return reader.take_layers(
-        {f"{published_key}.layers.{layer}": f"{key}.{2 * layer}" for layer in range(layers)}
-    )
+    names = {f"{published_key}.layers.{layer}": f"{key}.{2 * layer}" for layer in range(layers)}
+    return reader.take_layers(names)

@@ -102,9 +102,8 @@ def start_run(
 
 def split_facts(split: Split) -> dict[str, Any]:
     """Return the name of a split and the videos of each part, JSON-ready."""
-    return {"name": split.name} | {
-        part: list(getattr(split, part)) for part in ("train", "validation", "test")
-    }
+    parts = ("train", "validation", "test")
+    return {"name": split.name, **{part: list(getattr(split, part)) for part in parts}}
 
 
 def _check_together(videos: Sequence[AnnotatedVideo]) -> None:
