@@ -15,11 +15,6 @@ from vidsum.io import network
 BODY = os.urandom(700_000)
 
 
-@pytest.fixture(autouse=True)
-def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(network, "PAUSE_S", 0.0)
-
-
 @pytest.fixture
 def target(tmp_path: Path) -> Path:
     return tmp_path / "file.part"
