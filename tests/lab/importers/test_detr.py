@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import layer_norm, linear, prelu, scaled_dot_product_attention
 
+from tests.checkpoints.test_unpickle import Calls
 from tests.lab.importers import published_detr
 from vidsum.checkpoints.named import OFFICIAL, checkpoint_file
 from vidsum.checkpoints.trained import Trained, build_trained, read_trained
@@ -251,15 +252,10 @@ def test_a_published_file_becomes_a_checkpoint(
     assert isinstance(loaded(trained), MODELS[name])
 
 
-class Harmful:
-    def __reduce__(self) -> tuple[object, tuple[str, ...]]:
-        return print, ("run",)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (Harmful(), "not a torch file of weights only"),
+        (Calls(print, "run"), "not a torch file of weights only"),
         (["nheads", 4], r"its options \(opt\) are not a mapping"),
     ],
     ids=["harmful", "list"],
