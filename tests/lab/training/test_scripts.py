@@ -148,12 +148,8 @@ def test_a_short_query_is_true_wherever_its_words_are_shown() -> None:
         "a": moment_video("a", 40.0, ("dog", (0.0, 10.0)), ("dog runs", (10.0, 20.0)), ("egg", (20.0, 30.0)))
     }
     known = embed_sentences(one, one_hot, "words")
-    shown = (
-        ScriptSegment(0, 0.0, 5.0),
-        ScriptSegment(1, 5.0, 9.0),
-        ScriptSegment(2, 9.0, 20.0),
-        ScriptSegment(1, 20.0, 30.0),
-    )
+    spans = (0, 0.0, 5.0), (1, 5.0, 9.0), (2, 9.0, 20.0), (1, 20.0, 30.0)
+    shown = tuple(ScriptSegment(*span) for span in spans)
     drawn_queries = queries(Script("x", 40.0, shown), known, 0)
     assert known.query_texts[3] == "dog"
     assert drawn_queries[3].moments == ((0.0, 9.0), (20.0, 30.0))
