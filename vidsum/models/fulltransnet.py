@@ -140,11 +140,8 @@ class EncoderLayer(nn.Module):
     ) -> tuple[Tensor, SoftMask | None]:
         """Return [B, T, d] to the same (Eq. 10), and the mask for the next layer.
 
-        Args:
-            x: [B, T, d]
-            sparse: which sample attends to which; None for full attention.
-            is_valid: [B, T] bool, False for padding.
-            previous: the mask of the layer before, for a layer without one of its own.
+        `sparse` says which sample attends to which (None: full attention), `is_valid` [B, T] bool is False
+        for padding, `previous` is the mask of the layer before, for a layer without one of its own.
         """
         q, (k, v) = self.attention.queries(x), self.attention.keys_values(x)
         mask = self.mask(x, x.shape[1]) if self.mask else previous
@@ -266,11 +263,9 @@ def positions(length: int, like: Tensor) -> Tensor:
 
 
 def global_tokens(shot_of_sample: Tensor, per_shot: int) -> Tensor:
-    """Return [T] bool: the first, middle and last sample of each shot.
+    """Return [T] bool: the first, middle and last sample of each shot; the first 1, 2 or 3 of these.
 
-    Args:
-        shot_of_sample: [T] int, the number of the shot that a sample lies in; never decreases.
-        per_shot: 1 the first sample only, 2 the middle one too, 3 the last one too.
+    `shot_of_sample` [T] int is the number of the shot that a sample lies in; it never decreases.
     """
     _, counts = torch.unique_consecutive(shot_of_sample, return_counts=True)
     last = counts.cumsum(0) - 1
