@@ -148,9 +148,7 @@ def test_masks_act_on_the_logits_of_both_attentions() -> None:
 
 def test_linear_layers_stand_at_the_end_of_each_encoder_layer() -> None:
     """STAMP Sec. 4.3, "adding additional linear layers at the end of each transformer stage": by hooks."""
-    model, plain = (
-        small(name, **more) for name, more in (("qd-detr", {"linear_layers": 2}), ("qd-detr", {}))
-    )
+    model, plain = small("qd-detr", linear_layers=2), small("qd-detr")
     layers = [*model.cross, *model.encoder]
     found = dict[str, list[Tensor]](outputs=[], inputs=[])
     for layer in layers:

@@ -108,10 +108,8 @@ def test_files_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
     for name in ("tvsum.h5", "ydata", "frame_captions.json"):
         with pytest.raises(UsageError, match=rf"{name}: annotations are TVSum's"):
             captioned_videos(captions, tmp_path / name)
-    for files, name in (
-        ((tmp_path / "none.json", mat), "none.json"),
-        ((captions, tmp_path / "x.mat"), "x.mat"),
-    ):
+    absent = ((tmp_path / "none.json", mat), "none.json"), ((captions, tmp_path / "x.mat"), "x.mat")
+    for files, name in absent:
         with pytest.raises(InputError, match=rf"{name}: no such file"):
             captioned_videos(*files)
     protocol = write_protocol(tmp_path / "p.npz", ["Base jumping", "Bike Polo"])

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.lab.datasets.moment_layouts import moment_video
-from tests.lab.evaluation.highlight_loop import LENGTHS, moment_figures
+from tests.lab.evaluation.highlight_loop import LENGTHS, hull_overlap, moment_figures
 from vidsum.errors import UsageError
 from vidsum.lab.datasets.moments import MomentVideo, Query, read_highlights
 from vidsum.lab.evaluation.highlight_metrics import HighlightMeasures
@@ -104,9 +104,7 @@ def test_every_published_figure_is_met(shared: Path, tmp_path: Path) -> None:
     assert brief == {
         **{f"MR-full-R1@{at}": found["full"]["MR-R1"][at] for at in ("0.5", "0.7")},
         **{f"MR-full-mAP@{at}": found["full"]["MR-mAP"][at] for at in ("0.5", "0.75")},
-        **{
-            f"MR-{name}-mAP": found[name]["MR-mAP"]["average"] for name in ("full", "short", "middle", "long")
-        },
+        **{f"MR-{name}-mAP": found[name]["MR-mAP"]["average"] for name in LENGTHS},
         **{f"{name}-{key[3:]}": found[name][key] for name in found if "HL" in name for key in found[name]},
     }
     whole = in_per_cent(figures(report.rows["whole video"]))["full"]  # field notes 3
@@ -228,17 +226,11 @@ DRAWN = st.lists(
 Intervals = Sequence[Sequence[Interval]]
 
 
-def slow_iou(a: Interval, b: Interval) -> float:
-    """Return the IoU of two intervals, of which the second is not empty."""
-    common = max(0.0, min(a[1], b[1]) - max(a[0], b[0]))
-    return common / (max(a[1], b[1]) - min(a[0], b[0]))
-
-
 def slow_recall(given: Intervals, right: Intervals, top: int, at: float, strict: bool) -> float:
     """Query by query, moment by moment."""
     found = 0
     for moments, truths in zip(given, right, strict=True):
-        overlaps = [slow_iou(moment, truth) for moment in moments[:top] for truth in truths]
+        overlaps = [hull_overlap(moment, truth) for moment in moments[:top] for truth in truths]
         found += any(overlap > at if strict else overlap >= at for overlap in overlaps)
     return found / len(right)
 
@@ -258,7 +250,7 @@ def test_measures_are_those_of_a_direct_loop(
     }
     assert found.curve == pytest.approx([slow_recall(given_, right, 1, at, strict) for at in CURVE])
     best = [
-        max((slow_iou(moment, truth) for moment in moments[:1] for truth in truths), default=0.0)
+        max((hull_overlap(moment, truth) for moment in moments[:1] for truth in truths), default=0.0)
         for moments, truths in cases
     ]
     assert found.miou == pytest.approx(np.mean(best))
