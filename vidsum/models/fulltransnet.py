@@ -243,11 +243,10 @@ def fulltransnet_loss(log_probabilities: Tensor, key_frames: Tensor, likes: Tens
 
 def _shares(key_frames: Tensor, likes: Tensor) -> Tensor:
     """Return [B, L + 1, T + 1] targets that sum to 1: `likes` without the frames chosen, at last the end."""
-    n_steps = key_frames.shape[1]
-    order = torch.full(likes.shape, n_steps, device=likes.device).scatter(
-        1, key_frames, torch.arange(n_steps, device=likes.device).expand_as(key_frames)
-    )
-    is_left = order[:, None, :] >= torch.arange(n_steps, device=likes.device)[:, None]
+    steps = torch.arange(key_frames.shape[1], device=likes.device)
+    order = torch.full(likes.shape, len(steps), device=likes.device)
+    order = order.scatter(1, key_frames, steps.expand_as(key_frames))
+    is_left = order[:, None, :] >= steps[:, None]
     left = likes[:, None, :] * is_left
     shares = pad(left / left.sum(dim=2, keepdim=True), (0, 1, 0, 1))
     shares[:, -1, -1] = 1

@@ -56,9 +56,8 @@ def plot_scores(
         axes.set_xlabel("time (min:s)")
     some = f", {len(drawn)} of {len(names)} videos" if len(drawn) < len(names) else ""
     figures.draw_heading(figure, f"Importance, each curve from its lowest to its highest{some}")
-    lines = [
-        Line2D([], [], color=colour) for colour in (figures.BLUE, *islice(cycle(_ROWS), len(predictions)))
-    ]
+    colours = (figures.BLUE, *islice(cycle(_ROWS), len(predictions)))
+    lines = [Line2D([], [], color=colour) for colour in colours]
     rows = ["annotators' mean", *map(as_utf8, predictions)]
     figure.legend(lines, rows, loc="outside lower center", ncols=4, frameon=False)
     figures.save_figure(figure, target)

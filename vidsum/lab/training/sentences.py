@@ -91,9 +91,8 @@ def embed_sentences(
         raise UsageError("no caption to simulate videos from")
     rng = np.random.default_rng(seed)
     changed, short = change_words(texts, rng), shorten(texts, rng)
-    vectors, *queries = (
-        embed_cached(phrases, embed, encoder, progress) for phrases in (texts, changed, short)
-    )
+    forms = (texts, changed, short)
+    vectors, *queries = (embed_cached(phrases, embed, encoder, progress) for phrases in forms)
     described = {video.name: clips[video.name] for video in used if video.name in clips}
     ends = np.cumsum([len(texts), *(len(of_video.texts) for of_video in described.values())]).tolist()
     first = np.cumsum([0, *(len(video.queries) for video in used[:-1])])
