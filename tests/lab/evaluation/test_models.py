@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.lab.datasets.made import unit
 from tests.lab.datasets.moment_layouts import moment_video
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import InputError, UsageError
@@ -45,8 +46,7 @@ VIDEOS = {
 def words_of(text: str) -> FloatArray:
     """Simulated embeddings of its words."""
     rng = np.random.default_rng(list(text.encode()))
-    rows = rng.normal(size=(len(text.split()), DIM_TEXT)).astype(np.float32)
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit(rng.normal(size=(len(text.split()), DIM_TEXT)).astype(np.float32))
 
 
 def encode(texts: Sequence[str]) -> FloatArray:
@@ -106,11 +106,8 @@ def checkpoint(path: Path, family: str, **reads: Any) -> Path:
 
 def clips_of(run: ModelRun, video: str, length: int) -> FloatArray:
     """What a DETR should read of a video, by hand."""
-    parts = []
-    for folder in run.features:
-        rows = np.load(folder / f"{video}.npz")["features"][:length]
-        parts.append(rows / np.linalg.norm(rows, axis=1, keepdims=True))
-    rows = np.concatenate(parts, axis=1)
+    parts = [np.load(folder / f"{video}.npz")["features"][:length] for folder in run.features]
+    rows = np.concatenate([unit(part) for part in parts], axis=1)
     rows = resample(rows, CLIPS) if len(rows) > CLIPS else rows
     times = np.arange(len(rows) + 1, dtype=np.float32) / len(rows)
     return np.concatenate([rows, times[:-1, None], times[1:, None]], axis=1)

@@ -175,11 +175,6 @@ def test_odd_predictions_give_warnings() -> None:
     )
 
 
-def test_highlights_that_make_no_report() -> None:
-    with pytest.raises(UsageError, match="no query"):
-        evaluate_highlights({}, {})
-
-
 @pytest.fixture
 def videos() -> dict[str, MomentVideo]:
     """Two videos with three queries, one of them with two windows."""
@@ -207,9 +202,11 @@ def test_rows_stand_above_chance_and_the_whole_video(videos: dict[str, MomentVid
     assert whole.miou == pytest.approx((0.5 + 0.2 + 1) / 3)
 
 
-def test_moments_that_make_no_report(videos: dict[str, MomentVideo]) -> None:
+def test_data_without_a_query_makes_no_report(videos: dict[str, MomentVideo]) -> None:
     with pytest.raises(UsageError, match="no query"):
         evaluate_moments({"v_c": videos["v_c"]}, {})
+    with pytest.raises(UsageError, match="no query"):
+        evaluate_highlights({}, {})
 
 
 # --- measures against a direct loop ---
