@@ -46,9 +46,8 @@ def test_captions_of_tvsum_are_features_with_the_annotators_scores(tmp_path: Pat
     rng = np.random.default_rng(0)
     scores = {name: rng.integers(1, 6, (4, n)) for name, n in (("one", 100), ("two", 61))}
     captions = {"two": captions_of(5, 1), "unused": ["a cow"], "one": captions_of(7, 0)}
-    videos = captioned_videos(
-        write_captions(tmp_path / "c.json", captions), write_mat(tmp_path / "y.mat", scores, fps=25)
-    )
+    files = write_captions(tmp_path / "c.json", captions), write_mat(tmp_path / "y.mat", scores, fps=25)
+    videos = captioned_videos(*files)
     assert list(videos) == ["tvsum/video_1", "tvsum/video_2"]
     for video, (name, rated) in zip(videos.values(), scores.items(), strict=True):
         n_frames = rated.shape[1]

@@ -118,8 +118,6 @@ def test_no_more_of_a_learned_mask_is_made_than_is_attended_to():
     elsewhere = replace(pattern, **{name: value.to("meta") for name, value in tensors.items()})
     q = torch.randn(2, 2, 40, 4, device="meta")
     mask = SoftMask(torch.randn(2, 40, 5), torch.randn(40, 5), torch.randn(40), "product")
-    there = mask._replace(
-        rows=mask.rows.to("meta"), columns=mask.columns.to("meta"), bias=mask.bias.to("meta")
-    )
+    there = mask._replace(**{name: getattr(mask, name).to("meta") for name in ("rows", "columns", "bias")})
     for learned in (None, there):
         assert local_global_attention(q, q, q, elsewhere, learned).shape == q.shape
