@@ -11,11 +11,8 @@ import pytest
 import yaml
 
 from tests.checkpoints.server import Server, running_server
-from vidsum.checkpoints import (
-    obtain,  # noqa: F401  it takes names of the registry when it is imported, which must be the real ones
-    package_index,
-    registry,
-)
+from vidsum.checkpoints import package_index, registry
+from vidsum.io import network
 
 UseRegistry = Callable[[dict[str, Any]], dict[str, registry.RegistryEntry]]
 
@@ -31,7 +28,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A server, set up as the one package index that this process and its children know."""
+    """A server, set up as the one package index that this process and its children know; no pauses."""
+    monkeypatch.setattr(network, "PAUSE_S", 0.0)
     for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_INDEX", "UV_EXTRA_INDEX_URL", "PIP_EXTRA_INDEX_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)

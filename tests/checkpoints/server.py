@@ -93,7 +93,7 @@ def broken_off(body: bytes, after: int) -> Answer:
     return answer
 
 
-def resumable(body: bytes, after: int) -> Answer:
+def resumable(body: bytes, after: int) -> Callable[[BaseHTTPRequestHandler], None]:
     """An answer that breaks off after `after` bytes, and sends the rest to requests of a range."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:

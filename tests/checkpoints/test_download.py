@@ -7,17 +7,11 @@ from typing import Any
 import pytest
 
 from tests.checkpoints.server import Answer, Server, broken_off, failing, resumable, send
-from vidsum.checkpoints import package_index as module
 from vidsum.checkpoints.package_index import download, new_session
 from vidsum.errors import WeightsError
 from vidsum.io import network
 
 BODY = os.urandom(700_000)
-
-
-@pytest.fixture(autouse=True)
-def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(network, "PAUSE_S", 0.0)
 
 
 @pytest.fixture
@@ -85,7 +79,7 @@ def test_download_gives_up(server: Server, target: Path, monkeypatch: pytest.Mon
     assert len(server.received) == network.ATTEMPTS
     with pytest.raises(WeightsError, match=r"127\.0\.0\.1 cannot be reached"):
         get("http://127.0.0.1:9/w", target)
-    monkeypatch.setattr(module, "TIMEOUTS_S", (10.0, 0.1))
+    monkeypatch.setattr(network, "TIMEOUTS_S", (10.0, 0.1))
     with pytest.raises(WeightsError, match="does not answer in time"):
         get(server.serve("/silent", lambda handler: handler.rfile.read(1)), target)  # type: ignore[arg-type, return-value]
 

@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import save
 
 from tests.checkpoints.conftest import UseRegistry, child_environ, model
-from tests.checkpoints.server import Answer, Server, send
+from tests.checkpoints.server import Answer, Server, resumable, send
 from tests.checkpoints.test_obtain import visible
 from vidsum import checkpoints
 from vidsum.checkpoints import registry
@@ -35,12 +35,7 @@ def hub_file(body: bytes, etag: str = SHA256, size: int = len(WEIGHTS), cut: int
                 handler.send_header(name, value)
             handler.end_headers()
             return
-        start = int(handler.headers.get("Range", "bytes=0-").removeprefix("bytes=").removesuffix("-"))
-        handler.send_response(206 if start else 200)
-        handler.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
-        handler.send_header("Content-Length", str(len(body) - start))
-        handler.end_headers()
-        handler.wfile.write(body[start : start + cut] if cut else body[start:])
+        resumable(body, cut or len(body))(handler)
 
     return answer
 

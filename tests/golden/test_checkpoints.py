@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 import vidsum as library
 from tests.golden.stored import REGENERATE, ExactDraws, assert_close, numbers
+from tests.lab.datasets.made import unit
 from tests.lab.importers import published_detr, published_mrnet
 from tests.program import Run
 from vidsum.checkpoints.named import OFFICIAL
@@ -105,11 +106,6 @@ def check(name: str, tensors: dict[str, str], answers: Any) -> None:
 
 
 # --- inputs ---
-
-
-def unit(array: np.ndarray) -> np.ndarray:
-    length = np.linalg.norm(array, axis=-1, keepdims=True)
-    return np.asarray(array / length, np.float32)
 
 
 def exact(name: str, *shape: int) -> np.ndarray:

@@ -16,6 +16,7 @@ import pytest
 
 from tests.conftest import real_weights
 from tests.golden.stored import SAMPLE, check_close, check_text, numbers
+from tests.lab.datasets.moment_layouts import write_lines
 from tests.program import Run
 
 Arguments = tuple[object, ...]
@@ -70,10 +71,6 @@ def save_annotated(path: Path, n_videos: int = 5, *, varied: bool = False) -> No
                 file[f"video_{number}/{name}"] = value
 
 
-def write_lines(path: str, lines: Sequence[dict[str, Any]]) -> None:
-    Path(path).write_text("".join(json.dumps(line) + "\n" for line in lines))
-
-
 def save_highlights(path: str = "val.jsonl", n_videos: int = 4, duration_s: int = 20) -> None:
     """Annotations as QVHighlights publishes them, features and words."""
     Path("clip").mkdir()
@@ -88,7 +85,7 @@ def save_highlights(path: str = "val.jsonl", n_videos: int = 4, duration_s: int 
         of_video, of_query = numbers(f"clips {qid}", n_clips, 6), numbers(f"words {qid}", 5, 3)
         np.savez(f"clip/film_{qid}.npz", features=of_video.astype(np.float32))
         np.savez(f"words/qid{qid}.npz", last_hidden_state=of_query.astype(np.float32))
-    write_lines(path, lines)
+    write_lines(Path(path), *lines)
 
 
 def save_answers(path: str = "mine.jsonl", n_videos: int = 4, n_clips: int = 10) -> None:
@@ -99,7 +96,7 @@ def save_answers(path: str = "mine.jsonl", n_videos: int = 4, n_clips: int = 10)
         saliency = numbers(f"saliency {qid}", n_clips).tolist()
         line = {"qid": qid, "query": f"query {qid}", "vid": f"film_{qid}"}
         lines.append(line | {"pred_relevant_windows": windows, "pred_saliency_scores": saliency})
-    write_lines(path, lines)
+    write_lines(Path(path), *lines)
 
 
 def read(path: str) -> str:
@@ -134,19 +131,8 @@ def test_summary(vidsum: Run, model: str) -> None:
 
 def test_summary_keep_and_drop(vidsum: Run) -> None:
     save_features(Path("f.npz"))
-    options = (
-        "--model",
-        "contrastive",
-        "--budget",
-        "8s",
-        "--keep",
-        "1-2.5",
-        "--drop",
-        "0:12-15",
-        "--drop",
-        "20-21",
-    )
-    check_text("summary_keep_drop.json", vidsum("summarize", "f.npz", *options, "-o", "-").out)
+    options = "--model contrastive --budget 8s --keep 1-2.5 --drop 0:12-15 --drop 20-21"
+    check_text("summary_keep_drop.json", vidsum("summarize", "f.npz", *options.split(), "-o", "-").out)
 
 
 def test_summary_auto(vidsum: Run) -> None:

@@ -59,9 +59,8 @@ def test_segments_are_compared_as_they_are_and_curves_at_the_picks(tmp_path: Pat
     (folder / "film_moments.json").write_text('{"schema": "vidsum.moments/1"}')  # passed over
     finished = read_finished(folder, VIDEOS, {})
     assert list(finished.scores) == list(VIDEOS)
-    report = evaluate_summaries(
-        VIDEOS, {"mine": finished.scores}, selections={"mine": finished.selections}, n_seeds=1
-    )
+    chosen = {"mine": finished.selections}
+    report = evaluate_summaries(VIDEOS, {"mine": finished.scores}, selections=chosen, n_seeds=1)
     row = report.rows["mine"]
     for seed, (name, video) in enumerate(VIDEOS.items()):
         np.testing.assert_array_equal(finished.selections[name], mask())
@@ -101,10 +100,8 @@ def test_videos_go_by_the_names_of_their_files_too(tmp_path: Path, names: tuple[
     finished = read_finished(save(tmp_path / "mine", *names), labels(), labels())
     assert sorted(finished.scores) == ["tvsum/video_1", "tvsum/video_2"]
     assert len(finished.scores["tvsum/video_1"]) == 40
-    rows, shots = {"mine": finished.scores}, ("uniform-60",)
-    report = evaluate_summaries(
-        labels(), rows, segmentations=shots, selections={"mine": finished.selections}, n_seeds=1
-    )
+    rows, chosen = {"mine": finished.scores}, {"mine": finished.selections}
+    report = evaluate_summaries(labels(), rows, segmentations=["uniform-60"], selections=chosen, n_seeds=1)
     by_hand = [
         f1_score(one, mask())
         for label in labels().values()

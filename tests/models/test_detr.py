@@ -135,7 +135,7 @@ def test_masks_act_on_the_logits_of_both_attentions() -> None:
     cross = CrossLayer(config, LearnedMask(MaskConfig(), 16, 4, cross=True)).eval()
     for layer, keys, values in ((own, x + positions, x), (cross, words, words)):
         is_key = torch.ones(1, keys.shape[1], dtype=torch.bool)
-        inputs = (x, positions, is_key) if layer is own else (x, positions, words, is_key)
+        inputs = (x, positions, is_key, None) if layer is own else (x, positions, words, is_key, None)
         found, _ = layer(*inputs)
         hidden = layer.mask.layers[0](x).relu()
         mask = layer.mask.layers[1](hidden)[:, :, : keys.shape[1]]
@@ -148,9 +148,7 @@ def test_masks_act_on_the_logits_of_both_attentions() -> None:
 
 def test_linear_layers_stand_at_the_end_of_each_encoder_layer() -> None:
     """STAMP Sec. 4.3, "adding additional linear layers at the end of each transformer stage": by hooks."""
-    model, plain = (
-        small(name, **more) for name, more in (("qd-detr", {"linear_layers": 2}), ("qd-detr", {}))
-    )
+    model, plain = small("qd-detr", linear_layers=2), small("qd-detr")
     layers = [*model.cross, *model.encoder]
     found = dict[str, list[Tensor]](outputs=[], inputs=[])
     for layer in layers:

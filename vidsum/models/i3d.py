@@ -10,7 +10,6 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.functional import relu, relu_
 
 Triple = tuple[int, int, int]
 MixedChannels = tuple[int, int, int, int, int, int]
@@ -148,7 +147,7 @@ class ConvReLU(nn.Module):
         self.conv = nn.Conv3d(inputs, outputs, 3, padding=1)
 
     def forward(self, x: Tensor) -> Tensor:
-        return relu_(self.conv(x))
+        return functional.relu_(self.conv(x))
 
 
 class C3D(nn.Module):
@@ -185,5 +184,5 @@ class C3D(nn.Module):
         x = self.pool3(self.conv3b(self.conv3a(x)))
         x = self.pool4(self.conv4b(self.conv4a(x)))
         x = self.pool5(self.conv5b(self.conv5a(x)))
-        x = relu(self.fc6(x.flatten(1)))
-        return x if self.last == "fc6" else relu(self.fc7(x))
+        x = functional.relu(self.fc6(x.flatten(1)))
+        return x if self.last == "fc6" else functional.relu(self.fc7(x))

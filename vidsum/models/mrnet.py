@@ -50,12 +50,7 @@ def proposals(clips: int, counts: tuple[int, ...]) -> Tensor:
 
 
 def pool_proposals(x: Tensor, counts: tuple[int, ...]) -> Tensor:
-    """Return [B, d, N] maximum over the clips of each of the `proposals`.
-
-    Args:
-        x: [B, d, T]
-        counts: see `pooling_counts`.
-    """
+    """Return [B, d, N] maximum over the clips [B, d, T] of each of the `proposals`; see `pooling_counts`."""
     levels = [x]
     for level, count in enumerate(counts):
         for step in range(count):
@@ -120,12 +115,8 @@ class ProposalMap(nn.Module):
 def cell_weights(valid: Tensor, kernel: int, paddings: list[int]) -> list[Tensor]:
     """After each convolution, 1 / the number of existing cells under the kernel; 0 where there are none.
 
-    A cell that a convolution reached exists for the next one (the authors' and MMN's reading).
-
-    Args:
-        valid: [T, T] bool.
-        kernel: its side.
-        paddings: of each convolution.
+    A cell that a convolution reached exists for the next one (the authors' and MMN's reading). Of `valid`
+    [T, T] bool, the side of the kernel, and the padding of each convolution.
     """
     ones = torch.ones(1, 1, kernel, kernel)
     exists = valid[None, None].to(ones)
@@ -166,10 +157,9 @@ class MRNet(nn.Module):
         self.map = ProposalMap(
             config.clips, counts, config.dim_map, config.hidden, config.kernel, config.convolutions
         )
-        self.proposal_iou, self.proposal_contrastive = (
-            nn.Linear(config.hidden, config.dim_joint) for _ in range(2)
-        )
-        self.query_iou, self.query_contrastive = (nn.Linear(config.d, config.dim_joint) for _ in range(2))
+        d, hidden, joint = config.d, config.hidden, config.dim_joint
+        self.proposal_iou, self.proposal_contrastive = (nn.Linear(hidden, joint) for _ in range(2))
+        self.query_iou, self.query_contrastive = (nn.Linear(d, joint) for _ in range(2))
 
     @property
     def valid(self) -> Tensor:
@@ -213,9 +203,8 @@ class MRTBlock(nn.Module):
         super().__init__()
         self.mask = mask
         self.retention = MaskRetention(config)
-        self.feed_forward = nn.Sequential(
-            nn.Linear(config.d, config.d_ff), nn.GELU(), nn.Linear(config.d_ff, config.d)
-        )
+        inner, outer = nn.Linear(config.d, config.d_ff), nn.Linear(config.d_ff, config.d)
+        self.feed_forward = nn.Sequential(inner, nn.GELU(), outer)
         self.norms = nn.ModuleList(nn.LayerNorm(config.d) for _ in range(2))
         self.dropout = nn.Dropout(config.dropout)
 
@@ -239,15 +228,9 @@ def make_blocks(config: MRNetConfig) -> nn.ModuleList:
 
 
 def run_blocks(blocks: nn.ModuleList, x: Tensor, n_queries: int, is_key: Tensor | None) -> Tensor:
-    """Tokens after all blocks.
+    """Return [B, M + T, d] tokens after all blocks of x [B, M + T, d], M queries and then the clips.
 
-    Args:
-        blocks: see `make_blocks`.
-        x: [B, M + T, d], the queries and then the clips.
-        n_queries: M.
-        is_key: [B, M + T] bool, False for padding.
-
-    Returns [B, M + T, d]
+    `blocks` are from `make_blocks`; `is_key` [B, M + T] bool is False for padding.
     """
     mask = None
     for block in blocks:

@@ -70,12 +70,7 @@ class CrossLayer(nn.Module):
         self.dropout, self.linear = nn.Dropout(config.dropout), added_layers(config)
 
     def forward(
-        self,
-        clips: Tensor,
-        positions: Tensor,
-        words: Tensor,
-        is_word: Tensor,
-        previous: SoftMask | None = None,
+        self, clips: Tensor, positions: Tensor, words: Tensor, is_word: Tensor, previous: SoftMask | None
     ) -> tuple[Tensor, SoftMask | None]:
         """Return [B, T, d] to the same, and the mask for the next layer; see `DETREncoderLayer`."""
         q, (k, v) = self.attention.queries(clips + positions), self.attention.keys_values(words)
@@ -111,9 +106,8 @@ class AnchorDecoder(nn.Module):
         self.anchors = nn.Parameter(torch.randn(config.n_moments, 2))
         self.place, self.scale, self.width = mlp(d, d, d, 2), mlp(d, d, d, 2), mlp(d, d, 1, 2)
         self.move = mlp(d, d, 2, 3)
-        self.layers = nn.ModuleList(
-            AnchorLayer(config, is_first=number == 0) for number in range(config.decoder_layers)
-        )
+        numbers = range(config.decoder_layers)
+        self.layers = nn.ModuleList(AnchorLayer(config, is_first=number == 0) for number in numbers)
         self.norm = nn.LayerNorm(d)
         self.apply(initialise)
         nn.init.zeros_(cast(nn.Linear, self.move[-1]).bias)

@@ -78,10 +78,8 @@ def heads_by_weights(weights: npt.NDArray[np.float32], values: Tensor) -> npt.ND
 )
 @pytest.mark.parametrize("pattern", get_args(Pattern))
 def test_weights_times_values_are_the_heads_of_the_model(pattern: Pattern, head: Any, mask: Any) -> None:
-    summarizer, features = (
-        summarizer_of(replace(SMALL, attention=pattern, head=head, mask=mask)),
-        features_of(),
-    )
+    summarizer = summarizer_of(replace(SMALL, attention=pattern, head=head, mask=mask))
+    features = features_of()
     maps = attention_maps(summarizer, features, SHOTS, fraction=0.3)
     assert not any(part._forward_hooks for part in summarizer.model.modules())
     seen = run_by_itself(summarizer, features, maps.key_frames[:-1].tolist())
@@ -231,14 +229,7 @@ def test_grids_have_a_map_for_each_layer_and_head(tmp_path: Path) -> None:
 
 
 def test_a_video_of_one_sample_and_a_summary_of_none_are_drawn(tmp_path: Path) -> None:
-    one = np.ones((1, 1, 1, 1), np.float32)
-    maps = replace(
-        made_up_maps(),
-        encoder=one,
-        decoder=one,
-        cross=one,
-        key_frames=np.zeros(0, np.int64),
-        timestamps=np.zeros(1),
-        edges_s=np.array([0, 0.5]),
-    )
+    weights = dict.fromkeys(("encoder", "decoder", "cross"), np.ones((1, 1, 1, 1), np.float32))
+    times = {"timestamps": np.zeros(1), "edges_s": np.array([0, 0.5])}
+    maps = replace(made_up_maps(), **weights, **times, key_frames=np.zeros(0, np.int64))
     assert "<!-- end -->" in svg_text(maps, tmp_path)

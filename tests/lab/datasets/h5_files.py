@@ -58,6 +58,5 @@ def assert_same(first: AnnotatedVideo, second: AnnotatedVideo) -> None:
         assert getattr(one, "dtype", None) == getattr(other, "dtype", None), name
         np.testing.assert_array_equal(one, other, err_msg=name)
     for field in fields(Features):
-        np.testing.assert_array_equal(
-            getattr(first.features, field.name), getattr(second.features, field.name)
-        )
+        one, other = getattr(first.features, field.name), getattr(second.features, field.name)
+        np.testing.assert_array_equal(one, other, err_msg=field.name)

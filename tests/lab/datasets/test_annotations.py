@@ -160,6 +160,5 @@ def test_features_join_all_of_the_real_annotations(shared: Path, tmp_path: Path)
     assert sorted(videos) == sorted(f"own/video_{number}" for number in range(1, 51))
     with np.load(data / "gtscore.npz") as published:
         for name, video in videos.items():
-            np.testing.assert_allclose(
-                video.gtscore, published[name.partition("/")[2]], atol=1e-5, err_msg=name
-            )
+            gtscore = published[name.partition("/")[2]]
+            np.testing.assert_allclose(video.gtscore, gtscore, atol=1e-5, err_msg=name)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.lab.datasets.moment_layouts import write_json
 from vidsum.errors import InputError
 from vidsum.lab.datasets import clip_captions
 from vidsum.lab.datasets.clip_captions import (
@@ -143,11 +144,6 @@ def test_they_are_features_beside_others(tmp_path: Path, encoded_texts: list[str
 # --- captions of sampled frames ---
 
 GOOD = {"picks": [0, 15, 30], "captions": ["a dog", "a dog runs", "Käse 🧀"]}
-
-
-def write_json(path: Path, videos: Any) -> Path:
-    path.write_text(json.dumps(videos))
-    return path
 
 
 CAPTIONED = st.dictionaries(

@@ -145,10 +145,9 @@ def test_bad_captions_are_one_clear_line(content: Any, message: str) -> None:
 
 
 def test_captions_of_other_videos_are_refused() -> None:
+    results = {"v_3": [{"sentence": "", "timestamp": [0, 1]}]}
     with pytest.raises(InputError, match="v_3 is not in the data"):
-        read_captions(
-            written("results.json", {"results": {"v_3": [{"sentence": "", "timestamp": [0, 1]}]}}), MOMENTS
-        )
+        read_captions(written("results.json", {"results": results}), MOMENTS)
     Path("empty").mkdir()
     with pytest.raises(InputError, match=r"holds no file NAME_descriptions\.json"):
         read_captions(Path("empty"), MOMENTS)

@@ -71,12 +71,9 @@ def test_empty_axes_and_dots_in_names(tmp_path: Path) -> None:
 
 
 def test_several_sources_stand_side_by_side_as_long_as_the_shortest(tmp_path: Path) -> None:
-    sources = [
-        write(tmp_path, "npz", ROWS),
-        write(tmp_path, "npy", np.array([[0.0, 0, 5], [2, 0, 0]], np.float32)),
-    ]
-    expected = [[0.6, 0.8, 0, 0, 1], [0, 0, 1, 0, 0]]
-    np.testing.assert_allclose(read(sources), expected, rtol=1e-6)
+    other = np.array([[0.0, 0, 5], [2, 0, 0]], np.float32)
+    sources = [write(tmp_path, "npz", ROWS), write(tmp_path, "npy", other)]
+    np.testing.assert_allclose(read(sources), [[0.6, 0.8, 0, 0, 1], [0, 0, 1, 0, 0]], rtol=1e-6)
 
 
 def test_videos_of_another_size_are_refused(tmp_path: Path) -> None:
@@ -141,10 +138,8 @@ def test_words_of_a_query_are_rows_of_length_1(tmp_path: Path) -> None:
     np.savez(tmp_path / "qid12.npz", last_hidden_state=ROWS.astype(np.float16), pooler_output=ROWS[0])
     np.testing.assert_allclose(read_words(tmp_path, ["12"])[0], UNIT, atol=1e-3)
     np.savez(tmp_path / "qid13.npz", pooler_output=ROWS[0])
-    for qid, fault in (
-        ("13", "has no array named last_hidden_state"),
-        ("14", r"no words of query 14 \(qid14"),
-    ):
+    faults = {"13": "has no array named last_hidden_state", "14": r"no words of query 14 \(qid14"}
+    for qid, fault in faults.items():
         with pytest.raises(InputError, match=fault):
             read_words(tmp_path, [qid])
     np.savez(tmp_path / "qid17.npz", last_hidden_state=np.ones((2, 7)))

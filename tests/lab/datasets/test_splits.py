@@ -78,16 +78,15 @@ def test_a_split_that_leaks_or_lacks_a_part_is_refused(
 
 
 def test_folds_of_the_three_settings() -> None:
-    canonical, augmented = (
-        settings(name, by_dataset(ALL), "summe", seed=5) for name in ("canonical", "augmented")
-    )
+    known = by_dataset(ALL)
+    canonical, augmented = (settings(name, known, "summe", seed=5) for name in ("canonical", "augmented"))
     others = [name for name in ALL if not name.startswith("summe")]
     assert [split.name for split in canonical] == [f"canonical-{number}" for number in range(1, 6)]
     for plain, more in zip(canonical, augmented, strict=True):
         assert sorted(plain.train + plain.test) == sorted(names("summe", 25))
         assert more.test == plain.test
         assert sorted(more.train) == sorted([*plain.train, *others])
-    (split,) = settings("transfer", by_dataset(ALL), "summe")
+    (split,) = settings("transfer", known, "summe")
     assert sorted(split.test) == sorted(names("summe", 25))
     assert sorted(split.train) == sorted(others)
 

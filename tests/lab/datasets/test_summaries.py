@@ -50,21 +50,16 @@ def test_a_published_file_is_read_in_full(tmp_path: Path) -> None:
 
 def test_videos_come_as_people_count(tmp_path: Path) -> None:
     groups = {f"video_{number}": published(number) for number in (10, 2, 1)}
-    assert list(read_annotated(write(tmp_path / "x.h5", **groups))) == [
-        "x/video_1",
-        "x/video_2",
-        "x/video_10",
-    ]
+    videos = read_annotated(write(tmp_path / "x.h5", **groups))
+    assert list(videos) == ["x/video_1", "x/video_2", "x/video_10"]
 
 
 def test_the_first_ovp_and_youtube_files_hold_three_datasets(tmp_path: Path) -> None:
     """Frames are counted as in the files that DSNet made of them: T * 15 - 1."""
     rows = np.repeat(np.eye(2, 6, dtype=np.float32), 20, axis=0)
     labels = np.linspace(0, 1, 40, dtype=np.float32)
-    path = write(
-        tmp_path / "ovp.h5", video_11={"features": rows, "gtscore": labels, "gtsummary": labels > 0.5}
-    )
-    video = only(path)
+    bare = {"features": rows, "gtscore": labels, "gtsummary": labels > 0.5}
+    video = only(write(tmp_path / "ovp.h5", video_11=bare))
     assert video.n_frames == 599
     assert video.picks.tolist() == list(range(0, 600, 15))
     assert video.change_points.tolist() == [[0, 299], [300, 598]]

@@ -46,9 +46,8 @@ def test_captions_of_tvsum_are_features_with_the_annotators_scores(tmp_path: Pat
     rng = np.random.default_rng(0)
     scores = {name: rng.integers(1, 6, (4, n)) for name, n in (("one", 100), ("two", 61))}
     captions = {"two": captions_of(5, 1), "unused": ["a cow"], "one": captions_of(7, 0)}
-    videos = captioned_videos(
-        write_captions(tmp_path / "c.json", captions), write_mat(tmp_path / "y.mat", scores, fps=25)
-    )
+    files = write_captions(tmp_path / "c.json", captions), write_mat(tmp_path / "y.mat", scores, fps=25)
+    videos = captioned_videos(*files)
     assert list(videos) == ["tvsum/video_1", "tvsum/video_2"]
     for video, (name, rated) in zip(videos.values(), scores.items(), strict=True):
         n_frames = rated.shape[1]
@@ -108,10 +107,8 @@ def test_files_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
     for name in ("tvsum.h5", "ydata", "frame_captions.json"):
         with pytest.raises(UsageError, match=rf"{name}: annotations are TVSum's"):
             captioned_videos(captions, tmp_path / name)
-    for files, name in (
-        ((tmp_path / "none.json", mat), "none.json"),
-        ((captions, tmp_path / "x.mat"), "x.mat"),
-    ):
+    absent = ((tmp_path / "none.json", mat), "none.json"), ((captions, tmp_path / "x.mat"), "x.mat")
+    for files, name in absent:
         with pytest.raises(InputError, match=rf"{name}: no such file"):
             captioned_videos(*files)
     protocol = write_protocol(tmp_path / "p.npz", ["Base jumping", "Bike Polo"])

@@ -25,9 +25,12 @@ def overlap(a: Sequence[float], b: Sequence[float]) -> float:
 def overlap_of_first(moment: Sequence[float], windows: Sequence[Sequence[float]]) -> float:
     """IoU of the first moment with the window that it meets best (by `overlap`), as R1 takes it."""
     ious = [overlap(moment, window) for window in windows]
-    best = windows[ious.index(max(ious))]
-    common = max(0.0, min(moment[1], best[1]) - max(moment[0], best[0]))
-    return common / (max(moment[1], best[1]) - min(moment[0], best[0]))
+    return hull_overlap(moment, windows[ious.index(max(ious))])
+
+
+def hull_overlap(a: Sequence[float], b: Sequence[float]) -> float:
+    """IoU of two intervals, the second not empty, whose union is from the first start to the last end."""
+    return max(0.0, min(a[1], b[1]) - max(a[0], b[0])) / (max(a[1], b[1]) - min(a[0], b[0]))
 
 
 def moment_ap(moments: Sequence[Sequence[float]], windows: Sequence[Sequence[float]], at: float) -> float:

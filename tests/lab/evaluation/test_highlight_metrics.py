@@ -76,12 +76,8 @@ def test_clips_are_measured_as_by_a_direct_loop(
     measured = measure_clips(saliency, annotators, np.array([len(right) for _, right in videos]))
     predictions = {qid: {"pred_saliency_scores": given_} for qid, (given_, _) in enumerate(videos)}
     truths = [
-        {
-            "qid": qid,
-            "duration": 2 * len(right) + 1,
-            "relevant_clip_ids": list(range(len(right))),
-            "saliency_scores": right,
-        }
+        {"qid": qid, "duration": 2 * len(right) + 1, "saliency_scores": right}
+        | {"relevant_clip_ids": list(range(len(right)))}
         for qid, (_, right) in enumerate(videos)
     ]
     figures = clip_figures(predictions, truths)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.lab.datasets.made import unit
 from tests.lab.datasets.moment_layouts import moment_video
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import InputError, UsageError
@@ -45,8 +46,7 @@ VIDEOS = {
 def words_of(text: str) -> FloatArray:
     """Simulated embeddings of its words."""
     rng = np.random.default_rng(list(text.encode()))
-    rows = rng.normal(size=(len(text.split()), DIM_TEXT)).astype(np.float32)
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit(rng.normal(size=(len(text.split()), DIM_TEXT)).astype(np.float32))
 
 
 def encode(texts: Sequence[str]) -> FloatArray:
@@ -106,11 +106,8 @@ def checkpoint(path: Path, family: str, **reads: Any) -> Path:
 
 def clips_of(run: ModelRun, video: str, length: int) -> FloatArray:
     """What a DETR should read of a video, by hand."""
-    parts = []
-    for folder in run.features:
-        rows = np.load(folder / f"{video}.npz")["features"][:length]
-        parts.append(rows / np.linalg.norm(rows, axis=1, keepdims=True))
-    rows = np.concatenate(parts, axis=1)
+    parts = [np.load(folder / f"{video}.npz")["features"][:length] for folder in run.features]
+    rows = np.concatenate([unit(part) for part in parts], axis=1)
     rows = resample(rows, CLIPS) if len(rows) > CLIPS else rows
     times = np.arange(len(rows) + 1, dtype=np.float32) / len(rows)
     return np.concatenate([rows, times[:-1, None], times[1:, None]], axis=1)
@@ -127,10 +124,9 @@ def detected(clips: FloatArray, words: FloatArray) -> Detections:
 def best_proposal(run: ModelRun, video: str, text: str) -> tuple[float, float]:
     """Start and end of MRNet's own best answer, as fractions of the video."""
     model = small("mrnet")
-    clips = torch.from_numpy(resample(np.concatenate(open_features(run.features, [video])(video), 1), CLIPS))[
-        None
-    ]
-    scores = match_scores(model(clips, torch.from_numpy(encode([text]))[None]))[0, 0]
+    rows = resample(np.concatenate(open_features(run.features, [video])(video), 1), CLIPS)
+    clips, query = torch.from_numpy(rows)[None], torch.from_numpy(encode([text]))[None]
+    scores = match_scores(model(clips, query))[0, 0]
     first, last = divmod(int(scores.masked_fill(~model.valid, -1).argmax()), CLIPS)
     return first / CLIPS, (last + 1) / CLIPS
 
@@ -179,15 +175,11 @@ def test_answers_to_qvhighlights_are_the_models_own(
     for qid, length in (("7", 10), ("8", 10), ("9", 6)):
         query, answer = QUERIES[qid], found[qid]
         assert (answer.qid, answer.query, answer.video) == (qid, query.text, query.video)
-        start, end = (
-            edge * query.duration_s for edge in best_of(run, family, query.video, query.text, length)
-        )
+        edges = best_of(run, family, query.video, query.text, length)
+        start_s, end_s = (2.0 * round(edge * query.duration_s / 2) for edge in edges)
         assert answer.moments
         best = answer.moments[0]
-        assert (best.start_s, best.end_s) == (
-            2.0 * round(start / 2),
-            min(2.0 * round(end / 2), query.duration_s),
-        )
+        assert (best.start_s, best.end_s) == (start_s, min(end_s, query.duration_s))
         assert (answer.saliency is None) == (family == "mrnet")  # which has no saliency head
     write_predictions(tmp_path / "mine.jsonl", found.values())
     assert read_highlight_predictions(tmp_path / "mine.jsonl", QUERIES) == found
@@ -229,22 +221,20 @@ def test_queries_of_files_are_read_by_mrnet_where_it_was_trained_on_such(
         for query in video.queries:
             np.save(folder / f"{name}_{query.text}.npy", encode([query.text]))
     by_text = replace(run, query_features=folder)
-    with pytest.raises(
-        UsageError, match="the words of queries" if family == "qd-detr" else "that clip embeds"
-    ):
+    reads = "the words of queries" if family == "qd-detr" else "that clip embeds"
+    with pytest.raises(UsageError, match=reads):
         moments_by(by_text, named, max_iou=0.5)
     if family == "qd-detr":
         return
-    reads = {"text": None, "queries": {"dim": DIM_TEXT, "from": "spoken"}}
-    by_file = replace(by_text, checkpoint=checkpoint(tmp_path / "spoken.safetensors", family, **reads))
+    facts = {"text": None, "queries": {"dim": DIM_TEXT, "from": "spoken"}}
+    by_file = replace(by_text, checkpoint=checkpoint(tmp_path / "spoken.safetensors", family, **facts))
     assert moments_by(by_file, named, max_iou=0.5) == moments_by(run, VIDEOS, max_iou=0.5)
     for task in (lambda run: moments_by(run, named, max_iou=0.5), lambda run: highlights_by(run, QUERIES)):
         with pytest.raises(InputError, match="reads queries from files") as caught:
             task(replace(by_file, query_features=None))
         assert "QUERY_FEATURES=FOLDER" in str(caught.value.hint)
-    np.save(folder / "x_a dog.npy", np.ones(DIM_TEXT + 1))
-    np.save(folder / "x_a cat on a mat.npy", np.ones(DIM_TEXT + 1))
-    np.save(folder / "long_a cow.npy", np.ones(DIM_TEXT + 1))
+    for file in folder.iterdir():
+        np.save(file, np.ones(DIM_TEXT + 1))
     with pytest.raises(UsageError, match=f"reads queries of {DIM_TEXT} numbers, not of {DIM_TEXT + 1}"):
         moments_by(by_file, named, max_iou=0.5)
     assert encoders == ["clip"]

@@ -48,9 +48,8 @@ def test_answers_come_in_the_order_of_the_data_and_moments_in_that_of_the_file(t
     path = write_lines(tmp_path / "mine.jsonl", line(8, pred_saliency_scores=[1, 0]), line(7))
     found = read_highlight_predictions(path, QUERIES)
     assert list(found) == ["7", "8"]
-    assert found["7"] == QueryPrediction(
-        "7", "A girl", "x", (Moment(0, 2, 0.5), Moment(2, 6, 0.9)), (0.25, 0.25, 0.25, 0.25)
-    )
+    moments = Moment(0, 2, 0.5), Moment(2, 6, 0.9)
+    assert found["7"] == QueryPrediction("7", "A girl", "x", moments, (0.25, 0.25, 0.25, 0.25))
     assert found["8"].saliency == (1.0, 0.0)  # the last clip may lack a score
 
 
@@ -204,13 +203,8 @@ VIDEOS = {
     ),
     "v_b": moment_video("v_b", 20.0, ("a bird", (0.0, 20.0))),
 }
-NUMBERED = {
-    "x": MomentVideo(
-        "x",
-        150.0,
-        (Query("1", "A dog", "x", 150.0, ((0.0, 4.0),)), Query("2", "A dog", "x", 150.0, ((6.0, 8.0),))),
-    )
-}
+SAME_TEXT = (Query("1", "A dog", "x", 150.0, ((0.0, 4.0),)), Query("2", "A dog", "x", 150.0, ((6.0, 8.0),)))
+NUMBERED = {"x": MomentVideo("x", 150.0, SAME_TEXT)}
 
 
 def submitted(vid: str, query: str, *moments: tuple[float, ...], **more: Any) -> dict[str, Any]:
@@ -221,12 +215,10 @@ def submitted(vid: str, query: str, *moments: tuple[float, ...], **more: Any) ->
 def grounded(path: str, queries: Mapping[str, list[tuple[float, float, float]]]) -> dict[str, Any]:
     """A document of `vidsum ground`."""
     curve = np.ones(2, np.float32)
-    found = [
-        QueryMoments(query, tuple(Moment(*one) for one in given), curve) for query, given in queries.items()
-    ]
-    grounding = Grounding(
-        tuple(found), np.arange(2.0), 1.0, 2.0, "similarity", "vse", video=video_info(path, duration_s=2.0)
-    )
+    moments = {query: tuple(Moment(*one) for one in given) for query, given in queries.items()}
+    found = tuple(QueryMoments(query, own, curve) for query, own in moments.items())
+    video = video_info(path, duration_s=2.0)
+    grounding = Grounding(found, np.arange(2.0), 1.0, 2.0, "similarity", "vse", video=video)
     return grounding.to_dict(with_saliency=False)
 
 

@@ -99,9 +99,8 @@ def test_the_human_row_leaves_each_annotator_out(report: Report) -> None:
             taus += [kendalltau(video.user_scores[one], video.user_scores[other])[0] for other in others]
     human = means(report)["human"]
     assert human.tau == pytest.approx(np.mean(taus))
-    assert (human.key_shots[0].f_max, human.key_shots[0].f_avg) == pytest.approx(
-        (np.mean(f_max), np.mean(f_avg))
-    )
+    f_measures = human.key_shots[0].f_max, human.key_shots[0].f_avg
+    assert f_measures == pytest.approx((np.mean(f_max), np.mean(f_avg)))
 
 
 def test_the_mean_of_the_others_does_not_know_the_annotator(report: Report) -> None:

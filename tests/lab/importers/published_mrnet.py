@@ -4,6 +4,7 @@ Two files of a model are published: one has projections of clips and of queries 
 projection for both (`linears.0` to `linears.2`). The tensors show which it is.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -172,22 +173,15 @@ def _retain(w: dict[str, Tensor], how: Theirs, name: str, x: Tensor, m: int) -> 
     if how.att_mode == "all":
         whole = torch.ones(len(x), len(x))
         whole[m:, m:] = mask
-        q, k, v = (torch.cat(pair) for pair in inputs.values())
-        return _attend(w, how, name, q, k, v, whole, is_shared)
-    q, k, v = (pair[1] for pair in inputs.values())
-    return torch.cat([inputs["V"][0], _attend(w, how, name, q, k, v, mask, is_shared)])
+        return _attend(w, how, name, [torch.cat(pair) for pair in inputs.values()], whole, is_shared)
+    of_clips = _attend(w, how, name, [pair[1] for pair in inputs.values()], mask, is_shared)
+    return torch.cat([inputs["V"][0], of_clips])
 
 
 def _attend(
-    w: dict[str, Tensor],
-    how: Theirs,
-    name: str,
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    mask: Tensor,
-    is_shared: bool,
+    w: dict[str, Tensor], how: Theirs, name: str, qkv: Sequence[Tensor], mask: Tensor, is_shared: bool
 ) -> Tensor:
+    q, k, v = qkv
     linears = f"{name}.self_attn.linears"
     if is_shared:
         q, k, v = (_layer(w, f"{linears}.{place}", one) for place, one in enumerate((q, k, v)))

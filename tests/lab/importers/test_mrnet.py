@@ -82,11 +82,8 @@ def test_the_configuration_is_the_published_one(name: str) -> None:
     trained = mrnet_checkpoint(tensors, name)
     config = MRNetConfig(**trained.config)
     assert (config.dim_video, config.dim_query, config.d) == (how.input_size, 96, 64)
-    assert (config.clips, config.convolutions, config.kernel) == (
-        how.num_clips,
-        how.num_stack_layers,
-        how.kernel_size,
-    )
+    sizes = (how.num_clips, how.num_stack_layers, how.kernel_size)
+    assert (config.clips, config.convolutions, config.kernel) == sizes
     with torch.device("meta"):
         MRNet(config).load_state_dict(dict(trained.tensors), assign=True)
 

@@ -36,21 +36,6 @@ def test_the_papers_model_has_the_papers_size() -> None:
     assert count(static) == plain + 16 * 50**2
 
 
-def test_linear_layers_stand_at_the_end_of_each_transformer_layer() -> None:
-    """STAMP, "adding additional linear layers at the end of each transformer stage": by hand, from hooks."""
-    model = model_of(replace(TINY, linear_layers=2)).encoder
-    outputs, inputs_of = list[Tensor](), list[Tensor]()
-    for layer in model.layers:
-        layer.norms[1].register_forward_hook(lambda module, arguments, output: outputs.append(output))
-        layer.register_forward_pre_hook(lambda module, arguments: inputs_of.append(arguments[0]))
-    visual, audio, _ = inputs()
-    model(visual, audio)
-    assert len(model.layers) == 2
-    first, second = (each for each in model.layers[0].linear.children() if isinstance(each, torch.nn.Linear))
-    expected = outputs[0] + second(first(outputs[0]).relu())
-    assert torch.allclose(inputs_of[1], expected, atol=1e-6)
-
-
 def test_llama_7b_is_what_is_left_without_the_adapter() -> None:
     with torch.device("meta"):
         model = AudioDescription(PAPER)

@@ -95,13 +95,7 @@ def test_what_shortening_leaves_is_mostly_rare_and_a_text_without_content_stays(
 
 
 def test_sentences_with_nearly_the_same_windows_tell_of_one_event() -> None:
-    one = moment_video(
-        "a",
-        60.0,
-        ("dog runs", (0.0, 10.0)),
-        ("cook pan", (30.0, 40.0)),
-        ("snow", (0.5, 10.0)),
-        ("egg", (4.0, 9.0)),
-    )
+    own = ("dog runs", (0.0, 10.0)), ("cook pan", (30.0, 40.0)), ("snow", (0.5, 10.0)), ("egg", (4.0, 9.0))
+    one = moment_video("a", 60.0, *own)
     known = embed_sentences({"z": moment_video("z", 9.0, ("book", (0.0, 2.0))), "a": one}, one_hot, "words")
     assert known.same_event == {1: (3,), 3: (1,)}

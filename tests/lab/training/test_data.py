@@ -170,9 +170,8 @@ def test_several_windows_of_a_query_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "train.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     np.savez(tmp_path / "film.npz", features=np.ones((5, DIM), np.float32))
-    example = annotated_moments(
-        DataSettings(data=(str(path),), features=(tmp_path,), validation="0"), CLIPS
-    ).examples(1)[0]
+    source = DataSettings(data=(str(path),), features=(tmp_path,), validation="0")
+    example = annotated_moments(source, CLIPS).examples(1)[0]
     expected = [[[0, 0.2], [0.6, 0.8]], [[0.4, 1], [0, 0]]]
     np.testing.assert_allclose(example.windows, expected, rtol=1e-6)
 
@@ -293,9 +292,8 @@ def test_a_video_of_more_clips_than_the_model_reads_is_averaged(queried: DataSet
 
 
 def test_without_scores_a_clip_is_as_salient_as_it_is_covered(tmp_path: Path) -> None:
-    (tmp_path / "train.json").write_text(
-        json.dumps({"film": {"duration": 8.0, "timestamps": [[1.0, 4.0]], "sentences": ["3 4"]}})
-    )
+    video = {"duration": 8.0, "timestamps": [[1.0, 4.0]], "sentences": ["3 4"]}
+    (tmp_path / "train.json").write_text(json.dumps({"film": video}))
     np.save(tmp_path / "film.npy", np.ones((4, DIM_CLIP), np.float32))
     queried = DataSettings(data=(str(tmp_path / "train.json"),), features=(tmp_path,), validation="0")
     (example,) = annotated_highlights(queried, clips=75, words=32).examples(1)

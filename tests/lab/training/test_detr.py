@@ -9,11 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.lab.training.toy import Toy, draw_highlights
+from tests.lab.training.toy import Toy, draw_highlights, fixed
 from vidsum.checkpoints.trained import read_trained
 from vidsum.lab.datasets.examples import HighlightExample, Pair
 from vidsum.lab.evaluation.highlight_metrics import WindowMeasures, measure_moments
-from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.detr import collate_pairs, detection_loss, detr_loss, measure_model, train_detr
 from vidsum.lab.training.loop import FitResult
 from vidsum.lab.training.settings import DETRLossSettings, DETRSettings, MatchWeights
@@ -34,12 +33,6 @@ def _settings(epochs: int, **choices: object) -> DETRSettings:
     return build(DETRSettings, {**small, "epochs": epochs, **choices})
 
 
-def _fixed(
-    examples: Sequence[HighlightExample], validation: Sequence[HighlightExample] = ()
-) -> MomentData[HighlightExample]:
-    return MomentData(lambda epoch: examples, validation, {"space": "toy"}, {})
-
-
 def _model(name: str = "qd-detr", **choices: object) -> DETRModel:
     torch.manual_seed(0)
     sizes = {**SIZES, "dim_video": 66, "dim_query": 32, **choices}
@@ -54,7 +47,7 @@ def test_the_optimizer_of_lams_and_stamps_papers(tmp_path: Path, monkeypatch: py
             "vidsum.lab.training.moments.fit",
             lambda recipe, *rest, name=name, **more: optimizers.update({name: recipe.optimizer}),
         )
-        train_detr(_fixed(draw_highlights(HOW, 1)), "qd-detr", _settings(1, optimizer=name), tmp_path)
+        train_detr(fixed(draw_highlights(HOW, 1)), "qd-detr", _settings(1, optimizer=name), tmp_path)
     assert type(optimizers["adam"]) is torch.optim.Adam
     assert type(optimizers["adamw"]) is torch.optim.AdamW
     (group,) = optimizers["adam"].param_groups
@@ -69,7 +62,7 @@ def test_a_handful_of_videos_is_learned_by_heart(tmp_path: Path, name: str) -> N
     layers = 2 if name == "mrnet-detr" else 1
     settings = _settings(4, dropout=0.0, decay_at=(3,), layers=layers, decoder_layers=layers)
     before = measure_model(_model(name).eval(), examples)
-    fitted = train_detr(_fixed(30 * examples, examples), name, settings, tmp_path)
+    fitted = train_detr(fixed(30 * examples, examples), name, settings, tmp_path)
     found = _measured_of(fitted, examples)
     assert before.mean_precision < 0.4
     assert found.recall[0.5] >= 0.75
@@ -125,7 +118,7 @@ def test_the_sparsity_loss_of_a_static_mask_acts_on_it_alone(tmp_path: Path) -> 
     means = {}
     for weight in (0.0, 50.0):
         settings = replace(_settings(2, mask="static"), loss=DETRLossSettings(static_sparsity=weight))
-        fitted = train_detr(_fixed(10 * draw_highlights(HOW, 1)), "qd-detr", settings, tmp_path / f"{weight}")
+        fitted = train_detr(fixed(10 * draw_highlights(HOW, 1)), "qd-detr", settings, tmp_path / f"{weight}")
         means[weight] = float(read_trained(fitted.checkpoint).tensors[name].sigmoid().mean())
     assert means[50.0] < means[0.0] - 0.01
 

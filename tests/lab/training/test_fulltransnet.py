@@ -65,9 +65,8 @@ def test_a_run_has_a_folder_a_split_and_says_what_it_was(tmp_path: Path) -> None
         assert entry["folder"] == f"split_{number}"
         assert result.checkpoint == tmp_path / "run" / entry["folder"] / "best.safetensors"
         trained = read_trained(result.checkpoint)
-        assert trained.training["split"] == {
-            key: entry[key] for key in ("name", "train", "validation", "test")
-        }
+        parts = ("name", "train", "validation", "test")
+        assert trained.training["split"] == {key: entry[key] for key in parts}
         assert trained.training["data"] == run["data"]
 
 

@@ -1,6 +1,6 @@
 """Training a moment model of any family: batches, what a run records, resuming, precision, refusals."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.lab.training.toy import Toy, draw_data, draw_highlights, draw_moments
+from tests.lab.training.toy import Toy, draw_data, draw_highlights, draw_moments, fixed
 from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import OutputError, UsageError
 from vidsum.io.provenance import identify_file
@@ -66,13 +66,9 @@ def family(request: pytest.FixtureRequest) -> Family:
     return chosen
 
 
-def _fixed(examples: Sequence[Any], validation: Sequence[Any] = ()) -> MomentData[Any]:
-    return MomentData(lambda epoch: examples, validation, {"space": "clip", "clip_s": 2.0}, {"from": "here"})
-
-
 def test_the_checkpoint_says_what_it_is(family: Family, tmp_path: Path) -> None:
     choices = {"max_norm": 0.5, "patience": 3, "mask": {"kind": "lam", "depth": 3}}
-    trained = read_trained(family.run(_fixed(family.toy(TOY, 1)), tmp_path, **choices).checkpoint)
+    trained = read_trained(family.run(fixed(family.toy(TOY, 1)), tmp_path, **choices).checkpoint)
     assert trained.model == family.name
     assert trained.features == {"space": "clip", "clip_s": 2.0}
     dim_video = 64 if family is MRNET_FAMILY else 66
@@ -120,21 +116,21 @@ def test_a_broken_off_run_ends_as_one_never_broken(
 
 
 def test_another_model_is_another_run(tmp_path: Path) -> None:
-    data = _fixed(draw_highlights(TOY, 1))
+    data = fixed(draw_highlights(TOY, 1))
     _detr("qd-detr").run(data, tmp_path)
     with pytest.raises(OutputError, match=r"qd-detr.*moment-detr"):
         _detr("moment-detr").run(data, tmp_path)
 
 
 def test_bf16_learns_and_keeps_float32_weights(family: Family, tmp_path: Path) -> None:
-    fit = family.run(_fixed(family.toy(TOY, 1)), tmp_path, 8, precision="bf16", lr=4e-3)
+    fit = family.run(fixed(family.toy(TOY, 1)), tmp_path, 8, precision="bf16", lr=4e-3)
     assert fit.history[-1].loss < fit.history[0].loss - 0.4
     counts = {torch.int64} if family is MRNET_FAMILY else set()  # how many batches the norms have seen
     assert {one.dtype for one in read_trained(fit.checkpoint).tensors.values()} == {torch.float32, *counts}
 
 
 def test_a_run_can_begin_with_the_weights_of_another(family: Family, tmp_path: Path) -> None:
-    data = _fixed(family.toy(TOY, 1))
+    data = fixed(family.toy(TOY, 1))
     first = family.run(data, tmp_path / "first")
     again = family.run(data, tmp_path / "again", start=str(first.checkpoint), lr=1e-12, weight_decay=0.0)
     known, after = (read_trained(run.checkpoint) for run in (first, again))
@@ -146,10 +142,10 @@ def test_a_run_can_begin_with_the_weights_of_another(family: Family, tmp_path: P
 
 def test_weights_of_other_sizes_or_models_are_refused(tmp_path: Path) -> None:
     first, other = FAMILIES
-    begun = str(first.run(_fixed(first.toy(TOY, 1)), tmp_path / "first").checkpoint)
+    begun = str(first.run(fixed(first.toy(TOY, 1)), tmp_path / "first").checkpoint)
     for family, choices in ((other, {}), (first, {"d": 32})):
         with pytest.raises(UsageError, match="a checkpoint of mrnet whose sizes"):
-            family.run(_fixed(family.toy(TOY, 1)), tmp_path / "run", start=begun, **choices)
+            family.run(fixed(family.toy(TOY, 1)), tmp_path / "run", start=begun, **choices)
 
 
 # --- batches and examples ---
@@ -167,14 +163,9 @@ def _video(number: int, n_queries: int, n_windows: int = 1) -> MomentExample:
 def _pair(
     number: int, clips: int, words: int, windows: int, negative: Pair | None = None
 ) -> HighlightExample:
-    return HighlightExample(
-        f"film_{number}",
-        np.full((clips, 3), number, np.float32),
-        np.full((words, 2), number, np.float32),
-        np.full((windows, 2), 0.5, np.float32),
-        np.full(clips, number, np.float32),
-        negative,
-    )
+    filled = ((clips, 3), number), ((words, 2), number), ((windows, 2), 0.5), (clips, number)
+    arrays = (np.full(shape, value, np.float32) for shape, value in filled)
+    return HighlightExample(f"film_{number}", *arrays, negative)
 
 
 @given(counts=st.lists(st.integers(1, 9), min_size=1, max_size=6), size=st.none() | st.integers(1, 5))

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from tests.lab.training.toy import Toy, draw_moments
+from tests.lab.training.toy import Toy, draw_moments, fixed
 from vidsum.checkpoints.trained import read_trained
-from vidsum.lab.datasets.examples import MomentExample
-from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.mrnet import (
     MomentBatch,
     best_ious,
@@ -44,13 +41,9 @@ def _settings(epochs: int, **choices: object) -> MRNetSettings:
     return build(MRNetSettings, {**small, "epochs": epochs, "decay_at": (), **choices})
 
 
-def _fixed(examples: Sequence[MomentExample]) -> MomentData[MomentExample]:
-    return MomentData(lambda epoch: examples, examples, {"space": "toy"}, {})
-
-
 def test_a_handful_of_videos_is_learned_by_heart(tmp_path: Path) -> None:
     examples = draw_moments(HOW, 1)
-    fitted = train_mrnet(_fixed(examples), _settings(50, lr=4e-3, dropout=0.0, patience=8), tmp_path)
+    fitted = train_mrnet(fixed(examples, examples), _settings(50, lr=4e-3, dropout=0.0, patience=8), tmp_path)
     assert fitted.best.validation == 1.0
     assert fitted.history[0].validation is not None
     assert fitted.history[0].validation < 0.8

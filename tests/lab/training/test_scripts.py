@@ -132,10 +132,8 @@ def test_half_of_the_joined_videos_have_twenty_sentences_and_more_and_some_come_
 
 
 def test_a_query_is_the_sentence_a_short_form_or_another_sentence_of_the_event() -> None:
-    one = {
-        "a": moment_video("a", 40.0, ("dog runs", (0.0, 10.0)), ("snow", (0.0, 9.5)), ("egg", (20.0, 30.0)))
-    }
-    known = embed_sentences(one, one_hot, "words")
+    own = ("dog runs", (0.0, 10.0)), ("snow", (0.0, 9.5)), ("egg", (20.0, 30.0))
+    known = embed_sentences({"a": moment_video("a", 40.0, *own)}, one_hot, "words")
     script = Script("x", 40.0, (ScriptSegment(0, 4.0, 8.0), ScriptSegment(2, 8.0, 40.0)))
     drawn_queries = queries(script, known, 0)
     assert set(drawn_queries) == {0, 1, 3}  # itself, the other one, and after three sentences its short form
@@ -144,16 +142,10 @@ def test_a_query_is_the_sentence_a_short_form_or_another_sentence_of_the_event()
 
 
 def test_a_short_query_is_true_wherever_its_words_are_shown() -> None:
-    one = {
-        "a": moment_video("a", 40.0, ("dog", (0.0, 10.0)), ("dog runs", (10.0, 20.0)), ("egg", (20.0, 30.0)))
-    }
-    known = embed_sentences(one, one_hot, "words")
-    shown = (
-        ScriptSegment(0, 0.0, 5.0),
-        ScriptSegment(1, 5.0, 9.0),
-        ScriptSegment(2, 9.0, 20.0),
-        ScriptSegment(1, 20.0, 30.0),
-    )
+    own = ("dog", (0.0, 10.0)), ("dog runs", (10.0, 20.0)), ("egg", (20.0, 30.0))
+    known = embed_sentences({"a": moment_video("a", 40.0, *own)}, one_hot, "words")
+    spans = (0, 0.0, 5.0), (1, 5.0, 9.0), (2, 9.0, 20.0), (1, 20.0, 30.0)
+    shown = tuple(ScriptSegment(*span) for span in spans)
     drawn_queries = queries(Script("x", 40.0, shown), known, 0)
     assert known.query_texts[3] == "dog"
     assert drawn_queries[3].moments == ((0.0, 9.0), (20.0, 30.0))

@@ -91,8 +91,6 @@ def test_defaults_are_those_of_a_preset() -> None:
     assert build(MRNetSettings, {}, MRNetSettings.published("activitynet")) == MRNetSettings()
     published = DETRSettings.published("qvhighlights")
     assert build(DETRSettings, {}, published) == DETRSettings()
-    masked = build(DETRSettings, {"mask": "stamp"}, published).model.mask
-    assert masked == MaskConfig(kind="stamp", depth=32, init="he")
 
 
 @pytest.mark.parametrize(("kind", "preset"), PRESETS)

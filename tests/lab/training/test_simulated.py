@@ -101,17 +101,10 @@ def test_an_outlier_looks_unlike_everything() -> None:
 
 
 def test_shots_and_texts_share_their_noise_and_some_of_it_passes() -> None:
-    shown = [
-        ScriptSegment(0, 0.0, 2.0, 0),
-        ScriptSegment(0, 2.0, 3.0, 1),
-        ScriptSegment(1, 3.0, 4.0, 1),
-        ScriptSegment(2, 4.0, 5.0, 2),
-    ]
+    spans = (0, 0.0, 2.0, 0), (0, 2.0, 3.0, 1), (1, 3.0, 4.0, 1), (2, 4.0, 5.0, 2)
+    script = Script("x", 5.0, tuple(ScriptSegment(*span) for span in spans))
     how = making(lambda captions, noise: noise)
-    rows = [
-        simulate_video(Script("x", 5.0, tuple(shown)), how, np.random.default_rng(seed)).rows
-        for seed in range(400)
-    ]
+    rows = [simulate_video(script, how, np.random.default_rng(seed)).rows for seed in range(400)]
     correlation = np.corrcoef(np.stack(rows).transpose(1, 0, 2).reshape(5, -1))
     assert np.std(rows) == pytest.approx(1, abs=0.05)
     assert correlation[0, 1] == pytest.approx(0.8, abs=0.08)  # one shot

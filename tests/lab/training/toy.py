@@ -4,7 +4,7 @@ A query is a random direction; its pattern is that direction through a fixed lin
 hold patterns of other queries, so that it is not enough to find what stands out.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,11 @@ class Toy:
 def draw_data(draw: Callable[..., list[Any]], toy: Toy, seed: int) -> MomentData[Any]:
     """Drawn anew in each epoch; that for validation is never trained on."""
     return MomentData(lambda epoch: draw(toy, seed, epoch), draw(toy, seed, 0), {"space": "clip"}, {})
+
+
+def fixed(examples: Sequence[Any], validation: Sequence[Any] = ()) -> MomentData[Any]:
+    """The same in each epoch."""
+    return MomentData(lambda epoch: examples, validation, {"space": "clip", "clip_s": 2.0}, {"from": "here"})
 
 
 def draw_moments(toy: Toy, *seeds: int) -> list[MomentExample]:

@@ -119,11 +119,10 @@ def test_identity_is_no_mask_at_all_until_it_has_learned(
     case = case_of(MaskConfig(kind=kind, depth=depth, fusion=fusion, identity=True), cross)
     assert torch.equal(case.mask().dense(), torch.full_like(case.mask().dense(), float(fusion == "product")))
     plain = fused_attention(case.q, case.k, case.v, None, case.is_key)
-    assert torch.allclose(
-        fused_attention(case.q, case.k, case.v, case.mask(), case.is_key), plain, atol=1e-12
-    )
+    found = fused_attention(case.q, case.k, case.v, case.mask(), case.is_key)
+    assert torch.allclose(found, plain, atol=1e-12)
     optimizer = torch.optim.SGD(case.module.parameters(), lr=0.5)
-    fused_attention(case.q, case.k, case.v, case.mask(), case.is_key).square().sum().backward()
+    found.square().sum().backward()
     optimizer.step()
     assert case.mask().dense().std() > 0
 
@@ -157,9 +156,8 @@ def test_a_new_start_is_of_the_same_kind() -> None:
 @pytest.mark.parametrize("fusion", ["product", "sum"])
 @pytest.mark.parametrize("cross", [False, True])
 def test_a_bounded_mask_starts_near_none_and_learns(cross: bool, fusion: Fusion) -> None:
-    case = case_of(
-        MaskConfig(kind="lam", depth=3, fusion=fusion, identity=True, init="he", bound="sigmoid"), cross
-    )
+    config = MaskConfig(kind="lam", depth=3, fusion=fusion, identity=True, init="he", bound="sigmoid")
+    case = case_of(config, cross)
     dense = case.mask().dense()
     assert (dense - float(fusion == "product")).abs().max() < 0.01
     plain = fused_attention(case.q, case.k, case.v, None, case.is_key)
@@ -228,9 +226,8 @@ def test_a_static_mask_hides_as_swinberts_source_does(level: float | None, dtype
 def test_the_loss_of_static_masks_is_their_mean_without_the_diagonal() -> None:
     assert static_sparsity(torch.nn.Linear(2, 2)) == 0
     masks = torch.nn.ModuleList([StaticMask(STATIC, D, 4), StaticMask(STATIC, D, 6), torch.nn.Linear(2, 2)])
-    expected = [
-        (static_directly(mask.weights, n).sum() - n) / n**2 for mask, n in ((masks[0], 4), (masks[1], 6))
-    ]
+    sizes = (masks[0], 4), (masks[1], 6)
+    expected = [(static_directly(mask.weights, n).sum() - n) / n**2 for mask, n in sizes]
     assert static_sparsity(masks).item() == pytest.approx(float(sum(expected)) / 2)
     static_sparsity(masks).backward()
     for mask in masks[:2]:  # each step closes every pair but a token's own

@@ -15,16 +15,10 @@ from vidsum.models.attention.learned_mask import SoftMask
 from vidsum.models.attention.local_global import SparsePattern, local_global_attention, local_global_mask
 
 
-def attend_directly(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    is_global: Tensor,
-    is_valid: Tensor,
-    window: int,
-    mask: SoftMask | None = None,
-) -> Tensor:
+def attend_directly(case: dict) -> Tensor:
     """Eq. 9-10 for one query after the other, with the learned mask if given; rows of padding are zero."""
+    q, k, v, mask = (case[name] for name in ("q", "k", "v", "mask"))
+    is_global, is_valid, window = case["is_global"], case["is_valid"], case["window"]
     out = torch.zeros_like(q)
     n_videos, n_heads, n_tokens, d_k = q.shape
     for video in range(n_videos):
@@ -84,7 +78,7 @@ def test_equals_dense_masked_softmax(case):
         local_global_attention(*(case[name] for name in "qkv"), pattern, case["mask"])
         * case["is_valid"][:, None, :, None]
     )
-    assert torch.allclose(found, attend_directly(**case), atol=1e-5)
+    assert torch.allclose(found, attend_directly(case), atol=1e-5)
     q, k, v, window, learned = (case[name] for name in ("q", "k", "v", "window", "mask"))
     mask = local_global_mask(case["is_global"], case["is_valid"], window)
     scores = q @ k.transpose(2, 3) / math.sqrt(q.shape[3])
@@ -124,8 +118,6 @@ def test_no_more_of_a_learned_mask_is_made_than_is_attended_to():
     elsewhere = replace(pattern, **{name: value.to("meta") for name, value in tensors.items()})
     q = torch.randn(2, 2, 40, 4, device="meta")
     mask = SoftMask(torch.randn(2, 40, 5), torch.randn(40, 5), torch.randn(40), "product")
-    there = mask._replace(
-        rows=mask.rows.to("meta"), columns=mask.columns.to("meta"), bias=mask.bias.to("meta")
-    )
+    there = mask._replace(**{name: getattr(mask, name).to("meta") for name in ("rows", "columns", "bias")})
     for learned in (None, there):
         assert local_global_attention(q, q, q, elsewhere, learned).shape == q.shape

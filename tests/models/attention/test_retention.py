@@ -25,9 +25,8 @@ def test_xpos_decay_and_sines() -> None:
     for inverse in (False, True):
         found = xpos(x, inverse=inverse)
         for n in range(length):
-            for pair, (given_one, found_one) in enumerate(
-                zip(as_complex(x[n]), as_complex(found[n]), strict=True)
-            ):
+            pairs = zip(as_complex(x[n]), as_complex(found[n]), strict=True)
+            for pair, (given_one, found_one) in enumerate(pairs):
                 zeta = (2 * pair / d + 0.4) / 1.4
                 scale = zeta ** (n / 512 * (-1 if inverse else 1))
                 expected = given_one * scale * cmath.exp(1j * n * 10000 ** (-2 * pair / d))
@@ -70,9 +69,8 @@ def parallel_retention(
         step = zeta ** (1 / 512) * cmath.exp(1j * 10000 ** (-2 * pair / d))
         for n in range(length):
             for m in range(n + 1 if decay == "forward" else length):
-                weights[..., n, m] += (own[..., n] * other[..., m] * step ** (n - m)).real * gamma ** abs(
-                    n - m
-                )
+                product = (own[..., n] * other[..., m] * step ** (n - m)).real
+                weights[..., n, m] += product * gamma ** abs(n - m)
     return weights @ v
 
 
@@ -106,12 +104,9 @@ def test_forms_of_retention_are_one_at_any_length(length: int, dtype: torch.dtyp
     torch.testing.assert_close(found, together, atol=near, rtol=0)
     # Eq. A3-A4, which looks ahead, against pairs whose distance is what counts
     both = (weights * decay_mask(length, 0.98, dtype=dtype)) @ v
-    behind, ahead = (
-        together,
-        recurrent_retention(q.flip(-2), k.flip(-2), v.flip(-2), 0.98, 1 / xpos_turn(16))[0],
-    )
+    ahead, _ = recurrent_retention(q.flip(-2), k.flip(-2), v.flip(-2), 0.98, 1 / xpos_turn(16))
     itself = (q * k).sum(-1, keepdim=True) * v
-    torch.testing.assert_close(behind + ahead.flip(-2) - itself, both, atol=2 * near, rtol=0)
+    torch.testing.assert_close(together + ahead.flip(-2) - itself, both, atol=2 * near, rtol=0)
     n, m = length - 1, max(0, length - 40)  # one pair, directly
     step = xpos_turn(16, 512) ** (n - m)
     own, other = (torch.view_as_complex(each.double().view(8, 2)) for each in (q[0, n], k[0, m]))
@@ -138,11 +133,9 @@ def retain_directly(
     heads, gamma = module.config.heads, module.config.gamma
     d_k = d // heads
     parts = []
-    for start, stop, projections in (
-        (0, n_queries, module.query_projections),
-        (n_queries, length, module.video_projections),
-    ):
-        parts.append([(x[start:stop] @ weight.T) for weight in projections.weight.split(d)])
+    sides = (x[:n_queries], module.query_projections), (x[n_queries:], module.video_projections)
+    for tokens, projections in sides:
+        parts.append([tokens @ weight.T for weight in projections.weight.split(d)])
     q, k, v = (torch.cat(pair) for pair in zip(*parts, strict=True))
     mask = torch.ones(length, length)
     lower = mask[n_queries:, n_queries:]

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from vidsum import checkpoints
 from vidsum.errors import InputError, UsageError, safe_name
@@ -19,7 +18,7 @@ from vidsum.models.scaling import unit_rows
 from vidsum.models.vse import VisualSemanticMap
 from vidsum.results.features import Features
 from vidsum.shots.find import find
-from vidsum.types import FloatArray, Progress
+from vidsum.types import FloatArray, IntArray, Progress
 
 _SAME_SHOT = 0.6  # neighbouring frames whose captions have a smaller cosine are of different shots
 _LASTING, _PERSISTENCE = 0.65, 0.6
@@ -76,7 +75,7 @@ def captioned_videos(
     return videos
 
 
-def shots_of_captions(captions: FloatArray) -> npt.NDArray[np.int64]:
+def shots_of_captions(captions: FloatArray) -> IntArray:
     """Return [T] number of each frame's shot: a shot begins where the caption changes."""
     rows = unit_rows(captions)
     is_new = np.einsum("td,td->t", rows[1:], rows[:-1]) < _SAME_SHOT

@@ -19,8 +19,8 @@ from vidsum.errors import InputError, quote, safe_name
 from vidsum.grounding.text import embed_cached, load_text_encoder
 from vidsum.io.text import read_json, read_packed_text
 from vidsum.lab.datasets.entries import DataEntry, entry_of, parse_lines
-from vidsum.lab.datasets.group import MOST_FRAMES, IntArray
-from vidsum.types import FloatArray, Progress
+from vidsum.lab.datasets.group import MOST_FRAMES
+from vidsum.types import FloatArray, IntArray, Progress
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +54,8 @@ def _captions(name: str, entry: DataEntry) -> FrameCaptions:
             raise entry.fault(f"has a pick that is not the number of a frame: {quote(pick)}")
     frames = np.array(picks, np.int64)
     if (stalls := np.flatnonzero(np.diff(frames) <= 0)).size:
-        raise entry.fault(
-            f"has picks that do not increase: {frames[stalls[0] + 1]} after {frames[stalls[0]]}"
-        )
+        before, after = frames[stalls[0] :][:2]
+        raise entry.fault(f"has picks that do not increase: {after} after {before}")
     for frame, caption in zip(picks, captions, strict=True):
         if not isinstance(caption, str) or not caption.strip() or not is_unicode(caption):
             raise entry.fault(f"has no text as the caption of frame {frame}: {quote(caption)}")

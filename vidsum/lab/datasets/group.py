@@ -18,9 +18,7 @@ from vidsum.errors import InputError
 from vidsum.io.arrays import convert_errors
 from vidsum.results.feature_h5 import PUBLISHED_FPS, PUBLISHED_STRIDE, group_features
 from vidsum.results.features import Features
-from vidsum.types import FloatArray
-
-IntArray = npt.NDArray[np.int64]
+from vidsum.types import FloatArray, IntArray
 
 TOLERANCE = 15
 """Frames that annotations may have more or less than the video: decoders and annotators count differently."""

@@ -16,10 +16,10 @@ import numpy as np
 from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.io.arrays import convert_errors, read_arrays, require_file
 from vidsum.lab.datasets import group as fields
-from vidsum.lab.datasets.group import TOLERANCE, H5Group, IntArray, by_number
+from vidsum.lab.datasets.group import TOLERANCE, H5Group, by_number
 from vidsum.results.feature_h5 import PUBLISHED_FPS, PUBLISHED_STRIDE, check_storage, member, members, open_h5
 from vidsum.results.features import Features
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, IntArray
 
 ODD_S, ODD_FRACTION = 2.0, 0.02
 """A copy of a video may be longer or shorter by this, or by this fraction of it."""

@@ -9,14 +9,14 @@ import numpy as np
 
 from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.lab.datasets import group as fields
-from vidsum.lab.datasets.group import H5Group, IntArray, by_number
+from vidsum.lab.datasets.group import H5Group, by_number
 from vidsum.lab.datasets.labels import Labels, labels_of, read_labels
 from vidsum.models.scaling import standardise
 from vidsum.results.feature_h5 import PUBLISHED_STRIDE, group_names, read_group
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.shots.find import find
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

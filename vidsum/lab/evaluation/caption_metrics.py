@@ -165,8 +165,6 @@ def _common_length(first: Tokens, second: Tokens) -> int:
     for token in first:
         above = 0  # of the row before, one column to the left
         for column, other in enumerate(second, start=1):
-            above, row[column] = (
-                row[column],
-                above + 1 if token == other else max(row[column], row[column - 1]),
-            )
+            longest = above + 1 if token == other else max(row[column], row[column - 1])
+            above, row[column] = row[column], longest
     return row[-1]

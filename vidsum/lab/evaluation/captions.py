@@ -83,9 +83,8 @@ def _warnings(
         warnings.append(f"{request.data}: {lost}, such as {safe_name(missing[0])}")
     for row, texts in captions.items():
         if empty := [name for name, text in zip(described, texts, strict=True) if not tokenize(text)]:
-            warnings.append(
-                f"{row}: {len(empty)} captions have no word, such as that of {safe_name(empty[0])}"
-            )
+            example = f"such as that of {safe_name(empty[0])}"
+            warnings.append(f"{row}: {len(empty)} captions have no word, {example}")
     return tuple(warnings)
 
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from vidsum.lab.evaluation.reference import BoolArray, IntArray
 from vidsum.lab.evaluation.report import per_cent
-from vidsum.types import FloatArray, TimeArray, iou
+from vidsum.types import BoolArray, FloatArray, IntArray, TimeArray, iou
 
 THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))  # IoU of a right moment: .5 ... .95
 RECALL_THRESHOLDS = (0.3, *THRESHOLDS)  # of R1; the published evaluation lacks .3, which newer tables have

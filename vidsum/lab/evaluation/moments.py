@@ -125,16 +125,11 @@ def evaluate_moments(
         for row, answers in predictions.items()
     }
     sign = ">=" if comparison == "mmn" else ">"
+    facts = {"n_videos": len(queried), "n_queries": len(queries), "averages": averages}
     return Report(
         "moments",
         rows,
-        {
-            "n_videos": len(queried),
-            "n_queries": len(queries),
-            "averages": averages,
-            "comparison": comparison,
-            "n_seeds": n_seeds,
-        },
+        {**facts, "comparison": comparison, "n_seeds": n_seeds},
         warnings=(*describe_repairs(videos), *(f"{row}: {_EMPTY}: {n}" for row, n in empty.items() if n)),
         title=f"{len(queries)} queries of {len(queried)} videos, per cent",
         note=f"means: {_MEANS.format(**averages)}; "
@@ -145,16 +140,14 @@ def evaluate_moments(
 
 def _stack(answers: Iterable[Sequence[Moment]], length: int) -> TimeArray:
     """Return [Q, length, 2]"""
-    return stack_intervals(
-        [[(moment.start_s, moment.end_s) for moment in answer] for answer in answers], length
-    )
+    windows = [[(moment.start_s, moment.end_s) for moment in answer] for answer in answers]
+    return stack_intervals(windows, length)
 
 
 def _truth(queries: Sequence[Query]) -> tuple[TimeArray, TimeArray]:
     """Ground-truth windows [Q, W, 2] and durations [Q] of the videos."""
-    return stack_intervals([query.windows for query in queries]), np.array(
-        [query.duration_s for query in queries]
-    )
+    durations_s = np.array([query.duration_s for query in queries])
+    return stack_intervals([query.windows for query in queries]), durations_s
 
 
 def evaluate_highlights(

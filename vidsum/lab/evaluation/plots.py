@@ -15,7 +15,6 @@ from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.lab.evaluation.reference import (
     CHANGE_POINTS,
     KNAPSACKS,
-    BoolArray,
     Reference,
     at_every_frame,
     key_shots,
@@ -24,7 +23,7 @@ from vidsum.lab.evaluation.reference import (
 from vidsum.lab.evaluation.summaries import Videos
 from vidsum.models.scaling import unit_range
 from vidsum.results import figures
-from vidsum.types import FloatArray
+from vidsum.types import BoolArray, FloatArray
 
 _ROWS = (*figures.OTHERS, figures.GREY)  # colours of rows; annotators are blue
 
@@ -57,9 +56,8 @@ def plot_scores(
         axes.set_xlabel("time (min:s)")
     some = f", {len(drawn)} of {len(names)} videos" if len(drawn) < len(names) else ""
     figures.draw_heading(figure, f"Importance, each curve from its lowest to its highest{some}")
-    lines = [
-        Line2D([], [], color=colour) for colour in (figures.BLUE, *islice(cycle(_ROWS), len(predictions)))
-    ]
+    colours = (figures.BLUE, *islice(cycle(_ROWS), len(predictions)))
+    lines = [Line2D([], [], color=colour) for colour in colours]
     rows = ["annotators' mean", *map(as_utf8, predictions)]
     figure.legend(lines, rows, loc="outside lower center", ncols=4, frameon=False)
     figures.save_figure(figure, target)

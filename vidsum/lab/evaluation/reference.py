@@ -15,11 +15,7 @@ import numpy.typing as npt
 from vidsum.errors import UsageError
 from vidsum.lab.datasets.labels import Labels
 from vidsum.lab.datasets.summaries import AnnotatedVideo
-from vidsum.types import FloatArray
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
-Numbers = npt.NDArray[np.float64]
+from vidsum.types import BoolArray, FloatArray, IntArray, TimeArray
 
 BUDGET: Final = 0.15  # maximum fraction of the video in a summary
 
@@ -57,7 +53,7 @@ def key_shots(frame_scores: FloatArray, change_points: IntArray, knapsack: str) 
     return summaries
 
 
-def _solve(values: Numbers, lengths: IntArray, budget: int) -> BoolArray:
+def _solve(values: TimeArray, lengths: IntArray, budget: int) -> BoolArray:
     """Return which shots each row of values takes.
 
     As in the published code, of several best choices it is that which does without the last shot, then
@@ -81,7 +77,7 @@ def _solve(values: Numbers, lengths: IntArray, budget: int) -> BoolArray:
     return taken
 
 
-def f_measures(summaries: npt.ArrayLike, references: npt.ArrayLike, lengths: npt.ArrayLike) -> Numbers:
+def f_measures(summaries: npt.ArrayLike, references: npt.ArrayLike, lengths: npt.ArrayLike) -> TimeArray:
     """Return [A, B] F-measure in frames: Eq. 14 and 15 of FullTransNet; 0 where both are empty.
 
     F = 2 P R / (P + R) = 2 |S & G| / (|S| + |G|), P = |S & G| / |S|, R = |S & G| / |G|. Summaries [A, P] and

@@ -8,26 +8,11 @@ from vidsum.errors import UsageError
 from vidsum.lab.datasets.labels import Labels
 from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.lab.evaluation import summary_metrics
-from vidsum.lab.evaluation.reference import (
-    BUDGET,
-    CHANGE_POINTS,
-    KNAPSACKS,
-    BoolArray,
-    Reference,
-    reference_of,
-)
+from vidsum.lab.evaluation.reference import BUDGET, CHANGE_POINTS, KNAPSACKS, Reference, reference_of
 from vidsum.lab.evaluation.report import Report
-from vidsum.lab.evaluation.summary_metrics import (
-    HUMAN,
-    MEAN,
-    OTHERS,
-    RANDOM,
-    UNIFORM,
-    SummaryMeasures,
-    VideoMeasures,
-)
+from vidsum.lab.evaluation.summary_metrics import SummaryMeasures, VideoMeasures
 from vidsum.results.result import count_text
-from vidsum.types import FloatArray, Progress, reported
+from vidsum.types import BoolArray, FloatArray, Progress, reported
 
 Videos = Mapping[str, AnnotatedVideo] | Mapping[str, Labels]
 Scores = Mapping[str, FloatArray]  # name of a video -> [T] importance scores at its picks
@@ -59,9 +44,9 @@ def evaluate_summaries(
     scored = all(video.user_scores is not None for video in videos.values())
     references = [reference_of(name, video, scored=scored) for name, video in videos.items()]
     settings = [(segmentation, knapsack) for segmentation in segmentations for knapsack in knapsacks]
-    videos_of: dict[str, dict[str, VideoMeasures]] = {
-        row: {} for row in (HUMAN, MEAN, OTHERS, *predictions, RANDOM, UNIFORM)
-    }
+    *annotators, random, uniform = summary_metrics.BASELINES
+    names = (*annotators, *predictions, random, uniform)
+    videos_of: dict[str, dict[str, VideoMeasures]] = {row: {} for row in names}
     for reference in reported(references, "videos evaluated", progress):
         scores = {row: scores[reference.name] for row, scores in predictions.items()}
         finished = {row: frames[reference.name] for row, frames in selections.items()}

@@ -9,16 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from vidsum.lab.evaluation.reference import (
-    DRAWN,
-    BoolArray,
-    IntArray,
-    Reference,
-    at_every_frame,
-    f_measures,
-    key_shots,
-)
-from vidsum.types import FloatArray, TimeArray
+from vidsum.lab.evaluation.reference import DRAWN, Reference, at_every_frame, f_measures, key_shots
+from vidsum.types import BoolArray, FloatArray, IntArray, TimeArray
 
 HUMAN: Final = "human"
 MEAN: Final = "mean annotator"

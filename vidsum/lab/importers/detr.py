@@ -61,9 +61,8 @@ def qd_detr_checkpoint(published: "Mapping[str, Tensor]", options: Mapping[str, 
     """Convert QD-DETR to a checkpoint of vidsum; errors as `moment_detr_checkpoint`."""
     reader = TensorReader(published, "QD-DETR", _UNUSED)
     tensors = _encoder(reader, "t2v_encoder", "cross")
-    tensors |= reader.take_layers(
-        {"saliency_proj1": "global_saliency.of_clips", "saliency_proj2": "global_saliency.of_token"}
-    )
+    heads = {"saliency_proj1": "global_saliency.of_clips", "saliency_proj2": "global_saliency.of_token"}
+    tensors |= reader.take_layers(heads)
     tensors["global_saliency.token"] = reader.take("global_rep_token")
     tensors["global_saliency.position"] = reader.take("global_rep_pos")
     tensors["decoder.anchors"] = reader.take("query_embed.weight")
@@ -143,6 +142,5 @@ def _rest_of_layer(reader: TensorReader, published_key: str, key: str, norms: in
 
 def _perceptron(reader: TensorReader, published_key: str, key: str, layers: int) -> "Tensors":
     """Return an MLP; published names count linear layers, those here count the ReLUs too."""
-    return reader.take_layers(
-        {f"{published_key}.layers.{layer}": f"{key}.{2 * layer}" for layer in range(layers)}
-    )
+    names = {f"{published_key}.layers.{layer}": f"{key}.{2 * layer}" for layer in range(layers)}
+    return reader.take_layers(names)

@@ -85,9 +85,8 @@ def annotated_highlights(
         all_words = read_words(folder, [query.qid for query in split.queries])
         size, expected = all_words[0].shape[1], DIMS[split.encoder]
         if size != expected:
-            fault = (
-                f"{folder}: words of {size} numbers are not those of {split.encoder}, which have {expected}"
-            )
+            others = f"those of {split.encoder}, which have {expected}"
+            fault = f"{folder}: words of {size} numbers are not {others}"
             if is_encoder_given:
                 hint = "leave out --text and --space: no text encoder is recorded for others"
                 raise UsageError(fault, hint)

@@ -201,9 +201,8 @@ def detection_loss(
     distance = (predicted - centre_width(target)).abs().mean(1).sum() / n_pairs
     apart = (1 - generalized_iou_of_pairs(start_end(predicted), target)).sum() / n_pairs
     # all layers have the same number of moments and pairs: the sum of their means is that times the mean
-    return layers * (
-        settings.match.label * label + settings.match.span * distance + settings.match.giou * apart
-    )
+    costs = settings.match
+    return layers * (costs.label * label + costs.span * distance + costs.giou * apart)
 
 
 def clips_inside(batch: DETRBatch) -> Tensor:

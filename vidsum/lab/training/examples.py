@@ -105,6 +105,7 @@ def _simulate_data(
     def examples(epoch: int) -> list[Example]:
         return simulate(of_train, n_videos, (seed, _TRAINING_SEED, epoch))
 
+    of_captions = {"captions_of_clips": files_of(source.features), "described": len(of_clips)}
     return MomentData(
         examples=examples,
         validation=[example for example in val if example.windows.any()],
@@ -113,11 +114,7 @@ def _simulate_data(
             "recipe": "captions",
             **({"map_sha256": checkpoints.sha256_of(NAME)} if space == "vse" else {}),
             "annotations": files_of(source.data),
-            **(
-                {"captions_of_clips": files_of(source.features), "described": len(of_clips)}
-                if of_clips
-                else {}
-            ),
+            **(of_captions if of_clips else {}),
             "videos": n_videos,
             "validation": fraction,
         },

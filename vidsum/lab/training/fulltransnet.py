@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -32,7 +31,7 @@ from vidsum.models.ridge import RidgeScorer
 from vidsum.models.scaling import unit_range
 from vidsum.summary.importance_model import FeatureTransform, ImportanceModel, importance
 from vidsum.summary.knapsack import knapsack, values_of
-from vidsum.types import FloatArray, Progress
+from vidsum.types import FloatArray, IntArray, Progress
 
 _VALIDATION_SEED, _TRAINING_SEED = 0, 1
 _SHARPNESS = 2.0  # of what people like: a frame of one deviation more is seven times as likely to be chosen
@@ -186,7 +185,7 @@ def _validator(run: _Run, split: Split) -> Callable[[FullTransNet], float]:
     return score
 
 
-def key_frames(video: AnnotatedVideo) -> npt.NDArray[np.int64]:
+def key_frames(video: AnnotatedVideo) -> IntArray:
     """Return [L] indices of the samples in the key shots, in order; none where no shot fits the budget.
 
     Algorithm 1 of FullTransNet: the shots of the highest sum of mean `gtscore` within 15 % of the frames.

@@ -123,9 +123,9 @@ def seed_of(*numbers: int) -> int:
 def is_over(history: Sequence[Epoch], settings: LoopSettings) -> bool:
     """Return whether a training with these epochs is finished."""
     patience = settings.patience or math.inf
-    return bool(history) and (
-        len(history) >= settings.epochs or len(history) - best_of(history).epoch >= patience
-    )
+    if not history:
+        return False
+    return len(history) >= settings.epochs or len(history) - best_of(history).epoch >= patience
 
 
 def _run_epoch(

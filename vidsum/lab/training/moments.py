@@ -67,26 +67,21 @@ def train_moments(
     progress: Progress | None = None,
 ) -> FitResult:
     """Train a model that finds moments, or continue a run: see `vidsum.lab.training.loop.fit`."""
-    device = choose_device(settings.device)
+    device, size = choose_device(settings.device), settings.batch_size
     with first_weights(settings.loop.seed):
         model = recipe.build().to(device)
-    facts = {"data": dict(data.about), "device": device.type, "validated_by": recipe.monitor}
+    facts = recorded(settings)
+    facts |= {"data": dict(data.about), "device": device.type, "validated_by": recipe.monitor}
     if settings.start is not None:
         facts["start_sha256"] = checkpoint_digest(settings.start)
         _start(model, recipe.name, settings.start)
     of_loop = Recipe(
         model=model,
         optimizer=recipe.optimizer(model.parameters(), lr=settings.lr, weight_decay=settings.weight_decay),
-        examples=lambda epoch: batches(
-            recipe.order(data.examples(epoch)), settings.batch_size, recipe.collate, device
-        ),
+        examples=lambda epoch: batches(recipe.order(data.examples(epoch)), size, recipe.collate, device),
         loss=recipe.loss,
-        validate=(lambda model: recipe.score(model, data.validation, settings.batch_size))
-        if data.validation
-        else None,
-        about=Trained(
-            recipe.name, asdict(recipe.config), dict(data.features), {**recorded(settings), **facts}, {}
-        ),
+        validate=(lambda model: recipe.score(model, data.validation, size)) if data.validation else None,
+        about=Trained(recipe.name, asdict(recipe.config), dict(data.features), facts, {}),
         lr_share=settings.lr_share,
         max_norm=settings.max_norm,
     )

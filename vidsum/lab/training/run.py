@@ -102,18 +102,16 @@ def start_run(
 
 def split_facts(split: Split) -> dict[str, Any]:
     """Return the name of a split and the videos of each part, JSON-ready."""
-    return {"name": split.name} | {
-        part: list(getattr(split, part)) for part in ("train", "validation", "test")
-    }
+    parts = ("train", "validation", "test")
+    return {"name": split.name, **{part: list(getattr(split, part)) for part in parts}}
 
 
 def _check_together(videos: Sequence[AnnotatedVideo]) -> None:
     """All features must be of one kind; the model could read no others later."""
     first = videos[0]
     for video in videos[1:]:
-        expected, other = (
-            f"{item.features.dim} numbers of {item.features.extractor}" for item in (first, video)
-        )
+        pair = (first.features, video.features)
+        expected, other = (f"{features.dim} numbers of {features.extractor}" for features in pair)
         if expected != other:
             fault = f"{first.name} has features of {expected}, {video.name} of {other}"
             raise UsageError(fault, hint="give files whose features were extracted in the same way")

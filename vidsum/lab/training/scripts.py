@@ -69,12 +69,11 @@ class ScriptQuery:
 def annotated_script(captions: Captions, rng: np.random.Generator) -> Script:
     """Any video as it is annotated, cut into shots; now and then with an outlier at its end."""
     is_described = len(captions.described) and rng.random() < _DESCRIBED
-    number = (
-        captions.video_of[rng.choice(captions.described)]
-        if is_described
-        else rng.integers(len(captions.videos))
-    )
-    script = script_of(captions, int(number))
+    if is_described:
+        number = int(captions.video_of[rng.choice(captions.described)])
+    else:
+        number = int(rng.integers(len(captions.videos)))
+    script = script_of(captions, number)
     script = script._replace(segments=tuple(_cut(script.segments, rng)), moments=script.true)
     if rng.random() >= _END_CARD:
         return script
@@ -164,18 +163,12 @@ def _event(
         return list(_cut([ScriptSegment(sentence, start_s, stop_s)], rng, shot))
     windows = video.queries[sentence - int(captions.first[number])].windows
     first_s, last_s = windows[int(rng.integers(len(windows)))]
-    window_clips = (
-        clips[int(first_s / CLIP_S) : max(int(last_s / CLIP_S), int(first_s / CLIP_S) + 1)] or clips[-1:]
-    )
+    first = int(first_s / CLIP_S)
+    window_clips = clips[first : max(int(last_s / CLIP_S), first + 1)] or clips[-1:]
     n_clips = min(len(window_clips), max(1, round((stop_s - start_s) / CLIP_S)))
     place = int(rng.integers(len(window_clips) - n_clips + 1))
-    return _clips(
-        captions,
-        window_clips[place : place + n_clips],
-        start_s,
-        min(stop_s, start_s + n_clips * CLIP_S),
-        shot,
-    )
+    stop_s = min(stop_s, start_s + n_clips * CLIP_S)
+    return _clips(captions, window_clips[place : place + n_clips], start_s, stop_s, shot)
 
 
 def _clips(captions: Captions, clips: range, start_s: float, stop_s: float, shot: int) -> list[ScriptSegment]:

@@ -10,12 +10,11 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from vidsum.errors import UsageError
 from vidsum.grounding.text import embed_cached
 from vidsum.lab.datasets.moments import MomentVideo
-from vidsum.types import FloatArray, Progress, iou
+from vidsum.types import FloatArray, IntArray, Progress, iou
 
 Embed = Callable[[Sequence[str]], FloatArray]  # a text encoder: texts to [N, D]
 Words = Callable[[Sequence[int]], list[FloatArray]]  # numbers of sentences to their words, an [L, D] for each
@@ -40,7 +39,7 @@ class Captions:
     """Annotated videos with their sentences embedded."""
 
     videos: tuple[MomentVideo, ...]
-    first: npt.NDArray[np.int64]  # [V] number of each video's first sentence
+    first: IntArray  # [V] number of each video's first sentence
     texts: tuple[str, ...]  # texts that clips show: the N sentences, then the captions of clips
     vectors: FloatArray  # [N + C, D] of those
     clips: Mapping[str, range]
@@ -55,12 +54,12 @@ class Captions:
         return len(self.queries) // 2
 
     @cached_property
-    def video_of(self) -> npt.NDArray[np.int64]:
+    def video_of(self) -> IntArray:
         """[N] number of each sentence's video."""
         return np.repeat(np.arange(len(self.videos)), np.diff(self.first, append=self.n_sentences))
 
     @cached_property
-    def described(self) -> npt.NDArray[np.int64]:
+    def described(self) -> IntArray:
         """The sentences of videos that have captions of clips."""
         has = np.array([video.name in self.clips for video in self.videos])
         return np.flatnonzero(has[self.video_of])
@@ -92,9 +91,8 @@ def embed_sentences(
         raise UsageError("no caption to simulate videos from")
     rng = np.random.default_rng(seed)
     changed, short = change_words(texts, rng), shorten(texts, rng)
-    vectors, *queries = (
-        embed_cached(phrases, embed, encoder, progress) for phrases in (texts, changed, short)
-    )
+    forms = (texts, changed, short)
+    vectors, *queries = (embed_cached(phrases, embed, encoder, progress) for phrases in forms)
     described = {video.name: clips[video.name] for video in used if video.name in clips}
     ends = np.cumsum([len(texts), *(len(of_video.texts) for of_video in described.values())]).tolist()
     first = np.cumsum([0, *(len(video.queries) for video in used[:-1])])

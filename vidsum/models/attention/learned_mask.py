@@ -118,14 +118,12 @@ class LearnedMask(Mask):
 
     def of_attention(self, x: Tensor, q: Tensor, k: Tensor, is_key: Tensor | None = None) -> SoftMask:
         """See `Mask`; LAM reads the logits of cross-attention."""
-        n_keys = k.shape[2]
         if self.reads_logits:
             logits = (q @ k.mT).mean(dim=1) / math.sqrt(k.shape[3])
             if is_key is not None:
                 logits = logits.masked_fill(~is_key[:, None, :], 0.0)
-            x = pad(logits, (0, max(0, self._linear()[0].in_features - n_keys)))
-        mask: SoftMask = self(x, n_keys)
-        return mask
+            x = pad(logits, (0, max(0, self._linear()[0].in_features - k.shape[2])))
+        return super().of_attention(x, q, k, is_key)
 
     def forward(self, x: Tensor, n_keys: int) -> SoftMask:
         """Return the mask over n_keys keys, of tokens [B, N, d] or of logits; see `of_attention`."""
@@ -188,9 +186,8 @@ def static_sparsity(model: nn.Module) -> Tensor:
     masks = [module.weights for module in model.modules() if isinstance(module, StaticMask)]
     if not masks:
         return torch.zeros(())  # a number that any device adds
-    return torch.stack(
-        [(sparse_mask(weights).sum() - len(weights)) / weights.numel() for weights in masks]
-    ).mean()
+    means = [(sparse_mask(weights).sum() - len(weights)) / weights.numel() for weights in masks]
+    return torch.stack(means).mean()
 
 
 def _neutral(config: MaskConfig) -> float:

@@ -147,7 +147,6 @@ class MaskRetention(nn.Module):
         self.sparse_weights = nn.Parameter(torch.randn(config.clips, config.clips)) if is_learned else None
         self.weigh = RetentionWeights(config.nonlinearity)
         self.scale_base = max(SCALE_BASE, config.clips)  # no factor of the clips leaves its range
-        self.has_mask = is_learned or (config.decay != "none" and len(config.regions) > 0)
 
     def forward(
         self, x: Tensor, n_queries: int, is_key: Tensor | None = None, mask: SoftMask | None = None
@@ -165,9 +164,8 @@ class MaskRetention(nn.Module):
         """
         queries, keys, values = self._project(x, n_queries)
         retention = self.mask(n_queries, x.shape[1], x.device)
-        out = self._join(
-            x, self.weigh(queries, keys, self._attends(x, n_queries, is_key), retention, mask) @ values
-        )
+        attends = self._attends(x, n_queries, is_key)
+        out = self._join(x, self.weigh(queries, keys, attends, retention, mask) @ values)
         if self.config.queries_attend:
             return out
         return torch.cat([join_heads(values[:, :, :n_queries]), out[:, n_queries:]], dim=1)
@@ -200,11 +198,10 @@ class MaskRetention(nn.Module):
         else:
             count = torch.arange(1, n_queries + 1, device=x.device, dtype=torch.float32)
             placed = queries + sines(count / (n_queries + 1e-6), x.shape[2]).to(x.dtype)
+            turned = self._xpos(clips), self._xpos(clips, inverse=True)
             parts = [
                 self._split(self.query_projections, placed, placed, queries),
-                self._split(
-                    self.video_projections, self._xpos(clips), self._xpos(clips, inverse=True), clips
-                ),
+                self._split(self.video_projections, *turned, clips),
             ]
         q, k, v = (torch.cat(pair, dim=2) for pair in zip(*parts, strict=True))
         return q, k, v
