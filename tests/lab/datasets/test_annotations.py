@@ -12,6 +12,7 @@ from tests.lab.datasets.test_labels import N_FRAMES, arrays, write
 from vidsum.errors import InputError, UsageError
 from vidsum.lab.datasets.labels import read_labels
 from vidsum.lab.datasets.summaries import AnnotatedVideo, pair_annotations, read_all, read_annotated
+from vidsum.lab.evaluation.summaries import evaluate_summaries
 from vidsum.results.feature_files import write_features
 from vidsum.results.feature_h5 import write_h5
 from vidsum.results.features import Features
@@ -100,6 +101,17 @@ def test_the_protocol_of_summe_brings_its_shots_and_summaries(tmp_path: Path) ->
     write_h5({"Base_jumping": features((N_FRAMES + 40) / FPS)}, path)
     with pytest.raises(InputError, match="Base_jumping: has 140 frames, but the annotations 100"):
         joined(path, protocol)
+
+
+def test_repairs_of_a_protocol_reach_its_videos(tmp_path: Path) -> None:
+    stored = arrays(3, "Base jumping")
+    stored["change_points"][-1, 1] += 5
+    protocol = write(tmp_path / "summe.npz", {"video_4": stored})
+    write_h5({"Base jumping": features(N_FRAMES / FPS)}, tmp_path / "own.h5")
+    (video,) = joined(tmp_path / "own.h5", protocol).values()
+    (warning,) = video.features.warnings
+    assert warning == f"the last shot ends at frame {N_FRAMES + 4} of {N_FRAMES}: cut"
+    assert evaluate_summaries(read_labels(protocol), {}).warnings == (f"summe/video_4: {warning}",)
 
 
 def test_videos_that_the_annotations_are_not_of_are_refused(tmp_path: Path, mat: Path) -> None:

@@ -68,6 +68,7 @@ def captioned_videos(
         array = np.stack([vectors[text] for text in used[name].captions[: len(picks)]])
         step_s = float(np.median(np.diff(picks, append=n_frames))) / fps
         features = Features(array, picks / fps, step_s, step_s, n_frames / fps, fps, extractor=ENCODER)
+        features = replace(features, warnings=label.warnings)
         points = find(features).change_points if label.change_points is None else label.change_points
         people = label.scores_at(picks)
         of_people = (points, people[0], label.user_summary, people[1])

@@ -139,8 +139,9 @@ def _video(group: H5Group, label: Labels | None, find_shots: bool) -> AnnotatedV
         missing = "frame numbers: every 15th frame is assumed" if bare else "change_points"
         group.warnings.append(f"no {missing}: KTS finds the shots")
     # what was repaired, now or when they were written
-    warnings = tuple(dict.fromkeys([*features.warnings, *group.warnings]))
-    features = replace(features, warnings=warnings)
+    of_label = label.warnings if label and not is_scored else ()
+    warnings = dict.fromkeys([*features.warnings, *group.warnings, *of_label])
+    features = replace(features, warnings=tuple(warnings))
     return AnnotatedVideo(name, features, picks, n_frames, points, gtscore, summaries, scores)
 
 

@@ -104,7 +104,7 @@ def _repairs(videos: Videos) -> tuple[str, ...]:
     """Return the repairs of the reader: each kind once, with its videos."""
     concerned: dict[str, list[str]] = {}
     for name, video in videos.items():
-        for warning in video.features.warnings if isinstance(video, AnnotatedVideo) else ():
+        for warning in video.warnings if isinstance(video, Labels) else video.features.warnings:
             concerned.setdefault(warning, []).append(name)
     return tuple(
         f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {warning}"
