@@ -269,6 +269,23 @@ def test_edited_exports(run: Run, film: Path, name: str) -> None:
     assert states(run, *ask) == ["done"]
 
 
+def test_exports_of_earlier_result(run: Run, film: Path) -> None:
+    exports = ("--export", "csv", "--export", "edl", "--export", "ffmetadata", "--report")
+    run("shots", film, *exports)
+    run("export", "film_shots.json", "--format", "srt")
+    Path("film_shots.edl").write_text("mine")
+    before = names_here()
+    run("shots", film, "--sheet")
+    assert before < names_here()
+    ran = run("shots", film, "--shots", "uniform", "--max-shots", "2", "--export", "csv")
+    assert "removed 4 of the earlier result" in ran.out
+    left = {"film_shots.json", "film_shots.csv", "film_shots.edl"}
+    assert names_here() == left
+    assert set(json.loads(Path(".vidsum.json").read_text())["outputs"]) >= {"film_shots.csv"}
+    run("shots", film, *exports, code=1, error="film_shots.edl")
+    assert names_here() == left
+
+
 def test_the_record_of_a_folder(run: Run, film: Path) -> None:
     run("shots", film)
     assert run("export", "film_shots.json", "-o", "cut.csv").out == "cut.csv\n"

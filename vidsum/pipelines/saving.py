@@ -114,6 +114,7 @@ def save_result(files: Files, saving: Saving[R], *, overwrite: bool) -> Saved[R]
             current = earlier.current().items()
             carried = {name: sha256 for name, sha256 in current if saving.is_apart(result, name)}
         outdated = [name for name in earlier.removable(files) if not saving.is_apart(result, name)]
+        outdated += [] if is_same else earlier.exports(files)
         removed = _publish(files, document, produced, earlier, carried, outdated) if is_new else ()
     names = _names(files, clips) + _removed_files(removed, files)
     names += "" if is_same or not saving.merge else _lost_queries(earlier, whole)
