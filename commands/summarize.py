@@ -143,7 +143,7 @@ def _write(
 
     named, messages = files.named, list[str]()
     if "subtitles" in named:
-        export_subtitles(summary, named["subtitles"], extraction, progress)
+        messages += export_subtitles(summary, named["subtitles"], extraction, progress)
     if "video" in named:
         messages += export.write_video(
             summary,

@@ -1,5 +1,6 @@
 """Summaries of videos in which somebody speaks."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import vidsum
 from tests.program import Run
 from tests.speech import stub
 from vidsum.pipelines.speech_evidence import cut_subtitles
+from vidsum.results.cues import make_cues
 from vidsum.results.transcript import Segment, Transcript, Word
 
 
@@ -46,9 +48,21 @@ def test_snap_to_words(film: Path, model: stub.StubModel, run: Run) -> None:
 def test_cut_subtitles() -> None:
     words = tuple(Word(at, at + 0.5, f"w{at:.0f}", 0.9) for at in np.arange(10.0).tolist())
     transcript = Transcript((Segment(0, 9.5, "all", 0.9, 0.0, words),), "en", 1.0, 10.0)
-    first, second = cut_subtitles(transcript, [(2.0, 4.0), (7.0, 8.0)])
-    assert (first.text, first.start_s, first.end_s) == ("w2 w3", 0.0, 1.5)
-    assert (second.text, second.start_s, second.end_s) == ("w7", 2.0, 2.5)
+    cut = cut_subtitles(transcript, [(2.0, 4.0), (5.0, 5.0), (7.0, 8.0)])
+    assert [(word.text, word.start_s, word.end_s) for word in cut] == [
+        (" w2", 0.0, 0.5),
+        (" w3", 1.0, 1.5),
+        (" w7", 2.0, 2.5),
+    ]
+    assert [cue.text for cue in make_cues(cut)] == ["w2 w3", "w7"]
+    assert [cue.text for cue in make_cues([replace(word, ends_cue=False) for word in cut])] == ["w2 w3 w7"]
     without = Transcript((Segment(3, 8, "all", 0.9, 0.0),), "de", 1.0, 10.0, translated=True)
     subtitles = cut_subtitles(without, [(2.0, 4.0), (7.0, 9.0)])
     assert [(item.start_s, item.end_s) for item in subtitles] == [(1, 2), (2, 3)]
+
+
+def test_subtitles_of_silence(film: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    monkeypatch.setattr("vidsum.speech.voice._detect", lambda *_: [])
+    ran = run("summarize", film, "--model", "uniform", "--budget", "30%", "--subtitles")
+    assert Path("film_summary.srt").read_text() == ""
+    assert "film.mp4: nothing is said in the summary: its subtitles are empty" in ran.err

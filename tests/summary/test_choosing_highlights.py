@@ -47,6 +47,9 @@ def test_a_scene_is_whole_and_alone() -> None:
     assert spans(choose_highlights(*made, LIMITS, [(18.6, 20.5), (24, 27.5)])) == [(20.5, 27.5)]
     # a sentence that would make it too long is cut where the picture is
     assert spans(choose_highlights(*made, HighlightSettings(max_length_s=8), [(10, 24.5)])) == [(20, 26)]
+    # around the scene: the whole sentence, or the scene alone
+    assert spans(choose_highlights(*made, LIMITS, [(18, 30)])) == [(18, 30)]
+    assert spans(choose_highlights(*made, LIMITS, [(18, 35)])) == [(20, 26)]
 
 
 @pytest.mark.parametrize(("duration_s", "max_length_s", "longest_s"), [

@@ -1,6 +1,7 @@
 """Sentences and clauses of a transcript, and which of them a summary takes."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.summary.frames import VideoFrames
 from vidsum.summary.selection import SegmentLimits, select
-from vidsum.summary.speech_units import SpeechUnit, choose_speech, speech_units
+from vidsum.summary.speech_units import SpeechUnit, choose_speech, speech_units, split_long
 
 FPS = 10.0
 
@@ -91,6 +92,27 @@ def test_clauses_fill_what_sentences_leave() -> None:
     video.required[40:90] = True
     speech = choose_speech(units, video, np.arange(151.0), is_whole=True)
     assert not speech.chosen.any()  # the first is dropped in part, the second in anyway, the third too long
+
+
+def test_silence_around_speech_stops_at_a_cut() -> None:
+    units = [SpeechUnit(0.9, 4.3, 1.0, ((1.2, 2.0), (2.2, 4.0)))]
+    for edges, start, end in (([10, 42], 10, 42), ([12, 40], 12, 40), ([13, 39], 9, 43), ([5, 60], 9, 43)):
+        video = replace(frames(100, 60), edges=np.array([0, *edges, 100]))
+        chosen = choose_speech(units, video, np.arange(101.0), is_whole=True).chosen
+        assert np.flatnonzero(chosen)[[0, -1]].tolist() == [start, end - 1]
+
+
+def test_long_sentence_across_cuts_is_no_unit() -> None:
+    clauses = ((1.0, 4.0), (4.5, 12.0))
+    units = [SpeechUnit(0.7, 12.3, 0.5, clauses), SpeechUnit(13.0, 25.0, 0.4), SpeechUnit(26, 31, 0.3)]
+    for edges, n_units in (([20, 100], 4), ([20], 3), ([7, 123], 3), ([140, 150, 270, 280], 3)):
+        video = replace(frames(320, 60), edges=np.array([0, *edges, 320]))
+        parts = split_long(units, video, 10.0)
+        assert len(parts) == n_units
+        assert parts[-2:] == units[-2:]
+        assert split_long(units, video, 12.0) == units
+    parts = split_long(units, replace(video, edges=np.array([0, 20, 100, 320])), 10.0)
+    assert parts[:2] == [SpeechUnit(*clause, 0.5, (clause,)) for clause in clauses]
 
 
 @st.composite

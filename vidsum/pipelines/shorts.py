@@ -16,7 +16,7 @@ from vidsum.grounding.saliency import SIDE, SaliencyModel, motion_curve
 from vidsum.pipelines.speech import plan_transcript
 from vidsum.pipelines.speech_evidence import cut_subtitles
 from vidsum.results.cues import make_cues
-from vidsum.results.transcript import Transcript, to_cue_words
+from vidsum.results.transcript import Transcript
 from vidsum.speech.settings import Transcription
 from vidsum.types import FloatArray, Interval, Picture, Progress, VideoInfo
 from vidsum.video.changes import ChangeMeter
@@ -77,7 +77,7 @@ class ClipStyler:
     def _captions(self, segments: Sequence[Interval], look: ClipStyle) -> list[tuple[float, float, str]]:
         assert self._said is not None
         size = look.size or (self._video.display_width, self._video.display_height)
-        pieces = to_cue_words(cut_subtitles(self._said, segments))
+        pieces = cut_subtitles(self._said, segments)
         cues = [(cue.start_s, cue.end_s, cue.text) for cue in make_cues(pieces, letters_in_line(*size))]
         if unknown := missing_letters(cues):
             self.warnings.append(f"captions: the font has no {unknown[:8]}; --subtitles has all letters")

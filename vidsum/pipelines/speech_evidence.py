@@ -1,7 +1,7 @@
 """Speech as evidence: moments of speech; for summaries, words to protect, passages to keep, and subtitles."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -22,11 +22,13 @@ from vidsum.io.outputs import write_text
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.speech import find_transcript, plan_transcript, to_english
 from vidsum.results.clock import shift_times
+from vidsum.results.cues import CueWord, make_cues
 from vidsum.results.moments import QueryMoments
 from vidsum.results.summary import Summary
-from vidsum.results.transcript import Segment, Transcript, format_segments
+from vidsum.results.transcript import Segment, Transcript, to_cue_words
 from vidsum.speech.settings import Transcription
 from vidsum.summary.settings import Selection
+from vidsum.times import to_srt
 from vidsum.types import Interval, Progress, TimeArray
 
 _MIN_SCORE_RATIO = 0.5  # of a moment to the first: those below are listed with top_k alone
@@ -97,36 +99,42 @@ def protected_words(selection: Selection, transcript: Transcript) -> list[Interv
     return spans
 
 
-def cut_subtitles(transcript: Transcript, segments: Sequence[Interval]) -> tuple[Segment, ...]:
-    """Return the segments of a transcript in a summary, in its times; words decide where it has any."""
-    cut: list[Segment] = []
-    offset_s = 0.0
+def cut_subtitles(transcript: Transcript, segments: Sequence[Interval]) -> list[CueWord]:
+    """Return the words of a transcript in a summary, in its times; no cue joins those of two segments."""
+    words, offset_s = list[CueWord](), 0.0
     for start_s, end_s in segments:
-        for segment in transcript.segments:
-            shift_s = offset_s - start_s
-            if not segment.words:
-                low, high = max(segment.start_s, start_s), min(segment.end_s, end_s)
-                if low < high:
-                    cut.append(replace(segment, start_s=low + shift_s, end_s=high + shift_s))
-                continue
-            if words := [
-                shift_times(word, shift_s, -inf)
-                for word in segment.words
-                if start_s <= (word.start_s + word.end_s) / 2 < end_s
-            ]:
-                text = " ".join(word.text for word in words)
-                start, end = max(words[0].start_s, offset_s), words[-1].end_s
-                cut.append(replace(segment, start_s=start, end_s=end, text=text, words=tuple(words)))
+        said = to_cue_words(_cut(transcript, start_s, end_s, offset_s - start_s))
+        words += [*said[:-1], *(replace(last, ends_cue=True) for last in said[-1:])]
         offset_s += end_s - start_s
-    return tuple(cut)
+    return words
+
+
+def _cut(transcript: Transcript, start_s: float, end_s: float, shift_s: float) -> Iterator[Segment]:
+    """Yield the segments of a transcript in a span, shifted; words decide where it has any."""
+    for segment in transcript.segments:
+        if not segment.words:
+            low, high = max(segment.start_s, start_s), min(segment.end_s, end_s)
+            if low < high:
+                yield replace(segment, start_s=low + shift_s, end_s=high + shift_s)
+        elif words := tuple(
+            shift_times(word, shift_s, -inf)
+            for word in segment.words
+            if start_s <= (word.start_s + word.end_s) / 2 < end_s
+        ):
+            yield replace(segment, text=" ".join(word.text for word in words), words=words)
 
 
 def export_subtitles(
     summary: Summary, path: str | os.PathLike[str], extraction: Extraction, progress: Progress | None = None
-) -> None:
-    """Write the speech in a summary as SRT. Raises InputError: no sound; UsageError; OutputError."""
+) -> list[str]:
+    """Write the speech in a summary as SRT, and return a warning if there is none.
+
+    Raises InputError: no sound; UsageError; OutputError.
+    """
     if summary.video is None:
         raise UsageError("features have no speech", hint="give the video")
     video = summary.video
     transcript = plan_transcript(video.path, Transcription(), extraction, video).run(progress)
-    write_text(path, format_segments(cut_subtitles(transcript, summary.segments), "srt"))
+    cues = make_cues(cut_subtitles(transcript, summary.segments))
+    write_text(path, to_srt((cue.start_s, cue.end_s, cue.text) for cue in cues))
+    return [] if cues else [f"{video.path}: nothing is said in the summary: its subtitles are empty"]

@@ -54,6 +54,7 @@ class CueWord:
     end_s: float
     text: str
     ends: bool = False  # whether a segment of the transcript ends with it
+    ends_cue: bool = False  # whether its cue must end with it: a summary is cut there
 
 
 @dataclass(frozen=True)
@@ -159,11 +160,12 @@ class _MeasuredText:
         return min(ways)
 
     def cost(self, first: int, end: int) -> float:
-        """Return the cost of a cue; infinite if it fits no two lines, lasts too long or holds a pause."""
+        """Return the cost of a cue; infinite if it fits no two lines, is too long or holds a pause or cut."""
         rules, start_s, end_s = RULES, self.pieces[first].start_s, self.pieces[end - 1].end_s
         lines, _ = self.lines(first, end)
-        has_pause = self.pieces[end - 1].start_s - self.pieces[end - 2].end_s >= rules.pause_s
-        is_bad = lines >= rules.overflow_cost or end_s - start_s > rules.max_s or has_pause
+        before = self.pieces[end - 2]
+        is_apart = before.ends_cue or self.pieces[end - 1].start_s - before.end_s >= rules.pause_s
+        is_bad = lines >= rules.overflow_cost or end_s - start_s > rules.max_s or is_apart
         if end > first + 1 and is_bad:
             return inf
         until_s = self.pieces[end].start_s - rules.gap_s if end < len(self.pieces) else end_s + rules.max_s

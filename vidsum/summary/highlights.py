@@ -135,10 +135,18 @@ class _Curve:
         return float(self.looks.sampled[first]), min(float(self.looks.sampled[last]) + self.step_s, free[1])
 
     def at_sentences(self, span: Interval, sentences: Sequence[Interval]) -> Interval:
-        """Return a span whose ends cut no sentence, where that is allowed."""
+        """Return a span whose ends cut no sentence, where that is allowed.
+
+        Inside a sentence that is too long as a whole, both ends stay: to move one would leave it cut.
+        """
         inside = self.looks.samples(*span)
         peak_s = float(self.looks.sampled[inside.start + int(self.values[inside].argmax())])
-        cut = [[end for said in sentences if said[0] < time_s < said[1] for end in said] for time_s in span]
+        whole = [
+            (start_s, end_s)
+            for start_s, end_s in sentences
+            if end_s - start_s <= self.longest_s or not (start_s < span[0] and span[1] < end_s)
+        ]
+        cut = [[end for said in whole if said[0] < time_s < said[1] for end in said] for time_s in span]
         return self._move(span, peak_s, cut)
 
     def _move(self, span: Interval, peak_s: float, places: list[list[float]]) -> Interval:

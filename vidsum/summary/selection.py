@@ -23,7 +23,7 @@ from vidsum.summary.segments import (
     segment_size,
 )
 from vidsum.summary.slides import weigh_slides
-from vidsum.summary.speech_units import ChosenSpeech, SpeechUnit, choose_speech
+from vidsum.summary.speech_units import ChosenSpeech, SpeechUnit, choose_speech, split_long
 from vidsum.times import format_time
 from vidsum.types import BoolArray, FloatArray, IntArray, Interval, TimeArray
 
@@ -34,6 +34,7 @@ _SAME_S = 0.001  # times that differ by less are those of one frame: containers 
 _SHORT_S, _SHORT_SEGMENTS = 30.0, 3  # a shorter video has at most so many segments
 LEAST_S = 5.0  # of the default summary
 _USED = 0.9  # fraction of the budget that is enough
+_LONG_SENTENCE = 2  # segments of maximum length: a longer sentence across several cuts is no unit
 _GAP_PARTS = 3  # no part of the video longer than one of these is without a segment, if it is worth one
 
 
@@ -139,6 +140,8 @@ def _choose_speech(
     if not units or limits.longest_s is None or video.required.sum() >= video.capacity:
         return None
     sums, is_whole = _sums(importance, video, looks), limits.is_whole_sentences
+    if not is_whole:
+        units = split_long(units, video, _LONG_SENTENCE * limits.longest_s)
     of_slides = dict[int, SpeechUnit]()  # the best sentence during each important slide
     for unit in sorted(units, key=lambda unit: unit.score):
         of_slides[looks.slide(unit.start_s * video.fps, unit.end_s * video.fps)] = unit

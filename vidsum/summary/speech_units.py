@@ -1,6 +1,6 @@
 """Speech of a video as a summary takes it: whole sentences, or clauses where sentences are too long.
 
-A unit keeps at most `_SILENCE_S` of silence at both ends. It may lie across the edges of shots.
+A unit keeps at most `_SILENCE_S` of silence at both ends. Its speech may lie across cuts, its silence not.
 """
 
 import itertools
@@ -101,6 +101,32 @@ def _with_silence(units: Sequence[SpeechUnit]) -> list[SpeechUnit]:
     ]
 
 
+def split_long(units: Sequence[SpeechUnit], video: VideoFrames, longest_s: float) -> list[SpeechUnit]:
+    """Return the units; of one longer than `longest_s` that lies across two or more cuts, the clauses.
+
+    Where the recognizer sets no full stop, a "sentence" runs over scenes of which few may be important.
+    """
+    parts = list[SpeechUnit]()
+    for unit in units:
+        start, end = video.span(unit.start_s, unit.end_s)
+        n_cuts = int(((video.edges > start) & (video.edges < end)).sum())
+        is_split = unit.clauses and n_cuts > 1 and unit.end_s - unit.start_s > longest_s
+        clauses = [SpeechUnit(*clause, unit.score, (clause,)) for clause in unit.clauses]
+        parts += clauses if is_split else [unit]
+    return parts
+
+
+def _frames(unit: SpeechUnit, video: VideoFrames) -> tuple[int, int]:
+    """Return the frames [start, end) of a unit; its silence stops at a cut, lest another scene flash up."""
+    start, end = video.span(unit.start_s, unit.end_s)
+    if not unit.clauses:
+        return start, end
+    first, last = video.span(unit.clauses[0][0], unit.clauses[-1][1])
+    cuts = [edge for edge in video.edges.tolist() if start < edge < end]
+    before, after = [cut for cut in cuts if cut <= first], [cut for cut in cuts if cut >= last]
+    return max([start, *before]), min([end, *after])
+
+
 def choose_speech(
     units: Sequence[SpeechUnit],
     video: VideoFrames,
@@ -121,7 +147,7 @@ def choose_speech(
         first: units that are chosen before the others.
     """
     n_frames = len(video.required)
-    spans = [video.span(unit.start_s, unit.end_s) for unit in units]
+    spans = [_frames(unit, video) for unit in units]
     spoken = np.zeros(n_frames, np.bool_)
     for start, end in spans:
         spoken[start:end] = True
@@ -135,7 +161,7 @@ def choose_speech(
                 starts.append(start)
         return is_in
 
-    add([video.span(unit.start_s, unit.end_s) for unit in first], [unit.score for unit in first])
+    add([_frames(unit, video) for unit in first], [unit.score for unit in first])
     taken = add(spans, [unit.score for unit in units])
     if not is_whole:
         left = [unit for unit, is_taken in zip(units, taken, strict=True) if not is_taken]
