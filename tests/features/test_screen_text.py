@@ -105,6 +105,21 @@ def test_a_changed_digit_is_another_line() -> None:
     assert [line.text[:6] for line in text.lines] == ["Page 1", "Page 2"]
 
 
+def test_a_page_number_changes_with_its_slide() -> None:
+    titles = ["Keeping bees in the city", "What a swarm is", "How glaciers move"]
+
+    def paint(time_s: float) -> tuple[Picture, dict[int, str]]:
+        number = int(time_s // 10)
+        lines = {0: titles[number], 5: f"{1 + number}/6"}
+        picture = write(blank(), lines[0], 0)
+        return write(picture, lines[5], 5, left=540), lines
+
+    text, _ = read_film(paint, 30)
+    spans = [(0.0, 10.0), (10.0, 20.0), (20.0, 30.0)]
+    for lines in (titles, ["1/6", "2/6", "3/6"]):
+        assert [(line.start_s, line.end_s) for line in text.lines if line.text in lines] == spans
+
+
 def test_the_same_text_later_is_another_line() -> None:
     text, _ = read_film(shown("Yes.", 3, lambda time_s: time_s % 20 < 3), 60)
     assert [(line.start_s, line.end_s) for line in text.lines] == [(0.0, 3.0), (20.0, 23.0), (40.0, 43.0)]

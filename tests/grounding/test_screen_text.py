@@ -7,6 +7,7 @@ import pytest
 
 from vidsum.grounding import screen_text
 from vidsum.grounding.screen_text import OTHER_NUMBER, find_written, split_words, text_moments, to_passages
+from vidsum.grounding.speech import Passage
 from vidsum.results.screen_text import ScreenLine, ScreenText
 
 
@@ -95,6 +96,22 @@ def test_written_words_come_before_meaning(monkeypatch: pytest.MonkeyPatch) -> N
         assert {moment.evidence for moment in moments} == {"text"}
         scores = [moment.score for moment in moments]
         assert scores == sorted(scores, reverse=True)
+
+
+def test_screens_inside_a_better_line_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    deck = made((0, 30, "Glaciers"), (5, 30, "Ice flows"), (12, 30, "Basal sliding"))
+    scores = {"Glaciers": 0.9, "Glaciers Ice flows": 0.8, "Glaciers Ice flows Basal sliding": 0.7}
+
+    def score(passages: list[Passage], _: object) -> np.ndarray:
+        return np.array([[scores.get(passage.text, 0.6) for passage in passages]], np.float32)
+
+    monkeypatch.setattr(screen_text, "score_passages", score)
+    for query in ("ice sheets", "glaciers"):  # by meaning, and as it is written
+        spans = [(moment.start_s, moment.end_s) for moment in text_moments([query], deck, 9)[0]]
+        assert spans == [(0, 30)]
+    scores["Glaciers Ice flows"] = 0.95
+    spans = [(moment.start_s, moment.end_s) for moment in text_moments(["ice sheets"], deck, 9)[0]]
+    assert spans == [(5, 12), (0, 30)]
 
 
 def test_no_text_has_no_moments() -> None:

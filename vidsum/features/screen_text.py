@@ -194,12 +194,16 @@ class TrackedLine:
     missed: int = 0  # frames since then
 
     def is_in(self, sample: StrokePicture) -> bool:
-        """Return whether the box of the line shows the same letters in a frame, by their correlation.
+        """Return whether the box of the line shows the same letters in a frame."""
+        return self.likeness(self.picture, sample) >= RULES.min_correlation
+
+    def likeness(self, picture: StrokePicture, sample: StrokePicture) -> float:
+        """Return the correlation of what two pictures show in the box of the line; 0 where one is empty.
 
         What all letters of a row have in common is left out: any other line would have it too.
         """
-        (before, size), (now, other) = self._letters(self.picture), self._letters(sample)
-        return bool((before * now).sum() >= RULES.min_correlation * size * other > 0)
+        (before, size), (now, other) = self._letters(picture), self._letters(sample)
+        return float((before * now).sum() / (size * other)) if size * other > 0 else 0.0
 
     def _letters(self, picture: StrokePicture) -> tuple[FloatArray, float]:
         height, width = picture.grey.shape
@@ -250,7 +254,7 @@ class LineTracker:
                 tracked.line = replace(line, text=surer.text, confidence=surer.confidence, words=surer.words)
                 start_s = known.line.start_s
             else:
-                start_s = self._find_start(tracked)
+                start_s = self._find_start(tracked, before)
             tracked.line = replace(tracked.line, start_s=start_s)
             self.active.append(tracked)
         self.done += [self._end(tracked) for tracked in before]
@@ -258,12 +262,22 @@ class LineTracker:
         self.recent.clear()
         self.recent.append(sample)
 
-    def _find_start(self, tracked: TrackedLine) -> float:
+    def _find_start(self, tracked: TrackedLine, before: list[TrackedLine]) -> float:
+        """Return when a new line starts; lines of `before` in its place are no longer seen then.
+
+        "1/6" and "2/6" correlate, so a frame belongs to the line that it resembles more.
+        """
+        replaced = [other for other in before if _overlaps(other.line, tracked.line)]
         start_s = tracked.picture.time_s
         for sample in reversed(self.recent):
-            if not tracked.is_in(sample):
+            likeness = tracked.likeness(tracked.picture, sample)
+            rivals = [other for other in replaced if other.seen_s >= sample.time_s]
+            least = max((tracked.likeness(other.picture, sample) for other in rivals), default=0.0)
+            if likeness < RULES.min_correlation or likeness <= least:
                 break
             start_s = sample.time_s
+        for other in replaced:
+            other.seen_s = min(other.seen_s, start_s - 1 / RATE)
         return start_s
 
     def _end(self, tracked: TrackedLine) -> ScreenLine:

@@ -126,7 +126,8 @@ def to_passages(text: ScreenText) -> list[Passage]:
             yield Passage(line.start_s, line.end_s, line.text, certain=line.confidence)
         for screen in text.screens():
             if len(screen.lines) > 1:
-                yield Passage(screen.start_s, screen.end_s, screen.text.replace("\n", " "))
+                words = screen.text.replace("\n", " ")
+                yield Passage(screen.start_s, screen.end_s, words, n_sentences=len(screen.lines))
 
     return [part for part in parts() if sum(map(str.isalpha, part.text)) >= _MIN_LETTERS]
 
@@ -140,22 +141,32 @@ def text_moments(queries: Sequence[str], text: ScreenText, top_k: int) -> list[l
     passages = to_passages(text)
     rows = score_passages(passages, queries) if passages else np.zeros((len(queries), 0), np.float32)
     return [
-        suppress(chain(_quoted(query, text), _meant(query, passages, row)), MAX_IOU, top_k)
+        suppress(_new_moments(query, find_written(query, text), passages, row), MAX_IOU, top_k)
         for query, row in zip(queries, rows, strict=True)
     ]
 
 
-def _quoted(query: str, text: ScreenText) -> Iterator[Moment]:
-    for part in find_written(query, text):
+def _new_moments(
+    query: str, written: Sequence[Written], passages: Sequence[Passage], evidence: FloatArray
+) -> Iterator[Moment]:
+    """Yield moments, best first, without screens inside better ones: these hold what was found already."""
+    better = [Passage(part.start_s, part.end_s, part.text) for part in written]
+    for part in written:
         yield Moment(part.start_s, part.end_s, 1 + part.present, "text", part.present)
+    for passage, present in _by_meaning(query, passages, evidence):
+        if passage.n_sentences == 1 or not any(other.holds(passage) for other in better):
+            better.append(passage)
+            yield Moment(passage.start_s, passage.end_s, present, "text", present)
 
 
-def _meant(query: str, passages: Sequence[Passage], evidence: FloatArray) -> Iterator[Moment]:
+def _by_meaning(
+    query: str, passages: Sequence[Passage], evidence: FloatArray
+) -> Iterator[tuple[Passage, float]]:
+    """Yield passages with their probabilities, best first."""
     probable = to_probabilities(evidence)
     numbers = {word for word in split_words(query) if any(map(str.isdigit, word))}
     if numbers:  # "room 204" is no answer to "room 205", near as the sentences are
         lacks = [not numbers.issubset(split_words(passage.text)) for passage in passages]
         probable = np.where(lacks, np.minimum(probable, OTHER_NUMBER), probable)
     for number in np.lexsort((-evidence, -probable)).tolist():
-        passage, present = passages[number], float(probable[number])
-        yield Moment(passage.start_s, passage.end_s, present, "text", present)
+        yield passages[number], float(probable[number])
