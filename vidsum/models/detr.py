@@ -1,4 +1,4 @@
-"""Shared parts of the DETR models: inputs, the base model, encoder layers, initialisation.
+"""Shared parts of the DETR models: inputs, the base model, encoder layers, spans.
 
 Moment-DETR (Lei et al. 2021) and QD-DETR (Moon et al. 2023) read the clips of a video and the words of a
 query, and predict a fixed number of moments and a saliency of each clip. See docs/algorithms/detr.md.
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from vidsum.device import move
 from vidsum.models.attention.heads import MultiHeadAttention, input_projection, sines
-from vidsum.models.attention.learned_mask import FusedAttention, LearnedMask, Mask, SoftMask
+from vidsum.models.attention.learned_mask import FusedAttention, Mask, SoftMask
 from vidsum.models.configs import DETRConfig
 from vidsum.types import FloatArray
 
@@ -163,20 +163,6 @@ def added_layers(config: DETRConfig) -> nn.Sequential | None:
 def dropout_rate(dropout: nn.Dropout) -> float:
     """Return the current rate of a dropout layer: 0 outside of training."""
     return dropout.p if dropout.training else 0.0
-
-
-def initialise(module: nn.Module) -> None:
-    """For `apply` on encoders and decoders: Xavier weights, and attention without biases.
-
-    Learned masks start in their own way.
-    """
-    if isinstance(module, nn.Linear):
-        nn.init.xavier_uniform_(module.weight)
-    elif isinstance(module, MultiHeadAttention):
-        for projection in (module.q, module.k, module.v, module.out):
-            nn.init.zeros_(projection.bias)
-    elif isinstance(module, LearnedMask):
-        module.reset_parameters()
 
 
 _MIN_LENGTH = 1e-9  # divisor in place of a length of 0: two empty spans at one position have an IoU of 0

@@ -7,14 +7,15 @@ numbers are the paper's. docs/algorithms/fulltransnet.md lists where the paper i
 import math
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, pad, scaled_dot_product_attention
 
-from vidsum.models.attention.heads import MultiHeadAttention, sinusoid
-from vidsum.models.attention.learned_mask import LearnedMask, Mask, SoftMask, fused_attention, learned_masks
+from vidsum.models.attention.heads import MultiHeadAttention, initialise, sinusoid
+from vidsum.models.attention.learned_mask import Mask, SoftMask, fused_attention, learned_masks
 from vidsum.models.attention.local_global import SparsePattern, local_global_attention
 from vidsum.models.configs import FullTransNetConfig
 
@@ -47,7 +48,7 @@ class FullTransNet(nn.Module):
         self.head = LinearHead(config) if config.head == "linear" else PointerHead(config)
         self.end = nn.Linear(config.d, 1)
         self.dropout = nn.Dropout(config.dropout)
-        self.apply(initialise)
+        self.apply(partial(initialise, zero_biases=True))  # Algorithm 1
         nn.init.normal_(self.start, std=config.d**-0.5)
 
     def forward(
@@ -273,13 +274,3 @@ def global_tokens(shot_of_sample: Tensor, per_shot: int) -> Tensor:
     for samples in (first, (first + last) // 2, last)[:per_shot]:
         is_global[samples] = True
     return is_global
-
-
-def initialise(module: nn.Module) -> None:
-    """Xavier for every matrix, zero for every bias (Algorithm 1); what is ours starts in its own way."""
-    if isinstance(module, LearnedMask):
-        module.reset_parameters()
-    if isinstance(module, nn.Linear):
-        nn.init.xavier_uniform_(module.weight)
-        if module.bias is not None:
-            nn.init.zeros_(module.bias)

@@ -10,19 +10,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from vidsum.models.attention.heads import MultiHeadAttention, join_heads, sines, split_heads
+from vidsum.models.attention.heads import MultiHeadAttention, initialise, join_heads, sines, split_heads
 from vidsum.models.attention.learned_mask import FusedAttention, Mask, SoftMask, learned_masks
 from vidsum.models.configs import DETRConfig
-from vidsum.models.detr import (
-    DETR,
-    DETREncoderLayer,
-    Encoded,
-    added_layers,
-    dropout_rate,
-    feed_forward,
-    initialise,
-    mlp,
-)
+from vidsum.models.detr import DETR, DETREncoderLayer, Encoded, added_layers, dropout_rate, feed_forward, mlp
 
 
 class QDDETR(DETR):

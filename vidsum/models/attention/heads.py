@@ -1,9 +1,11 @@
-"""Parts of the attention of several models: tokens from features, positions, and heads."""
+"""Parts of the attention of several models: tokens from features, positions, heads, and first weights."""
 
 import math
 
 import torch
 from torch import Tensor, nn
+
+from vidsum.models.attention.learned_mask import Mask
 
 
 def input_projection(dim: int, d: int, dropout: float) -> nn.Sequential:
@@ -68,3 +70,20 @@ def split_heads(x: Tensor, heads: int) -> Tensor:
 def join_heads(x: Tensor) -> Tensor:
     """Return [B, h, T, d / h] as [B, T, d]."""
     return x.transpose(1, 2).flatten(2)
+
+
+def initialise(module: nn.Module, *, zero_biases: bool = False) -> None:
+    """Set the first weights of a module, as an argument of `apply`: Xavier's in linear layers.
+
+    Biases of `MultiHeadAttention` become 0, with `zero_biases` those of all linear layers. A learned mask
+    with linear layers, which are overwritten before it, starts anew in its own way.
+    """
+    if isinstance(module, nn.Linear):
+        nn.init.xavier_uniform_(module.weight)
+        if zero_biases and module.bias is not None:
+            nn.init.zeros_(module.bias)
+    elif isinstance(module, MultiHeadAttention):
+        for projection in (module.q, module.k, module.v, module.out):
+            nn.init.zeros_(projection.bias)
+    elif isinstance(module, Mask) and any(isinstance(part, nn.Linear) for part in module.modules()):
+        module.reset_parameters()

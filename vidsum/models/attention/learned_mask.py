@@ -66,7 +66,8 @@ class Mask(nn.Module):
         self.config = config
 
     def reset_parameters(self) -> None:
-        """Start anew."""
+        """Start anew; needed by a mask with linear layers, which `heads.initialise` overwrites before."""
+        raise NotImplementedError
 
     def of_attention(self, x: Tensor, q: Tensor, k: Tensor, is_key: Tensor | None = None) -> SoftMask:
         """Return the mask of one attention, of its logits where LAM reads them.
