@@ -36,7 +36,7 @@ class Case(NamedTuple):
     is_key: Tensor
 
     def mask(self) -> SoftMask:
-        mask: SoftMask = self.module.of_attention(self.x, self.q, self.k, self.is_key)
+        mask: SoftMask = self.module.of_cross_attention(self.x, self.q, self.k, self.is_key)
         return mask
 
 
@@ -256,7 +256,7 @@ def test_more_keys_than_columns_are_refused() -> None:
         module = LearnedMask(MaskConfig(kind=kind), D, MOST_KEYS, cross=True)
         q, k = torch.zeros(1, HEADS, 2, 3), torch.zeros(1, HEADS, MOST_KEYS + 1, 3)
         with pytest.raises(ValueError, match="10 keys are more than the mask's 9"):
-            module.of_attention(torch.zeros(1, 2, D), q, k)
+            module.of_cross_attention(torch.zeros(1, 2, D), q, k)
     assert get_args(MaskKind) == tuple(MASKS)
     torch.manual_seed(0)
     q, k = torch.zeros(2, 64, 4, 50, 2).unbind()

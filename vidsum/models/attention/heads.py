@@ -21,9 +21,13 @@ def sinusoid(position: Tensor, rates: Tensor) -> Tensor:
 
 
 def sines(fraction: Tensor, d: int) -> Tensor:
-    """Return [..., d] sinusoidal positions of fractions [...] of a video, at d / 2 rates to 1 / 10,000."""
-    pair = torch.arange(0, d, 2, device=fraction.device, dtype=torch.float32) / d
-    return sinusoid(fraction * (2 * math.pi), 10000.0**-pair).to(fraction.dtype)
+    """Return [..., d] sinusoidal positions of fractions [...] of a video, at the rates of `pair_rates`."""
+    return sinusoid(fraction * (2 * math.pi), pair_rates(d, fraction.device)).to(fraction.dtype)
+
+
+def pair_rates(d: int, device: torch.device | None = None, dtype: torch.dtype = torch.float32) -> Tensor:
+    """Return [d / 2] 10000^(-2p / d) for each pair p of numbers (Vaswani et al. 2017)."""
+    return 10000.0 ** -(torch.arange(0, d, 2, device=device, dtype=dtype) / d)
 
 
 class MultiHeadAttention(nn.Module):
