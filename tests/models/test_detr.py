@@ -9,7 +9,7 @@ from torch.nn.functional import gelu
 
 from tests.models.attention.test_retention import retain_directly
 from vidsum.errors import UsageError
-from vidsum.models.attention.learned_mask import LearnedMask
+from vidsum.models.attention.learned_mask import MASKS, LearnedMask
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr import (
     DETREncoderLayer,
@@ -24,17 +24,19 @@ from vidsum.models.qd_detr import CrossLayer
 SIZES = {
     "dim_video": 6, "dim_query": 5, "clips": 9, "words": 4, "d": 16, "heads": 2, "d_ff": 24, "n_moments": 3,
 }  # fmt: skip
-MASKS = {
+MASK_CONFIGS = {
     "none": None,
-    "stamp": MaskConfig(),
-    "lam": MaskConfig(kind="lam", depth=3, fusion="sum"),
+    **{kind: MaskConfig(kind=kind) for kind in MASKS},
+    "deep": MaskConfig(kind="lam", depth=3, fusion="sum"),
     "shared": MaskConfig(kind="lam", shared=True),
     "bounded": MaskConfig(kind="lam", init="he", bound="sigmoid"),
     "static": MaskConfig(kind="static", fusion="product"),  # the default hides, and no key learns
 }
 
 each_model = pytest.mark.parametrize("name", MODELS)
-MASKED = [(name, mask) for name in MODELS for mask in MASKS if (name, mask) != ("mrnet-detr", "static")]
+MASKED = [
+    (name, mask) for name in MODELS for mask in MASK_CONFIGS if (name, mask) != ("mrnet-detr", "static")
+]
 each_masked_model = pytest.mark.parametrize(("name", "mask"), MASKED)
 
 
@@ -57,7 +59,7 @@ def batch(clips: list[int], words: list[int], seed: int = 0) -> tuple[Tensor, Te
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 4)), min_size=2, max_size=4), st.integers(0, 99))
 @settings(max_examples=3, deadline=None)
 def test_padding_changes_nothing(name: str, mask: str, sizes: list[tuple[int, int]], seed: int) -> None:
-    model = small(name, mask=MASKS[mask])
+    model = small(name, mask=MASK_CONFIGS[mask])
     video, is_clip, words, is_word = batch([one[0] for one in sizes], [one[1] for one in sizes], seed)
     with torch.no_grad():
         found = model(video, is_clip, words, is_word)
@@ -74,7 +76,7 @@ def test_padding_changes_nothing(name: str, mask: str, sizes: list[tuple[int, in
 
 @each_masked_model
 def test_every_weight_learns(name: str, mask: str) -> None:
-    model = small(name, mask=MASKS[mask], dropout=0.0, dropout_in=0.0).train()
+    model = small(name, mask=MASK_CONFIGS[mask], dropout=0.0, dropout_in=0.0).train()
     draw = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for parameter in model.parameters():  # biases start at 0, which hides what comes before them

@@ -10,7 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from vidsum.checkpoints.trained import Trained, build_trained, read_trained, save_trained
-from vidsum.models.attention.learned_mask import LearnedMask
+from vidsum.models.attention import learned_mask
+from vidsum.models.attention.heads import initialise
+from vidsum.models.attention.learned_mask import MASKS, Mask, SoftMask
 from vidsum.models.configs import HEADS, DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
 from vidsum.models.detr_models import MODELS, build
 from vidsum.models.fulltransnet import FullTransNet
@@ -24,16 +26,18 @@ CONFIGS: dict[str, Any] = {
         MODELS, DETRConfig(dim_video=DIM, dim_query=DIM, clips=T, words=4, d=16, heads=2, d_ff=8)
     ),
 }
-MASKS = [
-    MaskConfig(kind="lam", depth=2),
-    MaskConfig(kind="lam", depth=2, fusion="sum", shared=True),
-    MaskConfig(kind="stamp", depth=2, shared=True),
-    MaskConfig(kind="stamp", depth=2, fusion="sum"),
-    MaskConfig(kind="lam", depth=2, init="xavier", bound="sigmoid"),
-    MaskConfig(kind="stamp", depth=2, fusion="sum", init="he", bound="sigmoid"),
+KINDS = [kind for kind in MASKS if kind != "static"]  # of which each model can have a mask
+CHOICES: list[dict[str, Any]] = [
+    {},
+    {"fusion": "sum", "shared": True},
+    {"shared": True},
+    {"fusion": "sum"},
+    {"init": "xavier", "bound": "sigmoid"},
+    {"fusion": "sum", "init": "he", "bound": "sigmoid"},
 ]
+MASK_CONFIGS = [MaskConfig(kind=kind, **choices) for kind in KINDS for choices in CHOICES]
 each_model = pytest.mark.parametrize("name", CONFIGS)
-each_kind = pytest.mark.parametrize("mask", [None, MASKS[0], MaskConfig(kind="stamp", depth=3)])
+each_kind = pytest.mark.parametrize("mask", [None, *(MaskConfig(kind=kind, depth=3) for kind in KINDS)])
 
 
 def make(name: str, config: Any) -> nn.Module:
@@ -55,13 +59,13 @@ def outputs(name: str, model: nn.Module, dtype: torch.dtype = torch.float32) -> 
     return [value[is_clip] if value.shape == is_clip.shape else value for value in tensors]
 
 
-@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("mask", MASK_CONFIGS)
 @each_model
 def test_masked_model_learns_and_is_saved(name: str, mask: MaskConfig, tmp_path: Path) -> None:
     config = replace(CONFIGS[name], mask=mask)
     model = make(name, config).eval()
     sum(output.square().sum() for output in outputs(name, model)).backward()
-    masks = [part for part in model.modules() if isinstance(part, LearnedMask)]
+    masks = [part for part in model.modules() if isinstance(part, Mask)]
     assert masks
     for part in masks:
         for key, parameter in part.named_parameters():
@@ -74,7 +78,7 @@ def test_masked_model_learns_and_is_saved(name: str, mask: MaskConfig, tmp_path:
     assert all(map(torch.equal, outputs(name, model), outputs(name, again)))
 
 
-@pytest.mark.parametrize("kind", ["lam", "stamp"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("fusion", ["product", "sum"])
 @each_model
 def test_identity_mask_changes_nothing(name: str, fusion: Any, kind: Any) -> None:
@@ -83,7 +87,7 @@ def test_identity_mask_changes_nothing(name: str, fusion: Any, kind: Any) -> Non
     extended = make(name, replace(CONFIGS[name], mask=mask)).eval()
     missing, unexpected = extended.load_state_dict(plain.state_dict(), strict=False)
     assert missing
-    assert all(".mask.layers." in key for key in missing)
+    assert all(".mask." in key for key in missing)
     assert unexpected == []
     torch.testing.assert_close(outputs(name, extended), outputs(name, plain), atol=1e-5, rtol=1e-5)
 
@@ -121,3 +125,39 @@ def test_a_model_runs_after_bfloat16(name: str, mask: MaskConfig | None) -> None
     expected = outputs(name, model)
     for output, before in zip(outputs(name, model.bfloat16(), torch.bfloat16), expected, strict=True):
         assert (output.float() - before).abs().max() <= 0.1 * before.abs().max()
+
+
+class OneMinus(Mask):
+    """A mask that nobody has registered: 1 minus a linear layer, which starts as 0."""
+
+    def __init__(self, config: MaskConfig, d: int, n_keys: int, *, cross: bool = False) -> None:
+        super().__init__(config, d, n_keys, cross=cross)
+        self.less = nn.Linear(d, n_keys)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        nn.init.zeros_(self.less.weight)
+        nn.init.zeros_(self.less.bias)
+
+    def forward(self, x: Tensor, n_keys: int) -> SoftMask:
+        return SoftMask(x, -self.less.weight[:n_keys], 1 - self.less.bias[:n_keys], "product")
+
+
+@each_model
+def test_a_new_mask_keeps_its_own_start(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = make(name, CONFIGS[name]).eval()
+    monkeypatch.setattr(learned_mask, "MASKS", {"stamp": OneMinus})
+    masked = make(name, replace(CONFIGS[name], mask=MaskConfig(kind="stamp"))).eval()
+    masks = [part for part in masked.modules() if isinstance(part, OneMinus)]
+    assert masks
+    assert not any(parameter.any() for part in masks for parameter in part.parameters())
+    masked.load_state_dict(plain.state_dict(), strict=False)
+    torch.testing.assert_close(outputs(name, masked), outputs(name, plain), atol=1e-5, rtol=1e-5)
+
+
+def test_a_mask_with_linear_layers_needs_a_start_of_its_own() -> None:
+    mask = Mask(MaskConfig(), 4, 4)
+    mask.apply(initialise)  # nothing to overwrite
+    mask.layer = nn.Linear(4, 4)
+    with pytest.raises(NotImplementedError):
+        mask.apply(initialise)

@@ -76,9 +76,13 @@ class MaskConfig:
     bound: Bound = option("sigmoid: keep the mask within 0 and 1.", "none", default_text="none")
 
     def __post_init__(self) -> None:
-        """Refuse with a UsageError what is not allowed, or has no effect on a mask of this kind."""
-        if vars(self)["fusion"] is None:
-            object.__setattr__(self, "fusion", "hide" if self.is_static else "product")
+        """Refuse with a UsageError what is not allowed, or has no effect on a mask of this kind.
+
+        Except `depth`: checkpoints with a static mask may have stored 32, of the preset `qvhighlights`.
+        """
+        if self.fusion is None:
+            default = "hide" if self.is_static else "product"  # type: ignore[unreachable]
+            object.__setattr__(self, "fusion", default)  # the dataclass is frozen
         check(self)
         if self.fusion == "hide" and not self.is_static:
             fault = f"hide is for static masks, whose numbers are at most 1, not for {self.kind}"

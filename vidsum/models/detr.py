@@ -1,4 +1,4 @@
-"""Shared parts of the DETR models: inputs, the base model, encoder layers, initialisation.
+"""Shared parts of the DETR models: inputs, the base model, encoder layers, spans.
 
 Moment-DETR (Lei et al. 2021) and QD-DETR (Moon et al. 2023) read the clips of a video and the words of a
 query, and predict a fixed number of moments and a saliency of each clip. See docs/algorithms/detr.md.
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from vidsum.device import move
 from vidsum.models.attention.heads import MultiHeadAttention, input_projection, sines
-from vidsum.models.attention.learned_mask import FusedAttention, LearnedMask, Mask, SoftMask
+from vidsum.models.attention.learned_mask import Mask, SoftMask, fused_attention
 from vidsum.models.configs import DETRConfig
 from vidsum.types import FloatArray
 
@@ -60,7 +60,7 @@ def pad_rows(rows: Sequence[FloatArray], device: torch.device) -> tuple[Tensor, 
 
 
 class DETR(nn.Module):
-    """The base of the models: each adds its encoder, as `_encode`, and its `decoder`."""
+    """Base class of the models; a subclass implements `_encode` and sets `decoder`."""
 
     decoder: nn.Module
 
@@ -114,7 +114,7 @@ class DETREncoderLayer(nn.Module):
     def __init__(self, config: DETRConfig, mask: Mask | None, activation: nn.Module) -> None:
         super().__init__()
         self.attention = MultiHeadAttention(config.d, config.heads)
-        self.mask, self.attend = mask, FusedAttention()
+        self.mask = mask
         self.feed_forward = feed_forward(config, activation)
         self.norms = nn.ModuleList(nn.LayerNorm(config.d) for _ in range(2))
         self.dropout, self.linear = nn.Dropout(config.dropout), added_layers(config)
@@ -130,7 +130,7 @@ class DETREncoderLayer(nn.Module):
         keys = x + positions
         q, k, v = self.attention.queries(keys), self.attention.keys(keys), self.attention.values(x)
         mask = self.mask(x, x.shape[1]) if self.mask else previous
-        heads = self.attend(q, k, v, mask, is_token, dropout_rate(self.dropout))
+        heads = fused_attention(q, k, v, mask, is_token, dropout_rate(self.dropout))
         x = self.norms[0](x + self.dropout(self.attention.join(heads)))
         out = self.norms[1](x + self.dropout(self.feed_forward(x)))
         return out if self.linear is None else out + self.linear(out), mask
@@ -139,6 +139,7 @@ class DETREncoderLayer(nn.Module):
 def clip_positions(is_clip: Tensor, d: int) -> Tensor:
     """Return [B, T, d] sinusoidal positions n / T of [B, T] bool, n from 1 and T without the padding."""
     count = is_clip.cumsum(1, dtype=torch.float32)
+    # the eps of Moment-DETR's `PositionEmbeddingSine`
     return sines(count / (count[:, -1:] + 1e-6), d)
 
 
@@ -163,20 +164,6 @@ def added_layers(config: DETRConfig) -> nn.Sequential | None:
 def dropout_rate(dropout: nn.Dropout) -> float:
     """Return the current rate of a dropout layer: 0 outside of training."""
     return dropout.p if dropout.training else 0.0
-
-
-def initialise(module: nn.Module) -> None:
-    """For `apply` on encoders and decoders: Xavier weights, and attention without biases.
-
-    Learned masks start in their own way.
-    """
-    if isinstance(module, nn.Linear):
-        nn.init.xavier_uniform_(module.weight)
-    elif isinstance(module, MultiHeadAttention):
-        for projection in (module.q, module.k, module.v, module.out):
-            nn.init.zeros_(projection.bias)
-    elif isinstance(module, LearnedMask):
-        module.reset_parameters()
 
 
 _MIN_LENGTH = 1e-9  # divisor in place of a length of 0: two empty spans at one position have an IoU of 0

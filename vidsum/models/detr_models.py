@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from torch.nn.functional import pad, scaled_dot_product_attention
 
 from vidsum.errors import UsageError
-from vidsum.models.attention.heads import MultiHeadAttention
+from vidsum.models.attention.heads import MultiHeadAttention, initialise
 from vidsum.models.attention.learned_mask import learned_masks
 from vidsum.models.configs import DETRConfig, MRNetConfig
-from vidsum.models.detr import DETR, DETREncoderLayer, Encoded, dropout_rate, feed_forward, initialise, mlp
+from vidsum.models.detr import DETR, DETREncoderLayer, Encoded, dropout_rate, feed_forward, mlp
 from vidsum.models.mrnet import make_blocks, run_blocks, sparsity_loss
 from vidsum.models.qd_detr import QDDETR, AnchorDecoder, GlobalSaliency
 

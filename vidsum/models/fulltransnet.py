@@ -7,14 +7,15 @@ numbers are the paper's. docs/algorithms/fulltransnet.md lists where the paper i
 import math
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, pad, scaled_dot_product_attention
 
-from vidsum.models.attention.heads import MultiHeadAttention, sinusoid
-from vidsum.models.attention.learned_mask import LearnedMask, Mask, SoftMask, fused_attention, learned_masks
+from vidsum.models.attention.heads import MultiHeadAttention, initialise, sinusoid
+from vidsum.models.attention.learned_mask import Mask, SoftMask, fused_attention, learned_masks
 from vidsum.models.attention.local_global import SparsePattern, local_global_attention
 from vidsum.models.configs import FullTransNetConfig
 
@@ -47,7 +48,7 @@ class FullTransNet(nn.Module):
         self.head = LinearHead(config) if config.head == "linear" else PointerHead(config)
         self.end = nn.Linear(config.d, 1)
         self.dropout = nn.Dropout(config.dropout)
-        self.apply(initialise)
+        self.apply(partial(initialise, zero_biases=True))  # Algorithm 1
         nn.init.normal_(self.start, std=config.d**-0.5)
 
     def forward(
@@ -64,9 +65,10 @@ class FullTransNet(nn.Module):
         Returns [B, L + 1, T + 1] log-probabilities: row l of key frame l, the last row of the end; column t
         of sample t, the last column of the end. With the target `same-step` there is no row of the end.
         """
-        return self.taught(self.encode(features, is_global, is_valid), key_frames)
+        return self.forward_teacher_forced(self.encode(features, is_global, is_valid), key_frames)
 
-    def taught(self, state: DecoderState, key_frames: Tensor) -> Tensor:
+    def forward_teacher_forced(self, state: DecoderState, key_frames: Tensor) -> Tensor:
+        """Decode all steps at once after `encode`; see `forward`."""
         chosen = state.embedded.gather(1, key_frames[:, :, None].expand(-1, -1, self.config.d))
         if self.config.decodes:
             chosen = torch.cat([self.start.expand(len(key_frames), 1, -1), chosen], dim=1)
@@ -231,14 +233,15 @@ def fulltransnet_loss(log_probabilities: Tensor, key_frames: Tensor, likes: Tens
     n_samples = log_probabilities.shape[2] - 1
     end = key_frames.new_full((len(key_frames), 1), n_samples)
     targets = torch.cat([key_frames, end], dim=1)[:, : log_probabilities.shape[1], None]
+    # y log p + (1 - y) log(1 - p) = y (log p - log(1 - p)) + log(1 - p): the last term needs no targets.
     # log(1 - p) loses all digits in float32 where p is near 1: the floor bounds the cost of one false step
-    rest = torch.log1p(-log_probabilities.exp().clamp(max=1 - 1e-6))
-    gains = log_probabilities - rest
+    log_complement = torch.log1p(-log_probabilities.exp().clamp(max=1 - 1e-6))
+    log_odds = log_probabilities - log_complement
     if likes is None:
-        chosen = gains.gather(2, targets).sum(dim=(1, 2))
+        target_log_odds = log_odds.gather(2, targets).sum(dim=(1, 2))
     else:
-        chosen = (gains * _shares(key_frames, likes)).sum(dim=(1, 2))
-    return -(chosen + rest.sum(dim=(1, 2))).mean() / n_samples
+        target_log_odds = (log_odds * _shares(key_frames, likes)).sum(dim=(1, 2))
+    return -(target_log_odds + log_complement.sum(dim=(1, 2))).mean() / n_samples
 
 
 def _shares(key_frames: Tensor, likes: Tensor) -> Tensor:
@@ -256,6 +259,7 @@ def _shares(key_frames: Tensor, likes: Tensor) -> Tensor:
 def positions(length: int, like: Tensor) -> Tensor:
     """Return [length, d] sinusoidal positions 0, 1 ... for tokens `like` [..., d]."""
     d = like.shape[-1]
+    # `pair_rates` in another form, whose last digits trained models have seen
     rates = torch.exp(torch.arange(0, d, 2, device=like.device) * (-math.log(10000) / d))
     position = torch.arange(length, device=like.device, dtype=torch.float32)
     return sinusoid(position, rates).to(like.dtype)
@@ -273,13 +277,3 @@ def global_tokens(shot_of_sample: Tensor, per_shot: int) -> Tensor:
     for samples in (first, (first + last) // 2, last)[:per_shot]:
         is_global[samples] = True
     return is_global
-
-
-def initialise(module: nn.Module) -> None:
-    """Xavier for every matrix, zero for every bias (Algorithm 1); what is ours starts in its own way."""
-    if isinstance(module, LearnedMask):
-        module.reset_parameters()
-    if isinstance(module, nn.Linear):
-        nn.init.xavier_uniform_(module.weight)
-        if module.bias is not None:
-            nn.init.zeros_(module.bias)

@@ -201,7 +201,7 @@ class MRTBlock(nn.Module):
 
     def __init__(self, config: MRNetConfig, mask: Mask | None) -> None:
         super().__init__()
-        self.mask = mask
+        self.mask = mask  # makes the learned mask of this block
         self.retention = MaskRetention(config)
         inner, outer = nn.Linear(config.d, config.d_ff), nn.Linear(config.d_ff, config.d)
         self.feed_forward = nn.Sequential(inner, nn.GELU(), outer)
@@ -216,9 +216,9 @@ class MRTBlock(nn.Module):
         `previous` is the mask of the block before, for a block without one of its own.
         """
         normed = self.norms[0](x)
-        mask = self.mask(normed, x.shape[1] - n_queries) if self.mask else previous
-        x = x + self.dropout(self.retention(normed, n_queries, is_key, mask))
-        return x + self.dropout(self.feed_forward(self.norms[1](x))), mask
+        learned = self.mask(normed, x.shape[1] - n_queries) if self.mask else previous
+        x = x + self.dropout(self.retention(normed, n_queries, is_key, learned))
+        return x + self.dropout(self.feed_forward(self.norms[1](x))), learned
 
 
 def make_blocks(config: MRNetConfig) -> nn.ModuleList:
@@ -246,7 +246,7 @@ def sparsity_loss(blocks: nn.ModuleList, sparsity: float) -> Tensor:
     learned = [cast(MRTBlock, block).retention.sparse_weights for block in blocks]
     means = [weights.sigmoid().mean() for weights in learned if weights is not None]
     if not means:
-        return torch.zeros(())  # a number that any device adds
+        return torch.zeros(())  # a scalar on the CPU: tensors of any device can be added to it
     return (torch.stack(means) - sparsity / 2).clamp(min=0).mean()
 
 

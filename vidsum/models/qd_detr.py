@@ -10,19 +10,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from vidsum.models.attention.heads import MultiHeadAttention, join_heads, sines, split_heads
-from vidsum.models.attention.learned_mask import FusedAttention, Mask, SoftMask, learned_masks
+from vidsum.models.attention.heads import MultiHeadAttention, initialise, join_heads, sines, split_heads
+from vidsum.models.attention.learned_mask import Mask, SoftMask, fused_attention, learned_masks
 from vidsum.models.configs import DETRConfig
-from vidsum.models.detr import (
-    DETR,
-    DETREncoderLayer,
-    Encoded,
-    added_layers,
-    dropout_rate,
-    feed_forward,
-    initialise,
-    mlp,
-)
+from vidsum.models.detr import DETR, DETREncoderLayer, Encoded, added_layers, dropout_rate, feed_forward, mlp
 
 
 class QDDETR(DETR):
@@ -64,7 +55,7 @@ class CrossLayer(nn.Module):
     def __init__(self, config: DETRConfig, mask: Mask | None) -> None:
         super().__init__()
         self.attention = MultiHeadAttention(config.d, config.heads)
-        self.mask, self.attend = mask, FusedAttention()
+        self.mask = mask
         self.feed_forward = feed_forward(config, nn.PReLU())
         self.norms = nn.ModuleList(nn.LayerNorm(config.d) for _ in range(2))
         self.dropout, self.linear = nn.Dropout(config.dropout), added_layers(config)
@@ -74,8 +65,8 @@ class CrossLayer(nn.Module):
     ) -> tuple[Tensor, SoftMask | None]:
         """Return [B, T, d] to the same, and the mask for the next layer; see `DETREncoderLayer`."""
         q, (k, v) = self.attention.queries(clips + positions), self.attention.keys_values(words)
-        mask = self.mask.of_attention(clips, q, k, is_word) if self.mask else previous
-        heads = self.attend(q, k, v, mask, is_word, dropout_rate(self.dropout))
+        mask = self.mask.of_cross_attention(clips, q, k, is_word) if self.mask else previous
+        heads = fused_attention(q, k, v, mask, is_word, dropout_rate(self.dropout))
         x = clips + self.dropout(self.attention.join(heads))
         x = x + self.dropout(self.feed_forward(self.norms[0](x)))
         out = self.norms[1](x)

@@ -200,7 +200,7 @@ def test_a_learned_mask_goes_on_top_of_the_equations_for_clips_alone(fusion: Fus
     module = layer()
     x, rows, columns, bias = torch.randn(2, 7, 8), torch.randn(2, 7, 5), torch.randn(4, 5), torch.randn(4)
     with torch.no_grad():
-        found = module(x, 3, mask=SoftMask(rows, columns, bias, fusion))
+        found = module(x, 3, learned=SoftMask(rows, columns, bias, fusion))
         for one, video, row in zip(found, x, rows, strict=True):
             expected = retain_directly(module, video, 3, row @ columns.T + bias, fusion)
             assert torch.allclose(one, expected, atol=1e-5)
@@ -209,7 +209,7 @@ def test_a_learned_mask_goes_on_top_of_the_equations_for_clips_alone(fusion: Fus
 @pytest.mark.parametrize("region", ["vv", "qq", "vq", "qv"])
 def test_each_region_can_be_masked(region: Region) -> None:
     with torch.no_grad():
-        mask = layer(regions=(region,)).mask(3, 7)
+        mask = layer(regions=(region,)).retention_mask(3, 7)
     decayed = decay_mask(7, 0.7)
     where = {"q": range(3), "v": range(3, 7)}
     for n in range(7):
@@ -223,11 +223,11 @@ def test_each_region_can_be_masked(region: Region) -> None:
 
 def test_variants_without_masks_or_softmax() -> None:
     with torch.no_grad():
-        assert (layer(decay="none", sparse=False).mask(2, 6) == 1).all()
-        assert torch.equal(layer(sparse=False).mask(2, 6)[2:, 2:], decay_mask(4, 0.7))
+        assert (layer(decay="none", sparse=False).retention_mask(2, 6) == 1).all()
+        assert torch.equal(layer(sparse=False).retention_mask(2, 6)[2:, 2:], decay_mask(4, 0.7))
         module = layer(decay="none")
         assert module.sparse_weights is not None
-        assert torch.equal(module.mask(2, 6)[2:, 2:], sparse_mask(module.sparse_weights))
+        assert torch.equal(module.retention_mask(2, 6)[2:, 2:], sparse_mask(module.sparse_weights))
     module = layer(decay="none", sparse=False, nonlinearity="gate")
     x = torch.randn(1, 5, 8)
     with torch.no_grad():

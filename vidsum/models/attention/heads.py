@@ -1,9 +1,11 @@
-"""Parts of the attention of several models: tokens from features, positions, and heads."""
+"""Parts of the attention of several models: tokens from features, positions, heads, and first weights."""
 
 import math
 
 import torch
 from torch import Tensor, nn
+
+from vidsum.models.attention.learned_mask import Mask
 
 
 def input_projection(dim: int, d: int, dropout: float) -> nn.Sequential:
@@ -19,9 +21,13 @@ def sinusoid(position: Tensor, rates: Tensor) -> Tensor:
 
 
 def sines(fraction: Tensor, d: int) -> Tensor:
-    """Return [..., d] sinusoidal positions of fractions [...] of a video, at d / 2 rates to 1 / 10,000."""
-    pair = torch.arange(0, d, 2, device=fraction.device, dtype=torch.float32) / d
-    return sinusoid(fraction * (2 * math.pi), 10000.0**-pair).to(fraction.dtype)
+    """Return [..., d] sinusoidal positions of fractions [...] of a video, at the rates of `pair_rates`."""
+    return sinusoid(fraction * (2 * math.pi), pair_rates(d, fraction.device)).to(fraction.dtype)
+
+
+def pair_rates(d: int, device: torch.device | None = None, dtype: torch.dtype = torch.float32) -> Tensor:
+    """Return [d / 2] 10000^(-2p / d) for each pair p of numbers (Vaswani et al. 2017)."""
+    return 10000.0 ** -(torch.arange(0, d, 2, device=device, dtype=dtype) / d)
 
 
 class MultiHeadAttention(nn.Module):
@@ -68,3 +74,20 @@ def split_heads(x: Tensor, heads: int) -> Tensor:
 def join_heads(x: Tensor) -> Tensor:
     """Return [B, h, T, d / h] as [B, T, d]."""
     return x.transpose(1, 2).flatten(2)
+
+
+def initialise(module: nn.Module, *, zero_biases: bool = False) -> None:
+    """Set the first weights of a module, as an argument of `apply`: Xavier's in linear layers.
+
+    Biases of `MultiHeadAttention` become 0, with `zero_biases` those of all linear layers. A learned mask
+    with linear layers, which are overwritten before it, starts anew in its own way.
+    """
+    if isinstance(module, nn.Linear):
+        nn.init.xavier_uniform_(module.weight)
+        if zero_biases and module.bias is not None:
+            nn.init.zeros_(module.bias)
+    elif isinstance(module, MultiHeadAttention):
+        for projection in (module.q, module.k, module.v, module.out):
+            nn.init.zeros_(projection.bias)
+    elif isinstance(module, Mask) and any(isinstance(part, nn.Linear) for part in module.modules()):
+        module.reset_parameters()

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -66,10 +66,13 @@ class Mask(nn.Module):
         self.config = config
 
     def reset_parameters(self) -> None:
-        """Start anew."""
+        """Start anew; needed by a mask with linear layers, which `heads.initialise` overwrites before."""
+        raise NotImplementedError
 
-    def of_attention(self, x: Tensor, q: Tensor, k: Tensor, is_key: Tensor | None = None) -> SoftMask:
-        """Return the mask of one attention, of its logits where LAM reads them.
+    def of_cross_attention(self, x: Tensor, q: Tensor, k: Tensor, is_key: Tensor | None = None) -> SoftMask:
+        """Return the mask of a cross-attention, which LAM makes from its logits.
+
+        In self-attention, layers call the mask itself, with the tokens alone; see `forward`.
 
         Args:
             x: [B, N, d] tokens that attend.
@@ -104,7 +107,7 @@ class LearnedMask(Mask):
 
     def reset_parameters(self) -> None:
         """Start anew. A model that initialises all its linear layers in its own way calls this after."""
-        *_, last = self._linear()
+        last = self._linear()[-1]
         for layer in self._linear():
             layer.reset_parameters()
             if self.config.init == "xavier":
@@ -116,17 +119,17 @@ class LearnedMask(Mask):
             nn.init.zeros_(last.weight)
             nn.init.constant_(last.bias, _neutral(self.config))
 
-    def of_attention(self, x: Tensor, q: Tensor, k: Tensor, is_key: Tensor | None = None) -> SoftMask:
-        """See `Mask`; LAM reads the logits of cross-attention."""
+    def of_cross_attention(self, x: Tensor, q: Tensor, k: Tensor, is_key: Tensor | None = None) -> SoftMask:
+        """See `Mask`; LAM reads the logits."""
         if self.reads_logits:
             logits = (q @ k.mT).mean(dim=1) / math.sqrt(k.shape[3])
             if is_key is not None:
                 logits = logits.masked_fill(~is_key[:, None, :], 0.0)
             x = pad(logits, (0, max(0, self._linear()[0].in_features - k.shape[2])))
-        return super().of_attention(x, q, k, is_key)
+        return super().of_cross_attention(x, q, k, is_key)
 
     def forward(self, x: Tensor, n_keys: int) -> SoftMask:
-        """Return the mask over n_keys keys, of tokens [B, N, d] or of logits; see `of_attention`."""
+        """Return the mask over n_keys keys, of tokens [B, N, d] or of logits; see `of_cross_attention`."""
         *hidden, last = self._linear()
         if n_keys > last.out_features:
             raise ValueError(f"{n_keys} keys are more than the mask's {last.out_features}")
@@ -185,7 +188,7 @@ def static_sparsity(model: nn.Module) -> Tensor:
     """
     masks = [module.weights for module in model.modules() if isinstance(module, StaticMask)]
     if not masks:
-        return torch.zeros(())  # a number that any device adds
+        return torch.zeros(())  # a scalar on the CPU: tensors of any device can be added to it
     means = [(sparse_mask(weights).sum() - len(weights)) / weights.numel() for weights in masks]
     return torch.stack(means).mean()
 
@@ -236,14 +239,6 @@ def fused_attention(
     bias = mask.added()[:, None].to(q.dtype)
     bias = bias if attends is None else bias.masked_fill(~attends, -math.inf)
     return scaled_dot_product_attention(q, k, v, attn_mask=bias, dropout_p=dropout)
-
-
-class FusedAttention(nn.Module):
-    """`fused_attention` as a module, whose hooks see what is compared."""
-
-    def forward(self, *arguments: Any) -> Tensor:
-        """See `fused_attention`."""
-        return fused_attention(*arguments)
 
 
 def attention_weights(q: Tensor, k: Tensor, mask: SoftMask | None, is_key: Tensor | None = None) -> Tensor:

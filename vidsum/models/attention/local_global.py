@@ -71,8 +71,8 @@ def local_global_attention(
     index = pattern.index
     if index.shape[1] == 0:
         return out
-    of_global = mask and mask._replace(rows=_pick(mask.rows[:, None], index)[:, 0])
-    to_all = fused_attention(_pick(q, index), k, v, of_global, pattern.is_valid)
+    global_rows = mask and mask._replace(rows=_pick(mask.rows[:, None], index)[:, 0])
+    to_all = fused_attention(_pick(q, index), k, v, global_rows, pattern.is_valid)
     # a slot that a video lacks points at a local token, whose row stays
     to_all = torch.where(pattern.is_present[:, None, :, None], to_all, _pick(out, index))
     return out.scatter(2, index[:, None, :, None].expand_as(to_all), to_all)
@@ -94,14 +94,15 @@ def _attend_in_blocks(
     queries = _blocks(q.transpose(1, 2)).transpose(1, 2)
     n_blocks = len(queries) // batch
 
-    def keys_of(x: Tensor) -> Tensor:
-        """Return [B n, h, K, d] of [B, h, T, d]."""
+    def by_block(x: Tensor) -> Tensor:
+        """Return [B n, h, K, d] of keys or values [B, h, T, d]."""
         near = _neighbours(x.transpose(1, 2), radius).mT
         return torch.cat([near, _each_block(_pick(x, index), n_blocks)], dim=2)
 
     learned = mask and _mask_of_blocks(mask, pattern, n_blocks)
-    out = fused_attention(queries, keys_of(k), keys_of(v), learned, pattern.is_key)
-    tokens = out.transpose(1, 2).reshape(batch, n_blocks * _BLOCK, *out.shape[1::2])
+    out = fused_attention(queries, by_block(k), by_block(v), learned, pattern.is_key)
+    _, heads, _, d_v = out.shape
+    tokens = out.transpose(1, 2).reshape(batch, n_blocks * _BLOCK, heads, d_v)
     return tokens[:, :n_tokens].transpose(1, 2)
 
 
@@ -109,13 +110,14 @@ def _mask_of_blocks(mask: SoftMask, pattern: SparsePattern, n_blocks: int) -> So
     """Return the mask of each block of queries [B n, b, H] over its keys [B n, K, H]."""
     batch = len(pattern.index)
 
-    def keys_of(x: Tensor) -> Tensor:
-        """Return [B n, K, H] of [T, H]."""
+    def columns_by_block(x: Tensor) -> Tensor:
+        """Return [B n, K, H] of columns [T, H]."""
         near = _neighbours(x[None], pattern.radius).mT.repeat(batch, 1, 1)
         return torch.cat([near, _each_block(x[pattern.index], n_blocks)], dim=1)
 
     rows = _blocks(mask.rows.expand(batch, -1, -1))
-    return mask._replace(rows=rows, columns=keys_of(mask.columns), bias=keys_of(mask.bias[:, None])[..., 0])
+    columns, bias = columns_by_block(mask.columns), columns_by_block(mask.bias[:, None])[..., 0]
+    return mask._replace(rows=rows, columns=columns, bias=bias)
 
 
 def _blocks(x: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import layer_norm, linear, silu
 
-from vidsum.models.attention.heads import join_heads, sines, split_heads
+from vidsum.models.attention.heads import join_heads, pair_rates, sines, split_heads
 from vidsum.models.attention.learned_mask import SoftMask, sparse_mask
 from vidsum.models.configs import Decay, MRNetConfig, Nonlinearity
 
@@ -18,9 +18,10 @@ SCALE_BASE = 512  # positions after which xPos has scaled by zeta, in every form
 
 
 def xpos(x: Tensor, *, inverse: bool = False, base: int = SCALE_BASE) -> Tensor:
-    """Position n turns each pair of numbers by n theta and scales it by zeta^(n / base), keys by the inverse.
+    """Eq. 1's Theta, or its conjugate for keys: xPos of positions 0 to T - 1 (Sun et al. 2022).
 
-    The product of a query at n and a key at m then depends on n - m alone (Sun et al. 2022). Up to the base,
+    Position n turns each pair of numbers by n theta and scales it by zeta^(n / base), keys by the inverse;
+    see `_theta_zeta`. The product of a query at n and a key at m then depends on n - m alone. Up to the base,
     no factor leaves [0.28, 3.5] in either direction; float32 holds them up to 70 times the base.
 
     Args:
@@ -33,9 +34,8 @@ def xpos(x: Tensor, *, inverse: bool = False, base: int = SCALE_BASE) -> Tensor:
     is_long = length > SCALE_BASE or x.dtype == torch.float64
     device, dtype = (torch.device("cpu"), torch.float64) if is_long else (x.device, torch.float32)
     position = torch.arange(length, device=device, dtype=dtype)[:, None]
-    pair = torch.arange(0, d, 2, device=device, dtype=dtype) / d
-    angle = position * 10000.0**-pair
-    zeta = (pair + 0.4) / 1.4
+    theta, zeta = _theta_zeta(d, device, dtype)
+    angle = position * theta
     scale = zeta ** (position / base * (-1 if inverse else 1))
     cos, sin = ((f(angle) * scale).to(x) for f in (torch.cos, torch.sin))
     even, odd = x[..., 0::2], x[..., 1::2]
@@ -67,14 +67,23 @@ def decay_mask(
 
 def xpos_turn(d: int, base: int = SCALE_BASE) -> Tensor:
     """Return [d / 2] complex: what xPos does to each pair of numbers from one position to the next."""
-    pair = torch.arange(0, d, 2, dtype=torch.float64) / d
-    return torch.polar(((pair + 0.4) / 1.4) ** (1 / base), 10000.0**-pair)
+    theta, zeta = _theta_zeta(d, torch.device("cpu"), torch.float64)
+    return torch.polar(zeta ** (1 / base), theta)
+
+
+def _theta_zeta(d: int, device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Return the angle and the scale [d / 2] of xPos for each pair p of numbers.
+
+    zeta = (2p / d + 0.4) / 1.4, where 1.4 = 1 + 0.4: the authors' code (`XPOS` of microsoft/torchscale).
+    """
+    pair = torch.arange(0, d, 2, device=device, dtype=dtype) / d
+    return pair_rates(d, device, dtype), (pair + 0.4) / 1.4
 
 
 def recurrent_retention(
     q: Tensor, k: Tensor, v: Tensor, gamma: float, turn: Tensor, state: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Eq. A3, the sum over the clips so far, one clip after the other: O(T) time, and O(1) memory a clip.
+    """Eq. A4's b_n (here S_n) and its term of Eq. A3, Q_n b_n: O(T) time, and O(1) memory a clip.
 
         S_n = gamma turn S_(n-1) + conj(k_n)^T v_n,    o_n = Re(q_n S_n)
 
@@ -109,21 +118,21 @@ def _pairs(x: Tensor) -> Tensor:
 
 
 class RetentionWeights(nn.Module):
-    """By what `MaskRetention` sums the values; a module, whose hooks see what is compared."""
+    """The weights with which `MaskRetention` sums the values; a module, so that hooks can record them."""
 
     def __init__(self, nonlinearity: Nonlinearity) -> None:
         super().__init__()
         self.is_softmax = nonlinearity == "softmax"
 
     def forward(
-        self, queries: Tensor, keys: Tensor, attends: Tensor, retention: Tensor, mask: SoftMask | None
+        self, queries: Tensor, keys: Tensor, attends: Tensor, retention: Tensor, learned: SoftMask | None
     ) -> Tensor:
         """Return [B, h, M + T, M + T] of Eq. 2, with the masks of Eq. 7 and on top, and attendance."""
         logits = queries @ keys.mT / math.sqrt(keys.shape[3])
         logits = logits * retention.to(logits.dtype)
-        if mask is not None:
-            n_clips = mask.columns.shape[-2]
-            logits = torch.cat([logits[..., :-n_clips], mask.fuse(logits[..., -n_clips:])], dim=3)
+        if learned is not None:
+            n_clips = learned.columns.shape[-2]
+            logits = torch.cat([logits[..., :-n_clips], learned.fuse(logits[..., -n_clips:])], dim=3)
         if self.is_softmax:
             return logits.masked_fill(~attends, -math.inf).softmax(dim=3)
         return logits.masked_fill(~attends, 0.0)
@@ -149,7 +158,7 @@ class MaskRetention(nn.Module):
         self.scale_base = max(SCALE_BASE, config.clips)  # no factor of the clips leaves its range
 
     def forward(
-        self, x: Tensor, n_queries: int, is_key: Tensor | None = None, mask: SoftMask | None = None
+        self, x: Tensor, n_queries: int, is_key: Tensor | None = None, learned: SoftMask | None = None
     ) -> Tensor:
         """Eq. 8.
 
@@ -157,20 +166,20 @@ class MaskRetention(nn.Module):
             x: [B, M + T, d], the queries and then the clips.
             n_queries: M.
             is_key: [B, M + T] bool, False for padding, which nothing attends to; T may be less than `clips`.
-            mask: [B, M + T, T] a learned one on top of Eq. 7, of the clips alone: the number of queries is
-                not fixed.
+            learned: [B, M + T, T] a learned mask on top of Eq. 7, of the clips alone: the number of queries
+                is not fixed.
 
         Returns [B, M + T, d]; rows of padding mean nothing.
         """
         queries, keys, values = self._project(x, n_queries)
-        retention = self.mask(n_queries, x.shape[1], x.device)
+        retention = self.retention_mask(n_queries, x.shape[1], x.device)
         attends = self._attends(x, n_queries, is_key)
-        out = self._join(x, self.weigh(queries, keys, attends, retention, mask) @ values)
+        out = self._join(x, self.weigh(queries, keys, attends, retention, learned) @ values)
         if self.config.queries_attend:
             return out
         return torch.cat([join_heads(values[:, :, :n_queries]), out[:, n_queries:]], dim=1)
 
-    def mask(self, n_queries: int, length: int, device: torch.device | None = None) -> Tensor:
+    def retention_mask(self, n_queries: int, length: int, device: torch.device | None = None) -> Tensor:
         """Return [M + T, M + T] of Eq. 7: 1 for unlimited attention, M_RD * M_LS for the masked regions.
 
         A region with queries has the decay of the joined sequence; nothing is learned for it, since the
@@ -197,6 +206,7 @@ class MaskRetention(nn.Module):
             parts = [(self._xpos(q), self._xpos(k, inverse=True), v) for q, k, v in split]
         else:
             count = torch.arange(1, n_queries + 1, device=x.device, dtype=torch.float32)
+            # the public code: Moment-DETR's `PositionEmbeddingSine`, whose eps is 1e-6
             placed = queries + sines(count / (n_queries + 1e-6), x.shape[2]).to(x.dtype)
             turned = self._xpos(clips), self._xpos(clips, inverse=True)
             parts = [
@@ -228,7 +238,7 @@ class MaskRetention(nn.Module):
         return out
 
     def _attends(self, x: Tensor, n_queries: int, is_key: Tensor | None) -> Tensor:
-        """Return [B or 1, 1, M + T, M + T] bool; padding attends to itself, as a softmax needs one."""
+        """Return [B or 1, 1, M + T, M + T] bool; padding attends to itself, or its softmax would be NaN."""
         length = x.shape[1]
         attends = torch.ones(1, length, length, dtype=torch.bool, device=x.device)
         if not self.config.cross_modal:
