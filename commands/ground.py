@@ -272,7 +272,7 @@ def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterato
 
 def _doubt(grounding: "Grounding", query: "QueryMoments", name: str, *, has_clips: bool) -> str:
     """Return what is doubtful about the answer to a query; empty if nothing is."""
-    from vidsum.results.moments import NO_BELOW, SILENT
+    from vidsum.results.moments import NO_BELOW, SILENT, format_match
 
     moments, present, evidence = query.moments, query.present, grounding.evidence
     if evidence == ("speech",):
@@ -287,7 +287,7 @@ def _doubt(grounding: "Grounding", query: "QueryMoments", name: str, *, has_clip
     if present is None or (moments and moments[0].evidence != "picture"):
         return ""
     is_below = present < grounding.provenance["grounding"].get("min_present", 0.0)
-    match = f"{_percent(present)}{', below --min-present: no moments' if is_below else ''}"
+    match = f"{format_match(present)}{', below --min-present: no moments' if is_below else ''}"
     if query.verdict == "no":
         saved = f"; clips saved (--min-present {NO_BELOW:g} skips them)" if has_clips and moments else ""
         return f"probably not in this video ({match}){saved}"
@@ -296,7 +296,7 @@ def _doubt(grounding: "Grounding", query: "QueryMoments", name: str, *, has_clip
 
 def _rank_videos(texts: Sequence[str], results: Sequence[CommandResult]) -> Table | None:
     """Rank the videos of a batch for each query; None without match probabilities."""
-    from vidsum.results.moments import shorten
+    from vidsum.results.moments import format_match, shorten
 
     matches: dict[str, list[tuple[float, str]]] = {}
     queries = set(texts)
@@ -305,7 +305,7 @@ def _rank_videos(texts: Sequence[str], results: Sequence[CommandResult]) -> Tabl
             if query.get("present") is not None and query["query"] in queries:
                 matches.setdefault(query["query"], []).append((query["present"], str(result.input)))
     rows = [
-        (shorten(query) if rank == 0 else "", _percent(present), video)
+        (shorten(query) if rank == 0 else "", format_match(present), video)
         for query, videos in matches.items()
         for rank, (present, video) in enumerate(sorted(videos, key=lambda match: -match[0]))
     ]
@@ -325,11 +325,6 @@ def _queries_of(result: CommandResult) -> Sequence[Mapping[str, Any]]:
 
 
 def _match(probability: float | None) -> str:
-    from vidsum.results.moments import verdict_on
+    from vidsum.results.moments import format_match, verdict_on
 
-    return "?" if probability is None else f"{verdict_on(probability)} {_percent(probability)}"
-
-
-def _percent(probability: float | None) -> str:
-    """Format a probability, at most 99 %: nothing is certain."""
-    return "?" if probability is None else f"{min(100 * probability, 99):.0f} %"
+    return "?" if probability is None else f"{verdict_on(probability)} {format_match(probability)}"

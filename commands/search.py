@@ -231,12 +231,13 @@ def _closing_lines(
 
 def _table(matches: Sequence["Match"]) -> Table:
     from vidsum.archive.answers import to_player_time
+    from vidsum.results.moments import format_match
 
     has_texts = any(match.text for match in matches)
     has_kinds = any(match.evidence != "picture" for match in matches)
     rows = []
     for rank, match in enumerate(map(to_player_time, matches), 1):
-        score = f"{match.score:.2f}" if match.present is None else f"{100 * match.present:.0f} %"
+        score = f"{match.score:.2f}" if match.present is None else format_match(match.present)
         times = (format_time(match.start_s), format_time(match.end_s))
         copies = f" (and {len(match.also)} more)" if match.also else ""
         text = (match.text,) if has_texts else ()

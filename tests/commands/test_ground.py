@@ -81,6 +81,8 @@ def test_no_match_is_certain(run: Run, film: Path, likely: dict[str, float]) -> 
     likely["film.mp4"] = 0.9971
     ran = run("ground", film, *ASK, "-k", "1", "--min-present", "1")
     assert "'green': may be in this video (99 %, below --min-present: no moments)" in ran.out
+    run("report", "film_moments.json")
+    assert "match 99 %" in Path("report.html").read_text()
 
 
 def test_report_links_clips_of_earlier_queries(run: Run, film: Path) -> None:

@@ -1,5 +1,6 @@
 """The plot of moments."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -46,6 +47,14 @@ def test_the_best_moment_is_marked_where_it_is(tmp_path: Path) -> None:
     length = accent[-1] - accent[0]
     assert (light[-1] - light[0]) / length == pytest.approx(0.5, abs=0.02)
     assert (light[0] - accent[0]) / length == pytest.approx(3, abs=0.04)
+
+
+def test_no_match_is_certain(tmp_path: Path) -> None:
+    for present in (0.99, 0.9991):
+        (query,) = grounding(1).queries
+        result = replace(grounding(1), queries=(replace(query, present=present),))
+        moments_plot(result, tmp_path / f"{present}.png")
+    assert (drawn(tmp_path / "0.99.png") == drawn(tmp_path / "0.9991.png")).all()
 
 
 @pytest.mark.parametrize("text", ["x " * 5000, r"$\frac{1", "一只狗", "<b>&amp;</b>", "line\u2028separator"])

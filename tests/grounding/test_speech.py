@@ -150,6 +150,22 @@ def test_quotations_precede_what_is_surely_seen() -> None:
     assert answer.moments[0].present == 0.8
 
 
+def test_pictures_that_probably_do_not_show_it_do_not_stand_above_likely_speech() -> None:
+    seen = QueryMoments("q", (Moment(0, 1, 1.6, present=0.03),), FLAT, 0.03)
+    assert order(fuse(seen, [said_at((2, 3, 0.9), (4, 5, 0.8))], 5)) == [2, 4, 0]
+
+
+def test_the_weak_are_left_out_by_their_own_probability_not_that_of_their_place() -> None:
+    seen = QueryMoments("q", (Moment(0, 1, 1.6, present=0.3),), FLAT, 0.3)
+    said = said_at((2, 3, 0.9), (4, 5, 0.8), (6, 7, 0.44))
+    every = fuse(seen, [said], 5)
+    assert order(every) == [2, 0, 4, 6]
+    strong = fuse(seen, [said], 5, min_ratio=0.5)
+    assert [(moment.start_s, moment.score) for moment in strong.moments] == [(2, 0.9), (4, 0.8)]
+    quoted = said_at((8, 9, 1.98), (2, 3, 0.9), (6, 7, 0.44))
+    assert order(fuse(seen, [quoted], 5, min_ratio=0.5)) == [8, 2]
+
+
 @pytest.mark.parametrize(("certain", "first"), [(0.3, 0), (0.4, 2)])
 def test_where_present_is_unknown_it_is_a_third(certain: float, first: float) -> None:
     answer = fuse(seen_at(None, (0, 1, 1.7)), [said_at((2, 3, certain))], 5)

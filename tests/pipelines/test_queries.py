@@ -78,7 +78,7 @@ def test_queries_of_other_languages_are_noted() -> None:
     texts = [f"ein Hund Nummer {number}" for number in range(5000)]
     (note,) = query_warnings(texts)
     assert "4997 more" in note
-    assert "not English, read by multilingual E5" in note
+    assert "not English, read by multilingual E5: pictures have no match probability" in note
     assert len(note) < 300
     assert query_warnings(["un perro no corre"], language="en") == (
         "'un perro no corre': negation is not understood; use --not TEXT",

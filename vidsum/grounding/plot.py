@@ -16,7 +16,7 @@ from vidsum.results.figures import (
     save_figure,
     video_title,
 )
-from vidsum.results.moments import Grounding, Highlights, QueryMoments, shorten
+from vidsum.results.moments import Grounding, Highlights, QueryMoments, format_match, shorten
 
 MAX_ROWS = 12
 _SPEECH_COLOURS = ("#ea580c", "#fdba74")  # of the best moment, and of the others
@@ -62,7 +62,7 @@ def _draw_row(axes: Axes, row: QueryMoments, edges_s: list[float]) -> None:
         if rank == 1:
             axes.axvspan(moment.start_s, moment.end_s, color=best, alpha=0.12, linewidth=0)
     # how likely the video matches, too: each curve is scaled to its own highest
-    match = "" if row.present is None else f"  (match {100 * row.present:.0f} %)"
+    match = "" if row.present is None else f"  (match {format_match(row.present)})"
     title = shorten(row.query, _MAX_LETTERS) + match
     axes.set_title(title, loc="left", fontsize=10, parse_math=False)
     axes.set_yticks([0, 1], ["lowest", "highest"] if row.query else ["0", "1"], fontsize=8)

@@ -17,7 +17,7 @@ from vidsum.grounding.quotations import find_quotations
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.grounding.text import load_text_encoder
 from vidsum.models.scaling import logistic, unit_range
-from vidsum.results.moments import Moment, QueryMoments
+from vidsum.results.moments import NO_BELOW, Moment, QueryMoments
 from vidsum.results.transcript import Segment, Transcript, Word
 from vidsum.types import FloatArray, TimeArray
 
@@ -158,11 +158,14 @@ def speech_curve(
     return curve
 
 
-def fuse(seen: QueryMoments, others: Sequence[QueryMoments], top_k: int | None = None) -> QueryMoments:
-    """Merge moments of pictures with others: quotations (score 1 or more), the best of each kind, the rest.
+def fuse(
+    seen: QueryMoments, others: Sequence[QueryMoments], top_k: int, min_ratio: float = 0.0
+) -> QueryMoments:
+    """Merge moments of pictures with others: quotations (score 1 or more), the likely best of each, the rest.
 
     Each keeps its own probability, which orders them, and the order among its kind. The score is that of the
-    place: no larger than the one before. Others that are probably not what the query means are left out.
+    place: no larger than the one before. Others that are probably not what the query means are left out, and
+    so are moments whose probability is below `min_ratio` of the first one's score, or of 1 if it is quoted.
     """
     usual = _UNKNOWN_MATCH if seen.present is None else seen.present
     likely = [[moment for moment in other.moments if moment.score >= UNLIKELY] for other in others]
@@ -173,9 +176,12 @@ def fuse(seen: QueryMoments, others: Sequence[QueryMoments], top_k: int | None =
         probable = [usual if moment.present is None else moment.present for moment in ranked]
         levels = np.minimum.accumulate(probable).tolist()
         scored = [replace(moment, score=level) for moment, level in zip(ranked, levels, strict=True)]
-        firsts += scored[:1]
-        rest += scored[1:]
-    moments = [*quoted, *_by_score(firsts), *_by_score(rest)][:top_k]
+        n_first = int(bool(scored) and scored[0].score >= NO_BELOW)
+        firsts += scored[:n_first]
+        rest += scored[n_first:]
+    moments = [*quoted, *_by_score(firsts), *_by_score(rest)]
+    least = max((min_ratio * min(moment.score, 1) for moment in moments[:1]), default=0.0)
+    moments = [moment for moment in moments if moment.score >= least][:top_k]
     scores = np.minimum.accumulate([moment.score for moment in moments]).tolist()
     ordered = tuple(replace(moment, score=score) for moment, score in zip(moments, scores, strict=True))
     curves = [other.said for other in others if other.said is not None]

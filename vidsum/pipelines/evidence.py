@@ -19,7 +19,7 @@ from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.queries import Queries
 from vidsum.pipelines.screen_text import find_screen_text, plan_input_text
 from vidsum.pipelines.sounds import plan_sounds, search_sounds
-from vidsum.pipelines.speech_evidence import plan_english, search_speech, without_weak
+from vidsum.pipelines.speech_evidence import MIN_SCORE_RATIO, plan_english, search_speech, without_weak
 from vidsum.results.moments import Grounding, Moment, QueryMoments
 from vidsum.results.screen_text import ScreenText
 from vidsum.results.settings import Evidence, list_evidence
@@ -50,7 +50,7 @@ def _search_text(
     for query, moments in zip(queries, rows, strict=True):
         present = max((moment.present or 0.0 for moment in moments), default=0.0)
         listed = tuple(moments) if present >= retrieval.min_present else ()
-        answers.append(without_weak(QueryMoments(query, listed, _curve(moments, times), present), retrieval))
+        answers.append(QueryMoments(query, listed, _curve(moments, times), present))
     return answers
 
 
@@ -107,10 +107,12 @@ class PlannedEvidence:
             return grounding
         texts, times = queries.texts, grounding.timestamps
         matches = [_SEARCHES[kind](made, texts, times, retrieval) for kind, made in others.items()]
-        answers: Sequence[QueryMoments] = matches[0] if matches else grounding.queries
         if self.has_pictures:
+            min_ratio = MIN_SCORE_RATIO if retrieval.top_k is None else 0.0
             rows = zip(grounding.queries, *matches, strict=True)
-            answers = [fuse(seen, rest, retrieval.top_k) for seen, *rest in rows]
+            answers = [fuse(seen, rest, retrieval.most_moments, min_ratio) for seen, *rest in rows]
+        else:
+            answers = [without_weak(answer, retrieval) for answer in matches[0]]
         warnings = [*grounding.warnings, *(text for made in others.values() for text in made.warnings)]
         if self.kinds == ("sound",):
             warnings += describe_unknown(texts, retrieval.language)

@@ -167,11 +167,11 @@ def query_warnings(
     """
     described = describe_space(space)
     language = "en" if described.is_multilingual else language
-    lacking = "" if is_probable else ": no match probability"
+    lacking = "" if is_probable else ": pictures have no match probability"
     others = [text for text in queries if is_other(text, language)]
     english = [text for text in queries if text not in others]
     notes = {
-        "no word is known: no match probability (--in text finds what is written)": [
+        "no word is known: pictures have no match probability (--in text finds what is written)": [
             text for text in unread if not is_other(text, language)
         ],
         _NEGATION_NOTE: [text for text in english if _NEGATION.search(text) and text not in by_words],

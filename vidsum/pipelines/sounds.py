@@ -17,7 +17,6 @@ from vidsum.io import cache
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import source_path
 from vidsum.pipelines.speech import describe_damage
-from vidsum.pipelines.speech_evidence import without_weak
 from vidsum.results.moments import SILENT, QueryMoments
 from vidsum.results.transcript import SoundEvent, Transcript
 from vidsum.types import FloatArray, Progress, TimeArray
@@ -61,7 +60,7 @@ def search_sounds(
     for text, classes in zip(texts, match_classes(texts, retrieval.language), strict=True):
         curve = sounds.scores[:, classes].max(axis=1, initial=0.0)
         moments = tuple(sound_moments(curve, sounds.duration_s)[: retrieval.most_moments])
-        answers.append(without_weak(QueryMoments(text, moments, curve), retrieval))
+        answers.append(QueryMoments(text, moments, curve))
     return answers
 
 

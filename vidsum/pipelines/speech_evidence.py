@@ -31,7 +31,7 @@ from vidsum.summary.settings import Selection
 from vidsum.times import to_srt
 from vidsum.types import Interval, Progress, TimeArray
 
-_MIN_SCORE_RATIO = 0.5  # of a moment to the first: those below are listed with top_k alone
+MIN_SCORE_RATIO = 0.5  # of a moment to the first: those below are listed with top_k alone
 
 
 def plan_english(video_input: Input, *, only_cached: bool) -> Plan[Transcript] | None:
@@ -60,7 +60,7 @@ def search_speech(
     for text, row in zip(texts, score_passages(passages, texts), strict=True):
         curve = speech_curve(passages, row, times, STEP_S)
         moments = tuple(speech_moments(text, passages, row, retrieval.most_moments))
-        answers.append(without_weak(QueryMoments(text, moments, curve, said=curve), retrieval))
+        answers.append(QueryMoments(text, moments, curve, said=curve))
     return answers
 
 
@@ -68,7 +68,7 @@ def without_weak(answer: QueryMoments, retrieval: Retrieval) -> QueryMoments:
     """Leave out moments far below the first, unless `top_k` is given: they are nearly all wrong."""
     if retrieval.top_k is not None:
         return answer
-    least = max((_MIN_SCORE_RATIO * moment.score for moment in answer.moments[:1]), default=0.0)
+    least = max((MIN_SCORE_RATIO * moment.score for moment in answer.moments[:1]), default=0.0)
     return replace(answer, moments=tuple(moment for moment in answer.moments if moment.score >= least))
 
 

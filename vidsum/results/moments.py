@@ -21,6 +21,11 @@ def verdict_on(present: float) -> Verdict:
     return "yes" if present >= YES_FROM else "no" if present < NO_BELOW else "unsure"
 
 
+def format_match(present: float) -> str:
+    """Format a match probability, at most 99 %: nothing is certain."""
+    return f"{min(100 * present, 99):.0f} %"
+
+
 @dataclass(frozen=True)
 class Moment:
     """A segment [start_s, end_s) of a video that may match a query."""

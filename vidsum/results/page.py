@@ -17,7 +17,7 @@ from vidsum.io.provenance import flat
 from vidsum.results.chart import NO_CURVE, Curve, draw_line, make_chart
 from vidsum.results.cuts import Cut, Cutting, best_time, groups_of
 from vidsum.results.descriptions import Descriptions
-from vidsum.results.moments import Grounding, Highlights, QueryMoments, shorten
+from vidsum.results.moments import Grounding, Highlights, QueryMoments, format_match, shorten
 from vidsum.results.reading import ShotTexts
 from vidsum.results.result import count_text
 from vidsum.results.screen_text import ScreenText
@@ -112,7 +112,7 @@ def render(films: Sequence[PageVideo], title: str = "") -> str:
     environment.filters |= {
         "clock": format_time,
         "short": format_short_time,
-        "percent": lambda share: f"{100 * share:.0f} %",
+        "match": format_match,
         "track": lambda vtt: data_url(vtt.encode(), "text/vtt"),  # of a page in a file: it may load no other
     }
     style, script = (Markup(environment.get_template(name).render()) for name in ("report.css", "report.js"))

@@ -26,7 +26,7 @@ const make = (tag, attributes = {}, ...children) => {
 const tenths = seconds => { const all = Math.round(10 * seconds); return `${clock(all / 10)}.${all % 10}`; };
 const times = (start, until) => `${tenths(start)} – ${tenths(until)}`;
 const split = path => { const at = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")); return [path.slice(0, at + 1), path.slice(at + 1)]; };
-const percent = share => `${Math.round(100 * share)} %`;
+const percent = share => `${Math.round(Math.min(100 * share, 99))} %`; // nothing is certain
 const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 const params = () => new URLSearchParams(location.hash.slice(1));
 const thumb = shot => stored ? stored.thumbs[shot] : `/thumb/${encodeURIComponent(shot)}.jpg`;
