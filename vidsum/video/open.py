@@ -90,7 +90,7 @@ def _why_missing(link: Path) -> str:
     except OSError as error:
         if error.errno == errno.ELOOP:
             return "is a link in a loop of links"
-    return f"is a link to {os.readlink(link)}, which does not exist"
+    return f"is a link to {link.readlink()}, which does not exist"
 
 
 def _suggest_name(path: Path) -> str | None:
