@@ -14,8 +14,10 @@ from tests.commands.killed import kill
 from tests.grounding.colours import use_colours
 from tests.program import Run
 from tests.speech import stub
+from vidsum.pipelines import records, staging
 from vidsum.pipelines.moments import _Work
 from vidsum.pipelines.records import hash_of
+from vidsum.pipelines.saving import Saving
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 
@@ -337,6 +339,50 @@ def test_queries_added_meanwhile(
     ran = run("ground", film, "--device", "cpu", "-k", "1", "--query", "red")
     assert queries_of() == (["red"] if more else ["green", "red"])
     assert ("removed by these settings, ask again: 'green'" in ran.out) == bool(more)
+
+
+@pytest.mark.parametrize("step", ["write", "run"])
+@pytest.mark.parametrize("more", [(), ("--budget", "40%")])
+def test_result_made_meanwhile(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, step: str, more: tuple[str, ...]
+) -> None:
+    ask = ("summarize", film, "--storyboard", "--export", "csv", "--report")
+    whole, others = Saving.__init__, [more]
+
+    def slow(saving: Saving[Any], *given: Any, **named: Any) -> None:
+        whole(saving, *given, **named)
+        work = getattr(saving, step)
+
+        def with_other(*given: Any) -> Any:
+            if others:
+                run(*ask, *others.pop())  # another process makes the same files
+            return work(*given)
+
+        object.__setattr__(saving, step, with_other)
+
+    monkeypatch.setattr(Saving, "__init__", slow)
+    ran = run(*ask)
+    assert ("(unchanged)" in ran.out.splitlines()[-3]) == (not more)
+    assert states(run, *ask) == ["up to date"]
+    assert [path.name for path in Path().glob(".*")] == [".vidsum.json"]  # lists the exports
+
+
+@pytest.mark.usefixtures("low_level")
+def test_export_replaced_while_looked_at(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("shots", film)
+    run("export", "film_shots.json", "-o", "cut.csv")
+    assert records.is_ours(Path("cut.csv"))
+    read, others = records.read_folder, ["film2"]
+
+    def read_slowly(folder: Path) -> Any:
+        if others:
+            staging.save_text(others.pop(), Path("cut.csv"), overwrite=False)
+        return read(folder)
+
+    monkeypatch.setattr(records, "read_folder", read_slowly)
+    assert records.is_ours(Path("cut.csv"))
+    Path("cut.csv").write_text("mine")
+    assert not records.is_ours(Path("cut.csv"))
 
 
 def test_clips_of_earlier_queries_are_known(ask: Callable[..., Any]) -> None:

@@ -129,3 +129,6 @@ def test_read_list_errors(tmp_path: Path) -> None:
         read_list(str(tmp_path / "list"))
     with pytest.raises(InputError):
         read_list(str(tmp_path / "no"))
+    (tmp_path / "film.mp4").write_bytes(b"\0\0\0\x20ftypisom\0\0\2\0" + bytes(range(256)))
+    with pytest.raises(InputError, match=r"film\.mp4: is not a list of files \(not text\)$"):
+        read_list(str(tmp_path / "film.mp4"))

@@ -108,6 +108,17 @@ def test_save_key_frames(tmp_path: Path) -> None:
         save_picture(picture, tmp_path / "picture.gif")
 
 
+@pytest.mark.parametrize("letter", ["\n", "\r", "\x85", "\u2029"])
+def test_line_ends_in_texts_of_sheets(letter: str) -> None:
+    cut, span = Cut(0.0, 1.0, ""), [(0.0, 1.0)]
+    plain, ended = (
+        contact_sheet((name, "1 shot"), [cut], [flat(COLOURS[0])], [caption], span, 1.0)
+        for name, caption in (("ab.mp4", "a b"), (f"a{letter}b.mp4", f"a{letter}b"))
+    )
+    assert (ended != plain)[:60].any()
+    np.testing.assert_array_equal(ended[60:], plain[60:])
+
+
 @pytest.mark.parametrize(("size", "n_columns"), [((160, 90), 4), ((90, 160), 5), ((100, 100), 4)])
 def test_storyboard_pictures(size: tuple[int, int], n_columns: int) -> None:
     summary = make_summary(n_shots=13, selected=(1, 3, 5, 7, 9, 11))

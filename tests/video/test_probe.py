@@ -170,6 +170,15 @@ def test_probe_unreadable_files(made: Made, tmp_path: Path, monkeypatch: pytest.
         with pytest.raises(InputError, match="no such file") as raised:
             probe(tmp_path / name)
         assert raised.value.hint == hint
+    for name, goal in (("a.mp4", "b.mp4"), ("b.mp4", "a.mp4"), ("c.mp4", "d.mp4")):
+        (tmp_path / name).symlink_to(goal)
+    for name, fault in (
+        ("a.mp4", "link in a loop of links"),
+        ("c.mp4", "link to d.mp4, which does not exist"),
+    ):
+        with pytest.raises(InputError, match=f"{name}: is a {fault}$") as raised:
+            probe(tmp_path / name)
+        assert raised.value.hint is None
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts", ".avi", ".webm"])

@@ -136,8 +136,11 @@ def has_foreign(files: Files) -> bool:
 def is_ours(path: Path, folder: Path | None = None) -> bool:
     """Return whether the record of a file's folder, or of another folder, lists a file as it is."""
     folder = folder or path.parent
-    hashes = read_folder(folder).get(name_in(path, folder / FOLDER_RECORD), ())
-    return path.is_file() and hash_of(path) in hashes
+    sha256 = ""
+    while path.is_file() and sha256 != (sha256 := hash_of(path)):  # another process may replace it meanwhile
+        if sha256 in read_folder(folder).get(name_in(path, folder / FOLDER_RECORD), ()):
+            return True
+    return False
 
 
 def require_ours(path: Path, folder: Path | None = None) -> None:

@@ -4,11 +4,16 @@ All files of a result are written under hidden names first. Then files of the ea
 that the new one does not have are removed, and the record is written, with the hashes of the files that are
 about to be renamed; `.vidsum.json` has the hashes of those that they replace meanwhile. So after a kill each
 file is either the old one or the new one, and recorded as such. Files of other results are never removed.
+
+Of several processes that make the files of one record, one at a time looks at them or renames them. Results
+are made, and most files written, without that lock: a process that another one was ahead of looks again, and
+may find its result up to date.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -79,40 +84,47 @@ def save_result(files: Files, saving: Saving[R], *, overwrite: bool) -> Saved[R]
 
     Raises OutputError: a file exists that vidsum did not write or that was changed since.
     """
-    earlier = Earlier.read(files)
-    is_same = saving.is_made_alike(earlier)
-    if is_same and not overwrite and (unchanged := _unchanged(files, saving, earlier)):
-        return unchanged
-    if not overwrite:
-        earlier.require_ours([files.record, *files.all])
+    with lock(files.record):  # no other process is renaming these files
+        earlier = Earlier.read(files)
+        is_same = saving.is_made_alike(earlier)
+        if is_same and not overwrite and (unchanged := _unchanged(files, saving, earlier)):
+            return unchanged
+        if not overwrite:
+            earlier.require_ours([files.record, *files.all])
     whole = saving.run()
     result = (saving.select(whole) if saving.merge else None) or whole
     part = saving.document(result, ())
+    clips = files.clips(part)
+    look_again = partial(save_result, files, replace(saving, run=lambda: whole), overwrite=overwrite)
     with ExitStack() as stack:
-        if saving.merge:
-            stack.enter_context(lock(files.record))
-            earlier = Earlier.read(files)  # another process may have added to it
-            is_same = saving.is_made_alike(earlier) and set(earlier.keys) >= set(part)
+        stack.enter_context(lock(files.record))
+        before, earlier = earlier, Earlier.read(files)  # another process may have been ahead of this one
+        if not saving.merge and earlier != before:
+            stack.close()
+            return look_again()
+        is_same = saving.is_made_alike(earlier) and (not saving.merge or set(earlier.keys) >= set(part))
         is_added_to = is_same and (saving.merge or not overwrite)
         document = _whole(whole, saving, earlier) if is_added_to else saving.document(whole, ())
-        clips = files.clips(part)
         if not overwrite:
             earlier.require_ours([files.record, *clips])
+        if not saving.merge:
+            stack.close()  # to encode takes time
         fresh = _fresh(files, clips, saving, earlier) if is_same and not overwrite else []
         staged = stack.enter_context(staging.stage(files, clips, fresh))
         messages = staged.write(lambda shadow: saving.write(result, shadow))
         produced = staged.produced()
+        if not saving.merge:
+            stack.enter_context(lock(files.record))
+            if Earlier.read(files) != earlier:
+                stack.close()
+                return look_again()
         if not overwrite:
             earlier.require_ours(produced)
         for path in produced:  # writers see only the hidden names
             require_not_read(path)
         has_changed = document != earlier.document or any(map(staging.differs, produced, produced.values()))
         is_new = overwrite or has_changed
-        if is_same:
-            carried = _carry(earlier, saving, document)
-        else:
-            current = earlier.current().items()
-            carried = {name: sha256 for name, sha256 in current if saving.is_apart(result, name)}
+        carried = _carry(earlier, saving, document) if is_same else _apart(earlier, saving, result)
         outdated = [name for name in earlier.removable(files) if not saving.is_apart(result, name)]
         outdated += [] if is_same else earlier.exports(files)
         removed = _publish(files, document, produced, earlier, carried, outdated) if is_new else ()
@@ -225,6 +237,11 @@ def _carry(earlier: Earlier, saving: Saving[R], document: Mapping[str, Any]) -> 
     if not saving.merge or document == earlier.document:
         return current
     return {name: sha256 for name, sha256 in current.items() if name.endswith(".mp4")}  # plots show all
+
+
+def _apart(earlier: Earlier, saving: Saving[R], result: R) -> dict[str, str]:
+    """Return the files of an earlier result, made in another way, that stay."""
+    return {name: sha256 for name, sha256 in earlier.current().items() if saving.is_apart(result, name)}
 
 
 def _names(files: Files, clips: Sequence[Path]) -> str:

@@ -136,8 +136,8 @@ def videos_in(folder: str, recursive: bool) -> Iterator[str]:
 def read_list(file: str) -> list[str]:
     """Return the paths in a file (`-` is stdin): one per line, or separated by NUL as by `find -print0`.
 
-    Blank lines and lines that begin with # are skipped. Raises InputError: the file cannot be read.
-    UsageError: it names nothing.
+    Blank lines and lines that begin with # are skipped. Raises InputError: the file cannot be read, or
+    is not text. UsageError: it names nothing.
     """
     name = "stdin" if file == "-" else file
     content = read_stdin() if file == "-" else read_bytes(file)
@@ -146,6 +146,8 @@ def read_list(file: str) -> list[str]:
             content = decode(content).encode()
         except UnicodeDecodeError as error:
             raise InputError(f"{name}: is damaged UTF-16 text", hint="write it as UTF-8") from error
+    if b"\0\0" in content:  # no list has names without letters; media files have such bytes at their start
+        raise InputError(f"{name}: is not a list of files (not text)")
     separator = b"\0" if b"\0" in content else b"\n"
     lines = [line.removesuffix(b"\r") for line in content.removeprefix(codecs.BOM_UTF8).split(separator)]
     lines = [line for line in lines if line.strip() and (separator == b"\0" or not line.startswith(b"#"))]

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from vidsum.errors import OutputError
 from vidsum.io.outputs import atomic_write, check_target, is_special, make_folder, write_text
 from vidsum.io.paths import require_not_read
-from vidsum.pipelines.records import add_to_folder, hash_of, require_ours
+from vidsum.pipelines.records import add_to_folder, hash_of, lock, require_ours
 from vidsum.pipelines.tasks import Files
 
 _STEM_LETTERS = 40
@@ -126,9 +126,12 @@ def replacing(target: Path, *, overwrite: bool) -> Iterator[Path]:
         if not shadow.exists():
             return
         listed = {} if is_special(target) else {target.name: hash_of(shadow)}
-        add_to_folder(target.parent, listed)
-        move(shadow, target)
-        add_to_folder(target.parent, listed, only=True)
+        with lock(target):
+            if not overwrite:
+                require_ours(target)
+            add_to_folder(target.parent, listed)
+            move(shadow, target)
+            add_to_folder(target.parent, listed, only=True)
 
 
 def save_text(text: str, target: Path, *, overwrite: bool) -> str:

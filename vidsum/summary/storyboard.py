@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 from PIL.PngImagePlugin import PngInfo
 
-from vidsum.errors import UsageError
+from vidsum.errors import UsageError, printable
 from vidsum.io.outputs import atomic_write, make_folder
 from vidsum.io.provenance import label_of
 from vidsum.results.cuts import Cut, best_time
@@ -145,7 +145,7 @@ def _score(summary: Summary, segment: Interval) -> float:
 def _draw_header(draw: ImageDraw.ImageDraw, name: str, facts: str, sheet_width: int) -> None:
     draw.text((sheet_width - _MARGIN, _MARGIN + 4), facts, _SOFT_INK, load_font(17), anchor="ra")
     room = sheet_width - 2 * _MARGIN - _GAP - draw.textlength(facts, load_font(17))
-    font = load_font(22, bold=True)
+    font, name = load_font(22, bold=True), printable(name)
     while draw.textlength(name, font) > room:
         name = name.rstrip("…")[:-1] + "…"
     draw.text((_MARGIN, _MARGIN), name, _INK, font)
@@ -172,7 +172,8 @@ def _draw_caption(draw: ImageDraw.ImageDraw, cut: Cut, box: tuple[int, int, int]
 
 
 def _fit_text(draw: ImageDraw.ImageDraw, text: str, width: int) -> str:
-    fitted, words = text, text.split()
+    words = text.split()
+    fitted = " ".join(words)
     while draw.textlength(fitted, load_font(15)) > width and len(words) > 1:
         words.pop()
         fitted = " ".join(words).rstrip(",.;") + " …"

@@ -1,5 +1,6 @@
 """Open video and sound files, and no other file or address that a playlist among them may name."""
 
+import errno
 import os
 import re
 from contextlib import suppress
@@ -67,9 +68,9 @@ def open_media(path: str | os.PathLike[str], what: str = "a video") -> av.contai
 def check_readable(path: Path) -> None:
     """Raise InputError where there is no readable file with something in it."""
     try:
-        is_there = path.exists()
+        is_there, is_link = path.exists(), path.is_symlink()
         faults = {
-            "no such file": not is_there,
+            _why_missing(path) if is_link else "no such file": not is_there,
             "is a folder, not a video": path.is_dir(),
             # a video is opened twice, and a pipe can be read only once
             "is a pipe or device; only files can be read": not path.is_file(),
@@ -80,7 +81,16 @@ def check_readable(path: Path) -> None:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise InputError(f"{path}: cannot be opened ({reason.lower()})") from error
     if fault := next((fault for fault, applies in faults.items() if applies), None):
-        raise InputError(f"{path}: {fault}", hint=None if is_there else _suggest_name(path))
+        raise InputError(f"{path}: {fault}", hint=None if is_there or is_link else _suggest_name(path))
+
+
+def _why_missing(link: Path) -> str:
+    try:
+        link.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return "is a link in a loop of links"
+    return f"is a link to {link.readlink()}, which does not exist"
 
 
 def _suggest_name(path: Path) -> str | None:
