@@ -5,6 +5,7 @@ and `--table` writes a file.
 """
 
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -208,8 +209,9 @@ class _GuardedWork:
         # clips are not considered: their number depends on the result
         is_there = bool(files.named) and all(path.exists() for path in (*files.all, *files.derived.values()))
         if self.outputs.skip_existing and (is_there or has_foreign(files)):
-            line = f"{', '.join(map(str, files.all))}: exists, skipped"
-            return CommandResult(data={"skipped": True, **files.facts()}, lines=(line,))
+            named = {kind: path for kind, path in files.named.items() if path.exists()}
+            line = f"{', '.join(map(str, named.values()))}: exists, skipped"
+            return CommandResult(data={"skipped": True, **replace(files, named=named).facts()}, lines=(line,))
         if self.batch:
             self._prepare(task, self.batch, progress)
         return self.work(task, progress)
@@ -223,6 +225,8 @@ class _GuardedWork:
 
             update_copy(task.url, Path(task.path), batch.max_download, progress)
         elif is_folder(task.path):
+            if not os.access(task.path, os.R_OK):
+                raise InputError(f"{task.path}: permission denied")
             hints = [] if batch.recursive else ["--recursive includes subfolders"]
             hints += ["name audio files one by one"] if self.command == "transcribe" else []
             raise InputError(f"{task.path}: is a folder without a video", hint="; ".join(hints) or None)

@@ -91,8 +91,8 @@ class Outputs:
         """Return where the main output of each source goes: where `--output` says, else to
         `FOLDER/{stem}{ending}` (see `own_names`).
 
-        `--output-dir` keeps the folders of the sources, from the one that holds them all on. Raises
-        UsageError: `--output` is one name for several sources, or has another suffix or an unknown field.
+        `--output-dir` keeps the folders of the sources; see `own_folders`. Raises UsageError: `--output` is
+        one name for several sources, or has another suffix or an unknown field.
         """
         output = self.output
         if output is None or self.to_stdout:

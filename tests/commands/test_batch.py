@@ -1,5 +1,7 @@
 """Batches: folders and lists as inputs, what is skipped, what is told at the end and on the way."""
 
+import csv
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,31 @@ def test_states(run: Run, folder: Path) -> None:
     assert states("--skip-existing") == {"a.mp4": "skipped", "bad.mp4": "failed", "b": "skipped"}
     failing = states("--fail-fast")
     assert failing == {"a.mp4": "up to date", "bad.mp4": "failed", "b": "not run"}
+
+
+def test_unreadable_folder(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scandir, access, closed = os.scandir, os.access, str(folder / "below")
+
+    def scan(path: str) -> Any:
+        if str(path) == closed:
+            raise PermissionError(13, "Permission denied", closed)
+        return scandir(path)
+
+    # root may read whatever the folder's mode is
+    monkeypatch.setattr("os.scandir", scan)
+    monkeypatch.setattr("os.access", lambda path, mode: str(path) != closed and access(path, mode))
+    (folder / "bad.mp4").unlink()
+    ran = run("shots", folder, "-r", "--output-dir", "out", code=1, error=f"{closed}: permission denied")
+    assert "2 inputs: 1 done, 1 failed" in ran.out
+    run("shots", closed, "-r", code=3, error=f"{closed}: permission denied")
+
+
+def test_table_quotes_line_ends(run: Run, folder: Path) -> None:
+    (folder / "bad.mp4").rename(folder / "a\rb,c\nd.mp4")
+    run("shots", folder, "--table", "table.csv", "--output-dir", "out", code=1)
+    with Path("table.csv").open(newline="") as file:
+        names = [row["input"] for row in csv.DictReader(file)]
+    assert sorted(names) == sorted([str(folder / "a.mp4"), str(folder / "a\rb,c\nd.mp4")])
 
 
 def test_table_of_interrupted_run(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from string import Formatter
 
 from vidsum.errors import OutputError, UsageError
 from vidsum.io.outputs import check_name, make_folder, shortened, stems_of
-from vidsum.io.paths import register_input, register_output, url_of
+from vidsum.io.paths import register_input, register_output, searched_folder, url_of
 from vidsum.io.text import STDIN
 from vidsum.pipelines.tasks import Files
 
@@ -89,10 +89,14 @@ def folder_of(source: str) -> Path:
 
 
 def own_folders(sources: Sequence[str]) -> dict[str, str]:
-    """Return the folder of each source, from the one on that holds them all."""
+    """Return the folder of each source, from the one on that holds all that were named: files or folders."""
     folders = {source: folder_of(source) for source in sources}
+    searched = {source: searched_folder(source) for source in sources}
+    named = [
+        os.path.normpath(Path(searched[source] or folder).absolute()) for source, folder in folders.items()
+    ]
     try:
-        common = os.path.commonpath(folders.values())
+        common = os.path.commonpath(named)
     except ValueError:  # they are on several drives
         return {}
     return {source: os.path.relpath(folder, common) for source, folder in folders.items()}

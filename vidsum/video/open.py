@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import shlex
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -57,7 +58,7 @@ def open_media(path: str | os.PathLike[str], what: str = "a video") -> av.contai
             head = file.read(_HEAD_BYTES)
         if is_refused or head.startswith(_PLAYLIST_STARTS):
             target = path.with_suffix(".mkv" if path.suffix == ".mp4" else ".mp4")
-            hint = f"ffmpeg -i {path} -c copy {target}"
+            hint = f"ffmpeg -i {shlex.quote(str(path))} -c copy {shlex.quote(str(target))}"
             raise InputError(f"{path}: is a playlist of other files, not a video", hint=hint) from error
         is_mp4 = head[4:8] == b"ftyp"
         cut_short = "is cut short or damaged: the index that an MP4 file needs (moov) is missing"
@@ -71,10 +72,10 @@ def check_readable(path: Path) -> None:
         is_there, is_link = path.exists(), path.is_symlink()
         faults = {
             _why_missing(path) if is_link else "no such file": not is_there,
+            "permission denied": not os.access(path, os.R_OK),
             "is a folder, not a video": path.is_dir(),
             # a video is opened twice, and a pipe can be read only once
             "is a pipe or device; only files can be read": not path.is_file(),
-            "permission denied": not os.access(path, os.R_OK),
             "is empty": is_there and path.stat().st_size == 0,
         }
     except (OSError, ValueError) as error:  # a name that is too long, or holds a NUL
@@ -111,7 +112,9 @@ def video_stream(
         raise InputError(f"{path}: is text, not a video")
     if not list_tracks(container, "video"):
         if container.streams.audio:
-            raise InputError(f"{path}: has sound but no video", hint=f"vidsum transcribe {path}")
+            raise InputError(
+                f"{path}: has sound but no video", hint=f"vidsum transcribe {shlex.quote(str(path))}"
+            )
         raise InputError(f"{path}: has no video")
     stream: av.VideoStream = choose_track(container, path, "video", choice)
     if not stream.codec_context:  # decoding it would crash
