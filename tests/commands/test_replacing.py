@@ -349,10 +349,10 @@ def test_result_made_meanwhile(
     run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, step: str, more: tuple[str, ...]
 ) -> None:
     ask = ("summarize", film, "--storyboard", "--export", "csv", "--report")
-    whole, others = Saving.__init__, [more]
+    prepare, others = Saving.__init__, [more]
 
     def slow(saving: Saving[Any], *given: Any, **named: Any) -> None:
-        whole(saving, *given, **named)
+        prepare(saving, *given, **named)
         work = getattr(saving, step)
 
         def with_other(*given: Any) -> Any:
@@ -369,22 +369,25 @@ def test_result_made_meanwhile(
     assert [path.name for path in Path().glob(".*")] == [".vidsum.json"]  # lists the exports
 
 
-@pytest.mark.usefixtures("low_level")
-def test_export_replaced_while_looked_at(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run("shots", film)
-    run("export", "film_shots.json", "-o", "cut.csv")
-    assert records.is_ours(Path("cut.csv"))
-    read, others = records.read_folder, ["film2"]
+@pytest.mark.parametrize("is_read_first", [False, True])
+def test_file_replaced_while_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_read_first: bool
+) -> None:
+    target = tmp_path / "cut.csv"
+    staging.save_text("first", target, overwrite=False)
+    read, others = records.read_folder, ["second"]
 
     def read_slowly(folder: Path) -> Any:
+        known = read(folder)
         if others:
-            staging.save_text(others.pop(), Path("cut.csv"), overwrite=False)
-        return read(folder)
+            staging.save_text(others.pop(), target, overwrite=False)
+        return known if is_read_first else read(folder)
 
     monkeypatch.setattr(records, "read_folder", read_slowly)
-    assert records.is_ours(Path("cut.csv"))
-    Path("cut.csv").write_text("mine")
-    assert not records.is_ours(Path("cut.csv"))
+    assert records.is_ours(target)
+    assert target.read_text() == "second"
+    target.write_text("mine")
+    assert not records.is_ours(target)
 
 
 def test_clips_of_earlier_queries_are_known(ask: Callable[..., Any]) -> None:
