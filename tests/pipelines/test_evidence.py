@@ -1,0 +1,38 @@
+"""Evidence in addition to pictures, merged with them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from vidsum.grounding.settings import Retrieval
+from vidsum.pipelines.evidence import PlannedEvidence
+from vidsum.pipelines.queries import parse_queries
+from vidsum.results.moments import Grounding, Moment, QueryMoments
+from vidsum.results.settings import Evidence
+
+
+def test_the_default_list_is_part_of_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of several kinds of evidence, as of one: at most five moments, none far below the first."""
+
+    def search(kind: Evidence, *scores: float) -> Callable[..., list[QueryMoments]]:
+        moments = [Moment(at, at + 1, score, kind, score % 1) for at, score in enumerate(scores)]
+        return lambda *given: [QueryMoments("q", tuple(moments[: given[-1].most_moments]), flat)]
+
+    flat = np.zeros(3, np.float32)
+    searches = {"speech": search("speech", 1.9, 0.8, 0.7, 0.6), "text": search("text", 0.9, 0.6, 0.55, 0.3)}
+    monkeypatch.setattr("vidsum.pipelines.evidence._SEARCHES", searches)
+    seen = QueryMoments("q", (Moment(7, 8, 1.6, present=0.3),), flat, 0.3)
+    found = Grounding((seen,), np.arange(3.0), 1.0, 9.0, "similarity", "vse")
+    planned = PlannedEvidence(("picture", "speech", "text"), {})
+    others = dict.fromkeys(searches, SimpleNamespace(warnings=()))
+
+    def listed(top_k: int | None) -> list[Moment]:
+        added = planned.add_to(found, others, parse_queries("q"), Retrieval(top_k=top_k))
+        return [replace(moment, score=0.0) for moment in added.moments]
+
+    assert len(listed(None)) == 5
+    assert [moment.present for moment in listed(None)] == pytest.approx([0.9, 0.9, 0.8, 0.7, 0.6])
+    assert [moment for moment in listed(20) if moment in listed(None)] == listed(None)
