@@ -85,6 +85,21 @@ def test_mark_gone_and_return(archive: Archive, videos: Path, tmp_path: Path) ->
     assert len(archive.videos()) == 2
 
 
+def test_files_in_unreadable_folders_are_not_gone(
+    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive.add(videos)
+
+    def closed(path: bytes) -> os.stat_result:
+        raise PermissionError(13, "Permission denied", path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.lstat", closed)
+        assert archive.mark_gone(videos) == []
+    (videos / "a.mp4").unlink()
+    assert archive.mark_gone(videos) == [str(videos / "a.mp4")]
+
+
 def test_remove_videos(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(videos)
     added = archive.add(["../videos/a.mp4", "b.mp4"])
@@ -159,6 +174,9 @@ def test_add_bad_files(archive: Archive, videos: Path) -> None:
     (videos / "a.mp4").write_bytes(content)
     assert archive.add(videos / "a.mp4")[0].state == "unchanged"
     assert len(archive.videos()) == 2
+    os.mkfifo(videos / "pipe.mp4")
+    with pytest.raises(InputError, match=r"pipe\.mp4: is a pipe or device"):
+        archive.add(videos / "pipe.mp4")
 
 
 def test_add_cached_transcripts(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
