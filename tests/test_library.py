@@ -344,6 +344,13 @@ def test_iter_results_ends_batch() -> None:
         list(vidsum.iter_results([1, 2], full))  # type: ignore[arg-type, var-annotated]
 
 
+@pytest.mark.parametrize("source", ["film.mp4", Path("film.mp4"), vidsum.Video("film.mp4"), None])
+def test_iter_results_of_a_single_source(source: Any) -> None:
+    with pytest.raises(UsageError, match="expected a list of videos, not") as refused:
+        list(vidsum.iter_results(vidsum.summarize, source))
+    assert "[source]" in str(refused.value.hint)
+
+
 def test_custom_features_and_scores(films: list[Path], tmp_path: Path) -> None:
     film = films[0]
     array = np.random.default_rng(0).normal(size=(20, 64))
