@@ -351,6 +351,23 @@ def test_iter_results_of_a_single_source(source: Any) -> None:
     assert "[source]" in str(refused.value.hint)
 
 
+def test_progress(films: list[Path]) -> None:
+    def stop(what: str, done: float, total: float) -> None:
+        calls.append((what, done, total))
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+
+    calls: list[tuple[str, float, float]] = []
+    extract = partial(vidsum.extract, films[0], "colour", device="cpu", cache=False)
+    with pytest.raises(KeyboardInterrupt):
+        extract(progress=stop)
+    assert len(calls) == 3
+    assert all(0 <= done <= total for _, done, total in calls)
+    assert extract(progress=None).array.any()  # the call after it
+    with pytest.raises(UsageError, match="progress must be a function, not True"):
+        extract(progress=True)  # type: ignore[arg-type]
+
+
 def test_custom_features_and_scores(films: list[Path], tmp_path: Path) -> None:
     film = films[0]
     array = np.random.default_rng(0).normal(size=(20, 64))
