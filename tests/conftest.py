@@ -43,6 +43,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    if os.environ.get("VIDSUM_REGENERATE") and config.getoption("numprocesses", None):
+        raise pytest.UsageError("VIDSUM_REGENERATE=1 writes whole files from one process: leave out -n")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(
     collector: pytest.Collector,

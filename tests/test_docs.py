@@ -63,6 +63,8 @@ def test_the_examples_run(
     Path("block.py").write_text(block)
     ran = subprocess.run([sys.executable, "block.py"], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
+    for printed in re.findall(r"^print\(.*\)  # (\w+\(.*\))$", block, re.MULTILINE):
+        assert any(console.same(printed, line) for line in ran.stdout.splitlines()), ran.stdout
 
 
 def test_options_page() -> None:

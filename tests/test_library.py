@@ -344,6 +344,30 @@ def test_iter_results_ends_batch() -> None:
         list(vidsum.iter_results([1, 2], full))  # type: ignore[arg-type, var-annotated]
 
 
+@pytest.mark.parametrize("source", ["film.mp4", Path("film.mp4"), vidsum.Video("film.mp4"), None])
+def test_iter_results_of_a_single_source(source: Any) -> None:
+    with pytest.raises(UsageError, match="expected a list of videos, not") as refused:
+        list(vidsum.iter_results(vidsum.summarize, source))
+    assert "[source]" in str(refused.value.hint)
+
+
+def test_progress(films: list[Path]) -> None:
+    def stop(what: str, done: float, total: float) -> None:
+        calls.append((what, done, total))
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+
+    calls: list[tuple[str, float, float]] = []
+    extract = partial(vidsum.extract, films[0], "colour", device="cpu", cache=False)
+    with pytest.raises(KeyboardInterrupt):
+        extract(progress=stop)
+    assert len(calls) == 3
+    assert all(0 <= done <= total for _, done, total in calls)
+    assert extract(progress=None).array.any()  # the call after it
+    with pytest.raises(UsageError, match="progress must be a function, not True"):
+        extract(progress=True)  # type: ignore[arg-type]
+
+
 def test_custom_features_and_scores(films: list[Path], tmp_path: Path) -> None:
     film = films[0]
     array = np.random.default_rng(0).normal(size=(20, 64))

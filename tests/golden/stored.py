@@ -2,8 +2,8 @@
 
     VIDSUM_REGENERATE=1 python -m pytest tests/golden
 
-writes what the tests got in place of what is stored. Look at `git diff tests/golden` before a commit: each
-line is a change that users see.
+writes what the tests got in place of what is stored, in one process: without `-n`. Look at `git diff
+tests/golden` before a commit: each line is a change that users see.
 """
 
 import hashlib
@@ -49,6 +49,11 @@ def numbers(name: str, *shape: int) -> npt.NDArray[np.float64]:
 
 
 # --- comparing ---
+
+
+def renew(test_file: str) -> str:
+    """Return the advice of a comparison that fails: the command that stores new results."""
+    return f"if you mean it: VIDSUM_REGENERATE=1 python -m pytest {Path(test_file).relative_to(ROOT)}"
 
 
 def check_text(name: str, text: str) -> None:

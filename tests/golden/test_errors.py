@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from tests import media
-from tests.golden.stored import REGENERATE
+from tests.conftest import pytest_configure
+from tests.golden.stored import REGENERATE, renew
 from tests.golden.test_documents import save_annotated, save_answers, save_features, save_highlights
 from vidsum.__main__ import main
 from vidsum.device import unload
@@ -94,4 +95,14 @@ def test_error(
         row.update({key: value for key, value in got.items() if key in row or value})
         _STORED.write_text("[\n" + ",\n".join(map(json.dumps, ROWS)) + "\n]\n", "utf-8")
     known = [key for key in got if key in row]
-    assert {key: got[key] for key in known} == {key: row[key] for key in known}
+    assert {key: got[key] for key in known} == {key: row[key] for key in known}, renew(__file__)
+
+
+def test_stored_results_are_renewed_in_a_single_process(
+    pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each process writes whole files, so that rows of the others would be lost."""
+    monkeypatch.setenv("VIDSUM_REGENERATE", "1")
+    monkeypatch.setattr(pytestconfig.option, "numprocesses", 2, raising=False)
+    with pytest.raises(pytest.UsageError, match="leave out -n"):
+        pytest_configure(pytestconfig)

@@ -6,12 +6,12 @@ Scripts depend on them. After a change on purpose, write the file anew and read 
 """
 
 import json
-import os
 from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
 
 from docs.options import commands, flags_of
+from tests.golden.stored import REGENERATE, renew
 from vidsum.commands.options import default_of, leaves_of, metavar_of
 from vidsum.options import Leaf, item_of, required
 
@@ -20,10 +20,9 @@ _STORED = Path(__file__).with_name("options.json")
 
 def test_options_of_every_command() -> None:
     stored = {words: facts_of(command) for words, command in commands()}
-    if os.environ.get("VIDSUM_REGENERATE"):
+    if REGENERATE:
         _STORED.write_text(_lines(stored), encoding="utf-8")
-    renew = "if you mean it: VIDSUM_REGENERATE=1 python -m pytest tests/golden/test_options.py"
-    assert stored == json.loads(_STORED.read_text(encoding="utf-8")), renew
+    assert stored == json.loads(_STORED.read_text(encoding="utf-8")), renew(__file__)
 
 
 def test_every_option_has_help() -> None:

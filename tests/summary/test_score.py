@@ -166,8 +166,17 @@ def test_wrap_scorer_keeps_the_order(scores: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize(
-    "scores", [np.ones(59), np.ones((60, 1)), 0.5, [np.nan] * 60, ["a"] * 60, lambda _: [[1], [1, 2]]]
+    "scores", [None, np.ones(59), np.ones((60, 1)), 0.5, [np.nan] * 60, ["a"] * 60, lambda _: [[1], [1, 2]]]
 )
 def test_summarize_by_bad_scores(scores: Any) -> None:
-    with pytest.raises(UsageError, match=r"scores|lambda"):
+    with pytest.raises(UsageError, match=r"scores|lambda") as refused:
         summarize_by(scores)
+    assert "scores: scores" not in refused.value.message
+    assert scores is not None or "auto, ridge" in str(refused.value.hint)
+
+
+def test_scorer_inside_a_function() -> None:
+    def late(features: Features) -> np.ndarray:
+        return features.timestamps
+
+    assert summarize_by(late).model == "late"

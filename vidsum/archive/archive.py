@@ -117,7 +117,7 @@ class Archive:
         Args:
             videos: files and folders.
             recursive: include subfolders.
-            progress: called while it runs.
+            progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
             **options: fields of `vidsum.archive.settings.Indexing`, such as `transcribe=True`, and of
                 `vidsum.features.settings.Extraction`.
 

@@ -137,8 +137,10 @@ class Extractor:
     def logits(self, features: FloatArray) -> FloatArray:
         """Class scores [T, K], before the softmax, of `encode`'s rows. Raises UsageError without classes."""
         if self.classify is None:
-            hint = "use mobilenet_v2, efficientnet_lite0, googlenet or i3d"
-            raise UsageError(f"{self.spec.name} has no class scores", hint=hint)
+            from vidsum.features import describe  # which imports this module
+
+            names = [name for name in EXTRACTORS if describe(name).class_names]
+            raise UsageError(f"{self.spec.name} has no class scores", hint=f"choose from {', '.join(names)}")
         return self.classify(features[:, : self.spec.dim])
 
 

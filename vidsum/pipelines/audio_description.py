@@ -44,7 +44,7 @@ def write_audio_description(
         path: the MP4.
         speaker: `espeak-ng`, `flite`, or a command with the places {text} and {output}.
         overwrite: replace a file that vidsum did not write too.
-        progress: called while it runs.
+        progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
 
     Returns the descriptions as they are spoken: each ends with its sound, the long ones shortened unless
     people wrote them. Those that do not fit, or that the program cannot speak, are left out, with a warning.

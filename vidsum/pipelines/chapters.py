@@ -63,7 +63,7 @@ def find_chapters(
 
     Args:
         path: a video file, of any length.
-        progress: called while it runs.
+        progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
         **options: fields of `vidsum.shots.settings.ChapterSettings`, such as `count=8`, and of
             `vidsum.features.settings.Extraction`.
 

@@ -56,7 +56,7 @@ def write_clips(
         stem: the video in the names; its own name if not given.
         overwrite: replace files that vidsum did not write too.
         extraction: device and cache for what changes pictures and sound.
-        progress: called while it runs.
+        progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
         **options: fields of `vidsum.video.settings.Clips`, such as `pad_s=1` or `vertical=True`.
 
     Raises UsageError: the moments are of features made elsewhere, or a length is negative or not a number.

@@ -58,7 +58,7 @@ def describe(
 
     Args:
         path: a video file, of any length.
-        progress: called while it runs.
+        progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
         **options: fields of `vidsum.grounding.settings.Describing`, such as `every_s=5`,
             `sentences="captions.csv"`, `in_gaps=True` or `texts="corrected.srt"`, and of
             `vidsum.features.settings.Extraction`.

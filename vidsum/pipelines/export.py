@@ -56,7 +56,7 @@ def write_video(
         overwrite: replace a file that vidsum did not write too.
         encoding: its quality.
         extraction: device and cache for what changes pictures.
-        progress: called while it runs.
+        progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
         **options: fields of `vidsum.video.settings.Shorts`, such as `vertical=True`.
 
     Raises UsageError: the file is not named as an MP4, the summary is of features alone, the codec cannot be

@@ -39,7 +39,7 @@ def find_highlights(
     Args:
         source: a video file, of any length, or features.
         top_k: maximum number of highlights.
-        progress: called while it runs.
+        progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
         **options: other fields of `vidsum.grounding.settings.HighlightSettings`, and of
             `vidsum.features.settings.Extraction`, for a video; the saliency was measured with the default
             extractor.

@@ -74,7 +74,7 @@ def ground(
         top_k: maximum number of moments per query. None: 5, without those far below the first.
         model: `similarity` (`auto`), `mrnet`, `qd-detr`, or a checkpoint's path.
         encode_text: texts to vectors [M, D] that compare with your own features [T, D]; the space is `own`.
-        progress: called while it runs.
+        progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
         **options: other fields of `vidsum.grounding.settings.Retrieval`, such as `space="vse"`, and of
             `vidsum.features.settings.Extraction`, except those that the space sets.
 

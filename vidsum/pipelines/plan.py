@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar, Unpack
 
-from vidsum.errors import InputError
+from vidsum.errors import InputError, UsageError
 from vidsum.features import cache
 from vidsum.features.settings import Extraction
 from vidsum.io.provenance import digest_of
@@ -39,7 +39,10 @@ class Plan(Generic[Made]):
     make: Callable[[Progress | None], Made]
 
     def run(self, progress: Progress | None = None) -> Made:
-        """Make the result; `progress` is called meanwhile."""
+        """Make the result; `progress` is called meanwhile. Raises UsageError: it cannot be called."""
+        if progress is not None and not callable(progress):
+            fault = f"progress must be a function, not {progress!r}"
+            raise UsageError(fault, hint="progress=lambda what, done, total: print(what, done, total)")
         return self.make(progress)
 
 
@@ -158,7 +161,7 @@ def extract(
     Args:
         path: a video file.
         extractor: one of `vidsum.features.EXTRACTORS`, or an own one by its name (`register_extractor`).
-        progress: called while it runs.
+        progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
         **options: the other fields of `vidsum.features.settings.Extraction`, as `fps=1.0`, `device="cpu"`.
 
     Returns features [T, D] with their times. Raises InputError: the file cannot be read or holds no video.

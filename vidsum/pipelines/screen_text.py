@@ -23,7 +23,7 @@ def read_screen(
 
     Args:
         path: a video file.
-        progress: called while it runs.
+        progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
         **options: fields of `vidsum.features.settings.Extraction` that choose the track and the reader.
 
     Returns lines with their words, places and times; none if nothing can be read. Raises InputError: the file

@@ -210,10 +210,14 @@ def iter_results(
     """Yield each source and the result of a step, such as `vidsum.summarize`, as soon as it is made.
 
     A VidsumError takes the place of its result, and the others follow; an error that all would meet, such as
-    missing weights, is raised. Raises UsageError: the step cannot be called.
+    missing weights, is raised. Raises UsageError: the step cannot be called, or `sources` is a single path
+    and not a list.
     """
     if not callable(step):
         raise UsageError("the step cannot be called", hint="vidsum.iter_results(step, sources)")
+    if isinstance(sources, str | os.PathLike) or not isinstance(sources, Iterable):
+        fault = f"expected a list of videos, not {type(sources).__name__}"
+        raise UsageError(fault, hint="for a single video: vidsum.iter_results(step, [source])")
     for source in sources:
         made: Made | VidsumError
         try:

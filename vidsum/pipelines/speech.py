@@ -69,7 +69,7 @@ def transcribe(
         device: `cpu`, `cuda` or `cuda:N`; `auto` is the CPU.
         cache: read and keep the transcript in the cache.
         audio_track: number or language (`eng`, `de`) of the audio track; FFmpeg's choice by default.
-        progress: called while it runs.
+        progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
         **options: other fields of `vidsum.speech.settings.Transcription`: `translate=True`.
 
     Returns segments of speech with their words and times; none if nothing is said. Raises InputError: the

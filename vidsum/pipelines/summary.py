@@ -58,7 +58,7 @@ def find_shots(
     Args:
         source: a video, a feature file or features.
         shots: `kts` or `uniform`.
-        progress: called while it runs.
+        progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
         **options: other fields of `vidsum.shots.settings.ShotSettings`, such as `max_shots=10`, and those of
             `vidsum.features.settings.Extraction` for a video.
 
@@ -87,7 +87,7 @@ def summarize(
         model: one of `vidsum.summary.settings.SUMMARIZERS`, a checkpoint's path, a function of `Features`
             that gives scores [T], or such scores; their range does not matter.
         shots: see `find_shots`.
-        progress: called while it runs.
+        progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
         **options: other fields of `vidsum.summary.settings.Selection`, such as `keep=[(10, 20)]` or
             `about="a dog"`, and what `find_shots` takes.
 

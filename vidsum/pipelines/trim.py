@@ -55,7 +55,7 @@ def trim(
     Args:
         path: a video with sound, or a `Video`.
         language: of the speech, for fillers; by default it is detected.
-        progress: called while it runs.
+        progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
         **options: fields of `vidsum.speech.settings.Trimming`, such as `fillers=True` or `min_pause_s=1`, and
             those of `vidsum.features.settings.Extraction` that choose device, cache and tracks.
 

@@ -14,7 +14,8 @@ from vidsum.results.features import Features
 from vidsum.types import FloatArray
 
 Curve = npt.NDArray[np.float64]
-Scorer = Callable[[Features, int], FloatArray]  # scorer(features, seed) -> [T]; `random` uses the seed
+Scorer = Callable[[Features, int], FloatArray]
+"""scorer(features, seed) -> [T], also of features without a video; `random` uses the seed."""
 
 CLIP_S = 2.0  # seconds of a clip of highlights, as in QVHighlights
 _NEIGHBOURS = 0.1  # fraction of the video's samples that count as a sample's neighbours

@@ -198,22 +198,28 @@ class CustomScorer:
         except (TypeError, ValueError) as error:
             raise UsageError(f"{self.name}: not an array of numbers ({error})") from error
         if scores.shape != (len(features),):
-            fault = f"scores of shape {list(scores.shape)}, not [{len(features)}], one for each feature"
-            raise UsageError(f"{self.name}: {fault}")
+            fault = f"shape {list(scores.shape)}, not [{len(features)}]"
+            raise UsageError(f"{self.name}: {fault}", hint="give one number for each feature")
         if not np.isfinite(scores).all():
-            raise UsageError(f"{self.name}: scores hold NaN or infinite values")
+            raise UsageError(f"{self.name}: NaN or infinite values")
         is_unit = scores.min() >= 0 and scores.max() <= 1
         return check_flatness(self.name, scores if is_unit else unit_range(scores, 0.5))
 
 
 def resolve_scorer(model: str | os.PathLike[str] | CustomScores) -> tuple[str, CustomScorer | None]:
-    """Return the name of a model, and the scorer of a function or of numbers in its place."""
+    """Return the name of a model, and the scorer of a function or of numbers in its place.
+
+    Raises UsageError: it is nothing of these.
+    """
     if isinstance(model, str | os.PathLike):
         return os.fspath(model), None
     if callable(model):
-        scorer = CustomScorer(getattr(model, "__qualname__", type(model).__qualname__), model)
+        scorer = CustomScorer(getattr(model, "__name__", type(model).__name__), model)
     else:
         scores = np.asarray(model)
+        if scores.ndim == 0:  # such as None
+            fault = f"model must be a name, a function or an array of scores, not {model!r}"
+            raise UsageError(fault, hint=f"choose a name from {', '.join(SUMMARIZERS)}", option="model")
         scorer = CustomScorer("scores", lambda _: scores, hashlib.sha256(scores.tobytes()).hexdigest())
     return scorer.name, scorer
 
