@@ -41,8 +41,7 @@ class Plan(Generic[Made]):
     def run(self, progress: Progress | None = None) -> Made:
         """Make the result; `progress` is called meanwhile. Raises UsageError: it cannot be called."""
         if progress is not None and not callable(progress):
-            fault = f"progress must be a function, not {progress!r}"
-            raise UsageError(fault, hint="progress=lambda what, done, total: print(what, done, total)")
+            raise UsageError(f"progress must be a function, not {progress!r}", hint="progress=print")
         return self.make(progress)
 
 
