@@ -5,6 +5,7 @@ and `--table` writes a file.
 """
 
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,7 +30,7 @@ from vidsum.commands.result import (
 )
 from vidsum.errors import InputError, UsageError, redact
 from vidsum.io.outputs import check_target
-from vidsum.io.paths import register_input, reserve_output, url_of
+from vidsum.io.paths import named_folders, register_input, reserve_output, url_of
 from vidsum.io.progress import Display
 from vidsum.io.text import STDIN
 from vidsum.options import ADVANCED, option
@@ -99,12 +100,14 @@ class Batch:
             raise UsageError("video on stdin is not supported", hint=hint)
         if not paths and not self.from_file:
             raise no_input
-        from vidsum.pipelines.sources import copy_of, expand, read_list  # with NumPy and PyAV
+        from vidsum.pipelines.sources import copy_of, expand, is_folder, read_list  # with NumPy and PyAV
 
         listed = read_list(self.from_file) if self.from_file else []
         if not paths and not listed:
             raise no_input
-        return expand(map(copy_of, (*paths, *listed)), recursive=self.recursive)
+        named = [*map(copy_of, (*paths, *listed))]
+        named_folders().update(filter(is_folder, named))
+        return expand(named, recursive=self.recursive)
 
 
 @dataclass(frozen=True)
@@ -223,6 +226,8 @@ class _GuardedWork:
 
             update_copy(task.url, Path(task.path), batch.max_download, progress)
         elif is_folder(task.path):
+            if not os.access(task.path, os.R_OK | os.X_OK):
+                raise InputError(f"{task.path}: permission denied")
             hints = [] if batch.recursive else ["--recursive includes subfolders"]
             hints += ["name audio files one by one"] if self.command == "transcribe" else []
             raise InputError(f"{task.path}: is a folder without a video", hint="; ".join(hints) or None)

@@ -1,5 +1,7 @@
 """Batches: folders and lists as inputs, what is skipped, what is told at the end and on the way."""
 
+import errno
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,48 @@ def test_states(run: Run, folder: Path) -> None:
     assert states("--skip-existing") == {"a.mp4": "skipped", "bad.mp4": "failed", "b": "skipped"}
     failing = states("--fail-fast")
     assert failing == {"a.mp4": "up to date", "bad.mp4": "failed", "b": "not run"}
+
+
+def test_output_dir_keeps_folders_below_the_named_one(run: Run, film: Path, tmp_path: Path) -> None:
+    """Where an output goes does not depend on the other videos that there are."""
+    films = tmp_path / "films"
+    for name in ("2026/jan/1.mp4", "2026/feb/2.mp4", "3.mp4"):
+        copies(film, films / name)
+        run("shots", films, "-r", "--output-dir", "out", "--skip-existing")
+    made = sorted(path.relative_to("out").as_posix() for path in Path("out").rglob("*_shots.json"))
+    assert made == ["2026/feb/2_shots.json", "2026/jan/1_shots.json", "3_shots.json"]
+    (tmp_path / "empty").mkdir()
+    Path("list").write_text(f"{films / '2026'}\n{films / '3.mp4'}\n{tmp_path / 'empty'}\n")
+    run("shots", "--from-file", "list", "-r", "--output-dir", "several", code=1, error="empty")
+    assert Path("several/films/2026/jan/1_shots.json").exists()
+    run("shots", films / "2026/jan/1.mp4", films / "2026/feb/2.mp4", "--output-dir", "files")
+    assert sorted(path.name for path in Path("files").iterdir()) == ["feb", "jan"]
+
+
+def test_unreadable_subfolder(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed, opened = (
+        folder / "a",
+        folder / "a.mp4",
+    )  # outputs of a folder would have the names of those of a.mp4
+    closed.mkdir()
+    refuse_to_list(monkeypatch, closed)
+    ran = run("shots", folder, "-r", "--json", code=1)
+    found = {line["input"]: [error["message"] for error in line["errors"]] for line in ran.json_lines}
+    assert (found[str(closed)], found[str(opened)]) == ([f"{closed}: permission denied"], [])
+    assert len(found) == 4
+
+
+def refuse_to_list(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Let the system deny access to a folder, which it does not for root."""
+    listed, may = os.scandir, os.access
+
+    def scandir(path: Any = ".") -> Any:
+        if os.fspath(path) == str(folder):
+            raise PermissionError(errno.EACCES, "Permission denied", str(folder))
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    monkeypatch.setattr(os, "access", lambda path, mode: os.fspath(path) != str(folder) and may(path, mode))
 
 
 def test_table_of_interrupted_run(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,6 +28,7 @@ from vidsum.archive.texts import (
 from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.spaces import ClipEmbeddings
+from vidsum.io.paths import is_file
 from vidsum.io.provenance import hash_file, identify_file
 from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
 from vidsum.pipelines.plan import Plan
@@ -104,11 +105,9 @@ def add(
     """
     path = os.fspath(path)
     key, space, video = key_of(path), find_space(connection, indexing.space), os.fsdecode(key_of(path))
-    try:
-        status = Path(path).stat()
-    except (OSError, ValueError):  # planning names the fault
+    if not is_file(path):  # planning names the fault; hashing a pipe would wait for a writer
         plan_video(space, path, extraction)
-        raise
+    status = Path(path).stat()
     facts, descriptions = (status.st_size, status.st_mtime_ns), find_descriptions(video)
     described_by = hash_file(descriptions) if descriptions else None
     before = connection.execute(
@@ -204,10 +203,19 @@ def mark_gone(connection: Database, folders: Iterable[str]) -> list[str]:
             prefix = key_of(folder).rstrip(os.fsencode(os.sep)) + os.fsencode(os.sep)
             query = "SELECT path FROM files WHERE substr(path, 1, ?) = ?"
             for (path,) in connection.execute(query, (len(prefix), prefix)).fetchall():
-                if not os.path.lexists(path):
+                if is_gone(path):
                     gone.append(os.fsdecode(path))
                     mark_missing(connection, path)
     return gone
+
+
+def is_gone(path: bytes) -> bool:
+    """Return whether a file is not there; one in a folder that may not be read counts as there."""
+    try:
+        os.lstat(path)
+    except (OSError, ValueError) as error:
+        return isinstance(error, FileNotFoundError | NotADirectoryError | ValueError)
+    return False
 
 
 def mark_missing(connection: Database, key: bytes) -> None:
@@ -310,7 +318,7 @@ def _forget_moved(connection: Database, digest: str) -> str | None:
     query = "SELECT path FROM files JOIN videos ON videos.id = video WHERE sha256 = ? ORDER BY path"
     paths = connection.execute(query, (digest,)).fetchall()
     for (path,) in paths:
-        if not os.path.lexists(path):
+        if is_gone(path):
             connection.execute("DELETE FROM files WHERE path = ?", (path,))
             return os.fsdecode(path)
     return None

@@ -22,6 +22,7 @@ class RunPaths:
     """The option that names each file that is read; empty for an input."""
     written: dict[_Key, str] = field(default_factory=dict)  # the input or option that each output is for
     urls: dict[str, Url] = field(default_factory=dict)  # the URL of each input that is a copy in the cache
+    folders: set[str] = field(default_factory=set)  # those named as inputs, in place of their videos
 
 
 _run_paths: ContextVar[RunPaths] = ContextVar("run_paths")
@@ -39,6 +40,11 @@ def url_of(path: str) -> Url | None:
 def add_copy(path: str, url: Url) -> None:
     """Note that an input is the copy of a URL in the cache."""
     _current().urls[path] = url
+
+
+def named_folders() -> set[str]:
+    """Return the folders that were named as inputs; batches add theirs."""
+    return _current().folders
 
 
 def begin(named: Iterable[tuple[str, object]]) -> RunPaths:

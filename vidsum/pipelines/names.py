@@ -9,7 +9,7 @@ from string import Formatter
 
 from vidsum.errors import OutputError, UsageError
 from vidsum.io.outputs import check_name, make_folder, shortened, stems_of
-from vidsum.io.paths import register_input, register_output, url_of
+from vidsum.io.paths import named_folders, register_input, register_output, url_of
 from vidsum.io.text import STDIN
 from vidsum.pipelines.tasks import Files
 
@@ -89,10 +89,13 @@ def folder_of(source: str) -> Path:
 
 
 def own_folders(sources: Sequence[str]) -> dict[str, str]:
-    """Return the folder of each source, from the one on that holds them all."""
+    """Return the folder of each source, from the one on that holds them all, and the folders that were named:
+    so it does not depend on the videos that these have.
+    """
     folders = {source: folder_of(source) for source in sources}
+    named = [os.path.normpath(Path(folder).absolute()) for folder in named_folders()]
     try:
-        common = os.path.commonpath(folders.values())
+        common = os.path.commonpath([*folders.values(), *named])
     except ValueError:  # they are on several drives
         return {}
     return {source: os.path.relpath(folder, common) for source, folder in folders.items()}
