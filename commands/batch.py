@@ -211,6 +211,7 @@ class _GuardedWork:
         # clips are not considered: their number depends on the result
         is_there = bool(files.named) and all(path.exists() for path in (*files.all, *files.derived.values()))
         if self.outputs.skip_existing and (is_there or has_foreign(files)):
+            files = replace(files, named={kind: path for kind, path in files.named.items() if path.exists()})
             line = f"{', '.join(map(str, files.all))}: exists, skipped"
             return CommandResult(data={"skipped": True, **files.facts()}, lines=(line,))
         if self.batch:
