@@ -1,6 +1,5 @@
 """Answers to the page of an archive: moments and videos as data, their files, clips and timelines."""
 
-import csv
 import io
 import json
 import os
@@ -24,6 +23,7 @@ from vidsum.archive.store import default_path, require_copy
 from vidsum.errors import ForeignFileError, MissingError, UsageError, quote
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.io.outputs import as_utf8
+from vidsum.io.text import csv_text
 from vidsum.options import Leaf, item_of, leaves, required
 from vidsum.pipelines.timelines import joint_format, joint_timeline_text, relative_path
 from vidsum.results.clock import shift_times
@@ -315,9 +315,8 @@ def make_cuts(moments: Sequence[Match], query: str) -> list[tuple[str, Cut]]:
 
 def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return moments with their ranks as a table, in players' time."""
-    text = io.StringIO()
-    table = csv.DictWriter(text, _CSV_COLUMNS, extrasaction="ignore", lineterminator="\n")
-    table.writeheader()
+    table: list[list[object]] = [[*_CSV_COLUMNS]]
     for row in rows:
-        table.writerow({**row, **{name: shift_times(row[name], row["start_offset_s"]) for name in _SPAN}})
-    return as_utf8(text.getvalue())
+        shifted = {**row, **{name: shift_times(row[name], row["start_offset_s"]) for name in _SPAN}}
+        table.append([shifted.get(name, "") for name in _CSV_COLUMNS])
+    return as_utf8(csv_text(table))

@@ -6,13 +6,15 @@ it is; see `vidsum.lab.datasets.entries.number_of`.
 """
 
 import codecs
+import csv
 import gzip
+import io
 import json
 import os
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -185,3 +187,13 @@ def _yaml_loader() -> "type[yaml.SafeLoader]":
             return dict(super().construct_mapping(node, deep))
 
     return Loader
+
+
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    """Return rows as CSV, with lines that end in LF; cells that hold CR or LF are quoted."""
+    lines = list[str]()
+    for row in rows:
+        line = io.StringIO()
+        csv.writer(line, lineterminator="\r\n").writerow(row)  # it quotes the characters of its line end
+        lines.append(line.getvalue().removesuffix("\r\n") + "\n")
+    return "".join(lines)

@@ -1,7 +1,5 @@
 """The status of each input of a batch, as CSV (`--table`) and in words."""
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +8,7 @@ from typing import Any
 
 from vidsum.errors import OutputError, Problem
 from vidsum.io.outputs import as_utf8, write_text
+from vidsum.io.text import csv_text
 
 STATES = ("done", "up to date", "skipped", "left", "failed", "not run")
 """`left`: another process is working on the input."""
@@ -42,16 +41,14 @@ def count_states(outcomes: Sequence[Outcome]) -> str:
 
 def _to_csv(outcomes: Sequence[Outcome], facts: Sequence[str]) -> str:
     """Return the rows of all inputs, with a header; `facts` are columns of their own."""
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow((*_FIRST_COLUMNS, *facts, *_LAST_COLUMNS))
+    rows: list[tuple[Any, ...]] = [(*_FIRST_COLUMNS, *facts, *_LAST_COLUMNS)]
     for outcome in outcomes:
         output = next((path for path in outcome.outputs.values() if isinstance(path, str)), None)
         values = (outcome.facts.get(name) for name in facts)
         first = (outcome.input, outcome.state, outcome.exit_code)
         warnings = "; ".join(message.removeprefix(f"{outcome.input}: ") for message in outcome.messages)
-        rows.writerow((*first, *values, output, warnings, outcome.error))
-    return text.getvalue()
+        rows.append((*first, *values, output, warnings, outcome.error))
+    return csv_text(rows)
 
 
 def require_table(path: Path, *, overwrite: bool) -> None:

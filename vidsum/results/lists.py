@@ -1,7 +1,5 @@
 """Cuts as lists: a table, subtitles, chapters, and what players skip; in players' time."""
 
-import csv
-import io
 import math
 import re
 from bisect import bisect
@@ -11,6 +9,7 @@ from operator import attrgetter
 
 from vidsum import times
 from vidsum.errors import InputError
+from vidsum.io.text import csv_text
 from vidsum.results.cuts import Cut
 from vidsum.results.shots import MIN_CHAPTER_S, MIN_CHAPTERS
 from vidsum.times import format_short_time
@@ -21,12 +20,9 @@ _MARKUP, _ESCAPED = re.compile(r"[=;#\\]"), r"\\\g<0>"  # special characters of 
 
 def to_csv(cuts: Sequence[Cut], *_: float) -> str:
     """One row per cut, as LosslessCut has them: Start and End in seconds, Name, then its tags."""
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(("Start", "End", "Name", *_TAGS))
     tags = attrgetter(*_TAGS)
-    rows.writerows((cut.start_s, cut.end_s, cut.label, *tags(cut)) for cut in cuts)
-    return text.getvalue()
+    rows = ((cut.start_s, cut.end_s, cut.label, *tags(cut)) for cut in cuts)
+    return csv_text([("Start", "End", "Name", *_TAGS), *rows])
 
 
 def to_srt(cuts: Sequence[Cut], *_: float) -> str:
