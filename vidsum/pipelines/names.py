@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 from string import Formatter
 
 from vidsum.errors import OutputError, UsageError
@@ -134,7 +135,7 @@ def check_outputs(source: str, outputs: Sequence[Path], *, make_folders: bool = 
         if make_folders:
             make_folder(path.parent)
         elif not path.parent.is_dir():
-            raise OutputError(f"{path}: no folder {path.parent}", hint=f"mkdir -p {path.parent}")
+            raise OutputError(f"{path}: no folder {path.parent}", hint=f"mkdir -p {quote(str(path.parent))}")
 
 
 def _apart(source: str, other: str, suffix: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
@@ -71,7 +72,7 @@ def plan_trim(
     """Plan what to keep of a video. Raises InputError: it has no sound; or see `trim`."""
     video = probe_video(source_path(path), extraction)
     if not video.has_audio:
-        hint = f"vidsum summarize {video.path} shortens it by its pictures"
+        hint = f"vidsum summarize {shlex.quote(video.path)} shortens it by its pictures"
         raise InputError(f"{video.path}: has no sound", hint=hint)
     sound = probe_sound(video.path, video)
     source = identify_file(sound.path)

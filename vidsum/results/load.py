@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -97,8 +98,8 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
         if Path(path).is_file():
             with suppress(OSError), Path(path).open("rb") as file:
                 if holds_video(file):
-                    fault, hint = f"{path}: is a video, not a result", f"vidsum summarize {path} makes one"
-                    raise InputError(fault, hint) from error
+                    hint = f"vidsum summarize {shlex.quote(os.fspath(path))} makes one"
+                    raise InputError(f"{path}: is a video, not a result", hint) from error
         raise
     if not isinstance(document, dict):
         raise InputError(f"{os.fspath(path)}: not a JSON object")
