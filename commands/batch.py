@@ -30,7 +30,7 @@ from vidsum.commands.result import (
 )
 from vidsum.errors import InputError, UsageError, redact
 from vidsum.io.outputs import check_target
-from vidsum.io.paths import register_input, reserve_output, url_of
+from vidsum.io.paths import named_folders, register_input, reserve_output, url_of
 from vidsum.io.progress import Display
 from vidsum.io.text import STDIN
 from vidsum.options import ADVANCED, option
@@ -100,12 +100,14 @@ class Batch:
             raise UsageError("video on stdin is not supported", hint=hint)
         if not paths and not self.from_file:
             raise no_input
-        from vidsum.pipelines.sources import copy_of, expand, read_list  # with NumPy and PyAV
+        from vidsum.pipelines.sources import copy_of, expand, is_folder, read_list  # with NumPy and PyAV
 
         listed = read_list(self.from_file) if self.from_file else []
         if not paths and not listed:
             raise no_input
-        return expand(map(copy_of, (*paths, *listed)), recursive=self.recursive)
+        named = [*map(copy_of, (*paths, *listed))]
+        named_folders().update(filter(is_folder, named))
+        return expand(named, recursive=self.recursive)
 
 
 @dataclass(frozen=True)
@@ -209,9 +211,9 @@ class _GuardedWork:
         # clips are not considered: their number depends on the result
         is_there = bool(files.named) and all(path.exists() for path in (*files.all, *files.derived.values()))
         if self.outputs.skip_existing and (is_there or has_foreign(files)):
-            named = {kind: path for kind, path in files.named.items() if path.exists()}
-            line = f"{', '.join(map(str, named.values()))}: exists, skipped"
-            return CommandResult(data={"skipped": True, **replace(files, named=named).facts()}, lines=(line,))
+            files = replace(files, named={kind: path for kind, path in files.named.items() if path.exists()})
+            line = f"{', '.join(map(str, files.all))}: exists, skipped"
+            return CommandResult(data={"skipped": True, **files.facts()}, lines=(line,))
         if self.batch:
             self._prepare(task, self.batch, progress)
         return self.work(task, progress)
@@ -225,7 +227,7 @@ class _GuardedWork:
 
             update_copy(task.url, Path(task.path), batch.max_download, progress)
         elif is_folder(task.path):
-            if not os.access(task.path, os.R_OK):
+            if not os.access(task.path, os.R_OK | os.X_OK):
                 raise InputError(f"{task.path}: permission denied")
             hints = [] if batch.recursive else ["--recursive includes subfolders"]
             hints += ["name audio files one by one"] if self.command == "transcribe" else []

@@ -91,10 +91,14 @@ class Outputs:
         """Return where the main output of each source goes: where `--output` says, else to
         `FOLDER/{stem}{ending}` (see `own_names`).
 
-        `--output-dir` keeps the folders of the sources; see `own_folders`. Raises UsageError: `--output` is
-        one name for several sources, or has another suffix or an unknown field.
+        `--output-dir` keeps the folders of the sources; see `own_folders`. A folder, which has no video or
+        cannot be read, has no output. Raises UsageError: `--output` is one name for several sources, or has
+        another suffix or an unknown field.
         """
+        from vidsum.pipelines.sources import is_folder  # with NumPy
+
         output = self.output
+        sources = [source for source in sources if not is_folder(source)]
         if output is None or self.to_stdout:
             folders = {} if self.output_dir is None else own_folders(sources)
             root = self.output_dir or Path()

@@ -1,5 +1,6 @@
 """Files that are added, change, move or vanish."""
 
+import errno
 import os
 import shutil
 import time
@@ -85,19 +86,30 @@ def test_mark_gone_and_return(archive: Archive, videos: Path, tmp_path: Path) ->
     assert len(archive.videos()) == 2
 
 
-def test_files_in_unreadable_folders_are_not_gone(
-    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
+def test_videos_in_an_unreadable_folder_are_kept(
+    archive: Archive, videos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     archive.add(videos)
+    shutil.copy(videos / "a.mp4", tmp_path / "copy.mp4")
+    status = os.lstat
 
-    def closed(path: bytes) -> os.stat_result:
-        raise PermissionError(13, "Permission denied", path)
+    def lstat(path: Any, **options: Any) -> Any:
+        if os.fsdecode(path).startswith(str(videos / "a")):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return status(path, **options)
 
-    with monkeypatch.context() as patch:
-        patch.setattr("os.lstat", closed)
-        assert archive.mark_gone(videos) == []
-    (videos / "a.mp4").unlink()
-    assert archive.mark_gone(videos) == [str(videos / "a.mp4")]
+    monkeypatch.setattr(os, "lstat", lstat)
+    assert archive.mark_gone(videos) == []
+    assert archive.add(tmp_path / "copy.mp4")[0].moved_from is None
+    assert str(videos / "a.mp4") in archive.videos()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_pipes_are_refused(archive: Archive, videos: Path, tmp_path: Path) -> None:
+    archive.add(videos)
+    os.mkfifo(tmp_path / "pipe.mp4")
+    with pytest.raises(InputError, match="is a pipe or device"):
+        archive.add(tmp_path / "pipe.mp4")
 
 
 def test_remove_videos(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
 """Batches: folders and lists as inputs, what is skipped, what is told at the end and on the way."""
 
-import csv
+import errno
 import os
 import time
 from pathlib import Path
@@ -37,29 +37,46 @@ def test_states(run: Run, folder: Path) -> None:
     assert failing == {"a.mp4": "up to date", "bad.mp4": "failed", "b": "not run"}
 
 
-def test_unreadable_folder(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    scandir, access, closed = os.scandir, os.access, str(folder / "below")
+def test_output_dir_keeps_folders_below_the_named_one(run: Run, film: Path, tmp_path: Path) -> None:
+    """Where an output goes does not depend on the other videos that there are."""
+    films = tmp_path / "films"
+    for name in ("2026/jan/1.mp4", "2026/feb/2.mp4", "3.mp4"):
+        copies(film, films / name)
+        run("shots", films, "-r", "--output-dir", "out", "--skip-existing")
+    made = sorted(path.relative_to("out").as_posix() for path in Path("out").rglob("*_shots.json"))
+    assert made == ["2026/feb/2_shots.json", "2026/jan/1_shots.json", "3_shots.json"]
+    (tmp_path / "empty").mkdir()
+    Path("list").write_text(f"{films / '2026'}\n{films / '3.mp4'}\n{tmp_path / 'empty'}\n")
+    run("shots", "--from-file", "list", "-r", "--output-dir", "several", code=1, error="empty")
+    assert Path("several/films/2026/jan/1_shots.json").exists()
+    run("shots", films / "2026/jan/1.mp4", films / "2026/feb/2.mp4", "--output-dir", "files")
+    assert sorted(path.name for path in Path("files").iterdir()) == ["feb", "jan"]
 
-    def scan(path: str) -> Any:
-        if str(path) == closed:
-            raise PermissionError(13, "Permission denied", closed)
-        return scandir(path)
 
-    # root may read whatever the folder's mode is
-    monkeypatch.setattr("os.scandir", scan)
-    monkeypatch.setattr("os.access", lambda path, mode: str(path) != closed and access(path, mode))
-    (folder / "bad.mp4").unlink()
-    ran = run("shots", folder, "-r", "--output-dir", "out", code=1, error=f"{closed}: permission denied")
-    assert "2 inputs: 1 done, 1 failed" in ran.out
-    run("shots", closed, "-r", code=3, error=f"{closed}: permission denied")
+def test_unreadable_subfolder(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed, opened = (
+        folder / "a",
+        folder / "a.mp4",
+    )  # outputs of a folder would have the names of those of a.mp4
+    closed.mkdir()
+    refuse_to_list(monkeypatch, closed)
+    ran = run("shots", folder, "-r", "--json", code=1)
+    found = {line["input"]: [error["message"] for error in line["errors"]] for line in ran.json_lines}
+    assert (found[str(closed)], found[str(opened)]) == ([f"{closed}: permission denied"], [])
+    assert len(found) == 4
 
 
-def test_table_quotes_line_ends(run: Run, folder: Path) -> None:
-    (folder / "bad.mp4").rename(folder / "a\rb,c\nd.mp4")
-    run("shots", folder, "--table", "table.csv", "--output-dir", "out", code=1)
-    with Path("table.csv").open(newline="") as file:
-        names = [row["input"] for row in csv.DictReader(file)]
-    assert sorted(names) == sorted([str(folder / "a.mp4"), str(folder / "a\rb,c\nd.mp4")])
+def refuse_to_list(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Let the system deny access to a folder, which it does not for root."""
+    listed, may = os.scandir, os.access
+
+    def scandir(path: Any = ".") -> Any:
+        if os.fspath(path) == str(folder):
+            raise PermissionError(errno.EACCES, "Permission denied", str(folder))
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    monkeypatch.setattr(os, "access", lambda path, mode: os.fspath(path) != str(folder) and may(path, mode))
 
 
 def test_table_of_interrupted_run(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

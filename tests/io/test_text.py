@@ -1,5 +1,7 @@
 """Text, JSON and YAML that anyone may have written: read, or refused in one line."""
 
+import csv
+import io
 import json
 from datetime import date
 from pathlib import Path
@@ -8,7 +10,16 @@ from typing import Any
 import pytest
 
 from vidsum.errors import InputError, quote
-from vidsum.io.text import is_json_lines, json_lines, parse_json, parse_yaml, read_json, read_text, read_yaml
+from vidsum.io.text import (
+    csv_text,
+    is_json_lines,
+    json_lines,
+    parse_json,
+    parse_yaml,
+    read_json,
+    read_text,
+    read_yaml,
+)
 
 
 def one_line(error: InputError) -> str:
@@ -133,3 +144,10 @@ def test_parse_yaml_errors(text: str, word: str) -> None:
     with pytest.raises(InputError, match=r"^mine\.yaml: ") as caught:
         parse_yaml(text, "mine.yaml")
     assert word in one_line(caught.value)
+
+
+def test_csv_text_quotes_line_ends() -> None:
+    rows = [["a\rb", "c\nd", "e"], ["f", "", "g"]]
+    text = csv_text(rows)
+    assert text == '"a\rb","c\nd",e\nf,,g\n'
+    assert [*csv.reader(io.StringIO(text, newline=""))] == rows

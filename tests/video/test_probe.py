@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import socket
 from dataclasses import replace
 from fractions import Fraction
@@ -295,3 +296,11 @@ def test_probe_playlist_offline(text: str, tmp_path: Path) -> None:
             probe(path)
         with pytest.raises(TimeoutError):
             server.accept()
+
+
+def test_commands_in_hints_can_be_pasted(tmp_path: Path) -> None:
+    path = tmp_path / "my list.mp4"
+    path.write_text("ffconcat version 1.0\nfile film.mp4\n")
+    with pytest.raises(InputError) as caught:
+        probe(path)
+    assert shlex.split(str(caught.value.hint))[2:4] == [str(path), "-c"]

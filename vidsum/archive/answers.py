@@ -315,8 +315,8 @@ def make_cuts(moments: Sequence[Match], query: str) -> list[tuple[str, Cut]]:
 
 def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return moments with their ranks as a table, in players' time."""
-    table: list[Sequence[object]] = [_CSV_COLUMNS]
+    table: list[list[object]] = [[*_CSV_COLUMNS]]
     for row in rows:
-        cells = {**row, **{name: shift_times(row[name], row["start_offset_s"]) for name in _SPAN}}
-        table.append([cells.get(name, "") for name in _CSV_COLUMNS])
+        shifted = {**row, **{name: shift_times(row[name], row["start_offset_s"]) for name in _SPAN}}
+        table.append([shifted.get(name, "") for name in _CSV_COLUMNS])
     return as_utf8(csv_text(table))

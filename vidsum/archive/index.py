@@ -213,8 +213,8 @@ def is_gone(path: bytes) -> bool:
     """Return whether a file is not there; one in a folder that may not be read counts as there."""
     try:
         os.lstat(path)
-    except OSError as error:
-        return isinstance(error, FileNotFoundError | NotADirectoryError)
+    except (OSError, ValueError) as error:
+        return isinstance(error, FileNotFoundError | NotADirectoryError | ValueError)
     return False
 
 

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from tempfile import TemporaryDirectory
 
 from vidsum.errors import OutputError
@@ -93,7 +94,7 @@ def check_target(target: Path) -> None:
     folder = Path(os.path.realpath(target)).parent
     if not folder.is_dir():
         missing = folder if target.is_symlink() else target.parent
-        raise OutputError(f"{target}: no folder {missing}", hint=f"mkdir -p {missing}")
+        raise OutputError(f"{target}: no folder {missing}", hint=f"mkdir -p {quote(str(missing))}")
     if not os.access(folder, os.W_OK):
         raise OutputError(f"{target}: the folder cannot be written to")
 

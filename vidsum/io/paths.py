@@ -22,7 +22,7 @@ class RunPaths:
     """The option that names each file that is read; empty for an input."""
     written: dict[_Key, str] = field(default_factory=dict)  # the input or option that each output is for
     urls: dict[str, Url] = field(default_factory=dict)  # the URL of each input that is a copy in the cache
-    folders: dict[str, str] = field(default_factory=dict)  # the folder that each input was found in or below
+    folders: set[str] = field(default_factory=set)  # those named as inputs, in place of their videos
 
 
 _run_paths: ContextVar[RunPaths] = ContextVar("run_paths")
@@ -42,14 +42,9 @@ def add_copy(path: str, url: Url) -> None:
     _current().urls[path] = url
 
 
-def searched_folder(path: str) -> str | None:
-    """Return the folder that an input was found in or below; None for inputs with names of their own."""
-    return _current().folders.get(path)
-
-
-def add_found(paths: Iterable[str], folder: str) -> None:
-    """Note that inputs were found in or below a folder."""
-    _current().folders.update(dict.fromkeys(paths, folder))
+def named_folders() -> set[str]:
+    """Return the folders that were named as inputs; batches add theirs."""
+    return _current().folders
 
 
 def begin(named: Iterable[tuple[str, object]]) -> RunPaths:

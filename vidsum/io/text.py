@@ -14,7 +14,7 @@ import os
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -189,11 +189,11 @@ def _yaml_loader() -> "type[yaml.SafeLoader]":
     return Loader
 
 
-def csv_text(rows: Iterable[Sequence[object]]) -> str:
-    """Return rows as CSV, a line each; cells with a line end or a carriage return are quoted."""
-    lines = []
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    """Return rows as CSV, with lines that end in LF; cells that hold CR or LF are quoted."""
+    lines = list[str]()
     for row in rows:
         line = io.StringIO()
-        csv.writer(line).writerow(row)  # it quotes the letters of its own line end, which is CRLF
+        csv.writer(line, lineterminator="\r\n").writerow(row)  # it quotes the characters of its line end
         lines.append(line.getvalue().removesuffix("\r\n") + "\n")
     return "".join(lines)

@@ -5,11 +5,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 from string import Formatter
 
 from vidsum.errors import OutputError, UsageError
 from vidsum.io.outputs import check_name, make_folder, shortened, stems_of
-from vidsum.io.paths import register_input, register_output, searched_folder, url_of
+from vidsum.io.paths import named_folders, register_input, register_output, url_of
 from vidsum.io.text import STDIN
 from vidsum.pipelines.tasks import Files
 
@@ -89,14 +90,13 @@ def folder_of(source: str) -> Path:
 
 
 def own_folders(sources: Sequence[str]) -> dict[str, str]:
-    """Return the folder of each source, from the one on that holds all that were named: files or folders."""
+    """Return the folder of each source, from the one on that holds them all, and the folders that were named:
+    so it does not depend on the videos that these have.
+    """
     folders = {source: folder_of(source) for source in sources}
-    searched = {source: searched_folder(source) for source in sources}
-    named = [
-        os.path.normpath(Path(searched[source] or folder).absolute()) for source, folder in folders.items()
-    ]
+    named = [os.path.normpath(Path(folder).absolute()) for folder in named_folders()]
     try:
-        common = os.path.commonpath(named)
+        common = os.path.commonpath([*folders.values(), *named])
     except ValueError:  # they are on several drives
         return {}
     return {source: os.path.relpath(folder, common) for source, folder in folders.items()}
@@ -135,7 +135,7 @@ def check_outputs(source: str, outputs: Sequence[Path], *, make_folders: bool = 
         if make_folders:
             make_folder(path.parent)
         elif not path.parent.is_dir():
-            raise OutputError(f"{path}: no folder {path.parent}", hint=f"mkdir -p {path.parent}")
+            raise OutputError(f"{path}: no folder {path.parent}", hint=f"mkdir -p {quote(str(path.parent))}")
 
 
 def _apart(source: str, other: str, suffix: str) -> str:

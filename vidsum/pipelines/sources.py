@@ -125,10 +125,8 @@ def expand(paths: Iterable[str], *, recursive: bool = False) -> list[str]:
 
 
 def videos_in(folder: str, recursive: bool) -> Iterator[str]:
-    """Yield the videos of a folder (see `is_video`) by name, without hidden files and folders.
-
-    Folders that may not be read come last, as inputs: to open one names the fault.
-    """
+    """Yield the videos of a folder (see `is_video`) by name, without hidden files and folders; then the
+    subfolders that may not be read, so that this is reported."""
     unreadable = list[str]()
     for place, below, names in os.walk(folder, onerror=lambda error: unreadable.append(error.filename)):
         below[:] = sorted(name for name in below if not name.startswith(".")) if recursive else []

@@ -41,7 +41,7 @@ def count_states(outcomes: Sequence[Outcome]) -> str:
 
 def _to_csv(outcomes: Sequence[Outcome], facts: Sequence[str]) -> str:
     """Return the rows of all inputs, with a header; `facts` are columns of their own."""
-    rows: list[Sequence[object]] = [(*_FIRST_COLUMNS, *facts, *_LAST_COLUMNS)]
+    rows: list[tuple[Any, ...]] = [(*_FIRST_COLUMNS, *facts, *_LAST_COLUMNS)]
     for outcome in outcomes:
         output = next((path for path in outcome.outputs.values() if isinstance(path, str)), None)
         values = (outcome.facts.get(name) for name in facts)

@@ -21,7 +21,7 @@ _MARKUP, _ESCAPED = re.compile(r"[=;#\\]"), r"\\\g<0>"  # special characters of 
 def to_csv(cuts: Sequence[Cut], *_: float) -> str:
     """One row per cut, as LosslessCut has them: Start and End in seconds, Name, then its tags."""
     tags = attrgetter(*_TAGS)
-    rows = [(cut.start_s, cut.end_s, cut.label, *tags(cut)) for cut in cuts]
+    rows = ((cut.start_s, cut.end_s, cut.label, *tags(cut)) for cut in cuts)
     return csv_text([("Start", "End", "Name", *_TAGS), *rows])
 
 

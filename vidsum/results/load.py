@@ -98,7 +98,7 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
         if Path(path).is_file():
             with suppress(OSError), Path(path).open("rb") as file:
                 if holds_video(file):
-                    hint = f"vidsum summarize {shlex.quote(str(path))} makes one"
+                    hint = f"vidsum summarize {shlex.quote(os.fspath(path))} makes one"
                     raise InputError(f"{path}: is a video, not a result", hint) from error
         raise
     if not isinstance(document, dict):

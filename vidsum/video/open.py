@@ -7,6 +7,7 @@ import shlex
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+from shlex import quote
 
 import av
 
@@ -58,7 +59,7 @@ def open_media(path: str | os.PathLike[str], what: str = "a video") -> av.contai
             head = file.read(_HEAD_BYTES)
         if is_refused or head.startswith(_PLAYLIST_STARTS):
             target = path.with_suffix(".mkv" if path.suffix == ".mp4" else ".mp4")
-            hint = f"ffmpeg -i {shlex.quote(str(path))} -c copy {shlex.quote(str(target))}"
+            hint = f"ffmpeg -i {quote(str(path))} -c copy {quote(str(target))}"
             raise InputError(f"{path}: is a playlist of other files, not a video", hint=hint) from error
         is_mp4 = head[4:8] == b"ftyp"
         cut_short = "is cut short or damaged: the index that an MP4 file needs (moov) is missing"
@@ -112,9 +113,7 @@ def video_stream(
         raise InputError(f"{path}: is text, not a video")
     if not list_tracks(container, "video"):
         if container.streams.audio:
-            raise InputError(
-                f"{path}: has sound but no video", hint=f"vidsum transcribe {shlex.quote(str(path))}"
-            )
+            raise InputError(f"{path}: has sound but no video", hint=f"vidsum transcribe {quote(str(path))}")
         raise InputError(f"{path}: has no video")
     stream: av.VideoStream = choose_track(container, path, "video", choice)
     if not stream.codec_context:  # decoding it would crash
