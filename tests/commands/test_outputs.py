@@ -92,20 +92,6 @@ def test_output_dir_keeps_folders(run: Run, film: Path, tmp_path: Path) -> None:
     assert Path("alone/film_summary.json").is_file()
 
 
-def test_output_dir_keeps_folders_below_the_named_one(run: Run, film: Path, tmp_path: Path) -> None:
-    """Whatever else is in the folder, so that the next run finds the outputs."""
-    folder = tmp_path / "films"
-    same_name(film, folder / "2026" / "jan")
-    for more in (folder / "2026" / "feb", folder):
-        run("shots", folder, "--recursive", "--output-dir", "out")
-        assert Path("out/2026/jan/film_shots.json").is_file()
-        same_name(film, more)
-    run("shots", folder, "--recursive", "--output-dir", "out")
-    assert len([*Path("out").rglob("*_shots.json")]) == 3
-    run("shots", folder / "2026", folder / "2026" / "jan", "-r", "--output-dir", "two")
-    assert Path("two/jan/film_shots.json").is_file()
-
-
 @pytest.mark.parametrize("change", [
     lambda record: record["segments"][0].update(start_s=0.123),
     lambda record: record["importance"]["scores"].__setitem__(0, float("nan")),

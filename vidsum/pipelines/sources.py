@@ -14,7 +14,7 @@ import numpy as np
 
 from vidsum.errors import InputError, UsageError, VidsumError
 from vidsum.features.settings import Extraction
-from vidsum.io.paths import add_copy, add_found
+from vidsum.io.paths import add_copy
 from vidsum.io.text import decode, read_bytes, read_stdin
 from vidsum.io.urls import Url, is_url, local_path
 from vidsum.results.feature_files import is_feature_file
@@ -119,14 +119,15 @@ def expand(paths: Iterable[str], *, recursive: bool = False) -> list[str]:
     inputs: dict[str, None] = {}
     for path in paths:
         videos = list(videos_in(path, recursive)) if is_folder(path) else []
-        add_found(videos, path)
         inputs |= dict.fromkeys(videos or [path])
     return list(inputs)
 
 
 def videos_in(folder: str, recursive: bool) -> Iterator[str]:
-    """Yield the videos of a folder (see `is_video`) by name, without hidden files and folders; then the
-    subfolders that may not be read, so that this is reported."""
+    """Yield the videos of a folder (see `is_video`) by name, without hidden files and folders.
+
+    Folders that may not be read come last, as inputs: to open one names the fault.
+    """
     unreadable = list[str]()
     for place, below, names in os.walk(folder, onerror=lambda error: unreadable.append(error.filename)):
         below[:] = sorted(name for name in below if not name.startswith(".")) if recursive else []

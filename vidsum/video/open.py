@@ -3,7 +3,6 @@
 import errno
 import os
 import re
-import shlex
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
