@@ -97,18 +97,18 @@ class Outputs:
         """
         from vidsum.pipelines.sources import is_folder  # with NumPy
 
-        output = self.output
-        sources = [source for source in sources if not is_folder(source)]
+        output, files = self.output, [source for source in sources if not is_folder(source)]
         if output is None or self.to_stdout:
-            folders = {} if self.output_dir is None else own_folders(sources)
+            folders = {} if self.output_dir is None else own_folders(files)
             root = self.output_dir or Path()
-            return own_names(sources, lambda source, name: root / folders.get(source, "") / f"{name}{ending}")
+            return own_names(files, lambda source, name: root / folders.get(source, "") / f"{name}{ending}")
         if not self.is_template and len(sources) > 1:
             fault = f"--output names one file, but there are {len(sources)} inputs"
             raise UsageError(fault, hint=f"-o '{{stem}}{ending}', or --output-dir FOLDER")
         targets = {
             source: fill_template(output, source, number, suffixes[0]) if self.is_template else Path(output)
             for number, source in enumerate(sources, 1)
+            if source in files
         }
         for target in targets.values():
             require_suffix(target, suffixes)

@@ -282,12 +282,13 @@ def test_exports_of_earlier_result(run: Run, film: Path) -> None:
     run("shots", film, "--sheet")
     assert before < names_here()
     ran = run("shots", film, "--shots", "uniform", "--max-shots", "2", "--export", "csv")
-    assert "removed 4 of the earlier result" in ran.out
-    left = {"film_shots.json", "film_shots.csv", "film_shots.edl"}
-    assert names_here() == left
-    assert set(json.loads(Path(".vidsum.json").read_text())["outputs"]) >= {"film_shots.csv"}
-    run("shots", film, *exports, code=1, error="film_shots.edl")
-    assert names_here() == left
+    assert "removed 1 of the earlier result (film_shots_sheet.png)" in ran.out
+    stale = [line.split()[1] for line in ran.err.splitlines() if "shows the earlier result" in line]
+    assert stale == [f"film_shots.{ending}:" for ending in ("srt", "ffmetadata", "html")]
+    assert names_here() == before
+    run("export", "film_shots.json", "-o", "cut.csv")
+    ran = run("summarize", film, "-m", "uniform", "-o", "cut.json")  # a new result beside another's export
+    assert ("earlier" in ran.out + ran.err, Path("cut.csv").is_file()) == (False, True)
 
 
 def test_the_record_of_a_folder(run: Run, film: Path) -> None:

@@ -87,17 +87,18 @@ class Earlier:
         names = [n for n in paths if self.is_current(paths[n]) or is_ours(paths[n], folder)]
         return [n for n in names if of_record(n) or (of_video(n) and not self._is_shared(paths[n]))]
 
-    def exports(self, files: Files) -> list[str]:
-        """Return the unchanged exports and pages of the record that a run does not write again."""
+    def exports(self, files: Files) -> list[Path]:
+        """Return the unchanged exports and pages next to an earlier record that a run does not write again.
+
+        They have its name, but may be of another result, so they are not removed.
+        """
         from vidsum.results.formats import FORMATS
 
-        if not files.has_json:
+        if self.document is None:
             return []
         endings = dict.fromkeys([*(export.ending for export in FORMATS.values()), ".html"])
         paths = [self.record.with_suffix(ending) for ending in endings]
-        return [
-            path.name for path in paths if path not in (*files.all, *files.derived.values()) and is_ours(path)
-        ]
+        return [path for path in paths if path not in (*files.all, *files.derived.values()) and is_ours(path)]
 
     def _is_shared(self, path: Path) -> bool:
         """Return whether another JSON record in the folder lists a file as it is."""

@@ -126,8 +126,9 @@ def save_result(files: Files, saving: Saving[R], *, overwrite: bool) -> Saved[R]
         is_new = overwrite or has_changed
         carried = _carry(earlier, saving, document) if is_same else _apart(earlier, saving, result)
         outdated = [name for name in earlier.removable(files) if not saving.is_apart(result, name)]
-        outdated += [] if is_same else earlier.exports(files)
+        stale = [] if is_same else earlier.exports(files)
         removed = _publish(files, document, produced, earlier, carried, outdated) if is_new else ()
+    messages += [f"{path}: shows the earlier result (--export or --report makes it again)" for path in stale]
     names = _names(files, clips) + _removed_files(removed, files)
     names += "" if is_same or not saving.merge else _lost_queries(earlier, whole)
     messages = list(dict.fromkeys([*part["warnings"], *messages]))  # reader and writer may warn of the same
