@@ -51,13 +51,13 @@ def noisy(time_s: float) -> Picture:
     return cv2.resize(blocks, (WIDTH, HEIGHT), interpolation=cv2.INTER_CUBIC)
 
 
-def shown(text: str, row: int, is_there: Callable[[float], bool]) -> Paint:
-    """A text on black at some times."""
+def timed_text(text: str, row: int, is_there: Callable[[float], bool]) -> Paint:
+    """Return a painter of frames with a text on black while `is_there(time_s)`."""
     return lambda time_s: (write(blank(), text, row), {row: text}) if is_there(time_s) else (blank(), {})
 
 
 def test_a_slide_is_read_once() -> None:
-    text, times = read_film(shown("Quarterly results", 0, lambda _: True), 60)
+    text, times = read_film(timed_text("Quarterly results", 0, lambda _: True), 60)
     assert times == [0.0]
     (line,) = text.lines
     assert (line.start_s, line.end_s, text.n_frames_read) == (0.0, 60.0, 1)
@@ -74,7 +74,7 @@ def test_a_slide_is_read_once() -> None:
 
 
 def test_a_text_that_appears_is_read_and_timed() -> None:
-    text, times = read_film(shown("Good morning", 3, lambda time_s: 10 <= time_s < 14), 30)
+    text, times = read_film(timed_text("Good morning", 3, lambda time_s: 10 <= time_s < 14), 30)
     assert len(times) == 2
     assert [(line.text, line.start_s, line.end_s) for line in text.lines] == [("Good morning", 10.0, 14.0)]
 
@@ -121,7 +121,7 @@ def test_a_page_number_changes_with_its_slide() -> None:
 
 
 def test_the_same_text_later_is_another_line() -> None:
-    text, _ = read_film(shown("Yes.", 3, lambda time_s: time_s % 20 < 3), 60)
+    text, _ = read_film(timed_text("Yes.", 3, lambda time_s: time_s % 20 < 3), 60)
     assert [(line.start_s, line.end_s) for line in text.lines] == [(0.0, 3.0), (20.0, 23.0), (40.0, 43.0)]
 
 

@@ -1,4 +1,4 @@
-"""What the tests of pipelines share."""
+"""Fixtures for the tests of pipelines."""
 
 from pathlib import Path
 from typing import Any

@@ -15,7 +15,7 @@ from vidsum.results.settings import Evidence
 
 
 def test_the_default_list_is_part_of_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of several kinds of evidence, as of one: at most five moments, none far below the first."""
+    """By default, lists of several kinds of evidence follow the limits of a single kind."""
 
     def search(kind: Evidence, *scores: float) -> Callable[..., list[QueryMoments]]:
         moments = [Moment(at, at + 1, score, kind, score % 1) for at, score in enumerate(scores)]

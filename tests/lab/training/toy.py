@@ -34,12 +34,12 @@ class Toy:
 
 
 def draw_data(draw: Callable[..., list[Any]], toy: Toy, seed: int) -> MomentData[Any]:
-    """Drawn anew in each epoch; that for validation is never trained on."""
+    """Return data drawn anew in each epoch; the validation data is never trained on."""
     return MomentData(lambda epoch: draw(toy, seed, epoch), draw(toy, seed, 0), {"space": "clip"}, {})
 
 
 def fixed(examples: Sequence[Any], validation: Sequence[Any] = ()) -> MomentData[Any]:
-    """The same in each epoch."""
+    """Return data whose training examples do not change between epochs."""
     return MomentData(lambda epoch: examples, validation, {"space": "clip", "clip_s": 2.0}, {"from": "here"})
 
 
