@@ -1,7 +1,8 @@
 """Fixtures that all tests share, and the rule for tests that need an extra.
 
 In an installation without an extra, a test that fails because of it counts as skipped. With `--strict-skips`,
-a test that is skipped for any other reason than those of `allowed_skips.txt` fails the run.
+a test that is skipped for any other reason than those of `allowed_skips.txt` fails the run. With
+`--list-skips`, the names of skipped tests go to a file: `pytest @FILE` runs them where nothing is missing.
 """
 
 import os
@@ -22,7 +23,7 @@ from vidsum.io.packages import EXTRAS, explain_import_error, has_extra
 settings.register_profile("vidsum", deadline=None)  # on a busy machine any test may take long
 settings.load_profile("vidsum")
 
-SHARED = Path(os.environ.get("VIDSUM_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+_SHARED = Path(os.environ.get("VIDSUM_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 
 MISSING = [extra for extra in EXTRAS if not has_extra(extra)]
 
@@ -41,6 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=("all", "base"),
         help="fail where a skip has no reason of allowed_skips.txt; base allows missing extras",
     )
+    parser.addoption("--list-skips", type=Path, metavar="FILE", help="write the skipped tests, a line each")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -93,12 +95,40 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse tests that read the shared folder but lack the marker that skips them where it is missing."""
+    unmarked = [item.nodeid for item in items if _reads_shared(item) and not _is_marked(item)]
+    if unmarked:
+        raise pytest.UsageError(f"mark these tests `shared`, they use its fixture: {', '.join(unmarked)}")
+
+
+def _reads_shared(item: pytest.Item) -> bool:
+    is_argument = "shared" in getattr(getattr(item, "callspec", None), "params", ())  # of parametrize
+    return "shared" in getattr(item, "fixturenames", ()) and not is_argument
+
+
+def _is_marked(item: pytest.Item) -> bool:
+    return item.get_closest_marker("shared") is not None
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test that is marked `shared` where the folder is missing."""
+    if _is_marked(item) and not _SHARED.is_dir():
+        pytest.skip("no shared folder beside the checkout")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail the run where a test was skipped without one of the reasons that are allowed."""
+    """List the skipped tests; fail the run where one has none of the reasons that are allowed."""
     mode = session.config.getoption("--strict-skips")
+    file = session.config.getoption("--list-skips")
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if mode is None or reporter is None:
+    if reporter is None:  # a process of -n
+        return
+    if file is not None:
+        names = dict.fromkeys(report.nodeid for report in reporter.stats.get("skipped", ()))
+        file.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
+    if mode is None:
         return
     lines = Path(__file__).with_name("allowed_skips.txt").read_text(encoding="utf-8").splitlines()
     allowed = [line for line in lines if line and not line.startswith("#")]
@@ -139,9 +169,7 @@ def browser(chromium: Any) -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of real clips and annotations beside the checkout; VIDSUM_SHARED names another."""
-    if not SHARED.is_dir():
-        pytest.skip("no shared folder beside the checkout")
-    return SHARED
+    return _SHARED
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.conftest import SHARED, real_weights
+from tests.conftest import real_weights
 from vidsum.grounding import languages
 from vidsum.grounding.languages import DIM, encode_in, is_english
 from vidsum.grounding.text import load_text_encoder
@@ -40,10 +40,10 @@ def test_captions_of_six_languages_are_nearly_all_found() -> None:
 
 
 @pytest.mark.shared
-def test_queries_of_clips_are_english() -> None:
+def test_queries_of_clips_are_english(shared_videos: Path) -> None:
     clips = [
         clip
-        for folder in (SHARED / "videos", SHARED / "videos" / "wide")
+        for folder in (shared_videos, shared_videos / "wide")
         for clip in json.loads((folder / "clips.json").read_text())["clips"]
     ]
     texts = [text for clip in clips for key, text in clip.items() if key not in ("file", "source")]

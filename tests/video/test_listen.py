@@ -144,6 +144,7 @@ def test_read_sound_of_cancelling_channels(tmp_path: Path, rate: int) -> None:
 
 
 @pytest.mark.weights
+@pytest.mark.shared
 def test_transcribe_opposite_phase(shared: Path, own_home: Path) -> None:
     transcript = vidsum.transcribe(shared / "bad" / "stereo_out_of_phase.flac")
     assert "ask what you can do for your country" in transcript.text.lower()
