@@ -9,6 +9,7 @@ import errno
 import hashlib
 import os
 import re
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from reprlib import Repr
@@ -108,6 +109,11 @@ class Problem:
             return cls(type(error).__name__, redact(f"{where}{error.strerror.lower()}"))
         text = redact(str(error)) or type(error).__name__
         return cls(type(error).__name__, f"internal fault: {text}", "run again with -v for the traceback")
+
+
+def show_warning(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
+    """Print a warning as a line on stderr; takes the place of `warnings.showwarning`."""
+    print(f"warning: {message}", file=sys.stderr)
 
 
 def printable(text: str) -> str:
