@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vidsum.errors import InputError, quote
+from vidsum.io.names import existing_path
 
 if TYPE_CHECKING:
     import yaml
@@ -72,7 +73,7 @@ def _decoded(content: bytes, name: str) -> str:
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """Return the content of a file or pipe, `MAX_BYTES` at most. Raises InputError: it cannot be read."""
-    source = Path(path)
+    source = Path(existing_path(os.fspath(path)))
     try:
         with source.open("rb") as file:
             return _bounded(file.read(MAX_BYTES + 1), str(source))

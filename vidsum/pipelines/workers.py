@@ -21,16 +21,14 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from multiprocessing import connection
 from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.process import parent_process
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from vidsum.device import n_threads, use_one_arena
 from vidsum.errors import VidsumError, show_warning
 from vidsum.pipelines.tasks import Progress, Queue, Task, Work
-
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
 
 R = TypeVar("R")
 
@@ -188,7 +186,7 @@ class _Context(SpawnContext):
 class Worker:
     """A process that runs tasks, one after the other; a new one if the last has ended."""
 
-    def __init__(self, n_threads: int, writer: "Connection[Any, Any]") -> None:
+    def __init__(self, n_threads: int, writer: "connection.Connection[Any, Any]") -> None:
         self._n_threads, self._writer = n_threads, writer
         self._context = _Context()
         self._executor: ProcessPoolExecutor | None = None
@@ -226,11 +224,11 @@ class Worker:
         """Wait until the process has ended, after `stop` or by itself."""
         if self._executor is None:
             return
-        self._executor.shutdown(wait=False, cancel_futures=True)
-        if (process := self._context.last) is not None:
-            process.join(_STOP_S)
+        process = self._context.last
+        # the executor's thread alone reads the exit code: it can be read once
+        if process is not None and not connection.wait([process.sentinel], _STOP_S):
             process.kill()
-        self._executor.shutdown()
+        self._executor.shutdown(cancel_futures=True)
         self._executor = None
 
 
@@ -249,10 +247,10 @@ def _block_interrupts() -> Iterator[None]:
 
 # --- in the worker process ---
 
-_writer: "ContextVar[Connection[Any, Any]]" = ContextVar("writer")
+_writer: "ContextVar[connection.Connection[Any, Any]]" = ContextVar("writer")
 
 
-def _prepare(n_threads: int, writer: "Connection[Any, Any]") -> None:
+def _prepare(n_threads: int, writer: "connection.Connection[Any, Any]") -> None:
     """Set up a worker: signals, threads, streams, and the pipe for its progress."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     use_one_arena()

@@ -1,0 +1,31 @@
+"""Names of files as people type them, and as file systems have them."""
+
+import os
+import unicodedata
+
+from vidsum.errors import InputError, quote
+
+
+def existing_path(path: str) -> str:
+    """Return a path, or where nothing is there the path whose names are equal after NFKC.
+
+    Some letters and spaces have several forms, of which a keyboard gives one: macOS splits accents off in
+    names, and puts a narrow no-break space into those of recordings. Raises InputError: several names are
+    equal.
+    """
+    if not path or os.path.lexists(path):
+        return path
+    folder, name = os.path.split(path)
+    if folder == path:
+        return path
+    place = existing_path(folder)
+    try:
+        names = os.listdir(place or ".")  # noqa: PTH208  # names alone
+    except (OSError, ValueError):  # no folder, or a name that no file can have
+        return path
+    wanted = unicodedata.normalize("NFKC", name)
+    matches = sorted(other for other in names if unicodedata.normalize("NFKC", other) == wanted)
+    if len(matches) > 1:
+        listed = ", ".join(quote(os.path.join(place, match)) for match in matches)  # noqa: PTH118
+        raise InputError(f"{path}: several names differ from it in the form of letters", f"one of {listed}")
+    return os.path.join(place, matches[0]) if matches else path  # noqa: PTH118
