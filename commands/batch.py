@@ -200,9 +200,7 @@ class _GuardedWork:
     outputs: Outputs
 
     def __call__(self, task: Task, progress: Progress | None) -> CommandResult:
-        return run_one(
-            self.command, task.name, self.view, partial(self._check_and_run, task, progress)
-        )
+        return run_one(self.command, task.name, self.view, partial(self._check_and_run, task, progress))
 
     def _check_and_run(self, task: Task, progress: Progress | None) -> CommandResult:
         files = task.files

@@ -121,7 +121,7 @@ class Leaf:
                 value = _TYPES[kind][2](text)
         if fault := "" if value is None else _fault(value, kind, limits, self.choices):
             raise UsageError(f"{self.flags[0]} must be {fault}, not {text}{did_you_mean(text, self.choices)}")
-        return Path(existing_path(text)) if isinstance(value, Path) and not limits.writes else value
+        return Path(existing_path(text)) if kind is Path and not limits.writes else value
 
 
 def check(settings: Any) -> None:

@@ -12,6 +12,8 @@ from tests.archive.made import use_archive
 from tests.commands.conftest import copies, csv_rows
 from tests.program import Run
 from vidsum.archive.archive import Archive
+from vidsum.grounding.writers import read_sentences
+from vidsum.io.text import csv_text
 
 NAMES = {
     "narrow no-break space": "Recording 3.45.12\u202fPM",
@@ -75,6 +77,24 @@ def test_a_query_keeps_its_letters(run: Run, film: Path) -> None:
         assert json.loads(Path("found.json").read_text())["queries"][0]["query"] == query
         with Path("found.csv").open(encoding="utf-8", newline="") as file:
             assert {row["query"] for row in csv.DictReader(file)} == {query}
+
+
+def test_no_name_or_query_is_a_formula_of_a_table(run: Run, film: Path) -> None:
+    (odd,) = copies(film, "=HYPERLINK(1).mp4")
+    run("ground", odd, "--query", "=green", "-o", "found.csv", "--table", "all.csv")
+    rows = csv_rows("found.csv")
+    assert {row["query"] for row in rows} == {"'=green"}
+    assert {row["video"] for row in rows} == {f"'{odd}"}
+    assert all(row["Name"].startswith("'=green") and float(row["Start"]) >= 0 for row in rows)
+    assert [row["input"] for row in csv_rows("all.csv")] == [f"'{odd}"]
+
+
+def test_sentences_of_our_own_table_are_read_as_they_were(tmp_path: Path) -> None:
+    path = tmp_path / "captions.csv"
+    path.write_text(
+        csv_text([["caption"], ["- a dog runs"], ["=a cat sleeps"], ["a bird"]]), encoding="utf-8"
+    )
+    assert read_sentences(path) == ("- a dog runs.", "=a cat sleeps.", "A bird.")
 
 
 @pytest.mark.parametrize("breaker", ["\n", "\x85", "\u2028", "\u2029", "\x1b", "\ufffe"])

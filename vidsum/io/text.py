@@ -11,6 +11,7 @@ import gzip
 import io
 import json
 import os
+import re
 import sys
 import zlib
 from collections import Counter
@@ -190,11 +191,25 @@ def _yaml_loader() -> "type[yaml.SafeLoader]":
     return Loader
 
 
+_FORMULA = re.compile(r"\A(?![+-]?\d+(\.\d+)?([eE][+-]?\d+)?\Z)'*(\s*[=+\-@＝＋－＠]|[\t\r\n])")
+"""The start of a text that begins as formulas do, or so after apostrophes; numbers are none."""
+
+
+def plain_cell(cell: str) -> str:
+    """Return the text of a cell that `csv_text` wrote."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
 def csv_text(rows: Iterable[Iterable[object]]) -> str:
-    """Return rows as CSV, with lines that end in LF; cells that hold CR or LF are quoted."""
+    """Return rows as CSV, with lines that end in LF; cells that hold CR or LF are quoted.
+
+    Names and texts may be a stranger's. An apostrophe goes ahead of those that a spreadsheet would take for a
+    formula; `plain_cell` removes it.
+    """
     lines = list[str]()
     for row in rows:
         line = io.StringIO()
-        csv.writer(line, lineterminator="\r\n").writerow(row)  # it quotes the characters of its line end
+        cells = [_FORMULA.sub(r"'\g<0>", cell) if isinstance(cell, str) else cell for cell in row]
+        csv.writer(line, lineterminator="\r\n").writerow(cells)  # it quotes the characters of its line end
         lines.append(line.getvalue().removesuffix("\r\n") + "\n")
     return "".join(lines)
