@@ -12,6 +12,7 @@ rest.
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import MISSING, dataclass, is_dataclass, replace
@@ -24,7 +25,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo
 
-from vidsum.commands.config import Choices, has_flag, name_settings
+from vidsum.commands.config import Choices, describe_unknown_variables, has_flag, name_settings
 from vidsum.commands.result import CommandResult, run_alone
 from vidsum.errors import UsageError, VidsumError, did_you_mean, quote
 from vidsum.io import paths
@@ -228,6 +229,9 @@ def _flatten(function: Callable[..., Any]) -> Callable[..., None]:
             arguments[name] = build(kind, chosen) if kind else chosen if group else words[name]
             if not group and arguments[name] is None and get_origin(hints[name].__origin__) is list:
                 arguments[name] = []
+        if not arguments["view"].quiet:
+            for line in describe_unknown_variables(ctx, all_leaves):
+                print(f"warning: {line}", file=sys.stderr)
         if returns is CommandResult:
             path = ctx.command_path.removeprefix("vidsum ")
             run_alone(path, arguments["view"], partial(function, **arguments))

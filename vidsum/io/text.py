@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vidsum.errors import InputError, quote
-from vidsum.io.names import existing_path
+from vidsum.io.names import existing_path, missing_file
 
 if TYPE_CHECKING:
     import yaml
@@ -43,7 +43,7 @@ def read_packed_text(path: Path) -> str:
         with gzip.open(path) as file:
             content = file.read(MAX_BYTES + 1)
     except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file") from error
+        raise missing_file(path) from error
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: is damaged, or not a gzip file") from error
     return _decoded(_bounded(content, str(path)), str(path))
@@ -79,7 +79,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         with source.open("rb") as file:
             return _bounded(file.read(MAX_BYTES + 1), str(source))
     except FileNotFoundError as error:
-        raise InputError(f"{source}: no such file") from error
+        raise missing_file(source) from error
     except (OSError, ValueError, MemoryError) as error:  # ValueError: its name holds a NUL
         reason = (getattr(error, "strerror", None) or str(error) or "too large").lower()
         raise InputError(f"{source}: cannot be read ({reason})") from error
