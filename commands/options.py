@@ -26,8 +26,9 @@ from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo
 
 from vidsum.commands.config import Choices, describe_unknown_variables, has_flag, name_settings
+from vidsum.commands.repeated import require_single
 from vidsum.commands.result import CommandResult, run_alone
-from vidsum.errors import UsageError, VidsumError, did_you_mean, quote
+from vidsum.errors import UsageError, VidsumError, did_you_mean
 from vidsum.io import paths
 from vidsum.options import ADVANCED, Leaf, build, item_of, leaves, required
 
@@ -108,30 +109,12 @@ class Command(TyperCommand):
         words = [*args]
         try:
             rest = super().parse_args(ctx, args)
-            self._require_single(ctx, words)
+            require_single(self, ctx, words)
             return rest
         except Exception as error:
             if hasattr(error, "ctx"):
                 error.ctx = error.ctx or ctx  # so that it names the command
             raise
-
-    def _require_single(self, ctx: Any, words: list[str]) -> None:
-        """Raise UsageError where an option that has one value is given two: the first would be dropped."""
-        parser: Any = self.make_parser(ctx)
-        for option in (*parser._long_opt.values(), *parser._short_opt.values()):
-            option.action = "append" if option.action == "store" else option.action
-        values, _, _ = parser.parse_args(words)
-        for parameter in self.params:
-            given = dict.fromkeys(values.get(parameter.name) or ()) if is_single(parameter) else ()
-            if len(given) > 1:
-                flag = parameter.opts[0]
-                fault = f"{flag} is given {len(given)} times: {', '.join(map(quote, given))}"
-                raise UsageError(fault, hint=f"one {flag}")
-
-
-def is_single(parameter: Any) -> bool:
-    """Return whether a parameter of Typer is an option with one value."""
-    return parameter.param_type_name == "option" and not (parameter.multiple or parameter.is_flag)
 
 
 class CommandGroup(TyperGroup):

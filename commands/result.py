@@ -165,7 +165,7 @@ _REMEDIES = {
     "WeightsError": "vidsum weights list",
     "OutputError": "-o FILE, or --output-dir FOLDER",
 }
-"""What to try where an error names no better remedy, by its kind."""
+"""Remedies by the kind of an error, where it names no better one."""
 
 
 def _with_remedies(result: CommandResult) -> CommandResult:

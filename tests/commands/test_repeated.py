@@ -7,7 +7,7 @@ import typer
 
 from tests.program import Run
 from vidsum.commands.app import COMMANDS, find_command
-from vidsum.commands.options import is_single
+from vidsum.commands.repeated import is_single
 
 
 def leaf_commands() -> list[tuple[str, ...]]:

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vidsum.errors import InputError
-from vidsum.io.names import existing_path
+from vidsum.io.names import existing_path, missing_file
 
 LETTERS = st.text("aé\u202f \u00a0éﬁo\u0308\u3000x", min_size=1, max_size=6)
 
@@ -52,3 +52,21 @@ def test_folders_are_found_too(here: Path) -> None:
     (here / "fo\u0308r" / "x\u00a0y" / "a.mp4").touch()
     assert existing_path("för/x y/a.mp4") == "fo\u0308r/x\u00a0y/a.mp4"
     assert existing_path(f"{here}/för/x y/missing.mp4") == f"{here}/för/x y/missing.mp4"
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        ("flim.mp4", "film.mp4"),
+        ("my flm.mp4", "'my film.mp4'"),
+        ("other", "a file that is there: ls ."),
+        ("nowhere/at/all.mp4", "a file that is there: ls ."),
+        ("sub/x", "a file that is there: ls sub"),
+    ],
+)
+def test_the_error_for_a_missing_file_names_what_is_there(here: Path, typed: str, hint: str) -> None:
+    for name in ("film.mp4", "my film.mp4"):
+        Path(name).touch()
+    Path("sub").mkdir()
+    error = missing_file(typed)
+    assert (error.message, error.hint) == (f"{typed}: no such file", hint)
