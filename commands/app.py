@@ -18,7 +18,7 @@ from vidsum.commands.config import variable_for
 from vidsum.commands.options import CommandGroup, complete, metavar_of, settings_of
 from vidsum.commands.result import CommandResult, View, render
 from vidsum.device import use_one_arena
-from vidsum.errors import OutputError, UsageError, did_you_mean
+from vidsum.errors import OutputError, UsageError, did_you_mean, show_warning
 
 PANELS = {
     "One video": {
@@ -152,7 +152,7 @@ def main() -> None:
     """Run the program and exit with its code: see the table of exit codes in docs/cli.md."""
     signal.signal(signal.SIGTERM, _stop)
     use_one_arena()
-    warnings.showwarning = _show_warning
+    warnings.showwarning = show_warning
     if sys.stdout is None or sys.stderr is None:  # closed by the parent process
         nowhere = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
         sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
@@ -172,10 +172,6 @@ def main() -> None:
     except Exception as error:
         code = _handle(error)
     sys.exit(code)
-
-
-def _show_warning(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
-    print(f"warning: {message}", file=sys.stderr)
 
 
 def _stop(signum: int, frame: object) -> None:

@@ -122,6 +122,8 @@ class Verb:
     rank: Callable[[Sequence[CommandResult]], Table | None] | None = None  # makes a last table of all results
     collect: Callable[[Sequence[CommandResult]], CommandResult] | None = None
     """Writes one file of all results."""
+    isolated: bool = False
+    """Whether a single input too has a worker process, as all inputs of a batch have."""
     retry: Callable[[Sequence[str]], Sequence[str]] | None = None
     """Chooses, of the inputs that were left to other processes, those to try again at the end."""
 
@@ -146,7 +148,7 @@ def run_verb(
     tasks = [
         Task(number, path, files.get(path, Files({})), url_of(path)) for number, path in enumerate(inputs)
     ]
-    outcomes = [Outcome(redact(task.url or task.path)) for task in tasks]
+    outcomes = [Outcome(redact(task.name)) for task in tasks]
     is_batch, results = len(tasks) > 1, list[CommandResult]()
     with (
         _write_at_end(verb, batch, outcomes, overwrite=outputs.overwrite),
@@ -167,7 +169,7 @@ def run_verb(
             tasks,
             lambda task: display.reporter(label(task)),
             finish,
-            lambda task, error: CommandResult.failed(verb.name, task.path, error),
+            lambda task, error: CommandResult.failed(verb.name, task.name, error),
         )
         with contextlib.closing(_iter_results(queue, verb, batch)) as finished:
             for result in finished:
@@ -198,9 +200,7 @@ class _GuardedWork:
     outputs: Outputs
 
     def __call__(self, task: Task, progress: Progress | None) -> CommandResult:
-        return run_one(
-            self.command, task.url or task.path, self.view, partial(self._check_and_run, task, progress)
-        )
+        return run_one(self.command, task.name, self.view, partial(self._check_and_run, task, progress))
 
     def _check_and_run(self, task: Task, progress: Progress | None) -> CommandResult:
         files = task.files
@@ -256,16 +256,20 @@ def _iter_results(
 def _start(
     queue: Queue[CommandResult], verb: Verb, batch: Batch | None
 ) -> Generator[CommandResult, None, None]:
-    jobs = min(batch.jobs, len(queue.tasks)) if batch else 1
     if batch and batch.ray:
         from vidsum.pipelines.cluster import on_cluster
 
         return on_cluster(queue, batch.ray, verb.device)
-    if jobs > 1:
+    if batch and _needs_workers(queue.tasks, verb, batch):
         from vidsum.pipelines.workers import in_workers  # multiprocessing is slow to load
 
-        return in_workers(queue, jobs)
+        return in_workers(queue, min(batch.jobs, len(queue.tasks)))
     return _run_here(queue)
+
+
+def _needs_workers(tasks: Sequence[Task], verb: Verb, batch: Batch) -> bool:
+    """Return whether an input that ends the process that reads it would end others too."""
+    return len(tasks) > 1 or verb.isolated
 
 
 def _run_here(queue: Queue[CommandResult]) -> Generator[CommandResult, None, None]:

@@ -17,7 +17,7 @@ Likewise `VIDSUM_SUMMARIZE_BUDGET` sets an option of one command, and `VIDSUM_DE
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING
 from importlib import import_module
 from pathlib import Path
@@ -25,7 +25,7 @@ from typing import Any
 
 from platformdirs import user_config_path
 
-from vidsum.errors import InputError, UsageError, VidsumError, did_you_mean
+from vidsum.errors import InputError, UsageError, VidsumError, did_you_mean, find_nearest
 from vidsum.io.paths import is_file
 from vidsum.options import Leaf, item_of, required
 
@@ -193,8 +193,44 @@ def _read_section(section: Any, path: Path, title: str) -> dict[str, Any]:
     return options
 
 
+def describe_unknown_variables(context: Any, leaves: Sequence[Leaf]) -> list[str]:
+    """Return a line for each variable of vidsum's that nothing reads; `leaves` are those of the command."""
+    variables = {name for name in os.environ if name.startswith("VIDSUM_")}
+    variables -= {*_OTHER_VARIABLES, *_variables_of(leaves, " ".join(context.command_path.split()[1:]))}
+    if variables:  # of other commands, perhaps, which take long to load
+        root = context.find_root().command
+        known = {*_OTHER_VARIABLES}
+        for words, others in _leaves_below(context, root):
+            known.update(_variables_of(others, words))
+        ends = {name.removeprefix("VIDSUM_") for name in known}
+        near = {name: find_nearest(name.removeprefix("VIDSUM_"), ends)[:1] for name in variables - known}
+        guesses = {
+            name: f"; did you mean VIDSUM_{guess[0]}?" if guess else "" for name, guess in near.items()
+        }
+        return [f"{name} sets no option{guess}" for name, guess in sorted(guesses.items())]
+    return []
+
+
+_OTHER_VARIABLES = (
+    *("VIDSUM_HOME", "VIDSUM_OFFLINE", "VIDSUM_CACHE_LIMIT", "VIDSUM_VLM_KEY"),
+    *("VIDSUM_SHARED", "VIDSUM_REGENERATE", "VIDSUM_TEST_KILLS"),  # of the tests
+)
+"""Variables that set no option."""
+
+
+def _variables_of(leaves: Iterable[Leaf], command: str) -> Iterator[str]:
+    for leaf in leaves:
+        yield from (variable_for(leaf, command), variable_for(leaf, ""))
+
+
 def _option_names(context: Any, command: Any) -> Iterator[str]:
     """Yield the names of the options of a command, or of all commands below it."""
+    yield from (leaf.parameter for _, leaves in _leaves_below(context, command) for leaf in leaves)
+
+
+def _leaves_below(context: Any, command: Any, words: str = "") -> Iterator[tuple[str, Sequence[Leaf]]]:
+    """Yield the words of a command, or of all commands below it, with its options."""
     for name in command.list_commands(context) if hasattr(command, "list_commands") else ():
-        yield from _option_names(context, command.resolve_command(context, [name])[1])
-    yield from (leaf.parameter for leaf in getattr(command.callback, "leaves", ()))
+        inner = command.resolve_command(context, [name])[1]
+        yield from _leaves_below(context, inner, f"{words} {name}".strip())
+    yield words, getattr(command.callback, "leaves", ())

@@ -1,5 +1,6 @@
 """`vidsum export`: results as timelines for editors, and as lists."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,7 @@ from vidsum.commands.batch import Verb, run_verb
 from vidsum.commands.options import command
 from vidsum.commands.outputs import MEDIA_HELP, Outputs
 from vidsum.commands.result import CommandResult, View
+from vidsum.errors import EmptyResultError, UsageError
 from vidsum.options import ADVANCED, option
 from vidsum.pipelines.staging import save_text
 from vidsum.pipelines.tasks import Files, Progress, Task
@@ -31,8 +33,8 @@ class ExportSettings:
 
     PANEL = "Output"
 
-    format: ExportName | None = option(
-        "Format of the files.", None, default_text="by the suffix of --output, else otio"
+    format: tuple[ExportName, ...] = option(
+        "Format of the files. Can be repeated.", (), default_text="by the suffix of --output, else otio"
     )
     media: MediaPaths = option(MEDIA_HELP, "absolute", panel=ADVANCED)
     video: Path | None = option(
@@ -53,9 +55,10 @@ def export(results: Results, outputs: Outputs, settings: ExportSettings, view: V
     vidsum export *_moments.json --format fcpxml --media relative
     """
     outputs.require_one_text(results)
-    format, ending, suffixes = _wanted(settings, outputs)
+    formats, ending, suffixes = _wanted(settings, outputs)
     bases = outputs.destinations(results, ending, suffixes)
-    targets = {source: Files({"output": base}, nested=False) for source, base in bases.items()}
+    paths = {source: _paths(base, formats) for source, base in bases.items()}
+    targets = {source: _files(named, is_one=len(formats) == 1) for source, named in paths.items()}
     outputs.check(targets)
 
     def step(task: Task, progress: Progress | None) -> CommandResult:
@@ -63,26 +66,56 @@ def export(results: Results, outputs: Outputs, settings: ExportSettings, view: V
         from vidsum.results.load import read_result
 
         result = read_result(task.path)
-        target = bases[task.path]
-        text, warnings = timeline_text(
-            result, format, target, settings.media, settings.video, Path(task.path)
-        )
+        named, record = paths[task.path], Path(task.path)
+        texts, messages = dict[str, str](), list[str]()
+        for format, target in named.items():
+            try:
+                text, warnings = timeline_text(result, format, target, settings.media, settings.video, record)
+            except EmptyResultError as error:
+                if not texts and format == formats[-1]:  # there is nothing else
+                    raise
+                messages.append(error.message)
+                continue
+            texts[format] = text
+            messages += warnings
+        messages = list(dict.fromkeys(messages))
         if outputs.to_stdout:
-            return CommandResult(data={"format": format}, document=text, messages=warnings)
-        line = save_text(text, target, overwrite=outputs.overwrite)
-        data = {"output": str(target), "format": format}
-        return CommandResult(data=data, lines=(line,), messages=warnings)
+            data = {"format": formats[0]}
+            return CommandResult(data=data, document=texts[formats[0]], messages=tuple(messages))
+        lines = [save_text(text, named[name], overwrite=outputs.overwrite) for name, text in texts.items()]
+        files = _files({name: named[name] for name in texts}, is_one=len(formats) == 1)
+        data = {**files.facts(), **({"format": formats[0]} if len(formats) == 1 else {})}
+        return CommandResult(data=data, lines=tuple(lines), messages=tuple(messages))
 
     run_verb(Verb("export", step), results, view, outputs=outputs, targets=targets)
 
 
-def _wanted(settings: ExportSettings, outputs: Outputs) -> tuple[str, str, tuple[str, ...]]:
-    """Return the format, how names end that are made from the input's, and the suffixes of --output."""
+def _paths(base: Path, formats: Sequence[str]) -> dict[str, Path]:
+    """Return the file of each format; `base` is the first's."""
+    from vidsum.results.formats import FORMATS
+
+    stem = base.name.removesuffix(FORMATS[formats[0]].ending) if len(formats) > 1 else ""
+    more = {format: base.with_name(f"{stem}{FORMATS[format].ending}") for format in formats[1:]}
+    return {formats[0]: base, **more}
+
+
+def _files(paths: Mapping[str, Path], *, is_one: bool) -> Files:
+    return Files({"output": next(iter(paths.values()))}, nested=False) if is_one else Files(paths)
+
+
+def _wanted(settings: ExportSettings, outputs: Outputs) -> tuple[list[str], str, tuple[str, ...]]:
+    """Return the formats, how names end that are made from the input's, and the suffixes of --output.
+
+    Raises UsageError: several formats for stdout.
+    """
     from vidsum.pipelines.timelines import format_of
     from vidsum.results.formats import FORMATS, PROGRAMS
 
     output = None if outputs.to_stdout else outputs.output
-    format = PROGRAMS.get(settings.format or "", settings.format) or (format_of(output) if output else "otio")
-    ending, named = FORMATS[format].ending, Path(output or "").suffix
+    chosen = dict.fromkeys(PROGRAMS.get(name, name) for name in settings.format)
+    formats = [*chosen] or [format_of(output) if output else "otio"]
+    if outputs.to_stdout and len(formats) > 1:
+        raise UsageError("-o - prints one format", hint="one --format, or --output-dir FOLDER")
+    ending, named = FORMATS[formats[0]].ending, Path(output or "").suffix
     suffix = ending[ending.rindex(".") :]
-    return format, ending, (suffix, named) if named.lower() == suffix else (suffix,)
+    return formats, ending, (suffix, named) if named.lower() == suffix else (suffix,)

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import secrets
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -73,8 +74,8 @@ def index(
     from vidsum.archive.archive import Archive
 
     with Archive(where.archive) as archive:
-        work = partial(index_one, where.archive, extraction, indexing)
-        verb = Verb("index", work, extraction.device, _COLUMNS, retry=archive.wait_for)
+        work = partial(index_one, where.archive, extraction, indexing, secrets.token_hex(16))
+        verb = Verb("index", work, extraction.device, _COLUMNS, isolated=True, retry=archive.wait_for)
         for inputs in _iter_stable(named, batch, archive) if upkeep.watch else [batch.inputs(named)]:
             # failed videos are tried again when they change
             with contextlib.suppress(*([Exit] if upkeep.watch else [])):
@@ -92,6 +93,7 @@ def index_one(
     name: str | None,
     extraction: Extraction,
     indexing: Indexing,
+    run: str,
     task: Task,
     progress: Progress | None,
     *,
@@ -100,7 +102,8 @@ def index_one(
     from vidsum.archive.archive import Archive
 
     with Archive(name) as archive:
-        added = archive.add_video(task.path, extraction, indexing, progress)
+        owner = f"{run} {task.number}"  # a second try has the claim of a first that was killed
+        added = archive.add_video(task.path, extraction, indexing, progress, owner)
         name = archive.name
     is_left, is_unchanged = added.state == "claimed", added.state == "unchanged"
     data = {

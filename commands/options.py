@@ -12,6 +12,7 @@ rest.
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import MISSING, dataclass, is_dataclass, replace
@@ -24,7 +25,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo
 
-from vidsum.commands.config import Choices, has_flag, name_settings
+from vidsum.commands.config import Choices, describe_unknown_variables, has_flag, name_settings
+from vidsum.commands.repeated import require_single
 from vidsum.commands.result import CommandResult, run_alone
 from vidsum.errors import UsageError, VidsumError, did_you_mean
 from vidsum.io import paths
@@ -104,8 +106,11 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         _skip_conversion(self.params)
+        words = [*args]
         try:
-            return super().parse_args(ctx, args)
+            rest = super().parse_args(ctx, args)
+            require_single(self, ctx, words)
+            return rest
         except Exception as error:
             if hasattr(error, "ctx"):
                 error.ctx = error.ctx or ctx  # so that it names the command
@@ -207,6 +212,9 @@ def _flatten(function: Callable[..., Any]) -> Callable[..., None]:
             arguments[name] = build(kind, chosen) if kind else chosen if group else words[name]
             if not group and arguments[name] is None and get_origin(hints[name].__origin__) is list:
                 arguments[name] = []
+        if not arguments["view"].quiet:
+            for line in describe_unknown_variables(ctx, all_leaves):
+                print(f"warning: {line}", file=sys.stderr)
         if returns is CommandResult:
             path = ctx.command_path.removeprefix("vidsum ")
             run_alone(path, arguments["view"], partial(function, **arguments))

@@ -158,11 +158,30 @@ def run_one(command: str, path: str | None, view: View, step: Callable[[], Comma
         return CommandResult.failed(command, path, error, view)
 
 
+_OTHER_FILE = "another file, or a whole copy of this one"
+_REMEDIES = {
+    "UsageError": "{command} --help",
+    **dict.fromkeys(("InputError", "EmptyResultError", "MissingError", "ForeignFileError"), _OTHER_FILE),
+    "WeightsError": "vidsum weights list",
+    "OutputError": "-o FILE, or --output-dir FOLDER",
+}
+"""Remedies by the kind of an error, where it names no better one."""
+
+
+def _with_remedies(result: CommandResult) -> CommandResult:
+    command = f"vidsum {result.command}" if result.command != "vidsum" else "vidsum"
+    remedies = (_REMEDIES.get(problem.kind, "").format(command=command) for problem in result.errors)
+    pairs = zip(result.errors, remedies, strict=True)
+    errors = (replace(problem, hint=problem.hint or remedy or None) for problem, remedy in pairs)
+    return replace(result, errors=tuple(errors))
+
+
 def render(result: CommandResult, view: View, *, in_batch: bool = False) -> None:
     """Print a result to stdout, its warnings and errors to stderr.
 
     In a batch of several inputs, JSON documents take one line, and warnings and errors name the input.
     """
+    result = _with_remedies(result)
     if view.json:
         print(json.dumps(_envelope(result)), file=sys.stdout, flush=True)  # ASCII: valid in any encoding
         return

@@ -41,8 +41,10 @@ class TranscriptOutputs:
     PANEL = "Output"
 
     on_screen_text: bool = option("Read the text on the screen, not the speech.", False)
-    format: _Format = option(
-        "Save subtitles or plain text too.", "json", default_text="by the suffix of --output, else json"
+    format: tuple[_Format, ...] = option(
+        "Save subtitles or plain text too. Can be repeated.",
+        (),
+        default_text="by the suffix of --output, else json",
     )
     events: bool = option("Add [applause], [cheering], [laughter] and [music] to speech.", False)
     words: bool = option("Include the times of words in JSON and WebVTT.", False)
@@ -81,21 +83,22 @@ def transcribe(
     vidsum transcribe slides.mp4 --on-screen-text --format srt
     """
     sources = batch.inputs(sources)
-    format = extra.format
-    if format == "json":
-        format = _SUFFIXES.get(Path(outputs.output or "").suffix, format)
-    if format != "json":
+    chosen = extra.format or (_SUFFIXES.get(Path(outputs.output or "").suffix, "json"),)
+    formats = [format for format in dict.fromkeys(chosen) if format != "json"]  # there is always a JSON file
+    if formats:
         outputs.require_one_text(sources)
-    suffixes = (".json",) if format == "json" else (f".{format}", ".json")  # `--output` may name either
+    if outputs.to_stdout and len({*chosen}) > 1:
+        raise UsageError("-o - prints one format", hint="one --format, or --output-dir FOLDER")
+    suffixes = (*(f".{format}" for format in formats), ".json")  # `--output` may name any of them
     targets = {}
     ending = "_screen_text.json" if extra.on_screen_text else "_transcript.json"
     for source, path in outputs.destinations(sources, ending, suffixes).items():
-        texts: dict[str, Path] = {} if format == "json" else {format: path.with_suffix(f".{format}")}
+        texts: dict[str, Path] = {format: path.with_suffix(f".{format}") for format in formats}
         targets[source] = Files({"json": path.with_suffix(".json"), **texts})
     outputs.check(targets)
     if extra.on_screen_text and (extra.events or extra.words or without_defaults(settings)):
         raise UsageError("--on-screen-text reads no speech: leave out the options of speech")
-    work = partial(transcribe_one, settings, extraction, outputs, format, extra)
+    work = partial(transcribe_one, settings, extraction, outputs, formats, extra)
     device = "cpu" if extraction.device == "auto" else extraction.device
     columns = _SCREEN_COLUMNS if extra.on_screen_text else _COLUMNS
     run_verb(Verb("transcribe", work, device, columns), sources, view, batch, outputs, targets)
@@ -105,7 +108,7 @@ def transcribe_one(
     settings: Transcription,
     extraction: Extraction,
     outputs: Outputs,
-    format: _Format,
+    formats: Sequence[_Format],
     extra: TranscriptOutputs,
     task: Task,
     progress: Progress | None,
@@ -119,12 +122,12 @@ def transcribe_one(
     def has_requested(text: Any) -> Any:
         return None if extra.words and not all(segment.words for segment in text.segments) else text
 
-    def formatted(text: Any) -> str:
+    def formatted(text: Any, format: _Format) -> str:
         return str(to_player_time(text).as_text(format, **words))
 
     def write(text: Any, files: Files) -> Sequence[str]:
-        if format != "json":
-            write_text(files.named[format], formatted(text))
+        for format in formats:
+            write_text(files.named[format], formatted(text, format))
         return ()
 
     saving = Saving(
@@ -135,11 +138,13 @@ def transcribe_one(
         lambda text, _: text.to_dict(**words),
         has_requested,
     )
-    if not outputs.to_stdout or format == "json":
+    if not (outputs.to_stdout and formats):
         answer = _screen_answer if extra.on_screen_text else _answer
         return Destination(outputs).deliver(task, saving, answer)
     text = saving.run()
-    return CommandResult(data=saving.document(text, ()), document=formatted(text), messages=text.warnings)
+    return CommandResult(
+        data=saving.document(text, ()), document=formatted(text, formats[0]), messages=text.warnings
+    )
 
 
 def _plan(

@@ -9,6 +9,7 @@ import errno
 import hashlib
 import os
 import re
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from reprlib import Repr
@@ -25,6 +26,10 @@ _MIN_LIKENESS = 0.75  # ratio of difflib
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Characters in names of files that move a terminal's cursor, end a line or turn the direction of text, and
 bytes that are not UTF-8."""
+
+_LINE_BREAKERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+"""Control characters, separators of lines, bytes that are not UTF-8, and what XML has no place for. All other
+letters, spaces, signs and joiners may be in names."""
 
 
 class VidsumError(Exception):
@@ -63,7 +68,7 @@ class InputError(VidsumError):
 
 
 class EmptyResultError(InputError):
-    """The result has no moments, and the format cannot express that."""
+    """The result has too few moments for a format."""
 
 
 class MissingError(InputError):
@@ -110,6 +115,16 @@ class Problem:
         return cls(type(error).__name__, f"internal fault: {text}", "run again with -v for the traceback")
 
 
+def show_warning(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
+    """Print a warning as a line on stderr; takes the place of `warnings.showwarning`."""
+    print(f"warning: {message}", file=sys.stderr)
+
+
+def is_one_line(text: str) -> bool:
+    """Return whether a text can stand on one line of a file in UTF-8."""
+    return not _LINE_BREAKERS.search(text)
+
+
 def printable(text: str) -> str:
     r"""Return a text for one line of a terminal: control characters as escapes such as `\x1b`."""
     return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
@@ -151,7 +166,7 @@ def quote(value: Any) -> str:
 
 def safe_name(text: str) -> str:
     """Return a name from a file as messages have it: quoted where it does not fit into a line."""
-    return text if text.isprintable() and len(text) <= _MAX_NAME_LETTERS else quote(text)
+    return text if is_one_line(text) and len(text) <= _MAX_NAME_LETTERS else quote(text)
 
 
 def require_type(value: object, *kinds: Any) -> None:

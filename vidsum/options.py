@@ -26,6 +26,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from vidsum.errors import UsageError, did_you_mean
+from vidsum.io.names import existing_path
 
 Settings = TypeVar("Settings")
 
@@ -120,7 +121,7 @@ class Leaf:
                 value = _TYPES[kind][2](text)
         if fault := "" if value is None else _fault(value, kind, limits, self.choices):
             raise UsageError(f"{self.flags[0]} must be {fault}, not {text}{did_you_mean(text, self.choices)}")
-        return value
+        return Path(existing_path(text)) if kind is Path and not limits.writes else value
 
 
 def check(settings: Any) -> None:

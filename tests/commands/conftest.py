@@ -52,6 +52,8 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("VIDSUM_HOME", str(home))
     monkeypatch.setattr("vidsum.commands.config.user_config_path", lambda name: tmp_path / "config")
     monkeypatch.setattr("vidsum.io.progress.SLOW_S", float("inf"))  # no lines on a busy machine
+    # what a test replaces is not replaced in other processes; test_jobs.py has them
+    monkeypatch.setattr("vidsum.commands.batch._needs_workers", lambda tasks, verb, batch: batch.jobs > 1)
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     return home

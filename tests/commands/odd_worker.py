@@ -1,4 +1,7 @@
-"""A worker that dies at an input called `deadly`, and is held while it writes an output called `slow`."""
+"""A worker that dies at an input called `deadly`, and is held while it writes an output called `slow`.
+
+One called `mortal` kills it once. The names of the inputs that are read go to a file.
+"""
 
 import os
 import signal
@@ -7,19 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.pipelines import sources
-from vidsum.pipelines.workers import _serve
+from vidsum.pipelines.workers import _prepare
 
 _probe, _replace = sources.probe, Path.replace
 
 
-def serve(pipe: Any, n_threads: int) -> None:
+def prepare(*values: Any) -> None:
     sources.probe = _probe_or_die
     Path.replace = _replace_slowly  # type: ignore[assignment, method-assign]
-    _serve(pipe, n_threads)
+    _prepare(*values)
 
 
 def _probe_or_die(path: Any, **settings: Any) -> Any:
-    if "deadly" in str(path):
+    with Path("read").open("a") as log:
+        log.write(f"{Path(path).name}\n")
+    if "deadly" in str(path) or ("mortal" in str(path) and not Path("died").exists()):
+        Path("died").touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return _probe(path, **settings)
 

@@ -1,18 +1,21 @@
 """vidsum.yaml of the user, none beside the inputs; hints, and help."""
 
 import os
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import vidsum
 from docs.options import commands
 from tests.commands.conftest import copies
 from tests.program import Run
 from vidsum.archive.archive import Archive
 from vidsum.archive.settings import SearchOptions
 from vidsum.archive.store import connect
+from vidsum.commands import config
 from vidsum.commands.config import Choices, name_settings
 from vidsum.errors import UsageError
 from vidsum.options import Leaf, Option
@@ -178,3 +181,50 @@ def test_config_sections(run: Run, films: Path) -> None:
     words = {words.split()[0] for words, _ in commands()}
     Path("a.yaml").write_text("epochs: 3\n" + "".join(f"{word}: {{}}\n" for word in words))
     run("highlights", *options)  # any command may have a section, and options of any may be for all
+
+
+@pytest.mark.parametrize(
+    ("name", "guess"),
+    [
+        ("VIDSUM_BUDGT", "; did you mean VIDSUM_BUDGET?"),
+        ("VIDSUM_SUMARIZE_BUDGET", "; did you mean VIDSUM_SUMMARIZE_BUDGET?"),
+        ("VIDSUM_TRAIN_MRNET_CLIP", "; did you mean VIDSUM_TRAIN_MRNET_CLIPS?"),
+        ("VIDSUM_HOEM", "; did you mean VIDSUM_HOME?"),
+        ("VIDSUM_QQQQQQ", ""),
+    ],
+)
+def test_a_variable_that_sets_nothing_is_named_once(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, name: str, guess: str
+) -> None:
+    monkeypatch.setenv(name, "3")
+    ran = run("info", film, *copies(film, "other.mp4"))
+    assert [line for line in ran.err.splitlines() if name in line] == [
+        f"warning: {name} sets no option{guess}"
+    ]
+    assert name not in run("info", film, "-q").err
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "VIDSUM_OFFLINE",
+        "VIDSUM_CACHE_LIMIT",
+        "VIDSUM_VLM_KEY",
+        "VIDSUM_SHARED",
+        "VIDSUM_DEVICE",
+        "VIDSUM_SEARCH_TOP_K",
+    ],
+)
+def test_a_variable_that_something_reads_is_not_named(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "1" if name != "VIDSUM_DEVICE" else "cpu")
+    assert run("info", film).err == ""
+
+
+def test_every_variable_in_the_source_is_known() -> None:
+    """Those of `os.environ` that begin with the program's name."""
+    text = "".join(path.read_text(encoding="utf-8") for path in Path(vidsum.__file__).parent.rglob("*.py"))
+    read = set(re.findall(r"environ(?:\.get\(|\[)\"(VIDSUM_[A-Z_]+)", text))
+    assert read
+    assert read <= set(config._OTHER_VARIABLES)

@@ -177,3 +177,27 @@ def test_export_option_of_commands(run: Run, film: Path) -> None:
 def test_every_export_format_has_a_writer(run: Run) -> None:
     assert get_args(ExportFormat) == tuple(FORMATS), "name each in vidsum/results: settings.py and formats.py"
     assert all(options.ending in run("export", "--help-all").out for options in FORMATS.values())
+
+
+@pytest.mark.usefixtures("summary")
+def test_several_formats_are_all_written(run: Run) -> None:
+    formats = ("--format", "csv", "--format", "edl", "--format", "premiere")
+    ran = run("export", "film.json", *formats, "-o", "cut.csv", "--json")
+    assert ran.json["data"] == {"outputs": {"csv": "cut.csv", "edl": "cut.edl", "xml": "cut.xml"}}
+    assert all(Path(name).stat().st_size > 20 for name in ran.json["data"]["outputs"].values())
+    run("export", "film.json", *formats, "-o", "-", code=2, error="-o - prints one format")
+
+
+@pytest.mark.usefixtures("summary")
+def test_a_format_that_needs_more_moments_is_left_out(run: Run, film: Path) -> None:
+    ran = run("export", "film.json", "--format", "csv", "--format", "youtube")
+    assert (Path("film.csv").exists(), Path("film.chapters.txt").exists()) == (True, False)
+    assert ran.err.count("YouTube wants 3 chapters") == 1
+    exports = ("--export", "youtube", "--export", "edl", "--export", "csv")
+    ran = run("shots", film, "--shots", "uniform", "-o", "s.json", *exports)
+    assert (Path("s.edl").exists(), Path("s.csv").exists(), Path("s.chapters.txt").exists()) == (
+        True,
+        True,
+        False,
+    )
+    assert ran.err.count("YouTube wants 3 chapters") == 1

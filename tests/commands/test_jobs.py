@@ -2,21 +2,27 @@
 
 import errno
 import io
+import json
 import os
 import pickle
+import random
 import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.commands import odd_worker
+from tests.commands import dying, odd_worker
+from tests.conftest import deep
 from tests.program import Run, heed_interruptions
+from vidsum.archive.archive import Archive
 from vidsum.commands.result import CommandResult
 from vidsum.pipelines import workers
 from vidsum.pipelines.tasks import Files, Queue, Task, Work
@@ -27,7 +33,7 @@ ODD_PARENT = """
 from tests.commands import odd_worker
 from vidsum.pipelines import workers
 from vidsum.commands.app import main
-workers._serve = odd_worker.serve
+workers._prepare = odd_worker.prepare
 main()
 """
 UNIFORM = ("--shots", "uniform", "--output-dir", "out")
@@ -69,6 +75,7 @@ def test_jobs_match_one_process(run: Run, film: Path, monkeypatch: pytest.Monkey
     ran = run("info", *make_films(film, "a.mp4", "b.mp4"), "--json", "--jobs", "2", code=1)
     faults = [line["errors"][0]["message"] for line in ran.json_lines]
     assert faults == [f"{name}: no worker process can be started" for name in ("a.mp4", "b.mp4")]
+    run("info", "a.mp4", "b.mp4", "--json", "--jobs", "1")
 
 
 @pytest.fixture
@@ -76,12 +83,12 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bytes, bytes]]:
     """Pickled messages to workers: the work, and a task."""
     messages: list[tuple[bytes, bytes]] = []
 
-    def send(self: Worker, work: Work[CommandResult], task: Task, progress: Any) -> CommandResult:
+    def send(self: Worker, work: Work[CommandResult], task: Task, **more: Any) -> "Future[CommandResult]":
         messages.append((pickle.dumps(work), pickle.dumps(task)))
-        return really_send(self, work, task, progress)
+        return really_send(self, work, task, **more)
 
-    really_send = Worker.run
-    monkeypatch.setattr(Worker, "run", send)
+    really_send = Worker.start
+    monkeypatch.setattr(Worker, "start", send)
     return messages
 
 
@@ -115,12 +122,101 @@ def test_queries_on_stdin(run: Run, sent: list[tuple[bytes, bytes]], monkeypatch
 
 
 def test_jobs_killed_worker(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "_serve", odd_worker.serve)
+    monkeypatch.setattr(workers, "_prepare", odd_worker.prepare)
     films = make_films(film, "a.mp4", "deadly.mp4", "b.mp4", "deadly2.mp4", "c.mp4")
     ran = run("info", *films, "--json", "--jobs", "2", code=1)
     lines = ran.json_lines
     assert [line["exit_code"] for line in lines] == [0, 1, 0, 1, 0]
     assert all("SIGKILL" in line["errors"][0]["message"] for line in lines if not line["ok"])
+
+
+DEADLY = (3, 17, 39)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_files_that_kill_their_reader(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    monkeypatch.setattr(workers, "_prepare", odd_worker.prepare)
+    names = [f"{'deadly' if number in DEADLY else 'film'}{number}.mp4" for number in range(40)]
+    films = make_films(film, *names)
+    ran = run("shots", *films, *UNIFORM, "--json", "--no-cache", "--jobs", jobs, code=1)
+    assert [line["input"] for line in ran.json_lines] == names
+    failed = [line for line in ran.json_lines if not line["ok"]]
+    messages = [line["errors"][0]["message"] for line in failed]
+    end = "its worker process was killed by SIGKILL, twice"
+    assert messages == [f"deadly{number}.mp4: {end}" for number in DEADLY]
+    assert {line["exit_code"] for line in failed} == {1}
+    assert len(list(Path("out").iterdir())) == 37
+    read = Counter(Path("read").read_text().split())
+    assert {name for name in names if read[name] != 1} == {line["input"] for line in failed}
+    assert {read[line["input"]] for line in failed} == {2}
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_index_outlives_its_readers(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, jobs: int) -> None:
+    monkeypatch.setattr(workers, "_prepare", odd_worker.prepare)
+    films = make_films(film, "a.mp4", "deadly.mp4", "b.mp4", "c.mp4", "deadly2.mp4", "d.mp4")
+    ran = run("index", *films, "--archive", "a.vidsum", "--json", "--jobs", jobs, code=1)
+    assert [line["exit_code"] for line in ran.json_lines] == [0, 1, 0, 0, 1, 0]
+    faults = [line["errors"][0]["message"].split(":")[0] for line in ran.json_lines if not line["ok"]]
+    assert faults == ["deadly.mp4", "deadly2.mp4"]
+    assert len(Archive("a.vidsum").videos()) == 4
+
+
+def test_index_outlives_the_reader_of_a_single_file(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "_prepare", odd_worker.prepare)
+    (deadly,) = make_films(film, "deadly.mp4")
+    error = "error: deadly.mp4: its worker process was killed by SIGKILL, twice\n  try: "
+    run("index", deadly, "--archive", "a.vidsum", code=1, error=error)
+
+
+@pytest.mark.parametrize("command", [("shots", *UNIFORM), ("index", "--archive", "a.vidsum")])
+def test_a_worker_that_dies_once_costs_nothing(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(workers, "_prepare", odd_worker.prepare)
+    films = make_films(film, "a.mp4", "mortal.mp4", "b.mp4")
+    ran = run(*command, *films, "--json", "--jobs", "2")
+    assert [line["exit_code"] for line in ran.json_lines] == [0, 0, 0]
+    assert {line["data"].get("change") for line in ran.json_lines} <= {None, "added"}
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+@pytest.mark.parametrize("seed", [0, deep(1), deep(2)])
+def test_results_are_neither_lost_nor_made_twice(jobs: int, seed: int) -> None:
+    kinds = random.Random(seed).choices(
+        ["fine", "mortal", "deadly", "segfault", "leaving"], [9, 2, 1, 1, 1], k=25
+    )
+    tasks = [Task(number, f"{kind}{number}") for number, kind in enumerate(kinds)]
+    finished, steps = Counter[str](), Counter[str]()
+
+    def count(task: Task, result: str) -> None:
+        finished[result] += 1
+
+    def progress_of(task: Task) -> Callable[[str, float, float], None]:
+        return lambda step, done, total: steps.update([f"{task.path} {step}"])
+
+    queue = Queue(dying.work, tasks, progress_of, count, lambda task, error: f"failed {task.path}")
+    results = list(in_workers(queue, jobs))
+    fine = ("fine", "mortal")
+    expected = [f"{'done' if task.path.startswith(fine) else 'failed'} {task.path}" for task in tasks]
+    assert results == expected
+    assert finished == Counter(expected)
+    worked = Counter(Path("worked").read_text().split())
+    assert worked == {task.path: 1 + (not task.path.startswith("fine")) for task in tasks}
+    assert set(steps) <= {f"{task.path} step {task.path}" for task in tasks}
+
+
+def test_a_batch_reads_what_is_open_in_this_process(film: Path) -> None:
+    (other,) = make_films(film, "b.mp4")
+    command = [sys.executable, "-m", "vidsum", "shots", "/dev/stdin", other, *UNIFORM, "--json"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    with film.open("rb") as stdin:
+        done = subprocess.run(command, stdin=stdin, env=environment, stdout=subprocess.PIPE, check=False)
+    assert [json.loads(line)["exit_code"] for line in done.stdout.splitlines()] == [0, 0]
 
 
 def test_jobs_stopped_batch_summary(film: Path) -> None:
@@ -176,9 +272,9 @@ def test_workers_share_the_threads(run: Run, film: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("OMP_NUM_THREADS", "6")
     shares = []
 
-    def start(n_threads: int) -> Worker:
+    def start(n_threads: int, writer: Any) -> Worker:
         shares.append(n_threads)
-        return Worker(n_threads)
+        return Worker(n_threads, writer)
 
     monkeypatch.setattr(workers, "Worker", start)
     films = make_films(film, *(f"{letter}.mp4" for letter in "abcd"))

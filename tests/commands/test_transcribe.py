@@ -170,3 +170,18 @@ def test_silent_and_long_spoken_queries(
     write_wav(np.full(600 * 8_000, 0.5), tmp_path / "lecture.wav", 8_000)
     run("ground", film, "--query-audio", tmp_path / "lecture.wav", code=3, error="lecture.wav: is 600 s long")
     assert model.tasks == []
+
+
+def test_each_format_is_written(run: Run, film: Path, model: stub.StubModel) -> None:
+    run("transcribe", film, "--format", "srt", "--format", "vtt", "--format", "json")
+    names = {"film_transcript.json", "film_transcript.srt", "film_transcript.vtt"}
+    assert {path.name for path in Path().iterdir()} == names
+    assert set(json.loads(Path("film_transcript.json").read_text())["outputs"]) == names - {
+        "film_transcript.json"
+    }
+    for name in ("srt", "vtt"):
+        alone = run("transcribe", film, "--format", name, "-o", "-").out
+        assert Path(f"film_transcript.{name}").read_text() == alone
+    run(
+        "transcribe", film, "--format", "srt", "--format", "vtt", "-o", "-", code=2, error="prints one format"
+    )

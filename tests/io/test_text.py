@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from vidsum.errors import InputError, quote
 from vidsum.io.text import (
@@ -16,6 +18,7 @@ from vidsum.io.text import (
     json_lines,
     parse_json,
     parse_yaml,
+    plain_cell,
     read_json,
     read_text,
     read_yaml,
@@ -144,6 +147,45 @@ def test_parse_yaml_errors(text: str, word: str) -> None:
     with pytest.raises(InputError, match=r"^mine\.yaml: ") as caught:
         parse_yaml(text, "mine.yaml")
     assert word in one_line(caught.value)
+
+
+FORMULAS = [
+    "=1+1",
+    "+1+1",
+    "-2+3+cmd|' /C calc'!A0",
+    "@SUM(1)",
+    "\t=1",
+    "\r=1",
+    " =1",
+    "\n-1",
+    "＝1",
+    "-",
+    "'=1",
+]
+CELLS = st.text(st.sampled_from("=+-@\t\r\n '\"1.e,;a＝é"), max_size=8) | st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8
+)
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_a_text_that_begins_as_a_formula_has_an_apostrophe(text: str) -> None:
+    ((cell,),) = csv.reader(io.StringIO(csv_text([[text]]), newline=""))
+    assert (cell, plain_cell(cell)) == (f"'{text}", text)
+
+
+@pytest.mark.parametrize("number", [-1, -2.5, 1e-9, -1e300, True, None, "-1", "+2.50", "-1e-05"])
+def test_a_number_stays_a_number(number: object) -> None:
+    assert csv_text([[number, "x"]]) == f"{'' if number is None else number},x\n"
+
+
+@given(st.lists(st.lists(CELLS, min_size=2, max_size=3), max_size=4))
+def test_cells_are_read_back_as_they_were_and_none_is_a_formula(rows: list[list[str]]) -> None:
+    cells = [*csv.reader(io.StringIO(csv_text(rows), newline=""))]
+    assert [[plain_cell(cell) for cell in row] for row in cells] == rows
+    for cell in (cell for row in cells for cell in row):
+        assert not cell.startswith(("=", "@", "\t", "\r"))
+        if cell.startswith(("+", "-")):
+            float(cell)
 
 
 def test_csv_text_quotes_line_ends() -> None:

@@ -138,13 +138,14 @@ class Archive:
         extraction: Extraction,
         indexing: Indexing = Indexing(),
         progress: Progress | None = None,
+        owner: str | None = None,
     ) -> IndexedVideo:
-        """Add one video; see `add`."""
+        """Add one video; see `add`. Claims of the same `owner` are no hindrance."""
         with faults(self.path):
             if not self.is_there:  # a file without video makes no archive
                 index.plan_video(resolve_space(indexing.space), path, extraction)
             try:
-                return index.add(self._connection, path, extraction, indexing, progress)
+                return index.add(self._connection, path, extraction, indexing, progress, owner)
             except InputError:
                 index.mark_missing(self._connection, index.key_of(path))
                 raise

@@ -21,11 +21,14 @@ Claim = tuple[str, float]  # owner, and when the lease ends by the clock of the 
 
 
 @contextmanager
-def claim_file(connection: Database, key: bytes) -> Iterator[bool]:
-    """Claim a file while the block runs; yield whether that was possible."""
-    owner, is_done = secrets.token_hex(16), Event()
+def claim_file(connection: Database, key: bytes, owner: str | None = None) -> Iterator[bool]:
+    """Claim a file while the block runs; yield whether that was possible.
+
+    An `owner` that is given takes over its own claim: one of a process that was killed.
+    """
+    owner, is_done = owner or secrets.token_hex(16), Event()
     with connection.transaction():
-        is_ours = not claims(connection, [key])
+        is_ours = claims(connection, [key]).get(key, (owner,))[0] == owner
         if is_ours:
             connection.execute(
                 "INSERT INTO claims VALUES (?, ?, ?) ON CONFLICT (path) DO UPDATE SET "

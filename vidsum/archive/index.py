@@ -96,6 +96,7 @@ def add(
     extraction: Extraction,
     indexing: Indexing,
     progress: Progress | None = None,
+    owner: str | None = None,
 ) -> IndexedVideo:
     """Add a video to the archive, unless it is there or another process is adding it.
 
@@ -131,7 +132,7 @@ def add(
         if is_made and not lacks and described_by in (None, known.described_by):
             connection.execute("UPDATE files SET gone_s = NULL WHERE path = ?", (key,))
             return IndexedVideo(video, "unchanged", known.duration_s, known.shots)
-    with claim_file(connection, key) as is_ours:
+    with claim_file(connection, key, owner) as is_ours:
         if not is_ours:
             return IndexedVideo(video, "claimed", 0.0, 0)
         return _renew(connection, path, facts, known, extraction, space, indexing, progress)

@@ -8,18 +8,21 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from vidsum.archive import postgres
 from vidsum.archive.schema import REINDEX_HINT, TABLES, TEXT_TABLES, VERSION, require_known
 from vidsum.archive.settings import is_server
 from vidsum.errors import InputError, MissingError, OutputError, VidsumError
 from vidsum.io.cache import home
+from vidsum.io.locks import has_locks
 from vidsum.io.outputs import check_target, make_folder
 
 APPLICATION_ID = 0x76647361  # in the header of the file: `vdsa`
 _WAIT_S = 30.0  # longest wait for another process that writes
+_STALE_S = 60.0  # no transaction takes longer: a mark of a lock that is older is left by a killed process
 _TEXTS = (
     "CREATE VIRTUAL TABLE {} USING fts5(text, video UNINDEXED, start_s UNINDEXED, end_s UNINDEXED, "
     "certain UNINDEXED)"
@@ -82,15 +85,40 @@ def connect(path: Path | str, *, create: bool) -> Database:
     fixed = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
     mode = "mode=rwc" if create else "mode=rw" if may_write else fixed
     with _faults_of_opening(path):
-        uri = f"{path.absolute().as_uri()}?{mode}"
+        is_locked = not (may_write or create) or has_locks(path.parent)
+        uri = f"{path.absolute().as_uri()}?{mode}{'' if is_locked else '&vfs=unix-dotfile'}"
+        if not is_locked:
+            _remove_stale_lock(path)
         connection = SQLite(uri, _WAIT_S, isolation_level=None, uri=True, check_same_thread=False)
         connection.where = path
         try:
-            _prepare(connection, path, may_write=may_write or create)
+            if not is_locked and _is_logged(path):
+                _leave_wal(connection)
+            _prepare(connection, path, may_write=is_locked and (may_write or create))
         except BaseException:
             connection.close()
             raise
     return connection
+
+
+def _is_logged(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(19)[18:] == b"\2"  # "file format write version" of SQLite's header
+
+
+def _leave_wal(connection: SQLite) -> None:
+    """Let a rollback journal take the place of a log, which needs locks of the file system."""
+    for step in ("locking_mode = EXCLUSIVE", "journal_mode = DELETE", "locking_mode = NORMAL"):
+        connection.execute(f"PRAGMA {step}")
+    connection.execute("SELECT count(*) FROM sqlite_schema")  # which ends the exclusive lock
+
+
+def _remove_stale_lock(path: Path) -> None:
+    """Remove the folder that marks a lock, if it is older than any transaction."""
+    mark = Path(f"{path}.lock")
+    with suppress(OSError), TemporaryDirectory(dir=path.parent) as now:  # by the clock of the file system
+        if Path(now).stat().st_mtime - mark.stat().st_mtime > _STALE_S:
+            mark.rmdir()
 
 
 def require_copy(video: str) -> None:

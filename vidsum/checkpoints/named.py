@@ -5,7 +5,8 @@ from pathlib import Path
 
 from vidsum import checkpoints
 from vidsum.checkpoints.registry import builtin_entries, weights_folder
-from vidsum.errors import InputError, WeightsError
+from vidsum.errors import WeightsError
+from vidsum.io.names import missing_file
 from vidsum.io.provenance import identify_file
 
 BEST = "best.safetensors"  # the checkpoint in the folder of a training run that validated best
@@ -52,5 +53,5 @@ def checkpoint_digest(name: str) -> str:
         return checkpoints.sha256_of(name)
     file = checkpoint_file(name)
     if not file.is_file():
-        raise InputError(f"{name}: no such file")
+        raise missing_file(file)
     return str(identify_file(file)["sha256"])

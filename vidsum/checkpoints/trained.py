@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from safetensors import SafetensorError, safe_open
 
 from vidsum.errors import InputError, quote, safe_name
+from vidsum.io.names import missing_file
 from vidsum.io.outputs import atomic_write
 from vidsum.io.text import parse_json
 
@@ -95,8 +96,10 @@ def write_tensors(
 def read_tensors(path: str | os.PathLike[str], schema: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the facts and tensors that `write_tensors` wrote under this schema; errors as `read_trained`."""
     source = Path(path)
+    if not source.exists():
+        raise missing_file(source)
     if not source.is_file():
-        raise InputError(f"{source}: {'is not a file' if source.exists() else 'no such file'}")
+        raise InputError(f"{source}: is not a file")
     try:
         with safe_open(source, framework="numpy") as file:
             text = (file.metadata() or {}).get(_KEY)

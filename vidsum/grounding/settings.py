@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from vidsum.errors import UsageError, did_you_mean
+from vidsum.errors import UsageError, did_you_mean, is_one_line
 from vidsum.io.urls import is_loopback, is_url, split_server
 from vidsum.options import Checked, option
 from vidsum.times import TIME, parse_every
@@ -222,7 +222,7 @@ class Describing(Checked):
             return
         _, host = split_server(self.writer)
         name = (self.vlm or "").strip()
-        if not (name and name.isprintable()):
+        if not (name and is_one_line(name)):
             raise UsageError("--writer URL needs the name of a model", hint="--vlm MODEL")
         if self.min_sure is not None:
             fault = "a vision-language model gives no confidence"

@@ -28,6 +28,7 @@ from vidsum.grounding import languages, vse
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import grid, to_grid
 from vidsum.io.cache import cached_rows
+from vidsum.io.names import missing_file
 from vidsum.models.scaling import softmax, standardise, unit_rows
 from vidsum.results.features import Features
 from vidsum.types import FloatArray, TimeArray
@@ -91,8 +92,10 @@ class ImageTextSpace:
 
         paths = [Path(path) for path in images]
         for path in paths:
+            if not path.exists():
+                raise missing_file(path)
             if not path.is_file():
-                raise InputError(f"{path}: {'is not a file' if path.exists() else 'no such file'}")
+                raise InputError(f"{path}: is not a file")
         features = encode_pictures(paths, self.extractor, device)
         return vse.load_map()(features) if self.is_mapped else unit_rows(features)
 

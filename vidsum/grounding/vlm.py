@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 import requests
 
-from vidsum.errors import InputError, UsageError, VidsumError, quote
+from vidsum.errors import InputError, UsageError, VidsumError, printable, quote
 from vidsum.grounding.writers import tidy
 from vidsum.io.cache import find_bytes, store_bytes
 from vidsum.io.network import ATTEMPTS, PAUSE_S, TIMEOUTS_S, Session, failure_reason
@@ -268,7 +268,7 @@ def read_sentence(content: bytes) -> str:
 
 def clean(text: str) -> str:
     """Return a model's text as a sentence: one line, without thoughts, Markdown and quotes, not too long."""
-    text = "".join(letter if letter.isprintable() else " " for letter in _THOUGHTS.sub(" ", text))
+    text = "".join(letter if printable(letter) == letter else " " for letter in _THOUGHTS.sub(" ", text))
     text = tidy(re.sub(r"[*`]+|^\s*#+", "", text).strip().strip("\"'“”"))
     if len(text) <= _MAX_LETTERS:
         return text

@@ -14,7 +14,7 @@ from vidsum import checkpoints
 from vidsum.errors import InputError
 from vidsum.grounding.text import embed_cached, load_text_encoder
 from vidsum.grounding.words import choose_words, read_words, standard_scores, word_probabilities
-from vidsum.io.text import read_packed_text
+from vidsum.io.text import plain_cell, read_packed_text
 from vidsum.models.scaling import logistic, softmax
 from vidsum.types import FloatArray, Progress
 
@@ -125,7 +125,7 @@ def _cells(path: Path, content: str) -> Iterator[str]:
         if column is None:
             fault = f"{path}: has no column {', '.join(_COLUMNS[:-1])} or {_COLUMNS[-1]}"
             raise InputError(fault, hint="name the columns in the first line, such as file,caption")
-        yield from (row[column] for row in rows if len(row) > column)
+        yield from (plain_cell(row[column]) for row in rows if len(row) > column)
     except csv.Error as error:
         raise InputError(f"{path}: line {rows.line_num} is not CSV ({error})") from error
 

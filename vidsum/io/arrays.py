@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import InputError, UsageError
+from vidsum.io.names import missing_file
 
 _KINDS = "biufU"  # numbers and text; objects are pickles, which are never loaded
 _MAX_COMPRESSION = 1032  # the largest ratio of deflate; bzip2 and LZMA can unpack a small file without end
@@ -27,8 +28,10 @@ _UNREADABLE = (
 
 def require_file(path: Path) -> Path:
     """Return the path of a file that is there and may be read. Raises InputError otherwise."""
+    if not path.exists():
+        raise missing_file(path)
     if not path.is_file():
-        raise InputError(f"{path}: {'is not a file' if path.exists() else 'no such file'}")
+        raise InputError(f"{path}: is not a file")
     if not os.access(path, os.R_OK):
         raise InputError(f"{path}: permission denied")
     return path

@@ -11,6 +11,7 @@ import gzip
 import io
 import json
 import os
+import re
 import sys
 import zlib
 from collections import Counter
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vidsum.errors import InputError, quote
+from vidsum.io.names import existing_path, missing_file
 
 if TYPE_CHECKING:
     import yaml
@@ -41,7 +43,7 @@ def read_packed_text(path: Path) -> str:
         with gzip.open(path) as file:
             content = file.read(MAX_BYTES + 1)
     except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file") from error
+        raise missing_file(path) from error
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: is damaged, or not a gzip file") from error
     return _decoded(_bounded(content, str(path)), str(path))
@@ -72,12 +74,12 @@ def _decoded(content: bytes, name: str) -> str:
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """Return the content of a file or pipe, `MAX_BYTES` at most. Raises InputError: it cannot be read."""
-    source = Path(path)
+    source = Path(existing_path(os.fspath(path)))
     try:
         with source.open("rb") as file:
             return _bounded(file.read(MAX_BYTES + 1), str(source))
     except FileNotFoundError as error:
-        raise InputError(f"{source}: no such file") from error
+        raise missing_file(source) from error
     except (OSError, ValueError, MemoryError) as error:  # ValueError: its name holds a NUL
         reason = (getattr(error, "strerror", None) or str(error) or "too large").lower()
         raise InputError(f"{source}: cannot be read ({reason})") from error
@@ -189,11 +191,25 @@ def _yaml_loader() -> "type[yaml.SafeLoader]":
     return Loader
 
 
+_FORMULA = re.compile(r"\A(?![+-]?\d+(\.\d+)?([eE][+-]?\d+)?\Z)'*(\s*[=+\-@＝＋－＠]|[\t\r\n])")
+"""The start of a text that begins as formulas do, or so after apostrophes; numbers are none."""
+
+
+def plain_cell(cell: str) -> str:
+    """Return the text of a cell that `csv_text` wrote."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
 def csv_text(rows: Iterable[Iterable[object]]) -> str:
-    """Return rows as CSV, with lines that end in LF; cells that hold CR or LF are quoted."""
+    """Return rows as CSV, with lines that end in LF; cells that hold CR or LF are quoted.
+
+    Names and texts may be a stranger's. An apostrophe goes ahead of those that a spreadsheet would take for a
+    formula; `plain_cell` removes it.
+    """
     lines = list[str]()
     for row in rows:
         line = io.StringIO()
-        csv.writer(line, lineterminator="\r\n").writerow(row)  # it quotes the characters of its line end
+        cells = [_FORMULA.sub(r"'\g<0>", cell) if isinstance(cell, str) else cell for cell in row]
+        csv.writer(line, lineterminator="\r\n").writerow(cells)  # it quotes the characters of its line end
         lines.append(line.getvalue().removesuffix("\r\n") + "\n")
     return "".join(lines)

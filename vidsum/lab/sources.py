@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from vidsum.errors import InputError, safe_name
+from vidsum.io.names import missing_file
 from vidsum.io.outputs import as_utf8
 from vidsum.io.provenance import identify_file
 from vidsum.lab.datasets.labels import ODD_FRACTION, ODD_S, Labels, labels_of, plain_name
@@ -68,6 +69,8 @@ def _size(source: Path) -> dict[str, Any]:
     files = [file for file in source.iterdir() if file.is_file()] if source.is_dir() else [source]
     try:
         size = sum(file.stat().st_size for file in files)
+    except FileNotFoundError as error:
+        raise missing_file(source) from error
     except OSError as error:
         raise InputError(f"{source}: cannot be read ({(error.strerror or str(error)).lower()})") from error
     return {"name": as_utf8(source.name), "files": len(files), "bytes": size}

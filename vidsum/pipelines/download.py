@@ -22,10 +22,11 @@ from typing import Any
 from urllib.parse import unquote
 
 import requests
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from vidsum.errors import InputError, digest_of_url, is_full
 from vidsum.io.cache import home
+from vidsum.io.locks import lock_file
 from vidsum.io.network import (
     TIMEOUTS_S,
     Session,
@@ -99,7 +100,7 @@ def update_copy(url: Url, target: Path, max_gigabytes: float, progress: Progress
                 raise InputError(fault, hint="unset VIDSUM_OFFLINE, or give a file")
             return
         target.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(target.parent / _LOCK, timeout=_MAX_TIME_S):
+        with lock_file(target.parent / _LOCK, _MAX_TIME_S):
             _Transfer(url, target, max_gigabytes, progress).run()
         os.utime(target.parent)
         _evict(target.parent)

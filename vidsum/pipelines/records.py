@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
 from vidsum.errors import InputError, OutputError
+from vidsum.io.locks import lock_file
 from vidsum.io.outputs import check_name, write_text
 from vidsum.io.text import read_json
 from vidsum.pipelines.tasks import Files
@@ -239,5 +238,5 @@ def lock(path: Path) -> Iterator[None]:
     if not os.access(home() / "locks", os.W_OK):
         yield
         return
-    with FileLock(home() / "locks" / f"{name}.lock"):
+    with lock_file(home() / "locks" / f"{name}.lock"):
         yield

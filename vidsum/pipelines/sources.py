@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 
 from vidsum.errors import InputError, UsageError, VidsumError
 from vidsum.features.settings import Extraction
+from vidsum.io.names import existing_path
 from vidsum.io.paths import add_copy
 from vidsum.io.text import decode, read_bytes, read_stdin
 from vidsum.io.urls import Url, is_url, local_path
@@ -65,7 +67,7 @@ def source_path(source: VideoPath | Video) -> str:
     path: object = source.path if isinstance(source, Video) else source
     if not isinstance(path, str | os.PathLike):
         raise UsageError(f"expected the path of a video, not {type(path).__name__}", hint=_source_hint(path))
-    return local_path(os.fspath(path))
+    return existing_path(local_path(os.fspath(path)))
 
 
 def _source_hint(value: object) -> str:
@@ -104,6 +106,8 @@ def _probe_unchanged(path: str, options: tuple[tuple[str, Any], ...], size: int,
 def copy_of(name: str) -> str:
     """Return where the copy of a URL is, or will be; other names as they are."""
     if not is_url(name := local_path(name)):
+        with suppress(InputError):  # opening it names the fault
+            name = existing_path(name)
         return name
     from vidsum.pipelines.download import copy_path, is_web
 

@@ -80,6 +80,11 @@ class Task:
     """Its outputs, if the command writes any; their names may depend on the other inputs."""
     url: Url | None = None  # the address that the input is a copy of
 
+    @property
+    def name(self) -> str:
+        """The name of the input in messages."""
+        return self.url or self.path
+
 
 Work = Callable[[Task, Progress | None], R]  # the work on one input, which worker processes unpickle
 

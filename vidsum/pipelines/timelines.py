@@ -84,7 +84,7 @@ def timeline_text(
             return writer.write(cuts, length_of(played), start_offset_s(result.video, video)), ()
         except InputError as error:
             fault = f"{record or target}: makes no {writer.ending}: {error.message}"
-            raise InputError(fault, error.hint) from error
+            raise type(error)(fault, error.hint) from error
     if not cuts:
         raise EmptyResultError(f"{target}: not written: the result has no moments")
     require_expressible(format, has_video=result.video is not None)

@@ -1,163 +1,280 @@
-"""Run a batch in worker processes (`--jobs`), which share the cores, the weights and the cache.
+"""Run a batch in worker processes, which share the cores, the weights and the cache.
 
-Each worker is a process with a pipe, which carries tasks there and steps and results back; one that is killed
-costs one input. When the parent stops it or is gone, a worker ends, in the middle of an input too, and leaves
+A file can crash the library that reads it, and the system kills processes when memory is short: a worker that
+dies costs one input. Each worker is an executor with one process, so that nothing is shared with the others,
+no lock either. When the parent stops it or is gone, a worker ends, in the middle of an input too, and leaves
 no partial file.
 """
 
 import os
 import pickle
+import re
+import select
 import signal
 import sys
 import threading
 import time
-from collections.abc import Generator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+import warnings
+from collections import deque
+from collections.abc import Generator, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from multiprocessing import connection
 from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.process import parent_process
-from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 from vidsum.device import n_threads, use_one_arena
-from vidsum.errors import VidsumError
+from vidsum.errors import VidsumError, show_warning
 from vidsum.pipelines.tasks import Progress, Queue, Task, Work
-
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
 
 R = TypeVar("R")
 
+_STOP_S = 20.0  # a worker that has not ended this long after it was told to is killed
+_PROGRESS_S = 0.2  # seconds between two reports of the progress of a step
+_OF_THIS_PROCESS = re.compile(r"/dev/(fd/|std(in|out|err)$)|/proc/(self|thread-self|\d+)/fd/")
+"""Files that are open in this process alone."""
+
 
 def in_workers(queue: Queue[R], jobs: int) -> Generator[R, None, None]:
-    """Yield the result of each task, in order."""
-    workers, free = [Worker(max(1, n_threads() // jobs)) for _ in range(jobs)], SimpleQueue[Worker]()
-    for worker in workers:
-        free.put(worker)
+    """Yield the result of each task, in order.
 
-    def run(task: Task) -> R:
-        worker = free.get()
-        try:
-            result = worker.run(queue.work, task, queue.progress_of(task))
-        except VidsumError as error:
-            if worker.is_stopped:  # it did not fail
-                raise RuntimeError("the workers have been stopped") from error
-            result = queue.fail(task, error)
-        finally:
-            free.put(worker)
-        queue.finish(task, result)
-        return result
-
-    threads = ThreadPoolExecutor(jobs, initializer=_block_interrupts)
+    A task whose worker died is tried once more, in a new process and alone: an earlier file may have spoiled
+    the worker, or its neighbours may have used up the memory.
+    """
+    batch = _Batch(queue, jobs)
     try:
-        for future in [threads.submit(run, task) for task in queue.tasks]:
-            yield future.result()
+        for task in queue.tasks:
+            while task.number not in batch.done:
+                batch.advance()
+            yield batch.done.pop(task.number)
     finally:
-        threads.shutdown(wait=False, cancel_futures=True)
+        batch.stop()
+
+
+class _Batch(Generic[R]):
+    """The tasks that wait, run and are done, and the workers."""
+
+    def __init__(self, queue: Queue[R], jobs: int) -> None:
+        self.done: dict[int, R] = {}  # by number
+        self._queue = queue
+        self._waiting, self._again = deque(queue.tasks), deque[Task]()  # the latter after their worker died
+        self._retried = set[int]()  # numbers of tasks that had a second try, or will have it
+        self._running: dict[Future[R], tuple[Task, Worker]] = {}
+        self._reports = _Reports()
+        self._free = [Worker(max(1, n_threads() // jobs), self._reports.writer) for _ in range(jobs)]
+        self._n_workers = jobs
+
+    def advance(self) -> None:
+        """Start what can be started, then wait until a task is done."""
+        is_alone = any(task.number in self._retried for task, _ in self._running.values())
+        if self._again and not self._running:
+            for worker in self._free:
+                worker.stop()
+            for worker in self._free:
+                worker.join()  # their memory may be what was missing
+            self._start(self._again.popleft())
+        elif not self._again and not is_alone:
+            while self._waiting and self._free:
+                self._start(self._waiting.popleft())
+        if self._running:
+            for future in wait(self._running, return_when=FIRST_COMPLETED).done:
+                self._collect(future)
+
+    def stop(self) -> None:
+        """End the workers, in the middle of a task too; tasks that are finished by then are reported."""
+        workers = [*self._free, *(worker for _, worker in self._running.values())]
         for worker in workers:
             worker.stop()
         for worker in workers:
             worker.join()
-        threads.shutdown()  # finished tasks are reported
+        for future, (task, _) in self._running.items():
+            if future.done() and not future.cancelled() and future.exception() is None:
+                with suppress(VidsumError):  # the batch ends already
+                    self._queue.finish(task, future.result())
+        self._reports.close()
+
+    def _start(self, task: Task) -> None:
+        progress = self._queue.progress_of(task)
+        if any(map(_OF_THIS_PROCESS.match, _paths_of(task))):
+            self._finish(task, self._queue.work(task, progress))
+            return
+        worker = self._free.pop()
+        self._reports.begin(task, progress)
+        try:
+            future = worker.start(self._queue.work, task, reports=progress is not None)
+            self._running[future] = task, worker
+        except VidsumError as error:
+            self._free.append(worker)
+            is_only = self._n_workers == 1
+            self._finish(task, self._queue.work(task, progress) if is_only else self._queue.fail(task, error))
+
+    def _collect(self, future: Future[R]) -> None:
+        task, worker = self._running.pop(future)
+        self._free.append(worker)
+        try:
+            result = future.result()
+        except BrokenProcessPool:
+            fault = worker.find_fault(task)
+            if task.number not in self._retried:
+                self._retried.add(task.number)
+                self._again.append(task)
+                return
+            result = self._queue.fail(task, fault)
+        self._finish(task, result)
+
+    def _finish(self, task: Task, result: R) -> None:
+        self._reports.end(task)
+        self.done[task.number] = result
+        self._queue.finish(task, result)
 
 
-def _block_interrupts() -> None:
-    """Let Ctrl-C reach the parent only: workers inherit the signal mask of the thread that starts them."""
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def _paths_of(task: Task) -> list[str]:
+    files = task.files
+    paths = [task.path, *map(str, (*files.all, *files.derived.values(), files.clip_folder or ""))]
+    return [os.path.abspath(path) for path in paths]  # noqa: PTH100  # links are not followed
 
 
-_STOP_S = 20.0  # a worker that has not ended this long after it was told to is killed
-_PROGRESS_S = 0.2  # seconds between two reports of the progress of a step
+class _Reports:
+    """The progress of all tasks, which comes through one pipe.
+
+    A message is written at once, as it is shorter than what pipes take in one piece: a worker that is killed
+    leaves no half of it.
+    """
+
+    def __init__(self) -> None:
+        self._reader, self.writer = SpawnContext().Pipe(duplex=False)
+        self._of_task: dict[int, Progress] = {}
+        self._lock = threading.Lock()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def begin(self, task: Task, progress: Progress | None) -> None:
+        if progress is not None:
+            self._of_task[task.number] = progress
+
+    def end(self, task: Task) -> None:
+        """Drop what comes late: a bar that is removed would be there again."""
+        with self._lock:
+            self._of_task.pop(task.number, None)
+
+    def close(self) -> None:
+        """Let the thread end, as the workers have ended."""
+        self.writer.close()
+
+    def _read(self) -> None:
+        with suppress(EOFError, OSError):
+            while True:
+                number, step = pickle.loads(self._reader.recv_bytes())
+                with self._lock, suppress(OSError):  # the terminal may be gone
+                    if (progress := self._of_task.get(number)) is not None:
+                        progress(*step)
+        self._reader.close()
+
+
+class _Context(SpawnContext):
+    """Starts processes anew, and remembers the last: executors do not tell how theirs ended."""
+
+    last: SpawnProcess | None = None
+
+    def Process(self, *arguments: Any, **more: Any) -> SpawnProcess:  # type: ignore[override]  # noqa: N802
+        self.last = SpawnProcess(*arguments, **more)
+        return self.last
 
 
 class Worker:
-    """A process that runs tasks, one after the other; a new one if the last was lost."""
+    """A process that runs tasks, one after the other; a new one if the last has ended."""
 
-    _starting = threading.Lock()  # a process that starts reads the exit codes of others
+    def __init__(self, n_threads: int, writer: "connection.Connection[Any, Any]") -> None:
+        self._n_threads, self._writer = n_threads, writer
+        self._context = _Context()
+        self._executor: ProcessPoolExecutor | None = None
 
-    def __init__(self, n_threads: int) -> None:
-        self.is_stopped = False
-        self._n_threads = n_threads
-        self._process: SpawnProcess | None = None
-
-    def run(self, work: Work[R], task: Task, progress: Progress | None) -> R:
-        """Return the result of a task. Raises VidsumError: the process ended, or cannot be started."""
-        message = pickle.dumps((work, task, progress is not None))
-        if self._process is None:
-            self._start(task.path)
+    def start(self, work: Work[R], task: Task, *, reports: bool) -> Future[R]:
+        """Begin a task. Raises VidsumError: no process can be started."""
         try:
-            self._pipe.send_bytes(message)
-            while True:
-                step, result = self._pipe.recv()
-                if step is None:
-                    return cast("R", result)
-                if progress is not None:
-                    progress(*step)
-        except (EOFError, OSError) as error:
-            raise self._fault(task.path) from error
+            with _block_interrupts():
+                if self._executor is None:
+                    values = (self._n_threads, self._writer)
+                    self._executor = ProcessPoolExecutor(1, self._context, _prepare, values)
+                return self._executor.submit(_run, work, task, reports)
+        except (OSError, ImportError, NotImplementedError) as error:  # the last two: no semaphores
+            self._executor = None
+            fault = f"{task.name}: no worker process can be started"
+            raise VidsumError(fault, hint="fewer --jobs") from error
+
+    def find_fault(self, task: Task) -> VidsumError:
+        """Return the error for a task in which the process ended."""
+        self.join()
+        process = self._context.last
+        code = (process.exitcode if process else None) or 0
+        end = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        hint = "leave it out, or convert it with another program, such as ffmpeg"
+        if code == -signal.SIGKILL:
+            hint = "more free memory, if it was short; else leave the file out"
+        return VidsumError(f"{task.name}: its worker process {end}, twice", hint)
 
     def stop(self) -> None:
         """Tell the process to end, in the middle of a task too."""
-        with self._starting:
-            self.is_stopped = True
-            if (process := self._process) is not None:  # a fault may drop it meanwhile
-                process.terminate()
+        if self._executor is not None and self._context.last is not None:
+            self._context.last.terminate()
 
     def join(self) -> None:
-        """Wait until the process has ended."""
-        if (process := self._process) is not None:
-            process.join(_STOP_S)
+        """Wait until the process has ended, after `stop` or by itself."""
+        if self._executor is None:
+            return
+        process = self._context.last
+        # the executor's thread alone reads the exit code: it can be read once
+        if process is not None and not connection.wait([process.sentinel], _STOP_S):
             process.kill()
-            process.join()
+        self._executor.shutdown(cancel_futures=True)
+        self._executor = None
 
-    def _start(self, path: str) -> None:
-        self._pipe, worker_end = SpawnContext().Pipe()
-        process = SpawnContext().Process(target=_serve, args=(worker_end, self._n_threads))
-        with self._starting:
-            if self.is_stopped:
-                raise VidsumError(f"{path}: the workers have been stopped")
-            try:
-                process.start()
-            except OSError as error:
-                fault = f"{path}: no worker process can be started"
-                raise VidsumError(fault, hint="fewer --jobs") from error
-            self._process = process
-        worker_end.close()  # the process has its own copy
 
-    def _fault(self, path: str) -> VidsumError:
-        self.join()
-        with self._starting:
-            code = (self._process and self._process.exitcode) or 0
-        self._process = None
-        end = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-        hint = "fewer --jobs, if memory was short" if code == -signal.SIGKILL else None
-        return VidsumError(f"{path}: its worker process {end}", hint=hint)
+@contextmanager
+def _block_interrupts() -> Iterator[None]:
+    """Let Ctrl-C reach the parent only: workers inherit the signal mask of the thread that starts them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 # --- in the worker process ---
 
+_writer: "ContextVar[connection.Connection[Any, Any]]" = ContextVar("writer")
 
-def _serve(pipe: "Connection[Any, Any]", n_threads: int) -> None:
-    """Run the tasks that come through the pipe, and send back their steps and results."""
+
+def _prepare(n_threads: int, writer: "connection.Connection[Any, Any]") -> None:
+    """Set up a worker: signals, threads, streams, and the pipe for its progress."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _exit)
     use_one_arena()
     os.environ["OMP_NUM_THREADS"] = str(n_threads)
     os.dup2(2, 1)  # stdout is for the results that the parent prints
+    warnings.showwarning = show_warning
+    _writer.set(writer)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _run(work: Work[R], task: Task, reports: bool) -> R:
+    """Run a task; one that is stopped ends the process, after its temporary files are removed."""
+    signal.signal(signal.SIGTERM, _leave)
     try:
-        with suppress(EOFError, OSError):  # the parent is gone
-            while True:
-                work, task, reports = pickle.loads(pipe.recv_bytes())
-                pipe.send((None, work(task, _reporter(pipe) if reports else None)))
+        return work(task, _reporter(task) if reports else None)
     except SystemExit as stopped:  # threads of the task do not delay the end
         sys.stderr.flush()
         os._exit(int(stopped.code or 0))
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _exit(signum: int, frame: object) -> None:
-    """Leave a task as on an error, so that its temporary files are removed; once."""
+def _leave(signum: int, frame: object) -> None:
+    """Leave a task as on an error; once."""
     signal.signal(signum, signal.SIG_IGN)
     sys.exit(128 + signum)
 
@@ -172,15 +289,17 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _reporter(pipe: "Connection[Any, Any]") -> Progress:
+def _reporter(task: Task) -> Progress:
     last_s: dict[str, float] = {}
-    lock = threading.Lock()
+    lock, writer = threading.Lock(), _writer.get()
 
     def report(step: str, done: float, total: float) -> None:
         now_s = time.monotonic()
         with lock, suppress(OSError):  # the parent may be gone
             if now_s - last_s.get(step, -_PROGRESS_S) >= _PROGRESS_S:
                 last_s[step] = now_s
-                pipe.send(((step, done, total), None))
+                message = pickle.dumps((task.number, (step, float(done), float(total))))
+                if len(message) < select.PIPE_BUF // 2:
+                    writer.send_bytes(message)
 
     return report

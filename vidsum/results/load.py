@@ -15,6 +15,7 @@ from typing import Any, TypeVar, get_args
 
 from vidsum.errors import InputError, quote, require_type, safe_name
 from vidsum.io import cache
+from vidsum.io.names import existing_path, missing_file
 from vidsum.io.outputs import stems_of
 from vidsum.io.provenance import digest_of
 from vidsum.io.text import read_json
@@ -39,10 +40,11 @@ def load(path: str | os.PathLike[str]) -> Result:
     Raises InputError: the file is missing, was not written by vidsum, or was changed since.
     """
     require_type(path, str, os.PathLike)
+    path = existing_path(os.fspath(path))
     if is_feature_file(os.fspath(path)):
         return read_features(path)
     if not Path(path).exists():
-        raise InputError(f"{os.fspath(path)}: no such file")
+        raise missing_file(path)
     try:
         document = read_record(path)
     except InputError as error:

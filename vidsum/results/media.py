@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from vidsum.errors import InputError, safe_name
+from vidsum.errors import InputError, is_one_line, safe_name
 from vidsum.io.outputs import as_utf8
 from vidsum.results.cuts import Cut
 from vidsum.types import TimeArray, VideoInfo
@@ -168,7 +168,7 @@ class Clip:
 
 def one_line(text: str) -> str:
     """Return a text without what ends a line or cannot stand in XML."""
-    return "".join(letter if letter.isprintable() else "_" for letter in as_utf8(text))
+    return "".join(letter if is_one_line(letter) else "_" for letter in as_utf8(text))
 
 
 def read_media(video: VideoInfo) -> Media:
@@ -216,7 +216,7 @@ def timeline_rate(fps: float) -> tuple[Fraction, bool]:
 
 def check_path(format: str, place: str) -> None:
     """Raise InputError where a format that holds plain paths cannot name this one: not text on one line."""
-    if not place.isprintable():
+    if not is_one_line(place):
         fault = (
             f"{safe_name(place)}: .{format} cannot name this file: its path is not text in UTF-8 on one line"
         )

@@ -10,7 +10,8 @@ from shlex import quote
 
 import av
 
-from vidsum.errors import InputError, find_nearest
+from vidsum.errors import InputError
+from vidsum.io.names import missing_file
 from vidsum.types import TrackChoice, VideoInfo
 from vidsum.video.tracks import choose_track, list_tracks
 
@@ -71,7 +72,7 @@ def check_readable(path: Path) -> None:
     try:
         is_there, is_link = path.exists(), path.is_symlink()
         faults = {
-            _why_missing(path) if is_link else "no such file": not is_there,
+            _why_missing(path) if is_link else "": not is_there,
             "permission denied": not os.access(path, os.R_OK),
             "is a folder, not a video": path.is_dir(),
             # a video is opened twice, and a pipe can be read only once
@@ -81,8 +82,10 @@ def check_readable(path: Path) -> None:
     except (OSError, ValueError) as error:  # a name that is too long, or holds a NUL
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise InputError(f"{path}: cannot be opened ({reason.lower()})") from error
+    if not (is_there or is_link):
+        raise missing_file(path)
     if fault := next((fault for fault, applies in faults.items() if applies), None):
-        raise InputError(f"{path}: {fault}", hint=None if is_there or is_link else _suggest_name(path))
+        raise InputError(f"{path}: {fault}")
 
 
 def _why_missing(link: Path) -> str:
@@ -92,13 +95,6 @@ def _why_missing(link: Path) -> str:
         if error.errno == errno.ELOOP:
             return "is a link in a loop of links"
     return f"is a link to {link.readlink()}, which does not exist"
-
-
-def _suggest_name(path: Path) -> str | None:
-    with suppress(OSError):
-        for name in find_nearest(path.name, os.listdir(path.parent)):  # noqa: PTH208  # names alone
-            return str(path.with_name(name))
-    return None
 
 
 def video_stream(

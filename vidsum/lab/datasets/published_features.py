@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from vidsum.errors import InputError, WeightsError, safe_name
 from vidsum.io.arrays import convert_errors, read_array, read_arrays
+from vidsum.io.names import missing_file
 from vidsum.lab.datasets.clip_captions import Captions, embed_captions, is_captions, read_clip_captions
 from vidsum.lab.datasets.moments import Query
 from vidsum.models.scaling import mean_of_normalised, unit_rows
@@ -70,8 +71,9 @@ def _open_source(
     if source.is_dir():
         held = _names_in(source)
     elif not source.is_file():
-        reason = "is neither file nor folder" if source.exists() else "no such file or folder"
-        raise InputError(f"{source}: {reason}")
+        if not source.exists():
+            raise missing_file(source, "no such file or folder")
+        raise InputError(f"{source}: is neither file nor folder")
     elif is_captions(source):
         captions = read_clip_captions(source)
         held = set(captions)

@@ -1,0 +1,110 @@
+"""Locks where the file system has some, and where it has none."""
+
+import errno
+import multiprocessing
+import os
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import Timeout
+
+from vidsum.io import locks
+from vidsum.io.locks import has_locks, lock_file
+
+fcntl = pytest.importorskip("fcntl")
+
+
+@pytest.fixture(autouse=True)
+def unknown_folders() -> Iterator[None]:
+    """Nothing is known of any folder."""
+    cached = locks._can_lock
+    cached.cache_clear()
+    yield
+    cached.cache_clear()
+
+
+@pytest.fixture(params=["ENOLCK", "ENOSYS", "EOPNOTSUPP"])
+def without_locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system without locks."""
+
+    def refuse(*_: Any) -> None:
+        raise OSError(getattr(errno, request.param), "refused")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    monkeypatch.setattr(fcntl, "lockf", refuse)
+
+
+def try_lock(path: Path, timeout_s: float = 0.2) -> bool:
+    """Whether a lock can be had."""
+    try:
+        with lock_file(path, timeout_s):
+            return True
+    except Timeout:
+        return False
+
+
+def hold_and_die(path: Path) -> None:
+    locks._can_lock = lambda folder: False  # type: ignore[assignment]
+    with lock_file(path):
+        os._exit(9)
+
+
+def test_a_lock_excludes(tmp_path: Path) -> None:
+    with lock_file(tmp_path / "a.lock"):
+        assert not try_lock(tmp_path / "a.lock")
+        assert try_lock(tmp_path / "b.lock")
+    assert try_lock(tmp_path / "a.lock")
+
+
+def test_a_mark_excludes_where_there_are_no_locks(tmp_path: Path, without_locks: None) -> None:
+    with pytest.warns(UserWarning, match="its file system has no locks") as caught:
+        is_free = try_lock(tmp_path / "a.lock")
+    assert is_free
+    assert len(caught) == 1
+    assert str(tmp_path) in str(caught[0].message)
+    with lock_file(tmp_path / "a.lock"):  # nothing is said again
+        assert not try_lock(tmp_path / "a.lock")
+        assert try_lock(tmp_path / "b.lock")
+    assert try_lock(tmp_path / "a.lock")
+    assert list(tmp_path.glob("*.held")) == []
+
+
+def test_the_mark_of_a_killed_process_is_not_heeded(tmp_path: Path, without_locks: None) -> None:
+    process = multiprocessing.get_context("spawn").Process(target=hold_and_die, args=(tmp_path / "a.lock",))
+    process.start()
+    process.join()
+    assert process.exitcode == 9
+    assert list(tmp_path.glob("*.held"))
+    with pytest.warns(UserWarning, match="no locks"):
+        assert try_lock(tmp_path / "a.lock", 10)
+
+
+def test_a_mark_of_another_machine_is_heeded_for_a_while(
+    tmp_path: Path, without_locks: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locks, "_MARKED_S", 0.2)
+    Path(tmp_path / "a.lock.held").write_text("1\nelsewhere\n")
+    monkeypatch.setattr(locks, "_can_lock", lambda folder: False)
+    with pytest.warns(UserWarning, match="no longer heeded"), lock_file(tmp_path / "a.lock"):
+        pass
+    assert (tmp_path / "a.lock.held").exists()
+
+
+def test_nothing_is_excluded_where_nothing_can_be_marked(
+    tmp_path: Path, without_locks: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(lock: Any) -> None:
+        raise OSError(errno.EROFS, "read-only")
+
+    monkeypatch.setattr("filelock.SoftFileLock.acquire", refuse)
+    with pytest.warns(UserWarning, match="no locks"), lock_file(tmp_path / "a.lock"):
+        pass
+
+
+def test_a_folder_that_cannot_be_written_to_is_not_asked(tmp_path: Path, without_locks: None) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert has_locks(tmp_path / "missing")

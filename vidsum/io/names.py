@@ -1,0 +1,44 @@
+"""Names of files as people type them, and as file systems have them."""
+
+import os
+import shlex
+import unicodedata
+from contextlib import suppress
+from pathlib import Path
+
+from vidsum.errors import InputError, find_nearest, quote
+
+
+def existing_path(path: str) -> str:
+    """Return a path, or where nothing is there the path whose names are equal after NFKC.
+
+    Some letters and spaces have several forms, of which a keyboard gives one: macOS splits accents off in
+    names, and puts a narrow no-break space into those of recordings. Raises InputError: several names are
+    equal.
+    """
+    if not path or os.path.lexists(path):
+        return path
+    folder, name = os.path.split(path)
+    if folder == path:
+        return path
+    place = existing_path(folder)
+    try:
+        names = os.listdir(place or ".")  # noqa: PTH208  # names alone
+    except (OSError, ValueError):  # no folder, or a name that no file can have
+        return path
+    wanted = unicodedata.normalize("NFKC", name)
+    matches = sorted(other for other in names if unicodedata.normalize("NFKC", other) == wanted)
+    if len(matches) > 1:
+        listed = ", ".join(quote(os.path.join(place, match)) for match in matches)  # noqa: PTH118
+        raise InputError(f"{path}: several names differ from it in the form of letters", f"one of {listed}")
+    return os.path.join(place, matches[0]) if matches else path  # noqa: PTH118
+
+
+def missing_file(path: str | os.PathLike[str], what: str = "no such file") -> InputError:
+    """Return the error for a path that leads nowhere; its hint is a name like it, or lists the folder."""
+    source = Path(path)
+    with suppress(OSError, ValueError):
+        for name in find_nearest(source.name, os.listdir(source.parent)):  # noqa: PTH208  # names alone
+            return InputError(f"{source}: {what}", shlex.quote(str(source.with_name(name))))
+    folder = next((place for place in source.parents if place.is_dir()), Path())
+    return InputError(f"{source}: {what}", f"a file that is there: ls {shlex.quote(str(folder))}")
