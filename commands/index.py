@@ -73,6 +73,8 @@ def index(
     from vidsum.archive.archive import Archive
 
     with Archive(where.archive) as archive:
+        if archive.is_there:
+            archive.require_whole()
         work = partial(index_one, where.archive, extraction, indexing)
         verb = Verb("index", work, extraction.device, _COLUMNS, retry=archive.wait_for)
         for inputs in _iter_stable(named, batch, archive) if upkeep.watch else [batch.inputs(named)]:
@@ -151,7 +153,7 @@ def _iter_stable(named: Sequence[str], batch: Batch, archive: "Archive") -> Iter
                     now[path] = (status.st_size, status.st_mtime_ns)
         ready = [path for path, facts in now.items() if before.get(path) == facts != done.get(path)]
         yield ready
-        keys = archive.rows("SELECT path FROM claims") if ready and archive.is_there else []
+        keys = archive.read_rows(["claims.path"], "FROM claims") if ready and archive.is_there else []
         left = {os.fsdecode(key) for (key,) in keys}
         done |= {path: now[path] for path in ready if os.path.abspath(path) not in left}  # noqa: PTH100
         before = now
