@@ -16,7 +16,7 @@ from vidsum.archive.settings import ArchiveFile, Indexing, is_server
 from vidsum.commands.batch import Batch, Verb, Videos, run_verb
 from vidsum.commands.options import Without, command
 from vidsum.commands.result import Columns, CommandResult, View, render
-from vidsum.errors import UsageError
+from vidsum.errors import UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.io.paths import register_input
 from vidsum.options import option
@@ -72,7 +72,7 @@ def index(
         register_input(where.archive, "--archive")
     from vidsum.archive.archive import Archive
 
-    with Archive(where.archive) as archive:
+    with Archive(where.archive) as archive, _without_remains(archive):
         if archive.is_there:
             archive.require_whole()
         work = partial(index_one, where.archive, extraction, indexing)
@@ -88,6 +88,18 @@ def index(
                 finally:  # moved videos are known by now
                     if archive.is_there:
                         _report_missing(archive, named, view, prune=upkeep.prune)
+
+
+@contextlib.contextmanager
+def _without_remains(archive: "Archive") -> Iterator[None]:
+    """Remove a new archive to which nothing could be added, such as on a full disk."""
+    is_new = not archive.is_there
+    try:
+        yield
+    finally:
+        if is_new:
+            with contextlib.suppress(VidsumError):
+                archive.remove_if_empty()
 
 
 def index_one(

@@ -31,7 +31,7 @@ from vidsum.archive.settings import ArchiveEvidence, Indexing, SearchOptions, ha
 from vidsum.archive.spaces import embed_class_names, find_space, list_answering, list_videos, require_weights
 from vidsum.archive.store import Database, connect, default_path, faults, require_copy
 from vidsum.archive.texts import search_evidence
-from vidsum.errors import DamagedArchiveError, InputError, UsageError
+from vidsum.errors import DamagedArchiveError, InputError, UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.match import embed_background
 from vidsum.grounding.presence import Directions, compare_named, compare_with_usual
@@ -104,6 +104,7 @@ class Archive:
     def close(self) -> None:
         if "_connection" in self.__dict__:
             self._connection.close()
+            del self._connection
 
     def add(
         self,
@@ -130,10 +131,27 @@ class Archive:
         if self.is_there:
             self.require_whole()
         add = partial(self.add_video, extraction=extraction, indexing=indexing, progress=progress)
-        added = {path: add(path) for path in paths}
-        left = [path for path, video in added.items() if video.state == "claimed"]
-        added |= {path: add(path) for path in self.wait_for(left)}
+        is_new = not self.is_there
+        try:
+            added = {path: add(path) for path in paths}
+            left = [path for path, video in added.items() if video.state == "claimed"]
+            added |= {path: add(path) for path in self.wait_for(left)}
+        except VidsumError:
+            if is_new:  # a full disk leaves none
+                self.remove_if_empty()
+            raise
         return [*added.values()]
+
+    def remove_if_empty(self) -> None:
+        """Remove the file of an archive that holds no video, and to which no process adds one."""
+        if not isinstance(self.path, Path) or not self.path.exists():
+            return
+        with faults(self.path):
+            rows = [self.rows(f"SELECT 1 FROM {table} LIMIT 1") for table in ("files", "videos", "claims")]
+        self.close()
+        if not any(rows):
+            for end in ("", "-wal", "-shm"):
+                Path(f"{self.path}{end}").unlink(missing_ok=True)
 
     def add_video(
         self,

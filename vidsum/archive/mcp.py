@@ -52,8 +52,8 @@ _SYNONYMS = {
 """Other words for parameters, which an error takes as what was meant."""
 _FAULTS = {
     "missing": "is missing",
-    "greater_than_equal": "must be {ge} or more",
-    "less_than_equal": "must be {le} or less",
+    "greater_than_equal": "must be {ge:g} or more",
+    "less_than_equal": "must be {le:g} or less",
     "too_short": "needs {min_length} entry or more",
     "too_long": "takes {max_length} entries at most",
     "literal_error": "must be {expected}",
