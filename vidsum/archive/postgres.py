@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from vidsum.archive.schema import REINDEX_HINT, TABLES, TEXT_TABLES, VERSION, require_known
-from vidsum.errors import DamagedArchiveError, InputError, OutputError, UsageError
+from vidsum.errors import DamagedArchiveError, InputError, MissingError, OutputError, UsageError
 from vidsum.io.packages import install_extra_command
 from vidsum.io.urls import Url, is_loopback, is_offline
 
@@ -74,7 +74,7 @@ class Postgres:
         self.execute("SET search_path = vidsum, public")
         if not self._version():
             if not create:
-                raise InputError(f"{name}: no such archive", hint=f"vidsum index FOLDER --archive {name}")
+                raise MissingError(f"{name}: no such archive", hint=f"vidsum index FOLDER --archive {name}")
             with self.transaction():
                 if not self._version():  # else another machine was first
                     self._create_tables()

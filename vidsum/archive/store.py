@@ -86,7 +86,7 @@ def connect(path: Path | str, *, create: bool) -> Database:
         make_folder(path.parent)
         check_target(path)
     elif not path.is_file() or (not create and not path.stat().st_size):
-        raise InputError(f"{path}: no such archive", hint="vidsum index FOLDER")
+        raise MissingError(f"{path}: no such archive", hint="vidsum index FOLDER")
     elif not os.access(path, os.R_OK):
         raise InputError(f"{path}: cannot be read")
     elif create:

@@ -19,7 +19,7 @@ from vidsum.archive.folders import Folders, resolve
 from vidsum.archive.index import IndexedVideo
 from vidsum.archive.paging import Answer, Page, round_facts, to_page
 from vidsum.archive.settings import Indexing, SearchOptions, has_words
-from vidsum.errors import InputError, Problem, UsageError
+from vidsum.errors import InputError, MissingError, Problem, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.io import paths
 from vidsum.io.outputs import make_folder
@@ -146,9 +146,7 @@ class Tools:
         globs = tuple(f"{glob.escape(os.path.join(root, ''))}*" for root in roots)  # noqa: PTH118
         options = SearchOptions(top_k=top_k, evidence=evidence, path=globs)
         is_inside = self._folders.contains
-        if not Archive(self._archive).is_there:
-            raise ToolUseError(f"{Archive(self._archive).name}: no such archive", hint=self._hint_to_index())
-        with Archive(self._archive, create=False) as archive:
+        with self._open_archive() as archive:
             matches = [match for match in archive.find(query, options) if is_inside(match.video)]
             warnings = archive.query_warnings(query, options, matches)
             if not matches and not any(map(is_inside, archive.videos())):
@@ -282,8 +280,12 @@ class Tools:
             raise InputError(f"{name}: holds features, not a video")
         return path
 
-    def _hint_to_index(self) -> str:
-        return "call index" if self._output else "ask the user to run vidsum index FOLDER"
+    def _open_archive(self) -> Archive:
+        try:
+            return Archive(self._archive, create=False)
+        except MissingError as error:
+            hint = "call index" if self._output else "ask the user to run vidsum index FOLDER"
+            raise ToolUseError(error.message, hint=hint) from error
 
 
 def _require_words(query: str) -> None:
