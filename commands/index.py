@@ -17,7 +17,7 @@ from vidsum.archive.settings import ArchiveFile, Indexing, is_server
 from vidsum.commands.batch import Batch, Verb, Videos, run_verb
 from vidsum.commands.options import Without, command
 from vidsum.commands.result import Columns, CommandResult, View, render
-from vidsum.errors import UsageError
+from vidsum.errors import UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.io.paths import register_input
 from vidsum.options import option
@@ -73,7 +73,9 @@ def index(
         register_input(where.archive, "--archive")
     from vidsum.archive.archive import Archive
 
-    with Archive(where.archive) as archive:
+    with Archive(where.archive) as archive, _without_remains(archive):
+        if archive.is_there:
+            archive.require_whole()
         work = partial(index_one, where.archive, extraction, indexing, secrets.token_hex(16))
         verb = Verb("index", work, extraction.device, _COLUMNS, isolated=True, retry=archive.wait_for)
         for inputs in _iter_stable(named, batch, archive) if upkeep.watch else [batch.inputs(named)]:
@@ -87,6 +89,18 @@ def index(
                 finally:  # moved videos are known by now
                     if archive.is_there:
                         _report_missing(archive, named, view, prune=upkeep.prune)
+
+
+@contextlib.contextmanager
+def _without_remains(archive: "Archive") -> Iterator[None]:
+    """Remove a new archive to which nothing could be added, such as on a full disk."""
+    is_new = not archive.is_there
+    try:
+        yield
+    finally:
+        if is_new:
+            with contextlib.suppress(VidsumError):
+                archive.remove_if_empty()
 
 
 def index_one(
@@ -154,7 +168,7 @@ def _iter_stable(named: Sequence[str], batch: Batch, archive: "Archive") -> Iter
                     now[path] = (status.st_size, status.st_mtime_ns)
         ready = [path for path, facts in now.items() if before.get(path) == facts != done.get(path)]
         yield ready
-        keys = archive.rows("SELECT path FROM claims") if ready and archive.is_there else []
+        keys = archive.read_rows(["claims.path"], "FROM claims") if ready and archive.is_there else []
         left = {os.fsdecode(key) for (key,) in keys}
         done |= {path: now[path] for path in ready if os.path.abspath(path) not in left}  # noqa: PTH100
         before = now

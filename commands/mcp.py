@@ -1,7 +1,7 @@
 """`vidsum mcp`: let a language model find moments in videos, by the Model Context Protocol."""
 
+import signal
 import sys
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -50,13 +50,14 @@ def mcp(folders: FolderNames, where: ArchiveFile, writing: Writing, view: Annota
     if not folders:
         raise UsageError("mcp needs the folders that the model may read", hint="vidsum mcp ~/Videos")
     require_extra("mcp", "vidsum mcp")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # while it loads, too
+    from vidsum.archive.folders import Folders
     from vidsum.archive.mcp import build_server
-    from vidsum.archive.tools import Folders, Tools
+    from vidsum.archive.mcp_process import Process
+    from vidsum.archive.tools import Tools
 
-    server = build_server(
-        Tools(Folders(folders), where.archive, writing.write), can_write=writing.write is not None
-    )
+    process, tools = Process(), Tools(Folders(folders), where.archive, writing.write)
+    server = build_server(tools, can_write=writing.write is not None, run=process.run)
     if sys.stdin.isatty():
         print("waiting for a client on stdin; Ctrl-C stops it", file=sys.stderr)
-    with suppress(KeyboardInterrupt):  # the way to stop it
-        server.run()
+    process.serve(server)

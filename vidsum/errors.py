@@ -75,6 +75,12 @@ class MissingError(InputError):
     """The archive lacks what is asked for, or the disk lacks the file."""
 
 
+class DamagedArchiveError(InputError):
+    """An archive holds what vidsum does not write."""
+
+    ends_batch = True
+
+
 class ForeignFileError(MissingError):
     """An archive names a file that is not the video that it describes."""
 

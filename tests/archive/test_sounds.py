@@ -4,6 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests import media
 from tests.archive.made import film
@@ -11,7 +13,8 @@ from tests.grounding.colours import use_names_of_sounds
 from vidsum.archive.archive import Archive
 from vidsum.archive.settings import SearchOptions, describe_missing
 from vidsum.archive.texts import RUN, pack_sounds
-from vidsum.errors import InputError
+from vidsum.errors import DamagedArchiveError, InputError
+from vidsum.features.sounds import STEP_S
 from vidsum.grounding import sounds
 from vidsum.pipelines.moments import ground
 
@@ -71,14 +74,36 @@ def test_sounds_from_the_cache(archive: Archive, tone: Path, monkeypatch: pytest
 
 def test_run_beyond_the_end(archive: Archive, tone: Path) -> None:
     archive.add(tone, sounds=True)
-    before = moments(archive, "busy signal")
     ((content,),) = archive.rows("SELECT sounds FROM videos")
     runs = np.frombuffer(content, RUN).copy()
-    runs["after"][runs["after"] == runs["after"].max()] = 2**32 - 1  # 16 GiB, if it were believed
+    runs["after"][runs["after"] == runs["after"].max()] = 2**31 - 2  # 8 GiB, if it were believed
     archive.rows("UPDATE videos SET sounds = ?", runs.tobytes())
-    (start_s, end_s, present), *_ = moments(archive, "busy signal")
-    assert (start_s, present) == (before[0][0], before[0][2])
-    assert end_s <= archive.rows("SELECT duration_s FROM videos")[0][0]
+    with pytest.raises(DamagedArchiveError, match=r"videos\.id 1: sounds"):
+        moments(archive, "busy signal")
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9), st.integers(5, 15)), max_size=9))
+def test_runs_give_the_moments_of_their_curve(runs: list[tuple[int, int, int]]) -> None:
+    runs = sorted(runs)
+    curve = np.zeros(40, np.float32)
+    for first, length, sixteenths in runs:
+        curve[first : first + length] = np.maximum(curve[first : first + length], sixteenths / 16)
+    groups = list[list[int]]()  # a slow way: windows one by one
+    for window in np.flatnonzero(curve).tolist():
+        if groups and window - groups[-1][-1] <= 2:
+            groups[-1].append(window)
+        else:
+            groups.append([window])
+    best = sorted((-float(curve[group].max()), group[0], group[-1] + 1) for group in groups)
+    expected = [
+        (first * STEP_S, min(after * STEP_S, 25.0), -score)
+        for score, first, after in best
+        if score <= -0.5 and first * STEP_S < 25
+    ]
+    columns = np.array(runs, np.int64).reshape(-1, 3)
+    scores = (columns[:, 2] / 16).astype(np.float32)
+    joined = sounds.join_sounds(columns[:, 0], columns[:, 0] + columns[:, 1], scores, 25.0)
+    assert [(moment.start_s, moment.end_s, moment.score) for moment in joined] == expected
 
 
 def test_films_without_sound(archive: Archive, tmp_path: Path) -> None:

@@ -1,15 +1,21 @@
 """The file of an archive: what is wrong with it is one line, and nothing is lost."""
 
 import os
+import shutil
 import signal
 import sqlite3
+import subprocess
+from collections.abc import Iterator
 from multiprocessing import get_context
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tests.full_disk import files_up_to
-from vidsum.archive import store
+from tests.archive.made import film
+from tests.full_disk import files_up_to, small_disk
+from vidsum.archive import index, store
+from vidsum.archive.archive import Archive
 from vidsum.archive.schema import VERSION
 from vidsum.archive.store import APPLICATION_ID, connect, faults
 from vidsum.errors import InputError, OutputError
@@ -182,3 +188,65 @@ def test_flipped_bytes(file: Path, tmp_path: Path) -> None:
             faults.append(error.message)
     assert faults
     assert [fault for fault in faults if "odd.vidsum: " not in fault or "\n" in fault] == []
+
+
+@pytest.mark.parametrize("kib", [64, 128, 1024, 1400, 1800, 2400])
+def test_full_disk_leaves_no_empty_archive(
+    kib: int, tmp_path: Path, colours: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the file cannot be made, or no video fits into it."""
+    video = film(tmp_path / "film.mp4")
+    kept = index.pack_clips  # as large as a long video
+    monkeypatch.setattr(index, "pack_clips", lambda clips: np.tile(kept(clips), 40_000))
+    with small_disk(tmp_path / "small", kib) as disk:
+        with Archive(disk / "a.vidsum") as archive, pytest.raises(OutputError, match="cannot be used"):
+            archive.add(video)
+        assert [*disk.iterdir()] == []
+
+
+@pytest.fixture
+def medium(tmp_path: Path, colours: None) -> Iterator[Path]:
+    """A read-only file system with an archive, whose last change is in a log beside it."""
+    video = film(tmp_path / "film.mp4")
+    with small_disk(tmp_path / "disk", 20_000) as disk:
+        with Archive(tmp_path / "a.vidsum") as archive:
+            archive.add(video)
+            archive.rows("UPDATE files SET gone_s = NULL")
+            for path in tmp_path.glob("a.vidsum*"):  # as after a kill
+                shutil.copy(path, disk)
+        (disk / "a.vidsum-shm").unlink()
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        yield disk
+
+
+def test_index_on_a_read_only_medium(medium: Path, tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"cannot be written \(read-only file system\)") as raised:
+        Archive(medium / "a.vidsum")
+    assert "--archive FILE" in str(raised.value.hint)
+
+
+def test_log_on_a_read_only_medium(medium: Path, tmp_path: Path) -> None:
+    """Without its log, an archive lacks its last changes."""
+    with pytest.raises(OutputError, match=r"a\.vidsum-wal, which cannot be read") as raised:
+        Archive(medium / "a.vidsum", create=False)
+    assert "copy both files" in str(raised.value.hint)
+
+
+@pytest.mark.parametrize("place", ["a.vidsum", "."])
+def test_index_where_writing_is_not_allowed(file: Path, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = str(file.parent / place)
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK or str(path) != closed)
+    with pytest.raises(OutputError, match="cannot be written") as raised:
+        connect(file, create=True)
+    assert raised.value.message.startswith(f"{closed}: ")
+
+
+def test_earlier_archive_is_refused_in_one_line(file: Path) -> None:
+    connection = sqlite3.connect(file)
+    connection.executescript("DROP TABLE claims; PRAGMA user_version = 9")
+    connection.close()
+    with pytest.raises(InputError) as raised:
+        connect(file, create=False)
+    assert raised.value.message == f"{file}: has schema 9, and this vidsum reads {VERSION}"
+    assert raised.value.exit_code == 3
+    assert raised.value.hint == "remove it, and index the videos again: vidsum index FOLDER"

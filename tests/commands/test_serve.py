@@ -109,10 +109,10 @@ def test_a_folder_that_is_missing(run: Run) -> None:
     run("mcp", ".", "none", code=3, error="none: no such folder")
 
 
-def test_the_end_of_stdin_stops_it(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    server = pytest.importorskip("mcp.server", reason="needs vidsum[mcp]")
+def test_writes_nothing_until_it_is_asked(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("mcp.server", reason="needs vidsum[mcp]")
     served = list[object]()
-    monkeypatch.setattr(server.MCPServer, "run", lambda self: served.append(self))
+    monkeypatch.setattr("vidsum.archive.mcp_process.Process.serve", lambda _, server: served.append(server))
     ran = run("mcp", ".", "--write", tmp_path / "clips")
     assert (len(served), ran.out) == (1, "")
     assert not (tmp_path / "clips").exists()

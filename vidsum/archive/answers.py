@@ -48,9 +48,9 @@ class VideoFile:
     """The first existing file of a video; its times count from the first picture."""
 
     path: str
-    sha256: str
     bytes: int
     mtime_ns: int
+    sha256: str
     duration_s: float
     start_offset_s: float
 
@@ -91,8 +91,10 @@ _verified: dict[tuple[object, ...], bool] = {}  # whether requested files match 
 
 def find_video(archive: Archive, number: int) -> VideoFile:
     """Return a video by its id. Raises MissingError: the archive has none."""
-    facts = "path, sha256, files.bytes, mtime_ns, duration_s, start_offset_s"
-    rows = archive.rows(f"SELECT {facts} {_FROM_PRESENT} AND videos.id = ? ORDER BY path", number)
+    of_file = [f"files.{name}" for name in ("path", "bytes", "mtime_ns")]
+    of_video = [f"videos.{name}" for name in ("sha256", "duration_s", "start_offset_s")]
+    source = f"{_FROM_PRESENT} AND videos.id = ? ORDER BY path"
+    rows = archive.read_rows([*of_file, *of_video], source, number)
     if not rows:
         raise MissingError(f"the archive has no video {number}")
     key, *about = next((row for row in rows if Path(os.fsdecode(row[0])).is_file()), rows[0])
@@ -154,24 +156,24 @@ def _parse_value(leaf: Leaf, name: str, texts: Sequence[str]) -> Any:
 def _segment_spec(archive: Archive, shot: str) -> str:
     """Return a shot as `--like` takes it, VIDEO@START-END. Raises MissingError: there is none."""
     number = int(shot) if re.fullmatch("[0-9]{1,17}", shot) else 0
-    rows = archive.rows("SELECT video, start_s, end_s FROM shots WHERE id = ?", number)
+    columns = ["shots.id", "shots.video", "shots.start_s", "shots.end_s"]
+    rows = archive.read_rows(columns, "FROM shots WHERE id = ?", number)
     if not rows:
         raise MissingError(f"the archive has no shot {quote(shot)}")
-    source, span = _find_verified(archive, rows[0][0]), rows[0][1:]
+    source, span = _find_verified(archive, rows[0][1]), rows[0][2:]
     return "{}@{:f}-{:f}".format(source.path, *shift_times(span, source.start_offset_s))
 
 
 def describe_archive(archive: Archive) -> dict[str, Any]:
     """Return the totals and latest videos, which the page shows before a search."""
-    latest = (
-        f"SELECT videos.id, path, duration_s, first_shot {_FROM_PRESENT} ORDER BY 1 DESC, path DESC LIMIT ?"
-    )
-    videos = {row[0]: (row[0], os.fsdecode(row[1]), *row[2:]) for row in archive.rows(latest, _N_LATEST)}
+    columns = ["videos.id", "files.path", "videos.duration_s", "videos.first_shot"]
+    rows = archive.read_rows(columns, f"{_FROM_PRESENT} ORDER BY videos.id DESC, path DESC")
+    videos = {row[0]: (row[0], os.fsdecode(row[1]), *row[2:]) for row in rows[:_N_LATEST]}
+    seconds = sum({number: duration_s for number, _, duration_s, _ in rows}.values())
     filled = "coalesce(sum(CASE WHEN length({}) > 0 THEN 1 END), 0)"
     counted = [filled.format(stored.column) for stored in EVIDENCE.values()]
-    sums = f"count(*), coalesce(sum(duration_s), 0), {', '.join(counted)}"
-    ((videos_there, seconds, *counts),) = archive.rows(
-        f"SELECT {sums} FROM videos WHERE id IN (SELECT videos.id {_FROM_PRESENT})"
+    ((videos_there, *counts),) = archive.rows(
+        f"SELECT count(*), {', '.join(counted)} FROM videos WHERE id IN (SELECT videos.id {_FROM_PRESENT})"
     )
     options = "" if archive.path == default_path() else f" --archive {shlex.quote(archive.name)}"
     evidence = [(kind, n, flag) for (kind, (_, flag, _)), n in zip(EVIDENCE.items(), counts, strict=True)]
@@ -192,11 +194,10 @@ def describe_archive(archive: Archive) -> dict[str, Any]:
 def video(archive: Archive, number: int) -> dict[str, Any]:
     """Return a video with its shots and texts, in players' time. Raises MissingError: there is none."""
     source = find_video(archive, number)
-    shots = archive.rows("SELECT id, start_s, end_s FROM shots WHERE video = ? ORDER BY id", number)
-    texts = "SELECT start_s, end_s, text FROM {} WHERE video = ? ORDER BY start_s"
+    shots = archive.list_shots(number, source.duration_s)
     offset_s = source.start_offset_s
     said, written, described = (
-        shift_times(archive.rows(texts.format(stored.table), number), offset_s)
+        shift_times([row[:3] for row in archive.list_texts(stored.table, number)], offset_s)
         for stored in EVIDENCE.values()
         if stored.table
     )
@@ -252,7 +253,7 @@ def _to_dicts(rows: Sequence[tuple[Any, ...]], *names: str) -> list[dict[str, An
 
 def read_picture(archive: Archive, shot: int) -> bytes:
     """Return the JPEG of a shot. Raises MissingError: the archive has none."""
-    for (jpeg,) in archive.rows("SELECT jpeg FROM shots WHERE id = ?", shot):
+    for _, jpeg in archive.read_rows(["shots.id", "shots.jpeg"], "FROM shots WHERE id = ?", shot):
         return bytes(jpeg)
     raise MissingError(f"the archive has no shot {shot}")
 

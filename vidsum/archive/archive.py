@@ -25,12 +25,13 @@ from vidsum.archive.claims import wait_for_claims
 from vidsum.archive.index import IndexedVideo
 from vidsum.archive.like import embed_example
 from vidsum.archive.postgres import public_name
+from vidsum.archive.rows import StoredFile, list_files, list_shots, list_texts, read_rows
 from vidsum.archive.search import ArchiveSearch, Hit, SearchStep
 from vidsum.archive.settings import ArchiveEvidence, Indexing, SearchOptions, has_words, is_server
 from vidsum.archive.spaces import embed_class_names, find_space, list_answering, list_videos, require_weights
 from vidsum.archive.store import Database, connect, default_path, faults, require_copy
 from vidsum.archive.texts import search_evidence
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import DamagedArchiveError, InputError, UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.match import embed_background
 from vidsum.grounding.presence import Directions, compare_named, compare_with_usual
@@ -103,6 +104,7 @@ class Archive:
     def close(self) -> None:
         if "_connection" in self.__dict__:
             self._connection.close()
+            del self._connection
 
     def add(
         self,
@@ -126,11 +128,30 @@ class Archive:
         videos = [videos] if isinstance(videos, str | os.PathLike) else videos
         extraction, indexing = all_from_keywords(Archive.add, (Extraction, Indexing), options)
         paths = expand([os.fspath(path) for path in videos], recursive=recursive)
+        if self.is_there:
+            self.require_whole()
         add = partial(self.add_video, extraction=extraction, indexing=indexing, progress=progress)
-        added = {path: add(path) for path in paths}
-        left = [path for path, video in added.items() if video.state == "claimed"]
-        added |= {path: add(path) for path in self.wait_for(left)}
+        is_new = not self.is_there
+        try:
+            added = {path: add(path) for path in paths}
+            left = [path for path, video in added.items() if video.state == "claimed"]
+            added |= {path: add(path) for path in self.wait_for(left)}
+        except VidsumError:
+            if is_new:  # a full disk leaves none
+                self.remove_if_empty()
+            raise
         return [*added.values()]
+
+    def remove_if_empty(self) -> None:
+        """Remove the file of an archive that holds no video, and to which no process adds one."""
+        if not isinstance(self.path, Path) or not self.path.exists():
+            return
+        with faults(self.path):
+            rows = [self.rows(f"SELECT 1 FROM {table} LIMIT 1") for table in ("files", "videos", "claims")]
+        self.close()
+        if not any(rows):
+            for end in ("", "-wal", "-shm"):
+                Path(f"{self.path}{end}").unlink(missing_ok=True)
 
     def add_video(
         self,
@@ -146,6 +167,8 @@ class Archive:
                 index.plan_video(resolve_space(indexing.space), path, extraction)
             try:
                 return index.add(self._connection, path, extraction, indexing, progress, owner)
+            except DamagedArchiveError:
+                raise
             except InputError:
                 index.mark_missing(self._connection, index.key_of(path))
                 raise
@@ -170,7 +193,13 @@ class Archive:
     def videos(self) -> list[str]:
         """Return the absolute paths of the videos that can be found."""
         with faults(self.path):
-            return sorted(path for paths in self._filter_files(SearchOptions()).values() for path in paths)
+            files, _ = list_files(self._connection)
+            return sorted(path for paths in _filter_files(files, SearchOptions()).values() for path in paths)
+
+    def require_whole(self) -> None:
+        """Check the values of all files and videos. Raises DamagedArchiveError."""
+        with faults(self.path):
+            list_files(self._connection)
 
     @property
     def space(self) -> str:
@@ -181,9 +210,9 @@ class Archive:
     def n_outdated(self) -> int:
         """Return the number of files whose vectors cannot be compared with texts, which searches skip."""
         with faults(self.path):
-            videos = list_videos(self._connection, list_answering(self._connection, self.space))
-            rows = self._connection.execute("SELECT video FROM files WHERE gone_s IS NULL").fetchall()
-            return sum(video not in videos for (video,) in rows)
+            files, stored = list_files(self._connection)
+            videos = list_videos(stored, list_answering(self._connection, self.space))
+            return sum(file.gone_s is None and file.video not in videos for file in files)
 
     def search(
         self,
@@ -210,12 +239,13 @@ class Archive:
         # on a busy machine, threads of matrix products wait for each other longer than they compute
         with faults(self.path), self._connection.snapshot(), threadpool_limits(1):
             name = find_space(self._connection)
-            spaces, files = list_answering(self._connection, name), self._filter_files(options)
+            stored, about = list_files(self._connection)
+            spaces, files = list_answering(self._connection, name), _filter_files(stored, options)
             if not spaces or not files:
                 return []
             require_weights(self.name, name)
             search = self._build_search(name, text, options)
-            videos = {*files} & list_videos(self._connection, spaces)
+            videos = {*files} & list_videos(about, spaces)
             hits = search_evidence(self._connection, self.name, text, options, videos)
             if options.includes("picture"):
                 likely = [hit for hit in hits if hit.is_quoted or hit.present >= UNLIKELY]
@@ -227,8 +257,9 @@ class Archive:
 
     def start_offset_s(self, video: str | os.PathLike[str]) -> float:
         """Return the time from the start of a file to its first picture."""
-        query = "SELECT start_offset_s FROM files JOIN videos ON videos.id = video WHERE path = ?"
-        return next((offset_s for (offset_s,) in self.rows(query, os.fsencode(video))), 0.0)
+        source = "FROM files JOIN videos ON videos.id = video WHERE path = ?"
+        rows = self.read_rows(["videos.id", "videos.start_offset_s"], source, os.fsencode(video))
+        return next((float(offset_s) for _, offset_s in rows), 0.0)
 
     @staticmethod
     def query_warnings(
@@ -246,18 +277,34 @@ class Archive:
 
     def picture(self, match: Match) -> bytes:
         """Return a small JPEG of the shot in the middle of a moment; empty where the archive has none."""
-        rows = self.rows("SELECT jpeg FROM shots WHERE id = ?", self.locate(match)[1])
-        return bytes(rows[0][0]) if rows else b""
+        columns = ["shots.id", "shots.jpeg"]
+        rows = self.read_rows(columns, "FROM shots WHERE id = ?", self.locate(match)[1])
+        return bytes(rows[0][1]) if rows else b""
 
     def locate(self, match: Match) -> tuple[int, int, float]:
         """Return the ids of the video and of the shot in the middle of a moment, and the video's length."""
-        query = (
-            "SELECT videos.id, shots.id, duration_s FROM files JOIN videos ON videos.id = files.video "
-            "JOIN shots ON shots.video = videos.id "
+        source = (
+            "FROM files JOIN videos ON videos.id = files.video JOIN shots ON shots.video = videos.id "
             "WHERE path = ? AND (start_s <= ? OR shots.id = first_shot) ORDER BY shots.id DESC LIMIT 1"
         )
-        rows = self.rows(query, os.fsencode(match.video), (match.start_s + match.end_s) / 2)
+        values = (os.fsencode(match.video), (match.start_s + match.end_s) / 2)
+        rows = self.read_rows(["videos.id", "shots.id", "videos.duration_s"], source, *values)
         return rows[0] if rows else (0, 0, 0.0)
+
+    def read_rows(self, columns: Sequence[str], source: str, *values: object) -> list[tuple[Any, ...]]:
+        """Return rows whose values are checked; see `vidsum.archive.rows`. Raises DamagedArchiveError."""
+        with faults(self.path):
+            return read_rows(self._connection, columns, source, values)
+
+    def list_shots(self, video: int, duration_s: float) -> list[tuple[Any, ...]]:
+        """Return (id, start_s, end_s) of the shots of a video, in order."""
+        with faults(self.path):
+            return list_shots(self._connection, video, duration_s)
+
+    def list_texts(self, table: str, video: int) -> list[tuple[float, float, str, float]]:
+        """Return (start_s, end_s, text, certain) of the texts of a video, in order."""
+        with faults(self.path):
+            return list_texts(self._connection, table, video)
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """Return the rows of an SQL query; docs/formats.md has the tables."""
@@ -268,23 +315,13 @@ class Archive:
         """Write a moment as an MP4, and return warnings; errors are those of `vidsum.write_clips`."""
         require_copy(match.video)
         facts = {"vidsum": __version__, "moment": [match.video, match.start_s, match.end_s]}
-        query = "SELECT tracks FROM files JOIN videos ON videos.id = video WHERE path = ?"
-        ((tracks,),) = self.rows(query, os.fsencode(match.video)) or [("0,0",)]
+        source = "FROM files JOIN videos ON videos.id = video WHERE path = ?"
+        rows = self.read_rows(["videos.id", "videos.tracks"], source, os.fsencode(match.video))
+        ((_, tracks),) = rows or [(0, "0,0")]
         picture, sound = (int(number) or None for number in tracks.split(","))
         video = probe(match.video, video_track=picture, audio_track=sound)
         segments = [clip_interval((match.start_s, match.end_s), video.duration_s)]
         return write_segments(video, segments, path, comment=label_of(facts)).warnings
-
-    def _filter_files(self, options: SearchOptions) -> dict[int, list[str]]:
-        """Return the paths of each video that passes the filters, by its id."""
-        files: dict[int, list[str]] = {}
-        query = "SELECT video, path FROM files WHERE gone_s IS NULL AND mtime_ns / 1e9 >= ? ORDER BY path"
-        for video, path in self._connection.execute(query, (options.after_s,)):
-            name = os.fsdecode(path)
-            globs = [part for glob in options.path for part in (glob, f"*/{glob.removeprefix('./')}")]
-            if not globs or any(fnmatchcase(name, glob) for glob in globs):
-                files.setdefault(video, []).append(name)
-        return files
 
     def _build_search(self, space: str, text: str | None, options: SearchOptions) -> ArchiveSearch:
         vectors = [embed_example(self._connection, space, like) for like in options.like]
@@ -302,6 +339,18 @@ class Archive:
             directions = Directions(_COSINE_SCALE * rows, np.zeros((len(rows), 1), np.float32))
             rate_named = None
         return ArchiveSearch(self._connection, options, tuple(steps), rows, directions, names, rate_named)
+
+
+def _filter_files(files: Sequence[StoredFile], options: SearchOptions) -> dict[int, list[str]]:
+    """Return the paths of each video that passes the filters, by its id."""
+    filtered: dict[int, list[str]] = {}
+    globs = [part for glob in options.path for part in (glob, f"*/{glob.removeprefix('./')}")]
+    for file in files:
+        if file.gone_s is None and file.mtime_ns / 1e9 >= options.after_s:
+            name = os.fsdecode(file.path)
+            if not globs or any(fnmatchcase(name, glob) for glob in globs):
+                filtered.setdefault(file.video, []).append(name)
+    return filtered
 
 
 def _unknown_words(text: str | None, options: SearchOptions) -> list[str]:

@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread
 
+from vidsum.archive.rows import read_rows
 from vidsum.archive.store import Database, connect, faults
 from vidsum.errors import VidsumError
 
@@ -60,8 +61,9 @@ def _renew(where: Path | str, key: bytes, owner: str, is_done: Event) -> None:
 
 def claims(connection: Database, keys: Sequence[bytes]) -> dict[bytes, Claim]:
     """Return the claims on files that have not ended."""
-    query, now_s = "SELECT owner, until_s FROM claims WHERE path = ?", connection.clock()
-    rows = {key: row for key in keys for row in connection.execute(query, (key,)).fetchall()}
+    columns, now_s = ("claims.owner", "claims.until_s"), connection.clock()
+    source = "FROM claims WHERE path = ?"
+    rows = {key: row for key in keys for row in read_rows(connection, columns, source, (key,))}
     # the clock of the owner's machine may be ahead, but not by much
     return {key: (row[0], row[1]) for key, row in rows.items() if 0 <= row[1] - now_s <= 2 * _LEASE_S}
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from vidsum.archive.claims import claim_file
 from vidsum.archive.packed import pack_clips, pack_pieces
+from vidsum.archive.rows import MAX_VIDEO_S, read_rows
 from vidsum.archive.settings import Indexing
 from vidsum.archive.spaces import drop_orphans, find_space, insert_space, list_answering
 from vidsum.archive.store import Database
@@ -85,8 +86,9 @@ class _StoredVideo(NamedTuple):
 
 
 _STORED_COLUMNS = (
-    "videos.id, n_shots, duration_s, spoken IS NULL, written IS NULL, sounds IS NULL, described_by, "
-    "start_offset_s, sha256"
+    *("videos.id", "videos.n_shots", "videos.duration_s"),
+    *("videos.spoken IS NULL", "videos.written IS NULL", "videos.sounds IS NULL"),
+    *("videos.described_by", "videos.start_offset_s", "videos.sha256"),
 )
 
 
@@ -111,11 +113,10 @@ def add(
     status = Path(path).stat()
     facts, descriptions = (status.st_size, status.st_mtime_ns), find_descriptions(video)
     described_by = hash_file(descriptions) if descriptions else None
-    before = connection.execute(
-        f"SELECT files.bytes, mtime_ns, tracks, {_STORED_COLUMNS} FROM files "
-        "JOIN videos ON videos.id = files.video WHERE path = ?",
-        (key,),
-    ).fetchone()
+    columns = ("files.bytes", "files.mtime_ns", "videos.tracks", *_STORED_COLUMNS)
+    in_files = "FROM files JOIN videos ON videos.id = files.video"
+    rows = read_rows(connection, columns, f"{in_files} WHERE path = ?", (key,))
+    before = rows[0] if rows else ()
     known = _StoredVideo(*before[3:]) if before else None
     if known and before[:2] == facts:
         tracks = _find_tracks(path, extraction, before[2])
@@ -202,8 +203,8 @@ def mark_gone(connection: Database, folders: Iterable[str]) -> list[str]:
     with connection.transaction():
         for folder in folders:
             prefix = key_of(folder).rstrip(os.fsencode(os.sep)) + os.fsencode(os.sep)
-            query = "SELECT path FROM files WHERE substr(path, 1, ?) = ?"
-            for (path,) in connection.execute(query, (len(prefix), prefix)).fetchall():
+            source = "FROM files WHERE substr(path, 1, ?) = ?"
+            for (path,) in read_rows(connection, ["files.path"], source, (len(prefix), prefix)):
                 if is_gone(path):
                     gone.append(os.fsdecode(path))
                     mark_missing(connection, path)
@@ -251,18 +252,21 @@ def _find_stored(
 ) -> _StoredVideo | None:
     """Find a video in a space; None if it is new, or key frames, other tracks or old networks were read."""
     numbers = ", ".join(str(version.id) for version in list_answering(connection, space))
-    row = connection.execute(
-        f"SELECT {_STORED_COLUMNS} FROM videos WHERE space IN ({numbers or 0}) AND sha256 = ? "
-        "AND fast <= ? AND tracks = ? ORDER BY id DESC",
-        (digest, int(fast), tracks),
-    ).fetchone()
-    return _StoredVideo(*row) if row else None
+    source = (
+        f"FROM videos WHERE space IN ({numbers or 0}) AND sha256 = ? "
+        "AND fast <= ? AND tracks = ? ORDER BY id DESC"
+    )
+    rows = read_rows(connection, _STORED_COLUMNS, source, (digest, int(fast), tracks))
+    return _StoredVideo(*rows[0]) if rows else None
 
 
 def _embed_video(space: str, video: str, extraction: Extraction, progress: Progress | None) -> _VideoContent:
     clips, features = plan_video(space, video, extraction).run(progress)
     info = features.video
     assert info is not None
+    if clips.duration_s > MAX_VIDEO_S:
+        limit = f"{MAX_VIDEO_S / 86_400:.0f} days"
+        raise InputError(f"{video}: is longer than {limit}", hint="cut it into several files")
     assert clips.shots_s is not None
     shot_of = np.searchsorted(clips.shots_s[1:-1], clips.timestamps + clips.step_s / 2, side="right")
     shots, starts = np.unique(shot_of, return_index=True)
@@ -280,7 +284,8 @@ def _insert(
     clips, shots_s = embedded.clips, embedded.clips.shots_s
     assert shots_s is not None
     stored = insert_space(connection, space)
-    (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM shots").fetchone()
+    newest = read_rows(connection, ["shots.id"], "FROM shots ORDER BY id DESC LIMIT 1")
+    last = newest[0][0] if newest else 0
     facts = {
         "sha256": digest,
         "bytes": size,
@@ -316,9 +321,8 @@ def _insert(
 
 
 def _forget_moved(connection: Database, digest: str) -> str | None:
-    query = "SELECT path FROM files JOIN videos ON videos.id = video WHERE sha256 = ? ORDER BY path"
-    paths = connection.execute(query, (digest,)).fetchall()
-    for (path,) in paths:
+    source = "FROM files JOIN videos ON videos.id = video WHERE sha256 = ? ORDER BY path"
+    for (path,) in read_rows(connection, ["files.path"], source, (digest,)):
         if is_gone(path):
             connection.execute("DELETE FROM files WHERE path = ?", (path,))
             return os.fsdecode(path)

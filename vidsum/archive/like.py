@@ -7,6 +7,7 @@ import numpy as np
 
 from vidsum.archive.index import plan_video
 from vidsum.archive.packed import clip_type, read_records, unpack_rows
+from vidsum.archive.rows import list_shots, read_rows
 from vidsum.archive.spaces import embed_class_names, list_answering
 from vidsum.archive.store import Database
 from vidsum.errors import InputError
@@ -50,15 +51,18 @@ def _stored_row(
     """Return the row of a video that is unchanged in the archive, without decoding it."""
     status = Path(path).stat()
     numbers = ", ".join(str(version.id) for version in list_answering(connection, space))
-    query = (
-        "SELECT clips FROM files JOIN videos ON videos.id = files.video "
-        "JOIN shots ON shots.video = videos.id "
-        f"WHERE path = ? AND files.bytes = ? AND mtime_ns = ? AND space IN ({numbers or 0}) ORDER BY shots.id"
+    source = (
+        "FROM files JOIN videos ON videos.id = files.video "
+        f"WHERE path = ? AND files.bytes = ? AND mtime_ns = ? AND space IN ({numbers or 0})"
     )
     facts = (os.fsencode(Path(path).absolute()), status.st_size, status.st_mtime_ns)
-    content = b"".join(clips for (clips,) in connection.execute(query, facts))
     layout = clip_type(describe_space(space).dim, len(embed_class_names(space)))
-    rows = unpack_rows(read_records(content, layout))
+    parts = [
+        (f"shots.id {shot}: clips", clips)
+        for video, duration_s in read_rows(connection, ["videos.id", "videos.duration_s"], source, facts)
+        for shot, _, _, clips in list_shots(connection, video, duration_s, "clips")
+    ]
+    rows = unpack_rows(read_records(layout, *parts))
     times = STEP_S * np.arange(len(rows))
     within = rows[(times + STEP_S > start_s) & (times < end_s)]
     return unit_rows(within.mean(axis=0, keepdims=True)) if len(within) else None

@@ -5,20 +5,22 @@ scale, since the likelihood of a text depends on ratios. Records of pieces of sh
 row and the most likely classes alone.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.errors import InputError
+from vidsum.archive.rows import TOLERANCE_S, damaged
 from vidsum.grounding.spaces import ClassMixture, ClipEmbeddings
-from vidsum.types import FloatArray, TimeArray
+from vidsum.types import BoolArray, FloatArray, TimeArray
 
 Records = npt.NDArray[np.void]
 
 AXES = 128  # numbers of a piece's vector: 99 % of the variance of the map's rows for photographs
 CLASSES = 16  # classes stored per piece
 PIECE_S = 3  # maximum seconds of a piece of a shot: a probability is smoothed over as many
+_MAX_SCALE = 1.001 / 127  # rows have a length of 1
 _MIN_LOG = float(np.log(1e-6))
 _LOG_STEP = -_MIN_LOG / 255  # step of the logarithm of a probability
 
@@ -39,16 +41,50 @@ def row_type(dim: int) -> np.dtype[np.void]:
     return np.dtype([("row", "i1", dim), ("scale", "<f4")])
 
 
-def read_records(content: bytes, layout: npt.DTypeLike) -> npt.NDArray[Any]:
-    """Return the records in a BLOB. Raises InputError where its length does not fit."""
-    try:
-        return np.frombuffer(content, layout)
-    except ValueError as error:
-        fault = InputError(
-            "the archive is damaged (a record of another size)", hint="remove it, and index again"
-        )
-        fault.ends_batch = True
-        raise fault from error
+def read_records(
+    layout: npt.DTypeLike, *parts: tuple[str, bytes], is_valid: Callable[[Records], BoolArray] | None = None
+) -> npt.NDArray[Any]:
+    """Return the records in BLOBs, joined; each part is the name of a place in the archive, and its BLOB.
+
+    `is_valid` returns for [N] records whether they are as vidsum writes them, in addition to what the layout
+    says. Raises DamagedArchiveError: one is not, or a length does not fit.
+    """
+    kind = np.dtype(layout)
+    for place, content in parts:
+        if len(content) % kind.itemsize:
+            raise damaged(f"{place} has a record of another size")
+    records = np.frombuffer(b"".join(content for _, content in parts), kind)
+    valid = _are_numbers(records)
+    if is_valid:
+        valid = np.logical_and(valid, is_valid(records))
+    if not valid.all():
+        ends = np.cumsum([len(content) // kind.itemsize for _, content in parts])
+        place, _ = parts[int(np.searchsorted(ends, int(valid.argmin()), side="right"))]
+        raise damaged(f"{place} has a record out of range")
+    return records
+
+
+def read_edges(video: int, content: bytes, duration_s: float) -> TimeArray:
+    """Return the edges [E + 1] of the shots of a video, which rise from 0 to its end."""
+    place = f"videos.id {video}: edges"
+    edges: TimeArray = read_records(np.float64, (place, content))
+    is_whole = len(edges) > 1 and abs(edges[0]) <= TOLERANCE_S and abs(edges[-1] - duration_s) <= TOLERANCE_S
+    if not is_whole or (np.diff(edges) < 0).any():
+        raise damaged(f"{place} do not lead from 0 to {duration_s:g} s")
+    return edges
+
+
+def _are_numbers(records: npt.NDArray[Any]) -> BoolArray:
+    """Return [N] whether the numbers of records are in their range."""
+    names = records.dtype.names or ()
+    valid = np.ones(len(records), bool)
+    if not names:
+        valid &= np.isfinite(records)
+    if "scale" in names:
+        valid &= (records["scale"] >= 0) & (records["scale"] <= _MAX_SCALE)
+    if "still" in names:
+        valid &= records["still"].view(np.uint8) <= 1
+    return valid
 
 
 def pack_clips(video: ClipEmbeddings) -> Records:

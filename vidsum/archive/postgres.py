@@ -1,12 +1,13 @@
 """An archive on a PostgreSQL server: its types and full text."""
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from vidsum.archive.schema import TABLES, TEXT_TABLES, VERSION, require_known
-from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.archive.schema import REINDEX_HINT, TABLES, TEXT_TABLES, VERSION, require_known
+from vidsum.errors import DamagedArchiveError, InputError, MissingError, OutputError, UsageError
 from vidsum.io.packages import install_extra_command
 from vidsum.io.urls import Url, is_loopback, is_offline
 
@@ -35,7 +36,7 @@ class Postgres:
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> Any:
         cursor = self._connection.cursor(binary=True)
-        return cursor.execute(statement.replace("?", "%s"), values or None)
+        return cursor.execute(_translate(statement), values or None)
 
     def clock(self) -> float:
         """Return the seconds since 1970 by the server: the clocks of machines differ."""
@@ -44,7 +45,7 @@ class Postgres:
     def stream(self, statement: str, values: Sequence[Any] = (), /) -> Iterator[Any]:
         """Yield the rows of a statement one by one: all of them may not fit into memory."""
         with self._connection.cursor(binary=True) as cursor:
-            yield from cursor.stream(statement.replace("?", "%s"), values)
+            yield from cursor.stream(_translate(statement), values)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -73,7 +74,7 @@ class Postgres:
         self.execute("SET search_path = vidsum, public")
         if not self._version():
             if not create:
-                raise InputError(f"{name}: no such archive", hint=f"vidsum index FOLDER --archive {name}")
+                raise MissingError(f"{name}: no such archive", hint=f"vidsum index FOLDER --archive {name}")
             with self.transaction():
                 if not self._version():  # else another machine was first
                     self._create_tables()
@@ -91,6 +92,11 @@ class Postgres:
         version = ("CREATE TABLE schema (version BIGINT NOT NULL)", f"INSERT INTO schema VALUES ({VERSION})")
         for statement in ("CREATE SCHEMA vidsum", *version, *script.split(";\n"), *texts):
             self.execute(statement)
+
+
+def _translate(statement: str) -> str:
+    """Return a statement of SQLite with the places of values and the function of types that psycopg takes."""
+    return re.sub(r"typeof\([\w.]+\)", r"pg_\g<0>::text", statement.replace("?", "%s"))
 
 
 def public_name(url: str) -> str:
@@ -142,10 +148,12 @@ def faults(url: str) -> Iterator[None]:
         fault = f"{public_name(url)}: another process has been writing to it for {_WAIT_S} s"
         raise OutputError(fault, hint="try again when it is done") from error
     except psycopg.Error as error:
-        is_ours = isinstance(error, psycopg.ProgrammingError | psycopg.IntegrityError)
-        if is_ours and not isinstance(error, psycopg.errors.InsufficientPrivilege):
-            raise
+        is_denied = isinstance(error, psycopg.errors.InsufficientPrivilege)
         reason = Url(url).hide(next(iter(str(error).splitlines()), type(error).__name__))
+        if isinstance(error, psycopg.ProgrammingError | psycopg.IntegrityError) and not is_denied:
+            # our statements fit our tables
+            fault = f"{public_name(url)}: is damaged ({reason})"
+            raise DamagedArchiveError(fault, hint=REINDEX_HINT) from error
         ended = OutputError(f"{public_name(url)}: cannot be used ({reason})")
         ended.ends_batch = True
         raise ended from error

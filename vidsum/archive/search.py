@@ -16,18 +16,21 @@ from vidsum.archive.packed import (
     Records,
     clip_type,
     piece_type,
+    read_edges,
     read_records,
     unpack_clips,
     unpack_shares,
 )
+from vidsum.archive.rows import damaged, list_shots, read_rows, stream_rows
 from vidsum.archive.settings import ArchiveEvidence, SearchOptions
 from vidsum.archive.spaces import StoredSpace
 from vidsum.archive.store import Database
 from vidsum.grounding.presence import OFFSET, SLOPE, Directions, RateNamed
 from vidsum.grounding.proposals import find_moments
 from vidsum.grounding.spaces import SHARPNESS, STEP_S, ClipEmbeddings, log_likelihood, similarity
+from vidsum.grounding.windows import grid
 from vidsum.models.scaling import unit_rows
-from vidsum.types import FloatArray, Interval
+from vidsum.types import BoolArray, FloatArray, Interval
 from vidsum.video.threads import ReadAhead
 
 _BLOCK_BYTES = 800_000  # bytes of records per block
@@ -68,7 +71,7 @@ class Hit:
     is_quoted: bool = False  # whether the words of the query are spoken, which precedes everything else
 
 
-_Row = tuple[int, int, bytes]  # a video, its first shot, and the records of its pieces
+_Row = tuple[int, int, int, bytes]  # a video, its first shot, number of shots, and records of its pieces
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +122,7 @@ class ArchiveSearch:
                 if video in likeliest:
                     order = np.argsort(-block.log_present[:, start:end], axis=1, kind="stable")
                     shots = np.unique(block.shots[start:end][order[:, :_N_PIECES]])
-                    candidates[video] = (first + shots).tolist()
+                    candidates[video] = (first + shots.astype(np.int64)).tolist()
         return candidates
 
     def _iter_scanned(self, space: StoredSpace, videos: set[int]) -> Iterator[_ScannedPieces]:
@@ -131,11 +134,12 @@ class ArchiveSearch:
         block, size = list[_Row](), 0
         # numbers, not parameters: of those, SQLite takes some thousands at most
         only = f" AND id IN ({', '.join(map(str, videos))})" if 0 < len(videos) <= _MAX_LISTED_VIDEOS else ""
-        query = f"SELECT id, first_shot, scan FROM videos WHERE space = ?{only} ORDER BY id"
-        for row in self.connection.stream(query, (space,)) if videos else ():
+        columns = ("videos.id", "videos.first_shot", "videos.n_shots", "videos.scan")
+        source = f"FROM videos WHERE space = ?{only} ORDER BY id"
+        for row in stream_rows(self.connection, columns, source, (space,)) if videos else ():
             if row[0] in videos:
                 block.append(row)
-                size += len(row[2])
+                size += len(row[3])
             if size >= _BLOCK_BYTES:
                 yield block
                 block, size = [], 0
@@ -144,8 +148,11 @@ class ArchiveSearch:
 
     def _scan(self, block: list[_Row], axes: FloatArray) -> _ScannedPieces:
         layout = piece_type(axes.shape[1], min(CLASSES, len(self.names)))
-        records = read_records(b"".join(content for *_, content in block), layout)
-        edges = np.cumsum([0, *(len(content) // layout.itemsize for *_, content in block)])
+        counts = [len(content) // layout.itemsize for *_, content in block]
+        n_shots = np.repeat([row[2] for row in block], counts)
+        parts = ((f"videos.id {row[0]}: scan", row[3]) for row in block)
+        records = read_records(layout, *parts, is_valid=lambda pieces: self._are_pieces(pieces, n_shots))
+        edges = np.cumsum([0, *counts])
         # the scale comes last: one pass over the rows less
         vectors = self.directions.vectors @ axes
         z = np.asarray(vectors @ records["row"].astype(np.float32).T, np.float32)
@@ -155,6 +162,11 @@ class ArchiveSearch:
             z += self.rate_named(self._read_names(records))
         videos, firsts = [row[0] for row in block], [row[1] for row in block]
         return _ScannedPieces(videos, firsts, edges, self._log_present(z), records["shot"].copy())
+
+    def _are_pieces(self, records: Records, n_shots: npt.NDArray[np.int64]) -> BoolArray:
+        """Return [P] whether the shots and classes of pieces are there."""
+        is_named = (records["class"] < max(1, len(self.names))).all(axis=1)
+        return np.logical_and(is_named, records["shot"] < n_shots)
 
     def _read_names(self, records: Records) -> FloatArray:
         """Return [M, P] log-likelihoods by the likeliest classes of pieces."""
@@ -182,16 +194,26 @@ class ArchiveSearch:
         present, videos = dict[int, float](), list(candidates)
         for start in range(0, len(videos), _BLOCK_VIDEOS):
             block = videos[start : start + _BLOCK_VIDEOS]
-            shots = [shot for video in block for shot in candidates[video]]
-            query = f"SELECT id, clips FROM shots WHERE id IN ({', '.join(map(str, shots))})"
-            clips_of = dict(self.connection.execute(query))
-            lengths = [len(clips_of[shot]) // self._clip_type.itemsize for shot in shots]
-            clips = read_records(b"".join(clips_of[shot] for shot in shots), self._clip_type)
+            shots = [(video, shot) for video in block for shot in candidates[video]]
+            parts = self._read_clips(shots)
+            lengths = [len(content) // self._clip_type.itemsize for _, content in parts]
+            clips = read_records(self._clip_type, *parts)
             log_present = self._smooth(unpack_clips(clips, self.names, 0.0, STEP_S), lengths)
             ends = np.cumsum([0, *lengths])[np.cumsum([0, *(len(candidates[video]) for video in block)])]
             best = np.exp(np.maximum.reduceat(log_present, ends[:-1], axis=1).sum(axis=0))
             present |= zip(block, best.tolist(), strict=True)
         yield from sorted(present.items(), key=lambda item: (-item[1], item[0]))
+
+    def _read_clips(self, shots: Sequence[tuple[int, int]]) -> list[tuple[str, bytes]]:
+        """Return the records of the clips of shots (video, id), with the names of their places."""
+        numbers = ", ".join(str(shot) for _, shot in shots)
+        names = ("id", "video", "start_s", "end_s", "clips")
+        columns = (*(f"shots.{name}" for name in names), "typeof(shots.jpeg)")
+        rows = read_rows(self.connection, columns, f"FROM shots WHERE id IN ({numbers})")
+        found = {(row[1], row[0]): row[4] for row in rows}
+        if missing := [pair for pair in shots if pair not in found]:
+            raise damaged("videos.id {}: its shot {} is not there".format(*missing[0]))
+        return [(f"shots.id {shot}: clips", found[video, shot]) for video, shot in shots]
 
     @property
     def _clip_type(self) -> np.dtype[np.void]:
@@ -212,12 +234,18 @@ class ArchiveSearch:
 
     def _find_moments(self, video: int) -> list[Hit]:
         """Return the moments of a video; their edges and order are those of `ground`."""
-        query = "SELECT duration_s, edges FROM videos WHERE id = ?"
-        duration_s, edges = self.connection.execute(query, (video,)).fetchone()
-        query = "SELECT clips FROM shots WHERE video = ? ORDER BY id"
-        content = b"".join(clips for (clips,) in self.connection.execute(query, (video,)))
-        shots_s = read_records(edges, np.float64)
-        records = read_records(content, self._clip_type)
+        names = ("id", "duration_s", "first_shot", "n_shots", "edges")
+        columns = [f"videos.{name}" for name in names]
+        ((_, duration_s, first, n_shots, edges),) = read_rows(
+            self.connection, columns, "FROM videos WHERE id = ?", (video,)
+        )
+        shots_s = read_edges(video, edges, duration_s)
+        shots = list_shots(self.connection, video, duration_s, "clips")
+        records = read_records(self._clip_type, *((f"shots.id {row[0]}: clips", row[3]) for row in shots))
+        if [row[0] for row in shots] != [*range(first, first + n_shots)]:
+            raise damaged(f"videos.id {video}: its shots do not follow each other")
+        if len(records) != len(grid(duration_s, STEP_S)):
+            raise damaged(f"videos.id {video}: has {len(records)} clips in {duration_s:g} s")
         clips = unpack_clips(records, self.names, duration_s, STEP_S, shots_s)
         log_present = self._smooth(clips, [len(clips)])
         curves, several = similarity(clips, self.vectors), len(self.steps) > 1

@@ -5,13 +5,14 @@ versions of `vse` lead to MiniLM's sentences, so that vectors of any version com
 another space compare with texts of the same networks only.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from vidsum import checkpoints
 from vidsum.archive.packed import AXES, read_records
+from vidsum.archive.rows import StoredVideo, damaged, read_rows
 from vidsum.archive.schema import TEXT_TABLES
 from vidsum.archive.store import Database
 from vidsum.errors import UsageError, WeightsError
@@ -20,6 +21,8 @@ from vidsum.grounding.spaces import describe_space, name_embeddings, resolve_spa
 from vidsum.grounding.vse import NAME, load_map
 from vidsum.io.provenance import digest_of
 from vidsum.types import FloatArray
+
+_MAX_AXIS = 1.001  # of a number: axes have a length of 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +53,16 @@ def find_space(connection: Database, wanted: str = "auto") -> str:
 
     Raises UsageError: the archive has another space than the wanted one, or there is none of that name.
     """
-    row = connection.execute("SELECT name FROM spaces ORDER BY id LIMIT 1").fetchone()
-    if row is None:
+    rows = read_rows(connection, ["spaces.id", "spaces.name"], "FROM spaces ORDER BY id")
+    names: list[str] = [*dict.fromkeys(name for _, name in rows)]
+    if not names:
         return resolve_space(wanted)
-    if wanted not in ("auto", row[0]):
-        fault = f"the space of this archive is {row[0]}, not {wanted}"
+    if len(names) > 1:
+        raise damaged(f"it has the spaces {' and '.join(names)}")
+    if wanted not in ("auto", *names):
+        fault = f"the space of this archive is {names[0]}, not {wanted}"
         raise UsageError(fault, hint="vidsum index FOLDER --archive FILE, which makes another archive")
-    return str(row[0])
+    return names[0]
 
 
 def list_answering(connection: Database, name: str) -> list[StoredSpace]:
@@ -67,10 +73,10 @@ def list_answering(connection: Database, name: str) -> list[StoredSpace]:
     return [space for space in spaces if space.made_from == networks_digest(name)]
 
 
-def list_videos(connection: Database, spaces: Sequence[StoredSpace]) -> set[int]:
+def list_videos(videos: Mapping[int, StoredVideo], spaces: Sequence[StoredSpace]) -> set[int]:
     """Return the ids of the videos with vectors of some spaces."""
-    query = "SELECT id FROM videos WHERE space = ?"
-    return {video for space in spaces for (video,) in connection.execute(query, (space.id,))}
+    numbers = {space.id for space in spaces}
+    return {number for number, video in videos.items() if video.space in numbers}
 
 
 def require_weights(archive: str, name: str) -> None:
@@ -94,20 +100,28 @@ def insert_space(connection: Database, name: str) -> StoredSpace:
 def drop_orphans(connection: Database) -> None:
     """Remove the videos that no file holds, with their shots and texts; in a transaction."""
     orphans = "SELECT id FROM videos WHERE id NOT IN (SELECT video FROM files)"
-    for video in connection.execute(orphans).fetchall():
+    for video in connection.execute(orphans).fetchall():  # ids are used as they are
         for table in TEXT_TABLES:
             connection.execute(f"DELETE FROM {table} WHERE video = ?", video)
         connection.execute("DELETE FROM videos WHERE id = ?", video)
 
 
 def _read_spaces(connection: Database, where: str, value: str) -> list[StoredSpace]:
-    query = f"SELECT id, name, made_from, axes FROM spaces WHERE {where} ORDER BY id"
+    columns = [f"spaces.{name}" for name in ("id", "name", "made_from", "axes")]
+    rows = read_rows(connection, columns, f"FROM spaces WHERE {where} ORDER BY id", (value,))
     return [
-        StoredSpace(
-            number, name, digest, read_records(axes, np.float32).reshape(describe_space(name).dim, -1)
-        )
-        for number, name, digest, axes in connection.execute(query, (value,)).fetchall()
+        StoredSpace(number, name, digest, _read_axes(number, name, axes))
+        for number, name, digest, axes in rows
     ]
+
+
+def _read_axes(number: int, name: str, content: bytes) -> FloatArray:
+    space, place = describe_space(name), f"spaces.id {number}: axes"
+    axes = read_records(np.float32, (place, content), is_valid=lambda axes: np.abs(axes) <= _MAX_AXIS)
+    n_axes = min(AXES, space.dim) if space.is_mapped else space.dim
+    if len(axes) != space.dim * n_axes:
+        raise damaged(f"{place} are {len(axes)} numbers, not {space.dim} times {n_axes}")
+    return axes.reshape(space.dim, n_axes)
 
 
 def _compute_axes(name: str) -> FloatArray:

@@ -5,17 +5,19 @@ can write and read at once.
 """
 
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from vidsum.archive import postgres
 from vidsum.archive.schema import REINDEX_HINT, TABLES, TEXT_TABLES, VERSION, require_known
 from vidsum.archive.settings import is_server
-from vidsum.errors import InputError, MissingError, OutputError, VidsumError
+from vidsum.errors import DamagedArchiveError, InputError, MissingError, OutputError, VidsumError, quote
 from vidsum.io.cache import home
 from vidsum.io.locks import has_locks
 from vidsum.io.outputs import check_target, make_folder
@@ -23,6 +25,15 @@ from vidsum.io.outputs import check_target, make_folder
 APPLICATION_ID = 0x76647361  # in the header of the file: `vdsa`
 _WAIT_S = 30.0  # longest wait for another process that writes
 _STALE_S = 60.0  # no transaction takes longer: a mark of a lock that is older is left by a killed process
+_MAX_VALUE_BYTES = 96 << 20  # longest value or row: more than three days of video need
+_OF_THE_MACHINE = frozenset(
+    {
+        *(sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM),
+        *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL),
+        *(sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOLFS, sqlite3.SQLITE_AUTH),
+    }
+)  # errors of SQLite that say nothing about what is in a file
+_STATISTICS = "sqlite_stat"  # tables that ANALYZE makes
 _TEXTS = (
     "CREATE VIRTUAL TABLE {} USING fts5(text, video UNINDEXED, start_s UNINDEXED, end_s UNINDEXED, "
     "certain UNINDEXED)"
@@ -73,13 +84,16 @@ def connect(path: Path | str, *, create: bool) -> Database:
     path = Path(path)
     if path.is_dir():
         raise InputError(f"{path}: is a folder", hint="--archive FILE")
-    if create and not path.exists():
+    is_new = create and not path.exists()
+    if is_new:
         make_folder(path.parent)
         check_target(path)
     elif not path.is_file() or (not create and not path.stat().st_size):
-        raise InputError(f"{path}: no such archive", hint="vidsum index FOLDER")
+        raise MissingError(f"{path}: no such archive", hint="vidsum index FOLDER")
     elif not os.access(path, os.R_OK):
         raise InputError(f"{path}: cannot be read")
+    elif create:
+        _require_writable(path)
     may_write = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
     log = Path(f"{path}-wal")  # without one, SQLite need not write beside a file that cannot be written
     fixed = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
@@ -91,12 +105,14 @@ def connect(path: Path | str, *, create: bool) -> Database:
             _remove_stale_lock(path)
         connection = SQLite(uri, _WAIT_S, isolation_level=None, uri=True, check_same_thread=False)
         connection.where = path
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
         try:
             if not is_locked and _is_logged(path):
                 _leave_wal(connection)
             _prepare(connection, path, may_write=is_locked and (may_write or create))
-        except BaseException:
+        except BaseException as error:
             connection.close()
+            _explain(error, path, is_new=is_new, may_write=may_write)
             raise
     return connection
 
@@ -121,6 +137,36 @@ def _remove_stale_lock(path: Path) -> None:
             mark.rmdir()
 
 
+def _explain(error: BaseException, path: Path, *, is_new: bool, may_write: bool) -> None:
+    """Remove a new file that a full disk left empty; raise OutputError where a log cannot be read."""
+    code = _code_of(error)
+    if is_new and code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR) and not path.stat().st_size:
+        path.unlink()
+    log = Path(f"{path}-wal")
+    if not may_write and code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) and log.exists():
+        fault = f"{path}: its last changes are in {log.name}, which cannot be read in a read-only folder"
+        raise OutputError(fault, hint="copy both files into a folder that can be written") from error
+
+
+def _require_writable(path: Path) -> None:
+    """Raise OutputError where a file that is there, or its folder, cannot be written."""
+    reason, place = "permission denied", path
+    if os.access(path, os.W_OK):
+        if os.access(path.parent, os.W_OK):
+            return
+        place = path.parent
+    elif os.statvfs(path).f_flag & os.ST_RDONLY:
+        reason = "read-only file system"
+    raise OutputError(
+        f"{place}: cannot be written ({reason})", hint="copy the archive elsewhere: --archive FILE"
+    )
+
+
+def _code_of(error: BaseException) -> int:
+    """Return SQLite's primary code of an error; 0 for others."""
+    return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+
+
 def require_copy(video: str) -> None:
     """Raise MissingError if a video was a URL's and its copy is gone: the cache has a limit."""
     if home() / "videos" in Path(video).parents and not Path(video).exists():
@@ -135,9 +181,7 @@ def _faults_of_opening(path: Path) -> Iterator[None]:
         with faults(path):
             yield
     except (sqlite3.Error, ValueError, OverflowError) as error:
-        fault = InputError(f"{path}: is damaged ({error})", hint=REINDEX_HINT)
-        fault.ends_batch = True
-        raise fault from error
+        raise DamagedArchiveError(f"{path}: is damaged ({error})", hint=REINDEX_HINT) from error
 
 
 def faults(path: Path | str) -> AbstractContextManager[None]:
@@ -149,19 +193,19 @@ def faults(path: Path | str) -> AbstractContextManager[None]:
 def _faults(path: Path) -> Iterator[None]:
     try:
         yield
-    except (sqlite3.ProgrammingError, sqlite3.IntegrityError):  # ours, not the file's
+    except sqlite3.ProgrammingError:  # ours, not the file's
         raise
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
+        code = _code_of(error)
+        if code == sqlite3.SQLITE_NOTADB:
             raise _foreign(path) from error
-        is_whole, reason = isinstance(error, sqlite3.OperationalError), str(error)
-        if is_whole and ("locked" in reason or "busy" in reason):
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             reason = f"{path}: another process has been writing to it for {_WAIT_S:.0f} s"
             raise OutputError(reason, hint="try again when it is done") from error
-        fault: VidsumError = OutputError(f"{path}: cannot be used ({reason})")
-        if not is_whole:
-            fault = InputError(f"{path}: is damaged ({reason})", hint=REINDEX_HINT)
-        fault.ends_batch = True
+        fault: VidsumError = DamagedArchiveError(f"{path}: is damaged ({error})", hint=REINDEX_HINT)
+        if code in _OF_THE_MACHINE:
+            fault = OutputError(f"{path}: cannot be used ({error})")
+            fault.ends_batch = True
         raise fault from error
 
 
@@ -179,11 +223,11 @@ def _prepare(connection: SQLite, path: Path, *, may_write: bool) -> None:
     if is_new:
         with connection.transaction():  # before WAL: the header of the file is written by its end
             if not _version(connection):  # else another process was first
-                for statement in [*TABLES.split(";\n"), *map(_TEXTS.format, TEXT_TABLES)]:
-                    connection.execute(statement)
+                _create_tables(connection)
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {VERSION}")
     require_known(_version(connection), str(path))
+    _require_tables(connection, path)
     if may_write:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
@@ -191,3 +235,36 @@ def _prepare(connection: SQLite, path: Path, *, may_write: bool) -> None:
 
 def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _create_tables(connection: sqlite3.Connection) -> None:
+    for statement in [*TABLES.split(";\n"), *map(_TEXTS.format, TEXT_TABLES)]:
+        connection.execute(statement)
+
+
+@cache
+def _own_tables() -> dict[str, object]:
+    """Return the statements of a new archive by the names of tables and indexes, without comments."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        _create_tables(connection)
+        return _read_tables(connection)
+
+
+def _read_tables(connection: sqlite3.Connection) -> dict[str, object]:
+    rows = connection.execute("SELECT name, type, tbl_name, sql FROM sqlite_schema").fetchall()
+    # no statement of ours has a quote or bracket outside comments, so a comment is one wherever it is removed
+    return {name: (kind, table, re.sub("--[^\n]*", "", str(sql))) for name, kind, table, sql in rows}
+
+
+def _require_tables(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise DamagedArchiveError where a table is not as vidsum makes it: no views, no triggers."""
+    own = _own_tables()
+    tables = {
+        name: facts
+        for name, facts in _read_tables(connection).items()
+        if not str(name).startswith(_STATISTICS)
+    }
+    if tables != own:
+        odd = next(name for name in [*own, *tables] if tables.get(name) != own.get(name))
+        fault = f"{path}: is damaged ({quote(odd)} in it is not as vidsum makes it)"
+        raise DamagedArchiveError(fault, hint=REINDEX_HINT)

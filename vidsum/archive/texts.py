@@ -1,6 +1,5 @@
 """Transcripts, text on the screen, descriptions and sounds of an archive's videos, and their search."""
 
-import math
 import os
 import re
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from vidsum.archive.packed import Records, pack_rows, read_records, row_type, unpack_rows
+from vidsum.archive.rows import MAX_VIDEO_S, damaged, list_texts, read_rows, stream_rows
 from vidsum.archive.search import Hit
 from vidsum.archive.settings import EVIDENCE, ArchiveEvidence, SearchOptions
 from vidsum.archive.store import Database
@@ -18,7 +18,7 @@ from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
 from vidsum.features.sounds import STEP_S
 from vidsum.grounding.screen_text import find_written
-from vidsum.grounding.sounds import MIN_SCORE, match_classes, read_names, sound_moments
+from vidsum.grounding.sounds import MIN_SCORE, join_sounds, match_classes, read_names
 from vidsum.grounding.speech import (
     ENCODER,
     Passage,
@@ -40,7 +40,7 @@ from vidsum.results.load import load
 from vidsum.results.screen_text import ScreenLine, ScreenText
 from vidsum.results.transcript import Transcript
 from vidsum.speech.settings import Transcription
-from vidsum.types import FloatArray, Progress
+from vidsum.types import BoolArray, FloatArray, Progress
 from vidsum.video.probe import start_offset_s
 
 _N_CANDIDATES = 100  # videos searched exactly: the likeliest by meaning, and as many by exact words
@@ -186,21 +186,26 @@ def search_texts(
     """Return the moments in which a text is said, described or written, surest first."""
     (vector,), (column, _, table) = load_text_encoder(ENCODER).encode([text]), EVIDENCE[kind]
     cosines = dict[int, FloatArray]()
-    rows = f"SELECT id, {column} FROM videos WHERE length({column}) > 0 ORDER BY id"
-    for video, content in connection.stream(rows):
+    stored = ("videos.id", f"videos.{column}")
+    source = f"FROM videos WHERE length({column}) > 0 ORDER BY id"
+    for video, content in stream_rows(connection, stored, source):
         if video in videos:
-            cosines[video] = unpack_rows(read_records(content, row_type(len(vector)))) @ vector
+            records = read_records(row_type(len(vector)), (f"videos.id {video}: {column}", content))
+            cosines[video] = unpack_rows(records) @ vector
     by_meaning = sorted(cosines, key=lambda video: -float(cosines[video].max()))[:_N_CANDIDATES]
     find_words = dict.fromkeys(video for (video,) in connection.find_words(table, re.findall(r"\w+", text)))
     by_words = [video for video in find_words if video in cosines][:_N_CANDIDATES]
     hits, models = list[Hit](), dict[int, str]()
     if kind == "described":
-        models = dict(connection.execute("SELECT id, described_with FROM videos WHERE described_with != ''"))
-    of_video = f"SELECT start_s, end_s, text, certain FROM {table} WHERE video = ? ORDER BY start_s, end_s"
+        writers = ("videos.id", "videos.described_with")
+        models = dict(read_rows(connection, writers, "FROM videos WHERE described_with != ''"))
     for video in dict.fromkeys([*by_meaning, *by_words]):
-        lines = connection.execute(of_video, (video,))
+        lines = list_texts(connection, table, video)
         sentences = [Passage(start_s, end_s, line, certain=sure) for start_s, end_s, line, sure in lines]
         passages = split_passages(sentences, kind)
+        if len(passages) != len(cosines[video]):
+            fault = f"videos.id {video}: {column} has {len(cosines[video])} records for {len(passages)} texts"
+            raise damaged(fault)
         (evidence,) = score_passages(passages, [text], meanings=cosines[video][None])
         written = _find_written(text, sentences, per_video) if kind == "text" else []
         hits += (replace(hit, video=video) for hit in written)
@@ -245,25 +250,31 @@ def pack_sounds(scores: FloatArray) -> Records:
 
 def search_sounds(connection: Database, text: str, options: SearchOptions, videos: set[int]) -> list[Hit]:
     """Return the moments in which the sounds that a text names are there."""
-    query = "SELECT id, duration_s, sounds FROM videos WHERE length(sounds) > 0 ORDER BY id"
+    columns = ("videos.id", "videos.duration_s", "videos.sounds")
+    source = "FROM videos WHERE length(sounds) > 0 ORDER BY id"
     hits, (classes,) = list[Hit](), match_classes([text], options.language)
-    for video, duration_s, content in connection.stream(query) if len(classes) else ():
-        runs = read_records(content, RUN)
+    for video, duration_s, content in stream_rows(connection, columns, source) if len(classes) else ():
+        runs = read_records(RUN, (f"videos.id {video}: sounds", content), is_valid=_are_runs)
         if video in videos and len(runs := runs[np.isin(runs["class"], classes)]):
             hits += _find_hits(video, duration_s, runs)[: options.per_video]
     return hits
 
 
+def _are_runs(runs: Records) -> BoolArray:
+    """Return [N] whether runs are those of `pack_sounds`: in order by class and time, and apart."""
+    first, after, classes = (runs[name].astype(np.int64) for name in ("first", "after", "class"))
+    is_next = (np.diff(classes) > 0) | ((np.diff(classes) == 0) & (first[1:] > after[:-1]))
+    is_loud = (runs["score"] >= np.float16(MIN_SCORE)) & (runs["score"] <= 1)
+    is_inside = (first < after) & (after <= MAX_VIDEO_S) & (classes < len(read_names()))
+    return np.asarray(is_loud & is_inside & np.append(True, is_next)[: len(runs)])
+
+
 def _find_hits(video: int, duration_s: float, runs: Records) -> list[Hit]:
     """Return the moments of the runs of some classes in a video, best first, with the name of the loudest."""
-    # runs of a foreign archive may have any length
-    n_windows = min(int(runs["after"].max()), math.ceil(duration_s / STEP_S))
-    curve = np.zeros(n_windows, np.float32)
-    for run in runs:
-        windows = slice(run["first"], run["after"])
-        curve[windows] = np.maximum(curve[windows], run["score"])
+    order = np.argsort(runs["first"], kind="stable")
+    first, after = (runs[name][order].astype(np.int64) for name in ("first", "after"))
     hits = []
-    for moment in sound_moments(curve, duration_s):
+    for moment in join_sounds(first, after, runs["score"][order].astype(np.float32), duration_s):
         is_in = (runs["first"] * STEP_S < moment.end_s) & (runs["after"] * STEP_S > moment.start_s)
         loudest = runs[is_in][runs[is_in]["score"].argmax()]
         name = read_names()[loudest["class"]][0]

@@ -19,7 +19,7 @@ from vidsum.grounding.languages import encode_in
 from vidsum.grounding.text import load_text_encoder
 from vidsum.io.cache import cached_rows
 from vidsum.results.moments import Moment, shorten
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, IntArray
 
 ENCODER: Final = "minilm"
 _N_NEAREST = 3  # names in the message on an unknown sound
@@ -116,8 +116,24 @@ def _probability(score: float) -> float:
 def sound_moments(curve: FloatArray, duration_s: float) -> list[Moment]:
     """Return the moments of a curve [T] of scores of windows, `STEP_S` apart, best first."""
     loud = np.flatnonzero(curve >= MIN_SCORE)
-    runs = np.split(loud, np.flatnonzero(np.diff(loud) > _MAX_GAP + 1) + 1) if len(loud) else []
-    spans = [(int(run[0]) * STEP_S, int(run[-1] + 1) * STEP_S, float(curve[run].max())) for run in runs]
+    return join_sounds(loud, loud + 1, curve[loud], duration_s)
+
+
+def join_sounds(first: IntArray, after: IntArray, scores: FloatArray, duration_s: float) -> list[Moment]:
+    """Return the moments of runs [N] of loud windows [first, after) with their scores, best first.
+
+    The runs are in order of `first`, and may overlap; those that are near become one.
+    """
+    if not len(first):
+        return []
+    ends = np.maximum.accumulate(after)
+    starts = np.flatnonzero(np.append(True, first[1:] - ends[:-1] > _MAX_GAP))
+    best = np.maximum.reduceat(scores, starts).tolist()
+    last = ends[np.append(starts[1:], len(ends)) - 1].tolist()
+    spans = [
+        (begin * STEP_S, end * STEP_S, score)
+        for begin, end, score in zip(first[starts].tolist(), last, best, strict=True)
+    ]
     moments = [
         Moment(start_s, min(end_s, duration_s), score, "sound", _probability(score))
         for start_s, end_s, score in spans
