@@ -144,8 +144,8 @@ class _Transfer:
                 session.within(
                     _MAX_TIME_S, lambda: transfer(lambda: self._request(session), self.part), self.pace
                 )
-            except NoFileError as found:
-                self._from_page(found, deadline)
+            except NoFileError as other:
+                self._from_page(other, deadline)
             except (requests.RequestException, UnicodeError) as error:
                 # the error that caused it names the whole URL
                 raise InputError(f"{self.url}: {self._reason(error)}") from None
@@ -206,12 +206,12 @@ class _Transfer:
         if self.progress:
             self.progress("downloading", done, total)
 
-    def _from_page(self, found: NoFileError, deadline: float) -> None:
+    def _from_page(self, other: NoFileError, deadline: float) -> None:
         if self.target.exists() and self._version().get("by") == "yt-dlp":
             return
-        program = _yt_dlp() if found.is_for_yt_dlp else None
+        program = _yt_dlp() if other.is_for_yt_dlp else None
         if program is None:
-            raise no_file_error(self.url, found)
+            raise no_file_error(self.url, other)
         if self.progress:
             self.progress("downloading with yt-dlp", 0, 0)
         for old in self.target.parent.glob("page.*"):

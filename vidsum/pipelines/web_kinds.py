@@ -49,14 +49,14 @@ def require_file(headers: Mapping[str, str], head: bytes) -> None:
     if start.lower().startswith(b"[playlist]"):
         raise NoFileError(*_TYPES["scpls"])
     content_type = headers.get("Content-Type", "").lower()
-    if found := next((found for part, found in _TYPES.items() if part in content_type), None):
-        raise NoFileError(*found)
+    if other := next((other for part, other in _TYPES.items() if part in content_type), None):
+        raise NoFileError(*other)
     is_icecast = any(name.lower().startswith("icy-") for name in headers)
     if is_icecast and not parse_content_length(headers):
         raise NoFileError(*_TYPES["multipart/x-mixed-replace"])
 
 
-def no_file_error(url: Url, found: NoFileError) -> InputError:
+def no_file_error(url: Url, other: NoFileError) -> InputError:
     """Return the error for an address that leads to no file, with what reads it."""
     address = shlex.quote(url) if str(url) == url.raw else "URL"  # which may hold a password
     watch = f"vidsum watch {address} --query TEXT, which reads it as it comes"
@@ -66,5 +66,5 @@ def no_file_error(url: Url, found: NoFileError) -> InputError:
         "files": "give the address of one of them",
         "endless": f"ffmpeg -i {address} -t 600 -c copy film.mkv, then give that file; or {watch}",
     }
-    is_file = ", not a video file" if found.kind != "endless" else ""
-    return InputError(f"{url}: is {found.name}{is_file}", hint=hints[found.kind])
+    is_file = ", not a video file" if other.kind != "endless" else ""
+    return InputError(f"{url}: is {other.name}{is_file}", hint=hints[other.kind])
