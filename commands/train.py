@@ -95,7 +95,7 @@ def fulltransnet(
 
 @command(app)
 def ridge(data: SplitOptions, run: Folder, settings: Annotated[RidgeSettings, Flags()], view: View) -> None:
-    """Fit ridge regression of people's scores on frames, one model per split. It takes seconds.
+    """Fit ridge regression of people's scores on frames, one model per split, in one step.
 
     vidsum train ridge --data tvsum.h5 --out runs/ridge
 

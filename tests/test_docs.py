@@ -136,6 +136,19 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert missing == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_benchmarks_that_pages_name_exist(page: Path) -> None:
+    """Here, or at a commit that the text before or behind the command names."""
+    text = page.read_text()
+    missing = [
+        named[1]
+        for named in re.finditer(r"docs\.benchmarks\.(\w+)", text)
+        if not (ROOT / f"docs/benchmarks/{named[1]}.py").exists()
+        and not re.search(r"\b[0-9a-f]{8}\b", text[max(0, named.start() - 500) : named.end() + 200])
+    ]
+    assert missing == []
+
+
 def _anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, as GitHub makes them."""
     text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)

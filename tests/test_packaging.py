@@ -5,9 +5,11 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,31 +23,64 @@ from vidsum.io.packages import TELEMETRY_VARIABLES
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.deep
-def test_wheel(tmp_path: Path) -> None:
-    """Built from what git tracks; building fetches setuptools from the package index."""
-    source = tmp_path / "source"
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what git tracks."""
+    folder = tmp_path_factory.mktemp("source")
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
     if tracked.returncode:
         pytest.skip("not a git checkout")
     for name in tracked.stdout.decode().split("\0")[:-1]:
-        if not name.startswith(("tests/", "docs/")) and (ROOT / name).exists():
-            place = source / name
+        if (ROOT / name).exists():
+            place = folder / name
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, place, follow_symlinks=False)
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(tmp_path), str(source)]
-    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    return folder
+
+
+def _build(*command: str, **options: Any) -> None:
+    """Run a step that fetches setuptools from the package index; the test is skipped where there is none."""
+    built = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False, **options)
     if "No matching distribution" in built.stderr or "Connection" in built.stderr:
         pytest.skip("no package index to build with")
     assert built.returncode == 0, built.stderr[-2000:]
-    (wheel,) = tmp_path.glob("*.whl")
-    files = set(zipfile.ZipFile(wheel).namelist())
+
+
+def _build_wheel(source: Path, folder: Path) -> dict[str, bytes]:
+    """Return the files of the wheel of a folder or an sdist."""
+    _build("-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(folder), str(source))
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    return _build_wheel(source, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.mark.deep
+def test_wheel(wheel: dict[str, bytes]) -> None:
+    files = set(wheel)
     assert {name.split("/")[0] for name in files} == {"vidsum", f"vidsum-{vidsum.__version__}.dist-info"}
     assert {"vidsum/commands/app.py", "vidsum/weights/registry.yaml", "vidsum/py.typed"} <= files
     assert {f"vidsum/features/class_names/{name}.txt" for name in ("imagenet", "kinetics_400")} <= files
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "vidsum").rglob("*.py")}
     modules |= {f"vidsum/{path.relative_to(ROOT)}" for path in (ROOT / "commands").glob("*.py")}
     assert {name for name in modules if "__pycache__" not in name} <= files
+
+
+@pytest.mark.deep
+def test_sdist_makes_the_same_wheel(source: Path, wheel: dict[str, bytes], tmp_path: Path) -> None:
+    """It holds what a wheel is made of, and neither the docs nor a part of the tests."""
+    _build("-m", "pip", "install", "--quiet", "--target", str(tmp_path / "tools"), "setuptools>=77")
+    make = f"from setuptools.build_meta import build_sdist; build_sdist({str(tmp_path)!r})"
+    _build("-c", make, cwd=source, env=os.environ | {"PYTHONPATH": str(tmp_path / "tools")})
+    (sdist,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        folders = {name.split("/")[1] for name in archive.getnames() if name.count("/") > 1}
+    assert folders == {"commands", "vidsum", "vidsum.egg-info", "weights"}
+    assert _build_wheel(sdist, tmp_path / "wheel") == wheel
 
 
 def test_installed_version() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.checkpoints.server import Answer, Server, broken_off, failing, resumable, send
+from tests.hostile import trickle
 from vidsum.checkpoints.package_index import download, new_session
 from vidsum.errors import WeightsError
 from vidsum.io import network
@@ -99,3 +100,9 @@ def test_certificates_of_the_environment(monkeypatch: pytest.MonkeyPatch, name: 
     assert new_session().verify is True
     monkeypatch.setenv(name, "/some/bundle.pem")
     assert new_session().verify == "/some/bundle.pem"
+
+
+def test_download_from_a_slow_server_ends(server: Server, target: Path) -> None:
+    url = server.serve("/w", trickle(b"HTTP/1.0 200 OK\r\nContent-Length: 1000000\r\n\r\n"))
+    with new_session() as session, pytest.raises(WeightsError, match=r"127\.0\.0\.1 sends less than"):
+        download(session, url, target, lambda *_: None, network.Pace(10_000, 0.4))

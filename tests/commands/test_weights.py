@@ -1,6 +1,9 @@
 """`vidsum weights`, as far as it needs no network; the fetching itself is tested in tests/checkpoints."""
 
 import hashlib
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,8 @@ from tests.program import Run
 from vidsum.checkpoints.trained import read_trained
 from vidsum.features import describe, get_extractor
 from vidsum.results.feature_files import read_features
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -42,6 +47,29 @@ def test_add_official_weights(run: Run, tmp_path: Path) -> None:
     ran = run("weights", "add", tmp_path / "best.pth", "--as", "mrnet-activitynet", code=4)
     assert "clips 128" in ran.err
     assert "mrnet-activitynet has dim_video 500, clips 64" in ran.err
+
+
+@pytest.mark.parametrize("name", ["qd-detr-qvhighlights", "mrnet-tacos", "mobileclip2-s0", "googlenet"])
+@pytest.mark.parametrize("suffix", [".pth", ".safetensors"])
+def test_what_is_no_weights_is_refused_before_torch_is_imported(
+    tmp_path: Path, name: str, suffix: str
+) -> None:
+    """torch takes 0.6 GB."""
+    file = tmp_path / f"file{suffix}"
+    file.write_bytes(b"not a file")
+    program = "from vidsum.commands.app import main; main()"
+    says = "import atexit, sys; atexit.register(lambda: print('torch' in sys.modules)); "
+    ran = subprocess.run(
+        [sys.executable, "-c", says + program, "weights", "add", str(file), "--as", name],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ
+        | {"VIDSUM_HOME": str(tmp_path / "home"), "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    assert ran.returncode == 4, ran.stderr
+    assert ran.stdout.split() == ["False"]
+    assert "\n  try: " in ran.stderr or "not a file of tensors" in ran.stderr
 
 
 def _googlenet(seed: int = 0, classes: int = 1000) -> dict[str, torch.Tensor]:

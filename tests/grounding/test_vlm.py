@@ -1,5 +1,10 @@
 """Sentences of a model on a server: its replies, its faults, and where frames may go."""
 
+import base64
+import json
+import re
+import urllib.parse
+from dataclasses import replace
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -164,17 +169,55 @@ def test_the_caller_can_stop_it() -> None:
         assert server.over.is_set() is False
 
 
-def test_the_key_is_sent_and_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(KEY, " sk-1234567890 ")
-    reply = Reply(400, b'{"error": {"message": "bad key sk-1234567890"}}')
-    with serving(lambda number: completion("A dog") if number == 1 else reply) as server:
-        assert ask(server, 1).sentences == ["A dog."]
-        with pytest.raises(VidsumError, match=r"'bad key \.\.\.'"):
-            ask(server, 2)
-    assert {headers["Authorization"] for _, headers, _ in server.requests} == {"Bearer sk-1234567890"}
-    monkeypatch.setenv(KEY, "two\nlines")
-    with pytest.raises(UsageError, match=KEY):
+SECRET = "sk-1234567890/+abc"
+ECHOES = {
+    "plain": SECRET,
+    "quoted": json.dumps(SECRET),
+    "base64": base64.b64encode(SECRET.encode()).decode(),
+    "base64 of the header": base64.b64encode(f"Bearer {SECRET}".encode()).decode(),
+    "url": urllib.parse.quote(SECRET, safe=""),
+    "hex": SECRET.encode().hex(),
+    "json": "".join(f"\\u{ord(letter):04x}" for letter in SECRET),
+    "reversed": SECRET[::-1],
+    "spaced": " ".join(SECRET),
+    "part": f"{SECRET[:8]}***",
+}
+
+
+@pytest.mark.parametrize("echo", ECHOES.values(), ids=ECHOES)
+@pytest.mark.parametrize("status", [302, 400, 401, 429, 500])
+def test_no_echo_of_the_key_is_shown(monkeypatch: pytest.MonkeyPatch, echo: str, status: int) -> None:
+    monkeypatch.setenv(KEY, f" {SECRET} ")
+    host = re.sub("[^A-Za-z0-9]", "-", echo)
+    body = json.dumps({"error": {"message": f"bad key {echo}"}}).encode()
+    reply = Reply(status, body, {"Location": f"http://{host}.example/", "Retry-After": "0"})
+    with serving(lambda number: reply) as server, pytest.raises(VidsumError) as error:
         ask(server)
+    said = f"{error.value.message} {error.value.hint}"
+    assert echo not in said
+    assert host.lower() not in said.lower()
+    assert "bad key" not in said
+    assert "elsewhere" in said if status == 302 else str(status) in said
+
+
+def test_the_key_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY, f" {SECRET} ")
+    with serving(lambda number: completion("A dog")) as server:
+        assert ask(server, 1).sentences == ["A dog."]
+        assert {headers["Authorization"] for _, headers, _ in server.requests} == {f"Bearer {SECRET}"}
+        monkeypatch.setenv(KEY, "two\nlines")
+        with pytest.raises(UsageError, match=KEY):
+            ask(server)
+
+
+def test_another_server_answers_for_itself() -> None:
+    """A model of the same name may be another one there."""
+    with serving(lambda _: completion("A dog")) as one, serving(lambda _: completion("A cat")) as two:
+        sentences = [ask(server, 1).sentences for server in (one, two, one)]
+        assert sentences == [["A dog."], ["A cat."], ["A dog."]]
+        with_slash = replace(model_at(one), server=f"{one.address}/")
+        assert describe_frames(with_slash, [FRAMES[:1]], 1).n_sent == 0
+        assert (len(one.requests), len(two.requests)) == (1, 1)
 
 
 def test_no_proxy_and_no_password_of_netrc(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

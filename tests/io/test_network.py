@@ -2,13 +2,15 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 
 import pytest
 
-from tests.checkpoints.server import KeepAliveHandler, running_server
-from tests.hostile import trickle
-from vidsum.io.network import Session
+from tests.checkpoints.server import KeepAliveHandler, Server, running_server
+from tests.hostile import Responder, trickle
+from vidsum.io.network import Pace, Session, TooSlowError
 
 
 @pytest.fixture
@@ -39,3 +41,60 @@ def test_session_within(url: str, paths: list[str]) -> None:
         time.sleep(0.3)
         assert received
         assert max(received) <= ended + 0.1
+
+
+def fast_then(n_bytes: int, pause_s: float, n_more: int) -> Responder:
+    """Send bytes at once, then further ones with a pause before each."""
+
+    def respond(handler: BaseHTTPRequestHandler) -> None:
+        with suppress(OSError):
+            handler.wfile.write(b"HTTP/1.0 200 OK\r\n\r\n" + bytes(n_bytes))
+            for _ in range(n_more):
+                time.sleep(pause_s)
+                handler.wfile.write(b"x")
+
+    return respond
+
+
+def save(server: Server, respond: Responder, target: Path, pace: Pace) -> int:
+    """Download within a minute at a pace; return the bytes."""
+    url = server.serve("/file", respond)
+    with closing(Session()) as session:
+
+        def receive() -> None:
+            with session.get(url, stream=True) as response:
+                session.write_body(response, target, 0, lambda *_: None)
+
+        session.within(60.0, receive, pace)
+    return target.stat().st_size
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with running_server() as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    "respond",
+    [
+        trickle(),
+        trickle(b"HTTP/1.0 200 OK\r\nContent-Length: 1000000\r\n\r\n"),
+        trickle(b"HTTP/1.0 200 OK\r\nX: "),
+        trickle(b""),
+        fast_then(2_000_000, 0.1, 1000),
+    ],
+    ids=["body", "long body", "header", "status", "body that was fast"],
+)
+def test_slow_server_does_not_hold_a_download(server: Server, respond: Responder, tmp_path: Path) -> None:
+    with pytest.raises(TooSlowError):
+        save(server, respond, tmp_path / "part", Pace(10_000, 0.5))
+
+
+def test_short_pause_is_no_slow_download(server: Server, tmp_path: Path) -> None:
+    assert save(server, fast_then(1000, 0.2, 2), tmp_path / "part", Pace(10_000, 2.0)) == 1002
+
+
+def test_small_file_may_come_slowly(server: Server, tmp_path: Path) -> None:
+    """The pace is that of a span, in which a small file has ended."""
+    assert save(server, fast_then(0, 0.05, 5), tmp_path / "part", Pace(10_000, 5.0)) == 5

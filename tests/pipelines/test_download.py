@@ -17,8 +17,10 @@ from tests.checkpoints.server import Server, broken_off, failing, running_server
 from tests.hostile import Responder, answer, parts, redirect, trickle
 from vidsum.errors import InputError
 from vidsum.io import network
+from vidsum.io.urls import Url
 from vidsum.pipelines import download as module
-from vidsum.pipelines.download import copy_path, download, is_web
+from vidsum.pipelines.download import copy_path, download, is_web, update_copy
+from vidsum.pipelines.web_kinds import NoFileError, no_file_error, require_file
 
 FILM = os.urandom(700_000)
 
@@ -238,6 +240,78 @@ def test_transfer_time_limit(
     with pytest.raises(InputError, match=r"did not end within 0\.5 s") as error:
         download(url)
     assert error.value.hint  # it took 44 days before
+
+
+def test_slow_server_does_not_hold_a_batch(server: Server) -> None:
+    url = server.serve("/film.mp4", trickle(b"HTTP/1.0 200 OK\r\nContent-Length: 1000000\r\n\r\n"))
+    with pytest.raises(InputError, match="sends less than"):
+        update_copy(Url(url), copy_path(url), 1.0, pace=network.Pace(10_000, 0.4))
+
+
+HLS = b"#EXTM3U\n#EXT-X-TARGETDURATION:3\n#EXTINF:3,\n0.ts\n#EXT-X-ENDLIST\n"
+DASH = b'<?xml version="1.0"?>\n<!-- made by a test -->\n<MPD xmlns="urn:mpeg:dash:schema:mpd:2011"></MPD>'
+M3U = b"#EXTM3U\n#EXTINF:-1,Radio\nhttp://example.com/radio\n"
+PLS = b"[playlist]\nFile1=http://example.com/radio\n"
+BOM = "\ufeff".encode()
+
+
+@pytest.mark.parametrize("content_type", [
+    "application/vnd.apple.mpegurl", "audio/x-mpegurl", "text/plain", "application/octet-stream", "video/mp4",
+    "text/html", "",
+])  # fmt: skip
+@pytest.mark.parametrize("path", ["/list.m3u8", "/LIST.M3U8", "/list.mpd", "/list.m3u8?v=1", "/list"])
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        (HLS, "an HLS list of pieces"),
+        (BOM + HLS, "an HLS list of pieces"),
+        (HLS.replace(b"\n", b"\r\n"), "an HLS list of pieces"),
+        (DASH, "a DASH list of pieces"),
+        (BOM + DASH, "a DASH list of pieces"),
+        (M3U, "a list of other files"),
+        (PLS, "a list of other files"),
+    ],
+)
+def test_lists_are_named(content_type: str, path: str, body: bytes, name: str) -> None:
+    url = Url(f"http://127.0.0.1{path}")
+    with pytest.raises(NoFileError) as caught:
+        require_file({"Content-Type": content_type}, body)
+    error = no_file_error(url, caught.value)
+    assert error.message == f"{url}: is {name}, not a video file"
+    assert "yt-dlp" not in str(error.hint)
+    if "pieces" in name:
+        shown = url.raw if url == url.raw else "URL"
+        assert f"ffmpeg -i {shown} -c copy film.mkv" in str(error.hint)
+        assert f"vidsum watch {shown} " in str(error.hint)
+
+
+@pytest.mark.parametrize("path", ["/list.m3u8", "/away"])
+def test_list_is_not_downloaded(server: Server, path: str) -> None:
+    url = server.serve("/list.m3u8", answer(200, {"Content-Type": "text/plain"}, HLS))
+    server.serve("/away", redirect(url))
+    with pytest.raises(InputError, match="is an HLS list of pieces"):
+        download(server.url + path)
+    assert not copy_path(server.url + path).exists()
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Content-Type": "audio/mpeg", "icy-name": "Radio", "icy-br": 128},
+        {"Content-Type": "multipart/x-mixed-replace; boundary=frame"},
+    ],
+    ids=["icecast", "camera"],
+)
+def test_endless_answers_are_named(server: Server, headers: dict[str, object]) -> None:
+    with pytest.raises(InputError, match="is a live stream, which has no end") as caught:
+        download(server.serve("/radio", answer(200, headers, bytes(1 << 17))))
+    assert "vidsum watch" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("head", [b"\0\0\0 ftypisom", b"G" + bytes(187), b"\x1aE\xdf\xa3", b"<", b"", BOM])
+def test_files_are_not_taken_for_lists(head: bytes) -> None:
+    for content_type in ("video/mp4", "application/octet-stream", "text/plain", ""):
+        require_file({"Content-Type": content_type, "Content-Length": "9"}, head)
 
 
 def test_download_offline(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from tests.hostile import redirect
 from tests.media import MadeVideo, make_video, read_number
 from tests.video.clips import numbers_by_pyav
 from vidsum.errors import InputError
-from vidsum.video import live, preroll
+from vidsum.video import live, preroll, streams
 from vidsum.video.frames import Sampling
 from vidsum.video.live import LiveFrame, parse_source, read_live
 from vidsum.video.preroll import PreRoll
@@ -44,7 +44,7 @@ def film(tmp_path_factory: pytest.TempPathFactory) -> MadeVideo:
 @pytest.fixture(autouse=True)
 def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "LOOK_S", 0.01)
-    monkeypatch.setattr(live, "_BACK_OFF_S", (0.05,))
+    monkeypatch.setattr(streams, "_BACK_OFF_S", (0.05,))
 
 
 def numbers(frames: Iterator[LiveFrame]) -> list[tuple[float, int]]:

@@ -154,9 +154,7 @@ def _fetch_file(
 def _read_source(session: Session, source: FileSource, target: Path, on_bytes: OnBytes) -> str | None:
     """Write the bytes of a source to `target`, unchecked; return the SHA-256 that a hub states."""
     if isinstance(source, HubSource):
-        path, stated = download_from_hub(source, target.parent, on_bytes)
-        path.replace(target)
-        return stated
+        return download_from_hub(session, source, target, on_bytes)
     if isinstance(source, UrlSource):
         download(session, source.url, target, on_bytes)
     elif isinstance(source, PackageSource):

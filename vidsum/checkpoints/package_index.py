@@ -42,8 +42,13 @@ def new_session() -> Session:
     return session
 
 
-def download(session: Session, url: str, target: Path, on_bytes: OnBytes) -> None:
-    """Download `url` to `target`, resuming. Raises WeightsError: unreachable, refused, or `FILE_S` over."""
+def download(
+    session: Session, url: str, target: Path, on_bytes: OnBytes, pace: network.Pace = network.PACE
+) -> None:
+    """Download `url` to `target`, resuming.
+
+    Raises WeightsError: unreachable, refused, slower than `pace`, or `FILE_S` over.
+    """
 
     def request() -> None:
         done = network.size_of(target) or 0
@@ -53,18 +58,20 @@ def download(session: Session, url: str, target: Path, on_bytes: OnBytes) -> Non
             is_part = response.status_code == requests.codes.partial_content
             span = network.parse_content_range(response.headers) if is_part else None
             # start over if the server cannot resume
-            network.write_body(response, target, done if span and span[0] == done else 0, on_bytes)
+            session.write_body(response, target, done if span and span[0] == done else 0, on_bytes)
 
     target.unlink(missing_ok=True)
     try:
-        _run_within(session, url, FILE_S, lambda: network.transfer(request, target))
+        _run_within(session, url, FILE_S, lambda: network.transfer(request, target), pace)
     except requests.RequestException as error:
         raise WeightsError(f"{network.failing_host(error, url)} {network.failure_reason(error)}") from None
 
 
-def _run_within(session: Session, url: str, seconds: float, task: Callable[[], T]) -> T:
+def _run_within(
+    session: Session, url: str, seconds: float, task: Callable[[], T], pace: network.Pace | None = None
+) -> T:
     try:
-        return session.within(seconds, task)
+        return session.within(seconds, task, pace)
     except TimeoutError as error:
         raise WeightsError(f"{host_of(url)} does not answer within {seconds:g} s") from error
 

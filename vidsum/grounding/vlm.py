@@ -1,8 +1,9 @@
 """Sentences from a vision-language model of the user's choice, on a server that takes OpenAI's requests.
 
 POST {server}/chat/completions with a prompt and a picture as a `data:` URL, as Ollama, llama.cpp and vLLM
-answer it. Each sentence is cached when it comes, by picture, prompt and model. A key, where the server wants
-one, is in the environment (`KEY`) and nowhere else.
+answer it. Each sentence is cached when it comes, by server, model, prompt and picture. A key, where the
+server wants one, is in the environment (`KEY`) and nowhere else: no text of a server that got it is shown, as
+it may repeat the key in some form.
 """
 
 import base64
@@ -24,7 +25,7 @@ import requests
 from vidsum.errors import InputError, UsageError, VidsumError, printable, quote
 from vidsum.grounding.writers import tidy
 from vidsum.io.cache import find_bytes, store_bytes
-from vidsum.io.network import ATTEMPTS, PAUSE_S, TIMEOUTS_S, Session, failure_reason
+from vidsum.io.network import ATTEMPTS, PAUSE_S, TIMEOUTS_S, Session, failure_reason, status_text
 from vidsum.io.text import parse_json
 from vidsum.types import Progress
 
@@ -143,7 +144,9 @@ class _Client:
 
     def _key(self, frame: bytes) -> dict[str, Any]:
         picture = hashlib.sha256(frame).hexdigest()
-        return {"model": self._model.name, "prompt": self._model.prompt, "frame": picture}
+        model = self._model
+        server = model.server.rstrip("/")
+        return {"server": server, "model": model.name, "prompt": model.prompt, "frame": picture}
 
     def ask_all(self, frames: Iterable[bytes]) -> Iterator[tuple[bytes, _Answer]]:
         """Yield the frames with their answers as these come."""
@@ -224,16 +227,15 @@ class _Client:
         return request
 
     def _refusal(self, response: requests.Response, content: bytes) -> _FaultError:
-        status = response.status_code
-        reason = f"answers {status} {response.reason or ''}".rstrip()
-        if message := _error_message(content):
-            for key in self._headers.values():
-                message = message.replace(key.removeprefix("Bearer "), "...")
+        status, has_key = response.status_code, bool(self._headers)
+        reason = f"answers {status_text(status)}"
+        if (message := _error_message(content)) and not has_key:
             reason += f", {quote(message)}"
         if status in (requests.codes.too_many_requests, requests.codes.request_timeout) or status >= 500:
             return _FaultError(reason, is_passing=True, pause_s=parse_pause(response.headers))
         if response.is_redirect:
-            reason = f"redirects to {urlsplit(response.headers['Location']).hostname or 'another path'}"
+            host = urlsplit(response.headers["Location"]).hostname
+            reason = "redirects elsewhere" if has_key else f"redirects to {host or 'another path'}"
         hint = _HINTS.get(status, "another address (--writer) or model (--vlm)")
         return _FaultError(reason, hint, is_final=True)
 

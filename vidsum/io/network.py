@@ -4,9 +4,11 @@ import os
 import re
 import socket
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, wait
 from contextlib import suppress
+from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from threading import TIMEOUT_MAX, Thread, current_thread
 from typing import Any, TypeVar
@@ -28,10 +30,26 @@ _CHUNK = 1 << 16
 _END_S = 1.0  # time that a transfer has to end once its sockets are shut
 _MAX_DIGITS = 18  # digits of a length in bytes: a longer number is beyond any limit, and Python reads 4,300
 
+
+class TooSlowError(requests.Timeout):
+    """A server sends so little that a download would hold up all that waits for it."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How much a download must gain, from its first request on."""
+
+    least_bytes_s: float = 10_000.0  # over a span: 36 MB in an hour
+    span_s: float = 60.0
+
+
+PACE = Pace()  # of every download
+
 _REASONS: dict[type[Exception], str] = {
     requests.exceptions.SSLError: "has a certificate that is not trusted here",
     requests.exceptions.ProxyError: "cannot be reached through the proxy",
     requests.exceptions.ChunkedEncodingError: "broke off the transfer",
+    TooSlowError: f"sends less than {PACE.least_bytes_s / 1000:g} kB per second",
     requests.Timeout: "does not answer in time",
 }
 
@@ -51,6 +69,7 @@ class Session(requests.Session):
         is_local = is_loopback(host)
         self.trust_env = not is_local
         self._thread: Thread | None = None  # the only one that may connect: an abandoned one must not
+        self._n_bytes = 0  # that `write_body` has written
         self._sockets: list[socket.socket] = []  # of all transfers: connections are used again
         self.headers["User-Agent"] = "vidsum"
         # the length and the hash are those of the file itself, so it must not come compressed
@@ -61,21 +80,53 @@ class Session(requests.Session):
         for start in () if is_offline() and not is_local else (root,) if root else ("http://", "https://"):
             self.mount(start, _Adapter(self))
 
-    def within(self, seconds: float, transfer: Callable[[], T]) -> T:
+    def within(self, seconds: float, transfer: Callable[[], T], pace: Pace | None = None) -> T:
         """Run `transfer`, which uses this session; shut the sockets if it takes longer than `seconds`.
 
-        It has a thread of its own: nothing interrupts the look-up of a name. Raises TimeoutError.
+        It has a thread of its own: nothing interrupts the look-up of a name. Raises TimeoutError, and
+        TooSlowError where `write_body` gains less than the pace.
         """
         outcome = Future[T]()
         thread = self._thread = Thread(target=_settle, args=(outcome, transfer), daemon=True)
+        ends_s = time.monotonic() + min(seconds, TIMEOUT_MAX)
         thread.start()
         try:
-            return outcome.result(min(seconds, TIMEOUT_MAX))
+            while not outcome.done():
+                n_before, left_s = self._n_bytes, ends_s - time.monotonic()
+                if left_s <= 0:
+                    raise TimeoutError
+                wait([outcome], min(pace.span_s, left_s) if pace else left_s)
+                is_slow = pace and self._n_bytes - n_before < pace.least_bytes_s * pace.span_s
+                if is_slow and time.monotonic() < ends_s and not outcome.done():
+                    raise TooSlowError
+            return outcome.result()
         finally:
             if not outcome.done():
                 self.abort()
                 thread.join(_END_S)
             self._thread = None
+
+    def write_body(
+        self,
+        response: requests.Response,
+        target: Path,
+        done: int,
+        on_bytes: OnBytes,
+        chunks: Iterable[bytes] | None = None,
+    ) -> None:
+        """Write a response's body to `target`, behind its first `done` bytes; what `on_bytes` raises ends it.
+
+        `chunks` are those of the body, if some have been read.
+        """
+        length = parse_content_length(response.headers)
+        total = done + length if length else 0
+        on_bytes(done, total)
+        with target.open("ab" if done else "wb") as stream:
+            for chunk in read_body(response) if chunks is None else chunks:
+                stream.write(chunk)
+                done += len(chunk)
+                self._n_bytes += len(chunk)
+                on_bytes(done, total)
 
     def abort(self) -> None:
         """Shut the sockets, from any thread: the transfer that runs fails."""
@@ -156,16 +207,10 @@ def size_of(part: Path) -> int | None:
     return part.stat().st_size if part.exists() else None
 
 
-def write_body(response: requests.Response, target: Path, done: int, on_bytes: OnBytes) -> None:
-    """Write a response's body to `target`, behind its first `done` bytes; what `on_bytes` raises ends it."""
-    length = parse_content_length(response.headers)
-    total = done + length if length else 0
-    on_bytes(done, total)
-    with target.open("ab" if done else "wb") as stream:
-        for chunk in response.iter_content(_CHUNK):
-            stream.write(chunk)
-            done += len(chunk)
-            on_bytes(done, total)
+def read_body(response: requests.Response) -> Iterator[bytes]:
+    """Yield a response's body as it comes."""
+    chunks: Iterator[bytes] = response.iter_content(_CHUNK)
+    return chunks
 
 
 def parse_content_length(headers: Mapping[str, str]) -> int:
@@ -193,5 +238,12 @@ def failing_host(error: requests.RequestException, url: str) -> str:
 def failure_reason(error: requests.RequestException) -> str:
     """Return the reason of a failed request, as words that follow the host's name."""
     if isinstance(error, requests.HTTPError) and error.response is not None:
-        return f"answers {error.response.status_code} {error.response.reason or ''}".rstrip()
+        return f"answers {status_text(error.response.status_code)}"
     return next((reason for kind, reason in _REASONS.items() if isinstance(error, kind)), "cannot be reached")
+
+
+def status_text(status: int) -> str:
+    """Return a status with its phrase in the standard: a server's own may hold anything."""
+    with suppress(ValueError):
+        return f"{status} {HTTPStatus(status).phrase}".rstrip()
+    return str(status)

@@ -1,7 +1,8 @@
 """Videos at http:// and https:// addresses: copies in the cache, from where everything reads them as files.
 
 A transfer that broke off continues, in a later run too. A whole copy is downloaded again only if the server's
-ETag or date says that it has changed. Web pages are left to yt-dlp, if it is installed.
+ETag or date says that it has changed. Web pages and lists of pieces (HLS, DASH) are left to yt-dlp, if it is
+installed.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -28,18 +30,21 @@ from vidsum.errors import InputError, digest_of_url, is_full
 from vidsum.io.cache import home
 from vidsum.io.locks import lock_file
 from vidsum.io.network import (
+    PACE,
     TIMEOUTS_S,
+    Pace,
     Session,
     failing_host,
     failure_reason,
     is_offline,
     parse_content_length,
     parse_content_range,
+    read_body,
     size_of,
     transfer,
-    write_body,
 )
 from vidsum.io.urls import Url
+from vidsum.pipelines.web_kinds import NoFileError, no_file_error, require_file
 from vidsum.types import Progress
 
 MAX_GB = 8.0
@@ -50,8 +55,6 @@ _LOCK = ".lock"
 _DIGITS = 16  # hexadecimal digits in the name of a copy's folder
 _NOTE = ".version.json"
 _OF_PARTS = (requests.codes.partial_content, requests.codes.requested_range_not_satisfiable)
-_PAGES = ("text/html", "application/xhtml", "mpegurl", "dash+xml")
-"""In the content type of what is no file with a video: a page, or a list of its pieces."""
 
 
 class _OtherPartError(requests.RequestException):
@@ -91,7 +94,9 @@ def download(url: str, *, max_gigabytes: float = MAX_GB, progress: Progress | No
     return target
 
 
-def update_copy(url: Url, target: Path, max_gigabytes: float, progress: Progress | None = None) -> None:
+def update_copy(
+    url: Url, target: Path, max_gigabytes: float, progress: Progress | None = None, pace: Pace = PACE
+) -> None:
     """Make `target` a copy of what is at `url`; see `download`. One process at a time does so."""
     try:
         if is_offline():
@@ -101,7 +106,7 @@ def update_copy(url: Url, target: Path, max_gigabytes: float, progress: Progress
             return
         target.parent.mkdir(parents=True, exist_ok=True)
         with lock_file(target.parent / _LOCK, _MAX_TIME_S):
-            _Transfer(url, target, max_gigabytes, progress).run()
+            _Transfer(url, target, max_gigabytes, progress, pace).run()
         os.utime(target.parent)
         _evict(target.parent)
     except Timeout:
@@ -121,6 +126,7 @@ class _Transfer:
     target: Path
     max_gigabytes: float
     progress: Progress | None
+    pace: Pace
 
     @property
     def part(self) -> Path:
@@ -137,14 +143,17 @@ class _Transfer:
         with Session() as session:  # it has no file://: no redirection reaches the files of this machine
             try:
                 session.within(
-                    _MAX_TIME_S, lambda: transfer(lambda: self._request(session, deadline), self.part)
+                    _MAX_TIME_S, lambda: transfer(lambda: self._request(session), self.part), self.pace
                 )
+            except NoFileError as other:
+                self._from_page(other, deadline)
             except (requests.RequestException, UnicodeError) as error:
                 # the error that caused it names the whole URL
                 raise InputError(f"{self.url}: {self._reason(error)}") from None
             except TimeoutError:
                 fault = f"{self.url}: did not end within {_MAX_TIME_S:g} s"
-                raise InputError(fault, hint="run again to continue") from None
+                hint = "run again to continue; a live stream has no end: vidsum watch"
+                raise InputError(fault, hint=hint) from None
 
     def _reason(self, error: requests.RequestException | UnicodeError) -> str:
         if isinstance(error, ValueError):  # InvalidURL and its kin
@@ -153,7 +162,7 @@ class _Transfer:
             return str(error)
         return self.url.hide(f"{failing_host(error, self.url.raw)} {failure_reason(error)}")
 
-    def _request(self, session: Session, deadline: float) -> None:
+    def _request(self, session: Session) -> None:
         version, done = self._version(), size_of(self.part) or 0
         headers = _request_headers(version, done, is_whole=self.target.exists())
         with session.get(self.url.raw, headers=headers, stream=True, timeout=TIMEOUTS_S) as response:
@@ -166,16 +175,17 @@ class _Transfer:
             response.raise_for_status()
             if response.status_code != requests.codes.ok and not is_rest:
                 raise requests.HTTPError(response=response)
-            if any(kind in response.headers.get("Content-Type", "").lower() for kind in _PAGES):
-                response.close()
-                self._from_page(version, deadline)
-                return
+            chunks = read_body(response)
+            if not is_rest:
+                head = next(chunks, b"")
+                require_file(response.headers, head)
+                chunks = chain([head], chunks)
             self.target.unlink(missing_ok=True)  # it is of another version
             done = done if is_rest else 0
             length = parse_content_length(response.headers)
             noted = _version_in(response.headers) | ({"bytes": done + length} if length else {})
             self.note.write_text(json.dumps(noted))
-            write_body(response, self.part, done, self._received)
+            session.write_body(response, self.part, done, self._received, chunks)
         if not size_of(self.part):
             self.part.unlink()
             raise InputError(f"{self.url}: the server sent 0 bytes")
@@ -197,12 +207,12 @@ class _Transfer:
         if self.progress:
             self.progress("downloading", done, total)
 
-    def _from_page(self, version: Mapping[str, Any], deadline: float) -> None:
-        if self.target.exists() and version.get("by") == "yt-dlp":
+    def _from_page(self, other: NoFileError, deadline: float) -> None:
+        if self.target.exists() and self._version().get("by") == "yt-dlp":
             return
-        if (program := _yt_dlp()) is None:
-            hint = "pip install yt-dlp, which vidsum then uses, or give the address of the video file"
-            raise InputError(f"{self.url}: is a web page, not a video file", hint=hint)
+        program = _yt_dlp() if other.is_for_yt_dlp else None
+        if program is None:
+            raise no_file_error(self.url, other)
         if self.progress:
             self.progress("downloading with yt-dlp", 0, 0)
         for old in self.target.parent.glob("page.*"):

@@ -9,15 +9,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Literal
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit
 
 import av
 
 from vidsum.errors import InputError
-from vidsum.io.urls import Url, is_loopback, is_offline, is_url
+from vidsum.io.urls import Url, is_url
 from vidsum.types import Picture, TrackChoice
 from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import DecodedFrame, decode_packet, usual_step_s
@@ -25,26 +25,22 @@ from vidsum.video.frames import PictureMaker, Sampling, n_samples, pixel_size, s
 from vidsum.video.open import open_options, open_video, video_stream
 from vidsum.video.preroll import PreRoll
 from vidsum.video.probe import display_size, is_video
+from vidsum.video.streams import Connection, Place, connect_until_ended, loopback_url, reason_of
 from vidsum.video.tracks import choose_track, describe_choice, track_number
 
 SourceKind = Literal["file", "growing file", "folder", "stream", "pipe", "camera"]
 
 LOOK_S = 0.2  # time between two looks at a file or folder
 IDLE_S = 10.0  # time without anything new after which a growing file or folder has ended
-_BACK_OFF_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)  # seconds before each attempt to connect again
-_TIMEOUT_S = (10.0, 10.0)  # to connect to a stream, and to get anything of it
 _JUMP_S = 5.0  # a longer step of the time stamps within a connection, or one back, is a fault of the stream
-_OFFLINE = {
-    "protocol_whitelist": "http,https,tls,tcp,udp,unix",
-    "max_redirects": "0",
-    "http_proxy": "",  # not that of the environment
-}  # options by which FFmpeg opens a single URL
 _AS_IT_COMES = (
     "MPEG-TS, Matroska and fragmented MP4 can be read as they come; any other MP4 cannot, as its index may "
     "be at the end: ffmpeg -i INPUT -c copy -f mpegts - | vidsum watch -"
 )
-_CAMERAS = {"linux": ("v4l2", "/dev/video{}"), "darwin": ("avfoundation", "{}"), "win32": ("vfwcap", "{}")}
-"""FFmpeg's format and the name of a camera by its number."""
+_NO_RANGES = (
+    "download it, then vidsum watch FILE: from a server without ranges, an MP4 whose index is at its end "
+    "cannot be read (ffmpeg -movflags +faststart moves the index)"
+)
 
 
 @dataclass(frozen=True)
@@ -56,14 +52,9 @@ class LiveSource:
     audio_track: TrackChoice = None
 
     @property
-    def is_live(self) -> bool:
-        """Whether pictures arrive at the rate at which they are shown."""
-        return self.kind in ("stream", "camera")
-
-    @property
     def works_offline(self) -> bool:
         """Whether it needs nothing but this machine, whatever it answers."""
-        return not isinstance(self.name, Url) or _loopback_url(self.name.raw) is not None
+        return not isinstance(self.name, Url) or loopback_url(self.name.raw) is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,19 +92,18 @@ def read_live(
     all packets. Raises InputError where nothing can be read.
     """
     assert sampling.fps is not None
-    began_s, offset_s, next_k = time.monotonic(), 0.0, 0
-    for container in _connect_all(source, warn):
-        if source.is_live and next_k:  # the time that was lost has passed
+    began_s, offset_s, next_k, place = time.monotonic(), 0.0, 0, Place()
+    for connection in _connect_all(source, place, warn):
+        if next_k and connection.is_live:  # the time that was lost has passed
             offset_s = max(offset_s, time.monotonic() - began_s)
             next_k = max(next_k, samples_before(sampling.fps, offset_s))
-        with closing(container):
+        with closing(connection.container) as container:
             pictures = video_stream(container, source.name, source.video_track)
             if not next_k and (number := track_number(container, pictures)):
                 warn(describe_choice(container, source.name, "video", number))
-            frames = _decode(source, container, pictures, offset_s, warn, tap)
+            frames = _decode(source, connection, pictures, offset_s, place, warn, tap)
             held, maker = next(frames, None), None
             if held is None:
-                warn(f"{source.name}: no picture can be decoded")
                 continue
             for frame in chain(frames, [None]):
                 end_s = _end_s(held, pictures) if frame is None else frame.time_s
@@ -128,8 +118,8 @@ def read_live(
                     next_k = due
                 offset_s, held = end_s, frame or held
     if not next_k:
-        hint = _AS_IT_COMES if source.kind in ("pipe", "growing file") else None
-        raise InputError(f"{source.name}: none of its video can be decoded", hint=hint)
+        hints = {"pipe": _AS_IT_COMES, "growing file": _AS_IT_COMES, "stream": _NO_RANGES}
+        raise InputError(f"{source.name}: none of its video can be decoded", hint=hints.get(source.kind))
 
 
 def _end_s(frame: DecodedFrame, pictures: av.VideoStream) -> float:
@@ -139,61 +129,96 @@ def _end_s(frame: DecodedFrame, pictures: av.VideoStream) -> float:
 
 def _decode(
     source: LiveSource,
-    container: Any,
+    connection: Connection,
     pictures: av.VideoStream,
     offset_s: float,
+    place: Place,
     warn: Callable[[str], None],
     tap: PreRoll | None,
 ) -> Iterator[DecodedFrame]:
-    """Yield the frames of a connection, at times from `offset_s` on."""
+    """Yield the frames of a connection that were not read before, at times from `offset_s` on."""
     log = DecodeLog()
-    sound = choose_track(container, source.name, "audio", source.audio_track)
+    sound = choose_track(connection.container, source.name, "audio", source.audio_track)
     streams = [pictures, *([sound] if sound else [])]
     if tap:
         tap.on_connect(streams)
-    first_s: float | None = None
-    last_s, step_s = -1.0, usual_step_s(pictures)
-    for packet in _read_packets(source.name, container, streams, warn):
+    is_file = source.kind == "file" or connection.is_file
+    clock = _Clock(connection.read_to_s, usual_step_s(pictures), is_file)
+    for packet in _read_packets(source.name, connection, streams, warn):
         if tap and packet.size:
             tap.on_packet(packet)
         if packet.stream is not pictures:
             continue
         for frame in decode_packet(packet, log):
-            time_s = last_s + step_s if frame.time is None else frame.time - (first_s or 0.0)
-            if first_s is None:
-                first_s, time_s = frame.time or 0.0, 0.0
-            elif source.kind != "file" and not last_s < time_s < last_s + _JUMP_S:
-                first_s += time_s - last_s - step_s
-                time_s = last_s + step_s
-            if time_s > last_s:
-                last_s = time_s
+            time_s = clock.time_of(frame.time)
+            if time_s is not None:
                 if tap:
-                    tap.on_frame(offset_s + time_s, first_s + time_s)
+                    tap.on_frame(offset_s + time_s, clock.first_s + time_s)
+                place.add(frame.time)
                 yield DecodedFrame(offset_s + time_s, frame)
+        if packet.size and clock.has_begun:
+            place.ready_s = time.monotonic()
+    if not clock.has_begun and connection.read_to_s is None:
+        warn(f"{source.name}: no picture can be decoded")
+
+
+@dataclass(eq=False)
+class _Clock:
+    """Times of the pictures of a connection, from its first new one on."""
+
+    read_to_s: float | None  # time stamp of the last picture that was read on an earlier connection
+    step_s: float
+    is_file: bool  # whether its time stamps are right, however far apart
+    first_s: float = 0.0  # time stamp of the first new picture
+    _last_s: float | None = None
+
+    @property
+    def has_begun(self) -> bool:
+        return self._last_s is not None
+
+    def time_of(self, stamp_s: float | None) -> float | None:
+        """Return the time of the picture with a time stamp; None if it is not later than those before."""
+        if self._last_s is None:
+            self.first_s = stamp_s or 0.0
+            if self.read_to_s is not None:
+                if self.first_s <= self.read_to_s:
+                    return None
+                self.first_s = min(self.first_s, self.read_to_s + self.step_s)
+            self._last_s = (stamp_s or 0.0) - self.first_s
+            return self._last_s
+        time_s = self._last_s + self.step_s if stamp_s is None else stamp_s - self.first_s
+        if not self.is_file and not self._last_s < time_s < self._last_s + _JUMP_S:
+            self.first_s += time_s - self._last_s - self.step_s
+            time_s = self._last_s + self.step_s
+        if time_s <= self._last_s:
+            return None
+        self._last_s = time_s
+        return time_s
 
 
 def _read_packets(
-    name: str, container: Any, streams: list[Any], warn: Callable[[str], None]
+    name: str, connection: Connection, streams: list[Any], warn: Callable[[str], None]
 ) -> Iterator[Any]:
     """Yield all packets, until the end or a fault, which goes to `warn`."""
     try:
-        yield from container.demux(*streams)
+        yield from connection.container.demux(*streams)
     except (av.FFmpegError, IndexError) as error:
-        warn(f"{name}: interrupted ({_reason(name, error)})")
+        connection.fault = reason_of(name, error)
+        warn(f"{name}: interrupted ({connection.fault})")
 
 
-def _connect_all(source: LiveSource, warn: Callable[[str], None]) -> Iterator[Any]:
+def _connect_all(source: LiveSource, place: Place, warn: Callable[[str], None]) -> Iterator[Connection]:
     if source.kind == "file":
-        yield open_video(source.name)
+        yield Connection(open_video(source.name))
     elif source.kind == "folder":
-        yield from _open_segments(Path(source.name), source.idle_s or IDLE_S, warn)
+        yield from map(Connection, _open_segments(Path(source.name), source.idle_s or IDLE_S, warn))
     elif source.kind == "growing file":
         with closing(GrowingFile(Path(source.name), source.idle_s or IDLE_S)) as file:
-            yield _open_bytes(source, file)
+            yield Connection(_open_bytes(source, file))
     elif source.kind == "pipe":
-        yield _open_bytes(source, sys.stdin.buffer)
+        yield Connection(_open_bytes(source, sys.stdin.buffer))
     else:
-        yield from _reconnect(source, warn)
+        yield from connect_until_ended(source.name, source.idle_s, place, warn)
 
 
 def _open_bytes(source: LiveSource, file: "GrowingFile | IO[bytes]") -> Any:
@@ -248,61 +273,3 @@ def _open_segments(folder: Path, idle_s: float, warn: Callable[[str], None]) -> 
                     warn(error.message)
                 quiet_since_s = time.monotonic()
         time.sleep(LOOK_S)
-
-
-def _reconnect(source: LiveSource, warn: Callable[[str], None]) -> Iterator[Any]:
-    """Yield connections to a stream or camera, one after the other. Raises InputError: the first fails."""
-    failures, quiet_since_s = 0, time.monotonic()
-    for number in count():
-        try:
-            container = _connect(source)
-        except (av.FFmpegError, ValueError) as error:
-            if not number:
-                hint = "check the address; vidsum watch --help lists the kinds of sources"
-                # the error that caused it names the whole URL
-                fault = f"{source.name}: cannot connect ({_reason(source.name, error)})"
-                raise InputError(fault, hint=hint) from None
-        else:
-            began_s = time.monotonic()
-            yield container
-            failures = 0 if time.monotonic() - began_s > _TIMEOUT_S[1] else failures
-            quiet_since_s = time.monotonic()
-        wait_s = _BACK_OFF_S[min(failures, len(_BACK_OFF_S) - 1)]
-        if source.idle_s is not None and time.monotonic() - quiet_since_s + wait_s > source.idle_s:
-            return
-        warn(f"{source.name}: connecting again in {wait_s:g} s")
-        time.sleep(wait_s)
-        failures += 1
-
-
-def _connect(source: LiveSource) -> Any:
-    if isinstance(source.name, Url):
-        raw = source.name.raw
-        options = {"rtsp_transport": "tcp"} if raw.lower().startswith("rtsp") else {}
-        if is_offline():
-            raw = _loopback_url(raw) or ""
-            options = open_options(Path()) | _OFFLINE
-        return av.open(raw, options=options, timeout=_TIMEOUT_S, metadata_errors="replace")
-    form, name = _CAMERAS.get(sys.platform, _CAMERAS["linux"])
-    return av.open(name.format(source.name.partition(":")[2] or "0"), format=form)
-
-
-def _loopback_url(url: str) -> str | None:
-    """Return a URL of this machine by number; None for one that may lead further, as by RTSP."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return None
-    is_socket = parts.hostname is None and parts.scheme in ("unix", "udp")
-    is_local = parts.scheme in ("http", "https", "tcp", "udp") and is_loopback(parts.hostname or "")
-    if not (is_socket or is_local):
-        return None
-    name, at, host = parts.netloc.rpartition("@")
-    host = re.sub("(?i)localhost", "127.0.0.1", host)
-    query = parts.query if parts.scheme.startswith("http") else ""  # options of others name hosts
-    return urlunsplit((parts.scheme, f"{name}{at}{host}", parts.path, query, ""))
-
-
-def _reason(name: str, error: Exception) -> str:
-    reason = (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()
-    return name.hide(reason) if isinstance(name, Url) else reason

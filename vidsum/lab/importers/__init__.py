@@ -3,11 +3,8 @@
 from pathlib import Path
 
 from vidsum.checkpoints.named import OFFICIAL, official_path
-from vidsum.checkpoints.trained import save_trained
 from vidsum.errors import WeightsError
 from vidsum.io.outputs import make_folder
-from vidsum.lab.importers.detr import moment_detr_checkpoint, qd_detr_checkpoint
-from vidsum.lab.importers.mrnet import CONFIGURATIONS, mrnet_checkpoint
 from vidsum.lab.importers.published import read_published
 
 
@@ -18,6 +15,11 @@ def add_official(file: Path, name: str) -> Path:
     """
     hint = OFFICIAL[name]
     tensors, options = read_published(file, hint)
+    # they import torch, which takes 0.6 GB: not for a file that is something else
+    from vidsum.checkpoints.trained import save_trained
+    from vidsum.lab.importers.detr import moment_detr_checkpoint, qd_detr_checkpoint
+    from vidsum.lab.importers.mrnet import CONFIGURATIONS, mrnet_checkpoint
+
     try:
         if name in CONFIGURATIONS:
             trained = mrnet_checkpoint(tensors, name)

@@ -19,8 +19,6 @@ def read_published(file: Path, hint: str) -> tuple[Tensors, Mapping[str, Any]]:
 
     Raises WeightsError, with the hint: it has no state dict.
     """
-    import torch
-
     try:
         if not file.stat().st_size:
             raise WeightsError(f"{file}: is empty")
@@ -35,6 +33,8 @@ def read_published(file: Path, hint: str) -> tuple[Tensors, Mapping[str, Any]]:
         raise WeightsError(f"{file}: cannot be read ({error.strerror})") from error
     except WeightsError as error:
         raise WeightsError(error.message, hint=hint) from error
+    import torch  # which takes 0.6 GB: not for a file that is something else
+
     # trained on several GPUs, every name has a prefix
     named = {key.removeprefix("module."): torch.from_numpy(array) for key, array in tensors.items()}
     # those of a class are attributes of what stands for it
