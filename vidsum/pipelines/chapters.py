@@ -37,6 +37,7 @@ from vidsum.results.features import Features
 from vidsum.results.load import load_text_for
 from vidsum.results.moments import shorten
 from vidsum.results.screen_text import ScreenText
+from vidsum.results.sentences import cuts_inside_phrases, describe_cuts
 from vidsum.results.shots import MIN_CHAPTER_S, MIN_CHAPTERS, Chapter, Chapters
 from vidsum.results.transcript import Transcript
 from vidsum.shots.find import find
@@ -46,6 +47,7 @@ from vidsum.shots.topics import cut_topics
 from vidsum.speech.settings import Transcription
 from vidsum.summary.slides import slides_of_talk
 from vidsum.types import FloatArray, Interval, Progress, TimeArray
+from vidsum.video.probe import start_offset_s
 
 PRICES = {"speech": 0.24, "picture": 0.2}
 """Price of a chapter over the root of the number of rows: docs/benchmarks.md says what it was chosen on."""
@@ -134,7 +136,10 @@ class _Work:
         starts_s, titles = titled
         spans = pairwise([*starts_s, features.duration_s])
         chapters = [Chapter(*span, text) for span, text in zip(spans, _number_alike(titles), strict=True)]
-        spoken = transcript.warnings if transcript and evidence == "speech" else ()
+        spoken = tuple[str, ...]()
+        if transcript and evidence == "speech":
+            cuts_s = cuts_inside_phrases(transcript.spoken, starts_s[1:])
+            spoken = (*transcript.warnings, *describe_cuts(cuts_s, start_offset_s(features.video)))
         return Chapters(
             tuple(chapters),
             evidence,

@@ -24,6 +24,7 @@ from vidsum.pipelines.speech import find_transcript, plan_transcript, to_english
 from vidsum.results.clock import shift_times
 from vidsum.results.cues import CueWord, make_cues
 from vidsum.results.moments import QueryMoments
+from vidsum.results.sentences import cuts_inside_phrases, describe_cuts
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Segment, Transcript, to_cue_words
 from vidsum.speech.settings import Transcription
@@ -64,6 +65,15 @@ def search_speech(
     return answers
 
 
+def describe_speech_cuts(
+    transcript: Transcript, answers: Sequence[QueryMoments], offset_s: float
+) -> tuple[str, ...]:
+    """Return a warning of moments of speech that begin or end at no full stop, pause or comma."""
+    said = (moment for answer in answers for moment in answer.moments if moment.evidence == "speech")
+    edges_s = {edge_s for moment in said for edge_s in moment.interval}
+    return describe_cuts(cuts_inside_phrases(transcript.spoken, edges_s), offset_s)
+
+
 def without_weak(answer: QueryMoments, retrieval: Retrieval) -> QueryMoments:
     """Leave out moments far below the first, unless `top_k` is given: they are nearly all wrong."""
     if retrieval.top_k is not None:
@@ -91,11 +101,11 @@ def plan_summary_speech(selection: Selection, video_input: Input) -> Plan[Transc
     return plan_transcript(video.path, Transcription(), extraction, video)
 
 
-def protected_words(selection: Selection, transcript: Transcript) -> list[Interval]:
-    """Return (start_s, end_s) of the words, or sentences, that no cut may fall into."""
+def protected_words(selection: Selection, transcript: Transcript, longest_s: float) -> list[Interval]:
+    """Return (start_s, end_s) of the words, or sentences up to a length, that no cut may fall into."""
     spans = [(word.start_s, word.end_s) for word in transcript.words]
     if selection.snap == "sentence":
-        spans += [(said.start_s, said.end_s) for said in split_sentences(transcript)]
+        spans += [(said.start_s, said.end_s) for said in transcript.sentences(longest_s)]
     return spans
 
 

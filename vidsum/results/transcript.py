@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import accumulate, chain
+from math import inf
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from vidsum.results.cues import CueWord, add_notes, join_words, make_cues
 from vidsum.results.result import Result, video_prefix
+from vidsum.results.sentences import LONGEST_S, SHORTEST_S, Sentence, SpokenWord, split_sentences
 from vidsum.times import to_srt, to_vtt
 
 TextFormat = Literal["srt", "vtt", "txt"]
@@ -98,6 +100,21 @@ class Transcript(Result):
     def words(self) -> list[Word]:
         """The words of all segments."""
         return list(chain.from_iterable(segment.words for segment in self.segments))
+
+    @property
+    def spoken(self) -> list[SpokenWord]:
+        """The words with the blanks before them, in order; of a translation its segments, which have none."""
+        words = [word for segment in self.segments for word in _spoken_words(segment)]
+        starts_s = list(accumulate((word.start_s for word in words), max))
+        # times that overlap would overlap in what is cut there, too
+        return [
+            replace(word, start_s=start_s, end_s=min(max(word.end_s, start_s), next_s))
+            for word, start_s, next_s in zip(words, starts_s, [*starts_s, inf][1:], strict=True)
+        ]
+
+    def sentences(self, longest_s: float = LONGEST_S, shortest_s: float = SHORTEST_S) -> list[Sentence]:
+        """Return the sentences, with the limits of `vidsum.results.sentences.split_sentences`."""
+        return split_sentences(self.spoken, longest_s, shortest_s)
 
     @property
     def languages(self) -> list[str]:
@@ -192,6 +209,14 @@ def _pieces_of(segment: Segment) -> list[CueWord]:
         at = max(at, end)
     mark = f" {UNCERTAIN}" if segment.uncertain else ""
     return [*pieces[:-1], *(replace(last, text=last.text + mark, ends=True) for last in pieces[-1:])]
+
+
+def _spoken_words(segment: Segment) -> list[SpokenWord]:
+    certain = not segment.uncertain
+    if not segment.words:
+        return [SpokenWord(segment.start_s, segment.end_s, f" {segment.text.strip()}", certain, is_sentence=True)]
+    pieces = _pieces_of(replace(segment, uncertain=False))
+    return [SpokenWord(piece.start_s, piece.end_s, piece.text, certain) for piece in pieces]
 
 
 def _clear_of(segment: Segment, edge_s: float) -> float:
