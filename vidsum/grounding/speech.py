@@ -27,7 +27,9 @@ ENCODER = "minilm"  # compares texts, whatever the space of the video
 # Tuned numbers (docs/algorithms/speech.md, tests/grounding/test_speech.py).
 _MAX_SENTENCES = 4
 _MAX_PASSAGE_S = 30.0
-_MAX_QUOTED_S = 10.0  # a quotation is answered by its whole sentences up to this length, else by their clauses
+_MAX_QUOTED_S = (
+    10.0  # a quotation is answered by its whole sentences up to this length, else by their clauses
+)
 _WORD_WEIGHT = 0.3  # weight of exact words, relative to the cosine of the embeddings
 _UNCERTAINTY_COST = 0.25  # fraction of its evidence that a passage loses if all of it is uncertain
 MATCH_EVIDENCE = 0.46  # evidence at which a passage is as likely as not what a query means
@@ -51,10 +53,13 @@ class Passage:
 
 
 def split_sentences(transcript: Transcript) -> list[Passage]:
-    """Return the sentences of a transcript with their clauses; its segments where it has no words."""
+    """Return the sentences of a transcript with their clauses; its segments where it has no words.
+
+    Text that is uncertain throughout is left out.
+    """
     return [
         replace(_passage(sentence), clauses=tuple(map(_passage, split_clauses(sentence))))
-        for sentence in transcript.sentences()
+        for sentence in transcript.trusted.sentences()
     ]
 
 
@@ -74,7 +79,8 @@ def iter_passages(sentences: Sequence[Passage]) -> Iterator[Passage]:
         for last in range(first, min(first + _MAX_SENTENCES, len(sentences))):
             run = sentences[first : last + 1]
             if last > first and (
-                run[-1].start_s - run[-2].end_s > LONG_PAUSE_S or run[-1].end_s - run[0].start_s > _MAX_PASSAGE_S
+                run[-1].start_s - run[-2].end_s > LONG_PAUSE_S
+                or run[-1].end_s - run[0].start_s > _MAX_PASSAGE_S
             ):
                 break
             yield replace(_join(run), n_sentences=len(run))

@@ -20,7 +20,7 @@ from vidsum.grounding.speech import (
 )
 from vidsum.io.outputs import write_text
 from vidsum.pipelines.plan import Input, Plan
-from vidsum.pipelines.speech import find_transcript, plan_transcript, to_english
+from vidsum.pipelines.speech import describe_doubtful, find_transcript, plan_transcript, to_english
 from vidsum.results.clock import shift_times
 from vidsum.results.cues import CueWord, make_cues
 from vidsum.results.moments import QueryMoments
@@ -110,8 +110,11 @@ def protected_words(selection: Selection, transcript: Transcript, longest_s: flo
 
 
 def cut_subtitles(transcript: Transcript, segments: Sequence[Interval]) -> list[CueWord]:
-    """Return the words of a transcript in a summary, in its times; no cue joins those of two segments."""
-    words, offset_s = list[CueWord](), 0.0
+    """Return the words of a transcript in a summary, in its times; no cue joins those of two segments.
+
+    Text that is uncertain throughout is left out.
+    """
+    words, offset_s, transcript = list[CueWord](), 0.0, transcript.trusted
     for start_s, end_s in segments:
         said = to_cue_words(_cut(transcript, start_s, end_s, offset_s - start_s))
         words += [*said[:-1], *(replace(last, ends_cue=True) for last in said[-1:])]
@@ -147,4 +150,7 @@ def export_subtitles(
     transcript = plan_transcript(video.path, Transcription(), extraction, video).run(progress)
     cues = make_cues(cut_subtitles(transcript, summary.segments))
     write_text(path, to_srt((cue.start_s, cue.end_s, cue.text) for cue in cues))
-    return [] if cues else [f"{video.path}: nothing is said in the summary: its subtitles are empty"]
+    notes = [f"{video.path}: {note}" for note in describe_doubtful(transcript)]
+    return (
+        notes if cues else [*notes, f"{video.path}: nothing is said in the summary: its subtitles are empty"]
+    )

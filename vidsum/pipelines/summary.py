@@ -164,7 +164,9 @@ class _Work:
         report_step(progress, "finding shots")
         shots = find(features, self.settings, pictures)
         budget_s, warnings = _budget(selection, features.duration_s)
-        units = speech_units(transcript, min(selection.min_segment_s, budget_s), budget_s) if transcript else []
+        units = (
+            speech_units(transcript, min(selection.min_segment_s, budget_s), budget_s) if transcript else []
+        )
         words = protected_words(selection, transcript, budget_s) if transcript else []
         report_step(progress, "scoring frames")
         clips = self.guide.run(progress)[0] if self.guide else None

@@ -28,12 +28,57 @@ _COMMAS: Final = tuple(",;:—–、，､；：،؛፣፤၊")
 _CLOSING: Final = "\"'”’»›)]}」』】）》〉"
 _OPENING: Final = " \n\"'“‘«„‚‹([¿¡「『"
 _TITLES: Final = frozenset(
-    """dr fr gen gov hr hon lt messrs mlle mme mr mrs ms mt nr prof rep rev sen sgt sr sra st vs""".split()
+    [
+        "dr",
+        "fr",
+        "gen",
+        "gov",
+        "hr",
+        "hon",
+        "lt",
+        "messrs",
+        "mlle",
+        "mme",
+        "mr",
+        "mrs",
+        "ms",
+        "mt",
+        "nr",
+        "prof",
+        "rep",
+        "rev",
+        "sen",
+        "sgt",
+        "sr",
+        "sra",
+        "st",
+        "vs",
+    ]
 )  # abbreviations that a name or number follows
 _ABBREVIATIONS: Final = frozenset(
-    "al approx bzw ca co corp dept est etc fig inc ltd max min no usw vol".split()
+    [
+        "al",
+        "approx",
+        "bzw",
+        "ca",
+        "co",
+        "corp",
+        "dept",
+        "est",
+        "etc",
+        "fig",
+        "inc",
+        "ltd",
+        "max",
+        "min",
+        "no",
+        "usw",
+        "vol",
+    ]
 )  # that may end a sentence
-_INITIALS: Final = re.compile(r"\w|(?:\w\.)+\w|\d{1,2}")  # ahead of a full stop: J., U.S., z.B., the 3. of May
+_INITIALS: Final = re.compile(
+    r"\w|(?:\w\.)+\w|\d{1,2}"
+)  # ahead of a full stop: J., U.S., z.B., the 3. of May
 
 
 class Timed(Protocol):
@@ -98,9 +143,9 @@ class Sentence:
         return sum(len(word.text) for word in self.words if word.certain) / max(total, 1)
 
     @property
-    def is_uncertain(self) -> bool:
-        """Whether all of it is in uncertain segments."""
-        return not any(word.certain for word in self.words)
+    def certain_text(self) -> str:
+        """Its words that are not in uncertain segments."""
+        return "".join(word.text for word in self.words if word.certain).strip()
 
 
 def is_stop(text: str) -> bool:
@@ -161,7 +206,9 @@ def split_sentences(
         if _edge(word, after) is Edge.STOP:
             sentences += _split_long(words[begun:end], longest_s, shortest_s)
             begun = end
-    return _join_short([*sentences, *_split_long(words[begun:], longest_s, shortest_s)], longest_s, shortest_s)
+    return _join_short(
+        [*sentences, *_split_long(words[begun:], longest_s, shortest_s)], longest_s, shortest_s
+    )
 
 
 def split_clauses(sentence: Sentence, shortest_s: float = SHORTEST_S) -> list[Sentence]:

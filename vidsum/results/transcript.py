@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain
+from itertools import accumulate, chain, groupby
 from math import inf
 from typing import Any, ClassVar, Literal
 
@@ -17,6 +17,7 @@ from vidsum.results.sentences import LONGEST_S, SHORTEST_S, Sentence, SpokenWord
 from vidsum.times import to_srt, to_vtt
 
 TextFormat = Literal["srt", "vtt", "txt"]
+DOUBTFUL_S = 10.0  # length from which consecutive uncertain segments are left out
 UNCERTAIN = "(?)"  # follows the text of an uncertain segment: plain text, which every player shows
 
 
@@ -102,6 +103,20 @@ class Transcript(Result):
         return list(chain.from_iterable(segment.words for segment in self.segments))
 
     @property
+    def doubtful(self) -> list[tuple[Segment, ...]]:
+        """The runs of uncertain segments that last `DOUBTFUL_S`, or are all there is: more is wrong than right."""
+        groups = groupby(self.segments, key=lambda segment: segment.uncertain)
+        runs = [tuple(group) for is_uncertain, group in groups if is_uncertain]
+        is_all = all(segment.uncertain for segment in self.segments)
+        return [run for run in runs if is_all or run[-1].end_s - run[0].start_s >= DOUBTFUL_S]
+
+    @property
+    def trusted(self) -> Transcript:
+        """The transcript without its doubtful runs, as subtitles, titles and searches use it."""
+        left_out = {id(segment) for run in self.doubtful for segment in run}
+        return replace(self, segments=tuple(s for s in self.segments if id(s) not in left_out))
+
+    @property
     def spoken(self) -> list[SpokenWord]:
         """The words with the blanks before them, in order; of a translation its segments, which have none."""
         words = [word for segment in self.segments for word in _spoken_words(segment)]
@@ -136,8 +151,9 @@ class Transcript(Result):
         return float(np.mean([segment.no_speech for segment in self.segments])) if self.segments else 1.0
 
     def as_text(self, form: TextFormat, *, with_words: bool = False) -> str:
-        """Return it as subtitles or plain text; see `format_segments`."""
-        return format_segments(self.segments, form, with_words=with_words, events=self.events or ())
+        """Return it as subtitles, without what is doubtful, or plain text; see `format_segments`."""
+        segments = self.segments if form == "txt" else self.trusted.segments
+        return format_segments(segments, form, with_words=with_words, events=self.events or ())
 
     def to_dict(self, *, with_words: bool = True) -> dict[str, Any]:
         """As JSON-ready data; the words of the segments too unless they are not asked for."""
@@ -214,7 +230,9 @@ def _pieces_of(segment: Segment) -> list[CueWord]:
 def _spoken_words(segment: Segment) -> list[SpokenWord]:
     certain = not segment.uncertain
     if not segment.words:
-        return [SpokenWord(segment.start_s, segment.end_s, f" {segment.text.strip()}", certain, is_sentence=True)]
+        return [
+            SpokenWord(segment.start_s, segment.end_s, f" {segment.text.strip()}", certain, is_sentence=True)
+        ]
     pieces = _pieces_of(replace(segment, uncertain=False))
     return [SpokenWord(piece.start_s, piece.end_s, piece.text, certain) for piece in pieces]
 

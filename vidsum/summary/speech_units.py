@@ -77,9 +77,7 @@ def _centrality(sentences: Sequence[Sentence]) -> Floats:
     return np.asarray(trust * similar / max(float(similar.max()), 1e-9))
 
 
-def _with_silence(
-    units: Sequence[SpeechUnit], shortest_s: float, duration_s: float
-) -> list[SpeechUnit]:
+def _with_silence(units: Sequence[SpeechUnit], shortest_s: float, duration_s: float) -> list[SpeechUnit]:
     """Return the units, each with some of the silence before and after it, half of a pause at most."""
     pauses = [max(after.start_s - before.end_s, 0.0) for before, after in itertools.pairwise(units)]
     rooms = [max(units[0].start_s, 0.0), *[pause / 2 for pause in pauses]]
