@@ -139,7 +139,8 @@ def subtitle_files(draw: st.DrawFn) -> tuple[str, list[str]]:
     end, blank = draw(st.sampled_from(["\n", "\r\n", "\r"])), draw(st.sampled_from(["", "\n", "\n\n"]))
     arrow, point = draw(st.sampled_from([" --> ", "-->", "  ->  "])), draw(st.sampled_from([".", ","]))
     hours, settings = draw(st.sampled_from(["00:", "0:", ""])), draw(st.sampled_from(["", " align:start"]))
-    tag = draw(st.sampled_from(["{}", "{{\\an8}}{}", "<i>{}</i>", "{{\\pos(1,2)}}{}", "<v Bob>{}", "{{i}}{}{{/i}}"]))
+    tags = ["{}", "{{\\an8}}{}", "<i>{}</i>", "{{\\pos(1,2)}}{}", "<v Bob>{}", "{{i}}{}{{/i}}"]
+    tag = draw(st.sampled_from(tags))
     if is_vtt:
         has_numbers = has_numbers and bool(blank)
         blank = blank or ("" if draw(st.booleans()) else "\n")

@@ -135,7 +135,7 @@ def speech_moments(query: str, passages: Sequence[Passage], evidence: FloatArray
 
 
 def _quoted(query: str, sentences: Sequence[Passage]) -> list[Moment]:
-    """Return the quotations of a query: the sentences around each, or the clauses where those are too long."""
+    """Return the quotations of a query: the sentences around each, or the clauses of longer ones."""
     clauses = [(clause, sentence) for sentence in sentences for clause in sentence.clauses or (sentence,)]
     moments = list[Moment]()
     for first, last, likeness in find_quotations(query, [clause.text for clause, _ in clauses]):

@@ -55,8 +55,8 @@ def read_packed_text(path: Path) -> str:
 def decode(content: bytes) -> str:
     """Return a text in UTF-8, or in UTF-16 or UTF-32 by its byte order mark, as PowerShell writes it.
 
-    UTF-16 without a mark is known by the NULs of its digits, blanks and Latin letters. Raises UnicodeDecodeError: it is none of
-    these.
+    UTF-16 without a mark is known by the NULs of its digits, blanks and Latin letters. Raises
+    UnicodeDecodeError: it is none of these.
     """
     marks = {"utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)}
     marks |= {"utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)}
@@ -80,8 +80,8 @@ def _decoded(content: bytes, name: str) -> str:
 def _guess_encoding(content: bytes) -> str | None:
     """Return the encoding that a text is likely to have that is not in UTF-8; None of what is no text.
 
-    Letters with accents stand alone among others; those of other alphabets make words; East Asian ones take two
-    bytes each.
+    Letters with accents stand alone among others; those of other alphabets make words; East Asian ones take
+    two bytes each.
     """
     head = content[:_GUESSED_BYTES]
     runs = [len(run) for run in _HIGH.findall(head)]

@@ -130,7 +130,7 @@ def _needs_translation(transcript: Transcript) -> bool:
 
 
 def _doubt_alike(translated: Transcript, original: Transcript) -> Transcript:
-    """Return a translation that is uncertain where the original is so throughout: it sounds surer than it is."""
+    """Return a translation, which sounds surer than it is, as uncertain as the original is throughout."""
     spans = [(run[0].start_s, run[-1].end_s) for run in original.doubtful]
     segments = tuple(
         replace(part, uncertain=True)
@@ -253,7 +253,7 @@ def transcribe_query(file: str, extraction: Extraction) -> SpokenQuery:
 
 def _warnings(transcript: Transcript) -> tuple[str, ...]:
     warnings = list(transcript.warnings)
-    if not transcript.segments:
+    if transcript.language is None:
         return (*warnings, _NO_SPEECH)
     if (probability := transcript.language_probability or 0.0) < MIN_LANGUAGE_PROBABILITY:
         sure = f"{transcript.language} ({probability:.0%} confidence)"
@@ -268,7 +268,7 @@ def _warnings(transcript: Transcript) -> tuple[str, ...]:
 
 
 def describe_doubtful(transcript: Transcript) -> tuple[str, ...]:
-    """Return a warning of text that is uncertain throughout, which subtitles, titles and searches leave out."""
+    """Return a warning of text that subtitles, titles and searches leave out: all of it is uncertain."""
     runs = to_player_time(transcript).doubtful
     if not runs:
         return ()

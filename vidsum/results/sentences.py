@@ -1,11 +1,11 @@
 """Sentences, clauses and pauses of speech: one definition for all that cuts it (docs/algorithms/speech.md).
 
-A sentence ends with a full stop, or ahead of a long pause; a clause with a pause or a comma. All functions take
-words in order of time.
+A sentence ends with a full stop, or ahead of a long pause; a clause with a pause or a comma. All functions
+take words in order of time.
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -28,53 +28,12 @@ _COMMAS: Final = tuple(",;:—–、，､；：،؛፣፤၊")
 _CLOSING: Final = "\"'”’»›)]}」』】）》〉"
 _OPENING: Final = " \n\"'“‘«„‚‹([¿¡「『"
 _TITLES: Final = frozenset(
-    [
-        "dr",
-        "fr",
-        "gen",
-        "gov",
-        "hr",
-        "hon",
-        "lt",
-        "messrs",
-        "mlle",
-        "mme",
-        "mr",
-        "mrs",
-        "ms",
-        "mt",
-        "nr",
-        "prof",
-        "rep",
-        "rev",
-        "sen",
-        "sgt",
-        "sr",
-        "sra",
-        "st",
-        "vs",
-    ]
+    re.findall(
+        r"\w+", "dr fr gen gov hr hon lt messrs mlle mme mr mrs ms mt nr prof rep rev sen sgt sr sra st vs"
+    )
 )  # abbreviations that a name or number follows
 _ABBREVIATIONS: Final = frozenset(
-    [
-        "al",
-        "approx",
-        "bzw",
-        "ca",
-        "co",
-        "corp",
-        "dept",
-        "est",
-        "etc",
-        "fig",
-        "inc",
-        "ltd",
-        "max",
-        "min",
-        "no",
-        "usw",
-        "vol",
-    ]
+    re.findall(r"\w+", "approx bzw ca co corp dept est etc inc ltd usw vol")
 )  # that may end a sentence
 _INITIALS: Final = re.compile(
     r"\w|(?:\w\.)+\w|\d{1,2}"
@@ -212,16 +171,16 @@ def split_sentences(
 
 
 def split_clauses(sentence: Sentence, shortest_s: float = SHORTEST_S) -> list[Sentence]:
-    """Return the clauses of a sentence: parts between its pauses and commas, none shorter than `shortest_s`."""
+    """Return the parts of a sentence between its pauses and commas, none shorter than `shortest_s`."""
     clauses = list[Sentence]()
     begun = 0
     for end, (word, after) in enumerate(pairwise(sentence.words), 1):
-        is_long = word.end_s - sentence.words[begun].start_s >= shortest_s
+        is_long = word.end_s - sentence.words[begun].start_s >= shortest_s - _ROUNDING_S
         if is_long and _edge(word, after) < Edge.NONE:
             clauses.append(Sentence(sentence.words[begun:end]))
             begun = end
     last = Sentence(sentence.words[begun:])
-    if clauses and last.length_s < shortest_s:
+    if clauses and last.length_s < shortest_s - _ROUNDING_S:
         last = Sentence(clauses.pop().words + last.words)
     return [*clauses, last]
 
@@ -240,7 +199,7 @@ def _split_long(words: Sequence[SpokenWord], longest_s: float, shortest_s: float
 
 
 def _best_cut(words: Sequence[SpokenWord], shortest_s: float) -> int | None:
-    """Return the number of words before the best edge inside a sentence; None where no part may be that short."""
+    """Return the number of words before the best edge inside a sentence; None where parts are too short."""
     start_s, end_s = words[0].start_s, words[-1].end_s
 
     def cost(cut: int) -> tuple[Edge, float, float]:
@@ -289,15 +248,15 @@ def cuts_inside_phrases(
 
     inside = list[float]()
     for edge_s in sorted(set(edges_s)):
-        after = bisect_right(starts_s, edge_s)
-        places = range(max(after - 1, 0), min(after + 1, len(words)) + 1)
+        first, last = bisect_left(starts_s, edge_s - near_s), bisect_right(starts_s, edge_s + near_s)
+        places = range(first, last + 1)
         if not any(is_between(edge_s, place) for place in places):
             inside.append(edge_s)
     return inside
 
 
 def describe_cuts(edges_s: Sequence[float], offset_s: float = 0.0) -> tuple[str, ...]:
-    """Return a warning of cuts at no full stop, pause or comma; none of none. `offset_s` leads to player time."""
+    """Return a warning of cuts at no full stop, pause or comma; `offset_s` leads to player time."""
     if not edges_s:
         return ()
     named = ", ".join(format_time(edge_s + offset_s) for edge_s in edges_s[:_MAX_NAMED])

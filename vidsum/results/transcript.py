@@ -104,7 +104,7 @@ class Transcript(Result):
 
     @property
     def doubtful(self) -> list[tuple[Segment, ...]]:
-        """The runs of uncertain segments that last `DOUBTFUL_S`, or are all there is: more is wrong than right."""
+        """The runs of uncertain segments that last `DOUBTFUL_S`, or are all there is: most is wrong."""
         groups = groupby(self.segments, key=lambda segment: segment.uncertain)
         runs = [tuple(group) for is_uncertain, group in groups if is_uncertain]
         is_all = all(segment.uncertain for segment in self.segments)

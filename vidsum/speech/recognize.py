@@ -101,8 +101,8 @@ MAX_COMPRESSION_RATIO = 2.4
 """Text that zlib makes smaller by more than this repeats itself, as Whisper's does now and then, mostly where
 it hears no words."""
 MAX_PASSES, MAX_TOKENS = 6, 448
-"""Most runs of the decoder, and tokens, for a window: they bound its time. Speech takes one to three runs, and up
-to 150 tokens in half a minute; a language that Whisper does not know takes many of both."""
+"""Most runs of the decoder, and tokens, for a window, which bound its time. Speech takes one to three runs, and
+up to 150 tokens in half a minute, a language that Whisper does not know many of both."""
 MIN_LANGUAGE_PROBABILITY = 0.5  # of a language that is not just a guess
 
 
@@ -215,6 +215,7 @@ def transcribe_windows(
 ) -> Recognized:
     """Transcribe windows in a language, or each in its own."""
     before, transcripts, stopped = None, list[WindowTranscript](), list[Interval]()
+    guess: tuple[str | None, float | None] = None, None
     for window in windows:
         for part, probabilities in split_by_language(model, window):
             spoken = language or choose_language(probabilities, before)
@@ -224,7 +225,9 @@ def transcribe_windows(
             segments, lost = recognize(
                 model, part, spoken, likelihood, translate=to_english, verbatim=verbatim, again=is_sure
             )
-            stopped += [lost] if lost else []
+            if lost:
+                stopped.append(lost)
+                guess = spoken, 1.0 if language else probabilities[spoken]
             if transcripts and segments:
                 last = transcripts[-1]
                 both = join_repeated(last.segments[-1], segments[0])
@@ -234,7 +237,10 @@ def transcribe_windows(
                 probability = 1.0 if language else probabilities[spoken]
                 transcripts.append(WindowTranscript(spoken, probability, segments))
                 before = spoken
-    return Recognized(*merge_windows(transcripts), tuple(stopped))
+    merged = merge_windows(transcripts)
+    if not transcripts and stopped:  # somebody speaks, in a language that can only be guessed
+        merged = *guess, ()
+    return Recognized(*merged, tuple(stopped))
 
 
 def recognize(
@@ -249,9 +255,10 @@ def recognize(
 ) -> tuple[list[Segment], Interval | None]:
     """Return the segments of a window, with words unless they are translated, and where Whisper was lost.
 
-    None if it holds no words. Repetitive text is transcribed `again` without repetitions, then dropped: Whisper's
-    remedy is to draw words at random. `language` is spoken; `likelihood` is the probability of the most likely
-    language, see `MAX_NO_WORDS_PROBABILITY`. All is uncertain where the window's words are so together.
+    Where it repeats itself, or only guesses, the window ends. Repetitive text is transcribed `again` without
+    repetitions, then dropped: Whisper's remedy is to draw words at random. `language` is spoken; `likelihood`
+    is the probability of the most likely language, see `MAX_NO_WORDS_PROBABILITY`. All is uncertain where the
+    window's words are so together.
     """
     prompt = prompt_for(language) if verbatim and not translate else None
     heard = _decode(model, window, language, translate, prompt)
@@ -271,10 +278,11 @@ def recognize(
         text = segment.text.strip()
         if not text or not has_words(segment) or _is_repetitive(text):
             continue
-        made = [_segment(window, segment, text)]
-        if segments and segment.seek != last_seek:
-            made = join_repeated(segments.pop(), made[0])
-        segments += made
+        made = _segment(window, segment, text)
+        if made.end_s <= made.start_s:
+            continue
+        is_apart = bool(segments) and segment.seek != last_seek
+        segments += join_repeated(segments.pop(), made) if is_apart else [made]
         last_seek = segment.seek
     lost = heard.stop
     if lost is None or not has_words(lost) or lost.no_speech_prob > NO_SPEECH:
@@ -317,7 +325,7 @@ def _doubt_all(segments: Sequence[Segment]) -> list[Segment]:
 
 @dataclass(frozen=True, eq=False)
 class _Heard:
-    """The segments of a window up to the first that shows that Whisper is lost; that one, and if it repeats."""
+    """The segments of a window up to the first that shows that Whisper is lost; that one; if it repeats."""
 
     segments: Sequence[Any]
     stop: Any | None = None

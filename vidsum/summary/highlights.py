@@ -184,7 +184,7 @@ class _Curve:
 def _places(
     words: Sequence[SpokenWord], at: int, time_s: float, reach_s: float
 ) -> Iterator[tuple[int, float]]:
-    """Yield how bad it is to cut at a time, ahead of the word `at`, and the nearest better places on both sides."""
+    """Yield how bad a cut at a time is, ahead of the word `at`, and the nearest better places around it."""
     yield _CUT_WORD, time_s
     for step in (0, -1, 1):
         worst, number = _CUT_WORD, at + step

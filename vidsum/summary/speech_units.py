@@ -1,7 +1,7 @@
 """Speech of a video as a summary takes it: whole sentences, or clauses where sentences are too long.
 
-A unit keeps at most `SILENCE_S` of silence at both ends, more only where it would be too short. Its speech may
-lie across cuts, its silence not.
+A unit keeps at most `SILENCE_S` of silence at both ends, more only where it would be too short. Its speech
+may lie across cuts, its silence not.
 """
 
 import itertools
