@@ -83,7 +83,7 @@ def iter_passages(sentences: Sequence[Passage]) -> Iterator[Passage]:
                 or run[-1].end_s - run[0].start_s > _MAX_PASSAGE_S
             ):
                 break
-            yield replace(_join(run), n_sentences=len(run))
+            yield run[0] if last == first else replace(_join(run), n_sentences=len(run))
 
 
 def score_passages(

@@ -219,18 +219,22 @@ def _join_short(sentences: Sequence[Sentence], longest_s: float, shortest_s: flo
     """Return sentences, each that is too short with the neighbour across the shorter pause."""
     joined = list[Sentence]()
     for sentence, after in zip(sentences, [*sentences[1:], None], strict=True):
-        if joined:
-            last = joined[-1]
-            pause_s = sentence.start_s - last.end_s
-            next_s = after.start_s - sentence.end_s if after else inf
-            is_leftover = sentence.length_s < shortest_s and (
-                next_s > LONG_PAUSE_S or (pause_s < next_s and sentence.end_s - last.start_s <= longest_s)
-            )
-            if pause_s <= LONG_PAUSE_S and (last.length_s < shortest_s or is_leftover):
-                joined[-1] = Sentence(last.words + sentence.words)
-                continue
-        joined.append(sentence)
-    return joined
+        last_s = joined[-1].length_s if joined else inf
+        pause_s = sentence.start_s - joined[-1].end_s if joined else inf
+        next_s = after.start_s - sentence.end_s if after else inf
+        fits = bool(joined) and sentence.end_s - joined[-1].start_s <= longest_s
+        is_leftover = sentence.length_s < shortest_s and pause_s < next_s and (fits or next_s > LONG_PAUSE_S)
+        if pause_s <= LONG_PAUSE_S and (last_s < shortest_s or is_leftover):
+            joined[-1] = Sentence(joined[-1].words + sentence.words)
+        else:
+            joined.append(sentence)
+    whole = joined[:1]
+    for sentence in joined[1:]:  # several that are too short even together
+        if sentence.length_s < shortest_s and sentence.start_s - whole[-1].end_s <= LONG_PAUSE_S:
+            whole[-1] = Sentence(whole[-1].words + sentence.words)
+        else:
+            whole.append(sentence)
+    return whole
 
 
 def cuts_inside_phrases(

@@ -101,8 +101,8 @@ MAX_COMPRESSION_RATIO = 2.4
 """Text that zlib makes smaller by more than this repeats itself, as Whisper's does now and then, mostly where
 it hears no words."""
 MAX_PASSES, MAX_TOKENS = 6, 448
-"""Most runs of the decoder, and tokens, for a window, which bound its time. Speech takes one to three runs, and
-up to 150 tokens in half a minute, a language that Whisper does not know many of both."""
+"""Most runs of the decoder, and tokens, for a window, which bound its time. Speech takes one to three runs,
+and up to 150 tokens in half a minute, a language that Whisper does not know many of both."""
 MIN_LANGUAGE_PROBABILITY = 0.5  # of a language that is not just a guess
 
 
