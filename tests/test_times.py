@@ -130,6 +130,54 @@ def test_subtitles_are_read_back(cues: list[tuple[int, int, str]]) -> None:
         assert [time_s for cue in read for time_s in cue[:2]] == pytest.approx(times, abs=1e-6)
 
 
+@st.composite
+def subtitle_files(draw: st.DrawFn) -> tuple[str, list[str]]:
+    """A file of subtitles in one of the styles that people and programs write, and the texts of its cues."""
+    word = st.text("abcABCäßяあ019", min_size=1, max_size=6)
+    texts = draw(st.lists(st.lists(word, min_size=1, max_size=3), min_size=1, max_size=6))
+    is_vtt, has_numbers = draw(st.booleans()), draw(st.booleans())
+    end, blank = draw(st.sampled_from(["\n", "\r\n", "\r"])), draw(st.sampled_from(["", "\n", "\n\n"]))
+    arrow, point = draw(st.sampled_from([" --> ", "-->", "  ->  "])), draw(st.sampled_from([".", ","]))
+    hours, settings = draw(st.sampled_from(["00:", "0:", ""])), draw(st.sampled_from(["", " align:start"]))
+    tags = ["{}", "{{\\an8}}{}", "<i>{}</i>", "{{\\pos(1,2)}}{}", "<v Bob>{}", "{{i}}{}{{/i}}"]
+    tag = draw(st.sampled_from(tags))
+    if is_vtt:
+        has_numbers = has_numbers and bool(blank)
+        blank = blank or ("" if draw(st.booleans()) else "\n")
+    note = "NOTE said\nto nobody\n\n" if is_vtt and blank else ""
+    parts = ["WEBVTT - made\n\nSTYLE\n::cue { color: red }\n\n" if is_vtt else ""]
+    for number, lines in enumerate(texts, 1):
+        head = f"{number}\n" if has_numbers else ""
+        times = f"{hours}{number:02}:01{point}000{arrow}{hours}{number:02}:02{point}500{settings}\n"
+        parts += [note, head, times, tag.format("\n".join(lines)), "\n", blank]
+    mark = draw(st.sampled_from(["", "\ufeff"]))
+    return mark + "".join(parts).replace("\n", end), [" ".join(lines) for lines in texts]
+
+
+@given(subtitle_files())
+def test_subtitles_of_any_style_are_read(file: tuple[str, list[str]]) -> None:
+    text, expected = file
+    cues = parse_subtitles(text)
+    assert [said for _, _, said in cues] == expected
+    assert [start_s for start_s, _, _ in cues] == [60 * n + 1 for n in range(1, len(expected) + 1)]
+    assert [end_s for _, end_s, _ in cues] == [60 * n + 2.5 for n in range(1, len(expected) + 1)]
+
+
+def test_a_number_is_text_where_cues_have_none() -> None:
+    text = "00:00:01,000 --> 00:00:02,000\n42\n00:00:03,000 --> 00:00:04,000\n43\n"
+    assert [said for _, _, said in parse_subtitles(text)] == ["42", "43"]
+
+
+def test_subtitles_with_empty_lines_everywhere_are_read() -> None:
+    text = "1\n\n00:00:01,000 --> 00:00:02,000\n\nHi\n\nthere\n\n2\n\n00:00:03,000 --> 00:00:04,000\n\nYou\n"
+    assert [said for _, _, said in parse_subtitles(text)] == ["Hi there", "You"]
+
+
+def test_signs_that_are_no_tags_stay() -> None:
+    text = "00:01.000 --> 00:02.000\n3 < 5 and {so} 7 > 2\\Nand on\n"
+    assert parse_subtitles(text) == [(1, 2, "3 < 5 and {so} 7 > 2 and on")]
+
+
 ends = st.tuples(st.integers(-5, 20), st.integers(-5, 20))
 
 

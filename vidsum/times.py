@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from html import unescape
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from vidsum.errors import UsageError, quote
@@ -146,21 +147,39 @@ def to_vtt(cues: Iterable[Cue], *, is_marked: bool = False) -> str:
     return "\n".join(["WEBVTT\n", *texts])
 
 
-_SPAN = re.compile(r"(?:(\d+):)?(\d+):(\d+[.,]\d+) +--> +(?:(\d+):)?(\d+):(\d+[.,]\d+)")
+_CLOCK = r"(?:(\d+):)?(\d+):(\d+(?:[.,]\d+)?)"
+_SPAN = re.compile(rf"\s*{_CLOCK}\s*(?:-->|->|[\u2013\u2014]>)\s*{_CLOCK}(?:\s.*)?")
+_TAGS = re.compile(
+    r"\{\\[^}]*\}"  # of ASS, as {\an8}
+    r"|\{/?[biuscyBIUSCY](?::[^}]*)?\}"  # of MicroDVD, as {y:i}
+    r"|</?[a-zA-Z][^>]*>|<[\d:.]+>"  # of SubRip and WebVTT, whose tags may be times
+)
+_BREAKS = re.compile(r"\\[Nh]")  # of ASS: a new line, a blank
 
 
 def parse_subtitles(text: str) -> list[Cue]:
-    """Return the cues of SubRip or WebVTT in order of time, each as plain text in one line."""
+    """Return the cues of SubRip or WebVTT in order of time, each as plain text in one line.
+
+    A cue begins with a line of two times, whether or not numbers and empty lines are ahead of it.
+    """
+    lines = [line.strip() for line in re.split("\r\n|\r|\n", text.lstrip("\ufeff"))]
+    spans = {number: span for number, line in enumerate(lines) if (span := _SPAN.fullmatch(line))}
+    places = [*spans, len(lines)]
+    # before the first cue there is no text: a number there is that of the cue, and so are those before others
+    is_numbered = "".join([*filter(None, lines[: places[0]])][-1:]).isdigit()
+    is_spaced = all(not lines[place + 1] for place in places[:-1] if place + 1 < len(lines))
     cues = list[Cue]()
-    for block in re.split(r"\n\s*\n", text.replace("\r\n", "\n").replace("\r", "\n")):
-        if span := _SPAN.search(block):
-            start_s, end_s = (
-                int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds.replace(",", "."))
-                for hours, minutes, seconds in (span.groups()[:3], span.groups()[3:])
-            )
-            _, _, lines = block[span.end() :].partition("\n")
-            plain = " ".join(unescape(re.sub(r"<[^>]*>", "", lines)).split())
-            cues += [(start_s, end_s, plain)] if plain else []
+    for (place, span), after in zip(spans.items(), places[1:], strict=True):
+        start_s, end_s = (
+            int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds.replace(",", "."))
+            for hours, minutes, seconds in (span.groups()[:3], span.groups()[3:])
+        )
+        said = [line for line in lines[place + 1 : after] if line or not is_spaced]
+        if is_numbered and after < len(lines) and said and said[-1].isdigit():
+            said.pop()
+        line = " ".join(takewhile(bool, said))  # what follows an empty line is a note, or the name of a cue
+        plain = " ".join(unescape(_BREAKS.sub(" ", _TAGS.sub("", line))).split())
+        cues += [(start_s, end_s, plain)] if plain else []
     return sorted(cues)
 
 

@@ -30,9 +30,9 @@ def transcript(*words: tuple[float, float, str]) -> Transcript:
 
 
 def test_sentences_end_at_full_stops_and_pauses() -> None:
-    rains, stays = ((0, 1, "It"), (1, 2, 'rains."')), ((2.1, 3, "We"), (3, 4, "stay"))
+    rains, stays = ((0, 1, "It"), (1, 2, 'rains."')), ((2.1, 3, "We"), (3, 4.2, "stay"))
     recording = transcript(*rains, *stays, (7, 8, "at"), (8, 9, "home"))
-    sentences = [Passage(0, 2, 'It rains."'), Passage(2.1, 4, "We stay"), Passage(7, 9, "at home")]
+    sentences = [Passage(0, 2, 'It rains."'), Passage(2.1, 4.2, "We stay"), Passage(7, 9, "at home")]
     assert split_sentences(recording) == sentences
 
 

@@ -193,3 +193,36 @@ def test_csv_text_quotes_line_ends() -> None:
     text = csv_text(rows)
     assert text == '"a\rb","c\nd",e\nf,,g\n'
     assert [*csv.reader(io.StringIO(text, newline=""))] == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "named"),
+    [
+        ("Où est le café? Déjà vu.", "cp1252", "WINDOWS-1252"),
+        ("Grüße aus München", "latin-1", "WINDOWS-1252"),
+        ("你好,这是一个测试。我们走吧", "gb18030", "GB18030"),
+        ("Привет, как дела? Это я", "cp1251", "WINDOWS-1251"),
+    ],
+)
+def test_a_text_in_another_encoding_is_refused_with_its_name(
+    text: str, encoding: str, named: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "film one.srt"
+    path.write_bytes(f"1\n00:00:01,000 --> 00:00:02,000\n{text}\n".encode(encoding))
+    with pytest.raises(InputError, match="UTF-8") as caught:
+        read_text(path)
+    assert caught.value.hint == f"iconv -f {named} -t UTF-8 '{path}': it looks like {named}"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-16", "utf-8-sig"])
+def test_subtitles_in_utf_16_are_read_without_a_mark_too(encoding: str, tmp_path: Path) -> None:
+    text = "1\n00:00:01,000 --> 00:00:02,000\n你好,这是一个测试。我们走吧,这是一个很长的句子,没有拉丁字母\n"
+    (tmp_path / "film.srt").write_bytes(text.encode(encoding))
+    assert read_text(tmp_path / "film.srt") == text
+
+
+def test_what_is_no_text_has_no_encoding(tmp_path: Path) -> None:
+    (tmp_path / "film.mp4").write_bytes(b"\x00\x00\x00\x20ftypisom\xff\xd8\x01" * 9)
+    with pytest.raises(InputError, match="UTF-8") as caught:
+        read_text(tmp_path / "film.mp4")
+    assert caught.value.hint is None

@@ -94,7 +94,11 @@ def test_uncertain_segments(talk: Path, monkeypatch: pytest.MonkeyPatch, tmp_pat
     stub.install(monkeypatch, probability=0.4)
     transcript = vidsum.transcribe(talk)
     assert [segment.uncertain for segment in transcript.segments] == [True, True]  # at the pause
-    assert transcript.warnings == ("uncertain speech in 2 of 2 segments",)
+    left_out = "uncertain throughout: subtitles, titles and searches leave it out"
+    assert transcript.warnings == (
+        "uncertain speech in 2 of 2 segments",
+        f"the text from 1:40.00 to 2:15.50 is {left_out}",
+    )
     assert vidsum.transcribe(talk).warnings == transcript.warnings  # from the cache
     transcript.save(tmp_path / "talk.json")
     assert vidsum.load(tmp_path / "talk.json").segments == transcript.segments

@@ -31,6 +31,9 @@ class StubModel:
     def feature_extractor(self, samples: np.ndarray) -> np.ndarray:
         return samples[None]
 
+    def encode(self, features: np.ndarray) -> np.ndarray:
+        return features
+
     def detect_language(self, *, features: np.ndarray) -> tuple[str, float, list[tuple[str, float]]]:
         self.n_detected += 1
         languages = self.language(features) if callable(self.language) else dict([self.language])
@@ -52,6 +55,9 @@ class StubModel:
             words=words if options["word_timestamps"] else None,
             avg_logprob=float(np.log(self.probability)),
             no_speech_prob=self.no_speech,
+            compression_ratio=1.0,
+            tokens=[0] * seconds,
+            seek=0,
         )
         return iter([segment]), None
 

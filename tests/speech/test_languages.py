@@ -97,7 +97,7 @@ def test_is_repetitive(text: str, is_loop: bool) -> None:
 def test_transcribe_windows_times(translate: bool) -> None:
     """A segment without words has times too."""
     model: Any = StubModel()
-    _, _, (segment,) = transcribe_windows(model, [window_of([0.9])], "de", translate=translate)
+    (segment,) = transcribe_windows(model, [window_of([0.9])], "de", translate=translate).segments
     assert (segment.start_s, segment.end_s, bool(segment.words)) == (0.0, 2.5, not translate)
 
 

@@ -12,6 +12,7 @@ from vidsum.speech.silence import (
     keep_sound,
     loud_spans,
     subtract,
+    without_short_cuts,
 )
 from vidsum.types import join_near
 
@@ -78,3 +79,10 @@ def test_silence_around() -> None:
     assert levels.silence_around((0.5, 0.5), -50) == pytest.approx((0.5, 0.5))
     assert 1.0 <= levels.quietest(0.8, 1.4) <= 1.4
     assert levels.quietest(9.0, 9.2) == pytest.approx(9.1)
+
+
+def test_short_silence_stays_but_words_go() -> None:
+    parts = [(0.15, 2.0), (2.12, 4.0), (4.2, 6.0), (6.1, 9.85)]
+    assert without_short_cuts(parts, 10.0) == [(0.0, 4.0), (4.2, 10.0)]
+    assert without_short_cuts(parts, 10.0, [(6.0, 6.1)]) == [(0.0, 4.0), (4.2, 6.0), (6.1, 10.0)]
+    assert without_short_cuts([(0.0, 10.0)], 10.0) == [(0.0, 10.0)]

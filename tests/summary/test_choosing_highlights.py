@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from vidsum.grounding.settings import HighlightSettings
 from vidsum.results.features import Features
 from vidsum.results.moments import Moment
+from vidsum.results.sentences import SpokenWord
+from vidsum.results.transcript import Segment, Transcript, Word
 from vidsum.summary.highlights import PARAMS, choose_highlights, longest_highlight
 from vidsum.types import Interval
 
@@ -32,6 +34,12 @@ def spans(moments: list[Moment]) -> list[Interval]:
     return [moment.interval for moment in moments]
 
 
+def said(*sentences: Interval) -> list[SpokenWord]:
+    """Sentences of a word each, as a transcript has them: in order, without overlap."""
+    parts = tuple(Segment(*span, "So.", 0.9, 0.0, (Word(*span, "So.", 0.9),)) for span in sorted(sentences))
+    return Transcript(parts, "en", 1.0, 90.0).spoken
+
+
 def test_a_scene_is_whole_and_alone() -> None:
     made = video((6, 0.2), (5, 0.9), (8, 0.7), (30, 0.2), (4, 0.8), (12, 0.1), cuts=2)
     highlights = choose_highlights(*made)
@@ -44,12 +52,12 @@ def test_a_scene_is_whole_and_alone() -> None:
     assert choose_highlights(*video((20, 0.3), (5, 0.35), (20, 0.3))) == []
     made = video((20, 0.2), (6, 0.8), (30, 0.2))
     made[0][44] = 0.9  # at 22 s
-    assert spans(choose_highlights(*made, LIMITS, [(18.6, 20.5), (24, 27.5)])) == [(20.5, 27.5)]
+    assert spans(choose_highlights(*made, LIMITS, said((18.6, 20.5), (24, 27.5)))) == [(20.5, 27.5)]
     # a sentence that would make it too long is cut where the picture is
-    assert spans(choose_highlights(*made, HighlightSettings(max_length_s=8), [(10, 24.5)])) == [(20, 26)]
+    assert spans(choose_highlights(*made, HighlightSettings(max_length_s=8), said((10, 24.5)))) == [(20, 26)]
     # around the scene: the whole sentence, or the scene alone
-    assert spans(choose_highlights(*made, LIMITS, [(18, 30)])) == [(18, 30)]
-    assert spans(choose_highlights(*made, LIMITS, [(18, 35)])) == [(20, 26)]
+    assert spans(choose_highlights(*made, LIMITS, said((18, 30)))) == [(18, 30)]
+    assert spans(choose_highlights(*made, LIMITS, said((18, 35)))) == [(20, 26)]
 
 
 @pytest.mark.parametrize(("duration_s", "max_length_s", "longest_s"), [
@@ -82,13 +90,12 @@ def test_part_of_a_long_take_is_around_its_peak() -> None:
     st.lists(st.tuples(st.floats(0, 60), st.floats(0.5, 8)), max_size=4),
 )
 def test_highlights_hold_to_the_rules(
-    scenes: list[Scene], max_length_s: float, said: list[tuple[float, float]]
+    scenes: list[Scene], max_length_s: float, words: list[tuple[float, float]]
 ) -> None:
     importance, features, edges = video(*scenes)
-    sentences = [(start_s, start_s + length_s) for start_s, length_s in said]
-    highlights = choose_highlights(
-        importance, features, edges, HighlightSettings(max_length_s=max_length_s, top_k=99), sentences
-    )
+    settings = HighlightSettings(max_length_s=max_length_s, top_k=99)
+    spoken = said(*((start_s, start_s + length_s) for start_s, length_s in words))
+    highlights = choose_highlights(importance, features, edges, settings, spoken)
     assert all(
         before.end_s <= after.start_s
         for before, after in pairwise(sorted(highlights, key=lambda m: m.start_s))

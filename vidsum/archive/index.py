@@ -187,7 +187,8 @@ def _renew(
     if before and before.id == known.id and not has_new:
         state = "unchanged"
     about_track = describe_used(path, "audio", int(tracks.split(",")[1]) or None) if spoken else ()
-    parts = (embedded.warnings if embedded else (), about_track, sounds.warnings if sounds else (), warnings)
+    of_sound = (made.warnings for made in (spoken, sounds) if made)
+    parts = (embedded.warnings if embedded else (), about_track, *of_sound, warnings)
     warnings = tuple(dict.fromkeys(chain(*parts)))
     return IndexedVideo(os.fsdecode(key), state, known.duration_s, known.shots, moved_from, warnings)
 

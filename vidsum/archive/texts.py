@@ -34,7 +34,7 @@ from vidsum.pipelines.embedding import open_in_space
 from vidsum.pipelines.screen_text import find_screen_text, plan_input_text
 from vidsum.pipelines.sounds import plan_sounds
 from vidsum.pipelines.sources import probe_video
-from vidsum.pipelines.speech import find_transcript, plan_transcript, to_english
+from vidsum.pipelines.speech import describe_doubtful, find_transcript, plan_transcript, to_english
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.load import load
 from vidsum.results.screen_text import ScreenLine, ScreenText
@@ -77,7 +77,8 @@ def read_speech(
         english = find_transcript(plan.provenance["video"], extraction, start_offset_s(info), english=True)
     if english is None:
         return None
-    return _embed_texts(split_sentences(english), "speech")
+    made = _embed_texts(split_sentences(english), "speech")
+    return replace(made, warnings=tuple(f"{video}: {note}" for note in describe_doubtful(english)))
 
 
 def read_screen(

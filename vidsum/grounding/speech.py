@@ -6,7 +6,7 @@ the rules.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 import numpy as np
@@ -18,18 +18,18 @@ from vidsum.grounding.settings import UNLIKELY
 from vidsum.grounding.text import load_text_encoder
 from vidsum.models.scaling import logistic, unit_range
 from vidsum.results.moments import NO_BELOW, Moment, QueryMoments
-from vidsum.results.transcript import Segment, Transcript, Word
+from vidsum.results.sentences import LONG_PAUSE_S, Sentence, split_clauses
+from vidsum.results.transcript import Transcript
 from vidsum.types import FloatArray, TimeArray
 
-_SENTENCE_END = (".", "?", "!", "。", "？", "！")
-_QUOTES = "\"'”’)»"
 ENCODER = "minilm"  # compares texts, whatever the space of the video
 
 # Tuned numbers (docs/algorithms/speech.md, tests/grounding/test_speech.py).
-_PAUSE_S = 1.5  # a longer pause ends a sentence, and a passage
 _MAX_SENTENCES = 4
 _MAX_PASSAGE_S = 30.0
-_MAX_SENTENCE_S = 20.0  # speech without full stops is cut here
+_MAX_QUOTED_S = (
+    10.0  # a quotation is answered by its whole sentences up to this length, else by their clauses
+)
 _WORD_WEIGHT = 0.3  # weight of exact words, relative to the cosine of the embeddings
 _UNCERTAINTY_COST = 0.25  # fraction of its evidence that a passage loses if all of it is uncertain
 MATCH_EVIDENCE = 0.46  # evidence at which a passage is as likely as not what a query means
@@ -46,32 +46,25 @@ class Passage:
     text: str
     n_sentences: int = 1
     certain: float = 1.0  # fraction of the text that is not in uncertain segments
+    clauses: tuple["Passage", ...] = field(default=(), compare=False)  # of one sentence
 
     def holds(self, other: "Passage") -> bool:
         return self.start_s <= other.start_s and other.end_s <= self.end_s
 
 
 def split_sentences(transcript: Transcript) -> list[Passage]:
-    """Return the sentences of a transcript; its segments where it has no words, as translations have none."""
-    if not all(segment.words for segment in transcript.segments):
-        return [_make_passage(segment, segment) for segment in transcript.segments]
-    sentences: list[Passage] = []
-    held: list[Passage] = []
-    for word in [_make_passage(word, segment) for segment in transcript.segments for word in segment.words]:
-        if held and (
-            word.start_s - held[-1].end_s > _PAUSE_S or word.end_s - held[0].start_s > _MAX_SENTENCE_S
-        ):
-            sentences.append(_join(held))
-            held = []
-        held.append(word)
-        if word.text.rstrip(_QUOTES).endswith(_SENTENCE_END):
-            sentences.append(_join(held))
-            held = []
-    return [*sentences, _join(held)] if held else sentences
+    """Return the sentences of a transcript with their clauses; its segments where it has no words.
+
+    Text that is uncertain throughout is left out.
+    """
+    return [
+        replace(_passage(sentence), clauses=tuple(map(_passage, split_clauses(sentence))))
+        for sentence in transcript.trusted.sentences()
+    ]
 
 
-def _make_passage(part: Word | Segment, segment: Segment) -> Passage:
-    return Passage(part.start_s, part.end_s, part.text, certain=float(not segment.uncertain))
+def _passage(part: Sentence) -> Passage:
+    return Passage(part.start_s, part.end_s, part.text, certain=part.certain)
 
 
 def _join(parts: Sequence[Passage]) -> Passage:
@@ -86,10 +79,11 @@ def iter_passages(sentences: Sequence[Passage]) -> Iterator[Passage]:
         for last in range(first, min(first + _MAX_SENTENCES, len(sentences))):
             run = sentences[first : last + 1]
             if last > first and (
-                run[-1].start_s - run[-2].end_s > _PAUSE_S or run[-1].end_s - run[0].start_s > _MAX_PASSAGE_S
+                run[-1].start_s - run[-2].end_s > LONG_PAUSE_S
+                or run[-1].end_s - run[0].start_s > _MAX_PASSAGE_S
             ):
                 break
-            yield replace(_join(run), n_sentences=len(run))
+            yield run[0] if last == first else replace(_join(run), n_sentences=len(run))
 
 
 def score_passages(
@@ -128,10 +122,7 @@ def speech_moments(query: str, passages: Sequence[Passage], evidence: FloatArray
     """
     pairs = [pair for pair in zip(passages, evidence.tolist(), strict=True) if pair[0].n_sentences == 1]
     sentences = [sentence for sentence, _ in pairs]
-    quoted = [
-        _to_moment(sentences[first].start_s, sentences[last].end_s, likeness, is_quoted=True)
-        for first, last, likeness in find_quotations(query, [sentence.text for sentence in sentences])
-    ]
+    quoted = _quoted(query, sentences)
     probable = to_probabilities(evidence).tolist()
 
     def best_inside(at: int) -> Moment:
@@ -141,6 +132,18 @@ def speech_moments(query: str, passages: Sequence[Passage], evidence: FloatArray
 
     order = np.argsort(-evidence, kind="stable").tolist()
     return suppress(chain(quoted, map(best_inside, order)), MAX_IOU, top_k)
+
+
+def _quoted(query: str, sentences: Sequence[Passage]) -> list[Moment]:
+    """Return the quotations of a query: the sentences around each, or the clauses of longer ones."""
+    clauses = [(clause, sentence) for sentence in sentences for clause in sentence.clauses or (sentence,)]
+    moments = list[Moment]()
+    for first, last, likeness in find_quotations(query, [clause.text for clause, _ in clauses]):
+        (begin, around), (end, until) = clauses[first], clauses[last]
+        if until.end_s - around.start_s <= _MAX_QUOTED_S:
+            begin, end = around, until
+        moments.append(_to_moment(begin.start_s, end.end_s, likeness, is_quoted=True))
+    return moments
 
 
 def _to_moment(start_s: float, end_s: float, present: float, *, is_quoted: bool = False) -> Moment:

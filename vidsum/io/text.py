@@ -12,6 +12,7 @@ import io
 import json
 import os
 import re
+import shlex
 import sys
 import zlib
 from collections import Counter
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     import yaml
 
 MAX_BYTES = 256 * 2**20  # no list or configuration is longer; devices such as /dev/zero have no end
+_GUESSED_BYTES = 65_536  # bytes of a text that tell its encoding
+_HIGH = re.compile(rb"[\x80-\xff]+")
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x7f]")
 STDIN = "-"  # the name of stdin among files
 
 
@@ -52,15 +56,15 @@ def read_packed_text(path: Path) -> str:
 def decode(content: bytes) -> str:
     """Return a text in UTF-8, or in UTF-16 or UTF-32 by its byte order mark, as PowerShell writes it.
 
-    Latin text in UTF-16 without a mark is known by its NULs. Raises UnicodeDecodeError: it is none of
-    these.
+    UTF-16 without a mark is known by the NULs of its digits, blanks and Latin letters. Raises
+    UnicodeDecodeError: it is none of these.
     """
     marks = {"utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)}
     marks |= {"utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)}
     encoding = next((name for name, known in marks.items() if content.startswith(known)), "utf-8-sig")
     if encoding == "utf-8-sig" and len(content) % 2 == 0:
         nulls = content[::2].count(0), content[1::2].count(0)
-        if max(nulls) > len(content) / 4 > min(nulls):
+        if max(nulls) > len(content) / 10 and min(nulls) < max(nulls) / 3:
             encoding = "utf-16-be" if nulls[0] > nulls[1] else "utf-16-le"
     return content.decode(encoding)
 
@@ -69,7 +73,24 @@ def _decoded(content: bytes, name: str) -> str:
     try:
         return decode(content)
     except ValueError as error:
-        raise InputError(f"{name}: is not a text file in UTF-8") from error
+        guess = _guess_encoding(content)
+        hint = f"iconv -f {guess} -t UTF-8 {shlex.quote(name)}: it looks like {guess}" if guess else None
+        raise InputError(f"{name}: is not a text file in UTF-8", hint=hint) from error
+
+
+def _guess_encoding(content: bytes) -> str | None:
+    """Return the encoding that a text is likely to have that is not in UTF-8; None of what is no text.
+
+    Letters with accents stand alone among others; those of other alphabets make words; East Asian ones take
+    two bytes each.
+    """
+    head = content[:_GUESSED_BYTES]
+    runs = [len(run) for run in _HIGH.findall(head)]
+    if _CONTROL.search(head) or not runs:
+        return None
+    if sum(runs) < 2 * len(runs):
+        return "WINDOWS-1252"
+    return "GB18030" if sum(length % 2 == 0 for length in runs) > 0.8 * len(runs) else "WINDOWS-1251"
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:

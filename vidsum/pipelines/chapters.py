@@ -18,7 +18,7 @@ from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.languages import encode_in
 from vidsum.grounding.spaces import extraction_for
-from vidsum.grounding.speech import ENCODER, Passage, split_sentences
+from vidsum.grounding.speech import ENCODER
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.titles import title_passages
 from vidsum.grounding.vse import NAME as MAP
@@ -37,6 +37,7 @@ from vidsum.results.features import Features
 from vidsum.results.load import load_text_for
 from vidsum.results.moments import shorten
 from vidsum.results.screen_text import ScreenText
+from vidsum.results.sentences import Sentence, cuts_inside_phrases, describe_cuts
 from vidsum.results.shots import MIN_CHAPTER_S, MIN_CHAPTERS, Chapter, Chapters
 from vidsum.results.transcript import Transcript
 from vidsum.shots.find import find
@@ -46,6 +47,7 @@ from vidsum.shots.topics import cut_topics
 from vidsum.speech.settings import Transcription
 from vidsum.summary.slides import slides_of_talk
 from vidsum.types import FloatArray, Interval, Progress, TimeArray
+from vidsum.video.probe import start_offset_s
 
 PRICES = {"speech": 0.24, "picture": 0.2}
 """Price of a chapter over the root of the number of rows: docs/benchmarks.md says what it was chosen on."""
@@ -134,7 +136,10 @@ class _Work:
         starts_s, titles = titled
         spans = pairwise([*starts_s, features.duration_s])
         chapters = [Chapter(*span, text) for span, text in zip(spans, _number_alike(titles), strict=True)]
-        spoken = transcript.warnings if transcript and evidence == "speech" else ()
+        spoken = tuple[str, ...]()
+        if transcript and evidence == "speech":
+            cuts_s = cuts_inside_phrases(transcript.spoken, starts_s[1:])
+            spoken = (*transcript.warnings, *describe_cuts(cuts_s, start_offset_s(features.video)))
         return Chapters(
             tuple(chapters),
             evidence,
@@ -166,7 +171,7 @@ class _Work:
     ) -> tuple[list[float], list[str]] | None:
         """Return the starts and titles of chapters by what is said; None where too little is."""
         end_s = features.duration_s
-        sentences = [part for part in split_sentences(transcript) if 0 <= part.start_s < end_s]
+        sentences = [part for part in transcript.trusted.sentences() if 0 <= part.start_s < end_s]
         spoken_s = sum(min(part.end_s, end_s) - part.start_s for part in sentences)
         if not sentences or (self.settings.evidence == "auto" and spoken_s < _MIN_SPOKEN * end_s):
             return None
@@ -179,9 +184,15 @@ class _Work:
             return None
         chapters_s = [0.0, *starts_s[first[1:]].tolist()]
         passages = [
-            [part.text for part in sentences[low:high]] for low, high in pairwise([*first, len(sentences)])
+            [part.certain_text for part in sentences[low:high] if part.certain_text]
+            for low, high in pairwise([*first, len(sentences)])
         ]
-        return chapters_s, title_passages(passages, embed)
+        titles = iter(title_passages([texts for texts in passages if texts], embed))
+        spans = pairwise([*chapters_s, end_s])
+        return chapters_s, [
+            next(titles) if texts else self.heading(*span) or f"Part {number}"
+            for number, (texts, span) in enumerate(zip(passages, spans, strict=True), 1)
+        ]
 
     def heading(self, start_s: float, end_s: float, slides: Sequence[Interval] = ()) -> str:
         """Return the tallest line that stays on the screen in [start_s, end_s); empty without one.
@@ -224,7 +235,7 @@ class _Work:
         return [0.0, *(start_s for start_s, _ in spans[1:])], titles
 
 
-def snap_to_cuts(sentences: Sequence[Passage], edges_s: TimeArray) -> TimeArray:
+def snap_to_cuts(sentences: Sequence[Sentence], edges_s: TimeArray) -> TimeArray:
     """Return [n] where a chapter that begins with a sentence does: at the last cut in the pause before it."""
     starts_s = np.array([sentence.start_s for sentence in sentences])
     pauses_s = np.append(0.0, [sentence.end_s for sentence in sentences[:-1]])

@@ -19,11 +19,18 @@ from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.queries import Queries
 from vidsum.pipelines.screen_text import find_screen_text, plan_input_text
 from vidsum.pipelines.sounds import plan_sounds, search_sounds
-from vidsum.pipelines.speech_evidence import MIN_SCORE_RATIO, plan_english, search_speech, without_weak
+from vidsum.pipelines.speech_evidence import (
+    MIN_SCORE_RATIO,
+    describe_speech_cuts,
+    plan_english,
+    search_speech,
+    without_weak,
+)
 from vidsum.results.moments import Grounding, Moment, QueryMoments
 from vidsum.results.screen_text import ScreenText
 from vidsum.results.settings import Evidence, list_evidence
 from vidsum.types import FloatArray, Progress, TimeArray
+from vidsum.video.probe import start_offset_s
 
 Others = Mapping[Evidence, Any]  # the transcript, the text and the sounds of a video, by their kind
 _FACTS: Mapping[Evidence, str] = {"speech": "speech", "sound": "sounds", "text": "screen_text"}
@@ -114,6 +121,9 @@ class PlannedEvidence:
         else:
             answers = [without_weak(answer, retrieval) for answer in matches[0]]
         warnings = [*grounding.warnings, *(text for made in others.values() for text in made.warnings)]
+        if "speech" in others:
+            offset_s = start_offset_s(grounding.video)
+            warnings += describe_speech_cuts(others["speech"], answers, offset_s)
         if self.kinds == ("sound",):
             warnings += describe_unknown(texts, retrieval.language)
         return replace(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import chain
 from typing import Unpack
 
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import HighlightSettings
-from vidsum.grounding.speech import split_sentences
 from vidsum.grounding.windows import grid, to_grid
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.keywords import HighlightOptions
@@ -16,12 +17,15 @@ from vidsum.pipelines.sources import Source, has_pictures
 from vidsum.pipelines.speech_evidence import plan_summary_speech
 from vidsum.results.features import Features
 from vidsum.results.moments import Highlights
+from vidsum.results.sentences import SpokenWord, cuts_inside_phrases, describe_cuts
+from vidsum.results.transcript import Transcript
 from vidsum.shots.find import find
 from vidsum.summary.highlights import choose_highlights
 from vidsum.summary.importance import CLIP_S
 from vidsum.summary.score import best_score, candidate_models, weights_sha256
 from vidsum.summary.settings import Selection
 from vidsum.types import Progress
+from vidsum.video.probe import start_offset_s
 
 _NOTHING = "nothing stands out: this video looks much the same throughout"
 _SCALED_SCORER = "contrastive"  # always scaled to [0, 1]: a still video's noise would stand out
@@ -79,9 +83,10 @@ def plan_highlights(source: Source, settings: HighlightSettings, extraction: Ext
         curve = scored.importance * (scored.model in models)
         saliency = to_grid(curve[:, None], features, times, CLIP_S)[:, 0]
         edges_s = find(features, pictures=pictures).edges_s
-        sentences = split_sentences(speech.run(progress)) if speech else ()
-        spoken = [(said.start_s, min(said.end_s, features.duration_s)) for said in sentences]
-        moments = choose_highlights(curve, features, edges_s, settings, spoken)
+        words = _words_within(speech.run(progress), features.duration_s) if speech else []
+        moments = choose_highlights(curve, features, edges_s, settings, words)
+        ends_s = {*chain(*(moment.interval for moment in moments))} - {0.0, features.duration_s}
+        cuts = describe_cuts(cuts_inside_phrases(words, ends_s), start_offset_s(features.video))
         return Highlights(
             saliency=saliency,
             timestamps=times,
@@ -92,7 +97,16 @@ def plan_highlights(source: Source, settings: HighlightSettings, extraction: Ext
             model_reason=scored.reason,
             video=features.video,
             provenance=provenance,
-            warnings=(*features.warnings, *(() if moments else (_NOTHING,))),
+            warnings=(*features.warnings, *cuts, *(() if moments else (_NOTHING,))),
         )
 
     return Plan(provenance, make)
+
+
+def _words_within(transcript: Transcript, duration_s: float) -> list[SpokenWord]:
+    """Return the words that begin before the end of a film, none longer than it."""
+    return [
+        replace(word, end_s=min(word.end_s, duration_s))
+        for word in transcript.spoken
+        if word.start_s < duration_s
+    ]

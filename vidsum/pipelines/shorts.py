@@ -13,7 +13,7 @@ from vidsum.device import cached_model
 from vidsum.features.settings import Extraction
 from vidsum.grounding.lettering import SHORT_SIDE, has_letters_below
 from vidsum.grounding.saliency import SIDE, SaliencyModel, motion_curve
-from vidsum.pipelines.speech import plan_transcript
+from vidsum.pipelines.speech import describe_doubtful, plan_transcript
 from vidsum.pipelines.speech_evidence import cut_subtitles
 from vidsum.results.cues import make_cues
 from vidsum.results.transcript import Transcript
@@ -72,6 +72,7 @@ class ClipStyler:
         said = plan_transcript(path, Transcription(), self._extraction, self._video).run(self._progress)
         if not said.segments:
             self.warnings.append(f"{path}: has no speech: --burn draws no captions")
+        self.warnings += (f"{path}: {note}" for note in describe_doubtful(said))
         return said
 
     def _captions(self, segments: Sequence[Interval], look: ClipStyle) -> list[tuple[float, float, str]]:

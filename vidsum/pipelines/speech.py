@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -23,10 +23,12 @@ from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import source_path
 from vidsum.results.clock import shift_times, to_player_time
 from vidsum.results.load import find_cached, store
+from vidsum.results.sentences import SHORTEST_S
 from vidsum.results.transcript import SpokenQuery, Transcript
 from vidsum.speech.recognize import (
     CHECKPOINT,
     LANGUAGES,
+    MIN_LANGUAGE_PROBABILITY,
     language_changes,
     load_recognizer,
     recognizer_rules,
@@ -36,15 +38,15 @@ from vidsum.speech.recognize import (
 from vidsum.speech.settings import Transcription
 from vidsum.speech.voice import RATE, find_speech, pack_windows
 from vidsum.times import format_time
-from vidsum.types import FloatArray, Progress, TrackChoice, VideoInfo
+from vidsum.types import FloatArray, Interval, Progress, TrackChoice, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.damage import CANCELLED, DecodeLog
 from vidsum.video.listen import SoundInfo, describe_used, lead_in_s, probe_sound, read_sound
+from vidsum.video.probe import start_offset_s
 
 _BLOCK_S = 30.0  # sound that is in memory at once
-_MIN_LANGUAGE_PROBABILITY = 0.5
 _NO_SPEECH = "no speech found"
-_MAX_NAMED_CHANGES = 3  # changes of language that a warning names; it counts the others
+_MAX_NAMED = 3  # changes of language, or times, that a warning names; it counts the others
 _MAX_QUERY_S = 60.0
 _MIN_CONFIDENCE = 0.37  # Whisper's own bound: a mean log-probability of -1
 _MAX_NO_SPEECH = 0.6  # Whisper's own bound too
@@ -116,9 +118,27 @@ def to_english(
     progress: Progress | None = None,
 ) -> Transcript:
     """Return a transcript of a file in English, the language of queries, given its transcript."""
-    if set(transcript.languages) <= {"en"}:
+    if not _needs_translation(transcript):
         return transcript
-    return plan_transcript(path, Transcription(translate=True), extraction, transcript.video).run(progress)
+    plan = plan_transcript(path, Transcription(translate=True), extraction, transcript.video)
+    return _doubt_alike(plan.run(progress), transcript)
+
+
+def _needs_translation(transcript: Transcript) -> bool:
+    """Return whether some of what was understood is not in English."""
+    return not set(transcript.languages) <= {"en"} and bool(transcript.trusted.segments)
+
+
+def _doubt_alike(translated: Transcript, original: Transcript) -> Transcript:
+    """Return a translation, which sounds surer than it is, as uncertain as the original is throughout."""
+    spans = [(run[0].start_s, run[-1].end_s) for run in original.doubtful]
+    segments = tuple(
+        replace(part, uncertain=True)
+        if any(low <= (part.start_s + part.end_s) / 2 <= high for low, high in spans)
+        else part
+        for part in translated.segments
+    )
+    return replace(translated, segments=segments)
 
 
 def find_transcript(
@@ -133,9 +153,10 @@ def find_transcript(
         return None
     identify = partial(_transcript_provenance, source, device=extraction.device, offset_s=offset_s)
     cached = find_cached(Transcript, identify(settings=Transcription()))
-    if not english or cached is None or set(cached.languages) <= {"en"}:
+    if not english or cached is None or not _needs_translation(cached):
         return cached
-    return find_cached(Transcript, identify(settings=Transcription(translate=True)))
+    translated = find_cached(Transcript, identify(settings=Transcription(translate=True)))
+    return translated and _doubt_alike(translated, cached)
 
 
 def _recognize(
@@ -150,17 +171,30 @@ def _recognize(
         recognized = transcribe_windows(
             model, windows, settings.language, translate=settings.translate, verbatim=settings.verbatim
         )
-    language, probability, segments = recognized
-    segments = tuple(split_at_pauses(shift_times(segments, -sound.ahead_s, -inf)))
+    segments = tuple(split_at_pauses(shift_times(recognized.segments, -sound.ahead_s, -inf)))
     transcript = Transcript(
         segments=segments,
-        language=language,
-        language_probability=probability,
+        language=recognized.language,
+        language_probability=recognized.probability,
         duration_s=max([sound.duration_s, *(segment.end_s for segment in segments)]),
         translated=settings.translate,
-        warnings=(CANCELLED,) if log.cancelled_s else (),
+        warnings=(
+            *((CANCELLED,) if log.cancelled_s else ()),
+            *_describe_stopped(recognized.stopped, start_offset_s(sound.video) - sound.ahead_s),
+        ),
     )
     return transcript, log.errors
+
+
+def _describe_stopped(spans: Sequence[Interval], offset_s: float) -> tuple[str, ...]:
+    """Return a warning of speech that was given up; none of less than a sentence."""
+    spans = [span for span in spans if span[1] - span[0] >= SHORTEST_S]
+    if not spans:
+        return ()
+    named = [f"{format_time(low + offset_s)} to {format_time(high + offset_s)}" for low, high in spans]
+    more = f" and {len(named) - _MAX_NAMED} more" if len(named) > _MAX_NAMED else ""
+    where = ", ".join(named[:_MAX_NAMED])
+    return (f"speech from {where}{more} is left out: Whisper is lost there (it repeats itself, or guesses)",)
 
 
 def read_blocks(
@@ -206,7 +240,7 @@ def transcribe_query(file: str, extraction: Extraction) -> SpokenQuery:
     english = to_english(transcript, file, extraction, None)
     confidence = min(transcript.confidence, english.confidence)
     probability = transcript.language_probability or 0.0
-    is_clear = confidence >= _MIN_CONFIDENCE and probability >= _MIN_LANGUAGE_PROBABILITY
+    is_clear = confidence >= _MIN_CONFIDENCE and probability >= MIN_LANGUAGE_PROBABILITY
     if not is_clear or transcript.no_speech > _MAX_NO_SPEECH:
         language = f"{transcript.language}, {probability:.0%} sure"
         fault = f"{name}: not clear: {english.text!r} ({confidence:.0%} sure; language {language})"
@@ -219,18 +253,29 @@ def transcribe_query(file: str, extraction: Extraction) -> SpokenQuery:
 
 def _warnings(transcript: Transcript) -> tuple[str, ...]:
     warnings = list(transcript.warnings)
-    if not transcript.segments:
+    if transcript.language is None:
         return (*warnings, _NO_SPEECH)
-    if (probability := transcript.language_probability or 0.0) < _MIN_LANGUAGE_PROBABILITY:
+    if (probability := transcript.language_probability or 0.0) < MIN_LANGUAGE_PROBABILITY:
         sure = f"{transcript.language} ({probability:.0%} confidence)"
         warnings.append(f"the language may not be {sure}; name it with --language")
     if changes := language_changes(to_player_time(transcript)):
         first = [f"{before} to {after} at {format_time(at_s)}" for before, after, at_s in changes]
-        more = f" and {len(changes) - _MAX_NAMED_CHANGES} more" if len(changes) > _MAX_NAMED_CHANGES else ""
-        warnings.append(f"the language changes: {', '.join(first[:_MAX_NAMED_CHANGES])}{more}")
+        more = f" and {len(changes) - _MAX_NAMED} more" if len(changes) > _MAX_NAMED else ""
+        warnings.append(f"the language changes: {', '.join(first[:_MAX_NAMED])}{more}")
     if count := sum(segment.uncertain for segment in transcript.segments):
         warnings.append(f"uncertain speech in {count} of {len(transcript.segments)} segments")
-    return tuple(warnings)
+    return (*warnings, *describe_doubtful(transcript))
+
+
+def describe_doubtful(transcript: Transcript) -> tuple[str, ...]:
+    """Return a warning of text that subtitles, titles and searches leave out: all of it is uncertain."""
+    runs = to_player_time(transcript).doubtful
+    if not runs:
+        return ()
+    named = [f"{format_time(run[0].start_s)} to {format_time(run[-1].end_s)}" for run in runs]
+    more = f" and {len(named) - _MAX_NAMED} more" if len(named) > _MAX_NAMED else ""
+    where = f"the text from {', '.join(named[:_MAX_NAMED])}{more}"
+    return (f"{where} is uncertain throughout: subtitles, titles and searches leave it out",)
 
 
 def _transcript_provenance(

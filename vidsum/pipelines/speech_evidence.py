@@ -20,10 +20,11 @@ from vidsum.grounding.speech import (
 )
 from vidsum.io.outputs import write_text
 from vidsum.pipelines.plan import Input, Plan
-from vidsum.pipelines.speech import find_transcript, plan_transcript, to_english
+from vidsum.pipelines.speech import describe_doubtful, find_transcript, plan_transcript, to_english
 from vidsum.results.clock import shift_times
 from vidsum.results.cues import CueWord, make_cues
 from vidsum.results.moments import QueryMoments
+from vidsum.results.sentences import cuts_inside_phrases, describe_cuts
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Segment, Transcript, to_cue_words
 from vidsum.speech.settings import Transcription
@@ -64,6 +65,15 @@ def search_speech(
     return answers
 
 
+def describe_speech_cuts(
+    transcript: Transcript, answers: Sequence[QueryMoments], offset_s: float
+) -> tuple[str, ...]:
+    """Return a warning of moments of speech that begin or end at no full stop, pause or comma."""
+    said = (moment for answer in answers for moment in answer.moments if moment.evidence == "speech")
+    edges_s = {edge_s for moment in said for edge_s in moment.interval}
+    return describe_cuts(cuts_inside_phrases(transcript.spoken, edges_s), offset_s)
+
+
 def without_weak(answer: QueryMoments, retrieval: Retrieval) -> QueryMoments:
     """Leave out moments far below the first, unless `top_k` is given: they are nearly all wrong."""
     if retrieval.top_k is not None:
@@ -91,17 +101,20 @@ def plan_summary_speech(selection: Selection, video_input: Input) -> Plan[Transc
     return plan_transcript(video.path, Transcription(), extraction, video)
 
 
-def protected_words(selection: Selection, transcript: Transcript) -> list[Interval]:
-    """Return (start_s, end_s) of the words, or sentences, that no cut may fall into."""
+def protected_words(selection: Selection, transcript: Transcript, longest_s: float) -> list[Interval]:
+    """Return (start_s, end_s) of the words, or sentences up to a length, that no cut may fall into."""
     spans = [(word.start_s, word.end_s) for word in transcript.words]
     if selection.snap == "sentence":
-        spans += [(said.start_s, said.end_s) for said in split_sentences(transcript)]
+        spans += [(said.start_s, said.end_s) for said in transcript.sentences(longest_s)]
     return spans
 
 
 def cut_subtitles(transcript: Transcript, segments: Sequence[Interval]) -> list[CueWord]:
-    """Return the words of a transcript in a summary, in its times; no cue joins those of two segments."""
-    words, offset_s = list[CueWord](), 0.0
+    """Return the words of a transcript in a summary, in its times; no cue joins those of two segments.
+
+    Text that is uncertain throughout is left out.
+    """
+    words, offset_s, transcript = list[CueWord](), 0.0, transcript.trusted
     for start_s, end_s in segments:
         said = to_cue_words(_cut(transcript, start_s, end_s, offset_s - start_s))
         words += [*said[:-1], *(replace(last, ends_cue=True) for last in said[-1:])]
@@ -137,4 +150,7 @@ def export_subtitles(
     transcript = plan_transcript(video.path, Transcription(), extraction, video).run(progress)
     cues = make_cues(cut_subtitles(transcript, summary.segments))
     write_text(path, to_srt((cue.start_s, cue.end_s, cue.text) for cue in cues))
-    return [] if cues else [f"{video.path}: nothing is said in the summary: its subtitles are empty"]
+    notes = [f"{video.path}: {note}" for note in describe_doubtful(transcript)]
+    return (
+        notes if cues else [*notes, f"{video.path}: nothing is said in the summary: its subtitles are empty"]
+    )

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Unpack
 
 from vidsum.errors import require_type
@@ -20,6 +21,7 @@ from vidsum.pipelines.queries import read_queries
 from vidsum.pipelines.sources import Source
 from vidsum.pipelines.speech_evidence import plan_summary_speech, protected_words
 from vidsum.results.features import Features
+from vidsum.results.sentences import cuts_inside_phrases, describe_cuts
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
@@ -43,7 +45,8 @@ from vidsum.summary.settings import DEFAULT_BUDGET, DEFAULT_SHARE, Selection
 from vidsum.summary.slides import slides_of_talk
 from vidsum.summary.speech_units import speech_units
 from vidsum.times import format_time, parse_budget
-from vidsum.types import Progress
+from vidsum.types import Interval, Progress
+from vidsum.video.probe import start_offset_s
 
 
 def find_shots(
@@ -157,12 +160,14 @@ class _Work:
     def run(self, progress: Progress | None) -> Summary:
         selection = self.selection
         transcript = self.speech.run(progress) if self.speech else None
-        units = speech_units(transcript, selection.min_segment_s) if transcript else []
-        words = protected_words(selection, transcript) if transcript else []
         (features, *_), pictures = self.video_input.read(progress)
         report_step(progress, "finding shots")
         shots = find(features, self.settings, pictures)
         budget_s, warnings = _budget(selection, features.duration_s)
+        units = (
+            speech_units(transcript, min(selection.min_segment_s, budget_s), budget_s) if transcript else []
+        )
+        words = protected_words(selection, transcript, budget_s) if transcript else []
         report_step(progress, "scoring frames")
         clips = self.guide.run(progress)[0] if self.guide else None
         scored = self.score(features, shots, budget_s / features.duration_s, clips)
@@ -186,6 +191,9 @@ class _Work:
             speech=units,
             slides=() if self.scorer else slides_of_talk(find_slides(changes), features.duration_s),
         )
+        if transcript and selection.max_segment_s is not None:
+            spoken = cuts_inside_phrases(transcript.spoken, _free_edges(chosen.segments, selection, features))
+            warnings = (*warnings, *describe_cuts(spoken, start_offset_s(features.video)))
         return Summary(
             segments=chosen.segments,
             shots=chosen.shots,
@@ -230,6 +238,14 @@ def _resolve_ends(selection: Selection, video_input: Input) -> Selection:
         for segments in (selection.keep, selection.drop)
     )
     return replace(selection, keep=keep, drop=drop)
+
+
+def _free_edges(segments: Sequence[Interval], selection: Selection, features: Features) -> list[float]:
+    """Return the edges of segments, in seconds, that neither the video nor `keep` and `drop` set."""
+    edges_s = {edge_s for segment in segments for edge_s in segment}
+    fixed_s = [0.0, features.duration_s, *chain(*selection.keep, *selection.drop)]
+    frame_s = 1 / features.video_fps
+    return sorted(edge_s for edge_s in edges_s if min(abs(edge_s - time_s) for time_s in fixed_s) > frame_s)
 
 
 def _facts(

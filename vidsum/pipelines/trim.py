@@ -21,7 +21,7 @@ from vidsum.results.transcript import Transcript, Word
 from vidsum.speech.fillers import FILLERS, Hesitation, find_hesitations
 from vidsum.speech.settings import Transcription, Trimming
 from vidsum.speech.silence import (
-    MIN_CUT_S,
+    MIN_PART_S,
     SILENT_DB,
     VOICE_LATE_S,
     LevelMeter,
@@ -32,6 +32,7 @@ from vidsum.speech.silence import (
     loud_spans,
     subtract,
     voice_spans,
+    without_short_cuts,
 )
 from vidsum.types import Interval, Progress, VideoInfo, join_near
 from vidsum.version import __version__
@@ -106,15 +107,16 @@ class _Work:
             raise InputError(
                 f"{self.video.path}: no sound lasts {settings.min_sound_s:g} s", hint="lower --min-sound"
             )
-        cuts, warnings = list[tuple[Interval, Removal]](), self._warnings(transcript, log)
+        cuts = list[tuple[Interval, Removal]]()
         if transcript:
             words, language = transcript.words, transcript.language or ""
             for hesitation in find_hesitations(words, language, settings.filler):
                 cuts.append(_cut_word(words, hesitation, levels, threshold_db, duration_s))
             spans = join_near(sorted(span for span, _ in cuts))
-            parts = subtract(parts, spans, MIN_CUT_S)
+            parts = subtract(parts, spans, MIN_PART_S)
         report_step(progress, "finding frames")
-        segments = tuple(join_near(snap_to_frames(self.video, parts), 1e-3))
+        frames = snap_to_frames(self.video, parts)
+        segments = tuple(without_short_cuts(frames, duration_s, [span for span, _ in cuts]))
         return Trim(
             segments=segments,
             removed=_removals(segments, duration_s, [removal for _, removal in cuts]),
@@ -123,7 +125,7 @@ class _Work:
             video_duration_s=duration_s,
             video=self.video,
             provenance=self.provenance,
-            warnings=warnings,
+            warnings=self._warnings(transcript, log),
         )
 
     def _listen(self, log: DecodeLog, progress: Progress | None) -> tuple[Levels, list[Interval], float]:

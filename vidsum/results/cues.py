@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise, starmap
 from math import inf
 
+from vidsum.results.sentences import Edge, edge_between, is_title
 from vidsum.times import escape_vtt, format_timestamp
 
-_STOPS, _COMMAS = ".!?…。！？", ",;:—、，；："
 _BEFORE = """and but or nor so yet because although though while when where which who whom whose that if
 unless until since after before as than in on at by for from with without within of to into onto through over
 under between among against during about across along around behind beside near towards upon"""
 _OPENERS = frozenset(_BEFORE.split())  # words that begin a phrase: a break stands before them
 _NOT_AFTER = """a an the this these those my your his her its our their some any no every each is are was were
 be been am have has had will would shall should can could may might must do does did not very more most i
-you he she it we they mr. mrs. ms. dr. st."""
+you he she it we they"""
 _BOUND = frozenset(_NOT_AFTER.split())  # words that belong to the next one: no break stands after them
 
 
@@ -199,12 +199,12 @@ def _best_cuts(text: _MeasuredText) -> list[int]:
 def _break_cost(before: CueWord, after: CueWord) -> float:
     """Return the cost of a break between two words: none after a sentence, high inside a phrase."""
     last, following = before.text.strip().lower(), after.text.strip().lower()
-    mark = last.rstrip("\"'»”’)")[-1:]
-    if mark in _STOPS and last not in _BOUND:
+    edge = edge_between(before, after)
+    if edge is Edge.STOP:
         return 0.0
-    if mark in _COMMAS or before.ends:
+    if edge < Edge.NONE or before.ends:
         return 1.0
-    if last in _BOUND or last in _OPENERS:
+    if last in _BOUND or last in _OPENERS or is_title(last):
         return 9.0
     return 2.0 if following in _OPENERS else 5.0
 

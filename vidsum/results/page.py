@@ -23,7 +23,7 @@ from vidsum.results.result import count_text
 from vidsum.results.screen_text import ScreenText
 from vidsum.results.shots import Chapters, Shots
 from vidsum.results.summary import Summary, Trim
-from vidsum.results.transcript import Transcript, format_segments
+from vidsum.results.transcript import Transcript
 from vidsum.results.xml_formats import open_templates
 from vidsum.times import format_short_time, format_time
 from vidsum.types import VideoInfo
@@ -90,7 +90,7 @@ class PageVideo:
         if self.said and self.said.segments:
             lines = [(segment.start_s, segment.displayed) for segment in self.said.segments]
             about = {"label": "Transcript", "kind": "captions", "language": self.said.language or "und"}
-            yield {**about, "lines": lines, "vtt": format_segments(self.said.segments, "vtt")}
+            yield {**about, "lines": lines, "vtt": self.said.as_text("vtt")}
         if self.descriptions and self.descriptions.descriptions:
             lines = [(entry.start_s, entry.text) for entry in self.descriptions.descriptions]
             label = "Descriptions" + f" by {self.descriptions.writer}" * self.descriptions.is_by_vlm

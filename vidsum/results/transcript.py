@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import accumulate, chain, groupby
+from math import inf
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from vidsum.results.cues import CueWord, add_notes, join_words, make_cues
 from vidsum.results.result import Result, video_prefix
+from vidsum.results.sentences import LONGEST_S, SHORTEST_S, Sentence, SpokenWord, split_sentences
 from vidsum.times import to_srt, to_vtt
 
 TextFormat = Literal["srt", "vtt", "txt"]
+DOUBTFUL_S = 10.0  # length from which consecutive uncertain segments are left out
 UNCERTAIN = "(?)"  # follows the text of an uncertain segment: plain text, which every player shows
 
 
@@ -100,6 +103,35 @@ class Transcript(Result):
         return list(chain.from_iterable(segment.words for segment in self.segments))
 
     @property
+    def doubtful(self) -> list[tuple[Segment, ...]]:
+        """The runs of uncertain segments that last `DOUBTFUL_S`, or are all there is: most is wrong."""
+        groups = groupby(self.segments, key=lambda segment: segment.uncertain)
+        runs = [tuple(group) for is_uncertain, group in groups if is_uncertain]
+        is_all = all(segment.uncertain for segment in self.segments)
+        return [run for run in runs if is_all or run[-1].end_s - run[0].start_s >= DOUBTFUL_S]
+
+    @property
+    def trusted(self) -> Transcript:
+        """The transcript without its doubtful runs, as subtitles, titles and searches use it."""
+        left_out = {id(segment) for run in self.doubtful for segment in run}
+        return replace(self, segments=tuple(s for s in self.segments if id(s) not in left_out))
+
+    @property
+    def spoken(self) -> list[SpokenWord]:
+        """The words with the blanks before them, in order; of a translation its segments, which have none."""
+        words = [word for segment in self.segments for word in _spoken_words(segment)]
+        starts_s = list(accumulate((word.start_s for word in words), max))
+        # times that overlap would overlap in what is cut there, too
+        return [
+            replace(word, start_s=start_s, end_s=min(max(word.end_s, start_s), next_s))
+            for word, start_s, next_s in zip(words, starts_s, [*starts_s, inf][1:], strict=True)
+        ]
+
+    def sentences(self, longest_s: float = LONGEST_S, shortest_s: float = SHORTEST_S) -> list[Sentence]:
+        """Return the sentences, with the limits of `vidsum.results.sentences.split_sentences`."""
+        return split_sentences(self.spoken, longest_s, shortest_s)
+
+    @property
     def languages(self) -> list[str]:
         """Code of the language of each segment."""
         return [segment.language or str(self.language) for segment in self.segments]
@@ -119,8 +151,9 @@ class Transcript(Result):
         return float(np.mean([segment.no_speech for segment in self.segments])) if self.segments else 1.0
 
     def as_text(self, form: TextFormat, *, with_words: bool = False) -> str:
-        """Return it as subtitles or plain text; see `format_segments`."""
-        return format_segments(self.segments, form, with_words=with_words, events=self.events or ())
+        """Return it as subtitles, without what is doubtful, or plain text; see `format_segments`."""
+        segments = self.segments if form == "txt" else self.trusted.segments
+        return format_segments(segments, form, with_words=with_words, events=self.events or ())
 
     def to_dict(self, *, with_words: bool = True) -> dict[str, Any]:
         """As JSON-ready data; the words of the segments too unless they are not asked for."""
@@ -192,6 +225,16 @@ def _pieces_of(segment: Segment) -> list[CueWord]:
         at = max(at, end)
     mark = f" {UNCERTAIN}" if segment.uncertain else ""
     return [*pieces[:-1], *(replace(last, text=last.text + mark, ends=True) for last in pieces[-1:])]
+
+
+def _spoken_words(segment: Segment) -> list[SpokenWord]:
+    certain = not segment.uncertain
+    if not segment.words:
+        return [
+            SpokenWord(segment.start_s, segment.end_s, f" {segment.text.strip()}", certain, is_sentence=True)
+        ]
+    pieces = _pieces_of(replace(segment, uncertain=False))
+    return [SpokenWord(piece.start_s, piece.end_s, piece.text, certain) for piece in pieces]
 
 
 def _clear_of(segment: Segment, edge_s: float) -> float:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from vidsum.results.sentences import is_stop
 from vidsum.results.transcript import Word
 
 FILLERS: Mapping[str, frozenset[str]] = {
@@ -98,7 +99,8 @@ def _restart(words: Sequence[Word], texts: Sequence[str], spoken: Sequence[int],
 
 def _ends(words: Sequence[Word], numbers: Sequence[int]) -> bool:
     """Return whether a sentence ends in these words; "..." does not end one."""
-    return any(re.search(r"(?<!\.)[.?!]$", words[number].text) for number in numbers)
+    texts = [words[number].text for number in numbers]
+    return any(is_stop(text) and not text.endswith(("..", "…")) for text in texts)
 
 
 def _breaks_off(text: str, after: str) -> bool:

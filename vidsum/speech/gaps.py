@@ -6,6 +6,7 @@ from dataclasses import replace
 from operator import attrgetter
 
 from vidsum.results.descriptions import Description
+from vidsum.results.sentences import is_comma, is_stop
 from vidsum.speech.silence import gaps_of, subtract
 from vidsum.types import Interval, join_near
 
@@ -53,8 +54,9 @@ def shorten(text: str) -> Iterator[str]:
     yield text
     words = text.split()
     for end in range(len(words) - 1, _MIN_WORDS - 1, -1):
-        opens = words[end].strip(",;").lower() in _OPENERS or words[end - 1].endswith((",", ";", "."))
-        if opens and words[end - 1].strip(",;.").lower() not in _HANGING:
+        last = words[end - 1]
+        opens = words[end].strip(",;").lower() in _OPENERS or is_stop(last) or is_comma(last)
+        if opens and last.strip(",;.").lower() not in _HANGING:
             yield f"{' '.join(words[:end]).rstrip(' ,;.')}."
 
 

@@ -3,6 +3,7 @@
 import math
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -13,10 +14,11 @@ from vidsum import checkpoints
 from vidsum.device import cached_model
 from vidsum.errors import UsageError
 from vidsum.results.cues import join_words
+from vidsum.results.sentences import PAUSE_S
 from vidsum.results.transcript import Segment, Transcript, Word, to_cue_words
 from vidsum.speech.fillers import prompt_for
 from vidsum.speech.voice import Window
-from vidsum.types import FloatArray, Progress
+from vidsum.types import FloatArray, Interval, Progress
 
 if TYPE_CHECKING:
     from faster_whisper import WhisperModel
@@ -95,9 +97,13 @@ MIN_CERTAIN_PROBABILITY = 0.6  # a segment whose words have a lower mean probabi
 SPLIT_PAUSE_S = 2.0  # a pause between words that ends a segment
 CLEAR_PROBABILITY = 0.95  # a window whose language is more likely than this is in one language
 SPLIT_ODDS = 10.0  # how much likelier than its window's another language must be in a piece
-_MAX_COMPRESSION_RATIO = 2.4
+MAX_COMPRESSION_RATIO = 2.4
 """Text that zlib makes smaller by more than this repeats itself, as Whisper's does now and then, mostly where
 it hears no words."""
+MAX_PASSES, MAX_TOKENS = 6, 448
+"""Most runs of the decoder, and tokens, for a window, which bound its time. Speech takes one to three runs,
+and up to 150 tokens in half a minute, a language that Whisper does not know many of both."""
+MIN_LANGUAGE_PROBABILITY = 0.5  # of a language that is not just a guess
 
 
 def load_recognizer(device: str = "auto", progress: Progress | None = None) -> "WhisperModel":
@@ -151,6 +157,7 @@ def recognizer_rules(device: str) -> dict[str, Any]:
         "no_speech": [NO_SPEECH, NO_SPEECH_LOG_PROBABILITY],
         "no_words": MAX_NO_WORDS_PROBABILITY,
         "certain": MIN_CERTAIN_PROBABILITY,
+        "stop": [MAX_COMPRESSION_RATIO, MAX_PASSES, MAX_TOKENS],
         "languages": [SWITCH_ODDS, CLEAR_PROBABILITY, SPLIT_ODDS],
         "precision": weight_precision(device),
     }
@@ -188,6 +195,16 @@ def split_by_language(model: "WhisperModel", window: Window) -> Iterator[tuple[W
         yield part, language_probabilities(model, part)
 
 
+@dataclass(frozen=True)
+class Recognized:
+    """What was understood."""
+
+    language: str | None  # spoken for the longest time; None where nothing is said
+    probability: float | None  # of the language
+    segments: tuple[Segment, ...]
+    stopped: tuple[Interval, ...] = ()  # (start_s, end_s) of speech in which Whisper was lost
+
+
 def transcribe_windows(
     model: "WhisperModel",
     windows: Iterable[Window],
@@ -195,21 +212,35 @@ def transcribe_windows(
     *,
     translate: bool,
     verbatim: bool = False,
-) -> tuple[str | None, float | None, tuple[Segment, ...]]:
-    """Transcribe windows in a language, or each in its own; return language, its probability and segments."""
-    before, transcripts = None, list[WindowTranscript]()
+) -> Recognized:
+    """Transcribe windows in a language, or each in its own."""
+    before, transcripts, stopped = None, list[WindowTranscript](), list[Interval]()
+    guess: tuple[str | None, float | None] = None, None
     for window in windows:
         for part, probabilities in split_by_language(model, window):
             spoken = language or choose_language(probabilities, before)
             to_english = translate and spoken != "en"
             likelihood = max(probabilities.values())
-            if segments := list(
-                recognize(model, part, spoken, likelihood, translate=to_english, verbatim=verbatim)
-            ):
+            is_sure = language is not None or likelihood >= MIN_LANGUAGE_PROBABILITY
+            segments, lost = recognize(
+                model, part, spoken, likelihood, translate=to_english, verbatim=verbatim, again=is_sure
+            )
+            if lost:
+                stopped.append(lost)
+                guess = spoken, 1.0 if language else probabilities[spoken]
+            if transcripts and segments:
+                last = transcripts[-1]
+                both = join_repeated(last.segments[-1], segments[0])
+                transcripts[-1] = replace(last, segments=[*last.segments[:-1], both[0]])
+                segments = [*both[1:], *segments[1:]]
+            if segments:
                 probability = 1.0 if language else probabilities[spoken]
                 transcripts.append(WindowTranscript(spoken, probability, segments))
                 before = spoken
-    return merge_windows(transcripts)
+    merged = merge_windows(transcripts)
+    if not transcripts and stopped:  # somebody speaks, in a language that can only be guessed
+        merged = *guess, ()
+    return Recognized(*merged, tuple(stopped))
 
 
 def recognize(
@@ -220,26 +251,108 @@ def recognize(
     *,
     translate: bool = False,
     verbatim: bool = False,
-) -> Iterator[Segment]:
-    """Yield the segments of a window, with words unless they are translated; none if it holds no words.
+    again: bool = True,
+) -> tuple[list[Segment], Interval | None]:
+    """Return the segments of a window, with words unless they are translated, and where Whisper was lost.
 
-    Repetitive text is transcribed again without repetitions, then dropped: Whisper's remedy is to draw words
-    at random. `language` is spoken; `likelihood` is the probability of the most likely language, see
-    `MAX_NO_WORDS_PROBABILITY`.
+    Where it repeats itself, or only guesses, the window ends. Repetitive text is transcribed `again` without
+    repetitions, then dropped: Whisper's remedy is to draw words at random. `language` is spoken; `likelihood`
+    is the probability of the most likely language, see `MAX_NO_WORDS_PROBABILITY`. All is uncertain where the
+    window's words are so together.
     """
     prompt = prompt_for(language) if verbatim and not translate else None
-    segments = _decode(model, window, language, translate, prompt)
-    if any(_is_repetitive(segment.text) for segment in segments):
-        segments = _decode(model, window, language, translate, prompt, no_repeat=NO_REPEAT_TOKENS)
-    is_loop = _is_repetitive("".join(segment.text for segment in segments))
-    for segment in segments:
-        text = segment.text.strip()
+    heard = _decode(model, window, language, translate, prompt)
+    if again and (heard.is_loop or any(_is_repetitive(segment.text) for segment in heard.segments)):
+        heard = _decode(model, window, language, translate, prompt, no_repeat=NO_REPEAT_TOKENS)
+    is_loop = _is_repetitive("".join(segment.text for segment in heard.segments))
+
+    def has_words(segment: Any) -> bool:
         no_speech = segment.no_speech_prob
-        has_words = no_speech * (1 - likelihood) <= MAX_NO_WORDS_PROBABILITY
         # the log-probability of "Yeah", "Yeah", "Yeah" is always high
-        has_words &= not (is_loop and no_speech > NO_SPEECH)
-        if text and has_words and not _is_repetitive(text):
-            yield _segment(window, segment, text)
+        return no_speech * (1 - likelihood) <= MAX_NO_WORDS_PROBABILITY and not (
+            is_loop and no_speech > NO_SPEECH
+        )
+
+    segments, last_seek = list[Segment](), None
+    for segment in heard.segments:
+        text = segment.text.strip()
+        if not text or not has_words(segment) or _is_repetitive(text):
+            continue
+        made = _segment(window, segment, text)
+        if made.end_s <= made.start_s:
+            continue
+        is_apart = bool(segments) and segment.seek != last_seek
+        segments += join_repeated(segments.pop(), made) if is_apart else [made]
+        last_seek = segment.seek
+    lost = heard.stop
+    if lost is None or not has_words(lost) or lost.no_speech_prob > NO_SPEECH:
+        return _doubt_all(segments), None
+    start_s = max([window.time_in_source(float(lost.start)), *(segment.end_s for segment in segments)])
+    return _doubt_all(segments), (start_s, max(window.end_s, start_s))
+
+
+def join_repeated(before: Segment, after: Segment) -> list[Segment]:
+    """Return two segments of different runs of the decoder, without a word that both have where they meet.
+
+    Whisper writes the word at the edge of a window twice, or hears half of it in each.
+    """
+    if not before.words or not after.words:
+        return [before, after]
+    last, (first, *rest) = before.words[-1], after.words
+    is_same = _letters(last.text) == _letters(first.text) != ""
+    if not is_same or not -PAUSE_S < first.start_s - last.end_s < PAUSE_S:
+        return [before, after]
+    text = max(last.text, first.text, key=len)
+    word = replace(last, end_s=max(first.end_s, last.end_s), text=text)
+    whole = before.text.removesuffix(last.text) + text
+    joined = replace(before, end_s=word.end_s, text=whole, words=(*before.words[:-1], word))
+    if not rest:
+        return [joined]
+    left = after.text.removeprefix(first.text).strip()
+    return [joined, replace(after, start_s=rest[0].start_s, text=left, words=tuple(rest))]
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
+def _doubt_all(segments: Sequence[Segment]) -> list[Segment]:
+    """Return the segments of a window; all are uncertain where the mean of its words is."""
+    words = [word for segment in segments for word in segment.words]
+    is_certain = not words or _mean_probability(words) >= MIN_CERTAIN_PROBABILITY
+    return [segment if is_certain else replace(segment, uncertain=True) for segment in segments]
+
+
+@dataclass(frozen=True, eq=False)
+class _Heard:
+    """The segments of a window up to the first that shows that Whisper is lost; that one; if it repeats."""
+
+    segments: Sequence[Any]
+    stop: Any | None = None
+    is_loop: bool = False
+
+
+class _TooManyPassesError(Exception):
+    """A window takes more runs of the decoder than speech does."""
+
+
+@contextmanager
+def _few_passes(model: "WhisperModel") -> Iterator[None]:
+    """Let a model run its encoder, which comes before each run of its decoder, `MAX_PASSES` times at most."""
+    encode, n_left = model.encode, MAX_PASSES
+
+    def counted(features: FloatArray) -> Any:
+        nonlocal n_left
+        n_left -= 1
+        if n_left < 0:
+            raise _TooManyPassesError
+        return encode(features)
+
+    model.encode = counted
+    try:
+        yield
+    finally:
+        model.encode = encode
 
 
 def _decode(
@@ -249,26 +362,42 @@ def _decode(
     translate: bool,
     prompt: str | None,
     no_repeat: int = 0,
-) -> list[Any]:
-    segments, _ = model.transcribe(
-        window.samples,
-        language=language,
-        task="translate" if translate else "transcribe",
-        beam_size=BEAMS,
-        temperature=0.0,  # no sampling: the same sound gives the same words
-        no_repeat_ngram_size=no_repeat,
-        no_speech_threshold=NO_SPEECH,
-        log_prob_threshold=NO_SPEECH_LOG_PROBABILITY,
-        condition_on_previous_text=False,
-        hotwords=prompt,  # unlike an initial prompt, it holds for all of the window
-        word_timestamps=not translate,
-    )
-    return list(segments)
+) -> _Heard:
+    segments, n_tokens = list[Any](), 0
+    with _few_passes(model), suppress(_TooManyPassesError):
+        made, _ = model.transcribe(
+            window.samples,
+            language=language,
+            task="translate" if translate else "transcribe",
+            beam_size=BEAMS,
+            temperature=0.0,  # no sampling: the same sound gives the same words
+            no_repeat_ngram_size=no_repeat,
+            no_speech_threshold=NO_SPEECH,
+            log_prob_threshold=NO_SPEECH_LOG_PROBABILITY,
+            condition_on_previous_text=False,
+            hotwords=prompt,  # unlike an initial prompt, it holds for all of the window
+            word_timestamps=not translate,
+        )
+        for segment in made:
+            n_tokens += len(segment.tokens)
+            is_loop = segment.compression_ratio > MAX_COMPRESSION_RATIO or _has_no_length(segment)
+            if is_loop or segment.avg_logprob < NO_SPEECH_LOG_PROBABILITY or n_tokens > MAX_TOKENS:
+                return _Heard(segments, segment, is_loop)
+            segments.append(segment)
+        return _Heard(segments)
+    return _Heard(segments, segments[-1] if segments else None)
+
+
+def _has_no_length(segment: Any) -> bool:
+    """Return whether most of two or more words take no time."""
+    words = segment.words or ()
+    n_without = sum(bool(word.end <= word.start) for word in words)
+    return n_without > 1 and 2 * n_without > len(words)
 
 
 def _is_repetitive(text: str) -> bool:
     encoded = text.encode()
-    return len(encoded) > _MAX_COMPRESSION_RATIO * len(zlib.compress(encoded))
+    return len(encoded) > MAX_COMPRESSION_RATIO * len(zlib.compress(encoded))
 
 
 def _segment(window: Window, segment: Any, text: str) -> Segment:

@@ -10,9 +10,11 @@ from vidsum.speech.voice import RATE, find_speech
 from vidsum.types import FloatArray, Interval, join_near
 
 HOP_S = 0.01  # of the levels
-MIN_CUT_S = 0.1  # a shorter cut would be a jump in the picture for nothing
+MIN_CUT_S = 0.2  # a shorter cut would be a jump in the picture for nothing
+MIN_PART_S = 0.1  # a shorter part between two cuts would be a flash
 VOICE_LATE_S = 0.1  # by which the detector misses the edges of voices
 SILENT_DB = -60.0  # a film in which nothing is louder is silent
+_ROUNDING_S = 1e-4
 _LOWEST_DB = -120.0
 _LOUD, _QUIET = 95, 5  # percentiles of the levels that stand for the voice and for its pauses
 _QUIET_S = 0.3  # pauses are at least this long
@@ -107,7 +109,19 @@ def keep_sound(
         parts[0] = 0.0, parts[0][1]
     if parts and duration_s - runs[-1][1] < min_pause_s:
         parts[-1] = parts[-1][0], duration_s
-    return [(low, high) for low, high in join_near(parts, MIN_CUT_S) if low < high]
+    return [(low, high) for low, high in join_near(parts) if low < high]
+
+
+def without_short_cuts(
+    parts: Sequence[Interval], duration_s: float, words: Sequence[Interval] = ()
+) -> list[Interval]:
+    """Return what to keep of a film without cuts of less than `MIN_CUT_S`, unless they remove `words`."""
+    gaps = [
+        (low, high)
+        for low, high in gaps_of(join_near(parts), duration_s)
+        if high - low > MIN_CUT_S - _ROUNDING_S or any(low <= sum(word) / 2 < high for word in words)
+    ]
+    return gaps_of(gaps, duration_s)
 
 
 def subtract(parts: Sequence[Interval], cuts: Sequence[Interval], min_s: float = 0.0) -> list[Interval]:

@@ -76,6 +76,11 @@ class Window:
     def samples(self) -> FloatArray:
         return np.concatenate([piece.samples for piece in self.pieces])
 
+    @property
+    def end_s(self) -> float:
+        """Its end in the source."""
+        return self.pieces[-1].start_s + self.pieces[-1].length_s
+
     def word_in_source(self, start_s: float, end_s: float) -> tuple[float, float]:
         """Start and end in the source of a word, which lies in the piece of its middle, or just ahead of it.
 

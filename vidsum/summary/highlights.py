@@ -3,9 +3,11 @@
 A scene is a shot, or a run of shots that look alike. docs/highlights.md has the rule.
 """
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
+from math import inf
 from typing import Final
 
 import numpy as np
@@ -13,6 +15,7 @@ import numpy as np
 from vidsum.grounding.settings import HighlightSettings
 from vidsum.results.features import Features
 from vidsum.results.moments import Moment
+from vidsum.results.sentences import Edge, SpokenWord, edge_between
 from vidsum.summary.looks import Looks
 from vidsum.types import FloatArray, Interval, TimeArray
 
@@ -33,6 +36,11 @@ class HighlightParams:
 PARAMS: Final = HighlightParams()
 
 
+_BAD: Final = {Edge.STOP: 0, Edge.PAUSE: 1, Edge.COMMA: 2, Edge.NONE: 8}
+_CUT_WORD: Final = 16
+"""How bad a cut is, by what lies there: two at commas are better than one inside a phrase."""
+
+
 def longest_highlight(duration_s: float, max_length_s: float) -> float:
     """Return the maximum length of a highlight in a film of `duration_s`, in seconds."""
     share_s = max(PARAMS.largest_share * duration_s, min(PARAMS.always_s, duration_s / 2))
@@ -44,14 +52,14 @@ def choose_highlights(
     features: Features,
     edges_s: TimeArray,
     settings: HighlightSettings = HighlightSettings(),
-    sentences: Sequence[Interval] = (),
+    words: Sequence[SpokenWord] = (),
 ) -> list[Moment]:
     """Return the scenes that stand out, best first; they do not overlap.
 
     Args:
         importance: [T] of the samples, in [0, 1].
         edges_s: [S + 1] edges of its shots.
-        sentences: (start_s, end_s) of the speech, which edges do not cut where the limits allow it.
+        words: of the speech; edges cut no sentence where the limits allow it, else no clause, else no word.
 
     The score is half of the peak and half of the mean inside, less the video's mean.
     """
@@ -63,7 +71,7 @@ def choose_highlights(
     for score, span in sorted(((curve.score(span), span) for span in spans), reverse=True):
         if score < PARAMS.min_score or len(chosen) == settings.top_k:
             break
-        start_s, end_s = curve.at_sentences(span, sentences)
+        start_s, end_s = curve.at_phrases(span, words)
         if all(end_s <= other.start_s or other.end_s <= start_s for other in chosen):
             chosen.append(Moment(start_s, end_s, score))
     return chosen
@@ -107,7 +115,10 @@ class _Curve:
                 continue
             part = self._around(peak, (free_s, last_s))
             inside = [edge for edge in edges_s.tolist() if free_s <= edge <= last_s]
-            near = [[edge for edge in inside if abs(edge - time_s) <= PARAMS.near_s] for time_s in part]
+            near = [
+                [(0, edge) for edge in inside if abs(edge - time_s) <= PARAMS.near_s] + [(1, time_s)]
+                for time_s in part
+            ]
             part = self._move(part, peak_s, near)
             parts += [part] if part[1] - part[0] >= PARAMS.min_s else []
         return parts
@@ -134,29 +145,60 @@ class _Curve:
             first, last = min(first, best), max(last, best)
         return float(self.looks.sampled[first]), min(float(self.looks.sampled[last]) + self.step_s, free[1])
 
-    def at_sentences(self, span: Interval, sentences: Sequence[Interval]) -> Interval:
-        """Return a span whose ends cut no sentence, where that is allowed.
+    def at_phrases(self, span: Interval, words: Sequence[SpokenWord]) -> Interval:
+        """Return a span whose ends cut no sentence where that is allowed, else no clause, else no word.
 
-        Inside a sentence that is too long as a whole, both ends stay: to move one would leave it cut.
+        Inside a word that is too long as a whole, both ends stay: to move one would leave it cut.
         """
+        starts_s = [word.start_s for word in words]
         inside = self.looks.samples(*span)
         peak_s = float(self.looks.sampled[inside.start + int(self.values[inside].argmax())])
-        whole = [
-            (start_s, end_s)
-            for start_s, end_s in sentences
-            if end_s - start_s <= self.longest_s or not (start_s < span[0] and span[1] < end_s)
+        first, last = (bisect_right(starts_s, time_s) for time_s in span)
+        places = [
+            list(_places(words, at, time_s, self.longest_s))
+            for at, time_s in ((first, span[0]), (last, span[1]))
         ]
-        cut = [[end for said in whole if said[0] < time_s < said[1] for end in said] for time_s in span]
-        return self._move(span, peak_s, cut)
+        moved = self._move(span, peak_s, places)
+        is_inside = first == last > 0 and span[1] < words[last - 1].end_s
+        return span if is_inside and (moved[0] == span[0] or moved[1] == span[1]) else moved
 
-    def _move(self, span: Interval, peak_s: float, places: list[list[float]]) -> Interval:
-        """Return a span with its ends at the nearest places, if the peak is inside and the limits hold."""
-        starts, ends = places
-        pairs = product((*starts, span[0]), (*ends, span[1]))
-        fits = [(a, b) for a, b in pairs if a <= peak_s < b and PARAMS.min_s <= b - a <= self.longest_s]
+    def _move(self, span: Interval, peak_s: float, places: list[list[tuple[int, float]]]) -> Interval:
+        """Return a span with its ends at the best places, if the peak is inside and the limits hold.
 
-        def cost(pair: Interval) -> tuple[int, float]:
-            is_left = (pair[0] not in starts, pair[1] not in ends)
-            return sum(is_left), abs(pair[0] - span[0]) + abs(pair[1] - span[1])
+        A place is how bad it is, and its time; of equal ones the nearest is taken, then the longest span.
+        """
+        fits = [
+            (start, end)
+            for start, end in product(*places)
+            if start[1] <= peak_s < end[1] and PARAMS.min_s <= end[1] - start[1] <= self.longest_s
+        ]
 
-        return min(fits, key=cost, default=span)
+        def cost(ends: tuple[tuple[int, float], ...]) -> tuple[int, float, float]:
+            levels, (start_s, end_s) = zip(*ends, strict=True)
+            return sum(levels), abs(start_s - span[0]) + abs(end_s - span[1]), start_s - end_s
+
+        best = min(fits, key=cost, default=None)
+        return (best[0][1], best[1][1]) if best else span
+
+
+def _places(
+    words: Sequence[SpokenWord], at: int, time_s: float, reach_s: float
+) -> Iterator[tuple[int, float]]:
+    """Yield how bad a cut at a time is, ahead of the word `at`, and the nearest better places around it."""
+    yield _CUT_WORD, time_s
+    for step in (0, -1, 1):
+        worst, number = _CUT_WORD, at + step
+        while 0 <= number <= len(words) and worst > 0:
+            low_s = words[number - 1].end_s if number else -inf
+            high_s = words[number].start_s if number < len(words) else inf
+            place_s = min(max(time_s, low_s), high_s)
+            if abs(place_s - time_s) > reach_s:
+                break
+            is_end = number in (0, len(words))
+            bad = _BAD[Edge.STOP if is_end else edge_between(words[number - 1], words[number])]
+            if bad < worst:
+                worst = bad
+                yield bad, place_s
+            if step == 0:
+                break
+            number += step

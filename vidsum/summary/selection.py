@@ -119,7 +119,8 @@ def select(
     if limits.longest_s is not None and (chosen_speech or 2 * video.capacity <= video.n_left):
         cuts = np.intersect1d(frames_at(shots.edges_s[1:-1], fps), video.edges)
         edges = chosen_speech.edges if chosen_speech else cuts
-        breaks = _breaks(chosen, edges, None if chosen_speech else looks, round(limits.longest_s * fps))
+        longest, shortest = round(limits.longest_s * fps), _shortest(video, limits)
+        breaks = _breaks(chosen, edges, None if chosen_speech else looks, longest, shortest)
     segments, scored = _in_seconds(video, chosen, breaks, scores, shots, features)
     note = ""
     if chosen.sum() < _USED * video.capacity:
@@ -146,7 +147,8 @@ def _choose_speech(
     for unit in sorted(units, key=lambda unit: unit.score):
         of_slides[looks.slide(unit.start_s * video.fps, unit.end_s * video.fps)] = unit
     first = [unit for number, unit in of_slides.items() if number in looks.important_slides]
-    speech = choose_speech(units, video, sums, is_whole=is_whole, first=first)
+    shortest = _shortest(video, limits)
+    speech = choose_speech(units, video, sums, is_whole=is_whole, first=first, shortest=shortest)
     return speech if speech.chosen.any() else None
 
 
@@ -201,18 +203,24 @@ def _shot_scores(video: VideoFrames, sums: TimeArray, size: int) -> TimeArray:
     return np.array([piece.score for cell in cells if (piece := ideal.best(*cell, size))])
 
 
+def _shortest(video: VideoFrames, limits: SegmentLimits) -> int:
+    """Return the minimum frames of a segment."""
+    return min(max(round(limits.shortest_s * video.fps), 1), video.capacity)
+
+
 def _breaks(
-    chosen: BoolArray, cuts: Sequence[int] | IntArray, looks: Looks | None, longest: int
+    chosen: BoolArray, cuts: Sequence[int] | IntArray, looks: Looks | None, longest: int, shortest: int
 ) -> list[int]:
     """Return the cuts between two segments; there is none inside of what looks alike and is not too long.
 
-    Without looks, all looks alike.
+    Without looks, all looks alike. No segment between two cuts is shorter than `shortest`.
     """
     breaks = list[int]()
     begun, last = 0, (0, 0)  # of the segment so far, and its last part
     for part in marked_runs(chosen, cuts):
         is_next = part[0] == last[1] > 0
-        if is_next and (part[1] - begun > longest or (looks and not looks.are_alike(last, part))):
+        is_long = min(part[0] - begun, part[1] - part[0]) >= shortest
+        if is_next and is_long and (part[1] - begun > longest or (looks and not looks.are_alike(last, part))):
             breaks.append(part[0])
         if not is_next or part[0] in breaks:
             begun = part[0]
@@ -231,7 +239,7 @@ def _sizes(
         return 1, [max(room, 1)], None
     fps = video.fps
     longest = min(max(int(limits.longest_s * fps + 1e-6), 1), video.capacity)
-    shortest = min(max(round(limits.shortest_s * fps), 1), longest)
+    shortest = min(_shortest(video, limits), longest)
     is_half = 2 * video.capacity > video.n_left
     is_short = len(video.required) < _SHORT_S * fps and (not is_half or video.capacity <= LEAST_S * fps + 1)
     most = _SHORT_SEGMENTS if is_short else room

@@ -1,27 +1,26 @@
 """Speech of a video as a summary takes it: whole sentences, or clauses where sentences are too long.
 
-A unit keeps at most `_SILENCE_S` of silence at both ends. Its speech may lie across cuts, its silence not.
+A unit keeps at most `SILENCE_S` of silence at both ends, more only where it would be too short. Its speech
+may lie across cuts, its silence not.
 """
 
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.grounding.speech import Passage, split_sentences
-from vidsum.results.transcript import Transcript, Word
+from vidsum.results.sentences import Sentence, split_clauses
+from vidsum.results.transcript import Transcript
 from vidsum.summary.frames import VideoFrames
 from vidsum.summary.knapsack import knapsack, values_of
 from vidsum.types import BoolArray, Interval, TimeArray
 
-_SILENCE_S: Final = 0.3
-_PAUSE_S: Final = 0.25  # between two clauses
-_NEAR_S: Final = 1.0  # a sentence shorter than a segment goes with one this near
+SILENCE_S: Final = 0.3
 _UNCERTAIN: Final = 0.5  # weight of speech that was recognized with doubt
-_CLAUSE_END: Final = (",", ";", ":", "，", "；", "、", "：")
 Floats = npt.NDArray[np.float64]
 
 
@@ -44,27 +43,27 @@ class ChosenSpeech:
     edges: tuple[int, ...]  # at which a chosen unit begins
 
 
-def speech_units(transcript: Transcript, shortest_s: float) -> list[SpeechUnit]:
-    """Return the units of a transcript, in order; those near each other that are too short as one."""
-    sentences = split_sentences(transcript)
+def speech_units(transcript: Transcript, shortest_s: float, longest_s: float = inf) -> list[SpeechUnit]:
+    """Return the units of a transcript, in order: its sentences, each `shortest_s` long if there is room.
+
+    One longer than `longest_s` is split, see `vidsum.results.sentences`; silence counts.
+    """
+    sentences = transcript.sentences(max(longest_s - 2 * SILENCE_S, shortest_s), shortest_s)
     if not sentences:
         return []
-    scores, units = _centrality(sentences), list[SpeechUnit]()
-    for sentence, score in zip(sentences, scores.tolist(), strict=True):
-        words = [word for word in transcript.words if sentence.start_s <= word.start_s < sentence.end_s]
-        clauses = _clauses(words, shortest_s) if words else ()
-        unit = SpeechUnit(sentence.start_s, sentence.end_s, score, clauses)
-        last = units[-1] if units else None
-        is_short = any(u.end_s - u.start_s + 2 * _SILENCE_S < shortest_s for u in (last, unit) if u)
-        if last and is_short and unit.start_s - last.end_s <= _NEAR_S:
-            score = max(last.score, unit.score)
-            units[-1] = SpeechUnit(last.start_s, unit.end_s, score, (*last.clauses, *unit.clauses))
-        else:
-            units.append(unit)
-    return _with_silence(units)
+    units = [
+        SpeechUnit(
+            sentence.start_s,
+            sentence.end_s,
+            score,
+            tuple((part.start_s, part.end_s) for part in split_clauses(sentence, shortest_s)),
+        )
+        for sentence, score in zip(sentences, _centrality(sentences).tolist(), strict=True)
+    ]
+    return _with_silence(units, shortest_s, transcript.duration_s)
 
 
-def _centrality(sentences: Sequence[Passage]) -> Floats:
+def _centrality(sentences: Sequence[Sentence]) -> Floats:
     """Return [N] in [0, 1] the similarity of each sentence's words (TF-IDF) with those of all, 1 at most."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -78,27 +77,18 @@ def _centrality(sentences: Sequence[Passage]) -> Floats:
     return np.asarray(trust * similar / max(float(similar.max()), 1e-9))
 
 
-def _clauses(words: Sequence[Word], shortest_s: float) -> tuple[Interval, ...]:
-    """Return (start_s, end_s) of the parts of a sentence at pauses and commas, none too short."""
-    parts = [[words[0]]]
-    for last, word in itertools.pairwise(words):
-        is_end = word.start_s - last.end_s >= _PAUSE_S or last.text.rstrip().endswith(_CLAUSE_END)
-        if is_end and last.end_s - parts[-1][0].start_s >= shortest_s:
-            parts.append([])
-        parts[-1].append(word)
-    if len(parts) > 1 and parts[-1][-1].end_s - parts[-1][0].start_s < shortest_s:
-        parts[-2:] = [parts[-2] + parts[-1]]
-    return tuple((part[0].start_s, part[-1].end_s) for part in parts)
-
-
-def _with_silence(units: Sequence[SpeechUnit]) -> list[SpeechUnit]:
-    """Return the units, each with some of the silence before and after it, half of it at most."""
+def _with_silence(units: Sequence[SpeechUnit], shortest_s: float, duration_s: float) -> list[SpeechUnit]:
+    """Return the units, each with some of the silence before and after it, half of a pause at most."""
     pauses = [max(after.start_s - before.end_s, 0.0) for before, after in itertools.pairwise(units)]
-    edges = [_SILENCE_S, *[min(_SILENCE_S, pause / 2) for pause in pauses], _SILENCE_S]
-    return [
-        replace(unit, start_s=max(unit.start_s - before_s, 0.0), end_s=unit.end_s + after_s)
-        for unit, before_s, after_s in zip(units, edges, edges[1:], strict=False)
-    ]
+    rooms = [max(units[0].start_s, 0.0), *[pause / 2 for pause in pauses]]
+    rooms.append(max(duration_s - units[-1].end_s, 0.0))
+    longer = list[SpeechUnit]()
+    for unit, before_s, after_s in zip(units, rooms, rooms[1:], strict=False):
+        missing_s = max(shortest_s - (unit.end_s - unit.start_s), 0.0)
+        most_s = max(SILENCE_S, missing_s / 2, missing_s - before_s, missing_s - after_s)
+        start_s, end_s = unit.start_s - min(before_s, most_s), unit.end_s + min(after_s, most_s)
+        longer.append(replace(unit, start_s=max(start_s, 0.0), end_s=end_s))
+    return longer
 
 
 def split_long(units: Sequence[SpeechUnit], video: VideoFrames, longest_s: float) -> list[SpeechUnit]:
@@ -134,6 +124,7 @@ def choose_speech(
     *,
     is_whole: bool,
     first: Sequence[SpeechUnit] = (),
+    shortest: int = 1,
 ) -> ChosenSpeech:
     """Choose the units with the highest sum of score times length that fit, then clauses of the others.
 
@@ -145,6 +136,7 @@ def choose_speech(
         sums: [F + 1] of the importance before each frame.
         is_whole: no clauses, sentences alone.
         first: units that are chosen before the others.
+        shortest: frames of a segment; shorter speech is left out.
     """
     n_frames = len(video.required)
     spans = [_frames(unit, video) for unit in units]
@@ -154,7 +146,7 @@ def choose_speech(
     chosen, starts = np.zeros(n_frames, np.bool_), list[int]()
 
     def add(parts: Sequence[tuple[int, int]], scores: Sequence[float]) -> list[bool]:
-        is_in = _best_parts(parts, scores, video, chosen, sums)
+        is_in = _best_parts(parts, scores, video, chosen, sums, shortest)
         for (start, end), is_taken in zip(parts, is_in, strict=True):
             if is_taken:
                 chosen[start:end] = True
@@ -176,13 +168,14 @@ def _best_parts(
     video: VideoFrames,
     chosen: BoolArray,
     sums: TimeArray,
+    shortest: int,
 ) -> list[bool]:
     """Return which parts to take; frames that are in anyway cost nothing."""
     is_in = video.required | chosen
     room = video.capacity - int(is_in.sum())
     sizes = np.array([int((~is_in[start:end]).sum()) for start, end in parts], np.int64)
     is_free = [
-        size > 0 and not video.dropped[start:end].any()
+        size > 0 and end - start >= shortest and not video.dropped[start:end].any()
         for (start, end), size in zip(parts, sizes, strict=True)
     ]
     seen = np.array([(sums[end] - sums[start]) / (end - start) for start, end in parts])
