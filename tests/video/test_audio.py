@@ -16,7 +16,16 @@ from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 
 RATE = 48_000
-LAYOUTS = {1: "mono", 2: "stereo", 6: "5.1", 7: "6.1", 8: "7.1", 9: "9 channels", 16: "hexadecagonal", 24: "22.2"}
+LAYOUTS = {
+    1: "mono",
+    2: "stereo",
+    6: "5.1",
+    7: "6.1",
+    8: "7.1",
+    9: "9 channels",
+    16: "hexadecagonal",
+    24: "22.2",
+}
 CHANNELS = list(LAYOUTS)
 
 
@@ -99,7 +108,7 @@ def test_channels_of_unknown_places_are_averaged(tmp_path: Path, n_channels: int
 
 
 @pytest.mark.parametrize("n_channels", [9, 16, 24])
-def test_the_loudest_of_many_channels_is_used_where_their_mix_is_lost(tmp_path: Path, n_channels: int) -> None:
+def test_the_loudest_channel_replaces_a_lost_mix(tmp_path: Path, n_channels: int) -> None:
     sounding, samples = noise(), np.zeros((n_channels, RATE // 2), np.float32)
     samples[0], samples[1] = sounding, -sounding
     path = write(tmp_path / "sound.wav", "pcm_f32le", samples, f"{n_channels} channels")
