@@ -95,6 +95,25 @@ def test_jumps_time_line_rises(parts: list[Part]) -> None:
     assert rising[-1] - rising[0] <= sum(part.lasts_s for part in placed) + longest * (n_gaps + len(placed))
 
 
+@given(parts_of_files, st.data())
+@settings(deadline=None)
+def test_packets_that_are_never_shown_make_no_jump(parts: list[Part], data: st.DataObject) -> None:
+    stamps, placed = joined(parts)
+    start_s, count = float(placed[0].start_s), len(stamps.pts_s)
+    alone = find_jumps(stamps, None, np.empty(0, int), start_s, STEP_S)
+    at = data.draw(st.lists(st.integers(0, count), max_size=5))
+    dts, pts, lengths = (
+        np.insert(column, at, start_s - 5.0) for column in (stamps.dts_s, stamps.pts_s, stamps.length_s)
+    )
+    is_shown = np.insert(np.ones(count, bool), at, values=False)
+    no_sound = Stamps(np.empty(0), np.empty(0), np.empty(0)), np.empty(0, bool)
+    rows = (Stamps(dts, pts, lengths), is_shown)
+    jumps = timing_module.find_shown_jumps(rows, no_sound, np.empty(0, int), start_s, STEP_S, MAX_FRAME_S)
+    assert (jumps.restarts_s, jumps.gaps) == (alone.restarts_s, alone.gaps)
+    shifted = shift_times(pts, jumps.pictures)[is_shown]
+    assert (shifted == shift_times(stamps.pts_s, alone.pictures)).all()
+
+
 @given(
     st.floats(-1000, 1e6),
     st.lists(st.floats(0.001, MAX_FRAME_S - 1), max_size=40).map(tuple),

@@ -11,7 +11,6 @@ from tests import media
 from tests.voices import write_wav
 from vidsum.errors import InputError
 from vidsum.video import audio
-from vidsum.video.audio import _in_range
 from vidsum.video.damage import DecodeLog
 from vidsum.video.listen import probe_sound, read_sound
 
@@ -149,13 +148,3 @@ def test_transcribe_opposite_phase(shared: Path, own_home: Path) -> None:
     transcript = vidsum.transcribe(shared / "bad" / "stereo_out_of_phase.flac")
     assert "ask what you can do for your country" in transcript.text.lower()
     assert any("cancel out" in warning for warning in transcript.warnings)
-
-
-@pytest.mark.parametrize(("samples", "expected"), [
-    ([0.5, -7.9, 0.0], [0.5, -7.9, 0.0]),
-    ([np.nan, 0.5, np.inf], [0.0, 0.5, 0.0]),
-    ([20.0, -20.0, 1.0], [8, -8, 1]),
-])  # fmt: skip
-def test_damaged_samples(samples: list[float], expected: list[float]) -> None:
-    frame = av.AudioFrame.from_ndarray(np.array([samples], np.float32), format="fltp", layout="mono")
-    np.testing.assert_array_equal(_in_range(frame), np.array([expected], np.float32))

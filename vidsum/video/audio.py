@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -149,27 +148,41 @@ class SoundSource:
 
     def _unmixed_blocks(self) -> Iterator[_Unmixed]:
         position: int | None = None
-        for piece, channels in self._resampled():
-            if piece.time is not None:
-                stamped = round((piece.time - self._start_s) * self.rate)
+        for time_s, mix, channels in self._resampled():
+            if time_s is not None:
+                stamped = round((time_s - self._start_s) * self.rate)
                 if position is None or abs(stamped - position) > _STAMP_TOLERANCE_S * self.rate:
                     position = stamped
             if position is not None:
-                yield position, _in_range(piece), None if channels is None else _in_range(channels)
-                position += piece.samples
+                yield position, mix, channels
+                position += mix.shape[1]
 
-    def _resampled(self) -> Iterator[tuple[av.AudioFrame, av.AudioFrame | None]]:
-        """Yield frames as planar float of one rate and layout; mixed ones with the same of all channels."""
-        resamplers, made_for = list[av.AudioResampler](), None
+    def _resampled(self) -> Iterator[tuple[float | None, FloatArray, FloatArray | None]]:
+        """Yield when pieces begin, their mix at one rate and layout and, where it mixes, all channels."""
+        resamplers, made_for, can_mix = list[av.AudioResampler](), None, True
         frames = decode_sound(self._container, self._stream, self._jumps, self.log)
         for frame in _join_frames(frames):
             kind = (frame.format.name, frame.layout.name, frame.sample_rate)
             if kind != made_for:
-                is_mixed, made_for = frame.layout.nb_channels > self.n_channels, kind
-                layouts: list[str | av.AudioLayout] = [self.layout, *([frame.layout] if is_mixed else [])]
-                resamplers = [av.AudioResampler("fltp", layout, self.rate) for layout in layouts]
-            mixes, *separate = (resampler.resample(frame) for resampler in resamplers)
-            yield from zip(mixes, separate[0] if separate else repeat(None), strict=False)
+                made_for, can_mix = kind, _can_mix(frame, self.layout)
+                is_separate = not can_mix or frame.layout.nb_channels > self.n_channels
+                layouts: list[str | av.AudioLayout] = [self.layout] * can_mix
+                layouts += [frame.layout] * is_separate
+                resamplers = [av.AudioResampler("flt", layout, self.rate) for layout in layouts]
+            for pieces in zip(*(resampler.resample(frame) for resampler in resamplers), strict=False):
+                mix, channels = _in_range(pieces[0]), _in_range(pieces[1]) if pieces[1:] else None
+                if not can_mix:
+                    mix, channels = np.tile(mix.mean(axis=0), (self.n_channels, 1)), mix
+                yield pieces[0].time, mix, channels
+
+
+def _can_mix(frame: av.AudioFrame, layout: str) -> bool:
+    """Return whether FFmpeg mixes the frame's channels; not nine of unknown places, nor ambisonics."""
+    try:
+        av.AudioResampler("flt", layout).resample(frame)
+    except av.error.ArgumentError:
+        return False
+    return True
 
 
 def _join_frames(frames: Iterable[av.AudioFrame]) -> Iterator[av.AudioFrame]:
@@ -199,9 +212,14 @@ def _take_frame(fifo: av.AudioFifo, start: _Start) -> av.AudioFrame:
 
 
 def _in_range(frame: av.AudioFrame) -> FloatArray:
-    """Return the samples of a frame but those of a channel for bass, without what encoders refuse."""
-    samples = frame.to_ndarray().astype(np.float32, copy=False)
-    audible = [number for number, channel in enumerate(frame.layout.channels) if channel.name != "LFE"]
+    """Return [channels, samples] of a frame of packed float, without what encoders refuse.
+
+    Channels for bass are left out, and directions of ambisonics, whose first channel holds the sum. Frames
+    must be packed: in PyAV, the planes of eight or more channels run past their end and end the process.
+    """
+    names = [channel.name for channel in frame.layout.channels]
+    samples: FloatArray = np.ascontiguousarray(frame.to_ndarray().reshape(-1, len(names)).T)
+    audible = [i for i, name in enumerate(names) if name == "AMBI0" or name[:3] not in ("LFE", "AMB")]
     samples = samples if len(audible) == len(samples) else samples[audible or [0]]
     if np.abs(samples).max(initial=0.0) <= _MAX_LEVEL:  # False of NaN; most blocks are whole
         return samples

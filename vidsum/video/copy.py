@@ -20,7 +20,7 @@ from vidsum.video.decode import first_pts_s, read_packets, seek
 from vidsum.video.listen import describe_used
 from vidsum.video.open import open_video, video_stream
 from vidsum.video.segments import in_ticks
-from vidsum.video.timing import read_jumps
+from vidsum.video.timing import read_timing_of
 from vidsum.video.tracks import choose_track, codec_name
 from vidsum.video.write import (
     WrittenVideo,
@@ -47,12 +47,14 @@ def copy_segments(
     """Copy consecutive segments of a video into an MP4; arguments are those of `write_segments`.
 
     The segments grow, see the result's. `added` makes one more track. Raises UsageError: see
-    `normalise_segments`; MP4 cannot hold a codec, or time stamps are missing or jump. InputError: the source
+    `normalise_segments`; MP4 cannot hold a codec, or time stamps are missing or jump, or an
+    edit list begins inside groups of pictures. InputError: the source
     cannot be read, or has no key frame or picture there. OutputError: cannot write.
     """
-    source = Path(info.path)
-    if read_jumps(info):
-        raise UsageError(f"{source}: has time stamps that jump, and cannot be copied", hint=_ENCODE_INSTEAD)
+    source, timing = Path(info.path), read_timing_of(info)
+    if timing.jumps or timing.is_edited:
+        fault = "an edit list inside groups of pictures" if timing.is_edited else "time stamps that jump"
+        raise UsageError(f"{source}: has {fault}, and cannot be copied", hint=_ENCODE_INSTEAD)
     chosen = normalise_segments(segments, info.duration_s)
     total_s, done_s = sum(end - start for start, end in chosen), 0.0
     with (

@@ -6,7 +6,7 @@ On the steady time line a part that starts again follows the one before it, and 
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, pairwise
 from typing import Any
@@ -40,6 +40,10 @@ class Stamps:
             return times_s
         n_known = np.searchsorted(known, np.arange(len(times_s)), side="right")
         return times_s[known[np.maximum(n_known - 1, 0)]]
+
+    def take(self, numbers: IntArray) -> "Stamps":
+        """Return the time stamps of some packets."""
+        return Stamps(self.dts_s[numbers], self.pts_s[numbers], self.length_s[numbers])
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,11 @@ class PacketShifter:
     def _shift_s(self, time_s: float) -> float:
         part = self._pieces[bisect_right(self._keys, (self._number, float("inf"))) - 1].packet
         return self._pieces[bisect_right(self._keys, (part, time_s)) - 1].shift_s
+
+
+def renumber(pieces: tuple[TimeShift, ...], numbers: IntArray) -> tuple[TimeShift, ...]:
+    """Return shifts of the packets `numbers` as shifts of all; those before belong to the first part."""
+    return tuple(replace(piece, packet=int(numbers[piece.packet]) if piece.packet else 0) for piece in pieces)
 
 
 def shift_times(times_s: TimeArray, pieces: tuple[TimeShift, ...]) -> TimeArray:

@@ -17,10 +17,19 @@ import av
 import numpy as np
 from av.stream import Stream
 
-from vidsum.types import BoolArray, TimeArray, TrackChoice, VideoInfo
+from vidsum.types import BoolArray, IntArray, TimeArray, TrackChoice, VideoInfo
 from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import first_pts_s, read_packets
-from vidsum.video.jumps import MAX_FRAME_S, MIN_CLOCK_GAP_S, MIN_GAP_S, Jumps, Stamps, find_jumps, shift_times
+from vidsum.video.jumps import (
+    MAX_FRAME_S,
+    MIN_CLOCK_GAP_S,
+    MIN_GAP_S,
+    Jumps,
+    Stamps,
+    find_jumps,
+    renumber,
+    shift_times,
+)
 from vidsum.video.open import check_readable, open_video, video_stream
 from vidsum.video.tracks import choose_track, list_tracks
 
@@ -45,6 +54,7 @@ class Timing:
     duration_s: float
     is_vfr: bool
     jumps: Jumps = field(default_factory=Jumps)
+    is_edited: bool = False  # whether an edit list leaves out pictures that others between need
 
 
 def read_timing(path: str | os.PathLike[str], tracks: Tracks = (None, None)) -> Timing:
@@ -56,7 +66,11 @@ def read_timing(path: str | os.PathLike[str], tracks: Tracks = (None, None)) -> 
 
 
 def read_jumps(info: VideoInfo) -> Jumps:
-    return read_timing(info.path, (info.video_track, info.audio_track)).jumps
+    return read_timing_of(info).jumps
+
+
+def read_timing_of(info: VideoInfo) -> Timing:
+    return read_timing(info.path, (info.video_track, info.audio_track))
 
 
 def read_frame_times(info: VideoInfo) -> TimeArray:
@@ -89,7 +103,9 @@ def _timing_from_header(container: av.container.InputContainer, stream: av.Video
     if not stream.frames or not stream.duration or len(index) != stream.frames or stream.time_base is None:
         return None
     tick_s = float(stream.time_base)
-    times = np.array([entry.timestamp for entry in index if not entry.is_discard], dtype=np.float64) * tick_s
+    dts_s = np.array([entry.timestamp for entry in index], dtype=np.float64) * tick_s
+    is_shown = np.array([not entry.is_discard for entry in index])
+    times = dts_s[is_shown]
     gaps_s = np.diff(np.sort(times))
     if len(gaps_s) and gaps_s.max() > MAX_FRAME_S:
         return None
@@ -98,7 +114,14 @@ def _timing_from_header(container: av.container.InputContainer, stream: av.Video
     if is_vfr and stream.codec_context.has_b_frames:
         last_s = _last_shown_s(container, stream) - first_pts_s(stream)
         duration_s = duration_s if last_s < duration_s else last_s + float(np.median(gaps_s))
-    return Timing(len(times), duration_s, bool(is_vfr))
+    return Timing(len(times), duration_s, bool(is_vfr), is_edited=_is_edited(dts_s, is_shown))
+
+
+def _is_edited(dts_s: TimeArray, is_shown: BoolArray) -> bool:
+    """Return whether packets between those that are shown are decoded once more, and not shown."""
+    shown = np.flatnonzero(is_shown)
+    inner = slice(shown[0], shown[-1]) if len(shown) else slice(0)
+    return bool((~is_shown[inner][1:] & (np.diff(dts_s[inner]) <= 0)).any())
 
 
 def _last_shown_s(container: av.container.InputContainer, stream: av.VideoStream) -> float:
@@ -139,7 +162,9 @@ class _Scan:
     video_end_s: float
     end_s: float  # end of the last packet of any stream
     n_bytes: int  # where in the file the last packet lies
+    n_packets: int  # of pictures, also those that are never shown
     jumps: Jumps
+    is_edited: bool
 
 
 def _timing_from_packets(
@@ -150,6 +175,7 @@ def _timing_from_packets(
     sound = choose_track(container, path, "audio", tracks[1])
     step_s = 1 / float(stream.average_rate or _DEFAULT_FPS)
     declared_s, in_full = _declared_end_s(container), n_bytes is None
+    n_listed = len(stream.index_entries) if stream.frames else 0
     head = tail = _scan(_packets(container, stream, n_bytes), stream, sound, step_s)
     if not in_full and (head.jumps or _is_rate_unlikely(head, container)):
         return None
@@ -158,12 +184,13 @@ def _timing_from_packets(
     if not in_full:
         container.seek(round((declared_s - _TAIL_SCAN_S) * av.time_base))
         tail = _scan(_packets(container, stream, None), stream, sound, step_s)
-    is_cut = not head.jumps and tail.end_s < declared_s - _CUT_SHORT_S
+    has_all_listed = 0 < n_listed <= head.n_packets  # an edit list may declare more than there is
+    is_cut = not head.jumps and not has_all_listed and tail.end_s < declared_s - _CUT_SHORT_S
     end_s = declared_s if is_cut else tail.video_end_s
     duration_s = max(end_s - first_pts_s(stream) + head.jumps.lead_s, step_s)
     is_counted = in_full and not is_cut
     n_frames = len(head.frames_s) + n_missing if is_counted else round(duration_s / step_s)
-    return Timing(max(n_frames, 1), duration_s, is_vfr, head.jumps)
+    return Timing(max(n_frames, 1), duration_s, is_vfr, head.jumps, head.is_edited)
 
 
 def _declared_end_s(container: av.container.InputContainer) -> float:
@@ -228,12 +255,11 @@ def _scan(
             ticks = packet.pts if packet.pts is not None else packet.dts
             end_ticks = (ticks or 0) + (packet.duration or 0)
             others_end_s = max(others_end_s, float(end_ticks * packet.time_base))
-    (stamps, is_shown), (sound_stamps, _) = _stamps(pictures), _stamps(sound)
-    has_sound = len(sound) > 0 and not np.isnan(sound_stamps.times_s[0])
+    (stamps, is_shown), (sound_stamps, is_heard) = _stamps(pictures), _stamps(sound)
     start_s = first_pts_s(stream)
     min_gap_s = MIN_CLOCK_GAP_S if stream.container.format.name in ("mpegts", "mpeg") else MIN_GAP_S
-    jumps = find_jumps(
-        stamps, sound_stamps if has_sound else None, np.array(sound_at), start_s, step_s, min_gap_s
+    jumps = find_shown_jumps(
+        (stamps, is_shown), (sound_stamps, is_heard), np.array(sound_at, np.int64), start_s, step_s, min_gap_s
     )
     times_s = shift_times(stamps.times_s, jumps.pictures)
     unknown = np.isnan(stamps.pts_s) & np.isnan(stamps.dts_s)
@@ -247,7 +273,36 @@ def _scan(
         lengths_s = np.where(lengths_s > MAX_FRAME_S, 0.0, lengths_s)
     video_end_s = float(np.max(frames_s + np.where(lengths_s > 0, lengths_s, step_s), initial=0.0))
     end_s = max(others_end_s, float(np.max(frames_s + lengths_s, initial=0.0)))
-    return _Scan(np.sort(frames_s), video_end_s, end_s, n_bytes, jumps)
+    is_edited = _is_edited(stamps.dts_s, is_shown)
+    return _Scan(np.sort(frames_s), video_end_s, end_s, n_bytes, len(is_shown), jumps, is_edited)
+
+
+def find_shown_jumps(
+    pictures: tuple[Stamps, BoolArray],
+    sound: tuple[Stamps, BoolArray],
+    sound_at: IntArray,
+    start_s: float,
+    step_s: float,
+    min_gap_s: float,
+) -> Jumps:
+    """Return `find_jumps` of the packets that are shown, by their numbers among all packets.
+
+    An edit list of MP4 that begins inside a group of pictures makes FFmpeg read the group from its start,
+    with time stamps that go back; these pictures are never shown.
+    """
+    (stamps, is_shown), (sound_stamps, is_heard) = pictures, sound
+    shown, heard = np.flatnonzero(is_shown), np.flatnonzero(is_heard)
+    heard_stamps = sound_stamps.take(heard)
+    has_sound = len(heard) > 0 and not np.isnan(heard_stamps.times_s[0])
+    jumps = find_jumps(
+        stamps.take(shown),
+        heard_stamps if has_sound else None,
+        np.searchsorted(shown, sound_at[heard]),
+        start_s,
+        step_s,
+        min_gap_s,
+    )
+    return replace(jumps, pictures=renumber(jumps.pictures, shown), sound=renumber(jumps.sound, heard))
 
 
 def _find_untimed(stamps: Stamps, unknown: BoolArray) -> tuple[BoolArray, int]:
