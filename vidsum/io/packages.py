@@ -13,7 +13,7 @@ from vidsum.errors import PackageError, VidsumError
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "torch": ("torch", "torchvision", "open_clip"),
     "speech": ("faster_whisper", "ctranslate2"),
-    "ocr": ("rapidocr",),
+    "ocr": ("pyclipper",),
     "h5": ("h5py",),
     "decord": ("decord",),
     "ray": ("ray",),
