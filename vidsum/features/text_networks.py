@@ -1,7 +1,7 @@
 """The three networks that read text: where lines are, which way up they stand, and their letters.
 
 They are those of PP-OCR (Cui et al., "PaddleOCR 3.0", 2025) in the form that RapidOCR publishes, and take
-their pictures as blue, green and red. docs/algorithms/screen_text.md gives the numbers and where they come from.
+their pictures as blue, green and red (BGR). docs/algorithms/screen_text.md has the rules.
 """
 
 from collections.abc import Sequence
@@ -25,12 +25,17 @@ _MAX_PIXELS: Final = 1_300_000  # of the detector's input, which takes 200 bytes
 _MULTIPLE: Final = 32  # of the sides of the detector's input
 _IS_TEXT: Final = 0.3  # probability of a pixel in a line
 _MIN_LINE: Final = 0.5  # mean probability in the box of a line
-_MAY_BE_TEXT: Final = 0.2  # probability of a pixel of a picture of half the size from which its row may have text
+_MAY_BE_TEXT: Final = (
+    0.2  # probability of a pixel of a picture of half the size from which its row may have text
+)
 _MARGIN: Final = 48  # pixels of the detector's input around such rows
 _MOST_ROWS: Final = 0.75  # of a picture; where there are more, it is looked at as a whole
 _MIN_FAINT: Final = 0.65  # mean probability in the box of a faint line: texture with more contrast has less
 _CONTRAST, _PARTS = 4.0, (8, 8)  # limit and grid of the equalization (CLAHE, Zuiderveld 1994)
-_GROWTH: Final = 1.6  # the detector marks the cores of lines: area times this over length is added on each side
+_MIN_CURVED, _MIN_CURVED_SIDE = 0.65, 24  # of a curved line: mean within its outline, pixels of its box
+_GROWTH: Final = (
+    1.6  # the detector marks the cores of lines: area times this over length is added on each side
+)
 _MAX_BOXES: Final = 1000
 _MIN_CORE, _MIN_BOX, _MIN_CROP = 3, 5, 3  # pixels of the shorter side: of the core, of the box, of the crop
 _SAME_ROW: Final = 10  # pixels between the tops of boxes that stand in a row
@@ -47,6 +52,7 @@ class FoundBox(NamedTuple):
     corners: Quad
     score: float  # mean probability in [0, 1] that its pixels are of text
     is_faint: bool = False  # whether it is seen only in a picture with more contrast
+    is_curved: bool = False  # whether the line fills little of its box, as a curved one
 
 
 class Letter(NamedTuple):
@@ -60,8 +66,8 @@ class Letter(NamedTuple):
 def open_text_network(path: Path) -> Any:
     """Return a network ready to run.
 
-    The layout that onnxruntime plans for each new size of a picture, and blocks that go back to the system one
-    by one, would take 500 MB for a picture of full HD in place of 170.
+    The layout that onnxruntime plans for each new size, and blocks that go back to the system one by one,
+    would take 500 MB for a picture of 1280x720 in place of 170.
     """
     onnxruntime = load_onnxruntime()
     options = onnxruntime.SessionOptions()
@@ -97,22 +103,37 @@ class TextDetector:
         height, width = picture.shape[:2]
         wide, high = input_size(width, height)
         rough = self._probability(cv2.resize(clear, (_multiple(wide / 2), _multiple(high / 2))))
-        resized = cv2.resize(picture, (wide, high))
-        probability = np.zeros((high, wide), np.float32)
-        for top, bottom in _find_bands((rough > _MAY_BE_TEXT).any(axis=1), high):
-            probability[top:bottom] = self._probability(resized[top:bottom])
-        boxes = find_boxes(probability, width, height)
-        for box in find_boxes(rough, width, height):
-            if box.score >= _MIN_FAINT and not any(_meet(box, other) for other in boxes):
-                boxes.append(box._replace(is_faint=True))
+        may_be_text = (rough > _MAY_BE_TEXT).any(axis=1)
+        boxes = self._find_in(cv2.resize(picture, (wide, high)), may_be_text, picture)
+        faint = [
+            box
+            for box in find_boxes(rough, width, height)
+            if box.score >= _MIN_FAINT and not any(_meet(box, other) for other in boxes)
+        ]
+        if faint:
+            tall = np.arange(len(rough)) * height / len(rough)
+            rows = [(tall >= box.corners[:, 1].min()) & (tall <= box.corners[:, 1].max()) for box in faint]
+            seen = self._find_in(cv2.resize(clear, (wide, high)), np.any(rows, axis=0), picture)
+            boxes += [
+                box._replace(is_faint=True) for box in seen if any(_meet(box, other) for other in faint)
+            ]
         return sort_boxes(boxes)
+
+    def _find_in(
+        self, resized: Picture, may_be_text: npt.NDArray[np.bool_], picture: Picture
+    ) -> list[FoundBox]:
+        """Return the boxes, in pixels of `picture`, in the rows of a rough look that may have text."""
+        probability = np.zeros(resized.shape[:2], np.float32)
+        for top, bottom in _find_bands(may_be_text, len(resized)):
+            probability[top:bottom] = self._probability(resized[top:bottom])
+        return find_boxes(probability, picture.shape[1], picture.shape[0])
 
     def _probability(self, picture: Any) -> FloatArray:
         return _run(self.session, np.asarray(picture, np.float32)[None])[0, 0]
 
 
 def _find_bands(may_be_text: npt.NDArray[np.bool_], high: int) -> list[tuple[int, int]]:
-    """Return the rows [top, bottom) of the detector's input in which to look; `may_be_text` is by rough rows."""
+    """Return the rows [top, bottom) of the detector's input in which to look, from those of a rough look."""
     scale = high / len(may_be_text)
     edges = np.flatnonzero(np.diff(np.pad(may_be_text, 1).astype(np.int8))) * scale
     bands = list[tuple[int, int]]()
@@ -159,8 +180,14 @@ def find_boxes(probability: FloatArray, width: int, height: int) -> list[FoundBo
     boxes = list[FoundBox]()
     for contour in contours[:_MAX_BOXES]:
         core = cv2.minAreaRect(contour)
-        if min(core[1]) < _MIN_CORE or (score := _mean_inside(probability, cv2.boxPoints(core))) < _MIN_LINE:
+        if min(core[1]) < _MIN_CORE:
             continue
+        score, is_curved = _mean_inside(probability, cv2.boxPoints(core)), False
+        if score < _MIN_LINE:
+            score = _mean_inside(probability, contour[:, 0].astype(np.float32))
+            is_curved = score >= _MIN_CURVED and min(core[1]) >= _MIN_CURVED_SIDE
+            if not is_curved:
+                continue
         grown = _grow(cv2.boxPoints(core))
         if min(grown[1]) < _MIN_BOX:
             continue
@@ -168,7 +195,7 @@ def find_boxes(probability: FloatArray, width: int, height: int) -> list[FoundBo
         corners = np.clip(corners, 0, (width - 1, height - 1)).astype(np.float32)
         sides = [float(np.linalg.norm(corners[0] - corners[n])) for n in (1, 3)]
         if int(min(sides)) > _MIN_CROP:
-            boxes.append(FoundBox(corners, score))
+            boxes.append(FoundBox(corners, score, is_curved=is_curved))
     return boxes
 
 
@@ -216,9 +243,7 @@ def cut_line(picture: Picture, corners: Quad) -> Picture:
     """Return what a picture shows in a quadrilateral as an upright rectangle."""
     import cv2
 
-    top, right, bottom, left = (
-        float(np.linalg.norm(corners[n] - corners[(n + 1) % 4])) for n in range(4)
-    )
+    top, right, bottom, left = (float(np.linalg.norm(corners[n] - corners[(n + 1) % 4])) for n in range(4))
     width, height = int(max(top, bottom)), int(max(left, right))
     target = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
     matrix = cv2.getPerspectiveTransform(corners, target)
@@ -251,9 +276,7 @@ class AngleClassifier:
 
     def turned(self, lines: Sequence[Picture]) -> list[float]:
         """Return the probability for each BGR line [h, w, 3] that it is turned by 180 degrees."""
-        return [
-            float(_run(self.session, _scaled(line, _TURNED_WIDTH)[None])[0, 1]) for line in lines
-        ]
+        return [float(_run(self.session, _scaled(line, _TURNED_WIDTH)[None])[0, 1]) for line in lines]
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,10 +3,12 @@
 The networks are PP-OCR's. docs/algorithms/screen_text.md has the rules.
 """
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -37,6 +39,8 @@ _USER: Final = "text on the screen"
 _MIN_CONFIDENCE: Final = 0.7  # of a line: texture that is read as text has less
 _MIN_SINGLE_CONFIDENCE: Final = 0.95  # of a line of one character, most of which are no text
 _SURE: Final = 0.9  # of a line that needs no other look, or whose letters do not stand upright
+_MIN_LETTER: Final = 0.6  # of each letter of such a line
+_EDGE: Final = 0.015  # of the picture's sides, within which the end of such a line may be cut
 _TURNED: Final = 0.9  # probability from which a line stands on its head
 _MAYBE_TURNED: Final = 0.1  # where most lines of the picture do
 _BETTER: Final = 0.05  # confidence by which a mirrored reading is surer
@@ -44,6 +48,7 @@ _MIN_STACK: Final = 2.0  # height over width of a line whose letters may stand o
 _MIN_UNREAD_SCORE, _MIN_UNREAD_ASPECT = 0.65, 2.0  # of a box that has text, though it gives no words
 _NOTES: Final = frozenset("♩♪♫♬∫βJSs5月『』")  # notes of music, and the letters that they are read as
 _MAX_NOTES: Final = 2  # in a row
+_WIDE: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")  # scripts without blanks
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +98,9 @@ class TextReader:
         views = [
             _view(number, cut_line(clear if box.is_faint else picture, box.corners), box.corners)
             for number, box in enumerate(boxes)
+            if not box.is_curved
         ]
-        readings = self._read_views(views)
+        readings = self._read_views(views, len(boxes))
         height, width = picture.shape[:2]
         lines = [_to_line(box, reading, width, height) for box, reading in zip(boxes, readings, strict=True)]
         return self._join_stacks(picture, boxes, lines)
@@ -119,14 +125,16 @@ class TextReader:
             corners = np.array([[left, top], [left, bottom], [right, bottom], [right, top]], np.float32)
             reading = Reading(letters, corners, is_upright=False)
             score = max(boxes[n].score for n in members)
-            word = _to_line(FoundBox(corners, score), reading if reading.text.isalpha() else None, width, height)
+            word = _to_line(
+                FoundBox(corners, score), reading if reading.text.isalpha() else None, width, height
+            )
             for number in members:
                 joined[number] = None
             joined[members[0]] = word
         return [line for line in joined if line is not None]
 
-    def _read_views(self, views: Sequence[View]) -> list[Reading | None]:
-        """Return the best reading of each line; None where the line is mirrored."""
+    def _read_views(self, views: Sequence[View], n_boxes: int) -> list[Reading | None]:
+        """Return the best reading of each box; None where its line is mirrored, or not viewed."""
         turned = self.classifier.turned([view.picture for view in views])
         sure = [probability > _TURNED for probability in turned if not _MAYBE_TURNED < probability <= _TURNED]
         least = _MAYBE_TURNED if 2 * sum(sure) > len(sure) else _TURNED
@@ -137,7 +145,9 @@ class TextReader:
         readings = self._recognize(chosen)
         triples = zip(views, chosen, readings, strict=True)
         others = [other for triple in triples for other in _others(*triple)]
-        best: list[Reading | None] = list(readings)
+        best: list[Reading | None] = [None] * n_boxes
+        for view, reading in zip(chosen, readings, strict=True):
+            best[view.number] = reading
         for other, reading in zip(others, self._recognize(others), strict=True):
             current = best[other.number]
             if current is not None and reading.confidence > current.confidence:
@@ -208,13 +218,30 @@ def _to_line(box: FoundBox, reading: Reading | None, width: int, height: int) ->
     place = _to_box(box.corners, width, height)
     if reading is not None:
         reading = _without_notes(reading)
+        is_plain = reading.is_upright and not box.is_faint
+        if not is_plain:
+            reading = _without_unsure(reading, width, height)
         words = _words(reading, width, height)
         line = ScreenLine(0.0, 0.0, reading.text, _rounded(reading.confidence), place, words)
-        is_plain = reading.is_upright and not box.is_faint and not any(map(_is_foreign, line.text))
-        if is_legible(line) and (is_plain or (line.confidence >= _SURE and len(line.text) > 1)):
+        is_sure = line.confidence >= _SURE and len(line.text) > 1
+        if is_legible(line) and (is_sure or (is_plain and not any(map(_is_foreign, line.text)))):
             return line
     is_line = box.score >= _MIN_UNREAD_SCORE and max(sides) >= _MIN_UNREAD_ASPECT * min(sides)
-    return ScreenLine(0.0, 0.0, "", _rounded(box.score), place) if is_line else None
+    is_seen = box.is_curved or is_line
+    return ScreenLine(0.0, 0.0, "", _rounded(box.score), place) if is_seen else None
+
+
+def _without_unsure(reading: Reading, width: int, height: int) -> Reading:
+    """Leave out words with a letter that is not sure, and those that a side of the picture cuts."""
+    words = list[list[Letter]]()
+    for is_blank, group in groupby(reading.letters, key=lambda letter: letter.text.isspace()):
+        words += [] if is_blank else [list(group)]
+    ends = [reading.corners[[n, 3 - n]].mean(axis=0) / (width, height) for n in (0, 1)]
+    is_cut = [bool((np.minimum(end, 1 - end) < _EDGE).any()) for end in ends]
+    words = words[is_cut[0] : len(words) - is_cut[1]]
+    sure = [word for word in words if min(letter.confidence for letter in word) >= _MIN_LETTER]
+    letters = [letter for word in sure for letter in (*word, Letter(" ", 1.0, word[-1].place))][:-1]
+    return Reading(letters, reading.corners, reading.is_upright)
 
 
 def _is_foreign(letter: str) -> bool:
@@ -281,7 +308,11 @@ def _words(reading: Reading, width: int, height: int) -> tuple[ScreenWord, ...]:
 
 def is_wide(letter: str) -> bool:
     """Return whether a letter is of a script without blanks between words, as Chinese."""
-    return "\u3040" <= letter[0] <= "\u30ff" or "\u3400" <= letter[0] <= "\u9fff" or "\uac00" <= letter[0] <= "\ud7af"
+    return (
+        "\u3040" <= letter[0] <= "\u30ff"
+        or "\u3400" <= letter[0] <= "\u9fff"
+        or "\uac00" <= letter[0] <= "\ud7af"
+    )
 
 
 def _part(corners: Quad, start: float, end: float) -> Quad:
@@ -289,7 +320,12 @@ def _part(corners: Quad, start: float, end: float) -> Quad:
     start, end = max(start, 0.0), min(end, 1.0)
     top, bottom = corners[1] - corners[0], corners[2] - corners[3]
     return np.array(
-        [corners[0] + start * top, corners[0] + end * top, corners[3] + end * bottom, corners[3] + start * bottom]
+        [
+            corners[0] + start * top,
+            corners[0] + end * top,
+            corners[3] + end * bottom,
+            corners[3] + start * bottom,
+        ]
     )
 
 

@@ -117,7 +117,11 @@ def _middle_run(spans: Sequence[tuple[int, int]], middle: float) -> list[tuple[i
 
 
 def _cell(
-    line: Picture, ink: npt.NDArray[np.uint8], span: tuple[int, int], height: int, paper: npt.NDArray[np.uint8]
+    line: Picture,
+    ink: npt.NDArray[np.uint8],
+    span: tuple[int, int],
+    height: int,
+    paper: npt.NDArray[np.uint8],
 ) -> Picture:
     """Return a letter on its ground, at the bottom of a cell as high as the highest letter."""
     columns = np.flatnonzero(ink[span[0] : span[1]].any(axis=0))
