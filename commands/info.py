@@ -15,6 +15,7 @@ from vidsum.commands.result import Columns, CommandResult, View, run_alone
 from vidsum.features.settings import Extraction
 from vidsum.io.packages import (
     EXTRAS,
+    check_opencv,
     explain_import_error,
     has_extra,
     install_extra_command,
@@ -122,6 +123,8 @@ def _machine(config: Path | None) -> CommandResult:
         if (broken := explain_import_error(error)) is None:
             raise
         device, messages = "unknown", (f"{broken.message}: {broken.hint}",)
+    if (broken := check_opencv()) is not None:
+        messages += (f"{broken.message}: {broken.hint}",)
     facts = {
         "vidsum": __version__,
         "python": platform.python_version(),

@@ -281,9 +281,9 @@ def test_add_text_on_the_screen(
         for text, top in (("a green exit", 0.1), ("Gate 12", 0.5))
     ]
     reader = SimpleNamespace(read=lambda picture: lines)
-    monkeypatch.setattr("vidsum.pipelines.decoding.reader_facts", lambda: ("rapidocr 3", "0" * 64))
+    monkeypatch.setattr("vidsum.pipelines.decoding.reader_facts", lambda: ("pp_ocr", "0" * 64))
     monkeypatch.setattr("vidsum.pipelines.screen_text.has_extra", lambda _: True)
-    monkeypatch.setattr("vidsum.pipelines.decoding.load_reader", lambda: reader)
+    monkeypatch.setattr("vidsum.pipelines.decoding.load_reader", lambda _: reader)
     archive.add(videos)
     with pytest.raises(InputError, match="has evidence of the kind text"):
         archive.search("gate", evidence="text")

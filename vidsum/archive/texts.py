@@ -86,7 +86,7 @@ def read_screen(
 ) -> Evidence | None:
     """Return the text on the screen; None if it is not in the cache and `read` is off.
 
-    It is read in the pass that makes the features of the space. Raises PackageError: no RapidOCR.
+    It is read in the pass that makes the features of the space. Raises PackageError: no extra `ocr`.
     """
     video_input = open_in_space(space, video, extraction)
     text = plan_input_text(video_input).run(progress) if read else find_screen_text(video_input)

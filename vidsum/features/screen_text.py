@@ -1,27 +1,28 @@
 """Choose the frames on which to read text, and follow the lines from frame to frame.
 
-Reading takes half a second a frame, so that few frames are read: one per shot, and those in which new strokes
-have appeared and stand still. Strokes are pixels that are brighter or darker than what is around them. They
-also tell when a line appears and disappears between two readings. docs/algorithms/screen_text.md has the
-rules and how many frames they read.
+Reading takes from .2 s a frame to some seconds, so that few frames are read: one per shot, and those in which
+new strokes have appeared and stand still, or have scrolled into the picture. Strokes are
+pixels that are brighter or darker than what is around them. They also tell when a line appears and disappears
+between two readings. docs/algorithms/screen_text.md has the rules and how many frames they read.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.results.screen_text import ScreenLine, ScreenText
+from vidsum.results.screen_text import ScreenLine, ScreenText, UnreadPlace
 from vidsum.types import FloatArray, Picture, Progress, VideoInfo
 from vidsum.video.frames import Frame, LongSide, Sampling
 
 Mask = npt.NDArray[np.uint8]  # [h, w] of 0 and 1
 Cells = npt.NDArray[np.bool_]  # [rows, columns]
 ReadLines = Callable[[Picture], list[ScreenLine]]
+Direction = Literal["none", "vertical", "sideways"]
 
 RATE: Final = 2.0  # frames a second to choose from
 LONG_SIDE: Final = 1280  # pixels: letters of 10 pixels in full HD can still be read
@@ -44,9 +45,16 @@ class ChoiceRules:
     moving_s: float = 3.0  # least time between readings of moving strokes; it doubles where nothing is read
     max_wait_s: float = 48.0
     min_moving_s: float = 1.5  # strokes that move for less belong to a fade
+    scrolled: float = 0.6  # of the picture's height or width: strokes that moved as far together are read
+    most_unlike: float = 3.0  # times as many strokes come as go, or go as come, where they move together
+    min_response: float = 0.1  # of the phase correlation, from which strokes move together
+    edge: float = 0.01  # of the picture's sides: what scrolls and is as near to one is cut by it
     min_row: int = 3  # neighbouring cells with new strokes, as of a line; in a still picture, one is enough
-    credit_s: float = 6.0  # each allows one reading of new strokes; up to `max_credits` are saved
-    max_credits: float = 10.0
+    share: float = 0.2  # of a film's length that readings may take on one core
+    saved_s: float = 4.0  # of this time at most, and at the start
+    reading_s: float = 0.2  # cost of a reading, and of each line
+    line_s: float = 0.06
+    empty_s: float = 1.0  # cost of a reading without lines, after which others will hardly find any
     min_correlation: float = 0.5  # of the levels in the box of a line, where it is still there
     min_deviation: float = 2.0  # of levels in a box that is not empty
     bridged_s: float = 6.0  # a line that moves may be lost this long between two readings
@@ -64,7 +72,10 @@ def sampling_for(video: VideoInfo) -> Sampling:
 def read_screen_text(
     frames: Iterable[Frame], read: ReadLines, video: VideoInfo, progress: Progress | None = None
 ) -> ScreenText:
-    """Return the text in frames of `sampling_for`; `read` returns the lines of a picture."""
+    """Return the text in frames of `sampling_for`.
+
+    `read` returns the lines of a picture, with an empty text where a line can be seen but not read.
+    """
     choice, lines, n_read, last_s = FrameChoice(), LineTracker(), 0, 0.0
     for frame in frames:
         sample = StrokePicture.of(frame)
@@ -72,13 +83,37 @@ def read_screen_text(
             progress("reading the screen", frame.time_s, video.duration_s)
         lines.follow(sample)
         if choice.is_due(sample):
-            lines.add(sample, read(frame.image))
-            choice.mark_read(sample, has_lines=bool(lines.active))
+            seen = read(frame.image)
+            lines.add(sample, _without_cut(seen, choice.direction()))
+            choice.mark_read(sample, seen)
             n_read += 1
         last_s = frame.time_s
     end_s = last_s + 1 / RATE
     end_s = min(end_s, video.duration_s) if last_s < video.duration_s else end_s
-    return ScreenText(lines.finish(end_s), video.duration_s, n_read)
+    found = lines.finish(end_s)
+    unread = (line for line in found if not line.text and line.end_s - line.start_s >= _MIN_UNREAD_S)
+    places = tuple(UnreadPlace(line.start_s, line.end_s, line.box) for line in unread)
+    return ScreenText(tuple(line for line in found if line.text), video.duration_s, n_read, places)
+
+
+def _without_cut(lines: Sequence[ScreenLine], direction: Direction) -> list[ScreenLine]:
+    """Leave out what the sides of the picture cut while text scrolls: lines up and down, words sideways."""
+    if direction == "none":
+        return list(lines)
+    low, high = RULES.edge, 1 - RULES.edge
+    if direction == "vertical":
+        return [line for line in lines if line.box[1] > low and line.box[3] < high]
+    whole = list[ScreenLine]()
+    for line in lines:
+        words = [word for word in line.words if word.box[0] > low and word.box[2] < high]
+        if len(words) == len(line.words):
+            whole.append(line)
+        elif words and " " in line.text:
+            text = " ".join(word.text for word in words)
+            boxes = [word.box for word in words]
+            box = (min(part[0] for part in boxes), line.box[1], max(part[2] for part in boxes), line.box[3])
+            whole.append(replace(line, text=text, box=box, words=tuple(words)))
+    return whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +144,24 @@ class StrokePicture:
         """Return the mean difference of the levels."""
         return float(np.abs(self.grey.astype(np.int16) - other.grey).mean())
 
+    def shift(self, other: "StrokePicture") -> FloatArray:
+        """Return how far strokes have moved since another frame, as [x, y] fractions of the picture.
+
+        It is 0 where they do not move together.
+        """
+        import cv2
+
+        gone, come = other.strokes & (1 - self.near), self.strokes & (1 - other.near)
+        n_pixels = int(gone.sum()), int(come.sum())
+        if min(n_pixels) < max(RULES.min_new * RULES.cell**2, max(n_pixels) / RULES.most_unlike):
+            return np.zeros(2, np.float32)
+        height, width = self.strokes.shape
+        window = cv2.createHanningWindow((width, height), cv2.CV_32F)
+        before, now = (np.asarray(mask, np.float32) for mask in (gone, come))
+        (x, y), response = cv2.phaseCorrelate(before, now, window)
+        is_common = response >= RULES.min_response
+        return np.array([x / width, y / height] if is_common else [0, 0], np.float32)
+
 
 @dataclass(eq=False)
 class FrameChoice:
@@ -118,10 +171,11 @@ class FrameChoice:
     reading: StrokePicture | None = None  # the last one that was read
     known: Mask | None = None  # strokes that have been there since then
     owed: bool = True  # whether a new shot has not been read yet
-    credits: float = RULES.max_credits
+    saved_s: float = RULES.saved_s  # processor time that readings may take
     wait_s: float = RULES.moving_s
     change: float = 0.0  # of the last frame from the one before
     moving_s: float = 0.0  # how long new strokes have been moving
+    travel: FloatArray = field(default_factory=lambda: np.zeros(2, np.float32))  # since the last reading
     has_moved: bool = False  # whether the last reading was of a picture that moved, as in a fade
 
     def is_due(self, sample: StrokePicture) -> bool:
@@ -131,16 +185,19 @@ class FrameChoice:
             return True
         step_s, change = sample.time_s - last.time_s, sample.change(last)
         self.change = change
-        self.credits = min(RULES.max_credits, self.credits + step_s / RULES.credit_s)
+        self.saved_s = min(RULES.saved_s, self.saved_s + RULES.share * step_s)
         self.known &= sample.near | last.near
         self.owed |= change >= RULES.cut
         since_s = sample.time_s - reading.time_s
         if self.owed:
-            return since_s >= RULES.shot_gap_s and change < RULES.cut
+            return self.saved_s > 0 and since_s >= RULES.shot_gap_s and change < RULES.cut
         still, new = _find_new_cells(sample, last, self.known)
         self.moving_s = self.moving_s + step_s if _has_row(new, RULES.min_row) else 0.0
-        if self.credits < 1:
+        self.travel = self.travel + sample.shift(last) if self.moving_s else np.zeros(2, np.float32)
+        if self.saved_s <= 0:
             return False
+        if self.direction() != "none":
+            return bool(np.abs(self.travel).max() >= RULES.scrolled)
         if change < RULES.still:
             least = RULES.still if self.has_moved else RULES.other
             if sample.change(reading) >= least or _has_row(still, 1):
@@ -149,13 +206,24 @@ class FrameChoice:
             return True
         return self.moving_s >= RULES.min_moving_s and since_s >= self.wait_s
 
-    def mark_read(self, sample: StrokePicture, *, has_lines: bool) -> None:
-        """Note that the frame of the last call was read; `has_lines` if it has text."""
-        if not self.owed:
-            self.credits -= 1
-        self.wait_s = RULES.moving_s if has_lines else min(2 * self.wait_s, RULES.max_wait_s)
+    def direction(self) -> Direction:
+        """Return in which direction text has scrolled since the last reading."""
+        x, y = np.abs(self.travel).tolist()
+        if max(x, y) < RULES.edge:
+            return "none"
+        return "vertical" if y > x else "sideways"
+
+    def mark_read(self, sample: StrokePicture, lines: Sequence[ScreenLine]) -> None:
+        """Note that the frame of the last call was read, and which lines it has."""
+        cost_s = RULES.reading_s + RULES.line_s * len(lines) if lines else RULES.empty_s
+        self.saved_s -= cost_s if not self.owed else min(cost_s, RULES.reading_s + RULES.line_s * len(lines))
+        if any(line.text for line in lines):
+            self.wait_s = RULES.moving_s
+        elif self.moving_s:
+            self.wait_s = min(2 * self.wait_s, RULES.max_wait_s)
         self.reading, self.known, self.owed = sample, sample.strokes.copy(), False
         self.has_moved, self.moving_s = self.change >= RULES.still, 0.0
+        self.travel = np.zeros(2, np.float32)
 
 
 def _find_new_cells(sample: StrokePicture, last: StrokePicture, known: Mask) -> tuple[Cells, Cells]:
@@ -218,6 +286,7 @@ class TrackedLine:
 
 
 _MAX_MISSED = 2  # frames without a line, after which it has gone
+_MIN_UNREAD_S = 1.0  # that a line must stand which is not read: texture changes sooner
 _N_RECENT = 8  # frames that may be older than a reading and show the same line
 
 
@@ -247,7 +316,11 @@ class LineTracker:
         self.active = []
         for line in lines:
             tracked = TrackedLine(line, sample, sample.time_s)
+            if not line.text and any(other.line.text and _overlaps(other.line, line) for other in before):
+                continue  # it fades, and was read
             known = next((other for other in before if _is_same(other, tracked)), None)
+            if line.text:  # it was fading in, and is read now
+                before = [other for other in before if other.line.text or not _overlaps(other.line, line)]
             if known:
                 before.remove(known)
                 surer = max(known.line, line, key=lambda part: part.confidence)
@@ -296,6 +369,8 @@ def _is_same(known: TrackedLine, tracked: TrackedLine) -> bool:
     before, line = known.line, tracked.line
     if tracked.picture.time_s - known.seen_s > RULES.bridged_s:
         return False
+    if not before.text or not line.text:
+        return before.text == line.text and _overlaps(before, line)
     if before.text == line.text:
         return True
     digits = [[letter for letter in part.text if letter.isdigit()] for part in (before, line)]

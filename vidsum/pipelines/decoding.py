@@ -111,10 +111,10 @@ def extraction_job(video: VideoInfo, extraction: Extraction) -> Job:
 
 
 def screen_text_job(video: VideoInfo, extraction: Extraction) -> Job:
-    """Return the job that reads text on the screen. Raises PackageError: RapidOCR is not installed."""
+    """Return the job that reads text on the screen. Raises PackageError: the extra `ocr` is missing."""
 
     def consumer(progress: Progress | None) -> Consumer[ScreenText]:
-        return partial(read_screen_text, read=load_reader().read, video=video, progress=progress)
+        return partial(read_screen_text, read=load_reader(progress).read, video=video, progress=progress)
 
     sampling, (package, sha256) = sampling_for(video), reader_facts()
     parameters = {"package": package, "rate": sampling.fps, "long_side": LONG_SIDE}

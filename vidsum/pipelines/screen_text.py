@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Unpack
 
 from vidsum.features.settings import Extraction
@@ -12,7 +13,7 @@ from vidsum.pipelines.keywords import ReadingOptions
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import Video, VideoPath, memo_of, probe_video, source_path
 from vidsum.results.load import find_cached
-from vidsum.results.screen_text import ScreenText
+from vidsum.results.screen_text import ScreenText, describe_unread
 from vidsum.types import Progress
 
 
@@ -59,7 +60,7 @@ def plan_input_text(video_input: Input) -> Plan[ScreenText]:
         is_known = extraction.cache and find_cached(ScreenText, job.provenance)
         made = run_jobs(video, [job] if is_known else [*jobs, job], extraction, progress, video_input.memo)
         text: ScreenText = made[-1]
-        return text
+        return replace(text, warnings=(*text.warnings, *describe_unread(text)))
 
     return Plan(job.provenance, make)
 

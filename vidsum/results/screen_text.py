@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from vidsum.results.result import Result, video_prefix
+from vidsum.results.result import Result, count_text, video_prefix
 from vidsum.results.transcript import TextFormat
-from vidsum.times import to_srt, to_vtt
+from vidsum.times import format_short_time, to_srt, to_vtt
+
+_MAX_TIMES = 3  # that a sentence lists
+_UNREAD_REASONS = "letters of a script that is not known, or faint, curved, mirrored or stacked"
 
 Box = tuple[float, float, float, float]  # left, top, right, bottom, as fractions of the picture's sides
 
@@ -35,6 +38,15 @@ class ScreenLine:
 
 
 @dataclass(frozen=True)
+class UnreadPlace:
+    """A place with text in [start_s, end_s) that could be seen but not read."""
+
+    start_s: float
+    end_s: float
+    box: Box
+
+
+@dataclass(frozen=True)
 class Screen:
     """The lines that are on screen together in [start_s, end_s), in reading order."""
 
@@ -57,6 +69,7 @@ class ScreenText(Result):
     lines: tuple[ScreenLine, ...]  # in order of time, then from top to bottom; none where nothing can be read
     duration_s: float
     n_frames_read: int  # frames on which text was looked for
+    unread: tuple[UnreadPlace, ...] = ()  # in order of time
 
     def __repr__(self) -> str:
         return f"ScreenText({video_prefix(self.video)}{len(self.lines)} lines, {self.duration_s:g} s)"
@@ -84,4 +97,17 @@ class ScreenText(Result):
         return to_srt(cues) if form == "srt" else to_vtt(cues)
 
     def to_dict(self) -> dict[str, Any]:
-        return self.document(duration_s=self.duration_s, n_frames_read=self.n_frames_read, lines=self.lines)
+        return self.document(
+            duration_s=self.duration_s, n_frames_read=self.n_frames_read, lines=self.lines, unread=self.unread
+        )
+
+
+def describe_unread(text: ScreenText) -> tuple[str, ...]:
+    """Return a sentence that says where text was seen but not read; none where there is none."""
+    if not text.unread:
+        return ()
+    times = [format_short_time(place.start_s) for place in text.unread]
+    first = ", ".join(list(dict.fromkeys(times))[:_MAX_TIMES])
+    more = ", ..." if len(set(times)) > _MAX_TIMES else ""
+    count = count_text(len(text.unread), "place")
+    return (f"text in {count} was seen but not read ({first}{more}): {_UNREAD_REASONS}",)
