@@ -259,17 +259,14 @@ def _find_stored(
 
 
 def _embed_video(space: str, video: str, extraction: Extraction, progress: Progress | None) -> _VideoContent:
-    clips, features = plan_video(space, video, extraction).run(progress)
-    info = features.video
+    clips, info, warnings = plan_video(space, video, extraction).run(progress)
     assert info is not None
     assert clips.shots_s is not None
     shot_of = np.searchsorted(clips.shots_s[1:-1], clips.timestamps + clips.step_s / 2, side="right")
     shots, starts = np.unique(shot_of, return_index=True)
     middles = (clips.shots_s[shots] + clips.shots_s[shots + 1]) / 2
     pictures = read_jpegs(info, middles.tolist(), _SIDE, _JPEG_QUALITY)
-    return _VideoContent(
-        clips, starts.tolist(), pictures, extraction.fast, start_offset_s(info), features.warnings
-    )
+    return _VideoContent(clips, starts.tolist(), pictures, extraction.fast, start_offset_s(info), warnings)
 
 
 def _insert(

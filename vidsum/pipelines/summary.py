@@ -164,7 +164,7 @@ class _Work:
         shots = find(features, self.settings, pictures)
         budget_s, warnings = _budget(selection, features.duration_s)
         report_step(progress, "scoring frames")
-        clips = self.guide.run(progress)[0] if self.guide else None
+        clips = self.guide.run(progress).clips if self.guide else None
         scored = self.score(features, shots, budget_s / features.duration_s, clips)
         report_step(progress, "choosing segments")
         changes = pictures.changes if pictures else None
