@@ -284,7 +284,7 @@ def _doubt(grounding: "Grounding", query: "QueryMoments", name: str, *, has_clip
         return "" if moments or is_explained else "no such sound in this video"
     if evidence == ("text",) and (present or 0) < UNLIKELY:
         return "probably not written in this video"
-    if present is None or (moments and moments[0].evidence != "picture"):
+    if present is None or any(moment.evidence != "picture" for moment in moments):
         return ""
     is_below = present < grounding.provenance["grounding"].get("min_present", 0.0)
     match = f"{format_match(present)}{', below --min-present: no moments' if is_below else ''}"

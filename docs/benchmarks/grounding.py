@@ -54,7 +54,8 @@ Answers = dict[str, list[list[Moment]]]
 def by_curve(video: ClipEmbeddings, curves: FloatArray) -> list[list[Moment]]:
     """Moments of each query by its curve [T]."""
     where = (video.timestamps, video.step_s, video.duration_s, TOP_K)
-    return [find_moments(curve, *where, shots_s=video.shots_s) for curve in curves]
+    edges = {"shots_s": video.shots_s, "scenes_s": video.scenes_s}
+    return [find_moments(curve, *where, **edges) for curve in curves]
 
 
 def answers(

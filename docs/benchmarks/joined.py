@@ -21,6 +21,7 @@ from vidsum.grounding.spaces import STEP_S, ClipEmbeddings
 from vidsum.lab.datasets.moments import MomentVideo, Query
 from vidsum.models.scaling import unit_rows
 from vidsum.pipelines.embedding import open_in_space, plan_embedding
+from vidsum.types import TimeArray
 
 HALVES = {"all": slice(None), "even": slice(0, None, 2), "odd": slice(1, None, 2)}
 FIRST = SHARED / "videos"
@@ -89,8 +90,7 @@ def notes() -> dict[str, Any]:
 def embed(path: Path, space: str, precision: Precision = "fp32") -> ClipEmbeddings:
     """A film in a space; its features stay in the cache."""
     opened = open_in_space(space, path, Extraction(precision=precision))
-    clips, _ = plan_embedding(opened, space).run()
-    return clips
+    return plan_embedding(opened, space).run().clips
 
 
 def hide_joins(video: ClipEmbeddings, every: int, first: int) -> ClipEmbeddings:
@@ -101,7 +101,10 @@ def hide_joins(video: ClipEmbeddings, every: int, first: int) -> ClipEmbeddings:
         rows[number] += rows[number - 1]
         rows[number - 1] += rows[number] / 2
     known = joins[np.arange(len(joins)) % every == first % every]
-    return replace(video, rows=unit_rows(rows), shots_s=np.array([0, *known, video.duration_s]))
+    shots_s = np.array([0, *known, video.duration_s])
+    # no scene begins at a join that is not known
+    scenes_s = None if video.scenes_s is None else video.scenes_s[np.isin(video.scenes_s, shots_s)]
+    return replace(video, rows=unit_rows(rows), shots_s=shots_s, scenes_s=scenes_s)
 
 
 def one_after_another(videos: Sequence[ClipEmbeddings], truths: Sequence[MomentVideo]) -> Asked:
@@ -114,20 +117,21 @@ def one_after_another(videos: Sequence[ClipEmbeddings], truths: Sequence[MomentV
             before = queries[query.text].windows if query.text in queries else ()
             windows = tuple((offset + start, offset + end) for start, end in query.windows)
             queries[query.text] = Query(query.qid, query.text, "long", duration_s, (*before, *windows))
-    shots_s = [
-        offset + video.shots_s[:-1]
-        for video, offset in zip(videos, offsets, strict=False)
-        if video.shots_s is not None
-    ]
+
+    def joined_edges(kind: str) -> TimeArray:
+        parts = [offset + getattr(video, kind)[:-1] for video, offset in zip(videos, offsets, strict=False)]
+        return np.append(np.concatenate(parts), duration_s)
+
     named = [video.objects for video in videos if video.objects]
     probabilities = [objects.probabilities for objects in named]
-    joined = replace(named[0], probabilities=np.concatenate(probabilities)) if named else None
+    objects = replace(named[0], probabilities=np.concatenate(probabilities)) if named else None
     video = ClipEmbeddings(
         np.concatenate([video.rows for video in videos]),
         np.arange(int(duration_s / STEP_S)) * STEP_S,
         STEP_S,
         duration_s,
-        joined,
-        np.append(np.concatenate(shots_s), duration_s),
+        objects,
+        joined_edges("shots_s"),
+        scenes_s=joined_edges("scenes_s"),
     )
     return video, MomentVideo("long", duration_s, tuple(queries.values()))

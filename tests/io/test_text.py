@@ -209,9 +209,9 @@ def test_a_text_in_another_encoding_is_refused_with_its_name(
 ) -> None:
     path = tmp_path / "film one.srt"
     path.write_bytes(f"1\n00:00:01,000 --> 00:00:02,000\n{text}\n".encode(encoding))
-    with pytest.raises(InputError, match="UTF-8") as caught:
+    with pytest.raises(InputError, match=rf"not a text file in UTF-8 \(probably {named}\)") as caught:
         read_text(path)
-    assert caught.value.hint == f"iconv -f {named} -t UTF-8 '{path}': it looks like {named}"
+    assert caught.value.hint == f"iconv -f {named} -t UTF-8 '{path}' > converted.txt"
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-16", "utf-8-sig"])

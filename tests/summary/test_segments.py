@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vidsum.grounding.scenes import ELSEWHERE
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.summary.looks import ELSEWHERE, Looks
+from vidsum.summary.looks import Looks
 from vidsum.summary.segments import (
     PARAMS,
     Bounds,

@@ -42,8 +42,9 @@ from vidsum.grounding.text import load_text_encoder
 from vidsum.io.provenance import label_of
 from vidsum.options import all_from_keywords, from_keywords
 from vidsum.pipelines.keywords import ArchiveSearchOptions, IndexOptions
-from vidsum.pipelines.queries import WORDS, query_warnings, read_queries, unreadable_queries
+from vidsum.pipelines.queries import query_warnings, read_queries, unreadable_queries
 from vidsum.pipelines.sources import expand
+from vidsum.results.settings import WORDS
 from vidsum.types import Interval, Progress, clip_interval
 from vidsum.version import __version__
 from vidsum.video.probe import probe
@@ -338,7 +339,8 @@ class Archive:
         else:
             directions = Directions(_COSINE_SCALE * rows, np.zeros((len(rows), 1), np.float32))
             rate_named = None
-        return ArchiveSearch(self._connection, options, tuple(steps), rows, directions, names, rate_named)
+        parts = (tuple(steps), rows, directions, space, names, rate_named)
+        return ArchiveSearch(self._connection, options, *parts)
 
 
 def _filter_files(files: Sequence[StoredFile], options: SearchOptions) -> dict[int, list[str]]:

@@ -262,8 +262,7 @@ def _find_stored(
 
 
 def _embed_video(space: str, video: str, extraction: Extraction, progress: Progress | None) -> _VideoContent:
-    clips, features = plan_video(space, video, extraction).run(progress)
-    info = features.video
+    clips, info, warnings = plan_video(space, video, extraction).run(progress)
     assert info is not None
     if clips.duration_s > MAX_VIDEO_S:
         limit = f"{MAX_VIDEO_S / 86_400:.0f} days"
@@ -273,9 +272,7 @@ def _embed_video(space: str, video: str, extraction: Extraction, progress: Progr
     shots, starts = np.unique(shot_of, return_index=True)
     middles = (clips.shots_s[shots] + clips.shots_s[shots + 1]) / 2
     pictures = read_jpegs(info, middles.tolist(), _SIDE, _JPEG_QUALITY)
-    return _VideoContent(
-        clips, starts.tolist(), pictures, extraction.fast, start_offset_s(info), features.warnings
-    )
+    return _VideoContent(clips, starts.tolist(), pictures, extraction.fast, start_offset_s(info), warnings)
 
 
 def _insert(

@@ -38,7 +38,7 @@ def embed_example(connection: Database, space: str, like: str) -> FloatArray:
         return describe_space(space).encode_images([path])
     if (stored := _stored_row(connection, space, path, start_s, end_s)) is not None:
         return stored
-    clips, _ = plan_video(space, path, Extraction()).run()
+    clips = plan_video(space, path, Extraction()).run().clips
     if start_s >= clips.duration_s:
         raise InputError(f"{like}: starts after the video's end ({clips.duration_s:.1f} s)")
     within = (clips.timestamps + clips.step_s > start_s) & (clips.timestamps < end_s)

@@ -26,8 +26,8 @@ from vidsum.archive.settings import ArchiveEvidence, SearchOptions
 from vidsum.archive.spaces import StoredSpace
 from vidsum.archive.store import Database
 from vidsum.grounding.presence import OFFSET, SLOPE, Directions, RateNamed
-from vidsum.grounding.proposals import find_moments
-from vidsum.grounding.spaces import SHARPNESS, STEP_S, ClipEmbeddings, log_likelihood, similarity
+from vidsum.grounding.proposals import find_moments, is_moment
+from vidsum.grounding.spaces import SHARPNESS, STEP_S, ClipEmbeddings, log_likelihood, scenes_of, similarity
 from vidsum.grounding.windows import grid
 from vidsum.models.scaling import unit_rows
 from vidsum.types import BoolArray, FloatArray, Interval
@@ -94,6 +94,7 @@ class ArchiveSearch:
     steps: tuple[SearchStep, ...]
     vectors: FloatArray  # [M, D] of length 1
     directions: Directions  # the evidence by the rows of clips
+    space: str  # of the vectors
     names: FloatArray  # [K, D] of the classes
     rate_named: RateNamed | None  # None where the space has no match probability
 
@@ -247,13 +248,15 @@ class ArchiveSearch:
         if len(records) != len(grid(duration_s, STEP_S)):
             raise damaged(f"videos.id {video}: has {len(records)} clips in {duration_s:g} s")
         clips = unpack_clips(records, self.names, duration_s, STEP_S, shots_s)
+        clips = replace(clips, scenes_s=scenes_of(clips, shots_s, self.space))
         log_present = self._smooth(clips, [len(clips)])
         curves, several = similarity(clips, self.vectors), len(self.steps) > 1
         by_step = []
         for step, logs in zip(self.steps, log_present, strict=True):
             curve = curves[list(step.wanted)].sum(axis=0) - curves[list(step.unwanted)].sum(axis=0)
             top_k = _STEP_MOMENTS if several else self.options.per_video
-            moments = find_moments(curve, clips.timestamps, STEP_S, duration_s, top_k, shots_s=shots_s)
+            where = (clips.timestamps, STEP_S, duration_s, top_k)
+            moments = find_moments(curve, *where, shots_s=shots_s, scenes_s=clips.scenes_s)
             hits, most = list[Hit](), float(np.exp(logs.max()))
             for moment in moments:
                 # the first is what the video is ranked by, and no other comes before it
@@ -305,6 +308,8 @@ def _is_one_take(before: Hit, hit: Hit, clips: ClipEmbeddings) -> bool:
     low, high = sorted([before.present, hit.present])
     is_near = gap_s <= _MAX_GAP_S and 2 * low >= high
     if before.row is None or not is_near or _cosine(before, hit) < _MIN_TAKE_COSINE:
+        return False
+    if not is_moment((before.start_s, max(before.end_s, hit.end_s)), clips.shots_s, clips.scenes_s):
         return False
     between = clips.rows[_clips_within(clips, before.end_s, hit.start_s)]
     return gap_s < STEP_S or bool((between @ before.row).min() >= _MIN_TAKE_COSINE)

@@ -5,7 +5,7 @@ changed since they were checked (docs/weights.md).
 """
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +28,14 @@ def load_state_dict(name: str) -> "dict[str, torch.Tensor]":
 
 def load_arrays(name: str) -> "dict[str, npt.NDArray[Any]]":
     """Return the tensors of a checkpoint as NumPy arrays, without importing torch."""
-    from safetensors.numpy import load_file
+    return dict(open_arrays(name))
 
-    return load_file(_tensors_of(name))
+
+def open_arrays(name: str) -> "Mapping[str, npt.NDArray[Any]]":
+    """Return the same tensors, each of which is read when it is asked for."""
+    from vidsum.io.arrays import TensorFile
+
+    return TensorFile(_tensors_of(name))
 
 
 def _tensors_of(name: str) -> Path:

@@ -130,5 +130,5 @@ def _load(
 
     if spec.graph is None:
         return build_onnx_extractor(spec, build, weights_sha256, device=device, precision=precision)
-    arrays = checkpoints.load_arrays(spec.checkpoint)
+    arrays = checkpoints.open_arrays(spec.checkpoint)
     return build_graph_extractor(spec, arrays, weights_sha256, device=device, precision=precision)

@@ -1,7 +1,7 @@
 """Turn a stream of frames into the features of a video, in batches formed while it is decoded."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 import numpy as np
@@ -13,10 +13,13 @@ from vidsum.types import FloatArray, Picture, Progress, VideoInfo
 from vidsum.video.frames import Frame
 
 CPU_FRAMES = 6  # frames per batch: activations fit the cache, twice as fast as with 32
+ONNX_FRAMES = 2  # in onnxruntime on the CPU, where six are no faster and take 75 MiB more
 GPU_FRAMES = 64
 _MAX_RUN_CLIPS = 120  # identical clips that are encoded once, split for progress
 MIN_CLIPS = 2  # clips per batch: PyTorch runs some 3D convolutions of a single clip slowly
 
+_EMBEDDED_ROWS = 64  # pictures that are embedded together: the map has a large matrix
+_Encoded = tuple[FloatArray, list[int]]  # [n, D + inner] of n pictures, and how many rows show each
 Clip = tuple[float, list[Picture]]  # time of its first frame, and its cropped pictures
 
 
@@ -41,13 +44,17 @@ def extract_features(
     size = batch_size(extractor)
     times: list[float] = []
     rows, scores, embeddings = _Rows(), _Rows(), _Rows()
+    waiting = list[_Encoded]()
     while batch := list(islice(runs, size)):
         times += [time for run, _ in batch for time in run]
         counts = [len(run) for run, _ in batch]
         encoded = extractor.encode(np.stack([pictures for _, pictures in batch]))
         rows.add(np.repeat(encoded[:, : spec.dim], counts, axis=0))
         if embed:
-            embeddings.add(np.repeat(embed(encoded), counts, axis=0))
+            waiting.append((encoded, counts))
+            if sum(len(rows) for rows, _ in waiting) >= _EMBEDDED_ROWS:
+                embeddings.add(_embed_rows(embed, waiting))
+                waiting.clear()
         if with_logits:
             scores.add(np.repeat(extractor.logits(encoded), counts, axis=0))
         if progress:
@@ -55,6 +62,8 @@ def extract_features(
             progress("extracting features", done_s, video.duration_s)
     if not times:
         raise InputError(f"{video.path}: no frame could be decoded")
+    if embed and waiting:
+        embeddings.add(_embed_rows(embed, waiting))
     return Features(
         array=rows.array(),
         timestamps=np.array(times),
@@ -67,6 +76,12 @@ def extract_features(
         embeddings=embeddings.array() if embed else None,
         video=video,
     )
+
+
+def _embed_rows(embed: Callable[[FloatArray], FloatArray], waiting: Sequence[_Encoded]) -> FloatArray:
+    """Return the embeddings [n, E] of encoded pictures, each as often as it counts."""
+    rows = embed(np.concatenate([encoded for encoded, _ in waiting]))
+    return np.repeat(rows, [count for _, counts in waiting for count in counts], axis=0)
 
 
 class _Rows:
@@ -91,7 +106,8 @@ class _Rows:
 
 def batch_size(extractor: Extractor) -> int:
     """Return the number of clips per batch that runs fastest on the extractor's device."""
-    frames = CPU_FRAMES if extractor.device == "cpu" else GPU_FRAMES
+    cpu_frames = ONNX_FRAMES if extractor.backend == "onnx" else CPU_FRAMES
+    frames = cpu_frames if extractor.device == "cpu" else GPU_FRAMES
     return max(MIN_CLIPS, frames // extractor.spec.clip_frames)
 
 

@@ -26,8 +26,6 @@ FUSION_WEIGHTS = MappingProxyType({"mrnet": 0.05, "detr": 0.1})
 """Weight of the curve of a model with a guide, relative to that of similarity, both of deviation 1; chosen
 on simulated films of held-out annotations (docs/algorithms/grounding.md)."""
 
-_QUERIES_PER_BATCH = 256  # queries whose curves are computed together: this bounds the memory
-
 
 @dataclass(frozen=True, eq=False)
 class EncodedQueries:
@@ -125,7 +123,8 @@ def locate(
             curves = saliency or _curves(video, request)
     if not moments:
         where = (video.timestamps, video.step_s, video.duration_s)
-        moments = [find_moments(curve, *where, top_k, shots_s=video.shots_s) for curve in curves]
+        shots_s, scenes_s = video.shots_s, video.scenes_s
+        moments = [find_moments(curve, *where, top_k, shots_s=shots_s, scenes_s=scenes_s) for curve in curves]
     answers = zip(request.texts, map(tuple, moments), map(unit_range, curves), strict=True)
     return [QueryMoments(*answer) for answer in answers]
 
@@ -143,10 +142,7 @@ def _encode_tokens(grounder: "MomentModel", request: EncodedQueries) -> list[Flo
 def _curves(video: ClipEmbeddings, request: EncodedQueries) -> list[FloatArray]:
     """Return the similarity [T] of each query, less that of what must not be seen where this stands out."""
     vectors, without = request.vectors, request.without
-    batches = (
-        vectors[start : start + _QUERIES_PER_BATCH] for start in range(0, len(vectors), _QUERIES_PER_BATCH)
-    )
-    curves = [curve for batch in batches for curve in similarity(video, batch)]
+    curves = list(similarity(video, vectors))
     if without is None or not len(without):
         return curves
     unwanted = similarity(video, without)

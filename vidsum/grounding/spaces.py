@@ -25,6 +25,7 @@ from vidsum.features import describe
 from vidsum.features.clip_family import CLIP_MODELS
 from vidsum.features.settings import CLIP_FAMILY, Extraction
 from vidsum.grounding import languages, vse
+from vidsum.grounding.scenes import find_scenes, scene_cosine
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import grid, to_grid
 from vidsum.io.cache import cached_rows
@@ -62,6 +63,7 @@ class ClipEmbeddings:
     objects: ClassMixture | None = None  # classes seen in the clips, in `vse`
     shots_s: TimeArray | None = None  # [S + 1] edges of the video's shots, where they are known
     is_still: npt.NDArray[np.bool_] | None = None  # [T] whether a clip is a still picture, if known
+    scenes_s: TimeArray | None = None  # [K + 1] edges of its scenes, which are runs of shots, if known
 
     def __len__(self) -> int:
         return len(self.timestamps)
@@ -168,9 +170,14 @@ def embed_video(space: str, features: Features) -> ClipEmbeddings:
         if features.logits is None:
             fault = f"the features of {features.extractor} have no class scores"
             raise UsageError(fault, hint="extract them with --logits")
-        probabilities = to_grid(class_probabilities(features.logits), features, times, STEP_S)
+        probabilities = to_grid(features.logits, features, times, STEP_S, class_probabilities)
         objects = ClassMixture(probabilities, name_embeddings())
     return ClipEmbeddings(rows, times, STEP_S, features.duration_s, objects)
+
+
+def scenes_of(video: ClipEmbeddings, shots_s: TimeArray, name: str) -> TimeArray:
+    """Return [K + 1] edges of the scenes of a video with shots [S + 1]; its rows are of the space `name`."""
+    return find_scenes(video.rows, video.timestamps + video.step_s / 2, shots_s, scene_cosine(name))
 
 
 def class_probabilities(logits: FloatArray) -> FloatArray:

@@ -19,6 +19,7 @@ from vidsum.grounding.text import load_text_encoder
 from vidsum.models.scaling import logistic, unit_range
 from vidsum.results.moments import NO_BELOW, Moment, QueryMoments
 from vidsum.results.sentences import LONG_PAUSE_S, Sentence, split_clauses
+from vidsum.results.settings import WORDS
 from vidsum.results.transcript import Transcript
 from vidsum.types import FloatArray, TimeArray
 
@@ -147,7 +148,7 @@ def _quoted(query: str, sentences: Sequence[Passage]) -> list[Moment]:
 
 
 def _to_moment(start_s: float, end_s: float, present: float, *, is_quoted: bool = False) -> Moment:
-    return Moment(start_s, end_s, present + is_quoted, "speech", present)
+    return Moment(start_s, end_s, present + is_quoted, "speech", present, is_quoted)
 
 
 def speech_curve(
@@ -164,27 +165,37 @@ def speech_curve(
 def fuse(
     seen: QueryMoments, others: Sequence[QueryMoments], top_k: int, min_ratio: float = 0.0
 ) -> QueryMoments:
-    """Merge moments of pictures with others: quotations (score 1 or more), the likely best of each, the rest.
+    """Merge moments of pictures with others: quotations and exact words, then what is seen or heard, the
+    likely best of each first, then speech and text.
 
-    Each keeps its own probability, which orders them, and the order among its kind. The score is that of the
-    place: no larger than the one before. Others that are probably not what the query means are left out, and
-    so are moments whose probability is below `min_ratio` of the first one's score, or of 1 if it is quoted.
+    Each keeps its own probability, and the order among its kind. The score is the probability of the place:
+    no larger than the one before. Others that are probably not what the query means are left out, and so are
+    those whose probability is below `min_ratio` of the first one's score, or of 1 if it is quoted; a
+    quotation leaves out pictures as well.
     """
     usual = _UNKNOWN_MATCH if seen.present is None else seen.present
-    likely = [[moment for moment in other.moments if moment.score >= UNLIKELY] for other in others]
-    quoted = [moment for moments in likely for moment in moments if moment.score >= 1]
-    ranks = [[moment for moment in moments if moment.score < 1] for moments in likely]
+    likely = [moment for other in others for moment in other.moments if moment.score >= UNLIKELY]
+    quoted = [moment for moment in likely if moment.is_quoted]
+    sounds = [moment for moment in likely if moment.evidence == "sound"]
     firsts, rest = list[Moment](), list[Moment]()
-    for ranked in (seen.moments, *ranks):
+    for ranked in (seen.moments, sounds):
         probable = [usual if moment.present is None else moment.present for moment in ranked]
         levels = np.minimum.accumulate(probable).tolist()
         scored = [replace(moment, score=level) for moment, level in zip(ranked, levels, strict=True)]
         n_first = int(bool(scored) and scored[0].score >= NO_BELOW)
         firsts += scored[:n_first]
         rest += scored[n_first:]
-    moments = [*quoted, *_by_score(firsts), *_by_score(rest)]
+    # their probabilities do not compare with those of pictures: nothing that is seen makes room for them
+    words = [
+        replace(moment, score=min(moment.score, moment.present or 0.0))
+        for moment in likely
+        if moment.evidence in WORDS and not moment.is_quoted
+    ]
+    moments = [*quoted, *_by_score(firsts), *_by_score(rest), *_by_score(words)]
     least = max((min_ratio * min(moment.score, 1) for moment in moments[:1]), default=0.0)
-    moments = [moment for moment in moments if moment.score >= least][:top_k]
+    moments = [
+        moment for moment in moments if moment.score >= least or (moment.evidence == "picture" and not quoted)
+    ][:top_k]
     scores = np.minimum.accumulate([moment.score for moment in moments]).tolist()
     ordered = tuple(replace(moment, score=score) for moment, score in zip(moments, scores, strict=True))
     curves = [other.said for other in others if other.said is not None]

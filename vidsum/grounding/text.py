@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from vidsum.results.moments import quote_queries
 from vidsum.types import FloatArray, Progress
 
 if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
 MINILM_TOKENS = 256  # maximum number of tokens for all-MiniLM-L6-v2, as published (it was trained on 128)
@@ -107,13 +108,16 @@ def _minilm() -> TextEncoder:
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_padding()  # the file asks for texts of exactly 128 tokens
     tokenizer.no_truncation()
-    session = open_session(folder / "model.onnx", without=["ConstantFolding"])
+
+    @cache  # many calls only split texts
+    def session() -> "InferenceSession":
+        return open_session(folder / "model.onnx", without=["ConstantFolding"])
 
     def read(texts: Texts) -> tuple[FloatArray, IsToken]:
         """Return the last layer's rows [B, L, 384], and [B, L] False for padding, whose rows mean nothing."""
         tokens, is_token = _pad(tokenizer, texts)
         inputs = {"input_ids": tokens, "attention_mask": is_token.astype(np.int64)}
-        return session.run(None, {**inputs, "token_type_ids": np.zeros_like(tokens)})[0], is_token
+        return session().run(None, {**inputs, "token_type_ids": np.zeros_like(tokens)})[0], is_token
 
     def embed(texts: Texts) -> FloatArray:
         rows, is_token = read(texts)

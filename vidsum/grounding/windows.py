@@ -7,7 +7,7 @@ windows, in fine steps of time, a long one from long windows.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,15 +33,22 @@ def grid(duration_s: float, step_s: float) -> TimeArray:
     return np.arange(max(1, int(np.ceil(duration_s / step_s - 1e-6))), dtype=np.float64) * step_s
 
 
-def to_grid(rows: FloatArray, features: Features, times: TimeArray, step_s: float) -> FloatArray:
+def to_grid(
+    rows: FloatArray,
+    features: Features,
+    times: TimeArray,
+    step_s: float,
+    convert: Callable[[FloatArray], FloatArray] = np.asarray,
+) -> FloatArray:
     """Return rows [N, K] about the features' clips as rows [T, K] about the clips of a grid.
 
-    Each is the mean of those whose clips overlap it, weighted by the common time; else the nearest.
+    Each is the mean of those whose clips overlap it, weighted by the common time; else the nearest. `convert`
+    makes what is averaged of a few rows: that of all rows of a long video would be large.
     """
     placed = np.empty((len(times), rows.shape[1]), np.float32)
     for start in range(0, len(times), _BLOCK):
         block = slice(start, start + _BLOCK)
-        placed[block] = _block_to_grid(rows, features, times[block], step_s)
+        placed[block] = _block_to_grid(rows, features, times[block], step_s, convert)
     return placed
 
 
@@ -126,7 +133,13 @@ def merge_curves(windows: Sequence[slice], curves: Sequence[FloatArray]) -> Floa
     return np.asarray(total / count, np.float32)
 
 
-def _block_to_grid(rows: FloatArray, features: Features, times: TimeArray, step_s: float) -> TimeArray:
+def _block_to_grid(
+    rows: FloatArray,
+    features: Features,
+    times: TimeArray,
+    step_s: float,
+    convert: Callable[[FloatArray], FloatArray],
+) -> TimeArray:
     """Resample rows to a few clips of the grid, in float64; see `to_grid`."""
     starts, ends = features.timestamps, features.timestamps + features.covers_s
     first = np.searchsorted(ends, times, side="right")
@@ -136,10 +149,11 @@ def _block_to_grid(rows: FloatArray, features: Features, times: TimeArray, step_
         number = np.minimum(first + offset, len(rows) - 1)
         common_s = np.minimum(ends[number], times + step_s) - np.maximum(starts[number], times)
         common_s = np.where(first + offset < after, common_s, 0.0)
-        total += common_s[:, None] * rows[number]
+        total += common_s[:, None] * convert(rows[number])
         total_s += common_s
     alone = total_s == 0
-    total[alone], total_s[alone] = rows[_nearest(times[alone] + step_s / 2, (starts + ends) / 2)], 1.0
+    nearest = _nearest(times[alone] + step_s / 2, (starts + ends) / 2)
+    total[alone], total_s[alone] = convert(rows[nearest]), 1.0
     total /= total_s[:, None]
     return total
 

@@ -7,7 +7,7 @@ import tokenize
 import warnings
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,33 @@ _UNREADABLE = (
     *(OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, MemoryError),
     *(RuntimeError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
 )  # errors of NumPy and h5py for damaged files: NumPy parses its headers as Python
+
+
+class TensorFile(Mapping[str, npt.NDArray[Any]]):
+    """The tensors of a safetensors file, each of which is read when it is asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with self._open() as file:
+            self._names = tuple(file.keys())
+
+    def _open(self) -> Any:
+        from safetensors import safe_open
+
+        return safe_open(self._path, framework="numpy")
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        if name not in self._names:
+            raise KeyError(name)
+        with self._open() as file:
+            array: npt.NDArray[Any] = file.get_tensor(name)
+            return array
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def require_file(path: Path) -> Path:

@@ -74,8 +74,9 @@ def _decoded(content: bytes, name: str) -> str:
         return decode(content)
     except ValueError as error:
         guess = _guess_encoding(content)
-        hint = f"iconv -f {guess} -t UTF-8 {shlex.quote(name)}: it looks like {guess}" if guess else None
-        raise InputError(f"{name}: is not a text file in UTF-8", hint=hint) from error
+        likely = f" (probably {guess})" if guess else ""
+        hint = f"iconv -f {guess} -t UTF-8 {shlex.quote(name)} > converted.txt" if guess else None
+        raise InputError(f"{name}: is not a text file in UTF-8{likely}", hint=hint) from error
 
 
 def _guess_encoding(content: bytes) -> str | None:

@@ -1,5 +1,7 @@
 """Rows of unit length, probabilities, and curves scaled to [0, 1]."""
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -15,18 +17,30 @@ def unit_rows(rows: npt.NDArray[np.floating]) -> FloatArray:
 _BLOCK = 1024  # rows that are compared at a time
 
 
-def distances_between(rows: FloatArray) -> TimeArray:
-    """Return [N - 1] 1 - cosine of each of N rows of length 1 and the next."""
+def exact_unit_rows(rows: FloatArray) -> FloatArray:
+    """Return rows [N, D] scaled to length 1, however large; rows of zeros stay.
+
+    Squares are added up in float64: those of large float32 features are beyond float32.
+    """
+    lengths = np.sqrt(np.einsum("td,td->t", rows, rows, dtype=np.float64))
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1).astype(np.float32)[:, None], np.float32)
+
+
+def distances_between(rows: FloatArray, scale: Callable[[FloatArray], FloatArray] = unit_rows) -> TimeArray:
+    """Return [N - 1] 1 - cosine of each of N rows and the next; `scale` makes rows of length 1 of them.
+
+    A block at a time: a copy of the features of a long video is large.
+    """
     distances = np.empty(len(rows) - 1)
     for start in range(0, len(distances), _BLOCK):
-        differences = np.diff(rows[start : start + _BLOCK + 1], axis=0)
+        differences = np.diff(scale(rows[start : start + _BLOCK + 1]), axis=0)
         squares = np.einsum("td,td->t", differences, differences, dtype=np.float64)
         distances[start : start + _BLOCK] = squares / 2
     return distances
 
 
 def changes_around(rows: FloatArray) -> TimeArray:
-    """Return [N] 1 - cosine of each of N rows of length 1 and the nearer of its two neighbours; 0 of one."""
+    """Return [N] 1 - cosine of each of N rows and the nearer of its two neighbours; 0 of one."""
     steps = distances_between(rows) if len(rows) > 1 else np.zeros(1)
     nearer: TimeArray = np.minimum(np.append(steps[0], steps), np.append(steps, steps[-1]))
     return nearer[: len(rows)]

@@ -18,6 +18,7 @@ from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray
 
 _BLOCK = 1024  # rows that are mapped at a time
+_MATRIX_ROWS = 256  # rows of a packed matrix that are unpacked at a time
 CLASSES = "cohort.classes"
 """A tensor [U, K], what the network names in U photographs of the cohort: the roots of its probabilities,
 which keep the small ones, in steps of 1 / 255."""
@@ -41,8 +42,13 @@ class VisualSemanticMap:
     def _map(self, features: FloatArray) -> FloatArray:
         t = self.tensors
         x = (signed_root(features) - t["mean"]) / t["scale"]
-        hidden = np.maximum(x @ t["hidden.weight"].T + t["hidden.bias"], 0)
+        hidden = np.maximum(self._hidden(x) + t["hidden.bias"], 0)
         return unit_rows(hidden @ t["output.weight"].T + t["output.bias"])
+
+    def _hidden(self, x: FloatArray) -> FloatArray:
+        """Return [T, H] of rows [T, D], before bias and ReLU: `UnpackedTensors` have no matrix in fp32."""
+        name, tensors = "hidden.weight", self.tensors
+        return tensors.multiply(x, name) if isinstance(tensors, UnpackedTensors) else x @ tensors[name].T
 
     def simulate(self, captions: FloatArray, noise: FloatArray) -> FloatArray:
         """Simulate [T, E] the rows of pictures that captions [T, E] of length 1 describe.
@@ -70,9 +76,18 @@ class UnpackedTensors(dict[str, FloatArray]):
         super().__init__()
         self._tensors = tensors
 
+    def multiply(self, x: FloatArray, name: str) -> FloatArray:
+        """Return [T, R] of x [T, D] and a matrix [R, D], a few rows of it at a time: all would be large."""
+        matrix, steps = self._tensors[name], self._tensors.get(f"{name}.steps")
+        product = np.empty((len(x), len(matrix)), np.float32)
+        for start in range(0, len(matrix), _MATRIX_ROWS):
+            rows = slice(start, start + _MATRIX_ROWS)
+            product[:, rows] = x @ np.asarray(matrix[rows], np.float32).T
+        return product if steps is None else product * np.asarray(steps, np.float32)
+
     def __missing__(self, name: str) -> FloatArray:
-        whole = np.asarray(self._tensors[name], np.float32)
+        whole = np.array(self._tensors[name], np.float32)
         if (steps := self._tensors.get(f"{name}.steps")) is not None:
-            whole = whole * np.asarray(steps, np.float32)[:, None]
+            whole *= np.asarray(steps, np.float32)[:, None]
         self[name] = whole
         return whole

@@ -12,7 +12,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from vidsum import checkpoints
-from vidsum.device import Precision, device_type, prefers_int8, trimming
+from vidsum.device import Precision, device_type, prefers_int8, trimming, unload
 from vidsum.features import cache, can_be_int8, choose_backend, describe, get_extractor, weights_sha256
 from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor, Spec
@@ -37,6 +37,7 @@ from vidsum.video.read import read_frames
 from vidsum.video.skipping import allow_key_frames
 from vidsum.video.threads import Consumer, fan_out
 
+_LONG_S = 1800.0
 _RECORDED_BY_EFFECT = (
     *("extractor", "fps", "clip_frames", "stride_frames", "logits", "precision", "backend", "device"),
     *("reader", "fast", "strict", "cache", "video_track", "audio_track"),
@@ -231,7 +232,15 @@ def _decode(
             features = changes_to_features(meter.result(video.path), video)
         facts = jobs[number].provenance
         made[number] = replace(features, duration_s=frames.end_s, provenance=facts, warnings=frames.warnings)
+    consumers.clear()
+    unload_if_long(video)
     return made
+
+
+def unload_if_long(video: VideoInfo | None) -> None:
+    """Free the networks in memory if a video is long: its features take as much, and they soon load again."""
+    if video is not None and video.duration_s >= _LONG_S:
+        unload()
 
 
 def load_extractor(extraction: Extraction) -> Extractor:

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from vidsum.features.settings import Extraction
-from vidsum.grounding.spaces import ClipEmbeddings, embed_video, extraction_for
+from vidsum.grounding.spaces import SPACES, ClipEmbeddings, embed_video, extraction_for, scenes_of
 from vidsum.grounding.windows import to_grid
 from vidsum.io.cache import cached_rows
 from vidsum.pipelines.decoding import extraction_job
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import Video, VideoPath, memo_of, probe_video, source_path
-from vidsum.results.features import Features
 from vidsum.shots.find import find
 from vidsum.shots.settings import ShotSettings
 from vidsum.summary.liveness import motion
-from vidsum.types import Progress, TimeArray
+from vidsum.types import Progress, TimeArray, VideoInfo
 from vidsum.version import __version__
 
 _STILL = 0.5  # clips that are less surely moving are still pictures
 _EXTRACTION_KEYS = ("extractor", "weights_sha256", "parameters")  # entries that differ between extractions
 
-EmbeddedVideo = tuple[ClipEmbeddings, Features]  # a video in a space, and the features it is of
+
+class EmbeddedVideo(NamedTuple):
+    """A video in a space; its features, which are larger, are dropped."""
+
+    clips: ClipEmbeddings
+    video: VideoInfo | None
+    warnings: tuple[str, ...]
 
 
 def plan_embedding(video_input: Input, space: str) -> Plan[EmbeddedVideo]:
@@ -44,9 +49,11 @@ def plan_embedding(video_input: Input, space: str) -> Plan[EmbeddedVideo]:
             edges_s = cached_rows("shots", provenance, cut) if is_kept else cut()
             video = embed_video(space, features)
             moving = to_grid(motion(features)[:, None], features, video.timestamps, video.step_s)[:, 0]
-            return replace(video, shots_s=edges_s, is_still=moving < _STILL)
+            scenes_s = scenes_of(video, edges_s, space if space in SPACES else features.extractor)
+            return replace(video, shots_s=edges_s, scenes_s=scenes_s, is_still=moving < _STILL)
 
-        return video_input.once({**provenance, "seen": space}, see), features
+        clips = video_input.once({**provenance, "seen": space}, see)
+        return EmbeddedVideo(clips, features.video, features.warnings)
 
     return Plan(provenance, make)
 

@@ -30,13 +30,14 @@ from vidsum.grounding.spaces import (
 from vidsum.grounding.text import embed_in_batches, load_text_encoder
 from vidsum.models.scaling import unit_rows
 from vidsum.options import all_from_keywords, without_defaults
+from vidsum.pipelines.decoding import unload_if_long
 from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
 from vidsum.pipelines.evidence import PlannedEvidence, plan_evidence, scope_of
 from vidsum.pipelines.keywords import GroundOptions
 from vidsum.pipelines.plan import Input, Plan, open_input, report_step
 from vidsum.pipelines.queries import (
-    WORDS,
     Queries,
+    answered_by_words,
     parse_queries,
     query_facts,
     query_warnings,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
 EncodeText = Callable[[Sequence[str]], npt.ArrayLike]  # texts to vectors [M, D]
 
+_QUERIES_AT_ONCE = 64
 _SET_BY_SPACE = ("extractor", "fps", "clip_frames", "stride_frames", "logits")
 
 
@@ -130,12 +132,6 @@ class MomentSearch:
     def _grounder(self) -> MomentModel | None:
         return load_model(self.model, self.extraction.device, self.extraction.precision)
 
-    def has_encoder(self) -> bool:
-        """Return whether the text encoder's weights are here; their check may still go on."""
-        return (
-            self.encode_text is None and checkpoints.find(describe_space(self.space).text_encoder) is not None
-        )
-
     def vectors(self, video_input: Input, progress: Progress | None) -> FloatArray:
         texts = (*self.queries.texts, *self.retrieval.without)
         if self.encode_text is None:
@@ -150,14 +146,26 @@ class MomentSearch:
         return embed_queries(self.space, texts, self.retrieval.language)
 
     def answers(self, clips: ClipEmbeddings, vectors: FloatArray) -> list[QueryMoments]:
-        retrieval, texts = self.retrieval, self.queries.texts
-        seen, without = np.split(vectors, [len(texts)])
-        request = EncodedQueries(texts, seen, without, self._others())
+        """Return the answers, a few queries at a time: curves of many and of a long video are large."""
+        seen, without = np.split(vectors, [len(self.queries.texts)])
+        background = None if self.space == "own" else embed_background(self.space)
+        answers = list[QueryMoments]()
+        for start in range(0, len(seen), _QUERIES_AT_ONCE):
+            texts = self.queries.texts[start : start + _QUERIES_AT_ONCE]
+            request = EncodedQueries(texts, seen[start : start + len(texts)], without, self._others())
+            answers += self._answer(clips, background, request)
+        return answers
+
+    def _answer(
+        self, clips: ClipEmbeddings, background: FloatArray | None, request: EncodedQueries
+    ) -> list[QueryMoments]:
+        retrieval = self.retrieval
         answers = locate(self._grounder, clips, request, retrieval.most_moments, alone=retrieval.alone)
-        if self.space == "own":
+        if background is None:
             return answers
-        background, all_texts = embed_background(self.space), (*texts, *retrieval.without)
-        matches = match_windows(clips, background, all_texts, vectors, len(retrieval.without))
+        assert request.without is not None
+        texts, vectors = (*request.texts, *retrieval.without), np.vstack([request.vectors, request.without])
+        matches = match_windows(clips, background, texts, vectors, len(retrieval.without))
         return [self._judged(answer, matches, number) for number, answer in enumerate(answers)]
 
     def _judged(self, answer: QueryMoments, matches: WindowMatches, number: int) -> QueryMoments:
@@ -198,8 +206,7 @@ class MomentSearch:
         about_length = (
             [f"{quote_queries(cut)}: only the first {encoder.max_tokens} tokens are read"] if cut else []
         )
-        spoken = [answer for answer in answers if answer.moments and answer.moments[0].evidence in WORDS]
-        by_words, language = [answer.query for answer in spoken], self.retrieval.language
+        by_words, language = answered_by_words(answers), self.retrieval.language
         notes = query_warnings(self.queries.texts, self._unread, language, self.space, by_words=by_words)
         return (*notes, *about_length)
 
@@ -253,12 +260,12 @@ class _Work:
 
     def search_pictures(self, progress: Progress | None) -> Grounding:
         search, video_input = self.search, self.video_input
-        # faults of the queries come before decoding, unless weights must be fetched first
-        vectors = None if search.has_encoder() else search.vectors(video_input, progress)
-        clips, features = self.embedding.run(progress)
-        vectors = search.vectors(video_input, progress) if vectors is None else vectors
+        # before the video is opened: faults of queries come first, and the encoder's memory is free again
+        vectors = search.vectors(video_input, progress)
+        unload_if_long(video_input.video)
+        clips, video, notes = self.embedding.run(progress)
         report_step(progress, "comparing queries")
-        warnings = [*features.warnings]
+        warnings = [*notes]
         if search.extraction.fast and video_input.video:
             warnings.append("only key frames were decoded: moments between them may be missed")
         answers = [without_weak(answer, search.retrieval) for answer in search.answers(clips, vectors)]
@@ -266,7 +273,7 @@ class _Work:
             queries=search.queries.attach_spoken(answers),
             timestamps=clips.timestamps,
             video_duration_s=clips.duration_s,
-            video=features.video,
+            video=video,
             warnings=tuple(warnings),
             step_s=clips.step_s,
         )

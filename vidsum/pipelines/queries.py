@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Final
+from typing import Any
 
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding import vse
@@ -15,11 +15,11 @@ from vidsum.grounding.languages import is_other
 from vidsum.grounding.spaces import describe_space
 from vidsum.io.text import decode, read_bytes, read_stdin
 from vidsum.results.moments import Grounding, QueryMoments, quote_queries, shorten
+from vidsum.results.settings import WORDS
 from vidsum.results.transcript import SpokenQuery
 
 _NEGATION = re.compile(r"\b(not|no|without|never|nobody)\b|n['\u2019]t\b|(?<!\S)-[^\W\d]{2,}", re.IGNORECASE)
 _NEGATION_NOTE = "negation is not understood; use --not TEXT"
-WORDS: Final = ("speech", "text")  # evidence that quotes words, in which a negation is understood
 _MAX_DIGITS = 3  # longer numbers are written, not seen
 
 
@@ -183,15 +183,20 @@ def query_warnings(
     return tuple(f"{quote_queries(texts)}: {note}" for note, texts in notes.items() if texts)
 
 
+def answered_by_words(answers: Iterable[QueryMoments]) -> list[str]:
+    """Return the queries that speech or text answers, maybe after pictures."""
+    return [answer.query for answer in answers if any(m.evidence in WORDS for m in answer.moments)]
+
+
 def restrict_negation(grounding: Grounding) -> Grounding:
     """Return moments whose warning about negation is of their own queries that no words answer."""
     others = tuple(text for text in grounding.warnings if not text.endswith(_NEGATION_NOTE))
     if others == grounding.warnings:
         return grounding
     language = grounding.provenance["grounding"].get("language", "auto")
-    answers = {answer.query: answer.moments for answer in grounding.queries}
-    by_words = [text for text, moments in answers.items() if moments and moments[0].evidence in WORDS]
-    notes = query_warnings([*answers], (), language, grounding.space, by_words=by_words)
+    texts = [answer.query for answer in grounding.queries]
+    by_words = answered_by_words(grounding.queries)
+    notes = query_warnings(texts, (), language, grounding.space, by_words=by_words)
     return replace(grounding, warnings=(*others, *(n for n in notes if n.endswith(_NEGATION_NOTE))))
 
 

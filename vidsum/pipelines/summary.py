@@ -169,7 +169,7 @@ class _Work:
         )
         words = protected_words(selection, transcript, budget_s) if transcript else []
         report_step(progress, "scoring frames")
-        clips = self.guide.run(progress)[0] if self.guide else None
+        clips = self.guide.run(progress).clips if self.guide else None
         scored = self.score(features, shots, budget_s / features.duration_s, clips)
         report_step(progress, "choosing segments")
         changes = pictures.changes if pictures else None

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from vidsum.errors import UsageError
 from vidsum.io.arrays import convert_errors, read_arrays, require_file
 from vidsum.io.outputs import atomic_write
-from vidsum.models.scaling import distances_between
+from vidsum.models.scaling import distances_between, exact_unit_rows
 from vidsum.results.result import Result, load_pandas, parse_fields, to_data, video_data, video_prefix
 from vidsum.types import FloatArray, TimeArray, VideoInfo
 from vidsum.version import __version__
@@ -134,15 +134,12 @@ class Features(Result):
     @cached_property
     def picture_starts(self) -> npt.NDArray[np.int64]:
         """[P] the rows at which another picture begins; those that follow differ by its encoding alone."""
-        # squares are added up in float64: those of large float32 features are beyond float32
-        lengths = np.sqrt(np.einsum("td,td->t", self.array, self.array, dtype=np.float64))
-        rows = self.array / np.where(lengths > 0, lengths, 1).astype(np.float32)[:, None]
         starts = [0]
-        is_like_last = [False, *(distances_between(rows) < _SAME_PICTURE_DISTANCE).tolist()]
-        for number in range(1, len(rows)):
+        is_like_last = distances_between(self.array, exact_unit_rows) < _SAME_PICTURE_DISTANCE
+        for number, is_like in enumerate(is_like_last.tolist(), 1):
             # rows that each differ by little from the one before may drift away from the first
-            from_first = rows[number] - rows[starts[-1]]
-            if not (is_like_last[number] and from_first @ from_first / 2 < _SAME_PICTURE_DISTANCE):
+            pair = self.array[[starts[-1], number]]
+            if not (is_like and distances_between(pair, exact_unit_rows)[0] < _SAME_PICTURE_DISTANCE):
                 starts.append(number)
         return np.array(starts)
 

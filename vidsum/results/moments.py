@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal, Self
 
 from vidsum.errors import UsageError
@@ -35,6 +35,7 @@ class Moment:
     score: float  # higher is better; comparable among the moments of one query on one video only
     evidence: Evidence = "picture"  # whether the pictures, the speech or the sounds match
     present: float | None = None  # how likely the query is true of it, by its evidence; None: not known
+    is_quoted: bool = field(default=False, compare=False, repr=False)  # whether its words are said or written
 
     @property
     def interval(self) -> Interval:

@@ -1,6 +1,6 @@
 """Names that options share with results: export formats (`vidsum.results.formats`) and kinds of evidence."""
 
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 
 ExportFormat = Literal[
     "otio", "edl", "fcpxml", "xml", "kdenlive", "mlt",
@@ -12,6 +12,7 @@ ExportName = Literal[ExportFormat, "losslesscut", "premiere", "resolve", "davinc
 MediaPaths = Literal["absolute", "relative"]
 Evidence = Literal["picture", "speech", "text", "sound"]
 """Where a moment was found: in what is seen, said, written on screen, and heard in addition to words."""
+WORDS: Final = ("speech", "text")  # evidence that quotes words, in which a negation is understood
 
 
 def list_evidence(choice: str) -> tuple[Evidence, ...]:

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from vidsum.errors import UsageError
+from vidsum.models.scaling import exact_unit_rows
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.shots.cuts import ShotPictures, WithCuts, add_cuts, place_starts
@@ -63,10 +64,7 @@ def _kts_edges(
     features: Features, settings: ShotSettings, pictures: ShotPictures | None, cuts: WithCuts
 ) -> TimeArray:
     shortest, longest = _limits_in_samples(features, settings)
-    # squares are added up in float64: those of large float32 features are beyond float32
-    lengths = np.sqrt(np.einsum("td,td->t", features.array, features.array, dtype=np.float64))
-    lengths[lengths == 0] = 1
-    rows = features.array / lengths.astype(np.float32)[:, None]
+    rows = exact_unit_rows(features.array)
     end_s = features.duration_s
     if not (settings.max_shots or settings.min_shot_s or settings.max_shot_s):
         first = _change_points_between_stills(features, rows, shortest, longest)

@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from vidsum.grounding.scenes import find_scenes, scene_cosine
 from vidsum.grounding.settings import HighlightSettings
 from vidsum.results.features import Features
 from vidsum.results.moments import Moment
@@ -29,7 +30,6 @@ class HighlightParams:
     largest_share: float = 0.25  # of a film longer than 40 s
     always_s: float = 10.0  # length that every film of twice that length allows
     near_s: float = 1.0  # a part of a long take begins and ends at edges of shots that are this near
-    slack: float = 0.1  # by which shots of a scene may look less alike than parts of a summary
     min_score: float = 0.06  # lower scores do not stand out
 
 
@@ -66,7 +66,9 @@ def choose_highlights(
     looks = Looks(features, features.timestamps)
     longest_s = longest_highlight(features.duration_s, settings.max_length_s)
     curve = _Curve(importance, looks, features.step_s, longest_s)
-    spans = [span for scene in _find_scenes(looks, edges_s) for span in curve.parts(scene, edges_s)]
+    min_cosine = scene_cosine(features.extractor)
+    scenes = pairwise(find_scenes(features.array, features.timestamps, edges_s, min_cosine).tolist())
+    spans = [span for scene in scenes for span in curve.parts(scene, edges_s)]
     chosen = list[Moment]()
     for score, span in sorted(((curve.score(span), span) for span in spans), reverse=True):
         if score < PARAMS.min_score or len(chosen) == settings.top_k:
@@ -75,18 +77,6 @@ def choose_highlights(
         if all(end_s <= other.start_s or other.end_s <= start_s for other in chosen):
             chosen.append(Moment(start_s, end_s, score))
     return chosen
-
-
-def _find_scenes(looks: Looks, edges_s: TimeArray) -> list[Interval]:
-    """Return (start_s, end_s) of runs of shots [S + 1], each of which looks like all before it together."""
-    first, *shots = pairwise(edges_s.tolist())
-    scenes: list[Interval] = [first]
-    for shot in shots:
-        if looks.absolute(*scenes[-1]) @ looks.absolute(*shot) >= looks.same - PARAMS.slack:
-            scenes[-1] = (scenes[-1][0], shot[1])
-        else:
-            scenes.append(shot)
-    return scenes
 
 
 @dataclass(frozen=True, eq=False)

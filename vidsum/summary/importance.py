@@ -58,7 +58,7 @@ def highlights(features: Features, seed: int = 0) -> FloatArray:
     """
     lengths = np.sqrt(np.einsum("td,td->t", features.array, features.array, dtype=np.float64))
     evidence = lengths / max(float(lengths.mean()), np.finfo(np.float32).tiny)
-    change = changes_around(unit_rows(features.array))
+    change = changes_around(features.array)
     terms = (evidence, _MIN_EVIDENCE_RANGE), (change, _MIN_CHANGE_RANGE)  # no noise is scaled up
     scaled = [(term - term.min()) / max(float(np.ptp(term)), least) for term, least in terms]
     return _to_scores(smooth((scaled[0] + scaled[1]) / 2, _HIGHLIGHT_SMOOTHING_S / features.step_s))

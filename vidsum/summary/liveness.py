@@ -59,7 +59,7 @@ def motion(features: Features) -> FloatArray:
     fewer than `_MOVING` samples that change: an encoder draws a still picture anew from time to time. In a
     video that is mostly stills, the change of a still is that to the next one.
     """
-    rows = unit_rows(features.array)
+    rows = features.array
     if len(rows) == 1:
         return np.ones(1, np.float32)
     change = changes_around(rows)
@@ -80,7 +80,7 @@ def _still_liveness(rows: FloatArray, starts: IntArray, counts: IntArray) -> Flo
     """
     live, stays = np.zeros(len(starts), np.float32), np.flatnonzero(counts > 1)
     if len(stays) > 1:
-        change = rows[(starts + counts)[stays[:-1]] - 1] - rows[starts[stays[1:]]]
+        change = unit_rows(rows[(starts + counts)[stays[:-1]] - 1]) - unit_rows(rows[starts[stays[1:]]])
         steps = np.einsum("td,td->t", change, change, dtype=np.float64) / 2
         live[stays] = _change_liveness(np.append(steps, steps[-1]))
     return live

@@ -1,20 +1,17 @@
 """Looks: which parts of a video look alike, and how much of them a summary shows."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from vidsum.grounding.scenes import look_cosine, samples_between
 from vidsum.models.scaling import unit_rows
 from vidsum.results.features import Features
 from vidsum.summary.slides import number_slides
 from vidsum.types import FloatArray, Interval
 
-SAME_LOOK: Final = {"efficientnet_lite0": 0.65}
-"""Cosine of mean features from which two parts look alike. In three joined films, 99 % of the shots of two
-clips were below .60, and three quarters of the neighbouring shots of one take above .65."""
-ELSEWHERE: Final = 0.9  # the cosine for other extractors, which were not measured
 _MIN_DIRECTION = 1e-4  # a look is that of the whole video where it differs by less
 
 
@@ -30,14 +27,12 @@ class Looks:
         """
         self._rows, self.sampled, self.dim = unit_rows(features.array), sampled, features.dim
         self._slides, self.important_slides = number_slides(self._rows, features.timestamps, slides)
-        self.same = SAME_LOOK.get(features.extractor, ELSEWHERE)
+        self.same = look_cosine(features.extractor)
         self._mean = self._rows.mean(axis=0)
 
     def samples(self, start: float, end: float) -> slice:
         """Return the samples of a part; between two samples, the one before."""
-        first, stop = np.searchsorted(self.sampled, (start, end)).tolist()
-        first = first if first < stop else max(first - 1, 0)
-        return slice(first, max(stop, first + 1))
+        return samples_between(self.sampled, start, end)
 
     def absolute(self, start: float, end: float) -> FloatArray:
         """Return [D] the mean feature, of length 1."""
