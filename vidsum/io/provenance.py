@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError
+from vidsum.io.names import missing_file
 
 
 def hash_file(path: Path) -> str:
@@ -22,6 +23,8 @@ def identify_file(path: Path) -> dict[str, Any]:
     try:
         status = path.stat()
         return {"bytes": status.st_size, "sha256": _hash_unchanged(path, status.st_size, status.st_mtime_ns)}
+    except FileNotFoundError as error:
+        raise missing_file(path, "cannot be read (no such file)") from error
     except OSError as error:
         raise InputError(f"{path.name}: cannot be read ({(error.strerror or str(error)).lower()})") from error
 
