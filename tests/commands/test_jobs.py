@@ -3,6 +3,7 @@
 import errno
 import io
 import json
+import multiprocessing
 import os
 import pickle
 import random
@@ -13,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from multiprocessing import connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
@@ -208,6 +210,19 @@ def test_results_are_neither_lost_nor_made_twice(jobs: int, seed: int) -> None:
     worked = Counter(Path("worked").read_text().split())
     assert worked == {task.path: 1 + (not task.path.startswith("fine")) for task in tasks}
     assert set(steps) <= {f"{task.path} step {task.path}" for task in tasks}
+
+
+def test_a_worker_that_dies_between_two_tasks_costs_nothing() -> None:
+    def kill_children(task: Task, result: str) -> None:
+        for process in multiprocessing.active_children():
+            process.kill()
+            connection.wait([process.sentinel])
+        time.sleep(0.5)  # the executor notices it
+
+    tasks = [Task(number, f"fine{number}") for number in range(4)]
+    fail: Any = None
+    queue = Queue(dying.work, tasks, lambda _: None, kill_children, fail)
+    assert list(in_workers(queue, 1)) == [f"done fine{number}" for number in range(4)]
 
 
 def test_a_batch_reads_what_is_open_in_this_process(film: Path) -> None:

@@ -24,7 +24,7 @@ def identify_file(path: Path) -> dict[str, Any]:
         status = path.stat()
         return {"bytes": status.st_size, "sha256": _hash_unchanged(path, status.st_size, status.st_mtime_ns)}
     except FileNotFoundError as error:
-        raise missing_file(path) from error
+        raise missing_file(path, "cannot be read (no such file)") from error
     except OSError as error:
         raise InputError(f"{path.name}: cannot be read ({(error.strerror or str(error)).lower()})") from error
 

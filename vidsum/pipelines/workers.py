@@ -194,15 +194,21 @@ class Worker:
     def start(self, work: Work[R], task: Task, *, reports: bool) -> Future[R]:
         """Begin a task. Raises VidsumError: no process can be started."""
         try:
-            with _block_interrupts():
-                if self._executor is None:
-                    values = (self._n_threads, self._writer)
-                    self._executor = ProcessPoolExecutor(1, self._context, _prepare, values)
-                return self._executor.submit(_run, work, task, reports)
+            return self._submit(work, task, reports)
+        except BrokenProcessPool:  # the process died after its last task
+            self.join()
+            return self._submit(work, task, reports)
         except (OSError, ImportError, NotImplementedError) as error:  # the last two: no semaphores
             self._executor = None
             fault = f"{task.name}: no worker process can be started"
             raise VidsumError(fault, hint="fewer --jobs") from error
+
+    def _submit(self, work: Work[R], task: Task, reports: bool) -> Future[R]:
+        with _block_interrupts():
+            if self._executor is None:
+                values = (self._n_threads, self._writer)
+                self._executor = ProcessPoolExecutor(1, self._context, _prepare, values)
+            return self._executor.submit(_run, work, task, reports)
 
     def find_fault(self, task: Task) -> VidsumError:
         """Return the error for a task in which the process ended."""
