@@ -220,12 +220,14 @@ def list_files(connection: "Database") -> tuple[list[StoredFile], dict[int, Stor
     types = [f"typeof(videos.{name})" for name in _RECORDS]
     rows = read_rows(connection, [*names, *types], "FROM videos ORDER BY id")
     videos = {row[0]: StoredVideo(*row[: len(names)]) for row in rows}
-    spaces = {number for (number,) in read_rows(connection, ["spaces.id"], "FROM spaces")}
+    names = ["spaces.id", "spaces.name", "spaces.made_from"]
+    spaces = {number for number, *_ in read_rows(connection, names, "FROM spaces ORDER BY id")}
     for video in videos.values():
         if video.space not in spaces:
             raise damaged(f"videos.id {video.id}: its space is not there")
     names = [f"files.{name}" for name in StoredFile._fields]
-    files = [StoredFile(*row) for row in read_rows(connection, names, "FROM files ORDER BY path")]
+    # SQLite would sort paths of any length in memory before they are checked
+    files = sorted(StoredFile(*row) for row in read_rows(connection, names, "FROM files"))
     for file in files:
         if file.video not in videos:
             raise damaged(f"files.path {quote(file.path)}: its video is not there")

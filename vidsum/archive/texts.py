@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from vidsum.archive.packed import Records, pack_rows, read_records, row_type, unpack_rows
+from vidsum.archive.packed import Records, pack_rows, read_edges, read_records, row_type, unpack_rows
 from vidsum.archive.rows import MAX_VIDEO_S, damaged, list_texts, read_rows, stream_rows
 from vidsum.archive.search import Hit
 from vidsum.archive.settings import EVIDENCE, ArchiveEvidence, SearchOptions
@@ -251,12 +251,13 @@ def pack_sounds(scores: FloatArray) -> Records:
 
 def search_sounds(connection: Database, text: str, options: SearchOptions, videos: set[int]) -> list[Hit]:
     """Return the moments in which the sounds that a text names are there."""
-    columns = ("videos.id", "videos.duration_s", "videos.sounds")
+    columns = ("videos.id", "videos.duration_s", "videos.edges", "videos.sounds")
     source = "FROM videos WHERE length(sounds) > 0 ORDER BY id"
     hits, (classes,) = list[Hit](), match_classes([text], options.language)
-    for video, duration_s, content in stream_rows(connection, columns, source) if len(classes) else ():
+    for video, duration_s, edges, content in stream_rows(connection, columns, source) if len(classes) else ():
         runs = read_records(RUN, (f"videos.id {video}: sounds", content), is_valid=_are_runs)
         if video in videos and len(runs := runs[np.isin(runs["class"], classes)]):
+            read_edges(video, edges, duration_s)  # else moments could last for days
             hits += _find_hits(video, duration_s, runs)[: options.per_video]
     return hits
 
