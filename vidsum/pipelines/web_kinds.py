@@ -12,13 +12,13 @@ from vidsum.errors import InputError
 from vidsum.io.network import parse_content_length
 from vidsum.io.urls import Url
 
-Kind = Literal["page", "pieces", "files", "endless"]
+Kind = Literal["page", "hls", "dash", "files", "endless"]
 
 _HEAD_BYTES = 2048  # in which a list shows what it is
 _MARK = b"\xef\xbb\xbf"  # the byte order mark, which some servers put before a text
 _TYPES: dict[str, tuple[Kind, str]] = {
-    "mpegurl": ("pieces", "an HLS list of pieces"),
-    "dash+xml": ("pieces", "a DASH list of pieces"),
+    "mpegurl": ("hls", "an HLS list of pieces"),
+    "dash+xml": ("dash", "a DASH list of pieces"),
     "scpls": ("files", "a list of other files"),
     "text/html": ("page", "a web page"),
     "application/xhtml": ("page", "a web page"),
@@ -36,7 +36,7 @@ class NoFileError(Exception):
 
     @property
     def is_for_yt_dlp(self) -> bool:
-        return self.kind in ("page", "pieces")
+        return self.kind in ("page", "hls", "dash")
 
 
 def require_file(headers: Mapping[str, str], head: bytes) -> None:
@@ -62,7 +62,8 @@ def no_file_error(url: Url, other: NoFileError) -> InputError:
     watch = f"vidsum watch {address} --query TEXT, which reads it as it comes"
     hints: dict[Kind, str] = {
         "page": "pip install yt-dlp, which vidsum then uses, or give the address of the video file",
-        "pieces": f"ffmpeg -i {address} -c copy film.mkv, then give that file; or {watch}",
+        "hls": f"ffmpeg -i {address} -c copy film.mkv, then give that file; or {watch}",
+        "dash": f"ffmpeg -i {address} -c copy film.mkv, then give that file",
         "files": "give the address of one of them",
         "endless": f"ffmpeg -i {address} -t 600 -c copy film.mkv, then give that file; or {watch}",
     }

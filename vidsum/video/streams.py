@@ -1,7 +1,7 @@
 """Connect to streams and cameras, again where one breaks off, and no longer once one has ended.
 
 Servers close a connection at the end of a file as they do where a camera fails. A source has an end if its
-length is known: the bytes of a file, or the seconds of a list of pieces (HLS, DASH). It is read once.
+length is known: the bytes of a file, or the seconds of a list of pieces (HLS). It is read once.
 """
 
 import re
@@ -25,8 +25,8 @@ _BACK_OFF_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)  # seconds before each attempt to
 _CONNECT_S = 10.0  # to connect to a stream
 _READ_S = 10.0  # to get anything of it
 _PIECE_S = 30.0  # to get anything of a list, which grows by whole pieces
-_LISTS = ("hls", "dash")
-_WITHOUT_SIZE = (*_LISTS, "rtsp")  # the bytes of a list are those of its text
+_LIST = "hls"  # the format of a list of pieces; PyAV's FFmpeg does not read DASH
+_WITHOUT_SIZE = (_LIST, "rtsp")  # the bytes of a list are those of its text
 _LIST_START_S = 60.0  # time before the last picture at which a list that goes on may begin
 _TOLERANCE_S = 1.0  # between the stated length and the last picture
 _OFFLINE = {
@@ -70,7 +70,7 @@ class Connection:
         start_s, length_s = (
             (value or 0) / av.time_base for value in (container.start_time, container.duration)
         )
-        connection = cls(container, is_list=container.format.name in _LISTS)
+        connection = cls(container, is_list=container.format.name == _LIST)
         if length_s:
             connection.end_s = start_s + length_s
         connection.has_end = length_s > 0 if container.format.name in _WITHOUT_SIZE else container.size > 0
@@ -149,7 +149,7 @@ def _connect(name: str, idle_s: float | None, *, is_list: bool) -> Any:
         if is_offline() or not raw.lower().startswith("http"):
             raise
         # FFmpeg knows a list by its name and type, and not by its text alone
-        return av.open(raw, format="hls", timeout=timeouts_s, metadata_errors="replace")
+        return av.open(raw, format=_LIST, timeout=timeouts_s, metadata_errors="replace")
 
 
 def loopback_url(url: str) -> str | None:
