@@ -16,7 +16,7 @@ WINDOW = Window((SpeechPiece(10.0, np.zeros(30 * RATE, np.float32)),))
 
 
 class Script(StubModel):
-    """Gives the segments of a script, a run of the decoder for each; with more in a run that repeats nothing."""
+    """Gives the segments of a script, a run of the decoder for each; others where nothing may repeat."""
 
     def __init__(
         self, *runs: dict[str, Any], again: Sequence[dict[str, Any]] = (), probability: float = 0.9
