@@ -105,7 +105,7 @@ def speech(draw: st.DrawFn) -> list[SpokenWord]:
     for _ in range(draw(st.integers(1, 60))):
         pause = draw(st.sampled_from([0.0, 0.0, 0.0, 0.1, 0.25, 0.4, 1.0, 1.5, 2.0]))
         end_s = at_s + pause + draw(st.floats(0, 1.2))
-        text = " w" + draw(st.sampled_from(["", "", "", "", ",", ".", "?", "..."]))
+        text = " wo" + draw(st.sampled_from(["", "", "", "", ",", ".", "?", "..."]))
         words.append(SpokenWord(at_s + pause, end_s, text, draw(st.booleans())))
         at_s = end_s
     return words
@@ -114,7 +114,7 @@ def speech(draw: st.DrawFn) -> list[SpokenWord]:
 def kind(before: SpokenWord, after: SpokenWord) -> int:
     """0: a full stop, 1: a pause, 2: a comma, 3: none; written anew, for these words."""
     pause_s = after.start_s - before.end_s
-    if before.text[-1] in "?" or pause_s > LONG_PAUSE_S or before.text == " w.":
+    if before.text[-1] in "?" or pause_s > LONG_PAUSE_S or before.text == " wo.":
         return 0
     return 1 if pause_s >= 0.25 - 1e-6 else 2 if before.text[-1] == "," else 3
 

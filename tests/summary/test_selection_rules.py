@@ -118,3 +118,23 @@ def test_a_single_take_is_one_segment() -> None:
     strict = SegmentLimits(2.0, 5.0, is_strict=True)
     chosen = select(features, shots, blocks(values, seconds), 8.0, drop=drop, limits=strict).segments
     assert all(end - start >= 2 - 0.04 for start, end in chosen)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from([0.5, 1.0, 1.5, 2.5, 6.0]), min_size=10, max_size=60), st.integers(0, 99))
+def test_no_segment_is_shorter_than_the_minimum(seconds: list[float], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    features, shots = features_of(rng.integers(0, 9, len(seconds)).tolist(), seconds)
+    importance = rng.random(len(features)).astype(np.float32)
+    budget_s = max(0.15 * features.duration_s, 5.0)
+    selected = select(features, shots, importance, budget_s)
+    assert min(end - start for start, end in selected.segments) >= 2 - 0.04 - 1e-6
+    assert sum(end - start for start, end in selected.segments) >= 0.5 * budget_s
+
+
+def test_a_film_of_short_shots_has_segments_of_several() -> None:
+    features, shots = features_of([number % 40 for number in range(60)], [1.0] * 60)
+    importance = np.random.default_rng(0).random(len(features)).astype(np.float32)
+    chosen = select(features, shots, importance, 9.0).segments
+    assert min(end - start for start, end in chosen) >= 2 - 0.04
+    assert sum(end - start for start, end in chosen) > 8

@@ -12,6 +12,7 @@ from tests.grounding.test_speech import transcript
 from tests.summary.test_selection import segments
 from vidsum.errors import UsageError
 from vidsum.results.features import Features
+from vidsum.results.sentences import cuts_inside_phrases
 from vidsum.results.shots import Shots
 from vidsum.summary.frames import VideoFrames
 from vidsum.summary.selection import SegmentLimits, select
@@ -191,3 +192,62 @@ def test_sentences_lie_across_cuts_and_silence_comes_last() -> None:
     talk = [SpeechUnit(0, 2, 1.0), SpeechUnit(2, 4, 1.0), SpeechUnit(4, 12, 1.0), SpeechUnit(50, 52, 0.1)]
     chosen = select(features, shots, np.ones(120, np.float32), 12.0, speech=talk).segments
     assert chosen == ((0, 4), (4, 12))
+
+
+@st.composite
+def spoken_words(draw: st.DrawFn) -> list[tuple[float, float, str]]:
+    words, at_s = list[tuple[float, float, str]](), draw(st.floats(0, 3))
+    for _ in range(draw(st.integers(20, 120))):
+        at_s += draw(st.sampled_from([0.0, 0.0, 0.0, 0.1, 0.3, 0.8, 2.5]))
+        end_s = at_s + draw(st.floats(0.15, 0.6))
+        words.append((at_s, end_s, "word" + draw(st.sampled_from(["", "", "", "", "", ",", "."]))))
+        at_s = end_s
+    return words
+
+
+def is_good_edge(words: list[tuple[float, float, str]], time_s: float) -> bool:
+    """Whether a time is at a full stop, a pause or a comma, give or take a frame; written anew."""
+    near_s = 1 / 25 + 1e-6
+    if time_s <= words[0][0] + near_s or time_s >= words[-1][1] - near_s:
+        return True
+    return any(
+        before[1] - near_s <= time_s <= after[0] + near_s
+        and (after[0] - before[1] >= 0.25 - 1e-6 or before[2][-1] in ".,")
+        for before, after in itertools.pairwise(words)
+    )
+
+
+@settings(max_examples=80, deadline=None)
+@given(spoken_words(), st.floats(0.1, 0.45), st.booleans(), st.integers(0, 99))
+def test_speech_is_cut_at_its_edges_into_segments_of_minimum_length(
+    words: list[tuple[float, float, str]], share: float, is_whole: bool, seed: int
+) -> None:
+    rng, duration_s = np.random.default_rng(seed), words[-1][1] + 2
+    features = Features.from_array(
+        rng.normal(size=(int(2 * duration_s) + 1, 16)), duration_s=duration_s, video_fps=25
+    )
+    inside = np.sort(rng.uniform(0, duration_s, 6))
+    edges = np.unique(np.concatenate([[0], np.round(inside * 25) / 25, [duration_s]]))
+    budget_s = max(share * duration_s, 5.0)
+    said = replace(transcript(*words), duration_s=duration_s)
+    selected = select(
+        features,
+        Shots(edges, "test", video_fps=25),
+        rng.random(len(features)).astype(np.float32),
+        budget_s,
+        uncut=[(start_s, end_s) for start_s, end_s, _ in words],
+        limits=SegmentLimits(is_whole_sentences=is_whole),
+        speech=speech_units(said, 2.0, budget_s),
+    )
+    assert all(end_s - start_s >= 2.0 - 2 / 25 for start_s, end_s in selected.segments)
+    is_edge = [is_good_edge(words, time_s) for segment in selected.segments for time_s in segment]
+    forced = cuts_inside_phrases(said.spoken, [s for segment in selected.segments for s in segment])
+    sentences = said.sentences(budget_s - 0.6, 2.0)
+    edges_s = [time_s for sentence in sentences for time_s in (sentence.start_s, sentence.end_s)]
+    is_forced = not all(
+        is_good_edge(words, time_s) for time_s in edges_s
+    )  # a sentence without a better place
+    has_room = any(sentence.length_s + 0.7 <= budget_s for sentence in sentences)
+    if has_room and not is_forced:
+        assert all(is_edge)
+    assert all(is_edge) or forced

@@ -178,7 +178,7 @@ def _choose(
         if limits.longest_s is None:
             pieces = _knapsack(pieces, room)
         elif pieces:
-            whole = [] if limits.is_strict else _short_shots(video, windows, places)
+            whole = [] if limits.is_strict else _short_shots(video, windows, size)
             bounds = Bounds(room, size, n_frames // _GAP_PARTS, n_frames, most)
             pieces = choose_segments(windows, pieces, looks, marked_runs(video.required), bounds, whole)
         if (used := sum(piece.size for piece in pieces)) > most_used:
@@ -255,22 +255,35 @@ def _sizes(
     return shortest, sizes + smaller, max(_SHORT_SEGMENTS, math.ceil(room / longest)) if is_short else None
 
 
-def _short_shots(video: VideoFrames, windows: CandidateFinder, places: IntArray) -> list[Candidate]:
-    """Return the free shots that are shorter than a segment and may be cut at both ends."""
-    cells = [(shot, cell) for shot, cell in free_cells(video) if cell[1] - cell[0] < windows.shortest]
-    whole = [windows.window(shot, *cell, cell) for shot, cell in cells if np.isin(cell, places).all()]
-    return [piece for piece in whole if piece.score >= windows.min_score]
+def _short_shots(video: VideoFrames, windows: CandidateFinder, size: int) -> list[Candidate]:
+    """Return the best candidate of each run of free shots that are shorter than a segment, but together not."""
+    short = [cell for cell in free_cells(video) if cell[1][1] - cell[1][0] < windows.shortest]
+    return [piece for run in _join_cells(short) if (piece := windows.best(*run, size))]
+
+
+def _join_cells(cells: Sequence[tuple[int, tuple[int, int]]]) -> list[tuple[int, tuple[int, int]]]:
+    """Return cells, with those that touch as one."""
+    joined = list[tuple[int, tuple[int, int]]]()
+    for shot, (start, end) in cells:
+        if joined and joined[-1][1][1] == start:
+            joined[-1] = joined[-1][0], (joined[-1][1][0], end)
+        else:
+            joined.append((shot, (start, end)))
+    return joined
 
 
 def _best_candidates(
     video: VideoFrames, sums: TimeArray, places: IntArray, shortest: int, size: int, *, is_strict: bool
 ) -> tuple[list[Candidate], CandidateFinder]:
-    """Return the best candidate of each free shot, and a finder of others."""
+    """Return the best candidate of each free shot, and a finder of others.
+
+    Where all shots are shorter than a segment, a run of them is one.
+    """
     anywhere, free = np.arange(len(sums)), free_cells(video)
-    longest_shot = max((end - start for _, (start, end) in free), default=0)
-    parts = [(places, max(longest_shot // 2, 1))] if longest_shot < shortest else []
+    if max((end - start for _, (start, end) in free), default=shortest) < shortest:
+        free = _join_cells(free)
     # where speech leaves no place to cut, or no shot is long enough, something is taken all the same
-    choices = (places, shortest), *parts, (anywhere, shortest), (anywhere, 1)
+    choices = (places, shortest), (anywhere, shortest), (anywhere, 1)
     for allowed, least_size in choices[:1] if is_strict and video.required.any() else choices:
         windows = CandidateFinder(sums, allowed, least_size)
         if pieces := [piece for cell in free if (piece := windows.best(*cell, size))]:

@@ -1,0 +1,154 @@
+"""Where Whisper is lost, by a model that does as a test says: it stops, and says where."""
+
+from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.speech.stub import StubModel
+from vidsum.results.transcript import Segment, Word
+from vidsum.speech.recognize import MAX_PASSES, MAX_TOKENS, join_repeated, transcribe_windows
+from vidsum.speech.voice import RATE, SpeechPiece, Window
+
+WINDOW = Window((SpeechPiece(10.0, np.zeros(30 * RATE, np.float32)),))
+
+
+class Script(StubModel):
+    """Gives the segments of a script, a run of the decoder for each; others where nothing may repeat."""
+
+    def __init__(
+        self, *runs: dict[str, Any], again: Sequence[dict[str, Any]] = (), probability: float = 0.9
+    ) -> None:
+        super().__init__(language=("en", probability))
+        self.runs, self.again, self.n_runs = runs, again, list[int]()
+
+    def transcribe(self, samples: np.ndarray, **options: Any) -> tuple[Iterator[Any], None]:
+        runs = self.again if options["no_repeat_ngram_size"] else self.runs
+        self.n_runs.append(0)
+
+        def segments() -> Iterator[Any]:
+            for number, run in enumerate(runs):
+                self.encode(samples)
+                self.n_runs[-1] += 1
+                yield made(number, **run)
+
+        return segments(), None
+
+
+def made(
+    number: int,
+    text: str = " So it goes",
+    ratio: float = 1.5,
+    log_probability: float = -0.2,
+    word_s: float = 0.5,
+    tokens: int = 20,
+    no_speech: float = 0.1,
+    sure: float = 0.9,
+) -> Any:
+    """A segment of 5 s, whose words take `word_s` each."""
+    starts = 5.0 * number + 1.0 * np.arange(len(text.split()))
+    words = [
+        SimpleNamespace(start=start, end=start + word_s, word=f" {word}", probability=sure)
+        for start, word in zip(starts.tolist(), text.split(), strict=True)
+    ]
+    return SimpleNamespace(
+        start=5.0 * number,
+        end=5.0 * number + 4,
+        text=text,
+        words=words,
+        avg_logprob=log_probability,
+        no_speech_prob=no_speech,
+        compression_ratio=ratio,
+        tokens=[0] * tokens,
+        seek=500 * number,
+    )
+
+
+@pytest.mark.parametrize(
+    "lost", [{"ratio": 2.5}, {"log_probability": -1.1}, {"word_s": 0.0}], ids=["loop", "guess", "no length"]
+)
+def test_a_window_ends_where_whisper_is_lost(lost: dict[str, Any]) -> None:
+    model = Script({}, lost, {}, again=[{}, lost, {}])
+    heard = transcribe_windows(model, [WINDOW], None, translate=False)  # type: ignore[arg-type]
+    assert [segment.start_s for segment in heard.segments] == [10.0]
+    assert heard.stopped == ((15.0, 40.0),)
+    assert set(model.n_runs) == {2}
+
+
+def test_a_loop_is_done_again_without_repetitions() -> None:
+    model = Script({"ratio": 9.0}, again=[{"text": " So it went on"}, {}])
+    heard = transcribe_windows(model, [WINDOW], None, translate=False)  # type: ignore[arg-type]
+    assert [segment.text for segment in heard.segments] == ["So it went on", "So it goes"]
+    assert heard.stopped == ()
+
+
+def test_a_loop_in_a_language_that_is_a_guess_is_not_done_again() -> None:
+    model = Script({"ratio": 9.0}, again=[{}], probability=0.3)
+    heard = transcribe_windows(model, [WINDOW], None, translate=False)  # type: ignore[arg-type]
+    assert (heard.segments, heard.language, heard.probability) == ((), "en", 0.3)
+    assert heard.stopped == ((10.0, 40.0),)
+    assert model.n_runs == [1]
+    model = Script({"ratio": 9.0}, again=[{}], probability=0.3)
+    assert transcribe_windows(model, [WINDOW], "en", translate=False).segments  # type: ignore[arg-type]
+
+
+def test_a_loop_over_no_speech_is_nothing() -> None:
+    model = Script({"ratio": 9.0, "no_speech": 0.7}, again=[{"ratio": 9.0, "no_speech": 0.7}])
+    heard = transcribe_windows(model, [WINDOW], None, translate=False)  # type: ignore[arg-type]
+    assert (heard.segments, heard.language, heard.stopped) == ((), None, ())
+
+
+def test_the_runs_and_tokens_of_a_window_are_bounded() -> None:
+    model = Script(*[{"text": f" So it goes {number}"} for number in range(50)])
+    transcribe_windows(model, [WINDOW], None, translate=False)  # type: ignore[arg-type]
+    assert model.n_runs == [MAX_PASSES]
+    model = Script(*[{"tokens": MAX_TOKENS // 2}] * 50)
+    transcribe_windows(model, [WINDOW], None, translate=False)  # type: ignore[arg-type]
+    assert model.n_runs == [3]
+
+
+def test_a_segment_without_length_is_left_out() -> None:
+    heard = transcribe_windows(Script({"text": " So", "word_s": 0.0}, {}), [WINDOW], None, translate=False)  # type: ignore[arg-type]
+    assert [segment.text for segment in heard.segments] == ["So it goes"]
+
+
+def test_all_of_a_window_is_uncertain_where_most_is() -> None:
+    model = Script({"sure": 0.3}, {"sure": 0.7}, {"sure": 0.3})
+    heard = transcribe_windows(model, [WINDOW], None, translate=False)  # type: ignore[arg-type]
+    assert [segment.uncertain for segment in heard.segments] == [True] * 3
+
+
+def segment(*words: tuple[float, float, str]) -> Segment:
+    said = tuple(Word(*word, 0.9) for word in words)
+    return Segment(said[0].start_s, said[-1].end_s, " ".join(word.text for word in said), 0.9, 0.0, said)
+
+
+def test_a_word_at_the_edge_of_two_windows_is_one_word() -> None:
+    before, after = segment((0, 1, "In"), (1, 1.5, "time.")), segment((1.6, 1.8, "Time."), (2, 3, "Then"))
+    first, second = join_repeated(before, after)
+    assert [(word.text, word.start_s, word.end_s) for word in first.words] == [
+        ("In", 0, 1),
+        ("time.", 1, 1.8),
+    ]
+    assert (first.text, first.end_s, second.text, second.start_s) == ("In time.", 1.8, "Then", 2)
+    (only,) = join_repeated(before, segment((1.6, 1.8, "time.")))
+    assert (only.text, only.end_s) == ("In time.", 1.8)
+
+
+@pytest.mark.parametrize(("start_s", "text"), [(1.8, "time."), (1.6, "times"), (1.6, "--")])
+def test_other_words_at_an_edge_stay(start_s: float, text: str) -> None:
+    both = [segment((1, 1.5, "time.")), segment((start_s, start_s + 0.2, text))]
+    assert join_repeated(*both) == both
+
+
+def test_windows_say_a_word_at_their_edge_once() -> None:
+    windows = [Window((SpeechPiece(at, np.zeros(RATE, np.float32)),)) for at in (0.0, 1.0)]
+
+    class Twice(StubModel):
+        def transcribe(self, samples: np.ndarray, **options: Any) -> tuple[Iterator[Any], None]:
+            return iter([made(0, text=" time.", word_s=1.0)]), None
+
+    heard = transcribe_windows(Twice(), windows, None, translate=False)  # type: ignore[arg-type]
+    assert [(part.text, part.start_s, part.end_s) for part in heard.segments] == [("time.", 0.0, 2.0)]
