@@ -258,16 +258,13 @@ class _Work:
         clips, features = self.embedding.run(progress)
         vectors = search.vectors(video_input, progress) if vectors is None else vectors
         report_step(progress, "comparing queries")
-        warnings = [*features.warnings]
-        if search.extraction.fast and video_input.video:
-            warnings.append("only key frames were decoded: moments between them may be missed")
         answers = [without_weak(answer, search.retrieval) for answer in search.answers(clips, vectors)]
         return self.result(
             queries=search.queries.attach_spoken(answers),
             timestamps=clips.timestamps,
             video_duration_s=clips.duration_s,
             video=features.video,
-            warnings=tuple(warnings),
+            warnings=features.warnings,
             step_s=clips.step_s,
         )
 
