@@ -3,8 +3,8 @@
     python -m docs.benchmarks.cuts FOLDER [--half odd] [--seeds 0 1 2 3 4 5 6 7 8] [--scenedetect PYTHON]
 
 FOLDER is where the films are made. True are the joins and the cuts inside clips, which `inner_cuts.json`
-lists; what a method finds where that says `unclear` does not count. Brackets hold 95 % of a bootstrap over
-films. PySceneDetect runs in the Python that is named.
+lists; what a method finds where that says `unclear` does not count, nor at either end of a part that is too
+short to be a shot. Brackets hold 95 % of a bootstrap over films. PySceneDetect runs in the Python that is named.
 """
 
 import json
@@ -27,6 +27,7 @@ from vidsum.shots.find import find
 
 FPS = 25
 WITHIN = {"half a second": 0.5, "two frames": 2 / FPS}
+MIN_SHOT_S = 0.3
 DRAWS = 2000
 _INNER: list[dict[str, Any]] = json.loads(Path(__file__).with_name("inner_cuts.json").read_text())["cuts"]
 
@@ -84,7 +85,10 @@ def true_cuts(film: Path, clips: list[dict[str, Any]], seed: int) -> tuple[Times
             frame = int(np.floor((inner["before_s"] - begin_s) * FPS + 1e-9)) + 1
             if frame > 0 and start + frame / FPS < end - 1e-6:
                 cuts[inner["kind"]].append(start + frame / FPS)
-    return np.sort(cuts["cut"]), np.array(cuts["unclear"])
+    true = np.sort(cuts["cut"])
+    is_short = np.diff(true) < MIN_SHOT_S - 1e-6
+    of_short = np.append(is_short, False) | np.insert(is_short, 0, False)
+    return true[~of_short], np.append(cuts["unclear"], true[of_short])
 
 
 def measured(cuts: Times, truth: Times, unclear: Times) -> list[float]:

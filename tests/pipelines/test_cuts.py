@@ -143,6 +143,15 @@ def test_fast_shots(tmp_path: Path, passes: list[str]) -> None:
     assert passes == ["pass"]
 
 
+def test_fast_decodes_all_frames_where_key_frames_are_far_apart(tmp_path: Path, passes: list[str]) -> None:
+    film = film_of(tmp_path, "no key frames at cuts")
+    result, whole = shots_of(film.path, fast=True), shots_of(film.path)
+    assert result.edges_s.tolist() == whole.edges_s.tolist()
+    assert ["--fast decodes all frames" in warning for warning in result.warnings] == [True]
+    assert "fast" not in result.provenance["parameters"]
+    assert passes == ["pass"]  # both have the same features
+
+
 def test_shots_of_feature_file(tmp_path: Path) -> None:
     film = film_of(tmp_path, "usual").path
     features = vidsum.extract(film, extractor="cells")

@@ -31,7 +31,7 @@ def samples(n_frames: int | None = 1) -> Features:
 def changes(amounts: dict[int, float], left_out: Sequence[int] = (), usual: float = 0.5) -> Features:
     """Changes of the decoded pictures, `usual` for all but those of `amounts`; nothing stays changed."""
     decoded = np.setdiff1d(np.arange(SAMPLES / 2 * FPS, dtype=np.int64), left_out)
-    rows = [(amounts.get(int(n), usual), n == 0 or n - 1 in decoded, 0, 0, 0) for n in decoded]
+    rows = [(amounts.get(int(n), usual), n == 0 or n - 1 in decoded, *[0] * 9) for n in decoded]
     return Features(np.array(rows, np.float32), decoded / FPS, 1 / FPS, 1 / FPS, SAMPLES / 2, FPS)
 
 

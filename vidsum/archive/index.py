@@ -31,6 +31,7 @@ from vidsum.features.settings import Extraction
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.io.paths import is_file
 from vidsum.io.provenance import hash_file, identify_file
+from vidsum.pipelines.decoding import reads_key_frames
 from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
 from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import probe_video
@@ -272,7 +273,8 @@ def _embed_video(space: str, video: str, extraction: Extraction, progress: Progr
     shots, starts = np.unique(shot_of, return_index=True)
     middles = (clips.shots_s[shots] + clips.shots_s[shots + 1]) / 2
     pictures = read_jpegs(info, middles.tolist(), _SIDE, _JPEG_QUALITY)
-    return _VideoContent(clips, starts.tolist(), pictures, extraction.fast, start_offset_s(info), warnings)
+    is_coarse = reads_key_frames(info, extraction)
+    return _VideoContent(clips, starts.tolist(), pictures, is_coarse, start_offset_s(info), warnings)
 
 
 def _insert(

@@ -32,6 +32,7 @@ from vidsum.version import __version__
 from vidsum.video import changes
 from vidsum.video.changes import ChangeMeter
 from vidsum.video.frames import Sampling
+from vidsum.video.key_frames import describe_sparse
 from vidsum.video.listen import describe_used
 from vidsum.video.read import read_frames
 from vidsum.video.skipping import allow_key_frames
@@ -143,7 +144,7 @@ def _job_provenance(
     parameters: Mapping[str, Any],
 ) -> dict[str, Any]:
     path = Path(video.path)
-    if extraction.fast and allow_key_frames(samplings):
+    if reads_key_frames(video, extraction) and allow_key_frames(samplings):
         parameters = {**parameters, "fast": True}
     return {
         "vidsum": __version__,
@@ -161,6 +162,12 @@ def _job_provenance(
             **({"video_track": video.video_track} if video.video_track else {}),
         },
     }
+
+
+def reads_key_frames(video: VideoInfo, extraction: Extraction) -> bool:
+    """Return whether key frames alone are decoded: asked for, and close enough together to show the video."""
+    is_refused = extraction.reader != "pyav"  # when it reads
+    return extraction.fast and (is_refused or describe_sparse(video) is None)
 
 
 def run_jobs(
@@ -183,7 +190,8 @@ def run_jobs(
         results[number] = features
         if extraction.cache and not features.warnings:  # of a damaged video the warning must come every time
             jobs[number].keep(features)
-    notes = describe_used(video.path, "video", video.video_track)
+    sparse = describe_sparse(video) if extraction.fast else None
+    notes = (*describe_used(video.path, "video", video.video_track), *([sparse] if sparse else []))
     made = [
         replace(features, video=video, provenance=job.provenance, warnings=(*notes, *features.warnings))
         for features, job in zip(results, jobs, strict=True)
@@ -214,7 +222,7 @@ def _decode(
         [sampling for sampling, _ in readers.values()],
         reader=extraction.reader,
         strict=extraction.strict,
-        fast=extraction.fast,
+        fast=reads_key_frames(video, extraction),
         meter=meter,
     )
     # OpenBLAS' threads wait in a loop, which takes their time from the decoder's

@@ -265,16 +265,13 @@ class _Work:
         unload_if_long(video_input.video)
         clips, video, notes = self.embedding.run(progress)
         report_step(progress, "comparing queries")
-        warnings = [*notes]
-        if search.extraction.fast and video_input.video:
-            warnings.append("only key frames were decoded: moments between them may be missed")
         answers = [without_weak(answer, search.retrieval) for answer in search.answers(clips, vectors)]
         return self.result(
             queries=search.queries.attach_spoken(answers),
             timestamps=clips.timestamps,
             video_duration_s=clips.duration_s,
             video=video,
-            warnings=tuple(warnings),
+            warnings=notes,
             step_s=clips.step_s,
         )
 

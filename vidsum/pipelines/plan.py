@@ -18,7 +18,14 @@ from vidsum.features import cache
 from vidsum.features.settings import Extraction
 from vidsum.io.provenance import digest_of
 from vidsum.options import from_keywords
-from vidsum.pipelines.decoding import Job, changes_job, extraction_job, resolve_spec, run_jobs
+from vidsum.pipelines.decoding import (
+    Job,
+    changes_job,
+    extraction_job,
+    reads_key_frames,
+    resolve_spec,
+    run_jobs,
+)
 from vidsum.pipelines.keywords import SamplingOptions
 from vidsum.pipelines.sources import Source, Video, VideoPath, has_pictures, memo_of, probe_video, source_path
 from vidsum.results.feature_files import read_features, write_features
@@ -80,7 +87,8 @@ class Input:
     def read(self, progress: Progress | None = None) -> tuple[list[Features], ShotPictures | None]:
         """Return the features of each job, and what is known of the pictures in between, where shots begin.
 
-        Features that exist stand for one job, without pictures. With `fast`, nothing but key frames is read.
+        Features that exist stand for one job, without pictures. Where key frames alone are read, nothing
+        else is.
         """
         if self.features is not None:
             return [self.features], None
@@ -89,7 +97,8 @@ class Input:
         jobs = [*self.jobs, measured] if measured else self.jobs
         made = run_jobs(self.video, jobs, self.extraction, progress, self.memo)
         changes = made.pop() if measured else None
-        return made, ShotPictures(changes, None if self.extraction.fast else self._look_closer)
+        is_coarse = reads_key_frames(self.video, self.extraction)
+        return made, ShotPictures(changes, None if is_coarse else self._look_closer)
 
     def once(self, provenance: Mapping[str, Any], make: Callable[[], Made]) -> Made:
         """Return the result of `make`, which runs once for each `Video`."""

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.results.features import Features
+from vidsum.shots.flashes import remove_flashes
 from vidsum.shots.slides import find_slide_changes, find_slides, is_cut_of_slide
-from vidsum.types import Interval, TimeArray, VideoInfo
+from vidsum.types import FloatArray, Interval, TimeArray, VideoInfo
 from vidsum.video.changes import AGO_S, NAME, Changes
 from vidsum.video.frames import TOLERANCE_S
 
@@ -23,6 +24,10 @@ _MIN_ADDED_CHANGE, _ADDED_CUT_RATIO, _CUT_CONTEXT_S = 6.0, 2.5, 0.5
 """A cut elsewhere: the same, over this time on either side."""
 _MIN_PICTURES = 5  # around a cut, without which nothing is known, as with key frames only
 _MIN_LASTING_FRACTION = 0.5  # of the change that stays after a cut, but not after a flash
+_MIN_PAN_CUT, _CALM_RATIO, _PAN_RATIO = 35.0, 4.0, 1.5
+"""A cut beside a fast pan: its change, and its ratios to those on the calm side and in the pan, of which all
+but an eighth are smaller."""
+_MIN_SHOT_S = 0.3  # of two cuts that are nearer, the smaller is none
 _MIN_DISSOLVE_GAP_S, _DISSOLVE_CONTEXT_S, _MIN_SCENE_DISTANCE = 2.5, 1.75, 0.35
 """Dissolves: time between two, and the distance of the features over this time before and after."""
 _MIN_SLIDE_CHANGE, _SLIDE_RATIO, _SLIDE_CONTEXT_S, _MIN_SLIDE_DISTANCE = 0.3, 5.0, 2.2, 3e-3
@@ -71,7 +76,7 @@ def changes_to_features(changes: Changes, video: VideoInfo) -> Features:
 
 def find_cuts(changes: Features) -> TimeArray:
     """Return when shots begin by a cut, in seconds, by the changes of all pictures of some segments."""
-    return np.array([cut.time_s for cut in _find_cuts(changes)])
+    return np.array([cut.time_s for cut in _find_cuts(remove_flashes(changes))])
 
 
 def add_cuts(
@@ -84,7 +89,7 @@ def add_cuts(
     """
     if pictures is None or pictures.changes is None:
         return place_starts(features, first, pictures)
-    changes = pictures.changes
+    changes = remove_flashes(pictures.changes)
     starts = _locate_changes(features, first, changes)
     cut_starts = _find_cuts(changes)
     cut_starts += _find_slides(changes, features, cut_starts)
@@ -94,12 +99,15 @@ def add_cuts(
         if not _is_near(dissolve, _start_times(cut_starts))
     ]
     of_cuts = _start_times([start for start in [*cut_starts, *starts] if start.is_cut])
-    remaining = [start for start in starts if start.is_cut or not _is_near(start, of_cuts)]
+    cut_times = _start_times(cut_starts)
+    remaining = [
+        start
+        for start in starts
+        if not (_is_near(start, cut_times, _MIN_SHOT_S) if start.is_cut else _is_near(start, of_cuts))
+    ]
     if cuts == "only":
         remaining = [start for start in remaining if start.is_cut or _may_be_gradual(changes, start.time_s)]
-    known = {start.time_s for start in remaining}
-    remaining += [start for start in cut_starts if start.time_s not in known]
-    return np.unique(_resolve(_between_slides(remaining, changes), features, pictures))
+    return np.unique(_resolve(_between_slides([*remaining, *cut_starts], changes), features, pictures))
 
 
 def _between_slides(starts: Sequence[_Start], changes: Features) -> list[_Start]:
@@ -135,12 +143,13 @@ def place_starts(
     clear; else where half of the change is done; where no picture is known, in the middle.
     """
     pictures = pictures or ShotPictures(None)
-    changes = pictures.changes
+    changes = remove_flashes(pictures.changes) if pictures.changes else None
     if changes is None and pictures.look_closer and len(first):
         spans = _change_spans(features, first)
-        changes = pictures.look_closer(
+        closer = pictures.look_closer(
             [(before - features.step_s, after + features.step_s) for before, after in spans]
         )
+        changes = remove_flashes(closer) if closer else None
     return _resolve(_locate_changes(features, first, changes), features, pictures)
 
 
@@ -186,21 +195,31 @@ def _make_cut(changes: Features, number: int) -> _Start:
 
 
 def _find_cuts(changes: Features) -> list[_Start]:
-    times, amounts, apart = changes.timestamps, changes.array[:, 0], changes.array[:, 2]
-    cuts = []
+    amounts, apart = changes.array[:, 0], changes.array[:, 2]
+    times, cuts = changes.timestamps, list[tuple[float, _Start]]()
     for number in np.flatnonzero(amounts >= _MIN_ADDED_CHANGE).tolist():
-        around = slice(
-            *np.searchsorted(times, times[number] + np.array([-_CUT_CONTEXT_S, _CUT_CONTEXT_S])).tolist()
-        )
         after = np.searchsorted(times, times[number] + _CUT_CONTEXT_S / 2, side="right") - 1
-        is_clear = amounts[number] >= _ADDED_CUT_RATIO * np.sort(amounts[around])[-3:][0]
-        if (
-            len(amounts[around]) >= _MIN_PICTURES
-            and is_clear
-            and apart[after] >= _MIN_LASTING_FRACTION * amounts[number]
-        ):
-            cuts.append(_make_cut(changes, number))
-    return cuts
+        if _is_clear(times, amounts, number) and apart[after] >= _MIN_LASTING_FRACTION * amounts[number]:
+            cuts.append((float(amounts[number]), _make_cut(changes, number)))
+    chosen = list[_Start]()
+    for _, cut in sorted(cuts, key=lambda item: -item[0]):
+        if all(abs(cut.time_s - other.time_s) >= _MIN_SHOT_S - TOLERANCE_S for other in chosen):
+            chosen.append(cut)
+    return sorted(chosen, key=lambda cut: cut.time_s)
+
+
+def _is_clear(times: TimeArray, amounts: FloatArray, number: int) -> bool:
+    """Return whether a picture changes far more than those around it, or those of a fast pan beside it."""
+    first, end = np.searchsorted(times, times[number] + np.array([-_CUT_CONTEXT_S, _CUT_CONTEXT_S])).tolist()
+    if end - first < _MIN_PICTURES:
+        return False
+    if amounts[number] >= _ADDED_CUT_RATIO * np.sort(amounts[first:end])[-3]:
+        return True
+    before, after = amounts[first:number], amounts[number + 1 : end]
+    if amounts[number] < _MIN_PAN_CUT or min(len(before), len(after)) < 2:
+        return False
+    calm, pan = sorted(float(np.sort(side)[-1 - len(side) // 8]) for side in (before, after))
+    return bool(amounts[number] >= max(_CALM_RATIO * calm, _PAN_RATIO * pan))
 
 
 def _find_slides(changes: Features, features: Features, cuts: Sequence[_Start]) -> list[_Start]:
@@ -255,8 +274,8 @@ def _start_times(starts: Sequence[_Start]) -> TimeArray:
     return np.array([start.time_s for start in starts])
 
 
-def _is_near(start: _Start, cuts: TimeArray) -> bool:
-    return bool((np.abs(cuts - start.time_s) < _MERGE_WITHIN_S).any())
+def _is_near(start: _Start, cuts: TimeArray, within_s: float = _MERGE_WITHIN_S) -> bool:
+    return bool((np.abs(cuts - start.time_s) < within_s).any())
 
 
 def _may_be_gradual(changes: Features, time_s: float) -> bool:

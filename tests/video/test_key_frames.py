@@ -1,0 +1,51 @@
+"""Whether key frames are close enough together to be decoded alone."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.media import make_video
+from vidsum.video.key_frames import describe_sparse
+from vidsum.video.probe import probe
+
+SUFFIXES = [".mp4", ".mkv", ".ts"]
+EXACT = {"x264-params": "scenecut=0"}
+
+
+def film(path: Path, n_frames: int, gop: int, b_frames: int = 0) -> Path:
+    """Ten frames a second."""
+    return make_video(path, n_frames=n_frames, fps=10, gop=gop, b_frames=b_frames, codec_options=EXACT).path
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize(("n_frames", "gop"), [(200, 10), (200, 40), (120, 40), (9, 1)])
+def test_key_frames_close_together(suffix: str, n_frames: int, gop: int, tmp_path: Path) -> None:
+    assert describe_sparse(probe(film(tmp_path / f"film{suffix}", n_frames, gop))) is None
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("b_frames", [0, 2])
+@pytest.mark.parametrize(("n_frames", "gop", "reason"), [
+    (200, 50, "no key frame for 5.0 s"),
+    (300, 250, "2 key frames"),
+    (300, 999, "1 key frame:"),
+    (60, 30, "2 key frames"),
+])  # fmt: skip
+def test_key_frames_far_apart(
+    suffix: str, b_frames: int, n_frames: int, gop: int, reason: str, tmp_path: Path
+) -> None:
+    path = film(tmp_path / f"film{suffix}", n_frames, gop, b_frames)
+    message = describe_sparse(probe(path))
+    assert message is not None
+    assert reason in message
+
+
+def test_key_frames_without_times(tmp_path: Path) -> None:
+    assert "does not say when" in str(describe_sparse(probe(film(tmp_path / "film.h264", 60, 10))))
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_one_long_row_without_key_frames(suffix: str, tmp_path: Path) -> None:
+    times_s = [i / 10 for i in range(100)] + [16 + i / 10 for i in range(100)]
+    path = make_video(tmp_path / f"film{suffix}", times_s=times_s, fps=10, gop=10, codec_options=EXACT).path
+    assert "no key frame for 7.0 s" in str(describe_sparse(probe(path)))
