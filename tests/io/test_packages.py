@@ -91,6 +91,7 @@ def test_other_errors_and_a_pytorch_that_lacks_a_part() -> None:
 
 def use_opencv(folder: Path, monkeypatch: pytest.MonkeyPatch, versions: dict[str, str], code: str) -> None:
     """Replace OpenCV by one with this code."""
+    import_module("cv2")  # which comes back when the test ends
     add_package(folder, "cv2", "0", code)
     monkeypatch.syspath_prepend(folder)
     for name in [name for name in sys.modules if name.partition(".")[0] == "cv2"]:
