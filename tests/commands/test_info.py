@@ -48,6 +48,13 @@ def test_info_missing_extras(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ran.err == ""
 
 
+def test_a_broken_opencv_and_its_repair(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("cv2.resize")
+    err = run("info").err
+    assert "OpenCV does not work: module 'cv2' has no attribute 'resize'" in err
+    assert "pip install --force-reinstall --no-deps opencv-python" in err
+
+
 @pytest.fixture
 def obs(tmp_path: Path) -> Path:
     """A recording whose microphone is on the second track."""
@@ -119,6 +126,7 @@ def test_info_without_pytorch(run: Run, monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr("vidsum.device.may_have_gpu", lambda: True)
     monkeypatch.setattr("vidsum.device.choose_device", broken)
+    monkeypatch.setattr("vidsum.commands.info.check_opencv", lambda: None)
     ran = run("info")
     assert "unknown" in ran.out
     assert ran.err.startswith("warning: torch cannot be imported: No module named 'torch' (")

@@ -55,6 +55,22 @@ def test_text_is_written_as_json_and_subtitles(run: Run, film: Path, reads: list
     assert "vidsum transcribe VIDEO --on-screen-text --format srt" in ran.err
 
 
+def test_places_that_were_not_read_are_in_the_record_and_a_warning(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = SimpleNamespace(read=lambda _: [LINES[0], ScreenLine(0, 0, "", 0.8, (0.1, 0.3, 0.9, 0.4))])
+    monkeypatch.setattr("vidsum.pipelines.decoding.load_reader", lambda _: reader)
+    ran = run("transcribe", film, "--on-screen-text")
+    assert "text in 1 place was seen but not read (0:00)" in ran.err
+    document = read_valid("film_screen_text.json", "screen_text")
+    assert [place["box"] for place in document["unread"]] == [[0.1, 0.3, 0.9, 0.4]]
+    assert {line["text"] for line in document["lines"]} == {LINES[0].text}
+    again = load("film_screen_text.json")
+    assert isinstance(again, ScreenText)
+    assert again.unread[0].box == (0.1, 0.3, 0.9, 0.4)
+    assert "seen but not read" in run("transcribe", film, "--on-screen-text", "-o", "-").err
+
+
 @pytest.mark.parametrize(("form", "start"), [("vtt", "WEBVTT\n"), ("txt", "Annual report 2024\n")])
 def test_text_is_printed(run: Run, film: Path, form: str, start: str) -> None:
     ran = run("transcribe", film, "--on-screen-text", "--format", form, "-o", "-")
@@ -100,6 +116,13 @@ def test_min_present_filters_text(run: Run, film: Path) -> None:
     grounding = load("film_moments.json")
     assert isinstance(grounding, Grounding)
     assert grounding.evidence == ("text",)
+
+
+def test_the_first_error_names_a_broken_opencv(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("cv2.resize")
+    ran = run("transcribe", film, "--on-screen-text", code=1, error="OpenCV does not work: module 'cv2'")
+    assert "pip install --force-reinstall --no-deps opencv-python" in ran.err
+    assert "internal fault" not in ran.err
 
 
 def test_sound_has_no_text(run: Run, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Text in pictures: which frames are read, from when to when lines are there, and RapidOCR itself."""
+"""Text in pictures: which frames are read, from when to when lines are there, and the reader itself."""
 
 from collections.abc import Callable, Iterator
 
@@ -6,10 +6,18 @@ import cv2
 import numpy as np
 import pytest
 
+from tests.conftest import real_weights
 from tests.media import Picture, video_info
-from vidsum.features.screen_text import RATE, LineTracker, StrokePicture, read_screen_text, sampling_for
-from vidsum.features.text_reader import is_legible, load_reader, reader_facts
-from vidsum.results.screen_text import ScreenLine, ScreenText
+from vidsum.features.screen_text import (
+    RATE,
+    RULES,
+    LineTracker,
+    StrokePicture,
+    read_screen_text,
+    sampling_for,
+)
+from vidsum.features.text_reader import CHECKPOINT, TextReader, is_legible, load_reader, reader_facts
+from vidsum.results.screen_text import ScreenLine, ScreenText, describe_unread
 from vidsum.video.frames import Frame, LongSide
 
 WIDTH, HEIGHT = 640, 360
@@ -152,6 +160,100 @@ def test_a_line_that_moves_stays_one_line() -> None:
     assert text.lines[0].end_s >= 13
 
 
+CREDITS = [
+    f"{name} {number}"
+    for number, name in enumerate(
+        (
+            "Directed",
+            "Maria",
+            "Produced",
+            "Kowalski",
+            "Camera",
+            "Hansen",
+            "Sound",
+            "Novak",
+            "Editing",
+            "Brown",
+        )
+    )
+]
+
+
+def scrolling(pixels_s: float, *, upwards: bool = True) -> Paint:
+    """Return a painter of ten lines that move up or down through the picture, whole ones only to be read."""
+
+    def paint(time_s: float) -> tuple[Picture, dict[int, str]]:
+        picture, texts = blank(), dict[int, str]()
+        for number, text in enumerate(CREDITS):
+            way = pixels_s * time_s - 60 * number
+            y = round(HEIGHT - way if upwards else way)
+            cv2.putText(picture, text, (200, y), cv2.FONT_HERSHEY_SIMPLEX, 1, (230, 230, 230), 2)
+            if 50 <= y < HEIGHT - 30:
+                texts[y // 50] = text
+        return picture, texts
+
+    return paint
+
+
+@pytest.mark.parametrize("upwards", [True, False])
+@pytest.mark.parametrize("pixels_s", [40, 70, 110, 160])
+def test_each_line_of_scrolling_credits_is_read(pixels_s: float, upwards: bool) -> None:
+    paint = scrolling(pixels_s, upwards=upwards)
+    text, _ = read_film(paint, (HEIGHT + 60 * len(CREDITS)) / pixels_s)
+    assert sorted({line.text for line in text.lines}) == sorted(CREDITS)
+
+
+def test_readings_take_a_share_of_the_film() -> None:
+    """A screen that is new each second has twelve lines; each reading takes about a second."""
+    rows = 6
+
+    def paint(time_s: float) -> tuple[Picture, dict[int, str]]:
+        picture, texts = blank(), dict[int, str]()
+        for row in range(rows):
+            texts[row] = f"Number {int(time_s) * 7919 % 1000 + row} of many"
+            write(picture, texts[row], row)
+        return picture, texts
+
+    text, _ = read_film(paint, 120)
+    assert (
+        text.n_frames_read * (RULES.reading_s + rows * RULES.line_s) <= RULES.saved_s + RULES.share * 120 + 1
+    )
+    assert text.n_frames_read > 20
+
+
+def read_unread(paint: Paint, duration_s: float, is_unread: Callable[[float], bool]) -> ScreenText:
+    """The text of a film whose lines are seen but not read at some times."""
+    now = [0.0]
+
+    def frames() -> Iterator[Frame]:
+        for number in range(round(duration_s * RATE)):
+            now[0] = number / RATE
+            yield Frame(number, now[0], now[0], paint(now[0])[0])
+
+    def read(picture: Picture) -> list[ScreenLine]:
+        return [
+            ScreenLine(0, 0, "" if is_unread(now[0]) else text, 0.9, (0.05, 0.4, 0.95, 0.6))
+            for text in paint(now[0])[1].values()
+        ]
+
+    return read_screen_text(frames(), read, video_info(duration_s=duration_s, width=WIDTH, height=HEIGHT))
+
+
+def test_a_line_that_is_not_read_has_a_place_and_times() -> None:
+    paint = timed_text("Good morning", 3, lambda time_s: 10 <= time_s < 14)
+    text = read_unread(paint, 30, lambda _: True)
+    (place,) = text.unread
+    assert (text.lines, place.start_s, place.end_s, place.box) == ((), 10.0, 14.0, (0.05, 0.4, 0.95, 0.6))
+    (sentence,) = describe_unread(text)
+    assert sentence.startswith("text in 1 place was seen but not read (0:10)")
+
+
+def test_a_line_that_flashes_is_not_missed() -> None:
+    paint = timed_text("Good morning", 3, lambda time_s: time_s == 10)
+    assert read_unread(paint, 30, lambda _: True).unread == ()
+    assert describe_unread(read_unread(paint, 30, lambda _: True)) == ()
+
+
 def test_readings_of_flickering_letters_are_one_line() -> None:
     box = (0.3, 0.8, 0.5, 0.9)
     lines = LineTracker()
@@ -174,8 +276,15 @@ def picture_of(*lines: str) -> np.ndarray:
     return picture
 
 
-def test_lines_have_places_and_words() -> None:
-    lines = load_reader().read(picture_of("Quarterly results", "Revenue 12,500"))
+@pytest.fixture(scope="module")
+def reader() -> TextReader:
+    real_weights(CHECKPOINT)
+    return load_reader()
+
+
+@pytest.mark.weights
+def test_lines_have_places_and_words(reader: TextReader) -> None:
+    lines = reader.read(picture_of("Quarterly results", "Revenue 12,500"))
     assert [line.text for line in lines] == ["Quarterly results", "Revenue 12,500"]
     assert [word.text for word in lines[0].words] == ["Quarterly", "results"]
     for line in lines:
@@ -183,16 +292,17 @@ def test_lines_have_places_and_words() -> None:
         assert line.confidence > 0.9
     assert lines[0].box[3] < lines[1].box[3]
     assert lines[0].words[0].box[2] <= lines[0].words[1].box[0] + 0.02
-    lines = load_reader().read(picture_of("Quarterly results", "Revenue of the year")[:, ::-1])
+    lines = reader.read(picture_of("Quarterly results", "Revenue of the year")[:, ::-1])
     assert not any(word in line.text for line in lines for word in ("Quarterly", "results", "Revenue"))
     package, sha256 = reader_facts()
-    assert package.startswith("rapidocr 3.")
+    assert package == CHECKPOINT
     assert len(sha256) == 64
     box = (0.0, 0.0, 1.0, 1.0)
     sure = {("a", 0.9): False, ("7", 0.97): True, ("ok", 0.75): True, ("ok", 0.6): False, ("--", 0.99): False}
     assert {key: is_legible(ScreenLine(0, 1, *key, box)) for key in sure} == sure
 
 
+@pytest.mark.weights
 @pytest.mark.parametrize(
     "picture",
     [
@@ -202,5 +312,5 @@ def test_lines_have_places_and_words() -> None:
     ],
     ids=["black", "pixel", "noise"],
 )
-def test_pictures_without_text_have_none(picture: np.ndarray) -> None:
-    assert load_reader().read(picture) == []
+def test_pictures_without_text_have_none(reader: TextReader, picture: np.ndarray) -> None:
+    assert reader.read(picture) == []

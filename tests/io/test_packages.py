@@ -13,6 +13,7 @@ from vidsum.errors import PackageError
 from vidsum.io import packages
 from vidsum.io.packages import (
     EXTRAS,
+    check_opencv,
     explain_import_error,
     installed_version,
     pip_install_command,
@@ -86,3 +87,78 @@ def test_other_errors_and_a_pytorch_that_lacks_a_part() -> None:
         import_module("torch").zeros(2) @ import_module("torch").zeros(3)
     for error in (caught.value, ModuleNotFoundError("No module named 'ray'", name="ray"), MemoryError()):
         assert explain_import_error(error) is None
+
+
+def use_opencv(folder: Path, monkeypatch: pytest.MonkeyPatch, versions: dict[str, str], code: str) -> None:
+    """Replace OpenCV by one with this code."""
+    import_module("cv2")  # which comes back when the test ends
+    add_package(folder, "cv2", "0", code)
+    monkeypatch.syspath_prepend(folder)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "cv2"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(packages, "installed_version", lambda name: versions.get(name, "not installed"))
+    monkeypatch.setattr(packages.sys, "executable", "python")  # type: ignore[attr-defined]
+
+
+INSTALL = "python -m pip install --force-reinstall --no-deps opencv-python"
+REMOVE = "python -m pip uninstall -y opencv-python opencv-python-headless"
+ALONE = {"opencv-python": "5.0"}
+BOTH = {**ALONE, "opencv-python-headless": "4.9"}
+
+
+@pytest.mark.parametrize(
+    ("versions", "code", "hint", "reason"),
+    [
+        (ALONE, "", INSTALL, "resize"),
+        (BOTH, "", f"{REMOVE} && {INSTALL}", "resize"),
+        (
+            BOTH,
+            "raise ImportError('recursion is detected')",
+            f"{REMOVE} && {INSTALL}",
+            "recursion is detected",
+        ),
+        ({}, "resize = 1", INSTALL, "cvtColor"),
+    ],
+)
+def test_an_opencv_that_does_not_work_is_named_with_its_repair(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    versions: dict[str, str],
+    code: str,
+    hint: str,
+    reason: str,
+) -> None:
+    use_opencv(tmp_path, monkeypatch, versions, code)
+    fault = check_opencv()
+    assert fault is not None
+    assert fault.message.startswith("OpenCV does not work: ")
+    assert reason in fault.message
+    assert all(f"{name} {version}" in fault.message for name, version in versions.items())
+    assert fault.hint == hint
+    with pytest.raises((AttributeError, ImportError)) as caught:
+        _ = import_module("cv2").resize, import_module("cv2").cvtColor
+    same = explain_import_error(caught.value)
+    assert same is not None
+    assert (same.message, same.hint, same.exit_code) == (fault.message, hint, 1)
+
+
+def test_two_opencvs_are_named_before_one_breaks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_opencv(tmp_path, monkeypatch, BOTH, "resize = cvtColor = 1")
+    fault = check_opencv()
+    assert fault is not None
+    assert fault.message.startswith("opencv-python and opencv-python-headless are installed over each other")
+    assert fault.hint == f"{REMOVE} && {INSTALL}"
+
+
+@pytest.mark.parametrize("versions", [ALONE, {"opencv-python-headless": "4.9"}])
+def test_a_whole_opencv_is_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, versions: dict[str, str]
+) -> None:
+    use_opencv(tmp_path, monkeypatch, versions, "resize = cvtColor = 1")
+    assert check_opencv() is None
+
+
+def test_a_missing_opencv_is_named() -> None:
+    fault = explain_import_error(ModuleNotFoundError("No module named 'cv2'", name="cv2"))
+    assert fault is not None
+    assert fault.message.startswith("OpenCV does not work: No module named 'cv2'")

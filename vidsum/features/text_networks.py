@@ -30,7 +30,8 @@ _MAY_BE_TEXT: Final = (
 )
 _MARGIN: Final = 48  # pixels of the detector's input around such rows
 _MOST_ROWS: Final = 0.75  # of a picture; where there are more, it is looked at as a whole
-_MIN_FAINT: Final = 0.65  # mean probability in the box of a faint line: texture with more contrast has less
+_MIN_FAINT: Final = 0.7  # mean probability in the box of a faint line: texture with more contrast has less
+_PALE: Final = 40.0  # levels between letters and their ground
 _CONTRAST, _PARTS = 4.0, (8, 8)  # limit and grid of the equalization (CLAHE, Zuiderveld 1994)
 _MIN_CURVED, _MIN_CURVED_SIDE = 0.65, 24  # of a curved line: mean within its outline, pixels of its box
 _GROWTH: Final = (
@@ -105,18 +106,18 @@ class TextDetector:
         rough = self._probability(cv2.resize(clear, (_multiple(wide / 2), _multiple(high / 2))))
         may_be_text = (rough > _MAY_BE_TEXT).any(axis=1)
         boxes = self._find_in(cv2.resize(picture, (wide, high)), may_be_text, picture)
+        clear_boxes = [box for box in boxes if not _is_pale(picture, box)]
         faint = [
             box
             for box in find_boxes(rough, width, height)
-            if box.score >= _MIN_FAINT and not any(_meet(box, other) for other in boxes)
+            if box.score >= _MIN_FAINT and not any(_meet(box, other) for other in clear_boxes)
         ]
         if faint:
             tall = np.arange(len(rough)) * height / len(rough)
             rows = [(tall >= box.corners[:, 1].min()) & (tall <= box.corners[:, 1].max()) for box in faint]
             seen = self._find_in(cv2.resize(clear, (wide, high)), np.any(rows, axis=0), picture)
-            boxes += [
-                box._replace(is_faint=True) for box in seen if any(_meet(box, other) for other in faint)
-            ]
+            faint = [box._replace(is_faint=True) for box in seen if any(_meet(box, other) for other in faint)]
+            boxes = [box for box in boxes if not any(_meet(box, other) for other in faint)] + faint
         return sort_boxes(boxes)
 
     def _find_in(
@@ -163,6 +164,13 @@ def input_size(width: int, height: int) -> tuple[int, int]:
 
 def _multiple(side: float) -> int:
     return max(_MULTIPLE, round(side / _MULTIPLE) * _MULTIPLE)
+
+
+def _is_pale(picture: Picture, box: FoundBox) -> bool:
+    """Return whether letters differ so little from their ground that a box may cut them."""
+    (left, top), (right, bottom) = box.corners.min(axis=0).astype(int), box.corners.max(axis=0).astype(int)
+    low, high = np.percentile(picture[top : bottom + 1, left : right + 1], (1, 99))
+    return bool(high - low < _PALE)
 
 
 def _meet(box: FoundBox, other: FoundBox) -> bool:

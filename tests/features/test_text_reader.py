@@ -1,0 +1,142 @@
+"""Lines of pictures, read by PP-OCR's networks: which way up, what is left out, and RapidOCR's own lines."""
+
+import random
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from tests.conftest import real_weights
+from tests.features.text_pictures import draw, draw_arc, draw_stack
+from vidsum.features.text_reader import CHECKPOINT, TextReader, load_reader
+from vidsum.types import Picture
+
+pytestmark = pytest.mark.weights
+
+
+@pytest.fixture(scope="module")
+def reader() -> TextReader:
+    real_weights(CHECKPOINT)
+    return load_reader()
+
+
+def texts(reader: TextReader, picture: Picture) -> list[str]:
+    return [line.text for line in reader.read(picture)]
+
+
+@pytest.mark.parametrize("angle", [0, 45, 90, 135, 180, 225, 270, 315])
+def test_turned_text_is_read(reader: TextReader, angle: int) -> None:
+    assert texts(reader, draw("Quarterly sales", angle=angle, shape=(640, 640))) == ["Quarterly sales"]
+
+
+def test_a_picture_on_its_head_is_read(reader: TextReader) -> None:
+    picture = np.concatenate(
+        [draw(text, shape=(120, 640)) for text in ("Sound of music", "Sound", "Editing")]
+    )
+    assert sorted(texts(reader, picture[::-1, ::-1])) == ["Editing", "Sound", "Sound of music"]
+
+
+def test_boxes_of_turned_words_are_their_places(reader: TextReader) -> None:
+    down = draw("Harbour Street", angle=270, shape=(640, 640))
+    (line,) = reader.read(down)
+    first, second = line.words
+    assert [word.text for word in line.words] == ["Harbour", "Street"]
+    assert first.box[3] < second.box[1] + 0.02
+    (line,) = reader.read(draw("Harbour Street", angle=90, shape=(640, 640)))
+    assert line.words[0].box[1] > line.words[1].box[3] - 0.02
+
+
+def test_mirrored_text_is_seen_but_not_read(reader: TextReader) -> None:
+    assert texts(reader, draw("Quarterly results of 2024")[:, ::-1]) == [""]
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "pitch"), [("HOTEL", 40, 48), ("PARKING", 32, 40), ("CINEMA", 40, 55), ("taxi", 48, 60)]
+)
+def test_stacked_letters_are_a_word_or_none(reader: TextReader, text: str, size: int, pitch: int) -> None:
+    assert texts(reader, draw_stack(text, size, pitch)) in ([text], [""])
+
+
+def test_stacked_capitals_are_a_word(reader: TextReader) -> None:
+    (line,) = reader.read(draw_stack("HOTEL", 40, 48))
+    assert [word.text for word in line.words] == ["HOTEL"]
+    assert line.box[3] - line.box[1] > 0.5
+
+
+@pytest.mark.parametrize("text", ["♪ Are you going home ♪", "♫ Are you going home ♫", "♪ Are you going home"])
+@pytest.mark.parametrize(("ink", "paper"), [(255, 10), (230, 70)])
+def test_notes_of_music_are_no_letters(reader: TextReader, text: str, ink: int, paper: int) -> None:
+    (read,) = texts(reader, draw(text, ink=ink, paper=paper, size=28))
+    assert read.strip("♪♫ ") == "Are you going home"
+
+
+@pytest.mark.parametrize("text", ["Plan J", "S is for summer", "5 days left"])
+def test_letters_that_look_like_notes_stay(reader: TextReader, text: str) -> None:
+    assert texts(reader, draw(text)) == [text]
+
+
+@pytest.mark.parametrize("levels", [10, 12, 20])
+def test_faint_text_is_read(reader: TextReader, levels: int) -> None:
+    assert texts(reader, draw("Invoice number 4711", ink=128 + levels, paper=128)) == ["Invoice number 4711"]
+
+
+@pytest.mark.parametrize("text", ["Привет как дела", "КОНЕЦ ФИЛЬМА", "Ελληνικά κείμενα εδώ", "שלום עולם טוב"])
+def test_other_scripts_are_seen_but_not_read(reader: TextReader, text: str) -> None:
+    assert texts(reader, draw(text)) == [""]
+
+
+def test_curved_text_is_seen(reader: TextReader) -> None:
+    read = texts(reader, draw_arc("COPACABANA BEACH BAR"))
+    assert "" in read
+    assert set(read) <= {"", "COPACABANA", "BEACH", "BAR"}
+
+
+def test_a_line_is_read_the_same_in_other_company(reader: TextReader) -> None:
+    alone = texts(reader, draw("Total 3,410 km", shape=(200, 640)))
+    both = np.concatenate(
+        [draw("Total 3,410 km", shape=(200, 640)), draw("A much longer line of it", shape=(200, 640))]
+    )
+    assert alone[0] in texts(reader, both)
+
+
+def frames(count: int) -> Iterator[Picture]:
+    """Varied screens: sizes, contrasts, signs and languages."""
+    rng = random.Random(0)
+    words = [
+        "Invoice",
+        "total",
+        "north",
+        "river",
+        "café",
+        "Grüße",
+        "12.5%",
+        "9:45",
+        "committee",
+        "signal",
+        "harvest",
+        "Platform",
+    ]
+    for _ in range(count):
+        rows, size = rng.randint(1, 6), rng.choice([16, 20, 28, 36])
+        ink, paper = rng.choice([(20, 240), (240, 20), (90, 200), (200, 60)])
+        lines = [" ".join(rng.sample(words, 3)) for _ in range(rows)]
+        parts = [draw(line, size=size, ink=ink, paper=paper, shape=(100, 960)) for line in lines]
+        blank = np.full((540 - 100 * min(rows, 5), 960, 3), paper, np.uint8)
+        yield np.concatenate([*parts[:5], blank])
+
+
+@pytest.mark.deep
+def test_lines_are_those_of_rapidocr(reader: TextReader) -> None:
+    """Of 100 frames, all but one in a hundred lines: the two pad lines of other widths in other ways."""
+    rapidocr = pytest.importorskip("rapidocr")
+    options = {"Global.log_level": "critical", "Global.use_cls": False, "Global.text_score": 0.7}
+    engine = rapidocr.RapidOCR(params=options)
+    equal = total = 0
+    for picture in frames(100):
+        result = engine(np.ascontiguousarray(picture[..., ::-1]))
+        expected = [" ".join(text.split()) for text in result.txts or ()]
+        read = texts(reader, picture)
+        equal += sum(text in read for text in expected)
+        total += len(expected)
+    assert total > 200
+    assert equal >= 0.99 * total
