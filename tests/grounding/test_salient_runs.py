@@ -16,10 +16,16 @@ SHOTS = st.lists(st.integers(1, 79).map(lambda half: half / 2), max_size=8, uniq
 """Edges at clips' starts and in their middles."""
 
 
-def cut(curve: FloatArray, inner: list[float]) -> tuple[SplitCurve, TimeArray]:
+def cut(curve: FloatArray, inner: list[float], every: int = 0) -> tuple[SplitCurve, TimeArray]:
+    """A curve in pieces, and its shots; every so many of their edges is that of a scene."""
     end_s = float(len(curve))
     shots = np.array([0.0, *sorted(edge for edge in inner if edge < end_s), end_s])
-    return split_curve(curve, np.arange(end_s), 1.0, end_s, shots), shots
+    scenes = scenes_of(shots, every)
+    return split_curve(curve, np.arange(end_s), 1.0, end_s, shots, scenes), shots
+
+
+def scenes_of(shots_s: TimeArray, every: int) -> TimeArray | None:
+    return np.array([0.0, *shots_s[1:-1][::every], shots_s[-1]]) if every else None
 
 
 @given(CURVES, SHOTS)
@@ -72,8 +78,9 @@ def slow_score(pieces: SplitCurve, first: int, after: int, left: np.ndarray) -> 
     return float(contrast / spread * shrunk**0.5)
 
 
-def slow_candidates(levels: np.ndarray, left: np.ndarray) -> set[tuple[int, int]]:
-    """Runs above thresholds of what is left."""
+def slow_candidates(pieces: SplitCurve, left: np.ndarray) -> set[tuple[int, int]]:
+    """Runs above thresholds of what is left, in one scene; of long ones, the longest parts of whole shots."""
+    levels, scenes = pieces.levels, pieces.scenes
     own = levels[left]
     ranks = [0.75 * 0.9**step for step in range(100) if 0.75 * 0.9**step * len(own) >= 1] or [0.75]
     thresholds = [np.quantile(own, 1 - rank) for rank in ranks] if len(own) else []
@@ -83,27 +90,46 @@ def slow_candidates(levels: np.ndarray, left: np.ndarray) -> set[tuple[int, int]
     found = set()
     for first in range(len(levels)):
         for after in range(first + 1, len(levels) + 1):
-            if not left[first:after].all():
+            if not left[first:after].all() or len({*scenes[first:after].tolist()}) > 1:
                 continue
             lowest_inside = levels[first:after].min()
-            beside = [levels[at] for at in (first - 1, after) if 0 <= at < len(levels) and left[at]]
+            beside = [
+                levels[at]
+                for at in (first - 1, after)
+                if 0 <= at < len(levels) and left[at] and scenes[at] == scenes[first]
+            ]
             if any(lowest_inside >= level and all(one < level for one in beside) for level in thresholds):
                 found.add((first, after))
-    return found
+    return {part for run in found for part in slow_parts(pieces, *run)}
 
 
-@given(CURVES, SHOTS, st.integers(1, 6))
+def slow_parts(pieces: SplitCurve, first: int, after: int) -> set[tuple[int, int]]:
+    """A run itself, or the longest runs of its whole shots that are short enough or one shot."""
+
+    def fits(start: int, end: int) -> bool:
+        is_one_shot = len({*pieces.shots[start:end].tolist()}) == 1
+        return is_one_shot or pieces.snapped_s[end] - pieces.snapped_s[start] <= 15
+
+    if fits(first, after):
+        return {(first, after)}
+    inner = [at for at in range(first + 1, after) if pieces.shots[at] != pieces.shots[at - 1]]
+    bounds = [first, *inner, after]
+    fitting = {(a, b) for a in bounds for b in bounds if a < b and fits(a, b)}
+    return {(a, b) for a, b in fitting if not any(c <= a and b <= d for c, d in fitting - {(a, b)})}
+
+
+@given(CURVES, SHOTS, st.integers(1, 6), st.integers(0, 3))
 def test_each_moment_is_the_best_of_what_those_before_it_left(
-    curve: FloatArray, inner: list[float], top_k: int
+    curve: FloatArray, inner: list[float], top_k: int, every: int
 ) -> None:
-    pieces, _ = cut(curve, inner)
+    pieces, _ = cut(curve, inner, every)
     found = salient_runs(pieces, 1.0, top_k)
     left = np.ones(len(pieces.levels), np.bool_)
     if is_flat(pieces.levels):
         assert found == []
         return
     for rank in range(top_k):
-        scores = {run: slow_score(pieces, *run, left) for run in slow_candidates(pieces.levels, left)}
+        scores = {run: slow_score(pieces, *run, left) for run in slow_candidates(pieces, left)}
         best = max(scores.values(), default=0.0)
         if rank == len(found):
             assert best < 1e-5
@@ -121,6 +147,50 @@ def find_runs(curve: FloatArray, *cuts_s: float, top_k: int = 5) -> list[tuple[f
     shots_s = np.array([0.0, *cuts_s, end_s]) if cuts_s else None
     found = find_moments(curve, np.arange(end_s), 1.0, end_s, top_k, shots_s=shots_s)
     return [moment.interval for moment in found]
+
+
+LEVELS = arrays(np.float32, st.integers(2, 90), elements=st.sampled_from([0.0, 0.5, 1.0]))
+MANY_SHOTS = st.lists(st.integers(1, 359).map(lambda quarter: quarter / 4), max_size=30, unique=True)
+
+
+@given(LEVELS, MANY_SHOTS, st.integers(0, 4))
+def test_a_moment_is_in_one_scene_and_short_or_in_one_shot(
+    curve: FloatArray, inner: list[float], every: int
+) -> None:
+    end_s = float(len(curve))
+    shots = np.array([0.0, *sorted(edge for edge in inner if edge < end_s), end_s])
+    scenes = scenes_of(shots, every)
+    found = find_moments(curve, np.arange(end_s), 1.0, end_s, 9, shots_s=shots, scenes_s=scenes)
+    for start_s, end_s in (moment.interval for moment in found):
+        if scenes is not None:
+            assert not ((scenes > start_s) & (scenes < end_s)).any()
+        assert end_s - start_s <= 15 or not ((shots > start_s) & (shots < end_s)).any()
+
+
+def test_a_run_over_several_scenes_is_several_moments() -> None:
+    curve = np.zeros(60, np.float32)
+    curve[10:30] = 1.0
+    shots_s = np.array([0.0, 10, 14, 19, 30, 60])
+    found = find_moments(curve, np.arange(60.0), 1.0, 60.0, 3, shots_s=shots_s, scenes_s=shots_s)
+    assert sorted(moment.interval for moment in found) == [(10, 14), (14, 19), (19, 30)]
+
+
+@pytest.mark.parametrize(
+    ("cuts_s", "span"),
+    [((10.0, 20.0, 25.0, 30.0), (10, 25)), ((10.0, 25.5, 30.0), (10, 25.5)), ((10.0, 30.0), (10, 30))],
+)
+def test_a_long_run_is_cut_at_shots_but_a_long_shot_is_whole(
+    cuts_s: tuple[float, ...], span: tuple[float, float]
+) -> None:
+    curve = np.zeros(90, np.float32)
+    curve[10:30], curve[29] = 1.0, 0.9
+    assert find_runs(curve, *cuts_s, top_k=1) == [span]
+
+
+def test_of_a_flat_curve_the_first_scene_is_the_moment() -> None:
+    flat, times, shots_s = np.ones(90, np.float32), np.arange(90.0), np.arange(0.0, 91, 6)
+    found = find_moments(flat, times, 1.0, 90.0, 5, shots_s=shots_s, scenes_s=np.array([0.0, 30, 90]))
+    assert [moment.interval for moment in found] == [(0, 12)]
 
 
 def test_a_shot_beside_a_better_one_is_a_moment_of_its_own() -> None:

@@ -1,5 +1,6 @@
 """Moments that are said: sentences, passages, evidence, and both kinds together."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,6 +20,7 @@ from vidsum.grounding.speech import (
     split_sentences,
 )
 from vidsum.results.moments import Moment, QueryMoments
+from vidsum.results.settings import Evidence
 from vidsum.results.transcript import Segment, Transcript, Word
 
 
@@ -122,53 +124,88 @@ def seen_at(present: float | None, *found: tuple[float, float, float]) -> QueryM
 
 
 def said_at(*found: tuple[float, float, float]) -> QueryMoments:
-    return QueryMoments("q", tuple(Moment(*one, "speech", one[2]) for one in found), FLAT, said=FLAT)
+    moments = (Moment(*one, "speech", one[2], is_quoted=one[2] >= 1) for one in found)
+    return QueryMoments("q", tuple(moments), FLAT, said=FLAT)
 
 
 def order(answer: QueryMoments) -> list[float]:
     return [moment.start_s for moment in answer.moments]
 
 
-def test_the_best_of_each_kind_come_before_others_by_their_own_probability() -> None:
+def test_speech_comes_after_pictures_by_its_own_probability() -> None:
     seen = QueryMoments("q", (Moment(0, 1, 1.6, present=0.6), Moment(5, 6, 0.9, present=0.7)), FLAT, 0.7)
-    said = said_at((2, 3, 0.4), (7, 8, 0.3), (8, 9, 0.1))
+    said = said_at((2, 3, 0.9), (7, 8, 0.3), (8, 9, 0.1))
     answer = fuse(seen, [said], 5)
-    assert order(answer) == [0, 2, 5, 7]
-    assert [moment.present for moment in answer.moments] == [0.6, 0.4, 0.7, 0.3]
-    assert [moment.score for moment in answer.moments] == [0.6, 0.4, 0.4, 0.3]
+    assert order(answer) == [0, 5, 2, 7]
+    assert [moment.present for moment in answer.moments] == [0.6, 0.7, 0.9, 0.3]
+    assert [moment.score for moment in answer.moments] == [0.6, 0.6, 0.6, 0.3]
     assert answer.present == 0.7
     assert answer.said is FLAT
-    assert order(fuse(seen, [said_at((2, 3, 0.9))], 1)) == [2]
+    assert order(fuse(seen, [said_at((2, 3, 0.9))], 1)) == [0]
     assert order(fuse(seen_at(0.3), [said_at((2, 3, 0.9))], 5)) == [2]
+
+
+def test_the_best_sound_comes_before_weaker_pictures() -> None:
+    seen = QueryMoments("q", (Moment(0, 1, 1.6, present=0.6), Moment(5, 6, 0.9, present=0.7)), FLAT, 0.7)
+    heard = QueryMoments("q", (Moment(2, 3, 0.8, "sound", 0.8), Moment(7, 8, 0.3, "sound", 0.3)), FLAT)
+    assert order(fuse(seen, [heard], 5)) == [2, 0, 5, 7]
+
+
+def test_words_that_are_nearly_written_come_after_pictures() -> None:
+    seen = QueryMoments("q", (Moment(0, 1, 1.6, present=0.3),), FLAT, 0.3)
+    near, exact = Moment(2, 3, 1.7, "text", 0.7), Moment(4, 5, 1.6, "text", 0.6, is_quoted=True)
+    answer = fuse(seen, [QueryMoments("q", (exact, near), FLAT)], 5)
+    assert order(answer) == [4, 0, 2]
+
+
+@given(
+    st.lists(st.floats(0, 1), max_size=5),
+    st.lists(st.tuples(st.sampled_from(["speech", "text"]), st.floats(0, 0.99)), max_size=9),
+    st.integers(1, 5),
+)
+def test_words_push_no_picture_out_of_the_list(
+    seen: list[float], words: list[tuple[Evidence, float]], top_k: int
+) -> None:
+    pictures = tuple(Moment(at, at + 1.0, 9.0 - at, present=value) for at, value in enumerate(seen))
+    moments = [Moment(8, 9, value, kind, value) for kind, value in words]
+    others = [
+        QueryMoments("q", tuple(moment for moment in moments if moment.evidence == kind), FLAT)
+        for kind in ("speech", "text")
+    ]
+    for ratio in (0.0, 0.5):
+        listed = fuse(QueryMoments("q", pictures, FLAT, 0.5), others, top_k, ratio).moments[: len(pictures)]
+        assert [moment.interval for moment in listed] == [one.interval for one in pictures[:top_k]]
 
 
 def test_quotations_precede_what_is_surely_seen() -> None:
     seen = QueryMoments("q", (Moment(0, 1, 1.6, present=0.99),), FLAT, 0.99)
-    quoted = QueryMoments("q", (Moment(2, 3, 1.8, "speech", 0.8), Moment(4, 5, 0.9, "speech", 0.9)), FLAT)
-    answer = fuse(seen, [quoted], 5)
+    quoted = Moment(2, 3, 1.8, "speech", 0.8, is_quoted=True)
+    answer = fuse(seen, [QueryMoments("q", (quoted, Moment(4, 5, 0.9, "speech", 0.9)), FLAT)], 5)
     assert order(answer) == [2, 0, 4]
     assert answer.moments[0].present == 0.8
 
 
-def test_pictures_that_probably_do_not_show_it_do_not_stand_above_likely_speech() -> None:
+def test_likely_speech_comes_after_pictures_that_probably_do_not_show_it() -> None:
+    """The scales do not compare: for absent things, weak speech would come first as well."""
     seen = QueryMoments("q", (Moment(0, 1, 1.6, present=0.03),), FLAT, 0.03)
-    assert order(fuse(seen, [said_at((2, 3, 0.9), (4, 5, 0.8))], 5)) == [2, 4, 0]
+    assert order(fuse(seen, [said_at((2, 3, 0.9), (4, 5, 0.8))], 5, min_ratio=0.5)) == [0, 2, 4]
 
 
 def test_the_weak_are_left_out_by_their_own_probability_not_that_of_their_place() -> None:
     seen = QueryMoments("q", (Moment(0, 1, 1.6, present=0.3),), FLAT, 0.3)
     said = said_at((2, 3, 0.9), (4, 5, 0.8), (6, 7, 0.44))
     every = fuse(seen, [said], 5)
-    assert order(every) == [2, 0, 4, 6]
-    strong = fuse(seen, [said], 5, min_ratio=0.5)
-    assert [(moment.start_s, moment.score) for moment in strong.moments] == [(2, 0.9), (4, 0.8)]
+    assert order(every) == [0, 2, 4, 6]
+    strong = fuse(replace(seen, moments=(Moment(0, 1, 1.6, present=0.9),)), [said], 5, min_ratio=0.5)
+    assert [(moment.start_s, moment.score) for moment in strong.moments] == [(0, 0.9), (2, 0.9), (4, 0.8)]
     quoted = said_at((8, 9, 1.98), (2, 3, 0.9), (6, 7, 0.44))
     assert order(fuse(seen, [quoted], 5, min_ratio=0.5)) == [8, 2]
 
 
 @pytest.mark.parametrize(("certain", "first"), [(0.3, 0), (0.4, 2)])
 def test_where_present_is_unknown_it_is_a_third(certain: float, first: float) -> None:
-    answer = fuse(seen_at(None, (0, 1, 1.7)), [said_at((2, 3, certain))], 5)
+    heard = QueryMoments("q", (Moment(2, 3, certain, "sound", certain),), FLAT)
+    answer = fuse(seen_at(None, (0, 1, 1.7)), [heard], 5)
     assert (answer.moments[0].start_s, answer.present) == (first, None)
 
 

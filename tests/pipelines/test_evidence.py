@@ -18,7 +18,7 @@ def test_the_default_list_is_part_of_the_longest(monkeypatch: pytest.MonkeyPatch
     """By default, lists of several kinds of evidence follow the limits of a single kind."""
 
     def search(kind: Evidence, *scores: float) -> Callable[..., list[QueryMoments]]:
-        moments = [Moment(at, at + 1, score, kind, score % 1) for at, score in enumerate(scores)]
+        moments = [Moment(at, at + 1, score, kind, score % 1, score >= 1) for at, score in enumerate(scores)]
         return lambda *given: [QueryMoments("q", tuple(moments[: given[-1].most_moments]), flat)]
 
     flat = np.zeros(3, np.float32)
@@ -35,4 +35,6 @@ def test_the_default_list_is_part_of_the_longest(monkeypatch: pytest.MonkeyPatch
 
     assert len(listed(None)) == 5
     assert [moment.present for moment in listed(None)] == pytest.approx([0.9, 0.9, 0.8, 0.7, 0.6])
+    searches["speech"] = search("speech", 0.9, 0.8, 0.7, 0.1)
+    assert [moment.present for moment in listed(None)] == pytest.approx([0.3, 0.9, 0.9, 0.8, 0.7])
     assert [moment for moment in listed(20) if moment in listed(None)] == listed(None)

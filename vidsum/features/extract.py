@@ -95,7 +95,7 @@ class _Rows:
         """Append [n, D] rows."""
         end = self._count + len(rows)
         if end > len(self._array):
-            self._array.resize((end + end // 8, rows.shape[1]), refcheck=False)
+            self._array.resize((end + end // 16, rows.shape[1]), refcheck=False)
         self._array[self._count : end] = rows
         self._count = end
 

@@ -122,9 +122,12 @@ def open_session(
     options.intra_op_num_threads = n_threads()
     # threads that wait in a loop take their time from the decoder's
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return onnxruntime.InferenceSession(
+    session = onnxruntime.InferenceSession(
         model, options, providers=[provider], disabled_optimizers=list(without)
     )
+    if provider[0] == _CPU:  # it keeps the file's bytes for another provider, should this one fail
+        vars(session).pop("_model_bytes", None)
+    return session
 
 
 def _device_of(provider: Provider) -> str:

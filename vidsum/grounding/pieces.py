@@ -34,7 +34,9 @@ class Pieces:
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the numbers of the likeliest pieces of each text; unknown letters that follow are one."""
-        words = [re.findall(f"{_BLANK}[^{_BLANK}]*", _BLANK + text.replace(" ", _BLANK)) for text in texts]
+        marked = (text.replace(" ", _BLANK) for text in texts)
+        marked = (text if text[:1] in ("", _BLANK) else _BLANK + text for text in marked)
+        words = [re.findall(f"{_BLANK}[^{_BLANK}]*", text) for text in marked]
         known = self._find({word for row in words for word in row})
         least = float(self.scores.min()) - _UNKNOWN_COST
         return [[piece for word in row for piece in self._split(word, known, least)] for row in words]

@@ -26,6 +26,7 @@ from vidsum.grounding.spaces import (
     describe_space,
     embed_queries,
     find_space_of_features,
+    name_embeddings,
 )
 from vidsum.grounding.text import embed_in_batches, load_text_encoder
 from vidsum.models.scaling import unit_rows
@@ -141,6 +142,13 @@ class MomentSearch:
         if vectors.shape != (expected := (len(texts), video_input.features.dim)):
             raise UsageError(f"encode_text gave vectors of shape {list(vectors.shape)}, not {list(expected)}")
         return unit_rows(vectors)
+
+    def embed_names(self) -> None:
+        """Make the vectors that videos are compared with beside the queries, where they are not cached."""
+        if self.space != "own":
+            embed_background(self.space)
+            if describe_space(self.space).is_mapped:
+                name_embeddings()
 
     def _embed(self, texts: Sequence[str]) -> FloatArray:
         return embed_queries(self.space, texts, self.retrieval.language)
@@ -262,6 +270,7 @@ class _Work:
         search, video_input = self.search, self.video_input
         # before the video is opened: faults of queries come first, and the encoder's memory is free again
         vectors = search.vectors(video_input, progress)
+        search.embed_names()
         unload_if_long(video_input.video)
         clips, video, notes = self.embedding.run(progress)
         report_step(progress, "comparing queries")

@@ -34,7 +34,7 @@ from vidsum.video.timing import read_jumps
 
 READERS = ("pyav", "decord", "opencv")
 
-_AHEAD_BYTES = 32 * 2**20
+_AHEAD_BYTES = 16 * 2**20
 _AHEAD_FRAMES = (2, 64)  # fewest and most pictures decoded ahead
 
 _ReadSamples = Callable[[VideoInfo, Sequence[Sampling], Jumps, DecodeLog], Iterator[tuple[int, Frame]]]

@@ -1,0 +1,87 @@
+"""Peak memory of commands on two hours of video at a picture a second, each in a process of its own."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from textwrap import dedent
+
+import av
+import numpy as np
+import pytest
+
+from tests.conftest import real_weights
+
+pytestmark = [
+    pytest.mark.deep,
+    pytest.mark.weights,
+    pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of a process from Linux"),
+]
+
+LIMIT_MB = 350.0
+_PICTURES, _STAYS = 7200, 30  # pictures in two hours, and how many are the same: those are encoded once
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("memory") / "film.mp4"
+    rng = np.random.default_rng(0)
+    with av.open(path, "w") as container:
+        stream = container.add_stream("libx264", rate=1, options={"qp": "0", "preset": "ultrafast"})
+        assert isinstance(stream, av.VideoStream)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for number in range(_PICTURES):
+            if number % _STAYS == 0:
+                blocks = rng.integers(0, 256, (6, 8, 3), np.uint8)
+                picture = np.kron(blocks, np.ones((8, 8, 1), np.uint8))
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, "rgb24")))
+        container.mux(stream.encode())
+    return path
+
+
+def peak_mb(folder: Path, *arguments: str) -> float:
+    """Return the peak of a command, whose process is waited for by itself."""
+    program = """
+        import os, sys
+        number = os.spawnv(os.P_NOWAIT, sys.executable, [sys.executable, "-m", "vidsum", *sys.argv[1:]])
+        _, status, usage = os.wait4(number, 0)
+        print(status, usage.ru_maxrss)
+    """
+    command = [sys.executable, "-c", dedent(program), *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True, env=os.environ)
+    status, kibibytes = done.stdout.split()[-2:]
+    assert status == "0", done.stderr
+    return int(kibibytes) * 1024 / 1e6
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        [["ground", "--query", "a dog"], ["ground", "--query", "a man in a red coat", "--query", "snow"]],
+        [["shots"]],
+    ],
+    ids=["ground", "shots"],
+)
+def test_two_hours_stay_below_the_limit(
+    runs: Sequence[Sequence[str]], film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both decode the film first; another query finds its features in the cache."""
+    for name in ("efficientnet_lite0", "minilm"):
+        real_weights(name)
+    for verb, *options in runs:
+        peak = peak_mb(tmp_path, verb, str(film), *options, "-q")
+        assert peak < LIMIT_MB, f"{verb} {options}: {peak:.0f} MB"
+
+
+def test_a_query_in_another_language_stays_below_the_limit(film: Path, tmp_path: Path) -> None:
+    for name in ("efficientnet_lite0", "minilm", "e5"):
+        real_weights(name)
+    assert peak_mb(tmp_path, "ground", str(film), "--query", "ein Hund im Schnee", "-q") < LIMIT_MB
+
+
+def test_a_search_stays_below_the_limit(film: Path, tmp_path: Path) -> None:
+    for name in ("efficientnet_lite0", "minilm"):
+        real_weights(name)
+    peak_mb(tmp_path, "index", str(film), "--archive", "a.db", "-q")
+    assert peak_mb(tmp_path, "search", "a dog in the snow", "--archive", "a.db") < LIMIT_MB
