@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -9,9 +10,9 @@ import typer
 
 from vidsum.commands.batch import Verb, run_verb
 from vidsum.commands.options import command
-from vidsum.commands.outputs import MEDIA_HELP, Outputs
+from vidsum.commands.outputs import MEDIA_HELP, Outputs, attempt
 from vidsum.commands.result import CommandResult, View
-from vidsum.errors import EmptyResultError, UsageError
+from vidsum.errors import Problem, UsageError, VidsumError
 from vidsum.options import ADVANCED, option
 from vidsum.pipelines.staging import save_text
 from vidsum.pipelines.tasks import Files, Progress, Task
@@ -67,17 +68,17 @@ def export(results: Results, outputs: Outputs, settings: ExportSettings, view: V
 
         result = read_result(task.path)
         named, record = paths[task.path], Path(task.path)
-        texts, messages = dict[str, str](), list[str]()
+        make = partial(timeline_text, result, paths=settings.media, video=settings.video, record=record)
+        texts, messages, errors = dict[str, str](), list[str](), list[Problem]()
         for format, target in named.items():
-            try:
-                text, warnings = timeline_text(result, format, target, settings.media, settings.video, record)
-            except EmptyResultError as error:
-                if not texts and format == formats[-1]:  # there is nothing else
-                    raise
-                messages.append(error.message)
-                continue
-            texts[format] = text
-            messages += warnings
+            made = attempt(partial(make, format=format, target=target))
+            if isinstance(made, VidsumError):
+                if len(formats) == 1:
+                    raise made
+                errors.append(Problem.of(made))
+            else:
+                texts[format], warnings = made
+                messages += warnings
         messages = list(dict.fromkeys(messages))
         if outputs.to_stdout:
             data = {"format": formats[0]}
@@ -85,7 +86,13 @@ def export(results: Results, outputs: Outputs, settings: ExportSettings, view: V
         lines = [save_text(text, named[name], overwrite=outputs.overwrite) for name, text in texts.items()]
         files = _files({name: named[name] for name in texts}, is_one=len(formats) == 1)
         data = {**files.facts(), **({"format": formats[0]} if len(formats) == 1 else {})}
-        return CommandResult(data=data, lines=tuple(lines), messages=tuple(messages))
+        return CommandResult(
+            data=data,
+            lines=tuple(lines),
+            messages=tuple(messages),
+            errors=tuple(errors),
+            exit_code=1 if errors else 0,
+        )
 
     run_verb(Verb("export", step), results, view, outputs=outputs, targets=targets)
 

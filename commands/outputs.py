@@ -174,8 +174,7 @@ class Exports:
     def write(self, result: CommandResult, files: Files, *, overwrite: bool) -> CommandResult:
         """Return the result of a command with its exports, made from its data and written next to its JSON.
 
-        Each that cannot be written is an error of its own. A message says which are left out, as the
-        moments are too few for them.
+        Each that cannot be written is an error of its own. Without moments, timelines are left out.
         """
         if not files.derived:
             return result

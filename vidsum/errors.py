@@ -68,7 +68,7 @@ class InputError(VidsumError):
 
 
 class EmptyResultError(InputError):
-    """The result has too few moments for a format."""
+    """The result has no moments, and the format cannot express that."""
 
 
 class MissingError(InputError):

@@ -36,6 +36,16 @@ def test_claim_of_owner(place: str, tmp_path: Path, left_s: float, state: str) -
         assert len(archive.rows("SELECT path FROM claims")) == (state == "claimed")
 
 
+@pytest.mark.parametrize(("owner", "state"), [("mine", "added"), ("another", "claimed"), (None, "claimed")])
+def test_a_second_try_takes_over_the_claim_of_the_first(
+    place: str, tmp_path: Path, owner: str | None, state: str
+) -> None:
+    video = film(tmp_path / "a.mp4")
+    with Archive(place) as archive:
+        claim(archive, video, 12, "mine")
+        assert archive.add_video(str(video), Extraction(), owner=owner).state == state
+
+
 @pytest.mark.parametrize(("until_s", "state"), [("0", "added"), ("until_s + 1", "claimed")])
 def test_claim_that_ends_or_is_renewed(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, until_s: str, state: str

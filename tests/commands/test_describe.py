@@ -23,7 +23,8 @@ from vidsum.results.descriptions import Descriptions
 from vidsum.types import FloatArray
 
 TEXTS = ["A red wall.", "A green field near a lake.", "The blue sky.", "A yellow car."]
-HOW = ("--device", "cpu", "--sentences", "bank.txt", "--min-sure", "0.2")
+BANK = ("--device", "cpu", "--sentences", "bank.txt")
+HOW = (*BANK, "--min-sure", "0.2")
 BEEPER = """
 import sys, wave
 text, output = sys.argv[1:]
@@ -85,11 +86,11 @@ def test_describe_shots(run: Run, film: Path) -> None:
     assert loaded.to_dict() == document
     assert loaded.at(2.5) == TEXTS[1]
     assert loaded.at(11) is None
-    ran = run("describe", film, *HOW, "--min-sure", "0.9", "--json")
+    ran = run("describe", film, *BANK, "--min-sure", "0.9", "--json")
     assert said() == []
     assert ran.json["data"]["unsure"] == 4
     check_schema(ran.json, "result")
-    ran = run("describe", film, *HOW, "--min-sure", "0.95", "--overwrite")
+    ran = run("describe", film, *BANK, "--min-sure", "0.95", "--overwrite")
     assert "lower --min-sure, or give other --sentences" in ran.out, ran.err
     run("describe", film, *HOW)
     assert "unchanged" in run("describe", film, *HOW).out
@@ -118,7 +119,7 @@ def test_describe_in_gaps(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch)
     assert [text for _, _, text in spoken][-2:] == [TEXTS[2], TEXTS[3]]
     assert all(3.3 <= start < end <= 7.7 for start, end, _ in spoken)
     media.make_video(Path("mute.mp4"), n_frames=50)
-    run("describe", "mute.mp4", *HOW, "--in-gaps", "--min-sure", "0")
+    run("describe", "mute.mp4", *BANK, "--in-gaps", "--min-sure", "0")
     assert json.loads(Path("mute_descriptions.json").read_text())["gaps"] == [[0, 2]]
 
 

@@ -43,7 +43,8 @@ def data(tmp_path: Path) -> Path:
 
 
 def _train(run: Run, data: Path, *arguments: object, **expected: Any) -> Ran:
-    return run("train", "fulltransnet", "--data", data, "--out", "run", *SMALL, *arguments, **expected)
+    sizes = SIZES if "--epochs" in arguments else SMALL
+    return run("train", "fulltransnet", "--data", data, "--out", "run", *sizes, *arguments, **expected)
 
 
 def test_train_in_parts(run: Run, data: Path) -> None:

@@ -167,7 +167,8 @@ def test_probe_unreadable_files(made: Made, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr("os.access", lambda path, mode: False)  # root may read whatever the file's mode is
     assert_refused(video.path, "permission denied")
     (tmp_path / "holiday.mp4").touch()
-    for name, hint in (("holidy.mp4", str(tmp_path / "holiday.mp4")), ("x/holiday.mp4", None)):
+    listed = f"a file that is there: ls {tmp_path}"
+    for name, hint in (("holidy.mp4", str(tmp_path / "holiday.mp4")), ("x/holiday.mp4", listed)):
         with pytest.raises(InputError, match="no such file") as raised:
             probe(tmp_path / name)
         assert raised.value.hint == hint

@@ -8,7 +8,7 @@ from itertools import pairwise
 from operator import attrgetter
 
 from vidsum import times
-from vidsum.errors import EmptyResultError
+from vidsum.errors import InputError
 from vidsum.io.text import csv_text
 from vidsum.results.cuts import Cut
 from vidsum.results.shots import MIN_CHAPTER_S, MIN_CHAPTERS
@@ -36,7 +36,7 @@ def to_vtt(cuts: Sequence[Cut], *_: float) -> str:
 
 
 def to_chapters(cuts: Sequence[Cut], length_s: float, *_: float) -> str:
-    """YouTube's chapters: from 0:00, in order, three at least (else EmptyResultError), each 10 s or longer.
+    """YouTube's chapters: from 0:00, in order, three at least (else InputError), each 10 s or longer.
 
     Of those that begin less than 10 s apart, the later one, or the moment of lower rank, is left out.
     """
@@ -51,7 +51,7 @@ def to_chapters(cuts: Sequence[Cut], length_s: float, *_: float) -> str:
             labels[start_s] = cut.label
     labels.setdefault(0.0, "Start")
     if len(labels) < MIN_CHAPTERS:
-        raise EmptyResultError(
+        raise InputError(
             f"YouTube wants {MIN_CHAPTERS} chapters of at least {MIN_CHAPTER_S:g} s; these cuts make "
             f"{len(labels)}",
             hint="use the format ffmetadata, which has no such limit",
