@@ -17,7 +17,8 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any, BinaryIO
 
-from vidsum.archive.archive import Archive, Match
+from vidsum.archive.archive import Archive
+from vidsum.archive.matches import Match
 from vidsum.archive.settings import EVIDENCE, SearchOptions
 from vidsum.archive.store import default_path, require_copy
 from vidsum.errors import ForeignFileError, MissingError, UsageError, quote

@@ -215,7 +215,7 @@ def _create_tables(connection: sqlite3.Connection) -> None:
 
 
 @cache
-def _own_tables() -> dict[str, object]:
+def _new_tables() -> dict[str, object]:
     """Return the statements of a new archive by the names of tables and indexes, without comments."""
     with closing(sqlite3.connect(":memory:")) as connection:
         _create_tables(connection)
@@ -230,13 +230,13 @@ def _read_tables(connection: sqlite3.Connection) -> dict[str, object]:
 
 def _require_tables(connection: sqlite3.Connection, path: Path) -> None:
     """Raise DamagedArchiveError where a table is not as vidsum makes it: no views, no triggers."""
-    own = _own_tables()
+    expected = _new_tables()
     tables = {
         name: facts
         for name, facts in _read_tables(connection).items()
         if not str(name).startswith(_STATISTICS)
     }
-    if tables != own:
-        odd = next(name for name in [*own, *tables] if tables.get(name) != own.get(name))
+    if tables != expected:
+        odd = next(name for name in [*expected, *tables] if tables.get(name) != expected.get(name))
         fault = f"{path}: is damaged ({quote(odd)} in it is not as vidsum makes it)"
         raise DamagedArchiveError(fault, hint=REINDEX_HINT)
