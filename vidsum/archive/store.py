@@ -19,6 +19,7 @@ from vidsum.archive.settings import is_server
 from vidsum.errors import DamagedArchiveError, InputError, MissingError, OutputError, VidsumError, quote
 from vidsum.io.cache import home
 from vidsum.io.outputs import check_target, make_folder
+from vidsum.io.paths import is_file
 
 APPLICATION_ID = 0x76647361  # in the header of the file: `vdsa`
 _WAIT_S = 30.0  # longest wait for another process that writes
@@ -141,7 +142,7 @@ def _code_of(error: BaseException) -> int:
 
 def require_copy(video: str) -> None:
     """Raise MissingError if a video was a URL's and its copy is gone: the cache has a limit."""
-    if home() / "videos" in Path(video).parents and not Path(video).exists():
+    if home() / "videos" in Path(video).parents and not is_file(video):
         fault = f"{video}: the copy of a URL, no longer in the cache"
         raise MissingError(fault, hint="vidsum index URL, which downloads it again")
 
