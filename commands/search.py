@@ -25,7 +25,8 @@ from vidsum.pipelines.staging import replacing, save_text
 from vidsum.times import format_time
 
 if TYPE_CHECKING:
-    from vidsum.archive.archive import Archive, Match
+    from vidsum.archive.archive import Archive
+    from vidsum.archive.matches import Match
     from vidsum.results.cuts import Cut
 
 app = typer.Typer(add_completion=False)

@@ -11,7 +11,8 @@ import pytest
 
 from tests import media
 from tests.grounding.colours import COLOURS, ENCODER, extractor_of_colours, use_colours
-from vidsum.archive.archive import Archive, Match
+from vidsum.archive.archive import Archive
+from vidsum.archive.matches import Match
 from vidsum.archive.packed import pack_rows
 from vidsum.archive.texts import Evidence
 from vidsum.features.extractor import Extractor

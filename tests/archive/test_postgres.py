@@ -13,9 +13,10 @@ import pytest
 from tests.archive.made import count, film, spoken
 from tests.archive.serving import ask, new_database, serving
 from vidsum.archive import index, postgres
-from vidsum.archive.archive import Archive, Match
+from vidsum.archive.archive import Archive
+from vidsum.archive.matches import Match
 from vidsum.archive.postgres import public_name
-from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.errors import DamagedArchiveError, InputError, OutputError, UsageError
 
 pytestmark = pytest.mark.usefixtures("colours")
 SEARCHES: list[dict[str, Any]] = [
@@ -183,3 +184,36 @@ def test_offline_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
     for address in ("//127.0.0.1:9/x", "///x?host=/nowhere"):
         with pytest.raises(OutputError, match="cannot be used"):
             Archive(f"postgresql:{address}", create=False)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE videos SET duration_s = 'NaN'",
+        "UPDATE videos SET duration_s = 'Infinity'",
+        "UPDATE videos SET duration_s = -1",
+        "UPDATE videos SET start_offset_s = 1e300",
+        "UPDATE videos SET sha256 = repeat('x', 64)",
+        "UPDATE videos SET scan = 'abc'",
+        "UPDATE videos SET edges = ''",
+        "UPDATE files SET mtime_ns = -9223372036854775808",
+        "UPDATE files SET gone_s = 'NaN'",
+        "UPDATE shots SET start_s = 9",
+        "UPDATE sentences SET certain = 'NaN'",
+        "UPDATE sentences SET end_s = '-Infinity'",
+        "DELETE FROM sentences",
+        "ALTER TABLE videos DROP COLUMN added_s",
+        "ALTER TABLE files ALTER COLUMN mtime_ns TYPE TEXT",
+        "DROP TABLE shots",
+        "DROP TABLE claims",
+        "ALTER TABLE sentences DROP COLUMN words",
+    ],
+)
+def test_hostile_rows_on_a_server(url: str, videos: Path, statement: str) -> None:
+    with Archive(url) as archive:
+        archive.add([videos / "film.mp4"], transcribe=True)
+        assert archive.search("blue")
+        archive._connection.execute(statement)
+        with pytest.raises(DamagedArchiveError, match="damaged") as raised:
+            archive.search("blue")
+    assert "index the videos again" in str(raised.value.hint)

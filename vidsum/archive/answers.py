@@ -17,12 +17,14 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any, BinaryIO
 
-from vidsum.archive.archive import Archive, Match
+from vidsum.archive.archive import Archive
+from vidsum.archive.matches import Match
 from vidsum.archive.settings import EVIDENCE, SearchOptions
 from vidsum.archive.store import default_path, require_copy
 from vidsum.errors import ForeignFileError, MissingError, UsageError, quote
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.io.outputs import as_utf8
+from vidsum.io.paths import is_file
 from vidsum.io.text import csv_text
 from vidsum.options import Leaf, item_of, leaves, required
 from vidsum.pipelines.timelines import joint_format, joint_timeline_text, relative_path
@@ -97,7 +99,7 @@ def find_video(archive: Archive, number: int) -> VideoFile:
     rows = archive.read_rows([*of_file, *of_video], source, number)
     if not rows:
         raise MissingError(f"the archive has no video {number}")
-    key, *about = next((row for row in rows if Path(os.fsdecode(row[0])).is_file()), rows[0])
+    key, *about = next((row for row in rows if is_file(os.fsdecode(row[0]))), rows[0])
     return VideoFile(os.fsdecode(key), *about)
 
 
@@ -223,7 +225,7 @@ def render_page(archive: Archive, title: str, matches: Sequence[Match], target: 
     moments, videos, thumbs = _describe_moments(archive, matches), dict[int, Any](), dict[int, str]()
     for number in {moment["id"] for moment in moments}:
         about = videos[number] = video(archive, number)
-        is_there = Path(about["video"]).is_file()
+        is_there = is_file(about["video"])
         about["source"] = url_of(relative_path(about["video"], target)) if is_there else None
         shots = [shot["id"] for shot in about["shots"]]
         shots = shots[:: -(-len(shots) // _MAX_PAGE_SHOTS)]

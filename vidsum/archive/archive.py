@@ -9,10 +9,8 @@ with vidsum.Archive("videos.vidsum") as archive:
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Unpack
@@ -24,10 +22,11 @@ from vidsum.archive import index
 from vidsum.archive.claims import wait_for_claims
 from vidsum.archive.index import IndexedVideo
 from vidsum.archive.like import embed_example
+from vidsum.archive.matches import Match, filter_files, select_best, to_matches
 from vidsum.archive.postgres import public_name
-from vidsum.archive.rows import StoredFile, list_files, list_shots, list_texts, read_rows
-from vidsum.archive.search import ArchiveSearch, Hit, SearchStep
-from vidsum.archive.settings import ArchiveEvidence, Indexing, SearchOptions, has_words, is_server
+from vidsum.archive.rows import list_files, list_shots, list_texts, read_rows
+from vidsum.archive.search import ArchiveSearch, SearchStep
+from vidsum.archive.settings import Indexing, SearchOptions, has_words, is_server
 from vidsum.archive.spaces import embed_class_names, find_space, list_answering, list_videos, require_weights
 from vidsum.archive.store import Database, connect, default_path, faults, require_copy
 from vidsum.archive.texts import search_evidence
@@ -45,29 +44,12 @@ from vidsum.pipelines.keywords import ArchiveSearchOptions, IndexOptions
 from vidsum.pipelines.queries import query_warnings, read_queries, unreadable_queries
 from vidsum.pipelines.sources import expand
 from vidsum.results.settings import WORDS
-from vidsum.types import Interval, Progress, clip_interval
+from vidsum.types import Progress, clip_interval
 from vidsum.version import __version__
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 
 _COSINE_SCALE = 10.0  # of cosines in spaces without a match probability: and, not and then compare them
-
-
-@dataclass(frozen=True)
-class Match:
-    """A moment [start_s, end_s) of a video in an archive."""
-
-    video: str  # absolute path
-    start_s: float
-    end_s: float
-    present: float | None  # probability that the moment matches; None for pictures (`like`)
-    score: float  # `present`, 1 more for quotations, or the similarity to a picture; the order of the moments
-    evidence: ArchiveEvidence = "picture"
-    text: str = ""  # the spoken or written text, or the name of the sound
-    parts: tuple[Interval, ...] = ()  # the moments of the steps that follow each other (`then`)
-    also: tuple[str, ...] = ()  # other videos with a near-identical moment
-    start_offset_s: float = 0.0
-    """Seconds to add to its times, which count from the first picture, for those of players."""
 
 
 class Archive:
@@ -195,7 +177,7 @@ class Archive:
         """Return the absolute paths of the videos that can be found."""
         with faults(self.path):
             files, _ = list_files(self._connection)
-            return sorted(path for paths in _filter_files(files, SearchOptions()).values() for path in paths)
+            return sorted(path for paths in filter_files(files, SearchOptions()).values() for path in paths)
 
     def require_whole(self) -> None:
         """Check the values of all files and videos. Raises DamagedArchiveError."""
@@ -241,7 +223,7 @@ class Archive:
         with faults(self.path), self._connection.snapshot(), threadpool_limits(1):
             name = find_space(self._connection)
             stored, about = list_files(self._connection)
-            spaces, files = list_answering(self._connection, name), _filter_files(stored, options)
+            spaces, files = list_answering(self._connection, name), filter_files(stored, options)
             if not spaces or not files:
                 return []
             require_weights(self.name, name)
@@ -251,8 +233,8 @@ class Archive:
             if options.includes("picture"):
                 likely = [hit for hit in hits if hit.is_quoted or hit.present >= UNLIKELY]
                 hits = [*likely, *search.run(spaces, videos)]
-            matches = [match for hit in hits for match in _to_matches(hit, files, search)]
-            best = _select_best(matches, options)
+            matches = [match for hit in hits for match in to_matches(hit, files, search)]
+            best = select_best(matches, options)
         best = [replace(match, present=None) for match in best] if _unknown_words(text, options) else best
         return [replace(match, start_offset_s=self.start_offset_s(match.video)) for match in best]
 
@@ -343,40 +325,6 @@ class Archive:
         return ArchiveSearch(self._connection, options, *parts)
 
 
-def _filter_files(files: Sequence[StoredFile], options: SearchOptions) -> dict[int, list[str]]:
-    """Return the paths of each video that passes the filters, by its id."""
-    filtered: dict[int, list[str]] = {}
-    globs = [part for glob in options.path for part in (glob, f"*/{glob.removeprefix('./')}")]
-    for file in files:
-        if file.gone_s is None and file.mtime_ns / 1e9 >= options.after_s:
-            name = os.fsdecode(file.path)
-            if not globs or any(fnmatchcase(name, glob) for glob in globs):
-                filtered.setdefault(file.video, []).append(name)
-    return filtered
-
-
 def _unknown_words(text: str | None, options: SearchOptions) -> list[str]:
     split = load_text_encoder("minilm").split
     return unreadable_queries(options.list_texts(text), split, options.language)
-
-
-def _to_matches(hit: Hit, files: Mapping[int, Sequence[str]], search: ArchiveSearch) -> list[Match]:
-    """Return a moment in the first of identical files with the others in `also`, or a moment in each."""
-    paths, also = files[hit.video], [path for video in hit.also for path in files[video]]
-    is_probable = hit.evidence != "picture" or (search.rate_named is not None and not search.options.like)
-    present, score = hit.present if is_probable else None, hit.present + hit.is_quoted
-    moment = (hit.start_s, hit.end_s, present, score, hit.evidence, hit.text, hit.parts)
-    if search.options.duplicates:
-        return [Match(path, *moment, tuple(also)) for path in paths]
-    return [Match(paths[0], *moment, (*paths[1:], *also))]
-
-
-def _select_best(matches: Sequence[Match], options: SearchOptions) -> list[Match]:
-    """Return the best of some moments: few per video, none too unlikely."""
-    best, counts = list[Match](), Counter[str]()
-    for match in sorted(matches, key=lambda match: -match.score):
-        if match.present is None or match.present >= options.min_present:
-            counts[match.video] += 1
-            if counts[match.video] <= options.per_video:
-                best.append(match)
-    return best[: options.top_k]

@@ -13,6 +13,10 @@ _MAX_SHOWN = 300  # letters of a name in an error
 _DRIVE = re.compile(r"(?:[A-Za-z]:)?[\\/]")
 
 
+class ToolUseError(InputError):
+    """A call that cannot be answered; the hint names tools and parameters, which a model can change."""
+
+
 class Folders:
     """Folders whose files may be read. Raises InputError: one is no folder."""
 
@@ -34,13 +38,14 @@ class Folders:
         quotation marks. Whatever it means must be in a folder.
         """
         inside = [path for form in _forms(name) for path in self._places(form) if self.contains(path)]
-        if found := next((path for path in inside if path.exists()), None):
-            return str(found)
+        if path := next((path for path in inside if path.exists()), None):
+            return str(path)
         first = [path for path in self._places(next(_forms(name))) if self.contains(path)]
         if not first:
-            shown = printable(name)[:_MAX_SHOWN]
             hint = f"a path in {', '.join(map(str, self.named))}"
-            raise InputError(f"{shown}: is outside the folders of this server", hint=hint)
+            raise ToolUseError(
+                f"{printable(name)[:_MAX_SHOWN]}: is outside the folders of this server", hint=hint
+            )
         return str(first[0])
 
     def videos(self, names: Sequence[str] = ()) -> list[str]:
@@ -81,4 +86,4 @@ def resolve(folder: Path, name: str) -> Path:
     try:
         return Path(os.path.realpath(folder / name))
     except ValueError as error:
-        raise InputError(f"{printable(name)[:_MAX_SHOWN]!r}: is no path") from error
+        raise ToolUseError(f"{printable(name)[:_MAX_SHOWN]!r}: is no path") from error

@@ -13,8 +13,9 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
+from vidsum.archive.folders import ToolUseError
 from vidsum.archive.paging import to_text
-from vidsum.archive.tools import Tools, ToolUseError
+from vidsum.archive.tools import Tools
 from vidsum.errors import (
     DamagedArchiveError,
     PackageError,
@@ -59,7 +60,7 @@ _FAULTS = {
     "literal_error": "must be {expected}",
     "finite_number": "must be a finite number",
 }
-"""What is wrong with a value, by Pydantic's types of errors."""
+"""Faults of a value, by Pydantic's types of errors."""
 _KINDS = {
     "int": "a whole number",
     "float": "a number",

@@ -25,7 +25,7 @@ class Answer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Page(Answer):
+class AnswerPage(Answer):
     """A part of a list of `total` entries. If `next_offset` is not null, there are more: call again with it
     as `offset`.
     """
@@ -34,7 +34,7 @@ class Page(Answer):
     next_offset: int | None = None
 
 
-Paged = TypeVar("Paged", bound=Page)
+Paged = TypeVar("Paged", bound=AnswerPage)
 
 
 def to_page(answer: Paged, name: str, entries: Sequence[Any], offset: int, first: int = 0) -> Paged:

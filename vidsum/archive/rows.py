@@ -7,6 +7,7 @@ an archive bounds another one alone. `packed` and `texts` check the records in B
 import math
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -152,7 +153,7 @@ def stream_rows(
     return _iter_checked(columns, connection.stream(f"SELECT {', '.join(columns)} {source}", values))
 
 
-def _iter_checked(columns: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+def _iter_checked(columns: Sequence[str], rows: Any) -> Iterator[tuple[Any, ...]]:
     checks = [*map(_values_of, columns)]
     places = {column: place for place, column in enumerate(columns)}
     spans = [
@@ -160,14 +161,15 @@ def _iter_checked(columns: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> It
         for column, place in places.items()
         if column.endswith(".start_s") and (end := column.replace(".start_s", ".end_s")) in places
     ]
-    for row in rows:
-        for column, check, value in zip(columns, checks, row, strict=True):
-            if not check.include(value):
-                raise damaged(f"{columns[0]} {quote(row[0])}: {column} is {quote(value)}")
-        for first, last in spans:
-            if row[first] > row[last]:
-                raise damaged(f"{columns[0]} {quote(row[0])}: {columns[first]} is after its end")
-        yield row
+    with closing(rows):  # SQLite keeps a file locked while a row is to come
+        for row in rows:
+            for column, check, value in zip(columns, checks, row, strict=True):
+                if not check.include(value):
+                    raise damaged(f"{columns[0]} {quote(row[0])}: {column} is {quote(value)}")
+            for first, last in spans:
+                if row[first] > row[last]:
+                    raise damaged(f"{columns[0]} {quote(row[0])}: {columns[first]} is after its end")
+            yield row
 
 
 def _values_of(column: str) -> Values:

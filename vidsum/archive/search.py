@@ -211,10 +211,10 @@ class ArchiveSearch:
         names = ("id", "video", "start_s", "end_s", "clips")
         columns = (*(f"shots.{name}" for name in names), "typeof(shots.jpeg)")
         rows = read_rows(self.connection, columns, f"FROM shots WHERE id IN ({numbers})")
-        found = {(row[1], row[0]): row[4] for row in rows}
-        if missing := [pair for pair in shots if pair not in found]:
+        contents = {(row[1], row[0]): row[4] for row in rows}
+        if missing := [pair for pair in shots if pair not in contents]:
             raise damaged("videos.id {}: its shot {} is not there".format(*missing[0]))
-        return [(f"shots.id {shot}: clips", found[video, shot]) for video, shot in shots]
+        return [(f"shots.id {shot}: clips", contents[video, shot]) for video, shot in shots]
 
     @property
     def _clip_type(self) -> np.dtype[np.void]:

@@ -21,6 +21,7 @@ from vidsum.errors import DamagedArchiveError, InputError, MissingError, OutputE
 from vidsum.io.cache import home
 from vidsum.io.locks import has_locks
 from vidsum.io.outputs import check_target, make_folder
+from vidsum.io.paths import is_file
 
 APPLICATION_ID = 0x76647361  # in the header of the file: `vdsa`
 _WAIT_S = 30.0  # longest wait for another process that writes
@@ -169,7 +170,7 @@ def _code_of(error: BaseException) -> int:
 
 def require_copy(video: str) -> None:
     """Raise MissingError if a video was a URL's and its copy is gone: the cache has a limit."""
-    if home() / "videos" in Path(video).parents and not Path(video).exists():
+    if home() / "videos" in Path(video).parents and not is_file(video):
         fault = f"{video}: the copy of a URL, no longer in the cache"
         raise MissingError(fault, hint="vidsum index URL, which downloads it again")
 
@@ -243,7 +244,7 @@ def _create_tables(connection: sqlite3.Connection) -> None:
 
 
 @cache
-def _own_tables() -> dict[str, object]:
+def _new_tables() -> dict[str, object]:
     """Return the statements of a new archive by the names of tables and indexes, without comments."""
     with closing(sqlite3.connect(":memory:")) as connection:
         _create_tables(connection)
@@ -258,13 +259,13 @@ def _read_tables(connection: sqlite3.Connection) -> dict[str, object]:
 
 def _require_tables(connection: sqlite3.Connection, path: Path) -> None:
     """Raise DamagedArchiveError where a table is not as vidsum makes it: no views, no triggers."""
-    own = _own_tables()
+    expected = _new_tables()
     tables = {
         name: facts
         for name, facts in _read_tables(connection).items()
         if not str(name).startswith(_STATISTICS)
     }
-    if tables != own:
-        odd = next(name for name in [*own, *tables] if tables.get(name) != own.get(name))
+    if tables != expected:
+        odd = next(name for name in [*expected, *tables] if tables.get(name) != expected.get(name))
         fault = f"{path}: is damaged ({quote(odd)} in it is not as vidsum makes it)"
         raise DamagedArchiveError(fault, hint=REINDEX_HINT)

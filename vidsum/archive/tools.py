@@ -14,12 +14,13 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from vidsum.archive.archive import Archive, Match
-from vidsum.archive.folders import Folders, resolve
+from vidsum.archive.archive import Archive
+from vidsum.archive.folders import Folders, ToolUseError, resolve
 from vidsum.archive.index import IndexedVideo
-from vidsum.archive.paging import Answer, Page, round_facts, to_page
+from vidsum.archive.matches import Match
+from vidsum.archive.paging import Answer, AnswerPage, round_facts, to_page
 from vidsum.archive.settings import Indexing, SearchOptions, has_words
-from vidsum.errors import InputError, MissingError, Problem, UsageError
+from vidsum.errors import InputError, MissingError, Problem
 from vidsum.features.settings import Extraction
 from vidsum.io import paths
 from vidsum.io.outputs import make_folder
@@ -53,19 +54,15 @@ Evidence = Annotated[
 ]
 
 
-class ToolUseError(UsageError):
-    """A call that cannot be answered; the hint names tools and parameters, which a model can change."""
-
-
 @dataclass(frozen=True, kw_only=True)
-class VideosAnswer(Page):
+class VideosAnswer(AnswerPage):
     """Paths of videos."""
 
     videos: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchAnswer(Page):
+class SearchAnswer(AnswerPage):
     """Moments in all videos, best first; `present` is the probability that they match."""
 
     moments: list[Match] = field(default_factory=list)
@@ -73,7 +70,7 @@ class SearchAnswer(Page):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroundAnswer(Page):
+class GroundAnswer(AnswerPage):
     """Moments in a video, best first; `present` is the probability that the video shows it at all."""
 
     present: float | None
@@ -91,7 +88,7 @@ class TimeSpan:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PartsAnswer(Page):
+class PartsAnswer(AnswerPage):
     """Parts of a video of `duration_s` seconds, in order."""
 
     duration_s: float
@@ -100,15 +97,15 @@ class PartsAnswer(Page):
 
 @dataclass(frozen=True, kw_only=True)
 class TranscriptAnswer(PartsAnswer):
-    """What is said in the parts of a video."""
+    """Parts of a video in which somebody speaks, with the words."""
 
     language: str | None = None
     untrusted: str = _UNTRUSTED
 
 
 @dataclass(frozen=True, kw_only=True)
-class IndexAnswer(Page):
-    """What became of each video; `total` is how many were looked at."""
+class IndexAnswer(AnswerPage):
+    """The outcome for each video; `total` counts them all."""
 
     videos: list[IndexedVideo | Problem] = field(default_factory=list)
 
