@@ -17,6 +17,7 @@ from vidsum.times import format_time
 
 PAUSE_S: Final = 0.25  # silence between two words that ends a clause
 LONG_PAUSE_S: Final = 1.5  # that ends a sentence
+_REACH_S: Final = 3.0  # silence across which a sentence that is too short finds a neighbour
 SHORTEST_S: Final = 2.0  # a shorter sentence or clause goes with a neighbour
 LONGEST_S: Final = 15.0  # a longer sentence is split
 _NEAR_S: Final = 0.1  # Whisper's times err by as much: an edge this near to a pause is at it
@@ -158,7 +159,7 @@ def split_sentences(
 
     One longer than `longest_s` is split at its longest pause; without a pause at a comma; without both at its
     longest gap between words; again until it is short enough. No part is shorter than `shortest_s`, and a
-    shorter sentence goes with a neighbour unless a long pause lies between them.
+    shorter sentence goes with a neighbour within 3 s.
     """
     sentences, begun = list[Sentence](), 0
     for end, (word, after) in enumerate(pairwise(words), 1):
@@ -223,14 +224,14 @@ def _join_short(sentences: Sequence[Sentence], longest_s: float, shortest_s: flo
         pause_s = sentence.start_s - joined[-1].end_s if joined else inf
         next_s = after.start_s - sentence.end_s if after else inf
         fits = bool(joined) and sentence.end_s - joined[-1].start_s <= longest_s
-        is_leftover = sentence.length_s < shortest_s and pause_s < next_s and (fits or next_s > LONG_PAUSE_S)
-        if pause_s <= LONG_PAUSE_S and (last_s < shortest_s or is_leftover):
+        is_leftover = sentence.length_s < shortest_s and pause_s < next_s and (fits or next_s > _REACH_S)
+        if pause_s <= _REACH_S and (last_s < shortest_s or is_leftover):
             joined[-1] = Sentence(joined[-1].words + sentence.words)
         else:
             joined.append(sentence)
     whole = joined[:1]
     for sentence in joined[1:]:  # several that are too short even together
-        if sentence.length_s < shortest_s and sentence.start_s - whole[-1].end_s <= LONG_PAUSE_S:
+        if sentence.length_s < shortest_s and sentence.start_s - whole[-1].end_s <= _REACH_S:
             whole[-1] = Sentence(whole[-1].words + sentence.words)
         else:
             whole.append(sentence)

@@ -256,7 +256,7 @@ def _sizes(
 
 
 def _short_shots(video: VideoFrames, windows: CandidateFinder, size: int) -> list[Candidate]:
-    """Return the best candidate of each run of free shots that are shorter than a segment, but together not."""
+    """Return the best candidate of each run of free shots that are too short, but together not."""
     short = [cell for cell in free_cells(video) if cell[1][1] - cell[1][0] < windows.shortest]
     return [piece for run in _join_cells(short) if (piece := windows.best(*run, size))]
 
