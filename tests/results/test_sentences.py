@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from vidsum.results.sentences import (
     LONG_PAUSE_S,
     Edge,
-    Sentence,
+    SpokenSentence,
     SpokenWord,
     cuts_inside_phrases,
     describe_cuts,
@@ -32,7 +32,7 @@ def timed(text: str, word_s: float = 0.4, start_s: float = 0.0) -> list[SpokenWo
     return words
 
 
-def texts(sentences: list[Sentence]) -> list[str]:
+def texts(sentences: list[SpokenSentence]) -> list[str]:
     return [sentence.text for sentence in sentences]
 
 
@@ -198,5 +198,5 @@ def test_words_of_languages_without_blanks_have_none() -> None:
 
 def test_only_certain_words_make_a_certain_text() -> None:
     words = (SpokenWord(0, 1, " It"), SpokenWord(1, 2, " rains.", certain=False))
-    assert (Sentence(words).certain_text, Sentence(words).text) == ("It", "It rains.")
-    assert Sentence(words).certain == pytest.approx(3 / 10)
+    assert (SpokenSentence(words).certain_text, SpokenSentence(words).text) == ("It", "It rains.")
+    assert SpokenSentence(words).certain == pytest.approx(3 / 10)

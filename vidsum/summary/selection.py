@@ -10,7 +10,15 @@ import numpy as np
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot
-from vidsum.summary.frames import VideoFrames, cut_edges, frames_at, free_cells, marked_runs, to_frames
+from vidsum.summary.frames import (
+    VideoFrames,
+    cut_edges,
+    frames_at,
+    free_cells,
+    join_cells,
+    marked_runs,
+    to_frames,
+)
 from vidsum.summary.knapsack import knapsack, values_of
 from vidsum.summary.looks import Looks
 from vidsum.summary.segments import (
@@ -258,18 +266,7 @@ def _sizes(
 def _short_shots(video: VideoFrames, windows: CandidateFinder, size: int) -> list[Candidate]:
     """Return the best candidate of each run of free shots that are too short, but together not."""
     short = [cell for cell in free_cells(video) if cell[1][1] - cell[1][0] < windows.shortest]
-    return [piece for run in _join_cells(short) if (piece := windows.best(*run, size))]
-
-
-def _join_cells(cells: Sequence[tuple[int, tuple[int, int]]]) -> list[tuple[int, tuple[int, int]]]:
-    """Return cells, with those that touch as one."""
-    joined = list[tuple[int, tuple[int, int]]]()
-    for shot, (start, end) in cells:
-        if joined and joined[-1][1][1] == start:
-            joined[-1] = joined[-1][0], (joined[-1][1][0], end)
-        else:
-            joined.append((shot, (start, end)))
-    return joined
+    return [piece for run in join_cells(short) if (piece := windows.best(*run, size))]
 
 
 def _best_candidates(
@@ -281,7 +278,7 @@ def _best_candidates(
     """
     anywhere, free = np.arange(len(sums)), free_cells(video)
     if max((end - start for _, (start, end) in free), default=shortest) < shortest:
-        free = _join_cells(free)
+        free = join_cells(free)
     # where speech leaves no place to cut, or no shot is long enough, something is taken all the same
     choices = (places, shortest), (anywhere, shortest), (anywhere, 1)
     for allowed, least_size in choices[:1] if is_strict and video.required.any() else choices:
