@@ -231,7 +231,7 @@ def _join_short(
 ) -> list[SpokenSentence]:
     """Return sentences, each that is too short with the neighbour across the shorter pause."""
     joined = list[SpokenSentence]()
-    for sentence, after in zip(sentences, [*sentences[1:], None], strict=True):
+    for sentence, after in zip(sentences, [*sentences, None][1:], strict=True):
         last_s = joined[-1].length_s if joined else inf
         pause_s = sentence.start_s - joined[-1].end_s if joined else inf
         next_s = after.start_s - sentence.end_s if after else inf
