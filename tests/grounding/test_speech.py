@@ -235,3 +235,21 @@ def test_a_paraphrase_is_found() -> None:
     passages = [Passage(at, at + 1, text) for at, text in enumerate(texts)]
     evidence = score_passages(passages, ["a journey over the sea", "where to buy a loaf"])
     assert evidence.argmax(axis=1).tolist() == [1, 0]
+
+
+def test_what_is_uncertain_throughout_is_not_searched() -> None:
+    words = (Word(0, 3, "Humbu", 0.3), Word(3, 6, "tosh.", 0.3))
+    segment = Segment(0, 6, "Humbu tosh.", 0.3, 0.0, words, uncertain=True)
+    assert split_sentences(Transcript((segment,), "mn", 0.3, 9.0)) == []
+
+
+def test_a_quotation_in_a_long_sentence_is_answered_by_its_clause() -> None:
+    texts = ["we", "go", "home,"] * 12
+    said = [
+        (float(at), at + 0.9, text) for at, text in enumerate([*texts, "to", "see", "the", "sea", "again."])
+    ]
+    sentences = split_sentences(transcript(*said))
+    passages = list(iter_passages(sentences))
+    (moment, *_) = speech_moments("to see the sea again", passages, np.zeros(len(passages), np.float32), 5)
+    assert moment.score > 1
+    assert (moment.start_s, moment.end_s) == (36, 40.9)

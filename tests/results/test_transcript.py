@@ -58,3 +58,20 @@ def test_transcript_confidence() -> None:
     nothing = Transcript((), None, None, 4.0)
     assert (nothing.confidence, nothing.no_speech, nothing.text) == (0.0, 1.0, "")
     assert not math.isnan(transcript.no_speech)
+
+
+def test_text_that_is_uncertain_throughout_is_no_subtitle() -> None:
+    def part(start_s: float, end_s: float, text: str, *, uncertain: bool) -> Segment:
+        return Segment(start_s, end_s, text, 0.4 if uncertain else 0.9, 0.0, (), uncertain)
+
+    long = [part(5, 11, "Humbu", uncertain=True), part(11, 16, "tosh", uncertain=True)]
+    short = part(20, 22, "perhaps", uncertain=True)
+    segments = (part(0, 4, "Hello.", uncertain=False), *long, part(16, 20, "So.", uncertain=False), short)
+    transcript = Transcript(segments, "en", 1.0, 30.0)
+    assert transcript.doubtful == [tuple(long)]
+    assert [segment.text for segment in transcript.trusted.segments] == ["Hello.", "So.", "perhaps"]
+    assert "Humbu" not in transcript.as_text("srt")
+    assert "perhaps (?)" in transcript.as_text("vtt")
+    assert "Humbu (?)" in transcript.as_text("txt")
+    alone = Transcript((short,), "en", 1.0, 30.0)
+    assert alone.as_text("srt") == ""

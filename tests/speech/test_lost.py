@@ -9,7 +9,8 @@ import pytest
 
 from tests.speech.stub import StubModel
 from vidsum.results.transcript import Segment, Word
-from vidsum.speech.recognize import MAX_PASSES, MAX_TOKENS, join_repeated, transcribe_windows
+from vidsum.speech.guards import MAX_PASSES, MAX_TOKENS, join_repeated
+from vidsum.speech.recognize import transcribe_windows
 from vidsum.speech.voice import RATE, SpeechPiece, Window
 
 WINDOW = Window((SpeechPiece(10.0, np.zeros(30 * RATE, np.float32)),))

@@ -18,7 +18,7 @@ from vidsum.grounding.settings import UNLIKELY
 from vidsum.grounding.text import load_text_encoder
 from vidsum.models.scaling import logistic, unit_range
 from vidsum.results.moments import NO_BELOW, Moment, QueryMoments
-from vidsum.results.sentences import LONG_PAUSE_S, Sentence, split_clauses
+from vidsum.results.sentences import LONG_PAUSE_S, SpokenSentence, split_clauses
 from vidsum.results.settings import WORDS
 from vidsum.results.transcript import Transcript
 from vidsum.types import FloatArray, TimeArray
@@ -64,7 +64,7 @@ def split_sentences(transcript: Transcript) -> list[Passage]:
     ]
 
 
-def _passage(part: Sentence) -> Passage:
+def _passage(part: SpokenSentence) -> Passage:
     return Passage(part.start_s, part.end_s, part.text, certain=part.certain)
 
 

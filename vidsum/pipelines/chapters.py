@@ -37,7 +37,7 @@ from vidsum.results.features import Features
 from vidsum.results.load import load_text_for
 from vidsum.results.moments import shorten
 from vidsum.results.screen_text import ScreenText
-from vidsum.results.sentences import Sentence, cuts_inside_phrases, describe_cuts
+from vidsum.results.sentences import SpokenSentence, cuts_inside_phrases, describe_cuts
 from vidsum.results.shots import MIN_CHAPTER_S, MIN_CHAPTERS, Chapter, Chapters
 from vidsum.results.transcript import Transcript
 from vidsum.shots.find import find
@@ -235,7 +235,7 @@ class _Work:
         return [0.0, *(start_s for start_s, _ in spans[1:])], titles
 
 
-def snap_to_cuts(sentences: Sequence[Sentence], edges_s: TimeArray) -> TimeArray:
+def snap_to_cuts(sentences: Sequence[SpokenSentence], edges_s: TimeArray) -> TimeArray:
     """Return [n] where a chapter that begins with a sentence does: at the last cut in the pause before it."""
     starts_s = np.array([sentence.start_s for sentence in sentences])
     pauses_s = np.append(0.0, [sentence.end_s for sentence in sentences[:-1]])

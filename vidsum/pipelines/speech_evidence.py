@@ -101,7 +101,7 @@ def plan_summary_speech(selection: Selection, video_input: Input) -> Plan[Transc
     return plan_transcript(video.path, Transcription(), extraction, video)
 
 
-def protected_words(selection: Selection, transcript: Transcript, longest_s: float) -> list[Interval]:
+def protected_words(selection: Selection, transcript: Transcript, longest_s: float = inf) -> list[Interval]:
     """Return (start_s, end_s) of the words, or sentences up to a length, that no cut may fall into."""
     spans = [(word.start_s, word.end_s) for word in transcript.words]
     if selection.snap == "sentence":

@@ -17,6 +17,7 @@ from vidsum.times import format_time
 
 PAUSE_S: Final = 0.25  # silence between two words that ends a clause
 LONG_PAUSE_S: Final = 1.5  # that ends a sentence
+_REACH_S: Final = 3.0  # silence across which a sentence that is too short finds a neighbour
 SHORTEST_S: Final = 2.0  # a shorter sentence or clause goes with a neighbour
 LONGEST_S: Final = 15.0  # a longer sentence is split
 _NEAR_S: Final = 0.1  # Whisper's times err by as much: an edge this near to a pause is at it
@@ -65,7 +66,7 @@ class SpokenWord:
 
 
 class Edge(IntEnum):
-    """What lies between two words, the best place for a cut first."""
+    """The kinds of edges between two words, the best place for a cut first."""
 
     STOP = 0
     PAUSE = 1
@@ -74,7 +75,7 @@ class Edge(IntEnum):
 
 
 @dataclass(frozen=True)
-class Sentence:
+class SpokenSentence:
     """A sentence, or a part of a long one, or short ones together: words that follow each other."""
 
     words: tuple[SpokenWord, ...]
@@ -153,14 +154,14 @@ def _edge(word: SpokenWord, after: SpokenWord) -> Edge:
 
 def split_sentences(
     words: Sequence[SpokenWord], longest_s: float = LONGEST_S, shortest_s: float = SHORTEST_S
-) -> list[Sentence]:
+) -> list[SpokenSentence]:
     """Return the sentences of speech, whose words are all of them, in order.
 
     One longer than `longest_s` is split at its longest pause; without a pause at a comma; without both at its
     longest gap between words; again until it is short enough. No part is shorter than `shortest_s`, and a
-    shorter sentence goes with a neighbour unless a long pause lies between them.
+    shorter sentence goes with a neighbour within 3 s.
     """
-    sentences, begun = list[Sentence](), 0
+    sentences, begun = list[SpokenSentence](), 0
     for end, (word, after) in enumerate(pairwise(words), 1):
         if _edge(word, after) is Edge.STOP:
             sentences += _split_long(words[begun:end], longest_s, shortest_s)
@@ -170,29 +171,39 @@ def split_sentences(
     )
 
 
-def split_clauses(sentence: Sentence, shortest_s: float = SHORTEST_S) -> list[Sentence]:
+def split_clauses(sentence: SpokenSentence, shortest_s: float = SHORTEST_S) -> list[SpokenSentence]:
     """Return the parts of a sentence between its pauses and commas, none shorter than `shortest_s`."""
-    clauses = list[Sentence]()
+    clauses = list[SpokenSentence]()
     begun = 0
     for end, (word, after) in enumerate(pairwise(sentence.words), 1):
         is_long = word.end_s - sentence.words[begun].start_s >= shortest_s - _ROUNDING_S
         if is_long and _edge(word, after) < Edge.NONE:
-            clauses.append(Sentence(sentence.words[begun:end]))
+            clauses.append(SpokenSentence(sentence.words[begun:end]))
             begun = end
-    last = Sentence(sentence.words[begun:])
+    last = SpokenSentence(sentence.words[begun:])
     if clauses and last.length_s < shortest_s - _ROUNDING_S:
-        last = Sentence(clauses.pop().words + last.words)
+        both = clauses.pop().words + last.words
+        cut = _best_cut(both, shortest_s)
+        is_split = cut is not None and _edge(both[cut - 1], both[cut]) < Edge.NONE
+        return [
+            *clauses,
+            *(
+                [SpokenSentence(both[:cut]), SpokenSentence(both[cut:])]
+                if is_split
+                else [SpokenSentence(both)]
+            ),
+        ]
     return [*clauses, last]
 
 
-def _split_long(words: Sequence[SpokenWord], longest_s: float, shortest_s: float) -> list[Sentence]:
+def _split_long(words: Sequence[SpokenWord], longest_s: float, shortest_s: float) -> list[SpokenSentence]:
     """Return a sentence, or the parts of one that is too long."""
-    parts, waiting = list[Sentence](), [tuple(words)] if words else []
+    parts, waiting = list[SpokenSentence](), [tuple(words)] if words else []
     while waiting:
         part = waiting.pop()
         cut = _best_cut(part, shortest_s) if part[-1].end_s - part[0].start_s > longest_s else None
         if cut is None:
-            parts.append(Sentence(part))
+            parts.append(SpokenSentence(part))
         else:
             waiting += [part[cut:], part[:cut]]
     return parts
@@ -215,23 +226,25 @@ def _best_cut(words: Sequence[SpokenWord], shortest_s: float) -> int | None:
     return min(cuts, key=cost, default=None)
 
 
-def _join_short(sentences: Sequence[Sentence], longest_s: float, shortest_s: float) -> list[Sentence]:
+def _join_short(
+    sentences: Sequence[SpokenSentence], longest_s: float, shortest_s: float
+) -> list[SpokenSentence]:
     """Return sentences, each that is too short with the neighbour across the shorter pause."""
-    joined = list[Sentence]()
-    for sentence, after in zip(sentences, [*sentences[1:], None], strict=True):
+    joined = list[SpokenSentence]()
+    for sentence, after in zip(sentences, [*sentences, None][1:], strict=True):
         last_s = joined[-1].length_s if joined else inf
         pause_s = sentence.start_s - joined[-1].end_s if joined else inf
         next_s = after.start_s - sentence.end_s if after else inf
         fits = bool(joined) and sentence.end_s - joined[-1].start_s <= longest_s
-        is_leftover = sentence.length_s < shortest_s and pause_s < next_s and (fits or next_s > LONG_PAUSE_S)
-        if pause_s <= LONG_PAUSE_S and (last_s < shortest_s or is_leftover):
-            joined[-1] = Sentence(joined[-1].words + sentence.words)
+        is_leftover = sentence.length_s < shortest_s and pause_s < next_s and (fits or next_s > _REACH_S)
+        if pause_s <= _REACH_S and (last_s < shortest_s or is_leftover):
+            joined[-1] = SpokenSentence(joined[-1].words + sentence.words)
         else:
             joined.append(sentence)
     whole = joined[:1]
     for sentence in joined[1:]:  # several that are too short even together
-        if sentence.length_s < shortest_s and sentence.start_s - whole[-1].end_s <= LONG_PAUSE_S:
-            whole[-1] = Sentence(whole[-1].words + sentence.words)
+        if sentence.length_s < shortest_s and sentence.start_s - whole[-1].end_s <= _REACH_S:
+            whole[-1] = SpokenSentence(whole[-1].words + sentence.words)
         else:
             whole.append(sentence)
     return whole

@@ -13,7 +13,7 @@ import numpy as np
 
 from vidsum.results.cues import CueWord, add_notes, join_words, make_cues
 from vidsum.results.result import Result, video_prefix
-from vidsum.results.sentences import LONGEST_S, SHORTEST_S, Sentence, SpokenWord, split_sentences
+from vidsum.results.sentences import LONGEST_S, SHORTEST_S, SpokenSentence, SpokenWord, split_sentences
 from vidsum.times import to_srt, to_vtt
 
 TextFormat = Literal["srt", "vtt", "txt"]
@@ -127,7 +127,7 @@ class Transcript(Result):
             for word, start_s, next_s in zip(words, starts_s, [*starts_s, inf][1:], strict=True)
         ]
 
-    def sentences(self, longest_s: float = LONGEST_S, shortest_s: float = SHORTEST_S) -> list[Sentence]:
+    def sentences(self, longest_s: float = LONGEST_S, shortest_s: float = SHORTEST_S) -> list[SpokenSentence]:
         """Return the sentences, with the limits of `vidsum.results.sentences.split_sentences`."""
         return split_sentences(self.spoken, longest_s, shortest_s)
 

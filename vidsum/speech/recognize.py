@@ -1,9 +1,7 @@
 """Speech to text by Whisper (Radford et al. 2022), run by CTranslate2 through faster-whisper."""
 
 import math
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -14,9 +12,20 @@ from vidsum import checkpoints
 from vidsum.device import cached_model
 from vidsum.errors import UsageError
 from vidsum.results.cues import join_words
-from vidsum.results.sentences import PAUSE_S
 from vidsum.results.transcript import Segment, Transcript, Word, to_cue_words
 from vidsum.speech.fillers import prompt_for
+from vidsum.speech.guards import (
+    BEAMS,
+    MAX_COMPRESSION_RATIO,
+    MAX_PASSES,
+    MAX_TOKENS,
+    NO_REPEAT_TOKENS,
+    NO_SPEECH,
+    NO_SPEECH_LOG_PROBABILITY,
+    decode,
+    is_repetitive,
+    join_repeated,
+)
 from vidsum.speech.voice import Window
 from vidsum.types import FloatArray, Interval, Progress
 
@@ -85,11 +94,6 @@ def language_changes(transcript: Transcript) -> list[tuple[str, str, float]]:
 
 
 CHECKPOINT = "whisper_base"
-BEAMS = 5
-NO_REPEAT_TOKENS = 3  # tokens in a row that must not repeat when a text is done again
-NO_SPEECH, NO_SPEECH_LOG_PROBABILITY = 0.6, -1.0
-"""Whisper's own rule: text is dropped if "no speech" is more likely than the first, and the mean
-log-probability of the text's tokens is below the second."""
 MAX_NO_WORDS_PROBABILITY = 0.2
 """Text is also dropped if this is less than the probability of no speech, times that of not being the most
 likely language: sounds without words are of no language."""
@@ -97,12 +101,6 @@ MIN_CERTAIN_PROBABILITY = 0.6  # a segment whose words have a lower mean probabi
 SPLIT_PAUSE_S = 2.0  # a pause between words that ends a segment
 CLEAR_PROBABILITY = 0.95  # a window whose language is more likely than this is in one language
 SPLIT_ODDS = 10.0  # how much likelier than its window's another language must be in a piece
-MAX_COMPRESSION_RATIO = 2.4
-"""Text that zlib makes smaller by more than this repeats itself, as Whisper's does now and then, mostly where
-it hears no words."""
-MAX_PASSES, MAX_TOKENS = 6, 448
-"""Most runs of the decoder, and tokens, for a window, which bound its time. Speech takes one to three runs,
-and up to 150 tokens in half a minute, a language that Whisper does not know many of both."""
 MIN_LANGUAGE_PROBABILITY = 0.5  # of a language that is not just a guess
 
 
@@ -197,7 +195,7 @@ def split_by_language(model: "WhisperModel", window: Window) -> Iterator[tuple[W
 
 @dataclass(frozen=True)
 class Recognized:
-    """What was understood."""
+    """The words of a file, or of some windows."""
 
     language: str | None  # spoken for the longest time; None where nothing is said
     probability: float | None  # of the language
@@ -261,10 +259,10 @@ def recognize(
     window's words are so together.
     """
     prompt = prompt_for(language) if verbatim and not translate else None
-    heard = _decode(model, window, language, translate, prompt)
-    if again and (heard.is_loop or any(_is_repetitive(segment.text) for segment in heard.segments)):
-        heard = _decode(model, window, language, translate, prompt, no_repeat=NO_REPEAT_TOKENS)
-    is_loop = _is_repetitive("".join(segment.text for segment in heard.segments))
+    decoded = decode(model, window, language, translate, prompt)
+    if again and (decoded.is_loop or any(is_repetitive(segment.text) for segment in decoded.segments)):
+        decoded = decode(model, window, language, translate, prompt, no_repeat=NO_REPEAT_TOKENS)
+    is_loop = is_repetitive("".join(segment.text for segment in decoded.segments))
 
     def has_words(segment: Any) -> bool:
         no_speech = segment.no_speech_prob
@@ -274,9 +272,9 @@ def recognize(
         )
 
     segments, last_seek = list[Segment](), None
-    for segment in heard.segments:
+    for segment in decoded.segments:
         text = segment.text.strip()
-        if not text or not has_words(segment) or _is_repetitive(text):
+        if not text or not has_words(segment) or is_repetitive(text):
             continue
         made = _segment(window, segment, text)
         if made.end_s <= made.start_s:
@@ -284,36 +282,11 @@ def recognize(
         is_apart = bool(segments) and segment.seek != last_seek
         segments += join_repeated(segments.pop(), made) if is_apart else [made]
         last_seek = segment.seek
-    lost = heard.stop
+    lost = decoded.stop
     if lost is None or not has_words(lost) or lost.no_speech_prob > NO_SPEECH:
         return _doubt_all(segments), None
     start_s = max([window.time_in_source(float(lost.start)), *(segment.end_s for segment in segments)])
     return _doubt_all(segments), (start_s, max(window.end_s, start_s))
-
-
-def join_repeated(before: Segment, after: Segment) -> list[Segment]:
-    """Return two segments of different runs of the decoder, without a word that both have where they meet.
-
-    Whisper writes the word at the edge of a window twice, or hears half of it in each.
-    """
-    if not before.words or not after.words:
-        return [before, after]
-    last, (first, *rest) = before.words[-1], after.words
-    is_same = _letters(last.text) == _letters(first.text) != ""
-    if not is_same or not -PAUSE_S < first.start_s - last.end_s < PAUSE_S:
-        return [before, after]
-    text = max(last.text, first.text, key=len)
-    word = replace(last, end_s=max(first.end_s, last.end_s), text=text)
-    whole = before.text.removesuffix(last.text) + text
-    joined = replace(before, end_s=word.end_s, text=whole, words=(*before.words[:-1], word))
-    if not rest:
-        return [joined]
-    left = after.text.removeprefix(first.text).strip()
-    return [joined, replace(after, start_s=rest[0].start_s, text=left, words=tuple(rest))]
-
-
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def _doubt_all(segments: Sequence[Segment]) -> list[Segment]:
@@ -321,83 +294,6 @@ def _doubt_all(segments: Sequence[Segment]) -> list[Segment]:
     words = [word for segment in segments for word in segment.words]
     is_certain = not words or _mean_probability(words) >= MIN_CERTAIN_PROBABILITY
     return [segment if is_certain else replace(segment, uncertain=True) for segment in segments]
-
-
-@dataclass(frozen=True, eq=False)
-class _Heard:
-    """The segments of a window up to the first that shows that Whisper is lost; that one; if it repeats."""
-
-    segments: Sequence[Any]
-    stop: Any | None = None
-    is_loop: bool = False
-
-
-class _TooManyPassesError(Exception):
-    """A window takes more runs of the decoder than speech does."""
-
-
-@contextmanager
-def _few_passes(model: "WhisperModel") -> Iterator[None]:
-    """Let a model run its encoder, which comes before each run of its decoder, `MAX_PASSES` times at most."""
-    encode, n_left = model.encode, MAX_PASSES
-
-    def counted(features: FloatArray) -> Any:
-        nonlocal n_left
-        n_left -= 1
-        if n_left < 0:
-            raise _TooManyPassesError
-        return encode(features)
-
-    model.encode = counted
-    try:
-        yield
-    finally:
-        model.encode = encode
-
-
-def _decode(
-    model: "WhisperModel",
-    window: Window,
-    language: str,
-    translate: bool,
-    prompt: str | None,
-    no_repeat: int = 0,
-) -> _Heard:
-    segments, n_tokens = list[Any](), 0
-    with _few_passes(model), suppress(_TooManyPassesError):
-        made, _ = model.transcribe(
-            window.samples,
-            language=language,
-            task="translate" if translate else "transcribe",
-            beam_size=BEAMS,
-            temperature=0.0,  # no sampling: the same sound gives the same words
-            no_repeat_ngram_size=no_repeat,
-            no_speech_threshold=NO_SPEECH,
-            log_prob_threshold=NO_SPEECH_LOG_PROBABILITY,
-            condition_on_previous_text=False,
-            hotwords=prompt,  # unlike an initial prompt, it holds for all of the window
-            word_timestamps=not translate,
-        )
-        for segment in made:
-            n_tokens += len(segment.tokens)
-            is_loop = segment.compression_ratio > MAX_COMPRESSION_RATIO or _has_no_length(segment)
-            if is_loop or segment.avg_logprob < NO_SPEECH_LOG_PROBABILITY or n_tokens > MAX_TOKENS:
-                return _Heard(segments, segment, is_loop)
-            segments.append(segment)
-        return _Heard(segments)
-    return _Heard(segments, segments[-1] if segments else None)
-
-
-def _has_no_length(segment: Any) -> bool:
-    """Return whether most of two or more words take no time."""
-    words = segment.words or ()
-    n_without = sum(bool(word.end <= word.start) for word in words)
-    return n_without > 1 and 2 * n_without > len(words)
-
-
-def _is_repetitive(text: str) -> bool:
-    encoded = text.encode()
-    return len(encoded) > MAX_COMPRESSION_RATIO * len(zlib.compress(encoded))
 
 
 def _segment(window: Window, segment: Any, text: str) -> Segment:

@@ -99,3 +99,14 @@ def free_cells(video: VideoFrames) -> list[tuple[int, tuple[int, int]]]:
     is_set = (video.required | video.dropped)[video.edges[:-1]]
     cells = enumerate(pairwise(video.edges.tolist()))
     return [(shot, cell) for shot, cell in cells if not is_set[shot]]
+
+
+def join_cells(cells: Sequence[tuple[int, tuple[int, int]]]) -> list[tuple[int, tuple[int, int]]]:
+    """Return cells, with those that touch as one."""
+    joined = list[tuple[int, tuple[int, int]]]()
+    for shot, (start, end) in cells:
+        if joined and joined[-1][1][1] == start:
+            joined[-1] = joined[-1][0], (joined[-1][1][0], end)
+        else:
+            joined.append((shot, (start, end)))
+    return joined

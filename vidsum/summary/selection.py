@@ -10,7 +10,15 @@ import numpy as np
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot
-from vidsum.summary.frames import VideoFrames, cut_edges, frames_at, free_cells, marked_runs, to_frames
+from vidsum.summary.frames import (
+    VideoFrames,
+    cut_edges,
+    frames_at,
+    free_cells,
+    join_cells,
+    marked_runs,
+    to_frames,
+)
 from vidsum.summary.knapsack import knapsack, values_of
 from vidsum.summary.looks import Looks
 from vidsum.summary.segments import (
@@ -256,20 +264,9 @@ def _sizes(
 
 
 def _short_shots(video: VideoFrames, windows: CandidateFinder, size: int) -> list[Candidate]:
-    """Return the best candidate of each run of free shots that are shorter than a segment, but together not."""
+    """Return the best candidate of each run of free shots that are too short, but together not."""
     short = [cell for cell in free_cells(video) if cell[1][1] - cell[1][0] < windows.shortest]
-    return [piece for run in _join_cells(short) if (piece := windows.best(*run, size))]
-
-
-def _join_cells(cells: Sequence[tuple[int, tuple[int, int]]]) -> list[tuple[int, tuple[int, int]]]:
-    """Return cells, with those that touch as one."""
-    joined = list[tuple[int, tuple[int, int]]]()
-    for shot, (start, end) in cells:
-        if joined and joined[-1][1][1] == start:
-            joined[-1] = joined[-1][0], (joined[-1][1][0], end)
-        else:
-            joined.append((shot, (start, end)))
-    return joined
+    return [piece for run in join_cells(short) if (piece := windows.best(*run, size))]
 
 
 def _best_candidates(
@@ -277,13 +274,16 @@ def _best_candidates(
 ) -> tuple[list[Candidate], CandidateFinder]:
     """Return the best candidate of each free shot, and a finder of others.
 
-    Where all shots are shorter than a segment, a run of them is one.
+    Where all shots of a longer video are too short, a run of them is one.
     """
     anywhere, free = np.arange(len(sums)), free_cells(video)
-    if max((end - start for _, (start, end) in free), default=shortest) < shortest:
-        free = _join_cells(free)
+    longest_shot = max((end - start for _, (start, end) in free), default=0)
+    if longest_shot < shortest and len(video.required) >= _SHORT_S * video.fps:
+        free = join_cells(free)
+        longest_shot = shortest
+    parts = [(places, max(longest_shot // 2, 1))] if longest_shot < shortest else []
     # where speech leaves no place to cut, or no shot is long enough, something is taken all the same
-    choices = (places, shortest), (anywhere, shortest), (anywhere, 1)
+    choices = (places, shortest), *parts, (anywhere, shortest), (anywhere, 1)
     for allowed, least_size in choices[:1] if is_strict and video.required.any() else choices:
         windows = CandidateFinder(sums, allowed, least_size)
         if pieces := [piece for cell in free if (piece := windows.best(*cell, size))]:

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.results.sentences import Sentence, split_clauses
+from vidsum.results.sentences import SpokenSentence, split_clauses
 from vidsum.results.transcript import Transcript
 from vidsum.summary.frames import VideoFrames
 from vidsum.summary.knapsack import knapsack, values_of
@@ -63,7 +63,7 @@ def speech_units(transcript: Transcript, shortest_s: float, longest_s: float = i
     return _with_silence(units, shortest_s, transcript.duration_s)
 
 
-def _centrality(sentences: Sequence[Sentence]) -> Floats:
+def _centrality(sentences: Sequence[SpokenSentence]) -> Floats:
     """Return [N] in [0, 1] the similarity of each sentence's words (TF-IDF) with those of all, 1 at most."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
