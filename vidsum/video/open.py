@@ -11,6 +11,7 @@ from shlex import quote
 import av
 
 from vidsum.errors import InputError, find_nearest
+from vidsum.io.series import suggest_film
 from vidsum.types import TrackChoice, VideoInfo
 from vidsum.video.tracks import choose_track, list_tracks
 
@@ -23,6 +24,7 @@ _ANALYZE_US = "600000000"
 """Microseconds in which FFmpeg looks for the first packet of each track: after 5 s of other tracks, it would
 say that one starts at 0."""
 _HEAD_BYTES = 1024
+_OF_WINDOWS = re.compile(r"([A-Za-z]):[\\/]+")
 
 
 def open_video(path: str | os.PathLike[str]) -> av.container.InputContainer:
@@ -82,7 +84,8 @@ def check_readable(path: Path) -> None:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise InputError(f"{path}: cannot be opened ({reason.lower()})") from error
     if fault := next((fault for fault, applies in faults.items() if applies), None):
-        raise InputError(f"{path}: {fault}", hint=None if is_there or is_link else _suggest_name(path))
+        hint = suggest_film(path) if is_there else None if is_link else _suggest_name(path)
+        raise InputError(f"{path}: {fault}", hint=hint)
 
 
 def _why_missing(link: Path) -> str:
@@ -95,6 +98,11 @@ def _why_missing(link: Path) -> str:
 
 
 def _suggest_name(path: Path) -> str | None:
+    if command := suggest_film(path):
+        return command
+    if (found := _OF_WINDOWS.match(str(path))) and os.name != "nt":
+        rest = str(path)[found.end() :].replace("\\", "/")
+        return f"this is a path of Windows; in WSL, it is /mnt/{found[1].lower()}/{rest}"
     with suppress(OSError):
         for name in find_nearest(path.name, os.listdir(path.parent)):  # noqa: PTH208  # names alone
             return str(path.with_name(name))
