@@ -31,8 +31,8 @@ def suggest_film(path: Path) -> str | None:
 
 def _split(name: str) -> tuple[str, str, str]:
     """Return what is ahead of the last number in a name, the number, and the rest."""
-    found = _LAST_NUMBER.fullmatch(name)
-    return (found[1], found[2], found[3]) if found else (name, "", "")
+    match = _LAST_NUMBER.fullmatch(name)
+    return (match[1], match[2], match[3]) if match else (name, "", "")
 
 
 def _suggest_from(folder: Path, names: list[str]) -> str | None:

@@ -31,10 +31,10 @@ def _dolby_vision_alone(path: Path, stream: av.VideoStream) -> int | None:
     """
     if stream.codec_context.name not in ("hevc", "h264", "av1", "libdav1d"):
         return None
-    found = _RECORD.search(_read_header(path))
-    if found is None:
+    match = _RECORD.search(_read_header(path))
+    if match is None:
         return None
-    profile, other = found[1][0] >> 1, found[2][0] >> 4
+    profile, other = match[1][0] >> 1, match[2][0] >> 4
     return profile if profile == _ALONE or (profile > _ALONE and other == 0) else None
 
 

@@ -100,9 +100,9 @@ def _why_missing(link: Path) -> str:
 def _suggest_name(path: Path) -> str | None:
     if command := suggest_film(path):
         return command
-    if (found := _OF_WINDOWS.match(str(path))) and os.name != "nt":
-        rest = str(path)[found.end() :].replace("\\", "/")
-        return f"this is a path of Windows; in WSL, it is /mnt/{found[1].lower()}/{rest}"
+    if (match := _OF_WINDOWS.match(str(path))) and os.name != "nt":
+        rest = str(path)[match.end() :].replace("\\", "/")
+        return f"this is a path of Windows; in WSL, it is /mnt/{match[1].lower()}/{rest}"
     with suppress(OSError):
         for name in find_nearest(path.name, os.listdir(path.parent)):  # noqa: PTH208  # names alone
             return str(path.with_name(name))
