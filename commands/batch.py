@@ -32,6 +32,7 @@ from vidsum.errors import InputError, UsageError, redact
 from vidsum.io.outputs import check_target
 from vidsum.io.paths import named_folders, register_input, reserve_output, url_of
 from vidsum.io.progress import Display
+from vidsum.io.series import suggest_film
 from vidsum.io.text import STDIN
 from vidsum.options import ADVANCED, option
 from vidsum.pipelines.records import has_foreign
@@ -230,6 +231,8 @@ class _GuardedWork:
             if not os.access(task.path, os.R_OK | os.X_OK):
                 raise InputError(f"{task.path}: permission denied")
             hints = [] if batch.recursive else ["--recursive includes subfolders"]
+            if command := suggest_film(Path(task.path)):
+                hints = [command]
             hints += ["name audio files one by one"] if self.command == "transcribe" else []
             raise InputError(f"{task.path}: is a folder without a video", hint="; ".join(hints) or None)
 

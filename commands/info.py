@@ -74,7 +74,7 @@ def _describe_video(
     extraction: Extraction, config: str | None, task: Task, progress: Progress | None
 ) -> CommandResult:
     """Describe a video, and name the configuration file that decides how it is read, if any."""
-    from vidsum.pipelines.sources import describe_jumps, list_tracks, probe_video
+    from vidsum.pipelines.sources import describe_file, list_tracks, probe_video
     from vidsum.results.result import video_data
 
     video = probe_video(task.path, extraction)
@@ -83,7 +83,7 @@ def _describe_video(
         facts["config"] = config
     lines = (f"{task.path}: {_describe(video)}", *map(_track_line, tracks))
     data = {**facts, "tracks": tracks}
-    return CommandResult(data=data, lines=lines, messages=describe_jumps(video), details=_lines(facts))
+    return CommandResult(data=data, lines=lines, messages=describe_file(video), details=_lines(facts))
 
 
 def _describe(video: "VideoInfo") -> str:

@@ -4,7 +4,8 @@
 
 FOLDER is where the films are made. True are the joins and the cuts inside clips, which `inner_cuts.json`
 lists; what a method finds where that says `unclear` does not count, nor at either end of a part that is too
-short to be a shot. Brackets hold 95 % of a bootstrap over films. PySceneDetect runs in the Python that is named.
+short to be a shot. Brackets hold 95 % of a bootstrap over films. PySceneDetect runs in the Python that is
+named.
 """
 
 import json

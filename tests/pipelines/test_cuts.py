@@ -144,12 +144,20 @@ def test_fast_shots(tmp_path: Path, passes: list[str]) -> None:
 
 
 def test_fast_decodes_all_frames_where_key_frames_are_far_apart(tmp_path: Path, passes: list[str]) -> None:
-    film = film_of(tmp_path, "no key frames at cuts")
+    film = media.make_video(
+        tmp_path / "film.mp4",
+        n_frames=N_FRAMES,
+        width=128,
+        height=96,
+        paint=paint,
+        gop=999,
+        codec_options={"x264-params": "scenecut=0"},
+    )
     result, whole = shots_of(film.path, fast=True), shots_of(film.path)
     assert result.edges_s.tolist() == whole.edges_s.tolist()
     assert ["--fast decodes all frames" in warning for warning in result.warnings] == [True]
     assert "fast" not in result.provenance["parameters"]
-    assert passes == ["pass"]  # both have the same features
+    assert passes.count("pass") == 1  # both have the same features
 
 
 def test_shots_of_feature_file(tmp_path: Path) -> None:

@@ -1,12 +1,15 @@
 """Names of files as people type them, and as file systems have them."""
 
 import os
+import re
 import shlex
 import unicodedata
 from contextlib import suppress
 from pathlib import Path
 
 from vidsum.errors import InputError, find_nearest, quote
+
+_OF_WINDOWS = re.compile(r"([A-Za-z]):[\\/]+")
 
 
 def existing_path(path: str) -> str:
@@ -35,8 +38,15 @@ def existing_path(path: str) -> str:
 
 
 def missing_file(path: str | os.PathLike[str], what: str = "no such file") -> InputError:
-    """Return the error for a path that leads nowhere; its hint is a name like it, or lists the folder."""
+    """Return the error for a path that leads nowhere; its hint is a name like it, or lists the folder.
+
+    A path of Windows is given as the Windows Subsystem for Linux has it.
+    """
     source = Path(path)
+    if (match := _OF_WINDOWS.match(str(source))) and os.name != "nt":
+        rest = str(source)[match.end() :].replace("\\", "/")
+        hint = f"this is a path of Windows; in WSL, it is /mnt/{match[1].lower()}/{rest}"
+        return InputError(f"{source}: {what}", hint)
     with suppress(OSError, ValueError):
         for name in find_nearest(source.name, os.listdir(source.parent)):  # noqa: PTH208  # names alone
             return InputError(f"{source}: {what}", shlex.quote(str(source.with_name(name))))

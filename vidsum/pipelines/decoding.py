@@ -22,6 +22,7 @@ from vidsum.features.text_reader import load_reader, reader_facts
 from vidsum.grounding import vse
 from vidsum.io import provenance
 from vidsum.io.provenance import digest_of
+from vidsum.io.series import suggest_film
 from vidsum.options import without_defaults
 from vidsum.results.features import Features
 from vidsum.results.load import find_cached, store
@@ -191,7 +192,10 @@ def run_jobs(
         if extraction.cache and not features.warnings:  # of a damaged video the warning must come every time
             jobs[number].keep(features)
     sparse = describe_sparse(video) if extraction.fast else None
-    notes = (*describe_used(video.path, "video", video.video_track), *([sparse] if sparse else []))
+    film = suggest_film(Path(video.path)) if video.n_frames == 1 else None
+    alone = f"{video.path}: is one of several pictures; for a video of them: {film}" if film else None
+    notes = describe_used(video.path, "video", video.video_track)
+    notes += tuple(note for note in (sparse, alone) if note)
     made = [
         replace(features, video=video, provenance=job.provenance, warnings=(*notes, *features.warnings))
         for features, job in zip(results, jobs, strict=True)

@@ -89,6 +89,8 @@ def write_video(
         )
         return (*warnings, *written.warnings)
     written = copy_segments(video, segments, path, **write_options)
+    if abs(written.duration_s - summary.duration_s) < 1 / video.fps:
+        return written.warnings
     chosen, copied = format_time(summary.duration_s), format_time(written.duration_s)
     note = f"copied segments begin and end at key frames: {copied} instead of {chosen}"
     return (note, *written.warnings)

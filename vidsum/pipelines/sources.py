@@ -23,6 +23,7 @@ from vidsum.results.feature_files import is_feature_file
 from vidsum.results.features import Features
 from vidsum.types import Picture, TimeArray, VideoInfo
 from vidsum.video.frames import LongSide
+from vidsum.video.hdr import describe_hdr
 from vidsum.video.open import open_video, video_stream
 from vidsum.video.probe import is_video, probe
 from vidsum.video.read import read_frames_at
@@ -50,9 +51,11 @@ class Video:
 Source = VideoPath | Video | Features  # a video, a feature file (`x.npz`, `x.h5`, `x.h5#video`), or features
 
 
-def describe_jumps(video: VideoInfo) -> tuple[str, ...]:
-    """Return notes on a video's time stamps, if they jump."""
-    return read_jumps(video).describe(video.path)
+def describe_file(video: VideoInfo) -> tuple[str, ...]:
+    """Return notes on a video's time stamps, if they jump, and on high dynamic range."""
+    with open_video(video.path) as container:
+        hdr = describe_hdr(video.path, video_stream(container, video))
+    return (*read_jumps(video).describe(video.path), *([hdr] if hdr else []))
 
 
 def list_tracks(video: VideoInfo) -> list[dict[str, Any]]:

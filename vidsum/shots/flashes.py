@@ -62,8 +62,8 @@ def _flash_end(times: TimeArray, amounts: FloatArray, levels: FloatArray, first:
         if lowest - levels[end] >= _MIN_LEVELS and amounts[end] >= _MIN_STEP:
             last = end  # or later, where the flash fades
         lowest = min(lowest, levels[end])
-    beside = max(amounts[first - 1], amounts[last + 1 : last + 2].sum())
-    is_clear = min(amounts[first], amounts[last]) >= _STEP_RATIO * beside  # a pan past lights is not
+    neighbour = max(amounts[first - 1], amounts[last + 1 : last + 2].sum())
+    is_clear = min(amounts[first], amounts[last]) >= _STEP_RATIO * neighbour  # a pan past lights is not
     return last if is_clear else first
 
 

@@ -12,6 +12,7 @@ import av
 
 from vidsum.errors import InputError
 from vidsum.io.names import missing_file
+from vidsum.io.series import suggest_film
 from vidsum.types import TrackChoice, VideoInfo
 from vidsum.video.tracks import choose_track, list_tracks
 
@@ -83,9 +84,10 @@ def check_readable(path: Path) -> None:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise InputError(f"{path}: cannot be opened ({reason.lower()})") from error
     if not (is_there or is_link):
-        raise missing_file(path)
+        command = suggest_film(path)
+        raise InputError(f"{path}: no such file", hint=command) if command else missing_file(path)
     if fault := next((fault for fault, applies in faults.items() if applies), None):
-        raise InputError(f"{path}: {fault}")
+        raise InputError(f"{path}: {fault}", hint=suggest_film(path) if is_there else None)
 
 
 def _why_missing(link: Path) -> str:

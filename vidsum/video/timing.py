@@ -119,8 +119,8 @@ def _timing_from_header(container: av.container.InputContainer, stream: av.Video
 
 def _is_edited(dts_s: TimeArray, is_shown: BoolArray) -> bool:
     """Return whether packets between those that are shown are decoded once more, and not shown."""
-    shown = np.flatnonzero(is_shown)
-    inner = slice(shown[0], shown[-1]) if len(shown) else slice(0)
+    at = np.flatnonzero(is_shown)
+    inner = slice(at[0], at[-1]) if len(at) else slice(0)
     return bool((~is_shown[inner][1:] & (np.diff(dts_s[inner]) <= 0)).any())
 
 
@@ -291,18 +291,20 @@ def find_shown_jumps(
     with time stamps that go back; these pictures are never shown.
     """
     (stamps, is_shown), (sound_stamps, is_heard) = pictures, sound
-    shown, heard = np.flatnonzero(is_shown), np.flatnonzero(is_heard)
-    heard_stamps = sound_stamps.take(heard)
-    has_sound = len(heard) > 0 and not np.isnan(heard_stamps.times_s[0])
+    picture_numbers, sound_numbers = np.flatnonzero(is_shown), np.flatnonzero(is_heard)
+    heard_stamps = sound_stamps.take(sound_numbers)
+    has_sound = len(sound_numbers) > 0 and not np.isnan(heard_stamps.times_s[0])
     jumps = find_jumps(
-        stamps.take(shown),
+        stamps.take(picture_numbers),
         heard_stamps if has_sound else None,
-        np.searchsorted(shown, sound_at[heard]),
+        np.searchsorted(picture_numbers, sound_at[sound_numbers]),
         start_s,
         step_s,
         min_gap_s,
     )
-    return replace(jumps, pictures=renumber(jumps.pictures, shown), sound=renumber(jumps.sound, heard))
+    return replace(
+        jumps, pictures=renumber(jumps.pictures, picture_numbers), sound=renumber(jumps.sound, sound_numbers)
+    )
 
 
 def _find_untimed(stamps: Stamps, unknown: BoolArray) -> tuple[BoolArray, int]:

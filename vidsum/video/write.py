@@ -15,6 +15,7 @@ from vidsum.io.outputs import atomic_write
 from vidsum.types import Interval, Progress, VideoInfo, join_near
 from vidsum.video.audio import SoundSource, SoundTrack, open_sound
 from vidsum.video.damage import CANCELLED, DecodeLog
+from vidsum.video.hdr import describe_hdr
 from vidsum.video.listen import describe_used
 from vidsum.video.open import open_video, video_stream
 from vidsum.video.picture_track import MAX_SIDE, PictureTrack
@@ -26,7 +27,6 @@ from vidsum.video.timing import read_jumps
 _X264 = {"preset": "veryfast", "profile": "high", "forced-idr": "1", "x264-params": "mbtree=0"}
 """Macroblock trees make files some 10 % smaller, but different in each run and on each kind of processor."""
 _MIN_GAP_S = 1.0  # less can be missing because a segment does not begin with a new frame
-_HDR = {16: "PQ", 18: "HLG"}  # curves of high dynamic range, by FFmpeg's numbers
 
 
 @dataclass(frozen=True)
@@ -144,8 +144,8 @@ def write_segments(
     written = tuple(timeline.segments)
     warnings = [*describe_gaps(source, chosen, written), *jumps.describe(os.fspath(source))]
     warnings += _describe_sound(info, sound)
-    if hdr := _HDR.get(stream.codec_context.color_trc):
-        warnings.append(f"{source}: is HDR ({hdr}), not tone-mapped: stored in 8 bits; --copy keeps all")
+    if hdr := describe_hdr(source, stream):
+        warnings.append(hdr)
     if log.errors:
         warnings.append(f"{source}: damaged packets skipped: {log.errors}")
     if log.damaged:
