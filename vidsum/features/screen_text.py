@@ -196,13 +196,13 @@ class FrameChoice:
         self.travel = self.travel + sample.shift(last) if self.moving_s else np.zeros(2, np.float32)
         if self.saved_s <= 0:
             return False
-        if self.direction() != "none":
-            return bool(np.abs(self.travel).max() >= RULES.scrolled)
         if change < RULES.still:
             least = RULES.still if self.has_moved else RULES.other
             if sample.change(reading) >= least or _has_row(still, 1):
                 return True
         elif _has_row(still, RULES.min_row):
+            return True
+        if np.abs(self.travel).max() >= RULES.scrolled:
             return True
         return self.moving_s >= RULES.min_moving_s and since_s >= self.wait_s
 

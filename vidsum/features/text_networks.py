@@ -6,7 +6,7 @@ their pictures as blue, green and red (BGR). docs/algorithms/screen_text.md has 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -83,8 +83,16 @@ def open_text_network(path: Path) -> Any:
 def _run(session: Any, batch: FloatArray) -> FloatArray:
     """Return the output for pictures [N, H, W, 3] of levels."""
     levels = np.ascontiguousarray((batch / 127.5 - 1).transpose(0, 3, 1, 2), np.float32)
-    output: FloatArray = session.run(None, {session.get_inputs()[0].name: levels})[0]
+    output: FloatArray = session.run(None, {session.get_inputs()[0].name: levels}, _giving_back())[0]
     return output
+
+
+@cache
+def _giving_back() -> Any:
+    """Return options with which a network gives its memory back after each run."""
+    options = load_onnxruntime().RunOptions()
+    options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
+    return options
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,6 +172,13 @@ def input_size(width: int, height: int) -> tuple[int, int]:
 
 def _multiple(side: float) -> int:
     return max(_MULTIPLE, round(side / _MULTIPLE) * _MULTIPLE)
+
+
+def stretch(line: Picture) -> Picture:
+    """Return a line with all levels from black to white."""
+    low, high = np.percentile(line, (1, 99))
+    levels = (line.astype(np.float32) - low) * (255 / max(high - low, 1.0))
+    return np.clip(levels, 0, 255).astype(np.uint8)
 
 
 def _is_pale(picture: Picture, box: FoundBox) -> bool:

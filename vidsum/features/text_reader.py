@@ -28,6 +28,7 @@ from vidsum.features.text_networks import (
     cut_line,
     is_tall,
     open_text_network,
+    stretch,
 )
 from vidsum.features.text_stacks import Rectangle, cut_column, enclose, find_columns, lay_flat
 from vidsum.io.packages import require_extra
@@ -93,17 +94,17 @@ class TextReader:
         A line that is seen but cannot be read has an empty text.
         """
         picture = np.ascontiguousarray(picture[..., ::-1])
-        clear = add_contrast(picture)
-        boxes = self.detector.find(picture, clear)
+        boxes = self.detector.find(picture, add_contrast(picture))
+        lines = [cut_line(picture, box.corners) for box in boxes]
         views = [
-            _view(number, cut_line(clear if box.is_faint else picture, box.corners), box.corners)
-            for number, box in enumerate(boxes)
+            _view(number, stretch(line) if box.is_faint else line, box.corners)
+            for number, (line, box) in enumerate(zip(lines, boxes, strict=True))
             if not box.is_curved
         ]
         readings = self._read_views(views, len(boxes))
         height, width = picture.shape[:2]
-        lines = [_to_line(box, reading, width, height) for box, reading in zip(boxes, readings, strict=True)]
-        return self._join_stacks(picture, boxes, lines)
+        read = [_to_line(box, reading, width, height) for box, reading in zip(boxes, readings, strict=True)]
+        return self._join_stacks(picture, boxes, read)
 
     def _join_stacks(
         self, picture: Picture, boxes: Sequence[FoundBox], lines: Sequence[ScreenLine | None]
