@@ -21,7 +21,7 @@ from vidsum.types import FloatArray, Picture
 Quad = npt.NDArray[np.float32]  # [4, 2]: the corners of a line in pixels, from its top left one clockwise
 
 _MIN_SIDE: Final = 736  # pixels of the shorter side, to which small pictures are enlarged for the detector
-_MAX_PIXELS: Final = 1_300_000  # of the detector's input, which takes 200 bytes of memory for each
+_MAX_PIXELS: Final = 1_300_000  # of the detector's input
 _MULTIPLE: Final = 32  # of the sides of the detector's input
 _IS_TEXT: Final = 0.3  # probability of a pixel in a line
 _MIN_LINE: Final = 0.5  # mean probability in the box of a line
@@ -30,6 +30,7 @@ _MAY_BE_TEXT: Final = (
 )
 _MARGIN: Final = 48  # pixels of the detector's input around such rows
 _MOST_ROWS: Final = 0.75  # of a picture; where there are more, it is looked at as a whole
+_MAX_ROWS, _SHARED_ROWS = 416, 96  # of a part that the detector looks at, and of two parts together
 _MIN_FAINT: Final = 0.7  # mean probability in the box of a faint line: texture with more contrast has less
 _PALE: Final = 40.0  # levels between letters and their ground
 _CONTRAST, _PARTS = 4.0, (8, 8)  # limit and grid of the equalization (CLAHE, Zuiderveld 1994)
@@ -68,7 +69,7 @@ def open_text_network(path: Path) -> Any:
     """Return a network ready to run.
 
     The layout that onnxruntime plans for each new size, and blocks that go back to the system one by one,
-    would take 500 MB for a picture of 1280x720 in place of 170.
+    would take three times the memory.
     """
     onnxruntime = load_onnxruntime()
     options = onnxruntime.SessionOptions()
@@ -112,7 +113,7 @@ class TextDetector:
         height, width = picture.shape[:2]
         wide, high = input_size(width, height)
         rough = self._probability(cv2.resize(clear, (_multiple(wide / 2), _multiple(high / 2))))
-        may_be_text = (rough > _MAY_BE_TEXT).any(axis=1)
+        may_be_text = np.asarray((rough > _MAY_BE_TEXT).any(axis=1))
         boxes = self._find_in(cv2.resize(picture, (wide, high)), may_be_text, picture)
         clear_boxes = [box for box in boxes if not _is_pale(picture, box)]
         faint = [
@@ -129,19 +130,21 @@ class TextDetector:
         return sort_boxes(boxes)
 
     def _find_in(
-        self, resized: Picture, may_be_text: npt.NDArray[np.bool_], picture: Picture
+        self, resized: npt.NDArray[Any], may_be_text: npt.NDArray[np.bool_], picture: Picture
     ) -> list[FoundBox]:
         """Return the boxes, in pixels of `picture`, in the rows of a rough look that may have text."""
         probability = np.zeros(resized.shape[:2], np.float32)
-        for top, bottom in _find_bands(may_be_text, len(resized)):
-            probability[top:bottom] = self._probability(resized[top:bottom])
+        for top, bottom in find_bands(may_be_text, len(resized)):
+            seen = self._probability(resized[top:bottom])
+            probability[top:bottom] = np.maximum(probability[top:bottom], seen)
         return find_boxes(probability, picture.shape[1], picture.shape[0])
 
     def _probability(self, picture: Any) -> FloatArray:
-        return _run(self.session, np.asarray(picture, np.float32)[None])[0, 0]
+        probability: FloatArray = _run(self.session, np.asarray(picture, np.float32)[None])[0, 0]
+        return probability
 
 
-def _find_bands(may_be_text: npt.NDArray[np.bool_], high: int) -> list[tuple[int, int]]:
+def find_bands(may_be_text: npt.NDArray[np.bool_], high: int) -> list[tuple[int, int]]:
     """Return the rows [top, bottom) of the detector's input in which to look, from those of a rough look."""
     scale = high / len(may_be_text)
     edges = np.flatnonzero(np.diff(np.pad(may_be_text, 1).astype(np.int8))) * scale
@@ -152,7 +155,21 @@ def _find_bands(may_be_text: npt.NDArray[np.bool_], high: int) -> list[tuple[int
         if bands and top <= bands[-1][1]:
             top = bands.pop()[0]
         bands.append((top, bottom))
-    return [(0, high)] if sum(bottom - top for top, bottom in bands) > _MOST_ROWS * high else bands
+    if sum(bottom - top for top, bottom in bands) > _MOST_ROWS * high:
+        bands = [(0, high)]
+    return [part for band in bands for part in _split_band(*band)]
+
+
+def _split_band(top: int, bottom: int) -> list[tuple[int, int]]:
+    """Return parts of a band that are not too high for the memory, and share some rows."""
+    height, step = bottom - top, _MAX_ROWS - _SHARED_ROWS
+    if height <= _MAX_ROWS:
+        return [(top, bottom)]
+    count = -(-(height - _SHARED_ROWS) // step)
+    starts = [
+        top + round(n * (height - _MAX_ROWS) / (count - 1) / _MULTIPLE) * _MULTIPLE for n in range(count)
+    ]
+    return [(start, min(start + _MAX_ROWS, bottom)) for start in starts]
 
 
 def add_contrast(picture: Picture) -> Picture:
@@ -178,7 +195,7 @@ def stretch(line: Picture) -> Picture:
     """Return a line with all levels from black to white."""
     low, high = np.percentile(line, (1, 99))
     levels = (line.astype(np.float32) - low) * (255 / max(high - low, 1.0))
-    return np.clip(levels, 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(levels, 0, 255), np.uint8)
 
 
 def _is_pale(picture: Picture, box: FoundBox) -> bool:
@@ -222,7 +239,7 @@ def find_boxes(probability: FloatArray, width: int, height: int) -> list[FoundBo
     return boxes
 
 
-def _mean_inside(probability: FloatArray, corners: Quad) -> float:
+def _mean_inside(probability: FloatArray, corners: npt.NDArray[Any]) -> float:
     """Return the mean of a map in a quadrilateral."""
     import cv2
 
@@ -234,7 +251,7 @@ def _mean_inside(probability: FloatArray, corners: Quad) -> float:
     return float(cv2.mean(probability[low[1] : high[1], low[0] : high[0]], inside)[0])
 
 
-def _grow(corners: Quad) -> Any:
+def _grow(corners: npt.NDArray[Any]) -> Any:
     """Return the rectangle around a core whose sides are moved outwards."""
     import cv2
     import pyclipper
@@ -278,7 +295,7 @@ def cut_line(picture: Picture, corners: Quad) -> Picture:
 
 def is_tall(line: Picture) -> bool:
     """Return whether a line runs downwards."""
-    return line.shape[0] >= _TALL * line.shape[1]
+    return bool(line.shape[0] >= _TALL * line.shape[1])
 
 
 def _scaled(line: Picture, width: int) -> FloatArray:
