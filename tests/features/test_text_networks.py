@@ -8,16 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vidsum.features.text_networks import (
-    FoundBox,
-    TextRecognizer,
-    cut_line,
-    find_bands,
-    find_boxes,
-    input_size,
-    is_tall,
-    sort_boxes,
-)
+from vidsum.features.text_boxes import FoundBox, cut_line, find_bands, find_boxes, is_tall, sort_boxes
+from vidsum.features.text_networks import TextRecognizer, input_size
 
 
 def paint(*rectangles: tuple[tuple[float, float], tuple[float, float], float]) -> np.ndarray:
