@@ -3,12 +3,9 @@
 The networks are PP-OCR's. docs/algorithms/screen_text.md has the rules.
 """
 
-import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -17,60 +14,42 @@ import numpy as np
 from vidsum import checkpoints
 from vidsum.checkpoints import registry
 from vidsum.device import cached_model
+from vidsum.features.text_boxes import FoundBox, Quad, cut_line, is_tall, stretch
 from vidsum.features.text_networks import (
     AngleClassifier,
-    FoundBox,
-    Letter,
-    Quad,
     TextDetector,
     TextRecognizer,
     add_contrast,
-    cut_line,
-    is_tall,
     open_text_network,
 )
 from vidsum.features.text_stacks import Rectangle, cut_column, enclose, find_columns, lay_flat
+from vidsum.features.text_words import (
+    SURE,
+    Reading,
+    is_foreign,
+    rounded,
+    split_words,
+    to_box,
+    without_notes,
+    without_unsure,
+)
 from vidsum.io.packages import require_extra
-from vidsum.results.screen_text import Box, ScreenLine, ScreenWord
+from vidsum.results.screen_text import ScreenLine
 from vidsum.types import Picture, Progress
 
 CHECKPOINT: Final = "pp_ocr"
 _USER: Final = "text on the screen"
 _MIN_CONFIDENCE: Final = 0.7  # of a line: texture that is read as text has less
 _MIN_SINGLE_CONFIDENCE: Final = 0.95  # of a line of one character, most of which are no text
-_SURE: Final = 0.9  # of a line that needs no other look, or whose letters do not stand upright
-_MIN_LETTER: Final = 0.6  # of each letter of such a line
-_EDGE: Final = 0.015  # of the picture's sides, within which the end of such a line may be cut
 _TURNED: Final = 0.9  # probability from which a line stands on its head
 _MAYBE_TURNED: Final = 0.1  # where most lines of the picture do
 _BETTER: Final = 0.05  # confidence by which a mirrored reading is surer
 _MIN_STACK: Final = 2.0  # height over width of a line whose letters may stand one above the other
 _MIN_UNREAD_SCORE, _MIN_UNREAD_ASPECT = 0.65, 2.0  # of a box that has text, though it gives no words
-_NOTES: Final = frozenset("♩♪♫♬∫βJSs5月『』")  # notes of music, and the letters that they are read as
-_MAX_NOTES: Final = 2  # in a row
-_WIDE: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")  # scripts without blanks
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
-    """The letters of a line, and the corners of its box from the one at which they begin."""
-
-    letters: Sequence[Letter]
-    corners: Quad
-    is_upright: bool = True
-
-    @property
-    def text(self) -> str:
-        return " ".join("".join(letter.text for letter in self.letters).split())
-
-    @property
-    def confidence(self) -> float:
-        """The mean over the letters; 0 without any."""
-        return float(np.mean([letter.confidence for letter in self.letters])) if self.letters else 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class View:
+class LineView:
     """A line as it may have to be seen to be read."""
 
     number: int  # of its box
@@ -93,17 +72,17 @@ class TextReader:
         A line that is seen but cannot be read has an empty text.
         """
         picture = np.ascontiguousarray(picture[..., ::-1])
-        clear = add_contrast(picture)
-        boxes = self.detector.find(picture, clear)
+        boxes = self.detector.find(picture, add_contrast(picture))
+        lines = [cut_line(picture, box.corners) for box in boxes]
         views = [
-            _view(number, cut_line(clear if box.is_faint else picture, box.corners), box.corners)
-            for number, box in enumerate(boxes)
+            _view(number, stretch(line) if box.is_faint else line, box.corners)
+            for number, (line, box) in enumerate(zip(lines, boxes, strict=True))
             if not box.is_curved
         ]
         readings = self._read_views(views, len(boxes))
         height, width = picture.shape[:2]
-        lines = [_to_line(box, reading, width, height) for box, reading in zip(boxes, readings, strict=True)]
-        return self._join_stacks(picture, boxes, lines)
+        read = [_to_line(box, reading, width, height) for box, reading in zip(boxes, readings, strict=True)]
+        return self._join_stacks(picture, boxes, read)
 
     def _join_stacks(
         self, picture: Picture, boxes: Sequence[FoundBox], lines: Sequence[ScreenLine | None]
@@ -133,7 +112,7 @@ class TextReader:
             joined[members[0]] = word
         return [line for line in joined if line is not None]
 
-    def _read_views(self, views: Sequence[View], n_boxes: int) -> list[Reading | None]:
+    def _read_views(self, views: Sequence[LineView], n_boxes: int) -> list[Reading | None]:
         """Return the best reading of each box; None where its line is mirrored, or not viewed."""
         turned = self.classifier.turned([view.picture for view in views])
         sure = [probability > _TURNED for probability in turned if not _MAYBE_TURNED < probability <= _TURNED]
@@ -153,42 +132,42 @@ class TextReader:
             if current is not None and reading.confidence > current.confidence:
                 best[other.number] = reading
         mirrored = [view for view in chosen if _may_be_mirrored(best[view.number])]
-        flipped = [View(view.number, _flip(view.picture), view.corners) for view in mirrored]
+        flipped = [LineView(view.number, _flip(view.picture), view.corners) for view in mirrored]
         for view, reading in zip(flipped, self._recognize(flipped), strict=True):
             current = best[view.number]
-            if current and reading.confidence > max(_SURE, current.confidence + _BETTER):
+            if current and reading.confidence > max(SURE, current.confidence + _BETTER):
                 best[view.number] = None
         return best
 
-    def _recognize(self, views: Sequence[View]) -> list[Reading]:
+    def _recognize(self, views: Sequence[LineView]) -> list[Reading]:
         read = self.recognizer.read([view.picture for view in views])
         return [
             Reading(letters, view.corners, view.is_upright) for letters, view in zip(read, views, strict=True)
         ]
 
 
-def _view(number: int, line: Picture, corners: Quad) -> View:
+def _view(number: int, line: Picture, corners: Quad) -> LineView:
     """Return a line that runs downwards as one that runs to the right, any other as it is."""
     if not is_tall(line):
-        return View(number, line, corners)
-    return View(number, np.rot90(line), np.roll(corners, -1, axis=0), is_upright=False)
+        return LineView(number, line, corners)
+    return LineView(number, np.rot90(line), np.roll(corners, -1, axis=0), is_upright=False)
 
 
-def _turn(view: View) -> View:
+def _turn(view: LineView) -> LineView:
     """Return a line turned by 180 degrees."""
     corners = np.roll(view.corners, 2, axis=0)
-    return View(view.number, np.rot90(view.picture, 2), corners, is_upright=False)
+    return LineView(view.number, np.rot90(view.picture, 2), corners, is_upright=False)
 
 
 def _flip(line: Picture) -> Picture:
     return np.ascontiguousarray(line[:, ::-1])
 
 
-def _others(first: View, chosen: View, reading: Reading) -> list[View]:
+def _others(first: LineView, chosen: LineView, reading: Reading) -> list[LineView]:
     """Return further views of a line that may be read better; `first` is neither turned nor upright."""
-    others = list[View]()
+    others = list[LineView]()
     if first.is_upright:
-        is_doubtful = _MIN_CONFIDENCE <= reading.confidence < _SURE and len(reading.letters) > 1
+        is_doubtful = _MIN_CONFIDENCE <= reading.confidence < SURE and len(reading.letters) > 1
         if not chosen.is_upright:
             others.append(first)
         elif is_doubtful:
@@ -196,7 +175,7 @@ def _others(first: View, chosen: View, reading: Reading) -> list[View]:
         return others
     line, corners = np.rot90(first.picture, -1), np.roll(first.corners, 1, axis=0)
     if line.shape[0] < _MIN_STACK * line.shape[1]:
-        others.append(View(first.number, line, corners))  # one letter, as I
+        others.append(LineView(first.number, line, corners))  # one letter, as I
     return others
 
 
@@ -209,124 +188,31 @@ def _may_be_stacked(box: FoundBox, line: ScreenLine | None) -> bool:
 
 
 def _may_be_mirrored(reading: Reading | None) -> bool:
-    return reading is not None and len(reading.letters) > 1 and _MIN_CONFIDENCE <= reading.confidence < _SURE
+    return reading is not None and len(reading.letters) > 1 and _MIN_CONFIDENCE <= reading.confidence < SURE
 
 
 def _to_line(box: FoundBox, reading: Reading | None, width: int, height: int) -> ScreenLine | None:
     """Return a line without times; with an empty text if it is not legible, None if there may be no text."""
     sides = [float(np.linalg.norm(box.corners[0] - box.corners[n])) for n in (1, 3)]
-    place = _to_box(box.corners, width, height)
+    place = to_box(box.corners, width, height)
     if reading is not None:
-        reading = _without_notes(reading)
+        reading = without_notes(reading)
         is_plain = reading.is_upright and not box.is_faint
         if not is_plain:
-            reading = _without_unsure(reading, width, height)
-        words = _words(reading, width, height)
-        line = ScreenLine(0.0, 0.0, reading.text, _rounded(reading.confidence), place, words)
-        is_sure = line.confidence >= _SURE and len(line.text) > 1
-        if is_legible(line) and (is_sure or (is_plain and not any(map(_is_foreign, line.text)))):
+            reading = without_unsure(reading, width, height)
+        words = split_words(reading, width, height)
+        line = ScreenLine(0.0, 0.0, reading.text, rounded(reading.confidence), place, words)
+        is_sure = line.confidence >= SURE and len(line.text) > 1
+        if is_legible(line) and (is_sure or (is_plain and not any(map(is_foreign, line.text)))):
             return line
     is_line = box.score >= _MIN_UNREAD_SCORE and max(sides) >= _MIN_UNREAD_ASPECT * min(sides)
     is_seen = box.is_curved or is_line
-    return ScreenLine(0.0, 0.0, "", _rounded(box.score), place) if is_seen else None
-
-
-def _without_unsure(reading: Reading, width: int, height: int) -> Reading:
-    """Leave out words with a letter that is not sure, and those that a side of the picture cuts."""
-    words = list[list[Letter]]()
-    for is_blank, group in groupby(reading.letters, key=lambda letter: letter.text.isspace()):
-        words += [] if is_blank else [list(group)]
-    ends = [reading.corners[[n, 3 - n]].mean(axis=0) / (width, height) for n in (0, 1)]
-    is_cut = [bool((np.minimum(end, 1 - end) < _EDGE).any()) for end in ends]
-    words = words[is_cut[0] : len(words) - is_cut[1]]
-    sure = [word for word in words if min(letter.confidence for letter in word) >= _MIN_LETTER]
-    letters = [letter for word in sure for letter in (*word, Letter(" ", 1.0, word[-1].place))][:-1]
-    return Reading(letters, reading.corners, reading.is_upright)
-
-
-def _is_foreign(letter: str) -> bool:
-    """Return whether a letter is of a script of which the network knows the letters of formulas alone."""
-    return letter.isalpha() and not is_wide(letter) and not unicodedata.name(letter, "").startswith("LATIN")
+    return ScreenLine(0.0, 0.0, "", rounded(box.score), place) if is_seen else None
 
 
 def is_legible(line: ScreenLine) -> bool:
     letters = sum(map(str.isalnum, line.text))
     return letters > 0 and line.confidence >= (_MIN_CONFIDENCE if letters > 1 else _MIN_SINGLE_CONFIDENCE)
-
-
-def _without_notes(reading: Reading) -> Reading:
-    """Leave out notes of music at the ends of a line, which are read as other letters.
-
-    Letters that stand alone at both ends are notes; at one end, if the network is unsure of them.
-    """
-    letters = list(reading.letters)
-    ends = [_count_notes(letters), _count_notes(letters[::-1])]
-    if sum(ends) >= len(letters):
-        return reading
-    parts = [letters[: ends[0]], letters[len(letters) - ends[1] :]]
-    is_song = all(ends)
-    first, last = (
-        end if is_song or any(letter.confidence < _SURE for letter in part) else 0
-        for end, part in zip(ends, parts, strict=True)
-    )
-    return Reading(letters[first : len(letters) - last], reading.corners, reading.is_upright)
-
-
-def _count_notes(letters: Sequence[Letter]) -> int:
-    """Return how many letters at the start may be notes: one or two, and a blank or another script."""
-    count = next((n for n, letter in enumerate(letters) if letter.text not in _NOTES), len(letters))
-    if not 0 < count <= _MAX_NOTES or count == len(letters):
-        return 0
-    follows = letters[count].text
-    is_apart = follows.isspace() or not letters[count - 1].text.isascii()
-    return count if is_apart else 0
-
-
-def _words(reading: Reading, width: int, height: int) -> tuple[ScreenWord, ...]:
-    """Return the words of a line; letters of scripts without blanks are words of their own."""
-    groups = list[list[Letter]]([])
-    is_open = False
-    for letter in reading.letters:
-        if letter.text.isspace():
-            is_open = False
-        elif is_wide(letter.text) or not is_open:
-            groups.append([letter])
-            is_open = not is_wide(letter.text)
-        else:
-            groups[-1].append(letter)
-    places = [letter.place for letter in reading.letters]
-    half = 0.5 * float(np.median(np.diff(places))) if len(places) > 1 else 0.5
-    return tuple(
-        ScreenWord(
-            "".join(letter.text for letter in group),
-            _rounded(float(np.mean([letter.confidence for letter in group]))),
-            _to_box(_part(reading.corners, group[0].place - half, group[-1].place + half), width, height),
-        )
-        for group in groups
-    )
-
-
-def is_wide(letter: str) -> bool:
-    """Return whether a letter is of a script without blanks between words, as Chinese."""
-    return (
-        "\u3040" <= letter[0] <= "\u30ff"
-        or "\u3400" <= letter[0] <= "\u9fff"
-        or "\uac00" <= letter[0] <= "\ud7af"
-    )
-
-
-def _part(corners: Quad, start: float, end: float) -> Quad:
-    """Return the corners of a box between two fractions of its length."""
-    start, end = max(start, 0.0), min(end, 1.0)
-    top, bottom = corners[1] - corners[0], corners[2] - corners[3]
-    return np.array(
-        [
-            corners[0] + start * top,
-            corners[0] + end * top,
-            corners[3] + end * bottom,
-            corners[3] + start * bottom,
-        ]
-    )
 
 
 def _rectangle(corners: Quad) -> Rectangle:
@@ -336,16 +222,6 @@ def _rectangle(corners: Quad) -> Rectangle:
 
 def _has_text(line: ScreenLine | None) -> bool:
     return line is not None and bool(line.text)
-
-
-def _to_box(corners: Quad, width: int, height: int) -> Box:
-    points = np.clip(np.asarray(corners, np.float64) / (width, height), 0, 1)
-    (left, top), (right, bottom) = points.min(axis=0).round(4).tolist(), points.max(axis=0).round(4).tolist()
-    return left, top, right, bottom
-
-
-def _rounded(score: float) -> float:
-    return round(score, 4)
 
 
 def reader_facts() -> tuple[str, str]:

@@ -76,9 +76,9 @@ def lay_flat(line: Picture) -> Picture | None:
     import cv2
 
     grey = cv2.cvtColor(np.ascontiguousarray(line), cv2.COLOR_BGR2GRAY)
-    _, ink = cv2.threshold(grey, 0, 1, cv2.THRESH_BINARY + cv2.THRESH_OTSU)
-    ink = np.asarray(1 - ink if ink.mean() > 0.5 else ink, np.uint8)
-    spans = _middle_run(_join_dots(_spans(ink.any(axis=1))), line.shape[0] / 2)
+    _, bright = cv2.threshold(grey, 0, 1, cv2.THRESH_BINARY + cv2.THRESH_OTSU)
+    ink = np.asarray(1 - bright if bright.mean() > 0.5 else bright, np.uint8)
+    spans = _middle_run(_join_dots(_spans(np.asarray(ink.any(axis=1)))), line.shape[0] / 2)
     if len(spans) < MIN_LETTERS:
         return None
     height = max(bottom - top for top, bottom in spans)
