@@ -90,6 +90,26 @@ def test_moments_of_one_take_are_one_row() -> None:
     assert merged == [(0, 6, 0.9), (8, 10, 0.8), (10, 11, 0.4), (14.5, 15, 0.4), (6, 8, 0.3)]
 
 
+@pytest.mark.parametrize(
+    ("shots_s", "scenes_s", "rows"),
+    [
+        ((0, 9, 30), (0, 9, 30), [(5, 9), (9, 12)]),
+        ((0, 9, 30), (0, 30), [(5, 12)]),
+        ((0, 9, 30), (0, 30), [(0, 9), (9, 16)]),  # too long together
+        ((0, 30), (0, 30), [(0, 16)]),  # in one shot
+    ],
+)
+def test_moments_of_one_take_are_two_rows_in_two_scenes_or_if_they_are_long(
+    shots_s: tuple[float, ...], scenes_s: tuple[float, ...], rows: list[tuple[float, float]]
+) -> None:
+    red = np.array([1, 0, 0], np.float32)
+    edges = np.array(shots_s, float), None, np.array(scenes_s, float)
+    clips = ClipEmbeddings(np.stack([red] * 30), np.arange(30.0), 1.0, 30.0, None, *edges)
+    first, last = rows[0][0], rows[-1][1]
+    hits = [Hit(1, first, 9, 0.9, red), Hit(1, 9, last, 0.8, red)]
+    assert [(hit.start_s, hit.end_s) for hit in _merge_takes(hits, clips)] == rows
+
+
 def test_search_like_indexed_part(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     like = [f"{videos / 'film.mp4'}@0-2"]
     stored = archive.search(like=like, duplicates=True)

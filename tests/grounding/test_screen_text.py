@@ -56,6 +56,14 @@ def test_exact_words_are_likelier_than_others() -> None:
     assert 1 > phrase > words > near > 0.6
 
 
+def test_exact_words_come_before_surer_ones_with_differences() -> None:
+    exact = ScreenLine(0, 5, "Gradient descent", 0.7, (0, 0, 1, 0.1))
+    near = ScreenLine(10, 15, "Gradlent descent", 1.0, (0, 0, 1, 0.1))
+    first, second = text_moments(["gradient descent"], ScreenText((near, exact), 20.0, 1), 2)[0]
+    assert (first.start_s, first.is_quoted) == (0, True)
+    assert (second.start_s, second.is_quoted) == (10, False)
+
+
 def test_unsure_lines_are_less_likely() -> None:
     line = ScreenLine(0, 5, "Exit 12", 0.7, (0, 0, 1, 1))
     assert find_written("exit 12", ScreenText((line,), 5.0, 1))[0].present == pytest.approx(0.98 * 0.7)

@@ -64,9 +64,9 @@ class Pieces:
         scores, before = [0.0] + [-np.inf] * len(word), [(0, -1)] * (len(word) + 1)
         for start in range(len(word)):
             parts = (word[start:end] for end in range(start + 1, min(len(word), start + longest) + 1))
-            found = {start + len(part): known[key] for part in parts if (key := part.encode()) in known}
-            found.setdefault(start + 1, (self.unknown, unknown_score))
-            for end, (number, score) in found.items():
+            matches = {start + len(part): known[key] for part in parts if (key := part.encode()) in known}
+            matches.setdefault(start + 1, (self.unknown, unknown_score))
+            for end, (number, score) in matches.items():
                 if scores[start] + score > scores[end]:
                     scores[end], before[end] = scores[start] + score, (start, number)
         pieces, end = list[int](), len(word)
