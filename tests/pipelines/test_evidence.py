@@ -27,7 +27,7 @@ def test_the_default_list_is_part_of_the_longest(monkeypatch: pytest.MonkeyPatch
     seen = QueryMoments("q", (Moment(7, 8, 1.6, present=0.3),), flat, 0.3)
     found = Grounding((seen,), np.arange(3.0), 1.0, 9.0, "similarity", "vse")
     planned = PlannedEvidence(("picture", "speech", "text"), {})
-    others = dict.fromkeys(searches, SimpleNamespace(warnings=()))
+    others = dict.fromkeys(searches, SimpleNamespace(warnings=(), spoken=[]))
 
     def listed(top_k: int | None) -> list[Moment]:
         added = planned.add_to(found, others, parse_queries("q"), Retrieval(top_k=top_k))

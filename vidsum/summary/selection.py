@@ -37,8 +37,6 @@ from vidsum.types import BoolArray, FloatArray, IntArray, Interval, TimeArray
 
 _WORTHLESS = 0.05  # segments that score below this fraction of the highest never fill up the budget
 _SAME_S = 0.001  # times that differ by less are those of one frame: containers round
-
-
 _SHORT_S, _SHORT_SEGMENTS = 30.0, 3  # a shorter video has at most so many segments
 LEAST_S = 5.0  # of the default summary
 _USED = 0.9  # fraction of the budget that is enough
@@ -279,8 +277,7 @@ def _best_candidates(
     anywhere, free = np.arange(len(sums)), free_cells(video)
     longest_shot = max((end - start for _, (start, end) in free), default=0)
     if longest_shot < shortest and len(video.required) >= _SHORT_S * video.fps:
-        free = join_cells(free)
-        longest_shot = shortest
+        free, longest_shot = join_cells(free), shortest
     parts = [(places, max(longest_shot // 2, 1))] if longest_shot < shortest else []
     # where speech leaves no place to cut, or no shot is long enough, something is taken all the same
     choices = (places, shortest), *parts, (anywhere, shortest), (anywhere, 1)
