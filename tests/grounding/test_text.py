@@ -47,7 +47,7 @@ COSINES_IN_FP32 += [0.0924, -0.0178, 0.0962, -0.1004, 0.0164, 0.4554, 0.0246]
 
 
 @pytest.fixture
-def minilm() -> TextEncoder:
+def minilm(fresh: None) -> TextEncoder:
     real_weights("minilm")
     return load_text_encoder("minilm")
 
