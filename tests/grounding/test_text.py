@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from scipy.optimize import nnls
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
@@ -45,7 +47,7 @@ COSINES_IN_FP32 += [0.0924, -0.0178, 0.0962, -0.1004, 0.0164, 0.4554, 0.0246]
 
 
 @pytest.fixture
-def minilm() -> TextEncoder:
+def minilm(fresh: None) -> TextEncoder:
     real_weights("minilm")
     return load_text_encoder("minilm")
 
@@ -97,6 +99,16 @@ def test_padding_marks_what_is_no_token_and_a_cut_text_keeps_its_end() -> None:
     assert is_token.sum(axis=1).tolist() == [4, 2, MINILM_TOKENS]
     assert not is_token[0, 4:].any()
     assert tokens[2].tolist() == [1, *[3] * (MINILM_TOKENS - 2), 2]
+
+
+@given(lengths=st.lists(st.integers(1, MINILM_TOKENS), max_size=300))
+@example(lengths=[16] * 63 + [MINILM_TOKENS])
+def test_batches_hold_each_text_once_and_few_long_ones(lengths: list[int]) -> None:
+    """A long text makes all texts of its batch as long: 64 such texts took a gigabyte."""
+    batches = list(text._batches(lengths))
+    assert sorted(number for batch in batches for number in batch) == list(range(len(lengths)))
+    for batch in batches:
+        assert len(batch) * max(lengths[number] for number in batch) <= 8 * MINILM_TOKENS
 
 
 # GloVe

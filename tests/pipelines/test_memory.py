@@ -1,4 +1,4 @@
-"""Peak memory of commands on two hours of video at a picture a second, each in a process of its own."""
+"""Peak memory of commands, each in a process of its own: two hours of video, and screens full of text."""
 
 import os
 import subprocess
@@ -8,10 +8,12 @@ from pathlib import Path
 from textwrap import dedent
 
 import av
+import cv2
 import numpy as np
 import pytest
 
 from tests.conftest import real_weights
+from vidsum.types import Picture
 
 pytestmark = [
     pytest.mark.deep,
@@ -19,7 +21,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of a process from Linux"),
 ]
 
-LIMIT_MB = 350.0
+LIMIT_MB, TEXT_LIMIT_MB = 350.0, 500.0
 _PICTURES, _STAYS = 7200, 30  # pictures in two hours, and how many are the same: those are encoded once
 
 
@@ -85,3 +87,40 @@ def test_a_search_stays_below_the_limit(film: Path, tmp_path: Path) -> None:
         real_weights(name)
     peak_mb(tmp_path, "index", str(film), "--archive", "a.db", "-q")
     assert peak_mb(tmp_path, "search", "a dog in the snow", "--archive", "a.db") < LIMIT_MB
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twenty seconds of small text in full HD; another page after ten seconds."""
+    path = tmp_path_factory.mktemp("memory") / "pages.mp4"
+    with av.open(path, "w") as container:
+        stream = container.add_stream("libx264", rate=25, options={"preset": "ultrafast"})
+        assert isinstance(stream, av.VideoStream)
+        stream.width, stream.height, stream.pix_fmt = 1920, 1080, "yuv420p"
+        for number in range(500):
+            if number % 250 == 0:
+                page = draw_page(number)
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(page, "rgb24")))
+        container.mux(stream.encode())
+    return path
+
+
+def draw_page(seed: int) -> Picture:
+    rng = np.random.default_rng(seed)
+    words = ["invoice", "total", "north", "river", "committee", "signal", "harvest", "platform", "balance"]
+    page = np.full((1080, 1920, 3), 240, np.uint8)
+    for top in range(40, 1060, 42):
+        line = " ".join(f"{word} {rng.integers(10, 9999)}" for word in rng.choice(words, 6))
+        cv2.putText(page, line, (30, top), cv2.FONT_HERSHEY_SIMPLEX, 0.6, (20, 20, 20), 1, cv2.LINE_AA)
+    return page
+
+
+def test_a_search_for_small_text_stays_below_the_limit(pages: Path, tmp_path: Path) -> None:
+    """The text is read first, and then comes from the cache."""
+    for name in ("pp_ocr", "minilm"):
+        real_weights(name)
+    for query in ("committee signal", "the balance of a river"):
+        peak = peak_mb(tmp_path, "ground", str(pages), "--query", query, "--in", "text", "--overwrite", "-q")
+        assert peak < TEXT_LIMIT_MB, f"{query}: {peak:.0f} MB"
+    (document,) = tmp_path.glob("*.json")
+    assert "committee" in document.read_text()

@@ -1,7 +1,7 @@
 """Text encoders: networks and word vectors that embed a text as a whole, or each of its words."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.util import find_spec
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 MINILM_TOKENS = 256  # maximum number of tokens for all-MiniLM-L6-v2, as published (it was trained on 128)
 DIMS = {"minilm": 384, "glove": 50, **{name: model.dim for name, model in CLIP_MODELS.items()}}
 """D of each encoder, known without loading it."""
-_BATCH = 64
+_BATCH, _BATCH_TOKENS = 64, 2048
+"""At most, of texts and of their tokens: attention takes 50 KB a token of the longest text, for each text."""
 _TEXTS_PER_REPORT = 1000  # between two reports of progress
 
 Texts = Sequence[str]
@@ -189,14 +190,24 @@ def _batched_encoder(
         return np.array(lists(embed, texts), np.float32).reshape(len(texts), DIMS[name])
 
     def lists(embed: Embed, texts: Texts) -> list[FloatArray]:
-        order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
         rows: dict[int, FloatArray] = {}
-        for first in range(0, len(order), _BATCH):
-            batch = order[first : first + _BATCH]
+        for batch in _batches([min(len(split(text)), most_tokens) for text in texts]):
             rows |= zip(batch, embed([texts[number] for number in batch]), strict=True)
         return [rows[number] for number in range(len(texts))]
 
     return TextEncoder(name, encode, partial(lists, embed_words), split, most_tokens)
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Yield the numbers of texts of similar lengths, shortest first, as many as the memory allows."""
+    batch = list[int]()
+    for number in sorted(range(len(lengths)), key=lambda number: lengths[number]):
+        if batch and (len(batch) == _BATCH or (len(batch) + 1) * lengths[number] > _BATCH_TOKENS):
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch
 
 
 _LOADERS: dict[str, Callable[[], TextEncoder]] = {

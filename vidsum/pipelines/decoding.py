@@ -245,7 +245,10 @@ def _decode(
         facts = jobs[number].provenance
         made[number] = replace(features, duration_s=frames.end_s, provenance=facts, warnings=frames.warnings)
     consumers.clear()
-    unload_if_long(video)
+    if any(jobs[number].is_text for number in missing):
+        unload()  # they take 100 MB, which the networks that search the text need
+    else:
+        unload_if_long(video)
     return made
 
 
