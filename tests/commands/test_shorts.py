@@ -125,12 +125,12 @@ def test_video_of_target_shape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     make_video(tmp_path / "mute.mp4", n_frames=50)
     ran = run("summarize", tmp_path / "mute.mp4", "--model", "uniform", "--burn")
     assert "has no sound: --burn draws no captions" in ran.err
-    texts = "One two. Three four five six seven eight nine ten."
+    texts = "One two three. Four five six seven eight nine ten."
     words = tuple(Word(n, n + 0.9, text, 0.9) for n, text in enumerate(texts.split()))
     transcript = Transcript((Segment(0, 9.9, texts, 0.9, 0.0, words),), "en", 1.0, 10.0)
     spoken = [(word.start_s, word.end_s) for word in words]
     assert protected_words(Selection(snap="speech"), transcript) == spoken
-    assert protected_words(Selection(snap="sentence"), transcript) == [*spoken, (0, 1.9), (2, 9.9)]
+    assert protected_words(Selection(snap="sentence"), transcript) == [*spoken, (0, 2.9), (3, 9.9)]
 
 
 def size_of(path: str) -> tuple[int, int]:

@@ -8,9 +8,9 @@ import pytest
 
 from tests.speech.stub import StubModel
 from vidsum.results.transcript import Segment, Transcript, Word
+from vidsum.speech.guards import is_repetitive
 from vidsum.speech.recognize import (
     WindowTranscript,
-    _is_repetitive,
     choose_language,
     language_changes,
     merge_windows,
@@ -90,7 +90,7 @@ def test_merge_windows_main_language() -> None:
     ],
 )
 def test_is_repetitive(text: str, is_loop: bool) -> None:
-    assert _is_repetitive(text) == is_loop
+    assert is_repetitive(text) == is_loop
 
 
 @pytest.mark.parametrize("translate", [True, False])
