@@ -21,6 +21,7 @@ from vidsum.features.settings import Extraction
 from vidsum.pipelines import decoding
 from vidsum.results.descriptions import Description, Descriptions
 from vidsum.results.screen_text import ScreenLine
+from vidsum.results.transcript import Segment, Transcript
 
 
 @pytest.fixture
@@ -219,6 +220,22 @@ def test_add_with_transcribe(archive: Archive, videos: Path, monkeypatch: pytest
     assert (count(archive, "sentences"), count(archive, "videos")) == (2, 2)
     archive.remove(videos / "a.mp4")
     assert count(archive, "sentences") == 0
+
+
+def test_uncertain_text_is_not_indexed(
+    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = ((0.0, 3.0, "we paint it green.", False), (3.0, 15.0, "wa wa wa.", True))
+    segments = [Segment(*about, 0.9, 0.0, uncertain=uncertain) for *about, uncertain in said]
+    transcript = Transcript(tuple(segments), "en", 0.9, 15.0)
+    plan = SimpleNamespace(run=lambda progress: transcript)
+    monkeypatch.setattr("vidsum.archive.texts.plan_transcript", lambda *_: plan)
+    (added,) = archive.add(videos / "a.mp4", transcribe=True)
+    assert archive.rows("SELECT text FROM sentences") == [("we paint it green.",)]
+    left_out = "uncertain throughout: subtitles, titles and searches leave it out"
+    assert [note for note in added.warnings if "uncertain" in note] == [
+        f"{videos / 'a.mp4'}: the text from 0:03.00 to 0:15.00 is {left_out}"
+    ]
 
 
 def test_texts_outlive_another_reading(

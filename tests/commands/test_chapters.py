@@ -17,6 +17,7 @@ from tests.program import Run, read_valid
 from tests.results.made import texts
 from vidsum.pipelines import chapters
 from vidsum.pipelines.plan import Plan
+from vidsum.pipelines.speech import describe_doubtful
 from vidsum.results.descriptions import Description
 from vidsum.results.screen_text import ScreenLine, ScreenText
 from vidsum.results.shots import Chapters
@@ -112,6 +113,49 @@ def test_chapters_of_a_talk(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     say(monkeypatch, *topical())
     run("chapters", "talk.mp4", "--chapters", "3")
     assert len(titles()) == 3
+
+
+def doubt(monkeypatch: pytest.MonkeyPatch, first: int, last: int) -> None:
+    """Say all topics, those from `first` to `last` in uncertain words."""
+    spoken = [
+        Segment(*sentence, 0.9, 0.01, uncertain=first <= number // 5 <= last)
+        for number, sentence in enumerate(topical())
+    ]
+    transcript = Transcript(tuple(spoken), "en", 0.9, 60.0)
+    transcript = replace(transcript, warnings=describe_doubtful(transcript))
+    plan = Plan({"speech": {"model": "made up"}}, lambda progress: transcript)
+    monkeypatch.setattr(chapters, "plan_transcript", lambda *about: plan)
+
+
+LEFT_OUT = "is uncertain throughout: subtitles, titles and searches leave it out"
+
+
+def test_no_title_of_uncertain_text(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_talk(Path("talk.mp4"))
+    doubt(monkeypatch, 1, 1)
+    ran = run("chapters", "talk.mp4")
+    document = read_valid("talk_chapters.json", "chapters")
+    assert document["evidence"] == "speech"
+    assert [title for _, title in titles()] == ["Volcanoes", "Beekeeping", "Glaciers"]
+    (warning,) = document["warnings"]
+    assert warning == f"the text from 0:15.40 to 0:29.10 {LEFT_OUT}"
+    assert warning in ran.err
+
+
+def test_chapters_of_pictures_say_that_all_text_is_uncertain(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_talk(Path("talk.mp4"))
+    doubt(monkeypatch, 0, 3)
+    monkeypatch.setattr(
+        chapters, "write_words", lambda rows, *_: [SimpleNamespace(text="a colour")] * len(rows)
+    )
+    ran = run("chapters", "talk.mp4")
+    document = read_valid("talk_chapters.json", "chapters")
+    assert document["evidence"] == "picture"
+    assert not {title for _, title in titles()} & set(TOPICS)
+    assert document["warnings"] == [f"the text from 0:00.40 to 0:59.10 {LEFT_OUT}"]
+    assert LEFT_OUT in ran.err
 
 
 def test_titles_by_a_vision_language_model(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ from vidsum.pipelines.keywords import ChapterOptions
 from vidsum.pipelines.plan import Input, Plan, open_video_input, report_step
 from vidsum.pipelines.screen_text import find_screen_text
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
-from vidsum.pipelines.speech import plan_transcript
+from vidsum.pipelines.speech import describe_doubtful, plan_transcript
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.features import Features
 from vidsum.results.load import load_text_for
@@ -140,6 +140,8 @@ class _Work:
         if transcript and evidence == "speech":
             cuts_s = cuts_inside_phrases(transcript.spoken, starts_s[1:])
             spoken = (*transcript.warnings, *describe_cuts(cuts_s, start_offset_s(features.video)))
+        elif transcript:
+            spoken = describe_doubtful(transcript)  # which may be why little is said
         return Chapters(
             tuple(chapters),
             evidence,
