@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False)
 
 Source = Annotated[
-    str,
+    str | None,
     typer.Argument(
         None, metavar="SOURCE", help="File, folder of segments, URL, camera or camera:1, or - for stdin."
     ),
@@ -74,6 +74,10 @@ def watch(
     from vidsum.pipelines.watch import Second
     from vidsum.pipelines.watch import watch as watch_source
 
+    if source is None:
+        raise UsageError(
+            "no source given", hint="a file, a folder, a URL or camera; --help lists the options"
+        )
     source = Url(source) if is_url(source) else source
     if view.quiet and not view.json and options.clip_folder is None:
         raise UsageError("--quiet would print nothing", hint="--json, or --clips")

@@ -41,7 +41,6 @@ NUMBERS = tuple(value for value in VALUES if isinstance(value, float | int))
 _TEXTS = ("text", "inf")
 _SPAN = (0, 0.5, -1, -0.5)
 VALID: dict[tuple[str, str], tuple[object, ...]] = {
-    ("spaces", "made_from"): (*_TEXTS, *NUMBERS),  # SQLite makes texts of numbers there
     ("videos", "bytes"): (0, 10**12, 2**62),
     ("videos", "duration_s"): (0, 0.5),
     ("videos", "start_offset_s"): _SPAN,

@@ -75,7 +75,7 @@ COLUMNS: Final[dict[str, dict[str, Values]]] = {
     "spaces": {
         "id": _ID,
         "name": _text(_MAX_NAME, "|".join(map(re.escape, SPACES))),
-        "made_from": _text(_MAX_NAME),
+        "made_from": _text(32, "[0-9a-f]{32}"),
         "axes": _records(),
     },
     "videos": {

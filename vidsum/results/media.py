@@ -215,12 +215,11 @@ def timeline_rate(fps: float) -> tuple[Fraction, bool]:
 
 
 def check_path(format: str, place: str) -> None:
-    """Raise InputError where a format that holds plain paths cannot name this one: not text on one line."""
+    """Raise InputError where a format that holds plain paths cannot name this one; see `is_one_line`."""
     if not is_one_line(place):
-        fault = (
-            f"{safe_name(place)}: .{format} cannot name this file: its path is not text in UTF-8 on one line"
-        )
-        raise InputError(fault, hint="rename the video, or export .otio, .fcpxml or .xml")
+        fault = "its path has a control character, a line break or a byte that is not UTF-8"
+        message = f"{safe_name(place)}: .{format} cannot name this file: {fault}"
+        raise InputError(message, hint="rename the video, or export .otio, .fcpxml or .xml")
 
 
 def url_of(path: str) -> str:
