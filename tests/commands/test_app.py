@@ -12,8 +12,8 @@ from docs.options import commands
 from tests.commands.conftest import copies
 from tests.conftest import real_weights
 from tests.program import Run, check_schema
-import vidsum.archive.folders  # has an error of its own
 from vidsum.__main__ import main as start
+from vidsum.archive.folders import ToolUseError
 from vidsum.checkpoints.registry import builtin_entries
 from vidsum.commands.options import default_of, leaves_of
 from vidsum.errors import VidsumError
@@ -171,8 +171,8 @@ def test_options_models_and_exit_codes() -> None:
 
     assert below(VidsumError) == {
         "VidsumError": 1, "UsageError": 2, "SeveralQueriesError": 2, "InputError": 3, "EmptyResultError": 3,
-        "MissingError": 3, "ForeignFileError": 3, "DamagedArchiveError": 3, "ToolUseError": 3, "WeightsError": 4,
-        "PackageError": 1, "OutputError": 1,
+        "MissingError": 3, "ForeignFileError": 3, "DamagedArchiveError": 3, ToolUseError.__name__: 3,
+        "WeightsError": 4, "PackageError": 1, "OutputError": 1,
     }  # fmt: skip
 
 
