@@ -193,9 +193,8 @@ def test_summary_of_whole_shots(kind: str, tmp_path: Path) -> None:
     displayed = np.searchsorted(film.times_s, np.arange(0, film.duration_s, 0.5))
     numbers = np.array([shot_at(int(number)) for number in displayed])
     for wanted in range(len(CUTS) + 1):
-        result = vidsum.summarize(
-            film.path, "30%", model=(numbers == wanted).astype(np.float32), extractor="cells"
-        )
+        scores = (numbers == wanted).astype(np.float32)
+        result = vidsum.summarize(film.path, "30%", model=scores, extractor="cells", min_segment_s=0.2)
         assert len(result.segments) == 1
         write_segments(probe(film.path), result.segments, tmp_path / "summary.mp4")
         assert shots_in(tmp_path / "summary.mp4") == {wanted}

@@ -28,9 +28,8 @@ ENCODER = "minilm"  # compares texts, whatever the space of the video
 # Tuned numbers (docs/algorithms/speech.md, tests/grounding/test_speech.py).
 _MAX_SENTENCES = 4
 _MAX_PASSAGE_S = 30.0
-_MAX_QUOTED_S = (
-    10.0  # a quotation is answered by its whole sentences up to this length, else by their clauses
-)
+_MAX_QUOTED_S = 10.0  # longest run of whole sentences that answers a quotation; else their clauses do
+_SHORTEST_CLAUSE_S = 1.0
 _WORD_WEIGHT = 0.3  # weight of exact words, relative to the cosine of the embeddings
 _UNCERTAINTY_COST = 0.25  # fraction of its evidence that a passage loses if all of it is uncertain
 MATCH_EVIDENCE = 0.46  # evidence at which a passage is as likely as not what a query means
@@ -59,7 +58,7 @@ def split_sentences(transcript: Transcript) -> list[Passage]:
     Text that is uncertain throughout is left out.
     """
     return [
-        replace(_passage(sentence), clauses=tuple(map(_passage, split_clauses(sentence))))
+        replace(_passage(sentence), clauses=tuple(map(_passage, split_clauses(sentence, _SHORTEST_CLAUSE_S))))
         for sentence in transcript.trusted.sentences()
     ]
 

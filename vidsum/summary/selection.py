@@ -272,15 +272,13 @@ def _best_candidates(
 ) -> tuple[list[Candidate], CandidateFinder]:
     """Return the best candidate of each free shot, and a finder of others.
 
-    Where all shots of a longer video are too short, a run of them is one.
+    Where all shots are shorter than a segment, a run of them is one.
     """
     anywhere, free = np.arange(len(sums)), free_cells(video)
-    longest_shot = max((end - start for _, (start, end) in free), default=0)
-    if longest_shot < shortest and len(video.required) >= _SHORT_S * video.fps:
-        free, longest_shot = join_cells(free), shortest
-    parts = [(places, max(longest_shot // 2, 1))] if longest_shot < shortest else []
+    if max((end - start for _, (start, end) in free), default=shortest) < shortest:
+        free = join_cells(free)
     # where speech leaves no place to cut, or no shot is long enough, something is taken all the same
-    choices = (places, shortest), *parts, (anywhere, shortest), (anywhere, 1)
+    choices = (places, shortest), (anywhere, shortest), (anywhere, 1)
     for allowed, least_size in choices[:1] if is_strict and video.required.any() else choices:
         windows = CandidateFinder(sums, allowed, least_size)
         if pieces := [piece for cell in free if (piece := windows.best(*cell, size))]:
