@@ -215,10 +215,3 @@ def test_union_of_lengths(a: list[tuple[int, int]], b: list[tuple[int, int]]) ->
 def test_there_may_be_none() -> None:
     assert iou([], [(0, 1)]).shape == (0, 1)
     assert iou(np.empty((3, 0, 2)), np.empty((3, 2, 2))).shape == (3, 0, 2)
-
-
-def test_times_without_decimals_begin_cues() -> None:
-    assert parse_subtitles("0:0:1 --> 0:0:2\nfirst\n0:0:3.5-->0:0:5\nsecond\n") == [
-        (1.0, 2.0, "first"),
-        (3.5, 5.0, "second"),
-    ]

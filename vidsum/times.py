@@ -147,7 +147,7 @@ def to_vtt(cues: Iterable[Cue], *, is_marked: bool = False) -> str:
     return "\n".join(["WEBVTT\n", *texts])
 
 
-_CLOCK = r"(?:(\d+):)?(\d+):(\d+(?:[.,]\d+)?)"
+_CLOCK = r"(?:(\d+):)?(\d+):(\d+[.,]\d+)"
 _SPAN = re.compile(rf"\s*{_CLOCK}\s*(?:-->|->|[\u2013\u2014]>)\s*{_CLOCK}(?:\s.*)?")
 _TAGS = re.compile(
     r"\{\\[^}]*\}"  # of ASS, as {\an8}

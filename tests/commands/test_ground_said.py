@@ -56,11 +56,12 @@ def test_negation_in_pictures_alone(run: Run, film: Path) -> None:
     assert warned("not word3", "not green") == [f"'not word3', 'not green': {note}"]
     run("transcribe", film)  # so earlier queries are answered again
     assert warned("green") == []
-    assert warned("not word3") == []  # its words are spoken
+    assert warned("not word3") == [f"'not word3': {note}"]  # pictures are first, though a word is spoken
+    assert warned("word3 word4 word5 not") == []  # a quotation is first
     assert warned("green", "not green") == [f"'not green': {note}"]
     assert warned("red") == []
     warnings = json.loads(Path("film_moments.json").read_text())["warnings"]
-    assert [text for text in warnings if "negation" in text] == [f"'not green': {note}"]
+    assert [text for text in warnings if "negation" in text] == [f"'not green', 'not word3': {note}"]
 
 
 def test_seen_loses_nothing_in_both(run: Run, film: Path) -> None:
@@ -71,7 +72,8 @@ def test_seen_loses_nothing_in_both(run: Run, film: Path) -> None:
         {**moment, "score": 0, "evidence": "picture"} for moment in stored
     ]
     assert "evidence" not in seen
-    run("ground", film, *ASK, "--query", "word3", "--query", "green", "--in", "both", "--plot", "--saliency")
+    quotation = ("--query", "word3 word4 word5")
+    run("ground", film, *ASK, *quotation, "--query", "green", "--in", "both", "--plot", "--saliency")
     document = read_valid("film_moments.json", "moments")
     spoken, colour = document["queries"]
     assert [moment["evidence"] for moment in spoken["moments"]] == ["speech", "picture"]
