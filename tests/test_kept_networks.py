@@ -49,11 +49,11 @@ def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
 
-    def load_arrays(name: str) -> dict[str, np.ndarray]:
+    def open_arrays(name: str) -> dict[str, np.ndarray]:
         return {key: tensor.numpy() for key, tensor in load_state_dict(name).items()}
 
     monkeypatch.setattr(checkpoints, "load_state_dict", load_state_dict)
-    monkeypatch.setattr(checkpoints, "load_arrays", load_arrays)
+    monkeypatch.setattr(checkpoints, "open_arrays", open_arrays)
     monkeypatch.setattr(checkpoints, "find", lambda name: None if name in CLIP_FAMILY else Path(name))
     monkeypatch.setattr("vidsum.checkpoints.trained.read_trained", read_trained)
     monkeypatch.setattr("vidsum.summary.importance_model.read_trained", read_trained)

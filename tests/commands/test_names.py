@@ -103,7 +103,8 @@ def test_a_name_that_ends_a_line_is_refused_where_a_format_has_plain_paths(
 ) -> None:
     (odd,) = copies(film, f"a{breaker}b.mp4")
     for name in ("edl", "mlt", "kdenlive"):
-        run("shots", odd, "--shots", "uniform", "--export", name, "-o", "a.json", code=3, error="cannot name this file")
+        options = ("--shots", "uniform", "--export", name, "-o", "a.json")
+        run("shots", odd, *options, code=3, error="cannot name this file")
     run("shots", odd, "--shots", "uniform", "--export", "fcpxml", "-o", "a.json")
     ElementTree.parse("a.fcpxml")
 

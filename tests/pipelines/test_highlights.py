@@ -59,7 +59,7 @@ def test_lively_segment(film: Path) -> None:
 
 
 def test_clips_are_means_of_importance(film: Path) -> None:
-    summary = summarize(film, model="highlights", device="cpu")
+    summary = summarize(film, model="highlights", device="cpu", min_segment_s=0.5)
     result = find_highlights(film, device="cpu")
     assert summary.model == "highlights"
     assert len(summary.importance) == 24

@@ -305,7 +305,7 @@ def test_timelines_of_a_name_that_is_not_text() -> None:
     place = os.fsdecode(b"/films/caf\xe9\n.mp4")
     film = media(25, path=Path(place))
     for format in ("edl", "kdenlive", "mlt"):
-        with pytest.raises(InputError, match="not text") as refused:
+        with pytest.raises(InputError, match="not UTF-8") as refused:
             formats.format_timeline(format, [Clip(cut(25, 0, 5), film, place)], "cut")
         assert "\n" not in refused.value.message
     for format in ("otio", "fcpxml", "xml"):
