@@ -158,7 +158,7 @@ def _figures(
     from vidsum.lab.made_up import OPTIONS
     from vidsum.lab.reproduction import figure, folder_name
 
-    tiny = shlex.split(OPTIONS[row.train[0]]) if toy and row.train else []
+    tiny = _without(shlex.split(OPTIONS[row.train[0]]), row.train) if toy and row.train else []
     train, evaluate = [*row.train[:1], *tiny, *row.train[1:]], [*row.evaluate]
     run = out / "runs" / folder_name(train) if train else out
     report = out / "reports" / f"{folder_name([*evaluate, *train, str(data.resolve())])}.json"
@@ -171,6 +171,15 @@ def _figures(
     document = read_json(report)
     paths = {head: path.replace("{run}", run.name) for head, path in (row.paths or {}).items()}
     return {head: figure(document, path) for head, path in paths.items()}
+
+
+def _without(words: Sequence[str], named: Sequence[str]) -> list[str]:
+    """Return options and their values without those options that a row names itself."""
+    kept, is_named = list[str](), False
+    for word in words:
+        is_named = word in named if word.startswith("--") else is_named
+        kept += [] if is_named else [word]
+    return kept
 
 
 def _run(verb: str, words: Sequence[str], place: Mapping[str, str], out: Path, *, quiet: bool) -> None:

@@ -13,6 +13,8 @@ import pytest
 
 from tests import media
 
+pytest.importorskip("mcp", reason="needs vidsum[mcp]")
+
 CALLS = {
     "nothing": None,
     "summarize": {"video": "film.mp4", "budget": "5s"},

@@ -107,12 +107,17 @@ def test_transcribe_without_words(sentence: np.ndarray, tmp_path: Path) -> None:
 
 @pytest.mark.deep
 @pytest.mark.weights
-def test_transcribe_two_languages(sentence: np.ndarray, tmp_path: Path) -> None:
-    if not has_voices(["espeak-ng:de"]):
+def test_transcribe_two_languages(tmp_path: Path) -> None:
+    if not has_voices(["espeak-ng:de", "flite:slt"]):
         pytest.skip("espeak-ng is not installed")
-    german = spoken("Guten Morgen, meine Damen. Der Hund läuft durch den Schnee.", "espeak-ng:de")
     pause = np.zeros(RATE, np.float32)
-    write_wav(np.concatenate([*[sentence, pause] * 8, *[german, pause] * 4]), tmp_path / "both.wav")
+    texts = ["The quick brown fox jumps over the lazy dog.", "A person examines the cups on the counter."]
+    texts += ["Blonde woman shows the items in her purse.", "A group of people are sailing on a boat."]
+    texts += ["A tall woman drinks a bottle of cold water.", "The children are playing in the green garden."]
+    texts += ["He opens the window and looks at the street.", "Two men carry a heavy table up the stairs."]
+    english = [part for text in texts for part in (spoken(text, "flite:slt"), pause)]
+    german = spoken("Guten Morgen, meine Damen. Der Hund läuft durch den Schnee.", "espeak-ng:de")
+    write_wav(np.concatenate([*english, *[german, pause] * 4]), tmp_path / "both.wav")
     transcript = transcribe(tmp_path / "both.wav", cache=False)
     assert {"en", "de"} <= set(transcript.languages)
     assert "Schnee" in transcript.text

@@ -85,7 +85,8 @@ def decode(
         for segment in made:
             n_tokens += len(segment.tokens)
             is_loop = segment.compression_ratio > MAX_COMPRESSION_RATIO or _has_no_length(segment)
-            if is_loop or segment.avg_logprob < NO_SPEECH_LOG_PROBABILITY or n_tokens > MAX_TOKENS:
+            is_guess = segment.avg_logprob < NO_SPEECH_LOG_PROBABILITY and not translate
+            if is_loop or is_guess or n_tokens > MAX_TOKENS:
                 return DecodedWindow(segments, segment, is_loop)
             segments.append(segment)
         return DecodedWindow(segments)
