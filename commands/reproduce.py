@@ -175,11 +175,11 @@ def _figures(
 
 def _without(words: Sequence[str], named: Sequence[str]) -> list[str]:
     """Return options and their values without those options that a row names itself."""
-    kept, is_named = list[str](), False
+    others, is_named = list[str](), False
     for word in words:
         is_named = word in named if word.startswith("--") else is_named
-        kept += [] if is_named else [word]
-    return kept
+        others += [] if is_named else [word]
+    return others
 
 
 def _run(verb: str, words: Sequence[str], place: Mapping[str, str], out: Path, *, quiet: bool) -> None:

@@ -70,7 +70,7 @@ def find(query: str | None = "blue", **options: Any) -> Command:
 
 
 def serve(archive: Archive, folder: Path) -> Any:
-    """What the page shows before and after a search."""
+    """Return the content of the page before and after a search."""
     Server(archive.path, "127.0.0.1", 0).server_close()
     videos = [answers.video(archive, number) for number in (1, 2)]
     pictures = [answers.read_picture(archive, shot["id"]) for video in videos for shot in video["shots"]]

@@ -223,7 +223,7 @@ def test_a_variable_that_something_reads_is_not_named(
 
 
 def test_every_variable_in_the_source_is_known() -> None:
-    """Those of `os.environ` that begin with the program's name."""
+    """Return the environment variables that begin with the name of the program."""
     text = "".join(path.read_text(encoding="utf-8") for path in Path(vidsum.__file__).parent.rglob("*.py"))
     read = set(re.findall(r"environ(?:\.get\(|\[)\"(VIDSUM_[A-Z_]+)", text))
     assert read

@@ -1,4 +1,4 @@
-"""What is made of the networks' outputs: boxes of probability maps, letters of columns, sizes of inputs."""
+"""Tests of the steps after the networks: boxes from maps, letters from columns, sizes of inputs."""
 
 from types import SimpleNamespace
 

@@ -127,7 +127,7 @@ def frames(count: int) -> Iterator[Picture]:
 
 @pytest.mark.deep
 def test_lines_are_those_of_rapidocr(reader: TextReader) -> None:
-    """Of 100 frames, all but one in a hundred lines: the two pad lines of other widths in other ways."""
+    """Compare 100 frames; one line in a hundred may differ, as RapidOCR pads lines in another way."""
     rapidocr = pytest.importorskip("rapidocr")
     options = {"Global.log_level": "critical", "Global.use_cls": False, "Global.text_score": 0.7}
     engine = rapidocr.RapidOCR(params=options)

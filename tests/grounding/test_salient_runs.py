@@ -93,12 +93,12 @@ def slow_candidates(pieces: SplitCurve, left: np.ndarray) -> set[tuple[int, int]
             if not left[first:after].all() or len({*scenes[first:after].tolist()}) > 1:
                 continue
             lowest_inside = levels[first:after].min()
-            beside = [
+            neighbours = [
                 levels[at]
                 for at in (first - 1, after)
                 if 0 <= at < len(levels) and left[at] and scenes[at] == scenes[first]
             ]
-            if any(lowest_inside >= level and all(one < level for one in beside) for level in thresholds):
+            if any(lowest_inside >= level and all(one < level for one in neighbours) for level in thresholds):
                 found.add((first, after))
     return {part for run in found for part in slow_parts(pieces, *run)}
 

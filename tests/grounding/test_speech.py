@@ -147,8 +147,8 @@ def test_speech_comes_after_pictures_by_its_own_probability() -> None:
 
 def test_the_best_sound_comes_before_weaker_pictures() -> None:
     seen = QueryMoments("q", (Moment(0, 1, 1.6, present=0.6), Moment(5, 6, 0.9, present=0.7)), FLAT, 0.7)
-    heard = QueryMoments("q", (Moment(2, 3, 0.8, "sound", 0.8), Moment(7, 8, 0.3, "sound", 0.3)), FLAT)
-    assert order(fuse(seen, [heard], 5)) == [2, 0, 5, 7]
+    sounds = QueryMoments("q", (Moment(2, 3, 0.8, "sound", 0.8), Moment(7, 8, 0.3, "sound", 0.3)), FLAT)
+    assert order(fuse(seen, [sounds], 5)) == [2, 0, 5, 7]
 
 
 def test_words_that_are_nearly_written_come_after_pictures() -> None:
@@ -204,8 +204,8 @@ def test_the_weak_are_left_out_by_their_own_probability_not_that_of_their_place(
 
 @pytest.mark.parametrize(("certain", "first"), [(0.3, 0), (0.4, 2)])
 def test_where_present_is_unknown_it_is_a_third(certain: float, first: float) -> None:
-    heard = QueryMoments("q", (Moment(2, 3, certain, "sound", certain),), FLAT)
-    answer = fuse(seen_at(None, (0, 1, 1.7)), [heard], 5)
+    sounds = QueryMoments("q", (Moment(2, 3, certain, "sound", certain),), FLAT)
+    answer = fuse(seen_at(None, (0, 1, 1.7)), [sounds], 5)
     assert (answer.moments[0].start_s, answer.present) == (first, None)
 
 

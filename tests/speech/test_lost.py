@@ -72,24 +72,24 @@ def made(
 )
 def test_a_window_ends_where_whisper_is_lost(lost: dict[str, Any]) -> None:
     model = Script({}, lost, {}, again=[{}, lost, {}])
-    heard = transcribe_windows(model, [WINDOW], None, translate=False)  # type: ignore[arg-type]
-    assert [segment.start_s for segment in heard.segments] == [10.0]
-    assert heard.stopped == ((15.0, 40.0),)
+    recognized = transcribe_windows(model, [WINDOW], None, translate=False)  # type: ignore[arg-type]
+    assert [segment.start_s for segment in recognized.segments] == [10.0]
+    assert recognized.stopped == ((15.0, 40.0),)
     assert set(model.n_runs) == {2}
 
 
 def test_a_loop_is_done_again_without_repetitions() -> None:
     model = Script({"ratio": 9.0}, again=[{"text": " So it went on"}, {}])
-    heard = transcribe_windows(model, [WINDOW], None, translate=False)  # type: ignore[arg-type]
-    assert [segment.text for segment in heard.segments] == ["So it went on", "So it goes"]
-    assert heard.stopped == ()
+    recognized = transcribe_windows(model, [WINDOW], None, translate=False)  # type: ignore[arg-type]
+    assert [segment.text for segment in recognized.segments] == ["So it went on", "So it goes"]
+    assert recognized.stopped == ()
 
 
 def test_a_loop_in_a_language_that_is_a_guess_is_not_done_again() -> None:
     model = Script({"ratio": 9.0}, again=[{}], probability=0.3)
-    heard = transcribe_windows(model, [WINDOW], None, translate=False)  # type: ignore[arg-type]
-    assert (heard.segments, heard.language, heard.probability) == ((), "en", 0.3)
-    assert heard.stopped == ((10.0, 40.0),)
+    recognized = transcribe_windows(model, [WINDOW], None, translate=False)  # type: ignore[arg-type]
+    assert (recognized.segments, recognized.language, recognized.probability) == ((), "en", 0.3)
+    assert recognized.stopped == ((10.0, 40.0),)
     assert model.n_runs == [1]
     model = Script({"ratio": 9.0}, again=[{}], probability=0.3)
     assert transcribe_windows(model, [WINDOW], "en", translate=False).segments  # type: ignore[arg-type]
@@ -97,8 +97,8 @@ def test_a_loop_in_a_language_that_is_a_guess_is_not_done_again() -> None:
 
 def test_a_loop_over_no_speech_is_nothing() -> None:
     model = Script({"ratio": 9.0, "no_speech": 0.7}, again=[{"ratio": 9.0, "no_speech": 0.7}])
-    heard = transcribe_windows(model, [WINDOW], None, translate=False)  # type: ignore[arg-type]
-    assert (heard.segments, heard.language, heard.stopped) == ((), None, ())
+    recognized = transcribe_windows(model, [WINDOW], None, translate=False)  # type: ignore[arg-type]
+    assert (recognized.segments, recognized.language, recognized.stopped) == ((), None, ())
 
 
 def test_the_runs_and_tokens_of_a_window_are_bounded() -> None:
@@ -111,14 +111,16 @@ def test_the_runs_and_tokens_of_a_window_are_bounded() -> None:
 
 
 def test_a_segment_without_length_is_left_out() -> None:
-    heard = transcribe_windows(Script({"text": " So", "word_s": 0.0}, {}), [WINDOW], None, translate=False)  # type: ignore[arg-type]
-    assert [segment.text for segment in heard.segments] == ["So it goes"]
+    recognized = transcribe_windows(
+        Script({"text": " So", "word_s": 0.0}, {}), [WINDOW], None, translate=False
+    )  # type: ignore[arg-type]
+    assert [segment.text for segment in recognized.segments] == ["So it goes"]
 
 
 def test_all_of_a_window_is_uncertain_where_most_is() -> None:
     model = Script({"sure": 0.3}, {"sure": 0.7}, {"sure": 0.3})
-    heard = transcribe_windows(model, [WINDOW], None, translate=False)  # type: ignore[arg-type]
-    assert [segment.uncertain for segment in heard.segments] == [True] * 3
+    recognized = transcribe_windows(model, [WINDOW], None, translate=False)  # type: ignore[arg-type]
+    assert [segment.uncertain for segment in recognized.segments] == [True] * 3
 
 
 def segment(*words: tuple[float, float, str]) -> Segment:
@@ -151,5 +153,5 @@ def test_windows_say_a_word_at_their_edge_once() -> None:
         def transcribe(self, samples: np.ndarray, **options: Any) -> tuple[Iterator[Any], None]:
             return iter([made(0, text=" time.", word_s=1.0)]), None
 
-    heard = transcribe_windows(Twice(), windows, None, translate=False)  # type: ignore[arg-type]
-    assert [(part.text, part.start_s, part.end_s) for part in heard.segments] == [("time.", 0.0, 2.0)]
+    recognized = transcribe_windows(Twice(), windows, None, translate=False)  # type: ignore[arg-type]
+    assert [(part.text, part.start_s, part.end_s) for part in recognized.segments] == [("time.", 0.0, 2.0)]

@@ -94,7 +94,8 @@ def test_highlights_hold_to_the_rules(
 ) -> None:
     importance, features, edges = video(*scenes)
     settings = HighlightSettings(max_length_s=max_length_s, top_k=99)
-    spoken = said(*((start_s, start_s + length_s) for start_s, length_s in words))
+    spans = [(start_s, start_s + length_s) for start_s, length_s in words]
+    spoken = said(*spans)
     highlights = choose_highlights(importance, features, edges, settings, spoken)
     assert all(
         before.end_s <= after.start_s

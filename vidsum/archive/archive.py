@@ -321,8 +321,16 @@ class Archive:
         else:
             directions = Directions(_COSINE_SCALE * rows, np.zeros((len(rows), 1), np.float32))
             rate_named = None
-        parts = (tuple(steps), rows, directions, space, names, rate_named)
-        return ArchiveSearch(self._connection, options, *parts)
+        return ArchiveSearch(
+            self._connection,
+            options,
+            steps=tuple(steps),
+            vectors=rows,
+            directions=directions,
+            space=space,
+            names=names,
+            rate_named=rate_named,
+        )
 
 
 def _unknown_words(text: str | None, options: SearchOptions) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import chain
 from typing import Unpack
 
 from vidsum.errors import UsageError
@@ -85,7 +84,7 @@ def plan_highlights(source: Source, settings: HighlightSettings, extraction: Ext
         edges_s = find(features, pictures=pictures).edges_s
         words = _words_within(speech.run(progress), features.duration_s) if speech else []
         moments = choose_highlights(curve, features, edges_s, settings, words)
-        ends_s = {*chain(*(moment.interval for moment in moments))} - {0.0, features.duration_s}
+        ends_s = {time_s for moment in moments for time_s in moment.interval} - {0.0, features.duration_s}
         cuts = describe_cuts(cuts_inside_phrases(words, ends_s), start_offset_s(features.video))
         return Highlights(
             saliency=saliency,
