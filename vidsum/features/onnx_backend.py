@@ -114,12 +114,20 @@ def _runner(model: bytes, provider: Provider, output: str = "features") -> Calla
 
 
 def open_session(
-    model: bytes | Path, provider: Provider = (_CPU, {}), without: Sequence[str] = ()
+    model: bytes | Path,
+    provider: Provider = (_CPU, {}),
+    without: Sequence[str] = (),
+    *,
+    plans_memory: bool = True,
 ) -> "InferenceSession":
-    """Return a graph ready to run, prepared `without` some of onnxruntime's optimizers."""
+    """Return a graph ready to run, prepared `without` some of onnxruntime's optimizers.
+
+    With `plans_memory`, the layout of the memory is planned once for each size of the input.
+    """
     onnxruntime = load_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = n_threads()
+    options.enable_mem_pattern = plans_memory
     # threads that wait in a loop take their time from the decoder's
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = onnxruntime.InferenceSession(

@@ -13,16 +13,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.device import n_threads
+from vidsum.features.onnx_backend import open_session
 from vidsum.features.text_boxes import FoundBox, find_bands, find_boxes, is_pale, meet, multiple, sort_boxes
 from vidsum.io.packages import load_onnxruntime
 from vidsum.types import FloatArray, Picture
 
 _MIN_SIDE: Final = 736  # pixels of the shorter side, to which small pictures are enlarged for the detector
 _MAX_PIXELS: Final = 1_300_000  # of the detector's input
-_MAY_BE_TEXT: Final = (
-    0.2  # probability of a pixel of a picture of half the size from which its row may have text
-)
+_MAY_BE_TEXT: Final = 0.2  # probability of a pixel, at half the size, from which its row may have text
 _MIN_FAINT: Final = 0.7  # mean probability in the box of a faint line: texture with more contrast has less
 _CONTRAST, _PARTS = 4.0, (8, 8)  # limit and grid of the equalization (CLAHE, Zuiderveld 1994)
 _HEIGHT: Final = 48  # of a line before the other two networks
@@ -45,14 +43,7 @@ def open_text_network(path: Path) -> Any:
     The layout that onnxruntime plans for each new size, and blocks that go back to the system one by one,
     would take three times the memory.
     """
-    onnxruntime = load_onnxruntime()
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = n_threads()
-    options.enable_mem_pattern = False
-    # threads that wait in a loop take their time from the decoder's
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = 3
-    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    return open_session(path, plans_memory=False)
 
 
 def _run(session: Any, batch: FloatArray) -> FloatArray:
