@@ -14,9 +14,9 @@ from vidsum.commands.batch import Batch, Verb, Videos, run_verb
 from vidsum.commands.options import Without, command
 from vidsum.commands.outputs import Destination, Outputs
 from vidsum.commands.result import Columns, CommandResult, View, text_table
+from vidsum.description.settings import Describing
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
-from vidsum.grounding.settings import Describing
 from vidsum.io.outputs import write_text
 from vidsum.io.paths import register_input
 from vidsum.options import option
@@ -108,7 +108,7 @@ def describe_one(
     task: Task,
     progress: Progress | None,
 ) -> CommandResult:
-    from vidsum.pipelines.description import plan_descriptions
+    from vidsum.pipelines.describe import plan_descriptions
     from vidsum.results.descriptions import Descriptions
 
     plan = plan_descriptions(task.path, settings, extraction, speaker)

@@ -216,8 +216,8 @@ def _evaluate(task: str, request: Request, report: ReportFiles, view: View, **ot
 
     def step(item: Task, progress: Progress | None) -> CommandResult:
         from vidsum.lab.evaluate import evaluate
-        from vidsum.lab.evaluation.report import Report, document, table
-        from vidsum.lab.sources import provenance
+        from vidsum.lab.evaluation.evaluation_report import Report, document, table
+        from vidsum.lab.finished_summaries import provenance
         from vidsum.results.result import seal
 
         made_from = provenance(request)

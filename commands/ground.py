@@ -142,7 +142,7 @@ def ground_one(
     is_batch: bool,
 ) -> CommandResult:
     from vidsum.pipelines.clips import is_of_another
-    from vidsum.pipelines.moments import plan_moments
+    from vidsum.pipelines.ground import plan_moments
     from vidsum.pipelines.queries import merge_groundings, without_queries
     from vidsum.results.moments import Grounding
 
@@ -229,7 +229,7 @@ def _read_queries(options: QueryOptions, extraction: Extraction, view: View) -> 
 
     spoken = list["SpokenQuery"]()
     if options.query_audio:
-        from vidsum.pipelines.speech import transcribe_query
+        from vidsum.pipelines.transcribe import transcribe_query
 
         spoken = [transcribe_query(file, extraction) for file in options.query_audio]
     for query in () if view.quiet else spoken:

@@ -27,7 +27,7 @@ from vidsum.times import format_time
 if TYPE_CHECKING:
     from vidsum.archive.archive import Archive
     from vidsum.archive.matches import Match
-    from vidsum.results.cuts import Cut
+    from vidsum.results.cut_list import Cut
 
 app = typer.Typer(add_completion=False)
 

@@ -77,7 +77,7 @@ def find_shots(
     progress: Progress | None,
 ) -> CommandResult:
     from vidsum.pipelines.clips import write_images
-    from vidsum.pipelines.summary import plan_shots
+    from vidsum.pipelines.summarize import plan_shots
     from vidsum.results.clock import to_player_time
     from vidsum.results.shots import Shots
 

@@ -107,7 +107,7 @@ def summarize_one(
 ) -> CommandResult:
     """Summarize a video, or features."""
     from vidsum.pipelines.plan import open_input
-    from vidsum.pipelines.summary import plan_summary
+    from vidsum.pipelines.summarize import plan_summary
     from vidsum.results.clock import to_player_time
     from vidsum.results.summary import Summary
 

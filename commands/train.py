@@ -78,7 +78,7 @@ def fulltransnet(
 
     vidsum train fulltransnet --data tvsum.h5 --splits splits.json --out runs/tvsum
     """
-    from vidsum.lab.training.fulltransnet import prepare_run, train_split
+    from vidsum.lab.training.train_fulltransnet import prepare_run, train_split
 
     def train(
         prepared: "TrainingRun[FullTransNetSettings]", number: int, progress: Progress | None
@@ -101,8 +101,8 @@ def ridge(data: SplitOptions, run: Folder, settings: Annotated[RidgeSettings, Fl
 
     vidsum train ridge --captions captions.json --annotations ydata-tvsum50.mat --space vse --out runs/r
     """
-    from vidsum.lab.training.ridge import fit_split
     from vidsum.lab.training.run import start_run
+    from vidsum.lab.training.train_ridge import fit_split
 
     def train(
         prepared: "TrainingRun[RidgeSettings]", number: int, progress: Progress | None
@@ -140,8 +140,8 @@ def mrnet(
     """
 
     def step(task: Task, progress: Progress | None) -> CommandResult:
-        from vidsum.lab.training.examples import moment_data
-        from vidsum.lab.training.mrnet import train_mrnet
+        from vidsum.lab.training.train_mrnet import train_mrnet
+        from vidsum.lab.training.training_examples import moment_data
 
         preset = MRNetSettings.published(choice.preset or _preset(data, "activitynet"), choice.head)
         settings = build(MRNetSettings, chosen, preset)
@@ -168,8 +168,8 @@ def detr(
     """
 
     def step(task: Task, progress: Progress | None) -> CommandResult:
-        from vidsum.lab.training.detr import train_detr
-        from vidsum.lab.training.examples import highlight_data
+        from vidsum.lab.training.train_detr import train_detr
+        from vidsum.lab.training.training_examples import highlight_data
 
         preset = DETRSettings.published(choice.preset or _preset(data, "qvhighlights"), choice.size)
         if chosen.get("mask") == "static":  # it has no layers
@@ -193,10 +193,10 @@ def _train_splits(
     view: View,
 ) -> None:
     """Train a summarizer on each of the splits that were asked for, and say how the run goes on."""
+    from vidsum.lab.datasets.annotated_videos import dataset_name, pair_annotations, read_all
     from vidsum.lab.datasets.captioned import draw_of, read_captioned
     from vidsum.lab.datasets.labels import DATASETS
     from vidsum.lab.datasets.splits import by_dataset, splits_of
-    from vidsum.lab.datasets.summaries import dataset_name, pair_annotations, read_all
     from vidsum.lab.training.run import unfinished_splits
 
     pairs = pair_annotations(data.data, data.annotations) if data.data else {}

@@ -152,12 +152,12 @@ def _plan(
 ) -> "tuple[Plan[Any], type[Transcript | ScreenText]]":
     """Plan the text, and return its class."""
     if extra.on_screen_text:
-        from vidsum.pipelines.screen_text import plan_screen_text
+        from vidsum.pipelines.read_text import plan_screen_text
         from vidsum.results.screen_text import ScreenText
 
         return plan_screen_text(path, extraction), ScreenText
     from vidsum.pipelines.sounds import with_events
-    from vidsum.pipelines.speech import plan_transcript
+    from vidsum.pipelines.transcribe import plan_transcript
     from vidsum.results.transcript import Transcript
 
     plan = plan_transcript(path, settings, extraction)

@@ -12,8 +12,9 @@ from typing import Any, Literal, get_args, get_origin
 
 import vidsum
 from vidsum.archive.settings import Indexing, SearchOptions
+from vidsum.description.settings import Describing
 from vidsum.features.settings import Extraction
-from vidsum.grounding.settings import Describing, HighlightSettings, Retrieval, Watching
+from vidsum.grounding.settings import HighlightSettings, Retrieval, Watching
 from vidsum.options import item_of, leaves, required
 from vidsum.pipelines import keywords
 from vidsum.pipelines.option_help import option_type, options_of_type

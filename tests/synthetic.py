@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from vidsum.io.outputs import as_utf8
-from vidsum.lab.datasets.summaries import AnnotatedVideo
+from vidsum.lab.datasets.annotated_videos import AnnotatedVideo
 from vidsum.results.feature_h5 import write_h5
 
 

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from tests.grounding.test_windows import features as clips_at
+from vidsum.description import writers
 from vidsum.features.settings import Extraction
-from vidsum.grounding import windows, writers
+from vidsum.grounding import windows
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.models.scaling import unit_rows
-from vidsum.pipelines import moments
+from vidsum.pipelines import ground
 from vidsum.pipelines.queries import parse_queries
 from vidsum.summary import liveness
 
@@ -32,7 +33,7 @@ def on_grid(count: int) -> Any:
 
 def curves(count: int) -> Any:
     texts = parse_queries([f"query {number}" for number in range(count)])
-    search = moments.MomentSearch(texts, Retrieval(), Extraction(), "similarity", "own", lambda _: ROWS)
+    search = ground.MomentSearch(texts, Retrieval(), Extraction(), "similarity", "own", lambda _: ROWS)
     return np.stack([answer.saliency for answer in search.answers(VIDEO, unit_rows(ROWS[:count]))])
 
 
@@ -47,7 +48,7 @@ def retrieved(count: int) -> Any:
     [
         (windows, "_BLOCK", 512, on_grid),
         (liveness, "_BLOCK", 1024, lambda count: liveness.measures(ROWS[:count], [1, 4])),
-        (moments, "_QUERIES_AT_ONCE", 64, curves),
+        (ground, "_QUERIES_AT_ONCE", 64, curves),
         (writers, "_SEGMENTS_PER_BATCH", 64, retrieved),
     ],
 )

@@ -19,12 +19,12 @@ from vidsum import checkpoints, features
 from vidsum.features import describe, get_extractor
 from vidsum.features.extractor import Extractor, Spec
 from vidsum.features.settings import CLIP_FAMILY
-from vidsum.grounding import find, text
-from vidsum.grounding.text import TextEncoder
+from vidsum.grounding import chosen_model, text_encoders
+from vidsum.grounding.text_encoders import TextEncoder
 from vidsum.summary import score
 from vidsum.types import FloatArray, Picture
 
-_KEPT = (features._load, text._load, find._load_checkpoint, score._load_checkpoint)
+_KEPT = (features._load, text_encoders._load, chosen_model._load_checkpoint, score._load_checkpoint)
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr("vidsum.checkpoints.trained.read_trained", read_trained)
     monkeypatch.setattr("vidsum.summary.importance_model.read_trained", read_trained)
     monkeypatch.setattr("vidsum.pipelines.decoding.get_extractor", _get_extractor)
-    monkeypatch.setitem(text._LOADERS, "minilm", minilm)
+    monkeypatch.setitem(text_encoders._LOADERS, "minilm", minilm)
     for stored in _KEPT:
         stored.cache_clear()
     yield counted

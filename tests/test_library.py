@@ -223,7 +223,7 @@ def test_moments_of_single_query(made: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("name", "function"), [("highlights", "find_highlights"), ("shots", "find_shots")])
 def test_names_of_commands(name: str, function: str) -> None:
-    for modules in ("vidsum", "vidsum, vidsum.shots.find"):
+    for modules in ("vidsum", "vidsum, vidsum.shots.segmentation"):
         code = f"import {modules}; vidsum.{name}('film.mp4')"
         ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert f"use vidsum.{function}" in ran.stderr.splitlines()[-1]

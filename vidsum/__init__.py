@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from vidsum.pipelines.bundle import write_report as write_report
     from vidsum.pipelines.chapters import find_chapters as find_chapters
     from vidsum.pipelines.clips import write_clips as write_clips
-    from vidsum.pipelines.description import describe as describe
+    from vidsum.pipelines.describe import describe as describe
     from vidsum.pipelines.download import download as download
     from vidsum.pipelines.export import write_plot as write_plot
     from vidsum.pipelines.export import write_storyboard as write_storyboard
     from vidsum.pipelines.export import write_video as write_video
+    from vidsum.pipelines.ground import ground as ground
     from vidsum.pipelines.highlights import find_highlights as find_highlights
-    from vidsum.pipelines.moments import ground as ground
     from vidsum.pipelines.plan import extract as extract
-    from vidsum.pipelines.screen_text import read_screen as read_screen
+    from vidsum.pipelines.read_text import read_screen as read_screen
     from vidsum.pipelines.sources import Video as Video
     from vidsum.pipelines.sources import iter_results as iter_results
     from vidsum.pipelines.sources import read_frames as read_frames
-    from vidsum.pipelines.speech import transcribe as transcribe
-    from vidsum.pipelines.summary import find_shots as find_shots
-    from vidsum.pipelines.summary import summarize as summarize
+    from vidsum.pipelines.summarize import find_shots as find_shots
+    from vidsum.pipelines.summarize import summarize as summarize
     from vidsum.pipelines.timelines import write_timeline as write_timeline
+    from vidsum.pipelines.transcribe import transcribe as transcribe
     from vidsum.pipelines.trim import trim as trim
     from vidsum.pipelines.watch import Alert as Alert
     from vidsum.pipelines.watch import watch as watch
@@ -76,19 +76,19 @@ _NAMES = {
     "features.extractor": "CustomExtractor register_extractor",
     "device": "unload",
     "pipelines.chapters": "find_chapters",
-    "pipelines.description": "describe",
+    "pipelines.describe": "describe",
     "pipelines.download": "download",
     "pipelines.clips": "write_clips",
     "pipelines.export": "write_plot write_storyboard write_video",
     "pipelines.highlights": "find_highlights",
-    "pipelines.moments": "ground",
+    "pipelines.ground": "ground",
     "pipelines.plan": "extract",
     "pipelines.bundle": "write_report",
-    "pipelines.screen_text": "read_screen",
+    "pipelines.read_text": "read_screen",
     "pipelines.sources": "iter_results read_frames Video",
-    "pipelines.speech": "transcribe",
+    "pipelines.transcribe": "transcribe",
     "pipelines.audio_description": "write_audio_description",
-    "pipelines.summary": "find_shots summarize",
+    "pipelines.summarize": "find_shots summarize",
     "pipelines.timelines": "write_timeline",
     "pipelines.trim": "trim",
     "results.descriptions": "Description Descriptions",

@@ -26,7 +26,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from vidsum.errors import UsageError, did_you_mean
-from vidsum.io.names import existing_path
+from vidsum.io.file_names import existing_path
 
 Settings = TypeVar("Settings")
 

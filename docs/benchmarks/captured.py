@@ -22,7 +22,7 @@ import torch
 from docs.benchmarks import argument_parser
 from docs.benchmarks.human_summaries import CLOCK, Data, Videos, as_seen_by, read, train
 from vidsum.checkpoints.trained import read_trained
-from vidsum.lab.datasets.summaries import AnnotatedVideo, shots_of
+from vidsum.lab.datasets.annotated_videos import AnnotatedVideo, shots_of
 from vidsum.lab.evaluation.reference import BUDGET, at_every_frame
 from vidsum.lab.training.predict import predict_run
 from vidsum.lab.training.run import read_run

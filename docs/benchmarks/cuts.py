@@ -24,7 +24,7 @@ import vidsum
 from docs.benchmarks import argument_parser
 from docs.benchmarks.boundaries import Times, f1, precision_recall
 from docs.benchmarks.joined import HALVES, composite
-from vidsum.shots.find import find
+from vidsum.shots.segmentation import find
 
 FPS = 25
 WITHIN = {"half a second": 0.5, "two frames": 2 / FPS}

@@ -14,17 +14,17 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, scaled_dot_product_attention
 
 from docs.benchmarks import argument_parser
-from vidsum.lab.models import audio_description as describer
+from vidsum.lab.models import llama_adapter as describer
 from vidsum.lab.reproduction import WORDS
-from vidsum.lab.training.mrnet import MomentBatch, mrnet_loss
 from vidsum.lab.training.settings import LossSettings
+from vidsum.lab.training.train_mrnet import MomentBatch, mrnet_loss
 from vidsum.models.attention import retention as forms
 from vidsum.models.attention.local_global import SparsePattern, local_global_attention
+from vidsum.models.clip_networks import I3D
 from vidsum.models.configs import HEADS, DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
 from vidsum.models.detr_models import build
 from vidsum.models.efficientnet_lite import EfficientNetLite0
 from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss
-from vidsum.models.i3d import I3D
 from vidsum.models.mrnet import MRNet
 
 SMALL = describer.AudioDescriptionConfig(

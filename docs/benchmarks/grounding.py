@@ -34,12 +34,12 @@ from docs.benchmarks.joined import (
 from vidsum import checkpoints
 from vidsum.checkpoints.named import checkpoint_file
 from vidsum.checkpoints.trained import read_trained
-from vidsum.grounding.find import EncodedQueries, load_model, locate, resolve_model
+from vidsum.grounding.chosen_model import EncodedQueries, load_model, locate, resolve_model
 from vidsum.grounding.moment_model import MomentModel, Prediction, build_moment_model, ground_video
 from vidsum.grounding.proposals import find_moments
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, embed_words, similarity_curves
-from vidsum.lab.datasets.moments import MomentVideo
-from vidsum.lab.evaluation.moments import best_ious, random_moments, whole_video
+from vidsum.lab.datasets.timed_sentences import MomentVideo
+from vidsum.lab.evaluation.moment_evaluation import best_ious, random_moments, whole_video
 from vidsum.lab.evaluation.submissions import MomentPredictions
 from vidsum.models.detr_models import MODELS
 from vidsum.results.moments import Moment

@@ -25,17 +25,17 @@ import torch
 from docs.benchmarks import argument_parser
 from docs.benchmarks.without_words import STATISTICS, with_statistic
 from vidsum.grounding.settings import CaptionSpace
+from vidsum.lab.datasets.annotated_videos import AnnotatedVideo, shots_of
 from vidsum.lab.datasets.captioned import FeatureSimulator, draw_of, in_space, read_captioned
 from vidsum.lab.datasets.splits import Split, splits_of
-from vidsum.lab.datasets.summaries import AnnotatedVideo, shots_of
-from vidsum.lab.evaluation.summaries import evaluate_summaries
+from vidsum.lab.evaluation.summary_evaluation import evaluate_summaries
 from vidsum.lab.evaluation.summary_metrics import HUMAN, MEAN, OTHERS, RANDOM, SummaryMeasures, VideoMeasures
-from vidsum.lab.training.fulltransnet import prepare_run, train_split
 from vidsum.lab.training.predict import predict_run
-from vidsum.lab.training.ridge import fit_split
 from vidsum.lab.training.run import start_run, unfinished_splits
 from vidsum.lab.training.settings import LoopSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings
+from vidsum.lab.training.train_fulltransnet import prepare_run, train_split
+from vidsum.lab.training.train_ridge import fit_split
 from vidsum.models.configs import FullTransNetConfig, MaskConfig, RidgeConfig
 from vidsum.summary.score import score
 from vidsum.summary.settings import Selection

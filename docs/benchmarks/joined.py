@@ -18,7 +18,7 @@ from tests.conftest import SHARED
 from vidsum.device import Precision
 from vidsum.features.settings import Extraction
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings
-from vidsum.lab.datasets.moments import MomentVideo, Query
+from vidsum.lab.datasets.timed_sentences import MomentVideo, Query
 from vidsum.models.scaling import unit_rows
 from vidsum.pipelines.embedding import open_in_space, plan_embedding
 from vidsum.types import TimeArray

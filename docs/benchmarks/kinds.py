@@ -22,10 +22,10 @@ from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
 from vidsum.grounding.speech import fuse
-from vidsum.pipelines.moments import MomentSearch
+from vidsum.pipelines.ground import MomentSearch
 from vidsum.pipelines.queries import parse_queries
-from vidsum.pipelines.speech import transcribe
 from vidsum.pipelines.speech_evidence import search_speech
+from vidsum.pipelines.transcribe import transcribe
 from vidsum.results.clock import shift_times
 from vidsum.results.moments import QueryMoments
 from vidsum.results.transcript import Segment, Transcript

@@ -30,11 +30,11 @@ from vidsum.checkpoints.trained import read_trained
 from vidsum.grounding.spaces import ClipEmbeddings, guided_rows
 from vidsum.grounding.windows import resample, with_endpoints
 from vidsum.lab.datasets.clip_captions import read_clip_captions
-from vidsum.lab.datasets.examples import HighlightExample, Pair, scores_at
-from vidsum.lab.datasets.moments import CLIP_S, Query, read_moments
+from vidsum.lab.datasets.moment_examples import HighlightExample, Pair, scores_at
+from vidsum.lab.datasets.timed_sentences import CLIP_S, Query, read_moments
 from vidsum.lab.training.annotated import MomentData
-from vidsum.lab.training.detr import measure_model, train_detr
 from vidsum.lab.training.settings import DETRSettings
+from vidsum.lab.training.train_detr import measure_model, train_detr
 from vidsum.models.configs import DETRConfig
 from vidsum.models.detr_models import build as build_model
 from vidsum.options import build

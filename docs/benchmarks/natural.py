@@ -19,7 +19,7 @@ from docs.benchmarks import argument_parser
 from docs.benchmarks.grounding import TOP_K, Answers, answers, table
 from docs.benchmarks.joined import FIRST, embed
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, similarity
-from vidsum.lab.datasets.moments import MomentVideo, Query
+from vidsum.lab.datasets.timed_sentences import MomentVideo, Query
 from vidsum.results.moments import Moment
 from vidsum.types import FloatArray
 from vidsum.video.probe import probe

@@ -48,7 +48,7 @@ from vidsum.grounding.spaces import (
     log_likelihood,
     name_embeddings,
 )
-from vidsum.grounding.vse import EXTRACTOR, load_map
+from vidsum.grounding.vse_map import EXTRACTOR, load_map
 from vidsum.models.scaling import logistic, unit_rows
 from vidsum.results.moments import NO_BELOW, YES_FROM
 from vidsum.types import FloatArray, TimeArray

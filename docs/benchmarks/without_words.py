@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from vidsum.lab.datasets.summaries import AnnotatedVideo
+from vidsum.lab.datasets.annotated_videos import AnnotatedVideo
 from vidsum.models.ridge import moving_average
 from vidsum.models.scaling import unit_rows
 from vidsum.results.features import Features

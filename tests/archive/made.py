@@ -45,7 +45,7 @@ def use_archive(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"vidsum.{module}.load_map", lambda: SimpleNamespace(tensors=tensors))
     monkeypatch.setattr("vidsum.archive.archive.embed_queries", embed_queries)
     monkeypatch.setattr("vidsum.archive.archive.embed_background", lambda _: np.eye(3, dtype=np.float32))
-    monkeypatch.setattr("vidsum.archive.spaces.name_embeddings", lambda: NAMES)
+    monkeypatch.setattr("vidsum.archive.space_versions.name_embeddings", lambda: NAMES)
     spaces = {name: replace(space, dim=3) for name, space in SPACES.items()}
     monkeypatch.setattr("vidsum.grounding.spaces.SPACES", spaces)
     monkeypatch.setattr("vidsum.archive.texts.load_text_encoder", lambda *_: ENCODER)

@@ -299,7 +299,7 @@ def test_add_text_on_the_screen(
     ]
     reader = SimpleNamespace(read=lambda picture: lines)
     monkeypatch.setattr("vidsum.pipelines.decoding.reader_facts", lambda: ("pp_ocr", "0" * 64))
-    monkeypatch.setattr("vidsum.pipelines.screen_text.has_extra", lambda _: True)
+    monkeypatch.setattr("vidsum.pipelines.read_text.has_extra", lambda _: True)
     monkeypatch.setattr("vidsum.pipelines.decoding.load_reader", lambda _: reader)
     archive.add(videos)
     with pytest.raises(InputError, match="has evidence of the kind text"):

@@ -195,7 +195,7 @@ def test_a_picture_is_a_query(archive: Archive, videos: Path, monkeypatch: pytes
     Image.new("RGB", (8, 8), COLOURS["red"]).save(picture)
     red = np.array([COLOURS["red"]], np.float32)
     monkeypatch.setattr("vidsum.features.pictures.encode_pictures", lambda *_: red)
-    monkeypatch.setattr("vidsum.grounding.vse.load_map", lambda: lambda rows: rows / np.linalg.norm(rows))
+    monkeypatch.setattr("vidsum.grounding.vse_map.load_map", lambda: lambda rows: rows / np.linalg.norm(rows))
     (result,) = archive.search(like=[str(picture)], top_k=1)
     assert (Path(result.video).name, result.start_s) == ("film.mp4", 0)
 

@@ -14,9 +14,9 @@ from vidsum.archive.archive import Archive
 from vidsum.archive.settings import SearchOptions, describe_missing
 from vidsum.archive.texts import RUN, pack_sounds
 from vidsum.errors import DamagedArchiveError, InputError
-from vidsum.features.sounds import STEP_S
+from vidsum.features.yamnet import STEP_S
 from vidsum.grounding import sounds
-from vidsum.pipelines.moments import ground
+from vidsum.pipelines.ground import ground
 
 
 @pytest.fixture(autouse=True)

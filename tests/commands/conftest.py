@@ -15,7 +15,7 @@ from vidsum.features import describe
 from vidsum.features.extractor import Extractor
 from vidsum.features.settings import Extraction
 from vidsum.pipelines import decoding as jobs
-from vidsum.summary.highlights import HighlightParams
+from vidsum.summary.highlight_scenes import HighlightParams
 
 
 def files_here() -> list[str]:
@@ -101,4 +101,4 @@ def film(made_film: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def low_level(monkeypatch: pytest.MonkeyPatch) -> None:
     """List a scene of the film, whose still colours stand out too little."""
-    monkeypatch.setattr("vidsum.summary.highlights.PARAMS", HighlightParams(min_score=0))
+    monkeypatch.setattr("vidsum.summary.highlight_scenes.PARAMS", HighlightParams(min_score=0))

@@ -17,7 +17,7 @@ from tests.program import Run, read_valid
 from tests.results.made import texts
 from vidsum.pipelines import chapters
 from vidsum.pipelines.plan import Plan
-from vidsum.pipelines.speech import describe_doubtful
+from vidsum.pipelines.transcribe import describe_doubtful
 from vidsum.results.descriptions import Description
 from vidsum.results.screen_text import ScreenLine, ScreenText
 from vidsum.results.shots import Chapters

@@ -15,10 +15,10 @@ from tests import media
 from tests.grounding.colours import COLOURS
 from tests.program import Run, check_schema, read_valid
 from vidsum.commands.result import print_table, text_table
-from vidsum.grounding import writers
-from vidsum.grounding.words import read_words
+from vidsum.description import writers
+from vidsum.description.words import read_words
 from vidsum.models.scaling import unit_rows
-from vidsum.pipelines import description
+from vidsum.pipelines import describe
 from vidsum.results.descriptions import Descriptions
 from vidsum.types import FloatArray
 
@@ -47,8 +47,10 @@ def colours(loads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
 
     encoder = SimpleNamespace(encode=encode)
     monkeypatch.setattr(writers, "load_text_encoder", lambda name: encoder)
-    monkeypatch.setattr("vidsum.grounding.vse.mapped_rows", lambda features: unit_rows(features.array[:, :3]))
-    monkeypatch.setattr(description, "extraction_for", lambda space, options: options)  # no class scores
+    monkeypatch.setattr(
+        "vidsum.grounding.vse_map.mapped_rows", lambda features: unit_rows(features.array[:, :3])
+    )
+    monkeypatch.setattr(describe, "extraction_for", lambda space, options: options)  # no class scores
     monkeypatch.setattr(writers, "NEAREST", 1)
     monkeypatch.setattr(writers, "SHORT_LIST_CONFIDENCE", (5.0, 0.0, -5.0))
     # the shipped model reads no colours
@@ -63,7 +65,7 @@ def use_speech(monkeypatch: pytest.MonkeyPatch, *spans_s: tuple[float, float]) -
         list(blocks)  # type: ignore[call-overload]
         return pieces
 
-    monkeypatch.setattr(description, "find_speech", speech_in)
+    monkeypatch.setattr(describe, "find_speech", speech_in)
 
 
 def said(document: str = "film_descriptions.json") -> list[tuple[float, float, str]]:
@@ -136,7 +138,7 @@ def test_words_fill_pauses_only_where_they_are_sure(
         return values
 
     monkeypatch.setattr(writers, "standard_scores", scores)
-    monkeypatch.setattr(description, "resolve_space", lambda name: "clip")
+    monkeypatch.setattr(describe, "resolve_space", lambda name: "clip")
     run("describe", film, "--device", "cpu")
     assert [text for _, _, text in said()] == ["A dog, a person.", "A person."]
     ran = run("describe", film, "--device", "cpu", "--in-gaps")

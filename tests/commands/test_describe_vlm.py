@@ -12,10 +12,10 @@ import vidsum
 from tests.grounding.colours import COLOURS
 from tests.program import Run, read_valid
 from tests.vlm_server import Reply, VLMServer, completion, serving
+from vidsum.description import vlm
+from vidsum.description.settings import Describing
 from vidsum.errors import UsageError
-from vidsum.grounding import vlm
-from vidsum.grounding.settings import Describing
-from vidsum.pipelines import description
+from vidsum.pipelines import describe
 from vidsum.results.descriptions import Descriptions
 
 SENTENCES = dict(
@@ -33,7 +33,7 @@ def colour_of(picture: bytes) -> str:
 def small_pauses(loads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The extractor needs no weights, and no attempt waits."""
     monkeypatch.setattr(vlm, "PAUSE_S", 0.0)
-    monkeypatch.setattr(description, "extraction_for", lambda space, options: options)
+    monkeypatch.setattr(describe, "extraction_for", lambda space, options: options)
     monkeypatch.setattr("vidsum.summary.score._SHIPPED_READS", ("pictures", 2.0))
 
 
@@ -92,7 +92,7 @@ def test_a_configuration_file_names_the_model(
     run("describe", film, "--config", "c.yaml", "--device", "cpu")
     assert vlm_prompt(server) == "Nur ein Wort."
     assert server.requests[0][2]["model"] == "tiny"
-    monkeypatch.setattr(description, "find_speech", lambda blocks: [*blocks] and [])
+    monkeypatch.setattr(describe, "find_speech", lambda blocks: [*blocks] and [])
     run("describe", film, "--writer", server.address, "--vlm", "tiny", "--device", "cpu", "--in-gaps")
     document = read_valid("film_descriptions.json", "descriptions")
     assert document["writer"] == "vlm:tiny"

@@ -17,7 +17,7 @@ from vidsum.grounding.match import WindowMatches
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.io.provenance import hash_file
 from vidsum.models.configs import MaskConfig
-from vidsum.pipelines.moments import MomentSearch
+from vidsum.pipelines.ground import MomentSearch
 from vidsum.types import FloatArray
 from vidsum.video.probe import probe
 
@@ -59,7 +59,7 @@ def likely(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
         present = [shares[next(order)], *[0.9] * (len(texts) - 1)]
         return WindowMatches(np.array([[p / 2, p] for p in present], np.float32), np.array([3.0, 0.0]))
 
-    monkeypatch.setattr("vidsum.pipelines.moments.match_windows", match_windows)
+    monkeypatch.setattr("vidsum.pipelines.ground.match_windows", match_windows)
     monkeypatch.setattr(MomentSearch, "_judged", _JUDGED)
     return shares
 

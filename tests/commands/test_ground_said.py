@@ -102,7 +102,7 @@ def test_ground_translates_speech(run: Run, film: Path, monkeypatch: pytest.Monk
 
 
 def test_cached_silence_counts_as_searched(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vidsum.pipelines.speech.find_speech", lambda blocks: iter(()))
+    monkeypatch.setattr("vidsum.pipelines.transcribe.find_speech", lambda blocks: iter(()))
     run("transcribe", film)
     ran = run("ground", film, *ASK, "--query", "green")
     assert "not searched: text (--in text), sound (--in sound)" in ran.out

@@ -12,7 +12,7 @@ from tests.archive.made import use_archive
 from tests.commands.conftest import copies, csv_rows
 from tests.program import Run
 from vidsum.archive.archive import Archive
-from vidsum.grounding.writers import read_sentences
+from vidsum.description.writers import read_sentences
 from vidsum.io.text import csv_text
 
 NAMES = {

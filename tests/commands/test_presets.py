@@ -98,9 +98,9 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
         raise UsageError("stopped")
 
     for name in ("moment_data", "highlight_data"):
-        monkeypatch.setattr(f"vidsum.lab.training.examples.{name}", lambda *arguments: None)
-    monkeypatch.setattr("vidsum.lab.training.mrnet.train_mrnet", stop)
-    monkeypatch.setattr("vidsum.lab.training.detr.train_detr", stop)
+        monkeypatch.setattr(f"vidsum.lab.training.training_examples.{name}", lambda *arguments: None)
+    monkeypatch.setattr("vidsum.lab.training.train_mrnet.train_mrnet", stop)
+    monkeypatch.setattr("vidsum.lab.training.train_detr.train_detr", stop)
     return seen
 
 

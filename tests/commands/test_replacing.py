@@ -15,7 +15,7 @@ from tests.grounding.colours import use_colours
 from tests.program import Run
 from tests.speech import stub
 from vidsum.pipelines import records, staging
-from vidsum.pipelines.moments import _Work
+from vidsum.pipelines.ground import _Work
 from vidsum.pipelines.records import hash_of
 from vidsum.pipelines.saving import Saving
 from vidsum.video.probe import probe

@@ -81,7 +81,7 @@ def test_finished_row(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*arguments: object, **more: object) -> None:
         raise AssertionError("trains")
 
-    monkeypatch.setattr("vidsum.lab.training.mrnet.train_mrnet", fail)
+    monkeypatch.setattr("vidsum.lab.training.train_mrnet.train_mrnet", fail)
     assert toy(run, "mrnet", "3") == first
     ran = run("reproduce", "mrnet", "--table", "3", "--toy", "--out", "runs")
     assert ran.err == ""

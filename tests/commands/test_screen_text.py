@@ -81,7 +81,7 @@ def test_text_is_printed(run: Run, film: Path, form: str, start: str) -> None:
 def test_auto_searches_cached_text(
     run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, reads: list[int]
 ) -> None:
-    monkeypatch.setattr("vidsum.pipelines.screen_text.has_extra", lambda name: True)
+    monkeypatch.setattr("vidsum.pipelines.read_text.has_extra", lambda name: True)
     arguments = ("ground", film, "--query", "annual report", "-o", "-")
     assert "evidence" not in run(*arguments).json
     run("transcribe", film, "--on-screen-text")

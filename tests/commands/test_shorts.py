@@ -13,7 +13,7 @@ from tests.grounding.colours import use_colours
 from tests.media import make_video
 from tests.program import Run
 from tests.speech import stub
-from vidsum.grounding.saliency import STEP, normalise
+from vidsum.crop.saliency import STEP, normalise
 from vidsum.pipelines import shorts
 from vidsum.pipelines.speech_evidence import protected_words
 from vidsum.results.transcript import Segment, Transcript, Word

@@ -15,7 +15,7 @@ from tests.program import Run, check_schema, read_valid
 from tests.speech import stub
 from tests.voices import write_wav
 from vidsum.features.settings import Extraction
-from vidsum.pipelines.speech import transcribe_query
+from vidsum.pipelines.transcribe import transcribe_query
 from vidsum.results.moments import Grounding, Moment, QueryMoments
 
 
@@ -80,7 +80,7 @@ def test_events(run: Run, film: Path, model: stub.StubModel, monkeypatch: pytest
 def test_real_events(
     run: Run, shared_videos: Path, model: stub.StubModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vidsum.pipelines.speech.find_speech", lambda blocks: iter(()))
+    monkeypatch.setattr("vidsum.pipelines.transcribe.find_speech", lambda blocks: iter(()))
     applause = shared_videos / "wide" / "stage_hat.mp4"
     assert "[applause]" in run("transcribe", applause, "--events", "--format", "srt", "-o", "-").out
 
@@ -120,7 +120,7 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         result = Grounding(queries.attach_spoken(answers), np.arange(2.0), 1.0, 2.0, "similarity", "vse")
         return SimpleNamespace(run=lambda progress: result, provenance={})
 
-    monkeypatch.setattr("vidsum.pipelines.moments.plan_moments", plan)
+    monkeypatch.setattr("vidsum.pipelines.ground.plan_moments", plan)
     return plans
 
 

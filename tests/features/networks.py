@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torchvision import models
 
 from vidsum.features.clip_family import CLIP_MODELS
+from vidsum.models.clip_networks import C3D, I3D
 from vidsum.models.efficientnet_lite import EfficientNetLite0
-from vidsum.models.i3d import C3D, I3D
 
 Weights = dict[str, Tensor]
 

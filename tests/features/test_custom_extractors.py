@@ -13,7 +13,7 @@ from vidsum.errors import UsageError
 from vidsum.features import describe, extractor, get_extractor
 from vidsum.features.extractor import CustomExtractor, register_extractor
 from vidsum.pipelines.plan import extract
-from vidsum.pipelines.summary import find_shots
+from vidsum.pipelines.summarize import find_shots
 from vidsum.types import Picture
 
 seen: list[tuple[int, ...]] = []

@@ -16,7 +16,7 @@ from vidsum.features.extractor import Network, Spec
 from vidsum.features.onnx_backend import build_onnx_extractor, choose_provider
 from vidsum.features.torch_backend import build_torch_extractor
 from vidsum.io.packages import install_extra_command
-from vidsum.models.i3d import I3D, Mixed, SameMaxPool3d, Unit3D
+from vidsum.models.clip_networks import I3D, Mixed, SameMaxPool3d, Unit3D
 
 onnxruntime = pytest.importorskip("onnxruntime")
 

@@ -15,8 +15,8 @@ from vidsum.errors import PackageError
 from vidsum.features import text_tower
 from vidsum.features.clip_family import CLIP_MODELS
 from vidsum.features.text_tower import TextTower, load_text_tower
-from vidsum.grounding import text
-from vidsum.grounding.text import DIMS, load_text_encoder
+from vidsum.grounding import text_encoders
+from vidsum.grounding.text_encoders import DIMS, load_text_encoder
 
 TEXTS = ["a person flips a pancake", "Yoga!", "snow " * 100]
 ODD = [
@@ -36,9 +36,9 @@ def random_weights(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     monkeypatch.setattr(checkpoints, "find", Path)
     monkeypatch.setattr(checkpoints, "sha256_of", lambda name: name)
     monkeypatch.setattr(checkpoints, "load_state_dict", lambda name: networks.clip(name).state_dict())
-    text._load.cache_clear()
+    text_encoders._load.cache_clear()
     yield
-    text._load.cache_clear()
+    text_encoders._load.cache_clear()
 
 
 def expected(name: str) -> np.ndarray:

@@ -26,8 +26,8 @@ def finite(*values: Any) -> None:
 
 
 def read_highlight_predictions(path: Path) -> None:
-    from vidsum.lab.datasets.moments import read_highlights
-    from vidsum.lab.evaluation.moments import evaluate_highlights
+    from vidsum.lab.datasets.timed_sentences import read_highlights
+    from vidsum.lab.evaluation.moment_evaluation import evaluate_highlights
     from vidsum.lab.evaluation.submissions import read_highlight_predictions
 
     data = path.with_name("good.jsonl")
@@ -43,8 +43,8 @@ def read_highlight_predictions(path: Path) -> None:
 
 
 def read_moment_predictions(path: Path) -> None:
-    from vidsum.lab.datasets.moments import read_moments
-    from vidsum.lab.evaluation.moments import evaluate_moments
+    from vidsum.lab.datasets.timed_sentences import read_moments
+    from vidsum.lab.evaluation.moment_evaluation import evaluate_moments
     from vidsum.lab.evaluation.submissions import read_predictions
 
     of_grounding = path.suffix == ".json"
@@ -63,8 +63,8 @@ def read_moment_predictions(path: Path) -> None:
 
 
 def read_moments(path: Path) -> None:
-    from vidsum.lab.datasets.moments import read_moments
-    from vidsum.lab.evaluation.moments import evaluate_moments
+    from vidsum.lab.datasets.timed_sentences import read_moments
+    from vidsum.lab.evaluation.moment_evaluation import evaluate_moments
 
     videos = read_moments(path)
     for video in videos.values():
@@ -77,7 +77,7 @@ def read_moments(path: Path) -> None:
 
 
 def read_highlights(path: Path) -> None:
-    from vidsum.lab.datasets.moments import read_highlights
+    from vidsum.lab.datasets.timed_sentences import read_highlights
 
     for query in read_highlights(path).values():
         for start, end in query.windows:
@@ -216,7 +216,7 @@ def read_features(path: Path) -> None:
 
 
 def read_annotated(path: Path) -> None:
-    from vidsum.lab.datasets.summaries import read_annotated
+    from vidsum.lab.datasets.annotated_videos import read_annotated
 
     for video in read_annotated(path).values():
         finite(

@@ -12,7 +12,7 @@ from vidsum.features.extractor import Extractor
 from vidsum.features.settings import CLIP_FAMILY, Extraction
 from vidsum.grounding import sounds
 from vidsum.grounding.spaces import ClipEmbeddings
-from vidsum.grounding.text import TextEncoder
+from vidsum.grounding.text_encoders import TextEncoder
 from vidsum.models.scaling import unit_rows
 from vidsum.results.features import Features
 from vidsum.types import FloatArray
@@ -22,7 +22,7 @@ MOST_WORDS = 50
 
 
 def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let `vidsum.pipelines.moments` compare colours; nothing is fetched, no network runs."""
+    """Let `vidsum.pipelines.ground` compare colours; nothing is fetched, no network runs."""
     monkeypatch.setattr("vidsum.pipelines.decoding.load_extractor", extractor_of_colours)
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None if name in CLIP_FAMILY else name)
     # the map reads no colours
@@ -30,12 +30,14 @@ def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.features.extractors.efficientnet_lite0.SPEC", spec)
     monkeypatch.setattr("vidsum.pipelines.embedding.extraction_for", _extraction_of)
     monkeypatch.setattr("vidsum.pipelines.embedding.embed_video", _embed_video)
-    monkeypatch.setattr("vidsum.pipelines.moments.embed_queries", lambda space, texts, *_: _encode(texts))
-    monkeypatch.setattr("vidsum.grounding.find.embed_words", lambda space, texts: _encode_words(texts))
-    monkeypatch.setattr("vidsum.pipelines.moments.load_text_encoder", lambda name: ENCODER)
+    monkeypatch.setattr("vidsum.pipelines.ground.embed_queries", lambda space, texts, *_: _encode(texts))
+    monkeypatch.setattr(
+        "vidsum.grounding.chosen_model.embed_words", lambda space, texts: _encode_words(texts)
+    )
+    monkeypatch.setattr("vidsum.pipelines.ground.load_text_encoder", lambda name: ENCODER)
     # how likely a colour is, is unknown
-    monkeypatch.setattr("vidsum.pipelines.moments.embed_background", lambda *_: np.eye(3, dtype=np.float32))
-    monkeypatch.setattr("vidsum.pipelines.moments.MomentSearch._judged", lambda _, answer, *__: answer)
+    monkeypatch.setattr("vidsum.pipelines.ground.embed_background", lambda *_: np.eye(3, dtype=np.float32))
+    monkeypatch.setattr("vidsum.pipelines.ground.MomentSearch._judged", lambda _, answer, *__: answer)
 
 
 def use_names_of_sounds(monkeypatch: pytest.MonkeyPatch) -> None:

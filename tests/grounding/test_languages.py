@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import real_weights
 from vidsum.grounding import languages
 from vidsum.grounding.languages import DIM, encode_in, is_english
-from vidsum.grounding.text import load_text_encoder
+from vidsum.grounding.text_encoders import load_text_encoder
 from vidsum.types import FloatArray
 
 CAPTIONS = json.loads(Path(__file__).with_name("captions_in_languages.json").read_text("utf-8"))

@@ -25,7 +25,7 @@ from vidsum.grounding.match import (
     window_evidence,
 )
 from vidsum.grounding.spaces import ClassMixture, ClipEmbeddings, embed_queries, name_embeddings
-from vidsum.grounding.vse import load_map
+from vidsum.grounding.vse_map import load_map
 from vidsum.types import FloatArray
 
 BACKGROUND = texts(11, 20)

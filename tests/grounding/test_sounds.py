@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import real_weights
-from vidsum.features.sounds import N_CLASSES
+from vidsum.features.yamnet import N_CLASSES
 from vidsum.grounding.sounds import match_classes, read_names, sound_moments
 
 _NEAREST = (

@@ -17,7 +17,7 @@ from vidsum.checkpoints.registry import builtin_entries
 from vidsum.errors import InputError, UsageError
 from vidsum.features import describe
 from vidsum.features.settings import CLIP_FAMILY, Extraction
-from vidsum.grounding import spaces, vse
+from vidsum.grounding import spaces, vse_map
 from vidsum.grounding.settings import EmbeddingSpace
 from vidsum.grounding.spaces import (
     MIXTURE_WEIGHT_LINE,
@@ -36,8 +36,8 @@ from vidsum.grounding.spaces import (
     resolve_space,
     similarity,
 )
-from vidsum.grounding.text import DIMS
-from vidsum.grounding.vse import EXTRACTOR, NAME, RECORDED, load_map, mapped_rows
+from vidsum.grounding.text_encoders import DIMS
+from vidsum.grounding.vse_map import EXTRACTOR, NAME, RECORDED, load_map, mapped_rows
 from vidsum.models.scaling import unit_rows
 from vidsum.results.features import Features
 from vidsum.types import FloatArray
@@ -93,7 +93,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> FloatArray:
     """Random embeddings of 40 classes in 16 dimensions, and a map to those that takes the first 16."""
     made = unit_rows(random_rows(2, 40, 16))
     monkeypatch.setattr(spaces, "name_embeddings", lambda: made)
-    monkeypatch.setattr(vse, "mapped_rows", lambda features: unit_rows(features.array[:, :16]))
+    monkeypatch.setattr(vse_map, "mapped_rows", lambda features: unit_rows(features.array[:, :16]))
     return made
 
 

@@ -124,7 +124,7 @@ def test_a_static_mask_is_of_self_attention_and_not_of_mrnets_blocks() -> None:
     with pytest.raises(UsageError, match="a sparse mask of their own"):
         small("mrnet-detr", mask=MaskConfig(kind="static"))
     sizes = {name: sum(one.numel() for one in build(name, DETRConfig()).parameters()) for name in MODELS}
-    # of the first two, see tests/lab/importers/test_detr.py
+    # of the first two, see tests/lab/importers/test_import_detr.py
     assert sizes == {"moment-detr": 4_814_601, "qd-detr": 7_576_869, "mrnet-detr": 6_400_787}
 
 

@@ -15,7 +15,7 @@ from tests.program import check_schema
 from tests.untrained import save_untrained
 from vidsum import checkpoints, features
 from vidsum.errors import UsageError
-from vidsum.grounding import text
+from vidsum.grounding import text_encoders
 from vidsum.results.moments import Grounding
 from vidsum.types import FloatArray
 
@@ -44,10 +44,10 @@ def clip(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[nn.Module]:
     monkeypatch.setattr("open_clip.get_model_config", networks.shallow_clip_config)
     monkeypatch.setattr(checkpoints, "load_state_dict", load_state_dict)
     monkeypatch.setattr(checkpoints, "find", lambda name: Path(name) if name == "clip" else None)
-    for stored in (text._load, features._load):
+    for stored in (text_encoders._load, features._load):
         stored.cache_clear()
     yield model
-    for stored in (text._load, features._load):
+    for stored in (text_encoders._load, features._load):
         stored.cache_clear()
 
 

@@ -14,7 +14,7 @@ import pytest
 import vidsum
 from tests.media import MadeVideo, make_video
 from tests.speech import stub
-from vidsum.pipelines.description import read_corrected
+from vidsum.pipelines.describe import read_corrected
 from vidsum.pipelines.report import report_text
 from vidsum.pipelines.timelines import timeline_text, write_chaptered
 from vidsum.results.clock import to_player_time

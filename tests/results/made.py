@@ -6,7 +6,7 @@ from pathlib import Path
 import av
 import numpy as np
 
-from vidsum.results.cuts import Cutting
+from vidsum.results.cut_list import Cutting
 from vidsum.results.descriptions import Description, Descriptions
 from vidsum.results.media import Media
 from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments

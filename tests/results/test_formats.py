@@ -22,7 +22,7 @@ from tests.results.made import media
 from tests.video.clips import numbers_by_pyav
 from vidsum.errors import InputError
 from vidsum.results import formats
-from vidsum.results.cuts import Cut
+from vidsum.results.cut_list import Cut
 from vidsum.results.media import Clip, Media, read_media
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments

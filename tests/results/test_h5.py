@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from vidsum.errors import InputError
+from vidsum.lab.datasets.annotated_videos import read_annotated
 from vidsum.lab.datasets.labels import read_tvsum_mat
 from vidsum.lab.datasets.published_features import open_features
-from vidsum.lab.datasets.summaries import read_annotated
 from vidsum.results.feature_files import read_features
 
 ROWS = np.arange(40, dtype=np.float32).reshape(10, 4)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.errors import InputError
-from vidsum.results.cuts import Cut, cuts_of, name_cuts
+from vidsum.results.cut_list import Cut, cuts_of, name_cuts
 from vidsum.results.descriptions import Description, Descriptions
 from vidsum.results.lists import to_chapters, to_csv, to_ffmetadata, to_kodi, to_srt, to_vtt
 from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments

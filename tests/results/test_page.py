@@ -21,7 +21,7 @@ from vidsum.errors import UsageError
 from vidsum.pipelines.bundle import write_report
 from vidsum.pipelines.report import PageResult, report_text
 from vidsum.results.chart import make_chart
-from vidsum.results.cuts import Cut
+from vidsum.results.cut_list import Cut
 from vidsum.results.features import Features
 from vidsum.results.moments import Grounding, Highlights, Moment
 from vidsum.results.page import picture_times

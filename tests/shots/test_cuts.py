@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from vidsum.results.features import Features
 from vidsum.shots.cuts import ShotPictures, WithCuts, add_cuts, place_starts
-from vidsum.shots.find import apply_limits
+from vidsum.shots.segmentation import apply_limits
 from vidsum.types import Interval
 from vidsum.video.changes import ChangeMeter
 

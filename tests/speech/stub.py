@@ -65,7 +65,7 @@ class StubModel:
 def install(monkeypatch: pytest.MonkeyPatch, **options: Any) -> StubModel:
     """Put a stub in the place of Whisper, to which all that is loud is speech."""
     model = StubModel(**options)
-    monkeypatch.setattr("vidsum.pipelines.speech.load_recognizer", lambda device, progress=None: model)
+    monkeypatch.setattr("vidsum.pipelines.transcribe.load_recognizer", lambda device, progress=None: model)
 
     def loud(samples: np.ndarray, *limits: float) -> list[tuple[int, int]]:
         at = np.flatnonzero(np.abs(samples) > 0.01)

@@ -10,7 +10,7 @@ from faster_whisper.transcribe import get_ctranslate2_storage
 from tests.conftest import real_weights
 from tests.voices import RATE, has_voices, speak, spoken, with_noise, write_wav
 from vidsum import checkpoints
-from vidsum.pipelines.speech import transcribe
+from vidsum.pipelines.transcribe import transcribe
 from vidsum.speech.recognize import LANGUAGES, load_recognizer
 
 KENNEDY = (

@@ -12,7 +12,7 @@ from vidsum.results.features import Features
 from vidsum.results.moments import Moment
 from vidsum.results.sentences import SpokenWord
 from vidsum.results.transcript import Segment, Transcript, Word
-from vidsum.summary.highlights import PARAMS, choose_highlights, longest_highlight
+from vidsum.summary.highlight_scenes import PARAMS, choose_highlights, longest_highlight
 from vidsum.types import Interval
 
 LIMITS = HighlightSettings()

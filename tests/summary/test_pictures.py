@@ -14,7 +14,7 @@ from tests.media import video_info
 from vidsum.errors import OutputError, UsageError
 from vidsum.io.provenance import label_in
 from vidsum.results.clock import shift_times
-from vidsum.results.cuts import Cut
+from vidsum.results.cut_list import Cut
 from vidsum.results.figures import round_times
 from vidsum.results.summary import ScoredShot, Summary
 from vidsum.summary.storyboard import (

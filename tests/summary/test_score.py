@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 from vidsum.errors import UsageError
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet
-from vidsum.pipelines.summary import summarize
+from vidsum.pipelines.summarize import summarize
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary

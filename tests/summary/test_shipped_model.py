@@ -14,12 +14,12 @@ from vidsum.checkpoints.trained import read_trained, save_trained
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import DEFAULT_EXTRACTOR, Extraction
 from vidsum.grounding.settings import HighlightSettings
-from vidsum.grounding.vse import load_map
+from vidsum.grounding.vse_map import load_map
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet, PointerHead
 from vidsum.models.ridge import RidgeScorer
 from vidsum.pipelines.highlights import find_highlights, plan_highlights
-from vidsum.pipelines.summary import summarize
+from vidsum.pipelines.summarize import summarize
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.summary.importance import SCORERS, contrastive

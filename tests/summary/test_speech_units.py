@@ -14,7 +14,7 @@ from vidsum.errors import UsageError
 from vidsum.results.features import Features
 from vidsum.results.sentences import cuts_inside_phrases
 from vidsum.results.shots import Shots
-from vidsum.summary.frames import VideoFrames
+from vidsum.summary.constraints import VideoFrames
 from vidsum.summary.selection import SegmentLimits, select
 from vidsum.summary.speech_units import SpeechUnit, choose_speech, speech_units, split_long
 

@@ -24,7 +24,7 @@ from tests.video.clips import (
 )
 from tests.video.conftest import Made
 from vidsum.errors import InputError, UsageError
-from vidsum.video.chapters import copy_with_chapters
+from vidsum.video.chapter_marks import copy_with_chapters
 from vidsum.video.copy import copy_segments
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments

@@ -29,7 +29,7 @@ from vidsum.io.text import csv_text
 from vidsum.options import Leaf, item_of, leaves, required
 from vidsum.pipelines.timelines import joint_format, joint_timeline_text, relative_path
 from vidsum.results.clock import shift_times
-from vidsum.results.cuts import Cut
+from vidsum.results.cut_list import Cut
 from vidsum.results.media import url_of
 from vidsum.results.moments import YES_FROM
 from vidsum.results.page import data_url, policy_of

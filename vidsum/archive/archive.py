@@ -27,7 +27,13 @@ from vidsum.archive.postgres import public_name
 from vidsum.archive.rows import list_files, list_shots, list_texts, read_rows
 from vidsum.archive.search import ArchiveSearch, SearchStep
 from vidsum.archive.settings import Indexing, SearchOptions, has_words, is_server
-from vidsum.archive.spaces import embed_class_names, find_space, list_answering, list_videos, require_weights
+from vidsum.archive.space_versions import (
+    embed_class_names,
+    find_space,
+    list_answering,
+    list_videos,
+    require_weights,
+)
 from vidsum.archive.store import Database, connect, default_path, faults, require_copy
 from vidsum.archive.texts import search_evidence
 from vidsum.errors import DamagedArchiveError, InputError, UsageError, VidsumError
@@ -37,7 +43,7 @@ from vidsum.grounding.presence import Directions, compare_named, compare_with_us
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.grounding.sounds import describe_unknown
 from vidsum.grounding.spaces import describe_space, embed_queries, resolve_space
-from vidsum.grounding.text import load_text_encoder
+from vidsum.grounding.text_encoders import load_text_encoder
 from vidsum.io.provenance import label_of
 from vidsum.options import all_from_keywords, from_keywords
 from vidsum.pipelines.keywords import ArchiveSearchOptions, IndexOptions

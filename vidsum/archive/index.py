@@ -16,7 +16,7 @@ from vidsum.archive.claims import claim_file
 from vidsum.archive.packed import pack_clips, pack_pieces
 from vidsum.archive.rows import MAX_VIDEO_S, read_rows
 from vidsum.archive.settings import Indexing
-from vidsum.archive.spaces import drop_orphans, find_space, insert_space, list_answering
+from vidsum.archive.space_versions import drop_orphans, find_space, insert_space, list_answering
 from vidsum.archive.store import Database
 from vidsum.archive.texts import (
     find_descriptions,
@@ -35,7 +35,7 @@ from vidsum.pipelines.decoding import reads_key_frames
 from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
 from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import probe_video
-from vidsum.pipelines.speech import find_transcript
+from vidsum.pipelines.transcribe import find_transcript
 from vidsum.types import Progress
 from vidsum.video.listen import describe_used
 from vidsum.video.probe import start_offset_s

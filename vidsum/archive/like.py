@@ -8,7 +8,7 @@ import numpy as np
 from vidsum.archive.index import plan_video
 from vidsum.archive.packed import clip_type, read_records, unpack_rows
 from vidsum.archive.rows import list_shots, read_rows
-from vidsum.archive.spaces import embed_class_names, list_answering
+from vidsum.archive.space_versions import embed_class_names, list_answering
 from vidsum.archive.store import Database
 from vidsum.errors import InputError
 from vidsum.features.settings import Extraction

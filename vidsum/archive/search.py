@@ -23,7 +23,7 @@ from vidsum.archive.packed import (
 )
 from vidsum.archive.rows import damaged, list_shots, read_rows, stream_rows
 from vidsum.archive.settings import ArchiveEvidence, SearchOptions
-from vidsum.archive.spaces import StoredSpace
+from vidsum.archive.space_versions import StoredSpace
 from vidsum.archive.store import Database
 from vidsum.grounding.presence import OFFSET, SLOPE, Directions, RateNamed
 from vidsum.grounding.proposals import find_moments, is_moment

@@ -16,7 +16,7 @@ from vidsum.archive.settings import EVIDENCE, ArchiveEvidence, SearchOptions
 from vidsum.archive.store import Database
 from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
-from vidsum.features.sounds import STEP_S
+from vidsum.features.yamnet import STEP_S
 from vidsum.grounding.screen_text import find_written
 from vidsum.grounding.sounds import MIN_SCORE, join_sounds, match_classes, read_names
 from vidsum.grounding.speech import (
@@ -27,14 +27,14 @@ from vidsum.grounding.speech import (
     speech_moments,
     split_sentences,
 )
-from vidsum.grounding.text import load_text_encoder
+from vidsum.grounding.text_encoders import load_text_encoder
 from vidsum.io.outputs import stems_of
 from vidsum.io.provenance import hash_file
 from vidsum.pipelines.embedding import open_in_space
-from vidsum.pipelines.screen_text import find_screen_text, plan_input_text
+from vidsum.pipelines.read_text import find_screen_text, plan_input_text
 from vidsum.pipelines.sounds import plan_sounds
 from vidsum.pipelines.sources import probe_video
-from vidsum.pipelines.speech import describe_doubtful, find_transcript, plan_transcript, to_english
+from vidsum.pipelines.transcribe import describe_doubtful, find_transcript, plan_transcript, to_english
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.load import load
 from vidsum.results.screen_text import ScreenLine, ScreenText

@@ -25,11 +25,11 @@ from vidsum.features.settings import Extraction
 from vidsum.io import paths
 from vidsum.io.outputs import make_folder
 from vidsum.io.provenance import label_of
-from vidsum.pipelines.moments import ground
+from vidsum.pipelines.ground import ground
 from vidsum.pipelines.replacing import require_replaceable
 from vidsum.pipelines.sources import has_pictures, probe_video
-from vidsum.pipelines.speech import transcribe
-from vidsum.pipelines.summary import summarize
+from vidsum.pipelines.summarize import summarize
+from vidsum.pipelines.transcribe import transcribe
 from vidsum.results.moments import Moment, Verdict
 from vidsum.types import Progress
 from vidsum.video.write import write_segments

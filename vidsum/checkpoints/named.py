@@ -6,7 +6,7 @@ from pathlib import Path
 from vidsum import checkpoints
 from vidsum.checkpoints.registry import builtin_entries, weights_folder
 from vidsum.errors import WeightsError
-from vidsum.io.names import missing_file
+from vidsum.io.file_names import missing_file
 from vidsum.io.provenance import identify_file
 
 BEST = "best.safetensors"  # the checkpoint in the folder of a training run that validated best

@@ -14,7 +14,7 @@ from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.grounding.proposals import MAX_IOU, find_moments, suppress
 from vidsum.grounding.spaces import ClipEmbeddings, guide_column
-from vidsum.grounding.text import TextEncoder
+from vidsum.grounding.text_encoders import TextEncoder
 from vidsum.grounding.windows import (
     WindowProposals,
     best_at,

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vidsum.grounding.spaces import ClassMixture, log_likelihood, mixture_weights
-from vidsum.grounding.vse import load_map
+from vidsum.grounding.vse_map import load_map
 from vidsum.models.vse import CLASSES
 from vidsum.types import FloatArray
 

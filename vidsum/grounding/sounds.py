@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum import checkpoints
-from vidsum.features.sounds import STEP_S
+from vidsum.features.yamnet import STEP_S
 from vidsum.grounding.languages import encode_in
-from vidsum.grounding.text import load_text_encoder
+from vidsum.grounding.text_encoders import load_text_encoder
 from vidsum.io.cache import cached_rows
 from vidsum.results.moments import Moment, shorten
 from vidsum.types import FloatArray, IntArray

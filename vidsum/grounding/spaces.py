@@ -24,12 +24,12 @@ from vidsum.errors import InputError, UsageError, unknown_name_error
 from vidsum.features import describe
 from vidsum.features.clip_family import CLIP_MODELS
 from vidsum.features.settings import CLIP_FAMILY, Extraction
-from vidsum.grounding import languages, vse
+from vidsum.grounding import languages, vse_map
 from vidsum.grounding.scenes import find_scenes, scene_cosine
-from vidsum.grounding.text import load_text_encoder
+from vidsum.grounding.text_encoders import load_text_encoder
 from vidsum.grounding.windows import grid, to_grid
 from vidsum.io.cache import cached_rows
-from vidsum.io.names import missing_file
+from vidsum.io.file_names import missing_file
 from vidsum.models.scaling import softmax, standardise, unit_rows
 from vidsum.results.features import Features
 from vidsum.types import FloatArray, TimeArray
@@ -99,7 +99,7 @@ class ImageTextSpace:
             if not path.is_file():
                 raise InputError(f"{path}: is not a file")
         features = encode_pictures(paths, self.extractor, device)
-        return vse.load_map()(features) if self.is_mapped else unit_rows(features)
+        return vse_map.load_map()(features) if self.is_mapped else unit_rows(features)
 
     def encode_texts(self, texts: Sequence[str]) -> FloatArray:
         """Return [M, D] of texts. Raises WeightsError: the text encoder is unavailable."""
@@ -109,7 +109,7 @@ class ImageTextSpace:
 
     def rows_of(self, features: Features) -> FloatArray:
         """Return [T, D] of a video's features, whose lengths vary. Raises UsageError: see `mapped_rows`."""
-        return vse.mapped_rows(features) if self.is_mapped else features.array
+        return vse_map.mapped_rows(features) if self.is_mapped else features.array
 
 
 _SPACES = (
@@ -120,7 +120,7 @@ _SPACES = (
         for name, model in CLIP_MODELS.items()
     ),
     ImageTextSpace(
-        *(vse.NAME, 384, vse.EXTRACTOR, "minilm", (vse.EXTRACTOR, vse.NAME, "minilm")),
+        *(vse_map.NAME, 384, vse_map.EXTRACTOR, "minilm", (vse_map.EXTRACTOR, vse_map.NAME, "minilm")),
         is_mapped=True,
         prompts=("{}", "there is {}"),
     ),
@@ -143,7 +143,7 @@ def resolve_space(name: str) -> str:
     """
     if name != "auto":
         return describe_space(name).name
-    return next((name for name in CLIP_FAMILY if SPACES[name].is_installed()), vse.NAME)
+    return next((name for name in CLIP_FAMILY if SPACES[name].is_installed()), vse_map.NAME)
 
 
 def find_space_of_features(extractor: str) -> str | None:
@@ -202,7 +202,7 @@ def name_embeddings() -> FloatArray:
 
     Raises WeightsError: MiniLM's weights are unavailable.
     """
-    list_names = describe(vse.EXTRACTOR).class_names
+    list_names = describe(vse_map.EXTRACTOR).class_names
     assert list_names is not None
     texts = ["there is a " + re.sub(r"\s*\([^)]*\)", "", name) for name in list_names()]  # without remarks
     provenance = {"weights_sha256": checkpoints.sha256_of("minilm"), "sentences": texts}

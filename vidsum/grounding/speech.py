@@ -15,7 +15,7 @@ from vidsum.grounding.languages import encode_in
 from vidsum.grounding.proposals import MAX_IOU, suppress
 from vidsum.grounding.quotations import find_quotations
 from vidsum.grounding.settings import UNLIKELY
-from vidsum.grounding.text import load_text_encoder
+from vidsum.grounding.text_encoders import load_text_encoder
 from vidsum.models.scaling import logistic, unit_range
 from vidsum.results.moments import NO_BELOW, Moment, QueryMoments
 from vidsum.results.sentences import LONG_PAUSE_S, SpokenSentence, split_clauses

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import InputError, UsageError
-from vidsum.io.names import missing_file
+from vidsum.io.file_names import missing_file
 
 _KINDS = "biufU"  # numbers and text; objects are pickles, which are never loaded
 _MAX_COMPRESSION = 1032  # the largest ratio of deflate; bzip2 and LZMA can unpack a small file without end

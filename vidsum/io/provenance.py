@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError
-from vidsum.io.names import missing_file
+from vidsum.io.file_names import missing_file
 
 
 def hash_file(path: Path) -> str:

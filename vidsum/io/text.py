@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vidsum.errors import InputError, quote
-from vidsum.io.names import existing_path, missing_file
+from vidsum.io.file_names import existing_path, missing_file
 
 if TYPE_CHECKING:
     import yaml

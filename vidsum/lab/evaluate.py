@@ -8,15 +8,15 @@ from typing import Any
 
 from vidsum.errors import UsageError
 from vidsum.io.provenance import identify_file
-from vidsum.lab.datasets.described import read_captions, read_described
+from vidsum.lab.datasets.annotated_videos import annotated_files, read_annotated, shots_of
+from vidsum.lab.datasets.described_items import read_captions, read_described
 from vidsum.lab.datasets.labels import Labels, read_labels
-from vidsum.lab.datasets.moments import read_highlights, read_moments
-from vidsum.lab.datasets.summaries import annotated_files, read_annotated, shots_of
-from vidsum.lab.evaluation import captions, moments, submissions, summary_metrics
+from vidsum.lab.datasets.timed_sentences import read_highlights, read_moments
+from vidsum.lab.evaluation import captions, moment_evaluation, submissions, summary_metrics
 from vidsum.lab.evaluation.captions import evaluate_captions
-from vidsum.lab.evaluation.moments import evaluate_highlights, evaluate_moments
+from vidsum.lab.evaluation.evaluation_report import Report
+from vidsum.lab.evaluation.moment_evaluation import evaluate_highlights, evaluate_moments
 from vidsum.lab.evaluation.reference import BUDGET, CHANGE_POINTS, KNAPSACKS, SEGMENTATIONS
-from vidsum.lab.evaluation.report import Report
 from vidsum.lab.evaluation.settings import (
     CaptionsRequest,
     HighlightsRequest,
@@ -25,8 +25,8 @@ from vidsum.lab.evaluation.settings import (
     SummaryRequest,
     checkpoint_of,
 )
-from vidsum.lab.evaluation.summaries import Scores, Videos, evaluate_summaries
-from vidsum.lab.sources import Finished, read_finished
+from vidsum.lab.evaluation.summary_evaluation import Scores, Videos, evaluate_summaries
+from vidsum.lab.finished_summaries import Finished, read_finished
 from vidsum.summary.score import score
 from vidsum.summary.settings import Selection
 from vidsum.types import Progress
@@ -57,8 +57,8 @@ def _row(path: Path) -> str:
 
 _BASELINES: Mapping[type[Request], Sequence[str]] = {
     SummaryRequest: summary_metrics.BASELINES,
-    MomentsRequest: moments.BASELINES,
-    HighlightsRequest: moments.BASELINES,
+    MomentsRequest: moment_evaluation.BASELINES,
+    HighlightsRequest: moment_evaluation.BASELINES,
     CaptionsRequest: captions.BASELINES,
 }
 

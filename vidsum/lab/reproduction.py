@@ -152,7 +152,7 @@ def costs(model: str, sizes: Mapping[str, Any]) -> dict[str, float]:
     from torch import nn
     from torch.utils.flop_counter import FlopCounterMode
 
-    from vidsum.lab.models.audio_description import AudioDescription, AudioDescriptionConfig
+    from vidsum.lab.models.llama_adapter import AudioDescription, AudioDescriptionConfig
     from vidsum.models.configs import FullTransNetConfig, MaskConfig, MRNetConfig
     from vidsum.models.fulltransnet import FullTransNet
     from vidsum.models.mrnet import MRNet

@@ -14,7 +14,7 @@ STAGES = (
 EPSILON = 1e-3  # epsilon of the batch normalisations
 INNER = ("blocks.14.expand_conv", "blocks.15.depthwise_conv")
 """Inner layers of 1,152 channels, whose means over space are appended to the features for the map
-`vidsum.grounding.vse`."""
+`vidsum.grounding.vse_map`."""
 
 
 def layer_name(published: str) -> str:

@@ -20,7 +20,7 @@ from vidsum.speech.speak import Speaker, speak
 from vidsum.speech.speak import find_speaker as find_speaker
 from vidsum.times import format_timestamp
 from vidsum.types import FloatArray, Progress
-from vidsum.video.described import Spoken, sound_rate, write_described
+from vidsum.video.description_track import Spoken, sound_rate, write_described
 from vidsum.video.probe import start_offset_s
 
 _WORDS_PER_MINUTE, _PACE_TOLERANCE = 150, 0.02  # just below the limit of `fit_descriptions`

@@ -14,24 +14,24 @@ from typing import Any, Unpack
 import numpy as np
 
 from vidsum import checkpoints
+from vidsum.description.titles import title_passages
+from vidsum.description.writers import write_words
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.languages import encode_in
 from vidsum.grounding.spaces import extraction_for
 from vidsum.grounding.speech import ENCODER
-from vidsum.grounding.text import load_text_encoder
-from vidsum.grounding.titles import title_passages
-from vidsum.grounding.vse import NAME as MAP
-from vidsum.grounding.writers import write_words
+from vidsum.grounding.text_encoders import load_text_encoder
+from vidsum.grounding.vse_map import NAME as MAP
 from vidsum.io.provenance import digest_of
 from vidsum.models.scaling import unit_rows
 from vidsum.options import all_from_keywords, without_defaults
-from vidsum.pipelines.description import MIN_SURE, segment_means, segment_rows
+from vidsum.pipelines.describe import MIN_SURE, segment_means, segment_rows
 from vidsum.pipelines.keywords import ChapterOptions
 from vidsum.pipelines.plan import Input, Plan, open_video_input, report_step
-from vidsum.pipelines.screen_text import find_screen_text
+from vidsum.pipelines.read_text import find_screen_text
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
-from vidsum.pipelines.speech import describe_doubtful, plan_transcript
+from vidsum.pipelines.transcribe import describe_doubtful, plan_transcript
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.features import Features
 from vidsum.results.load import load_text_for
@@ -40,12 +40,12 @@ from vidsum.results.screen_text import ScreenText
 from vidsum.results.sentences import SpokenSentence, cuts_inside_phrases, describe_cuts
 from vidsum.results.shots import MIN_CHAPTER_S, MIN_CHAPTERS, Chapter, Chapters
 from vidsum.results.transcript import Transcript
-from vidsum.shots.find import find
+from vidsum.shots.segmentation import find
 from vidsum.shots.settings import ChapterSettings
-from vidsum.shots.slides import find_slides
+from vidsum.shots.slide_times import find_slides
 from vidsum.shots.topics import cut_topics
 from vidsum.speech.settings import Transcription
-from vidsum.summary.slides import slides_of_talk
+from vidsum.summary.slide_importance import slides_of_talk
 from vidsum.types import FloatArray, Interval, Progress, TimeArray
 from vidsum.video.probe import start_offset_s
 

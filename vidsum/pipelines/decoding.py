@@ -16,10 +16,10 @@ from vidsum.device import Precision, device_type, prefers_int8, trimming, unload
 from vidsum.features import cache, can_be_int8, choose_backend, describe, get_extractor, weights_sha256
 from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor, Spec
-from vidsum.features.screen_text import LONG_SIDE, read_screen_text, sampling_for
 from vidsum.features.settings import Extraction
+from vidsum.features.text_lines import LONG_SIDE, read_screen_text, sampling_for
 from vidsum.features.text_reader import load_reader, reader_facts
-from vidsum.grounding import vse
+from vidsum.grounding import vse_map
 from vidsum.io import provenance
 from vidsum.io.provenance import digest_of
 from vidsum.io.series import suggest_film
@@ -95,7 +95,7 @@ def extraction_job(video: VideoInfo, extraction: Extraction) -> Job:
             checkpoints.fetch(spec.checkpoint, progress)
         extractor = replace(load_extractor(extraction), spec=spec)
         seen = partial(extract_features, extractor=extractor, video=video, with_logits=extraction.logits)
-        return partial(seen, embed=vse.load_map() if spec.inner else None, progress=progress)
+        return partial(seen, embed=vse_map.load_map() if spec.inner else None, progress=progress)
 
     parameters = {
         "fps": spec.fps,
@@ -105,7 +105,7 @@ def extraction_job(video: VideoInfo, extraction: Extraction) -> Job:
         "precision": precision,
         "backend": "own" if spec.custom else backend,
         **({"network": spec.network} if spec.network else {}),
-        **({vse.RECORDED: checkpoints.sha256_of(vse.NAME)} if spec.inner else {}),
+        **({vse_map.RECORDED: checkpoints.sha256_of(vse_map.NAME)} if spec.inner else {}),
     }
     provenance = _job_provenance(
         video, extraction, [spec.sampling], extraction.extractor, weights_sha256(spec), parameters

@@ -12,7 +12,7 @@ from vidsum.io.cache import cached_rows
 from vidsum.pipelines.decoding import extraction_job
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import Video, VideoPath, memo_of, probe_video, source_path
-from vidsum.shots.find import find
+from vidsum.shots.segmentation import find
 from vidsum.shots.settings import ShotSettings
 from vidsum.summary.liveness import motion
 from vidsum.types import Progress, TimeArray, VideoInfo

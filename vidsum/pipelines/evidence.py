@@ -8,7 +8,7 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.errors import UsageError
-from vidsum.features.sounds import STEP_S as SOUND_STEP_S
+from vidsum.features.yamnet import STEP_S as SOUND_STEP_S
 from vidsum.grounding.screen_text import text_moments
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.sounds import describe_unknown
@@ -17,7 +17,7 @@ from vidsum.grounding.speech import ENCODER, fuse
 from vidsum.grounding.windows import grid
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.queries import Queries
-from vidsum.pipelines.screen_text import find_screen_text, plan_input_text
+from vidsum.pipelines.read_text import find_screen_text, plan_input_text
 from vidsum.pipelines.sounds import plan_sounds, search_sounds
 from vidsum.pipelines.speech_evidence import (
     MIN_SCORE_RATIO,

@@ -18,7 +18,7 @@ from vidsum.pipelines.queries import without_queries
 from vidsum.pipelines.replacing import PathLike, read_label, require_replaceable
 from vidsum.pipelines.timelines import result_video
 from vidsum.results.clock import to_player_time
-from vidsum.results.cuts import cuts_of
+from vidsum.results.cut_list import cuts_of
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.load import load_text_for
 from vidsum.results.moments import Grounding, Highlights

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from vidsum.pipelines.staging import save_text
 
 if TYPE_CHECKING:
-    from vidsum.results.cuts import Cutting
+    from vidsum.results.cut_list import Cutting
     from vidsum.results.settings import ExportName, MediaPaths
 
 
@@ -49,7 +49,7 @@ def save_table(results: Sequence[Cutting], path: Path, *, overwrite: bool) -> tu
     Raises OutputError: see `save_text`.
     """
     from vidsum.results.clock import to_player_time
-    from vidsum.results.cuts import cuts_of
+    from vidsum.results.cut_list import cuts_of
     from vidsum.results.lists import to_csv
 
     rows = [cut for result in results for cut in cuts_of(to_player_time(result))]

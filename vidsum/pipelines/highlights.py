@@ -18,8 +18,8 @@ from vidsum.results.features import Features
 from vidsum.results.moments import Highlights
 from vidsum.results.sentences import SpokenWord, cuts_inside_phrases, describe_cuts
 from vidsum.results.transcript import Transcript
-from vidsum.shots.find import find
-from vidsum.summary.highlights import choose_highlights
+from vidsum.shots.segmentation import find
+from vidsum.summary.highlight_scenes import choose_highlights
 from vidsum.summary.importance import CLIP_S
 from vidsum.summary.score import best_score, candidate_models, weights_sha256
 from vidsum.summary.settings import Selection

@@ -142,7 +142,7 @@ SETTINGS = {
     "GroundOptions": "grounding.Retrieval features.Extraction",
     "HighlightOptions": "grounding.HighlightSettings features.Extraction",
     "WatchOptions": "grounding.Watching",
-    "DescribeOptions": "grounding.Describing features.Extraction",
+    "DescribeOptions": "description.Describing features.Extraction",
     "ChapterOptions": "shots.ChapterSettings features.Extraction",
     "ClipOptions": "video.Shorts",
     "MomentClipOptions": "video.Clips video.Shorts",

@@ -187,7 +187,7 @@ def plan_extraction(source: VideoPath | Video, extraction: Extraction) -> Plan[F
 
 def save_features(features: Features, path: Path) -> None:
     """Write features to a file, h5 with shots by KTS. Raises UsageError: the suffix; OutputError."""
-    from vidsum.shots.find import find
+    from vidsum.shots.segmentation import find
 
     change_points = None if path.suffix == ".npz" else find(features).change_points
     write_features(features, path, change_points=change_points)

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from vidsum.errors import InputError, UsageError
-from vidsum.grounding import vse
+from vidsum.grounding import vse_map
 from vidsum.grounding.languages import is_other
 from vidsum.grounding.spaces import describe_space
 from vidsum.io.text import decode, read_bytes, read_stdin
@@ -156,7 +156,7 @@ def query_warnings(
     queries: Sequence[str],
     unread: Iterable[str] = (),
     language: str = "auto",
-    space: str = vse.NAME,
+    space: str = vse_map.NAME,
     *,
     by_words: Collection[str] = (),
     is_probable: bool = False,

@@ -19,7 +19,7 @@ from vidsum.pipelines.records import Earlier
 from vidsum.pipelines.tasks import Files
 from vidsum.pipelines.timelines import relative_path, reopen_video
 from vidsum.results.clock import shift_times
-from vidsum.results.cuts import Cutting
+from vidsum.results.cut_list import Cutting
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.load import Text, Texts, load_text_for
 from vidsum.results.media import url_of

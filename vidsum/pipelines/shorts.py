@@ -9,12 +9,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from vidsum.crop.lettering import SHORT_SIDE, has_letters_below
+from vidsum.crop.reframe import plan_path
+from vidsum.crop.saliency import SIDE, SaliencyModel, motion_curve
 from vidsum.device import cached_model
 from vidsum.features.settings import Extraction
-from vidsum.grounding.lettering import SHORT_SIDE, has_letters_below
-from vidsum.grounding.saliency import SIDE, SaliencyModel, motion_curve
-from vidsum.pipelines.speech import describe_doubtful, plan_transcript
 from vidsum.pipelines.speech_evidence import cut_subtitles
+from vidsum.pipelines.transcribe import describe_doubtful, plan_transcript
 from vidsum.results.cues import make_cues
 from vidsum.results.transcript import Transcript
 from vidsum.speech.settings import Transcription
@@ -23,8 +24,8 @@ from vidsum.video.changes import ChangeMeter
 from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import DecodedFrame
 from vidsum.video.frames import PictureMaker
+from vidsum.video.framing import CropPath, Framing, Shape
 from vidsum.video.open import open_video, video_stream
-from vidsum.video.reframe import CropPath, Framing, Shape, plan_path
 from vidsum.video.segments import in_ticks, segment_frames
 from vidsum.video.settings import Shorts
 from vidsum.video.style import ClipStyle, letters_in_line, missing_letters

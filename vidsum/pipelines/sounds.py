@@ -9,14 +9,14 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.features.settings import Extraction
-from vidsum.features.sounds import N_CLASSES, NAME, RATE, STEP_S, score_sounds
+from vidsum.features.yamnet import N_CLASSES, NAME, RATE, STEP_S, score_sounds
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.sounds import find_events, is_silent, match_classes, read_names, sound_moments
 from vidsum.grounding.windows import grid
 from vidsum.io import cache
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import source_path
-from vidsum.pipelines.speech import describe_damage
+from vidsum.pipelines.transcribe import describe_damage
 from vidsum.results.moments import SILENT, QueryMoments
 from vidsum.results.transcript import SoundEvent, Transcript
 from vidsum.types import FloatArray, Progress, TimeArray

@@ -15,7 +15,7 @@ import numpy as np
 
 from vidsum.errors import InputError, UsageError, VidsumError
 from vidsum.features.settings import Extraction
-from vidsum.io.names import existing_path
+from vidsum.io.file_names import existing_path
 from vidsum.io.paths import add_copy
 from vidsum.io.text import decode, read_bytes, read_stdin
 from vidsum.io.urls import Url, is_url, local_path

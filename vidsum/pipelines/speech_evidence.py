@@ -20,7 +20,7 @@ from vidsum.grounding.speech import (
 )
 from vidsum.io.outputs import write_text
 from vidsum.pipelines.plan import Input, Plan
-from vidsum.pipelines.speech import describe_doubtful, find_transcript, plan_transcript, to_english
+from vidsum.pipelines.transcribe import describe_doubtful, find_transcript, plan_transcript, to_english
 from vidsum.results.clock import shift_times
 from vidsum.results.cues import CueWord, make_cues
 from vidsum.results.moments import QueryMoments

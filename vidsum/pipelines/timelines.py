@@ -14,7 +14,7 @@ from vidsum.io.provenance import label_of
 from vidsum.pipelines.replacing import PathLike, require_replaceable
 from vidsum.pipelines.sources import probe_video
 from vidsum.results.clock import to_player_time
-from vidsum.results.cuts import Cut, Cutting, cuts_of, length_of, name_cuts
+from vidsum.results.cut_list import Cut, Cutting, cuts_of, length_of, name_cuts
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.formats import FORMATS, ListFormat, TimelineFormat, format_timeline
 from vidsum.results.lists import chapters_of
@@ -114,7 +114,7 @@ def write_chaptered(result: Cutting, path: PathLike) -> None:
     Raises UsageError: see `copy_with_chapters`, or the result is of features. InputError: the video is
     missing or another one, or a codec does not fit. OutputError: it cannot be written.
     """
-    from vidsum.video.chapters import copy_with_chapters
+    from vidsum.video.chapter_marks import copy_with_chapters
 
     video, played = result_video(result), to_player_time(result)
     chapters = chapters_of(cuts_of(played), length_of(played), start_offset_s(video))
@@ -123,7 +123,7 @@ def write_chaptered(result: Cutting, path: PathLike) -> None:
 
 def copy_suffix(video: PathLike) -> str:
     """Return how a copy with chapters ends: as the video, or as .mkv where that holds no chapters."""
-    from vidsum.video.chapters import CONTAINERS
+    from vidsum.video.chapter_marks import CONTAINERS
 
     suffix = Path(video).suffix.lower()
     return suffix if suffix in CONTAINERS else ".mkv"

@@ -15,7 +15,7 @@ from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.keywords import TrimOptions
 from vidsum.pipelines.plan import Plan, report_step
 from vidsum.pipelines.sources import probe_video, source_path
-from vidsum.pipelines.speech import describe_damage, plan_transcript, read_blocks
+from vidsum.pipelines.transcribe import describe_damage, plan_transcript, read_blocks
 from vidsum.results.summary import Reason, Removal, Trim
 from vidsum.results.transcript import Transcript, Word
 from vidsum.speech.fillers import FILLERS, Hesitation, find_hesitations

@@ -28,7 +28,7 @@ from vidsum.grounding.spaces import (
     name_embeddings,
     resolve_space,
 )
-from vidsum.grounding.vse import load_map
+from vidsum.grounding.vse_map import load_map
 from vidsum.io.outputs import make_folder
 from vidsum.io.provenance import label_of
 from vidsum.io.urls import is_offline

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from vidsum.results.cuts import Cut
+from vidsum.results.cut_list import Cut
 from vidsum.results.summary import ScoredShot
 
 Curve = tuple[Sequence[float], Sequence[float]]  # times in seconds, and the score from each on

@@ -21,7 +21,9 @@ class Description:
     start_s: float
     end_s: float
     text: str
-    confidence: float | None  # that people accept it of the picture; see `vidsum.grounding.writers.Sentence`
+    confidence: (
+        float | None
+    )  # that people accept it of the picture; see `vidsum.description.writers.Sentence`
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.results import lists, xml_formats
-from vidsum.results.cuts import Cut
+from vidsum.results.cut_list import Cut
 from vidsum.results.media import Clip, check_path, one_line, url_of
 
 

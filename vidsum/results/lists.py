@@ -10,7 +10,7 @@ from operator import attrgetter
 from vidsum import times
 from vidsum.errors import InputError
 from vidsum.io.text import csv_text
-from vidsum.results.cuts import Cut
+from vidsum.results.cut_list import Cut
 from vidsum.results.shots import MIN_CHAPTER_S, MIN_CHAPTERS
 from vidsum.times import format_short_time
 

@@ -15,11 +15,11 @@ from typing import Any, TypeVar, get_args
 
 from vidsum.errors import InputError, quote, require_type, safe_name
 from vidsum.io import cache
-from vidsum.io.names import existing_path, missing_file
+from vidsum.io.file_names import existing_path, missing_file
 from vidsum.io.outputs import stems_of
 from vidsum.io.provenance import digest_of
 from vidsum.io.text import read_json
-from vidsum.results.cuts import Cutting
+from vidsum.results.cut_list import Cutting
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.feature_files import is_feature_file, read_features
 from vidsum.results.result import Result, to_text, unsealed

@@ -15,7 +15,7 @@ import numpy as np
 
 from vidsum.errors import InputError, is_one_line, safe_name
 from vidsum.io.outputs import as_utf8
-from vidsum.results.cuts import Cut
+from vidsum.results.cut_list import Cut
 from vidsum.types import TimeArray, VideoInfo
 from vidsum.video.open import open_video
 from vidsum.video.probe import start_offset_s

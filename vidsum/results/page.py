@@ -15,7 +15,7 @@ from markupsafe import Markup
 from vidsum.io.outputs import as_utf8
 from vidsum.io.provenance import flat
 from vidsum.results.chart import NO_CURVE, Curve, draw_line, make_chart
-from vidsum.results.cuts import Cut, Cutting, best_time, groups_of
+from vidsum.results.cut_list import Cut, Cutting, best_time, groups_of
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.moments import Grounding, Highlights, QueryMoments, format_match, shorten
 from vidsum.results.reading import ShotTexts

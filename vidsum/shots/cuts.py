@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from vidsum.results.features import Features
 from vidsum.shots.flashes import remove_flashes
-from vidsum.shots.slides import find_slide_changes, find_slides, is_cut_of_slide
+from vidsum.shots.slide_times import find_slide_changes, find_slides, is_cut_of_slide
 from vidsum.types import FloatArray, Interval, TimeArray, VideoInfo
 from vidsum.video.changes import AGO_S, NAME, Changes
 from vidsum.video.frames import TOLERANCE_S

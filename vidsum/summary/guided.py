@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from vidsum.errors import UsageError
-from vidsum.grounding import vse
+from vidsum.grounding import vse_map
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
 from vidsum.models.scaling import logistic, standardise, unit_rows
 from vidsum.results.features import Features
@@ -14,19 +14,19 @@ from vidsum.summary.importance_model import SENTENCES
 from vidsum.summary.settings import Selection
 from vidsum.types import FloatArray
 
-READS = (vse.EXTRACTOR, *SENTENCES)  # extractors whose features can be compared with text
+READS = (vse_map.EXTRACTOR, *SENTENCES)  # extractors whose features can be compared with text
 _IMPORTANCE = 0.25  # weight of the importance, relative to the texts
 _SHARP = 3.0  # contrast between frames that match and the rest; it does not change their order
 _SMOOTHED_S = 1.0  # width (sigma) of the smoothing of similarities
 
 
-def guide_texts(selection: Selection, extractor: str, space: str = vse.NAME) -> tuple[str, ...]:
+def guide_texts(selection: Selection, extractor: str, space: str = vse_map.NAME) -> tuple[str, ...]:
     """Return the texts that guide a summary. Raises UsageError: a blank one, or features of no space."""
     if any(not text.strip() for text in selection.about):
         raise UsageError("--about needs a text", hint='--about "children at play"')
-    if selection.about and space == vse.NAME and extractor not in READS:
+    if selection.about and space == vse_map.NAME and extractor not in READS:
         fault = f"features of {extractor} cannot be compared with text"
-        raise UsageError(fault, hint=f"--extractor {vse.EXTRACTOR}, or leave out --about")
+        raise UsageError(fault, hint=f"--extractor {vse_map.EXTRACTOR}, or leave out --about")
     return selection.about
 
 
@@ -34,7 +34,7 @@ def guide_importance(
     importance: FloatArray,
     features: Features,
     texts: Sequence[str],
-    space: str = vse.NAME,
+    space: str = vse_map.NAME,
     clips: ClipEmbeddings | None = None,
 ) -> FloatArray:
     """Return [T] in [0, 1]: importance [T] in [0, 1], guided by texts in `vse`, or by `clips` in a `space`.
@@ -48,7 +48,7 @@ def guide_importance(
         numbers = np.searchsorted(clips.timestamps, features.timestamps, side="right") - 1
         rows = clips.rows[np.clip(numbers, 0, len(clips) - 1)]
     else:
-        rows = unit_rows(features.array if features.extractor in SENTENCES else vse.mapped_rows(features))
+        rows = unit_rows(features.array if features.extractor in SENTENCES else vse_map.mapped_rows(features))
     likeness = (rows @ embed_queries(space, texts).T).max(axis=1)
     likeness = smooth(likeness, _SMOOTHED_S / features.step_s)
     chance = np.clip(importance.astype(np.float64), 1e-6, 1 - 1e-6)

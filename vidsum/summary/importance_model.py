@@ -16,7 +16,7 @@ from vidsum.checkpoints.named import checkpoint_file
 from vidsum.checkpoints.trained import Trained, build_trained, read_trained
 from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError
-from vidsum.grounding import vse
+from vidsum.grounding import vse_map
 from vidsum.models.configs import FullTransNetConfig, RidgeConfig
 from vidsum.models.ridge import RidgeScorer, build_scorer
 from vidsum.models.scaling import logistic
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from vidsum.models.fulltransnet import FullTransNet
 
 
-SENTENCES: Final = ("minilm", vse.NAME)  # extractors of the space: captions, and simulated pictures
+SENTENCES: Final = ("minilm", vse_map.NAME)  # extractors of the space: captions, and simulated pictures
 RIDGE_RATES = 0.3
 """How far, as a fraction, the rate of features may be from that of ridge regression's training: it has no
 positions, and was trained on every 15th frame at 24 to 30 frames a second."""
@@ -61,7 +61,7 @@ class FeatureTransform:
     def of(self, features: Features) -> FloatArray:
         """Return [T, D + n_added]"""
         is_mapped = self.maps(features.extractor)
-        array = vse.mapped_rows(features) if is_mapped else np.asarray(features.array, np.float32)
+        array = vse_map.mapped_rows(features) if is_mapped else np.asarray(features.array, np.float32)
         if self.space:
             array = array - array.mean(axis=0)
         if not self.ends:
@@ -74,7 +74,7 @@ class FeatureTransform:
 def read_transform(recorded: Mapping[str, Any], name: str) -> FeatureTransform:
     """Read a checkpoint's transform. Raises InputError: it is of another kind."""
     inputs = FeatureTransform(recorded.get("space"), recorded.get("ends", False))
-    if inputs.space not in (None, vse.NAME) or not isinstance(inputs.ends, bool):
+    if inputs.space not in (None, vse_map.NAME) or not isinstance(inputs.ends, bool):
         raise InputError(f"{name}: does not say what features it reads")
     return inputs
 
@@ -112,9 +112,9 @@ def build_importance_model(trained: Trained, name: str, device: str = "auto") ->
 def _require_its_map(trained: Trained, inputs: FeatureTransform, name: str) -> None:
     """Refuse with an InputError a model that learned the errors of another map than the one that is here."""
     weights = trained.training.get("weights")
-    known = weights.get(vse.NAME) if inputs.space and isinstance(weights, dict) else None
-    if known is not None and known != checkpoints.sha256_of(vse.NAME):
-        fault = f"{name}: was trained for another map from pictures to sentences than {vse.NAME}"
+    known = weights.get(vse_map.NAME) if inputs.space and isinstance(weights, dict) else None
+    if known is not None and known != checkpoints.sha256_of(vse_map.NAME):
+        fault = f"{name}: was trained for another map from pictures to sentences than {vse_map.NAME}"
         raise InputError(fault, hint="train it again with --space vse")
 
 
@@ -155,7 +155,7 @@ def importance(
             novelty = (novelty - novelty.mean()) / max(float(novelty.std()), 1e-6)
             scores = (scores + weight * novelty) / math.sqrt(1 + weight**2)
         return logistic(scores)
-    from vidsum.summary.fulltransnet import importance_curve
+    from vidsum.summary.fulltransnet_scores import importance_curve
 
     assert shots is not None, "only ridge does without"
     array = summarizer.inputs.of(features)
@@ -165,7 +165,7 @@ def importance(
 def require_readable(summarizer: ImportanceModel, features: Features) -> None:
     """Raise UsageError for features of another kind or size than the model was trained on."""
     if summarizer.inputs.maps(features.extractor):
-        vse.mapped_rows(features)
+        vse_map.mapped_rows(features)
     elif features.dim != summarizer.dim:
         fault = f"{summarizer.name} reads features of {summarizer.dim} numbers, not of {features.dim}"
         raise UsageError(fault, hint=_extraction_hint(summarizer))

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from vidsum.grounding.scenes import look_cosine, samples_between
 from vidsum.models.scaling import unit_rows
 from vidsum.results.features import Features
-from vidsum.summary.slides import number_slides
+from vidsum.summary.slide_importance import number_slides
 from vidsum.types import FloatArray, Interval
 
 _MIN_DIRECTION = 1e-4  # a look is that of the whole video where it differs by less

@@ -15,7 +15,7 @@ from vidsum.checkpoints.named import checkpoint_digest, checkpoint_file
 from vidsum.checkpoints.trained import read_trained
 from vidsum.device import cached_model
 from vidsum.errors import UsageError, unknown_name_error
-from vidsum.grounding import vse
+from vidsum.grounding import vse_map
 from vidsum.models.scaling import unit_range
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
@@ -153,7 +153,7 @@ def weights_sha256(models: Sequence[str]) -> dict[str, str]:
         return {}
     facts = {"model_sha256": _digest(trained)}
     if read_trained(checkpoint_file(trained)).features.get("space"):
-        facts["map_sha256"] = checkpoints.sha256_of(vse.NAME)
+        facts["map_sha256"] = checkpoints.sha256_of(vse_map.NAME)
     return facts
 
 

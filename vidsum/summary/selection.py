@@ -10,7 +10,16 @@ import numpy as np
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot
-from vidsum.summary.frames import (
+from vidsum.summary.best_windows import (
+    Bounds,
+    Candidate,
+    CandidateFinder,
+    allowed_cuts,
+    choose_segments,
+    frame_importance,
+    segment_size,
+)
+from vidsum.summary.constraints import (
     VideoFrames,
     cut_edges,
     frames_at,
@@ -21,16 +30,7 @@ from vidsum.summary.frames import (
 )
 from vidsum.summary.knapsack import knapsack, values_of
 from vidsum.summary.looks import Looks
-from vidsum.summary.segments import (
-    Bounds,
-    Candidate,
-    CandidateFinder,
-    allowed_cuts,
-    choose_segments,
-    frame_importance,
-    segment_size,
-)
-from vidsum.summary.slides import weigh_slides
+from vidsum.summary.slide_importance import weigh_slides
 from vidsum.summary.speech_units import ChosenSpeech, SpeechUnit, choose_speech, split_long
 from vidsum.times import format_time
 from vidsum.types import BoolArray, FloatArray, IntArray, Interval, TimeArray
@@ -98,7 +98,7 @@ def select(
             of `keep` and `drop`, and where they leave no place to cut.
         quality: [T] in [0, 1] of the pictures, by which their importance counts less in the choice.
         speech: the sentences of the video.
-        slides: of the video; one segment for each important one comes first, see `vidsum.summary.slides`.
+        slides: of the video; a segment of each important slide comes first (`summary.slide_importance`).
 
     Raises UsageError where a segment lies outside the video, `keep` and `drop` overlap, `keep` is longer than
     the budget, or `drop` leaves nothing.

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from vidsum.results.sentences import SpokenSentence, split_clauses
 from vidsum.results.transcript import Transcript
-from vidsum.summary.frames import VideoFrames
+from vidsum.summary.constraints import VideoFrames
 from vidsum.summary.knapsack import knapsack, values_of
 from vidsum.types import BoolArray, Interval, TimeArray
 

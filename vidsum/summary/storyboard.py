@@ -14,7 +14,7 @@ from PIL.PngImagePlugin import PngInfo
 from vidsum.errors import UsageError, printable
 from vidsum.io.outputs import atomic_write, make_folder
 from vidsum.io.provenance import label_of
-from vidsum.results.cuts import Cut, best_time
+from vidsum.results.cut_list import Cut, best_time
 from vidsum.results.figures import (
     ACCENT,
     BLUE,

@@ -11,7 +11,7 @@ from av.video.reformatter import Interpolation, VideoReformatter
 from vidsum.errors import InputError
 from vidsum.types import FloatArray, Picture, TimeArray
 from vidsum.video.frames import TOLERANCE_S
-from vidsum.video.slides import HEIGHT, TICK_S, WIDTH, SlideMeter
+from vidsum.video.slide_pictures import HEIGHT, TICK_S, WIDTH, SlideMeter
 
 NAME = "picture_changes_5"
 AGO_S = 0.5

@@ -11,7 +11,7 @@ from shlex import quote
 import av
 
 from vidsum.errors import InputError
-from vidsum.io.names import missing_file
+from vidsum.io.file_names import missing_file
 from vidsum.io.series import suggest_film
 from vidsum.types import TrackChoice, VideoInfo
 from vidsum.video.tracks import choose_track, list_tracks

@@ -11,7 +11,7 @@ from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 from vidsum.types import VideoInfo
 from vidsum.video.decode import DecodedFrame
 from vidsum.video.frames import has_odd_pixels
-from vidsum.video.reframe import plane_array
+from vidsum.video.framing import plane_array
 from vidsum.video.style import ClipStyle
 
 MAX_SIDE = 16_384  # widest and highest pictures that libx264 takes, in pixels

@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from vidsum.times import Cue
 from vidsum.types import FloatArray
-from vidsum.video.reframe import Framing, plane_array
+from vidsum.video.framing import Framing, plane_array
 
 _FONTS = "mpl-data/fonts/ttf"
 _LETTER_WIDTH = 0.66  # width of a letter over the size of the font

@@ -20,7 +20,7 @@ from vidsum.models.configs import FullTransNetConfig, MaskConfig, Pattern
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.summary.fulltransnet import decode_samples
+from vidsum.summary.fulltransnet_scores import decode_samples
 from vidsum.summary.importance_model import ImportanceModel
 
 N_SAMPLES = 40

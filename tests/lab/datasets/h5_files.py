@@ -7,7 +7,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from vidsum.lab.datasets.summaries import AnnotatedVideo, read_annotated
+from vidsum.lab.datasets.annotated_videos import AnnotatedVideo, read_annotated
 from vidsum.results.features import Features
 
 STEPS, N_FRAMES = 8, 113

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.untrained import map_tensors
-from vidsum.grounding.text import TextEncoder
+from vidsum.grounding.text_encoders import TextEncoder
 from vidsum.models.vse import VisualSemanticMap
 from vidsum.types import FloatArray
 
@@ -50,7 +50,7 @@ def use_stand_ins(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     calls: list[str] = []
     encoder = replace(ENCODER, encode=lambda texts: calls.append(f"{len(texts)} texts") or encode(texts))
     monkeypatch.setattr("vidsum.lab.datasets.clip_captions.load_text_encoder", lambda name: encoder)
-    monkeypatch.setattr("vidsum.grounding.vse.load_map", visual_map)
+    monkeypatch.setattr("vidsum.grounding.vse_map.load_map", visual_map)
     return calls
 
 

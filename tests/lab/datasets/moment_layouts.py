@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vidsum.lab.datasets.moments import MomentVideo, Query
+from vidsum.lab.datasets.timed_sentences import MomentVideo, Query
 
 
 def write_json(path: Path, videos: Mapping[str, Any]) -> Path:

@@ -10,9 +10,9 @@ from tests.lab.datasets import h5_files
 from tests.lab.datasets.made import write_mat
 from tests.lab.datasets.test_labels import N_FRAMES, arrays, write
 from vidsum.errors import InputError, UsageError
+from vidsum.lab.datasets.annotated_videos import AnnotatedVideo, pair_annotations, read_all, read_annotated
 from vidsum.lab.datasets.labels import read_labels
-from vidsum.lab.datasets.summaries import AnnotatedVideo, pair_annotations, read_all, read_annotated
-from vidsum.lab.evaluation.summaries import evaluate_summaries
+from vidsum.lab.evaluation.summary_evaluation import evaluate_summaries
 from vidsum.results.feature_files import write_features
 from vidsum.results.feature_h5 import write_h5
 from vidsum.results.features import Features

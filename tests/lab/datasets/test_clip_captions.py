@@ -112,7 +112,7 @@ def vector_of(text: str) -> list[float]:
 def test_each_distinct_caption_is_embedded_once_and_kept(
     encoded_texts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vidsum.grounding.text._TEXTS_PER_REPORT", 2)
+    monkeypatch.setattr("vidsum.grounding.text_encoders._TEXTS_PER_REPORT", 2)
     videos = {name: tuple(captions) for name, captions in VIDEOS.items()}
     done: list[tuple[str, float, float]] = []
     embedded = embed_captions(videos, lambda *given: done.append(given))

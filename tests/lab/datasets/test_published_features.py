@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from vidsum.errors import InputError
-from vidsum.lab.datasets.moments import Query
 from vidsum.lab.datasets.published_features import open_features, read_queries, read_words
+from vidsum.lab.datasets.timed_sentences import Query
 
 ROWS = np.array([[3.0, 4.0], [0.0, 0.0], [0.0, 2.0]], np.float32)
 UNIT = [[0.6, 0.8], [0.0, 0.0], [0.0, 1.0]]

@@ -33,7 +33,7 @@ from vidsum.lab.datasets.captioned import (
     shots_of_captions,
 )
 from vidsum.models.scaling import unit_rows
-from vidsum.shots.find import find
+from vidsum.shots.segmentation import find
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from tests.lab.training.videos import sampled_video
-from vidsum.lab.datasets.summaries import AnnotatedVideo
+from vidsum.lab.datasets.annotated_videos import AnnotatedVideo
 from vidsum.lab.evaluation.reference import at_every_frame, key_shots
 
 

@@ -13,10 +13,10 @@ from tests.lab.datasets.made import unit
 from tests.lab.datasets.moment_layouts import moment_video
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import InputError, UsageError
-from vidsum.grounding.text import TextEncoder
+from vidsum.grounding.text_encoders import TextEncoder
 from vidsum.grounding.windows import resample
-from vidsum.lab.datasets.moments import Query
 from vidsum.lab.datasets.published_features import open_features
+from vidsum.lab.datasets.timed_sentences import Query
 from vidsum.lab.evaluation import models
 from vidsum.lab.evaluation.models import ModelRun, highlights_by, moments_by, snap_to_clips
 from vidsum.lab.evaluation.submissions import read_highlight_predictions, write_predictions

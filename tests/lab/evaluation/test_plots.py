@@ -8,7 +8,7 @@ import pytest
 
 from tests.lab.training.videos import sampled_video
 from vidsum.errors import UsageError
-from vidsum.lab.datasets.summaries import AnnotatedVideo
+from vidsum.lab.datasets.annotated_videos import AnnotatedVideo
 from vidsum.lab.evaluation.plots import people_of, plot_scores, plot_segments
 from vidsum.lab.evaluation.reference import reference_of
 from vidsum.types import FloatArray

@@ -14,7 +14,7 @@ from tests.lab.datasets.moment_layouts import moment_video, write_lines
 from tests.lab.evaluation.annotated import dataset
 from tests.media import video_info
 from vidsum.errors import InputError, OutputError
-from vidsum.lab.datasets.moments import MomentVideo, Query
+from vidsum.lab.datasets.timed_sentences import MomentVideo, Query
 from vidsum.lab.evaluation.submissions import (
     QueryPrediction,
     read_highlight_predictions,

@@ -13,11 +13,11 @@ from scipy.stats import zscore
 
 from tests.lab.training.videos import toy_video, toy_videos
 from vidsum.errors import UsageError
+from vidsum.lab.datasets.annotated_videos import AnnotatedVideo, shots_of, target_of
 from vidsum.lab.datasets.splits import k_fold
-from vidsum.lab.datasets.summaries import AnnotatedVideo, shots_of, target_of
-from vidsum.lab.training.fulltransnet import likes_of, prepare_run, taught_by, train_split
 from vidsum.lab.training.settings import LoopSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings
+from vidsum.lab.training.train_fulltransnet import likes_of, prepare_run, taught_by, train_split
 from vidsum.models.configs import FullTransNetConfig, RidgeConfig
 from vidsum.models.fulltransnet import fulltransnet_loss
 from vidsum.models.ridge import RidgeScorer

@@ -8,8 +8,14 @@ import pytest
 
 from tests.lab.datasets.moment_layouts import moment_video
 from vidsum.errors import UsageError
-from vidsum.lab.datasets.moments import MomentVideo
-from vidsum.lab.training.sentences import Captions, change_words, content_words, embed_sentences, shorten
+from vidsum.lab.datasets.timed_sentences import MomentVideo
+from vidsum.lab.training.embedded_sentences import (
+    Captions,
+    change_words,
+    content_words,
+    embed_sentences,
+    shorten,
+)
 from vidsum.types import FloatArray
 
 WORDS = ["dog", "runs", "snow", "cook", "pan", "egg", "drum", "plays", "book", "reads"]

@@ -12,9 +12,9 @@ import pytest
 
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.windows import resample
-from vidsum.lab.datasets.examples import MomentExample
-from vidsum.lab.datasets.moments import read_highlights
+from vidsum.lab.datasets.moment_examples import MomentExample
 from vidsum.lab.datasets.published_features import open_features
+from vidsum.lab.datasets.timed_sentences import read_highlights
 from vidsum.lab.training.annotated import MomentData, annotated_highlights, annotated_moments
 from vidsum.lab.training.settings import DataSettings
 from vidsum.types import FloatArray

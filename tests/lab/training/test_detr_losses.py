@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from vidsum.lab.training.detr import (
+from vidsum.lab.training.settings import DETRLossSettings, MatchWeights
+from vidsum.lab.training.train_detr import (
     DETRBatch,
     clips_inside,
     detection_loss,
@@ -18,7 +19,6 @@ from vidsum.lab.training.detr import (
     negative_pair_loss,
     rank_loss,
 )
-from vidsum.lab.training.settings import DETRLossSettings, MatchWeights
 from vidsum.models.detr import Detections, DETRInputs
 
 ONLY_SPAN, ONLY_GIOU, ONLY_LABEL = (

@@ -12,9 +12,9 @@ from tests.lab.training.test_captions import WORDS, one_hot
 from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.lab.datasets.clip_captions import Captions
-from vidsum.lab.training import examples, simulated
-from vidsum.lab.training.examples import simulated_moments
+from vidsum.lab.training import simulated, training_examples
 from vidsum.lab.training.settings import DataSettings
+from vidsum.lab.training.training_examples import simulated_moments
 from vidsum.types import FloatArray
 
 N = len(WORDS)
@@ -24,8 +24,10 @@ N = len(WORDS)
 def _no_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
     encoder = SimpleNamespace(encode=one_hot)
-    monkeypatch.setattr(examples, "load_text_encoder", lambda name: encoder)
-    monkeypatch.setattr(examples, "load_map", lambda: SimpleNamespace(simulate=examples.show_in_clip))
+    monkeypatch.setattr(training_examples, "load_text_encoder", lambda name: encoder)
+    monkeypatch.setattr(
+        training_examples, "load_map", lambda: SimpleNamespace(simulate=training_examples.show_in_clip)
+    )
     monkeypatch.setattr(checkpoints, "sha256_of", lambda name: f"that of {name}")
 
 
@@ -97,7 +99,7 @@ def clips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def embedded(videos: Captions, progress: object) -> dict[str, FloatArray]:
         return {name: one_hot(texts) for name, texts in videos.items()}
 
-    monkeypatch.setattr(examples, "embed_captions", embedded)
+    monkeypatch.setattr(training_examples, "embed_captions", embedded)
     return path
 
 

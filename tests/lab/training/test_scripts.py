@@ -8,7 +8,8 @@ import pytest
 
 from tests.lab.datasets.moment_layouts import moment_video
 from tests.lab.training.test_captions import captions, one_hot
-from vidsum.lab.datasets.moments import MomentVideo
+from vidsum.lab.datasets.timed_sentences import MomentVideo
+from vidsum.lab.training.embedded_sentences import Captions, ClipCaptions, embed_sentences
 from vidsum.lab.training.scripts import (
     NOTHING,
     Script,
@@ -19,7 +20,6 @@ from vidsum.lab.training.scripts import (
     joined_script,
     script_of,
 )
-from vidsum.lab.training.sentences import Captions, ClipCaptions, embed_sentences
 
 CLIPS = ("dog runs", "dog runs", "snow", "cook pan", "cook egg", "drum", "drum plays", "book", "book", "egg")
 

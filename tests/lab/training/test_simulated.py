@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tests.lab.datasets.moment_layouts import moment_video
 from tests.lab.training.test_captions import WORDS, captions, one_hot, videos
 from vidsum.errors import UsageError
-from vidsum.lab.datasets.examples import HighlightExample, MomentExample
+from vidsum.lab.datasets.moment_examples import HighlightExample, MomentExample
+from vidsum.lab.training.embedded_sentences import Captions, embed_sentences, words_of
 from vidsum.lab.training.scripts import NOTHING, Script, ScriptQuery, ScriptSegment, fill_gaps, script_of
-from vidsum.lab.training.sentences import Captions, embed_sentences, words_of
 from vidsum.lab.training.simulated import (
     Show,
     SimulationSettings,

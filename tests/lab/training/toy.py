@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.grounding.windows import with_endpoints
-from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample, MomentExample
+from vidsum.lab.datasets.moment_examples import MOST_SALIENT, HighlightExample, MomentExample
 from vidsum.lab.training.annotated import MomentData
 from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray

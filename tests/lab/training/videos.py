@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.lab.datasets.summaries import AnnotatedVideo
+from vidsum.lab.datasets.annotated_videos import AnnotatedVideo
 from vidsum.results.features import Features
 
 DIM = 6

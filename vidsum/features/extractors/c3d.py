@@ -14,7 +14,7 @@ from vidsum.video.frames import Exact
 
 def build(weights: Weights, last: str) -> Network:
     """Return the network up to layer `last`, fc6 or fc7."""
-    from vidsum.models.i3d import C3D
+    from vidsum.models.clip_networks import C3D
 
     model = C3D(last)
     names = model.state_dict().keys()

@@ -19,7 +19,7 @@ LENGTHS = range(9, 129)  # at least nine: the last pool spans two positions in t
 
 def build(weights: Weights) -> Network:
     """Return the network up to its average pool, and the classifier after it."""
-    from vidsum.models.i3d import I3D, from_released
+    from vidsum.models.clip_networks import I3D, from_released
 
     state, head = from_released(weights)
     model = I3D()

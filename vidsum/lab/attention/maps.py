@@ -26,9 +26,9 @@ from vidsum.results import figures
 from vidsum.results.clock import shift_times
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.shots.find import find
+from vidsum.shots.segmentation import find
 from vidsum.shots.settings import ShotSettings
-from vidsum.summary.fulltransnet import decode_samples, windows
+from vidsum.summary.fulltransnet_scores import decode_samples, windows
 from vidsum.summary.importance import SCORERS
 from vidsum.summary.importance_model import ImportanceModel
 from vidsum.summary.score import load_importance_checkpoint, weights_sha256

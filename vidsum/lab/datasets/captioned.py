@@ -9,15 +9,15 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.errors import InputError, UsageError, safe_name
-from vidsum.grounding import vse
+from vidsum.grounding import vse_map
 from vidsum.grounding.settings import CaptionSpace
+from vidsum.lab.datasets.annotated_videos import AnnotatedVideo
 from vidsum.lab.datasets.clip_captions import ENCODER, embed_texts, read_frame_captions
 from vidsum.lab.datasets.labels import read_labels
-from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.models.scaling import unit_rows
 from vidsum.models.vse import VisualSemanticMap
 from vidsum.results.features import Features
-from vidsum.shots.find import find
+from vidsum.shots.segmentation import find
 from vidsum.types import FloatArray, IntArray, Progress
 
 _SAME_SHOT = 0.6  # neighbouring frames whose captions have a smaller cosine are of different shots
@@ -94,12 +94,12 @@ class FeatureSimulator:
         rng = np.random.default_rng([*seed, *video.name.encode()])
         captions = video.features.array
         seen = self.visual.simulate(captions, noise_of(captions, rng))
-        return replace(video, features=replace(video.features, array=seen, extractor=vse.NAME))
+        return replace(video, features=replace(video.features, array=seen, extractor=vse_map.NAME))
 
     @property
     def weights(self) -> dict[str, str]:
         """SHA-256 of what it depends on, by name."""
-        return {name: checkpoints.sha256_of(name) for name in (vse.NAME, ENCODER)}
+        return {name: checkpoints.sha256_of(name) for name in (vse_map.NAME, ENCODER)}
 
 
 def noise_of(captions: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -114,7 +114,7 @@ def noise_of(captions: FloatArray, rng: np.random.Generator) -> FloatArray:
 
 def draw_of(space: CaptionSpace) -> FeatureSimulator | None:
     """Return the function that draws features in a space; None where they are the captions themselves."""
-    return None if space == "text" else FeatureSimulator(vse.load_map())
+    return None if space == "text" else FeatureSimulator(vse_map.load_map())
 
 
 def in_space(videos: Mapping[str, AnnotatedVideo], space: CaptionSpace) -> dict[str, AnnotatedVideo]:

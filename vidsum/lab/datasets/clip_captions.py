@@ -16,7 +16,7 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.errors import InputError, quote, safe_name
-from vidsum.grounding.text import embed_cached, load_text_encoder
+from vidsum.grounding.text_encoders import embed_cached, load_text_encoder
 from vidsum.io.text import read_json, read_packed_text
 from vidsum.lab.datasets.entries import DataEntry, entry_of, parse_lines
 from vidsum.lab.datasets.group import MOST_FRAMES

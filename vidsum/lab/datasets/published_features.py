@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from vidsum.errors import InputError, WeightsError, safe_name
 from vidsum.io.arrays import convert_errors, read_array, read_arrays
-from vidsum.io.names import missing_file
+from vidsum.io.file_names import missing_file
 from vidsum.lab.datasets.clip_captions import Captions, embed_captions, is_captions, read_clip_captions
-from vidsum.lab.datasets.moments import Query
+from vidsum.lab.datasets.timed_sentences import Query
 from vidsum.models.scaling import mean_of_normalised, unit_rows
 from vidsum.results.feature_h5 import member, open_h5, read_dataset
 from vidsum.types import FloatArray, Progress

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.io.text import read_json, read_yaml
-from vidsum.lab.datasets.summaries import dataset_name
+from vidsum.lab.datasets.annotated_videos import dataset_name
 
 SETTINGS = ("canonical", "augmented", "transfer")
 

@@ -7,9 +7,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from vidsum.errors import UsageError, safe_name
-from vidsum.lab.datasets.described import Described
+from vidsum.lab.datasets.described_items import Described
 from vidsum.lab.evaluation.caption_metrics import Measure, bleu, cider_d, mean_of, rouge_l, tokenize
-from vidsum.lab.evaluation.report import Report, per_cent
+from vidsum.lab.evaluation.evaluation_report import Report, per_cent
 from vidsum.lab.evaluation.settings import CaptionsRequest
 from vidsum.results.result import count_text
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from vidsum.lab.evaluation.report import per_cent
+from vidsum.lab.evaluation.evaluation_report import per_cent
 from vidsum.types import BoolArray, FloatArray, IntArray, TimeArray, iou
 
 THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))  # IoU of a right moment: .5 ... .95

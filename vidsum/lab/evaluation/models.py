@@ -12,11 +12,11 @@ from vidsum.checkpoints.trained import Trained, read_trained
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.moment_model import MomentModel, Prediction, build_moment_model, ground_video
 from vidsum.grounding.spaces import ClipEmbeddings
-from vidsum.grounding.text import load_text_encoder
-from vidsum.lab.datasets.moments import CLIP_S, MomentVideo, Query
+from vidsum.grounding.text_encoders import load_text_encoder
 from vidsum.lab.datasets.published_features import ReadParts, open_features, read_queries, read_words
+from vidsum.lab.datasets.timed_sentences import CLIP_S, MomentVideo, Query
 from vidsum.lab.evaluation.highlight_metrics import MAX_MOMENTS
-from vidsum.lab.evaluation.moments import TOP
+from vidsum.lab.evaluation.moment_evaluation import TOP
 from vidsum.lab.evaluation.submissions import MomentPredictions, QueryPrediction
 from vidsum.results.moments import Moment
 from vidsum.types import FloatArray, Progress, reported

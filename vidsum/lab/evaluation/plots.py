@@ -10,8 +10,8 @@ from matplotlib.lines import Line2D
 
 from vidsum.errors import UsageError
 from vidsum.io.outputs import as_utf8
+from vidsum.lab.datasets.annotated_videos import AnnotatedVideo
 from vidsum.lab.datasets.labels import Labels
-from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.lab.evaluation.reference import (
     CHANGE_POINTS,
     KNAPSACKS,
@@ -20,7 +20,7 @@ from vidsum.lab.evaluation.reference import (
     key_shots,
     reference_of,
 )
-from vidsum.lab.evaluation.summaries import Videos
+from vidsum.lab.evaluation.summary_evaluation import Videos
 from vidsum.models.scaling import unit_range
 from vidsum.results import figures
 from vidsum.types import BoolArray, FloatArray

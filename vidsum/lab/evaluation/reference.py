@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
+from vidsum.lab.datasets.annotated_videos import AnnotatedVideo
 from vidsum.lab.datasets.labels import Labels
-from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.types import BoolArray, FloatArray, IntArray, TimeArray
 
 BUDGET: Final = 0.15  # maximum fraction of the video in a summary

@@ -173,7 +173,7 @@ class HighlightsRequest:
 
     PANEL = PANEL
 
-    annotations: Path  # see `vidsum.lab.datasets.moments.read_highlights`
+    annotations: Path  # see `vidsum.lab.datasets.timed_sentences.read_highlights`
     predictions: Path | None = None  # see `vidsum.lab.evaluation.submissions.read_highlight_predictions`
     run: Path | None = option(f"{_CHECKPOINTS}, in place of predictions.", None, metavar="FOLDER|FILE")
     features: Features = ()
@@ -226,7 +226,7 @@ class CaptionsRequest:
             metavar="FILE",
         ),
     ]
-    predictions: tuple[Path, ...] = ()  # see `vidsum.lab.datasets.described.read_captions`
+    predictions: tuple[Path, ...] = ()  # see `vidsum.lab.datasets.described_items.read_captions`
     metric: tuple[str, ...] = option(
         "Measure. cider-d, bleu or rouge-l. Can be repeated.",
         CAPTION_METRICS,

@@ -17,8 +17,8 @@ def add_official(file: Path, name: str) -> Path:
     tensors, options = read_published(file, hint)
     # they import torch, which takes 0.6 GB: not for a file that is something else
     from vidsum.checkpoints.trained import save_trained
-    from vidsum.lab.importers.detr import moment_detr_checkpoint, qd_detr_checkpoint
-    from vidsum.lab.importers.mrnet import CONFIGURATIONS, mrnet_checkpoint
+    from vidsum.lab.importers.import_detr import moment_detr_checkpoint, qd_detr_checkpoint
+    from vidsum.lab.importers.import_mrnet import CONFIGURATIONS, mrnet_checkpoint
 
     try:
         if name in CONFIGURATIONS:

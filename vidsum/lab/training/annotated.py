@@ -9,13 +9,13 @@ import numpy as np
 
 from vidsum.errors import UsageError
 from vidsum.grounding.spaces import describe_space
-from vidsum.grounding.text import DIMS, load_text_encoder
+from vidsum.grounding.text_encoders import DIMS, load_text_encoder
 from vidsum.grounding.windows import resample, with_endpoints
 from vidsum.io.provenance import identify_file
-from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample, MomentExample, scores_at
-from vidsum.lab.datasets.moments import CLIP_S, MomentVideo, Query, describe_repairs, read_moments
+from vidsum.lab.datasets.moment_examples import MOST_SALIENT, HighlightExample, MomentExample, scores_at
 from vidsum.lab.datasets.published_features import ReadParts, open_features, read_queries, read_words
 from vidsum.lab.datasets.splits import hold_out
+from vidsum.lab.datasets.timed_sentences import CLIP_S, MomentVideo, Query, describe_repairs, read_moments
 from vidsum.lab.training.settings import DataSettings
 from vidsum.types import FloatArray, Progress, reported, stack_intervals
 

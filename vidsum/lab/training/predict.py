@@ -10,12 +10,12 @@ import torch
 
 from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import InputError, UsageError
-from vidsum.lab.datasets.summaries import AnnotatedVideo, shot_of_sample, shots_of
-from vidsum.lab.training.fulltransnet import example_of, with_inputs
+from vidsum.lab.datasets.annotated_videos import AnnotatedVideo, shot_of_sample, shots_of
 from vidsum.lab.training.run import read_run
 from vidsum.lab.training.state import BEST
+from vidsum.lab.training.train_fulltransnet import example_of, with_inputs
 from vidsum.models.fulltransnet import FullTransNet
-from vidsum.summary.fulltransnet import Decoded, shot_curve
+from vidsum.summary.fulltransnet_scores import Decoded, shot_curve
 from vidsum.summary.importance_model import (
     FeatureTransform,
     ImportanceModel,

@@ -9,13 +9,13 @@ from typing import Any, Final, Generic, TypeVar
 import numpy as np
 
 from vidsum.errors import InputError, UsageError
-from vidsum.grounding import vse
+from vidsum.grounding import vse_map
 from vidsum.io.outputs import as_utf8, make_folder, write_text
 from vidsum.io.provenance import identify_file
 from vidsum.io.text import read_json
+from vidsum.lab.datasets.annotated_videos import AnnotatedVideo
 from vidsum.lab.datasets.captioned import FeatureSimulator
 from vidsum.lab.datasets.splits import Split
-from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.lab.training.settings import recorded
 from vidsum.lab.training.state import BEST, LAST, clear, is_finished, require_same
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings
@@ -76,9 +76,9 @@ def start_run(
     features: dict[str, Any] = {"extractor": used[0].features.extractor, "dim": used[0].features.dim}
     features["fps"] = round(1 / step_s, 6)
     is_space = features["extractor"] in SENTENCES
-    inputs = FeatureTransform(vse.NAME if is_space else None, settings.ends)
+    inputs = FeatureTransform(vse_map.NAME if is_space else None, settings.ends)
     if is_space:  # pictures are read at a rate that can be asked for, not at every 15th frame's
-        features |= {"extractor": vse.EXTRACTOR, "fps": float(f"{features['fps']:.2g}")}
+        features |= {"extractor": vse_map.EXTRACTOR, "fps": float(f"{features['fps']:.2g}")}
     features |= inputs.recorded
     sized: Any = replace(settings.model, dim_in=features["dim"] + inputs.n_added)
     settings = replace(settings, model=sized)

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from vidsum.lab.datasets.captioned import shots_of_captions
-from vidsum.lab.datasets.moments import CLIP_S
-from vidsum.lab.training.sentences import Captions, content_words
+from vidsum.lab.datasets.timed_sentences import CLIP_S
+from vidsum.lab.training.embedded_sentences import Captions, content_words
 from vidsum.types import FloatArray, Interval, join_near
 
 NOTHING = -1

@@ -9,7 +9,8 @@ import numpy as np
 from vidsum.errors import UsageError
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, guided_rows
 from vidsum.grounding.windows import grid, resample, resample_clips
-from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample, MomentExample, Pair, scores_at
+from vidsum.lab.datasets.moment_examples import MOST_SALIENT, HighlightExample, MomentExample, Pair, scores_at
+from vidsum.lab.training.embedded_sentences import Captions, Words
 from vidsum.lab.training.scripts import (
     NOTHING,
     Script,
@@ -19,7 +20,6 @@ from vidsum.lab.training.scripts import (
     fill_gaps,
     joined_script,
 )
-from vidsum.lab.training.sentences import Captions, Words
 from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray, Interval, TimeArray
 

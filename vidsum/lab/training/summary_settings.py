@@ -57,7 +57,7 @@ class SplitOptions:
     @property
     def files(self) -> tuple[Path, ...]:
         """All files that the videos come from."""
-        from vidsum.lab.datasets.summaries import annotated_files
+        from vidsum.lab.datasets.annotated_videos import annotated_files
 
         data = [file for path in self.data for file in annotated_files(path)]
         return (*data, *self.captions, *self.annotations)

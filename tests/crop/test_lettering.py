@@ -1,0 +1,57 @@
+"""Letters near the lower edge: captions of several looks are seen; letters elsewhere and patterns are not."""
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw
+
+from vidsum.crop.lettering import SHORT_SIDE, has_letters_below
+from vidsum.types import Picture
+from vidsum.video.style import load_font
+
+WIDTH = 640
+
+
+def scene(seed: int = 0) -> Picture:
+    """A smooth picture of several colours."""
+    rng = np.random.default_rng(seed)
+    small = Image.fromarray(rng.integers(0, 255, (4, 7, 3), np.uint8))
+    return np.asarray(small.resize((WIDTH, SHORT_SIDE), Image.Resampling.BICUBIC))
+
+
+def written(text: str, y: float, *, size: int = 20, colour: str = "white", edge: int = 2) -> Picture:
+    image = Image.fromarray(scene())
+    place = WIDTH / 2, y * SHORT_SIDE
+    draw = ImageDraw.Draw(image)
+    draw.text(place, text, colour, load_font(size, bold=True), "mb", stroke_width=edge, stroke_fill="black")
+    return np.asarray(image)
+
+
+@pytest.mark.parametrize("colour", ["white", "yellow"])
+@pytest.mark.parametrize("size", [14, 20, 26])
+def test_captions(size: int, colour: str) -> None:
+    assert has_letters_below(written("Nobody told me anything", 0.95, size=size, colour=colour))
+
+
+def test_letters_in_a_dark_box() -> None:
+    picture = scene().copy()
+    picture[310:350] = 0
+    image = Image.fromarray(picture)
+    ImageDraw.Draw(image).text((320, 340), "the first time we met", "white", load_font(18, bold=True), "mb")
+    assert has_letters_below(np.asarray(image))
+
+
+@pytest.mark.parametrize(
+    "picture",
+    [
+        scene(),
+        written("Nobody told me anything", 0.4),
+        written("Ok!", 0.95),
+        written("Nobody told me anything", 0.95, size=5, edge=0),
+        np.random.default_rng(0).integers(0, 255, (SHORT_SIDE, WIDTH, 3), np.uint8),
+        np.tile(np.repeat(np.uint8([0, 255]), 12), (SHORT_SIDE, 26))[:, :WIDTH, None].repeat(3, axis=2),
+        np.zeros((SHORT_SIDE, WIDTH, 3), np.uint8),
+    ],
+    ids=["scene", "above", "few", "tiny", "noise", "stripes", "black"],
+)
+def test_no_captions(picture: Picture) -> None:
+    assert not has_letters_below(picture)

@@ -1,0 +1,189 @@
+"""Training the DETR models: a handful is learned by heart, words are found in other videos."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from tests.lab.training.toy import Toy, draw_highlights, fixed
+from vidsum.checkpoints.trained import read_trained
+from vidsum.lab.datasets.moment_examples import HighlightExample, Pair
+from vidsum.lab.evaluation.highlight_metrics import WindowMeasures, measure_moments
+from vidsum.lab.training.loop import FitResult
+from vidsum.lab.training.settings import DETRLossSettings, DETRSettings, MatchWeights
+from vidsum.lab.training.train_detr import collate_pairs, detection_loss, detr_loss, measure_model, train_detr
+from vidsum.models.configs import DETRConfig, MaskConfig
+from vidsum.models.detr import Detections, centre_width
+from vidsum.models.detr_models import MODELS, DETRModel, MRNetDETR
+from vidsum.models.detr_models import build as build_model
+from vidsum.options import build
+
+HOW = Toy(n_videos=8, clips=12, segments=3, queries=1, noise=0.5)
+SIZES = {"clips": 12, "words": 4, "d": 32, "heads": 4, "d_ff": 64, "n_moments": 5}
+SIZES |= {"layers": 1, "decoder_layers": 1}
+CPU = torch.device("cpu")
+
+
+def _settings(epochs: int, **choices: object) -> DETRSettings:
+    small = {**SIZES, "dropout_in": 0.0, "device": "cpu", "batch_size": 4, "lr": 3e-3}
+    return build(DETRSettings, {**small, "epochs": epochs, **choices})
+
+
+def _model(name: str = "qd-detr", **choices: object) -> DETRModel:
+    torch.manual_seed(0)
+    sizes = {**SIZES, "dim_video": 66, "dim_query": 32, **choices}
+    return build_model(name, DETRConfig(**sizes))
+
+
+def test_the_optimizer_of_lams_and_stamps_papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Adam adds the decay to the gradient; AdamW, QD-DETR's, takes it off the weights."""
+    optimizers: dict[str, torch.optim.Optimizer] = {}
+    for name in ("adam", "adamw"):
+        monkeypatch.setattr(
+            "vidsum.lab.training.moment_trainer.fit",
+            lambda recipe, *rest, name=name, **more: optimizers.update({name: recipe.optimizer}),
+        )
+        train_detr(fixed(draw_highlights(HOW, 1)), "qd-detr", _settings(1, optimizer=name), tmp_path)
+    assert type(optimizers["adam"]) is torch.optim.Adam
+    assert type(optimizers["adamw"]) is torch.optim.AdamW
+    (group,) = optimizers["adam"].param_groups
+    assert (group["weight_decay"], group["decoupled_weight_decay"]) == (1e-4, False)
+
+
+@pytest.mark.parametrize(
+    "name", ["qd-detr", *(pytest.param(name, marks=pytest.mark.deep) for name in MODELS if name != "qd-detr")]
+)
+def test_a_handful_of_videos_is_learned_by_heart(tmp_path: Path, name: str) -> None:
+    examples = draw_highlights(replace(HOW, n_videos=4), 1)
+    layers = 2 if name == "mrnet-detr" else 1
+    settings = _settings(4, dropout=0.0, decay_at=(3,), layers=layers, decoder_layers=layers)
+    before = measure_model(_model(name).eval(), examples)
+    fitted = train_detr(fixed(30 * examples, examples), name, settings, tmp_path)
+    found = _measured_of(fitted, examples)
+    assert before.mean_precision < 0.4
+    assert found.recall[0.5] >= 0.75
+    assert found.mean_precision > before.mean_precision + 0.3
+    assert found.mean_precision == pytest.approx(fitted.best.validation)
+
+
+def _measured_of(fitted: FitResult, examples: Sequence[HighlightExample]) -> WindowMeasures:
+    """Return the moments that the checkpoint of a run finds."""
+    trained = read_trained(fitted.checkpoint)
+    model = build_model(trained.model, DETRConfig(**trained.config)).eval()
+    model.load_state_dict(dict(trained.tensors))
+    found = measure_model(model, examples)
+    assert found is not None
+    return found
+
+
+def test_the_loss_has_the_parts_of_its_model() -> None:
+    batch = collate_pairs(draw_highlights(HOW, 1), CPU)
+    alone = DETRLossSettings(match=MatchWeights(span=0, giou=0, label=0), lambda_s=0)
+    for name in MODELS:
+        model = _model(name).eval()
+        with torch.no_grad():
+            found = model(*batch.inputs)
+            detection = detection_loss(found, batch.gt_windows, batch.is_window, DETRLossSettings())
+            silent = replace(alone, saliency=0)
+            assert float(detr_loss(model, batch, silent, with_negatives=True)) == 0
+            no_saliency = detr_loss(
+                model, batch, DETRLossSettings(saliency=0, lambda_s=0), with_negatives=True
+            )
+            assert float(no_saliency) == pytest.approx(float(detection), rel=1e-4)
+            own, both = (float(detr_loss(model, batch, alone, with_negatives=one)) for one in (False, True))
+            assert both > own + 1
+            sparse = float(detr_loss(model, batch, replace(silent, lambda_s=7.0), with_negatives=True))
+        of_mask = model.sparsity_loss().detach() if isinstance(model, MRNetDETR) else torch.zeros(())
+        assert sparse == pytest.approx(7 * float(of_mask), rel=1e-4)
+        assert (sparse > 0) == (name == "mrnet-detr")
+
+
+def test_the_sparsity_loss_of_a_static_mask_acts_on_it_alone(tmp_path: Path) -> None:
+    batch = collate_pairs(draw_highlights(HOW, 1), CPU)
+    silent = DETRLossSettings(match=MatchWeights(span=0, giou=0, label=0), saliency=0)
+    model = _model(mask=MaskConfig(kind="static")).eval()
+    (name,) = (name for name, _ in model.named_parameters() if name.endswith("mask.weights"))
+    weights = model.get_parameter(name)
+    loss = detr_loss(model, batch, silent, with_negatives=True)
+    off = ~torch.eye(len(weights), dtype=torch.bool)
+    expected = 0.5 * (1 / (1 + torch.exp(-weights[off]))).sum() / weights.numel()
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
+    loss.backward()
+    gradients = {key: each.grad for key, each in model.named_parameters()}
+    assert [key for key, grad in gradients.items() if grad is not None and grad.any()] == [name]
+    means = {}
+    for weight in (0.0, 50.0):
+        settings = replace(_settings(2, mask="static"), loss=DETRLossSettings(static_sparsity=weight))
+        fitted = train_detr(fixed(10 * draw_highlights(HOW, 1)), "qd-detr", settings, tmp_path / f"{weight}")
+        means[weight] = float(read_trained(fitted.checkpoint).tensors[name].sigmoid().mean())
+    assert means[50.0] < means[0.0] - 0.01
+
+
+def test_a_negative_pair_counts_only_where_there_is_one() -> None:
+    """Padding, or an example without a negative pair, changes nothing."""
+    model = _model().eval()
+    (example,) = draw_highlights(replace(HOW, n_videos=1), 1)
+    false = Pair(example.video, -example.words)
+    batches = [collate_pairs([one], CPU) for one in (example, replace(example, negative=false))]
+    saliency_alone = DETRLossSettings(match=MatchWeights(span=0, giou=0, label=0), margin=0)
+    with torch.no_grad():
+        losses = [float(detr_loss(model, one, saliency_alone, with_negatives=True)) for one in batches]
+        outside = float(model.saliency(*batches[1].negative).exp().log1p().sum())
+    assert losses[1] - losses[0] > 0.9 * outside  # the rest is the rank loss, whose sum has more clips now
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_examples_of_all_kinds_have_finite_losses_and_gradients(name: str) -> None:
+    """Shorter and longer ones, without a window, without saliency, with the same saliency everywhere."""
+    plain, *rest = draw_highlights(HOW, 1)[:4]
+    nowhere = np.zeros((0, 2), np.float32)
+    short = replace(rest[0], video=rest[0].video[:1], saliency=rest[0].saliency[:1])
+    silent = replace(rest[1], saliency=np.zeros(12, np.float32))
+    equal = replace(rest[2], saliency=np.full(12, 12, np.float32))
+    false = replace(plain, windows=nowhere, saliency=np.zeros(12, np.float32))
+    for examples in ([plain, short, silent, equal, false], [false, false], [false], [equal], [short]):
+        model = _model(name)
+        loss = detr_loss(model, collate_pairs(examples, CPU), DETRLossSettings(), with_negatives=True)
+        loss.backward()
+        assert loss.detach().isfinite()
+        assert all(one.grad.isfinite().all() for one in model.parameters() if one.grad is not None)
+
+
+class _Fixed(torch.nn.Module):
+    """Answers with given moments."""
+
+    def __init__(self, moments: Tensor, scores: Tensor) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(1))
+        logits = torch.stack([scores.logit(), torch.zeros_like(scores)], dim=-1)
+        self.answer = Detections(logits[None], centre_width(moments)[None], scores)
+        self.position = 0
+
+    def forward(self, video: Tensor, *rest: Tensor) -> Detections:
+        start, self.position = self.position, self.position + len(video)
+        logits, spans, saliency = self.answer
+        part = slice(start, self.position)
+        return Detections(logits[:, part], spans[:, part], saliency[part])
+
+
+def test_validation_is_that_of_the_benchmark() -> None:
+    """Moments over the edge are cut; examples without a window do not count, whatever is found in them."""
+    draw = torch.Generator().manual_seed(3)
+    moments = torch.rand(8, 5, 2, generator=draw, dtype=torch.float64).sort(dim=-1).values
+    scores = torch.rand(8, 5, generator=draw, dtype=torch.float64)
+    examples = draw_highlights(HOW, 1)
+    right = np.stack([example.windows for example in examples]).astype(np.float64)
+    moments[:, 2] = torch.from_numpy(right[:, 0]) + 0.02
+    moments[0, 3] = torch.tensor([-0.5, 0.4])
+    nowhere = [*examples[:5], *(replace(one, windows=np.zeros((0, 2), np.float32)) for one in examples[5:])]
+    first = np.take_along_axis(moments.numpy(), (-scores.numpy()).argsort(1)[..., None], 1).clip(0, 1)
+    expected = measure_moments(first[:5], -np.sort(-scores.numpy(), 1)[:5], right[:5])["full"]
+    found = measure_model(_Fixed(moments, scores), nowhere, 3)
+    assert found.recall == expected.recall
+    assert found.mean_precision == pytest.approx(expected.mean_precision)
+    assert 0 < found.mean_precision < 1
+    assert measure_model(_Fixed(moments, scores), nowhere[5:], 3) is None

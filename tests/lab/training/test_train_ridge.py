@@ -1,0 +1,200 @@
+"""Fitting ridge regression: against scikit-learn's, a loop over penalties, and what a run leaves."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from tests.lab.training.videos import sampled_video
+from tests.models.test_ridge import slow_average
+from vidsum.checkpoints.trained import read_trained
+from vidsum.errors import OutputError, UsageError
+from vidsum.lab.datasets.annotated_videos import AnnotatedVideo, target_of
+from vidsum.lab.datasets.splits import Split, k_fold
+from vidsum.lab.training.run import read_run, start_run
+from vidsum.lab.training.summary_settings import RidgeSettings
+from vidsum.lab.training.train_ridge import PENALTIES, Fitted, fit_split
+from vidsum.models.configs import RidgeConfig
+from vidsum.results.features import Features
+from vidsum.summary.importance_model import ImportanceModel, load_importance_model
+
+DIM, N_VIDEOS, WINDOW = 12, 9, 3
+MODEL = RidgeConfig(window=WINDOW)
+SETTINGS = RidgeSettings(model=MODEL, penalty=0.05)
+
+
+def noisy_video(number: int) -> AnnotatedVideo:
+    """Scores of three annotators that a direction of the features explains in part; lengths differ."""
+    rng = np.random.default_rng([5, number])
+    n_samples = 30 + 4 * number
+    array = rng.normal(1, 1, (n_samples, DIM)).astype(np.float32)
+    signal = array @ np.linspace(-1, 1, DIM) + np.linspace(0, 2, n_samples)
+    scores = (signal + rng.normal(0, 6, (3, n_samples))).astype(np.float32)
+    return sampled_video(f"made/video_{number}", array, scores.mean(axis=0), None, user_scores=scores)
+
+
+VIDEOS = {video.name: video for video in map(noisy_video, range(1, N_VIDEOS + 1))}
+NAMES = tuple(VIDEOS)
+SPLIT = Split("made-1", NAMES[:-2], NAMES[-2:])
+
+
+def fit(out: Path, settings: RidgeSettings = SETTINGS, **options: Any) -> tuple[Fitted, ImportanceModel]:
+    videos = options.pop("videos", VIDEOS)
+    checkpoint, fitted = fit_split(start_run("ridge", videos, [SPLIT], settings, out, **options), 0)
+    return fitted, load_importance_model(str(checkpoint), "cpu")
+
+
+def read_rows(video: AnnotatedVideo, ends: bool = True) -> np.ndarray:
+    """[T, D] what the regression is fitted on: times of the ends three times as large, means of windows."""
+    times = np.arange(len(video.features)) / 2 + 0.25
+    columns = [video.features.array.astype(np.float64)]
+    if ends:
+        columns += [3 * np.minimum(each, 60)[:, None] / 60 for each in (times, len(times) / 2 - times)]
+    rows = slow_average(np.concatenate(columns, axis=1), WINDOW)
+    return rows - rows.mean(axis=0)
+
+
+def reference(videos: list[AnnotatedVideo], penalty: float, ends: bool = True) -> np.ndarray:
+    """scikit-learn's weights: each video counts as much, whatever its length."""
+    from sklearn.linear_model import Ridge
+
+    rows = [read_rows(video, ends) for video in videos]
+    model = Ridge(alpha=penalty * len(videos), fit_intercept=False)
+    weights = np.concatenate([np.full(len(each), 1 / len(each)) for each in rows])
+    targets = np.concatenate([target_of(video) for video in videos])
+    model.fit(np.concatenate(rows), targets, sample_weight=weights)
+    return np.asarray(model.coef_)
+
+
+@pytest.mark.parametrize("ends", [True, False])
+@pytest.mark.parametrize("penalty", [0.0003, 0.05, 3.0])
+def test_weights_are_those_of_scikit_learn(tmp_path: Path, penalty: float, ends: bool) -> None:
+    settings = replace(SETTINGS, penalty=penalty, ends=ends)
+    result, summarizer = fit(tmp_path / "run", settings)
+    train = [VIDEOS[name] for name in SPLIT.train]
+    weights = reference(train, penalty, ends)
+    scale = np.array([1.0] * DIM + [3.0] * (2 * ends))
+    found = summarizer.model.weights
+    np.testing.assert_allclose(found, weights * scale, atol=1e-5)
+    assert (result.penalty, result.validation) == (penalty, None)
+    # the unit of scores is their deviation within the training videos
+    fits = [slow_average(read_rows(video, ends) @ weights, WINDOW) for video in train]
+    spread = np.mean([each.std() for each in fits])
+    assert summarizer.model.spread == pytest.approx(spread, rel=1e-5)
+    for video in VIDEOS.values():
+        rows = summarizer.inputs.of(video.features)
+        wanted = slow_average(read_rows(video, ends) @ weights, WINDOW)
+        scores = summarizer.model(rows)
+        np.testing.assert_allclose(scores, (wanted - wanted.mean()) / spread, atol=1e-4)
+
+
+def test_the_penalty_is_the_best_of_the_folds(tmp_path: Path) -> None:
+    result, _ = fit(tmp_path / "run", replace(SETTINGS, penalty=None, seed=3))
+    train = [VIDEOS[name] for name in SPLIT.train]
+    means = {}
+    for penalty in PENALTIES:
+        rhos = []
+        for fold in k_fold([str(number) for number in range(len(train))], 5, 3):
+            weights = reference([train[int(name)] for name in fold.train], penalty)
+            for video in (train[int(name)] for name in fold.test):
+                scores = slow_average(read_rows(video) @ weights, WINDOW)
+                rhos.append(spearmanr(scores, target_of(video)).statistic)
+        means[penalty] = np.mean(rhos)
+    assert result.penalty == max(means, key=lambda penalty: means[penalty])
+    assert result.validation == pytest.approx(max(means.values()), abs=1e-3)
+    assert max(means.values()) - min(means.values()) > 0.005  # there is something to choose
+
+
+def test_draws_count_as_one_video_of_so_many_frames(tmp_path: Path) -> None:
+    """The fit equals one to videos with the frames of all draws."""
+
+    from sklearn.linear_model import Ridge
+
+    def draw(video: AnnotatedVideo, *seed: int) -> AnnotatedVideo:
+        rng = np.random.default_rng([*seed, *video.name.encode()])
+        noise = rng.normal(0, 1, video.features.array.shape).astype(np.float32)
+        array = video.features.array + noise
+        return replace(video, features=replace(video.features, array=array, extractor="drawn"))
+
+    draw.weights = {}  # type: ignore[attr-defined]
+
+    settings = replace(SETTINGS, draws=3, seed=4)
+    _, summarizer = fit(tmp_path / "run", settings, draw=draw)
+    assert summarizer.extractor == "drawn"
+    model = Ridge(alpha=0.05 * len(SPLIT.train), fit_intercept=False)
+    drawn = [draw(VIDEOS[name], 4, number) for name in SPLIT.train for number in range(3)]
+    rows = [read_rows(video) for video in drawn]
+    weights = np.concatenate([np.full(len(each), 1 / (3 * len(each))) for each in rows])
+    model.fit(
+        np.concatenate(rows), np.concatenate([target_of(each) for each in drawn]), sample_weight=weights
+    )
+    found = summarizer.model.weights
+    np.testing.assert_allclose(found, model.coef_ * ([1] * DIM + [3] * 2), atol=1e-5)
+
+
+def best(run: Path) -> Path:
+    return run / "split_0" / "best.safetensors"
+
+
+def test_a_run_is_the_same_bytes_again_and_others_are_refused(tmp_path: Path) -> None:
+    for out in ("first", "run", "run"):
+        fit(tmp_path / out, SETTINGS)
+        assert best(tmp_path / out).read_bytes() == best(tmp_path / "first").read_bytes()
+    with pytest.raises(OutputError, match="penalty was"):
+        fit(tmp_path / "run", replace(SETTINGS, penalty=0.5))
+    assert best(tmp_path / "run").read_bytes() == best(tmp_path / "first").read_bytes()
+    fit(tmp_path / "run", replace(SETTINGS, penalty=0.5), overwrite=True)
+    assert best(tmp_path / "run").read_bytes() != best(tmp_path / "first").read_bytes()
+
+
+def test_no_model_of_a_run_that_was_overwritten_is_left(tmp_path: Path) -> None:
+    splits = [replace(split, name=f"made-{n}") for n, split in enumerate(k_fold(NAMES, 3), 1)]
+    before = start_run("ridge", VIDEOS, splits, SETTINGS, tmp_path)
+    for number in range(3):
+        fit_split(before, number)
+    after = start_run("ridge", VIDEOS, splits, replace(SETTINGS, penalty=0.5), tmp_path, overwrite=True)
+    fit_split(after, 0)
+    left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.safetensors"))
+    assert left == ["split_0/best.safetensors"]
+
+
+def test_a_run_and_its_checkpoint_say_what_they_are_made_from(tmp_path: Path) -> None:
+    source = tmp_path / "made.h5"
+    source.write_bytes(b"videos")
+    fit(tmp_path / "run", sources=[source])
+    run, trained = read_run(tmp_path / "run"), read_trained(best(tmp_path / "run"))
+    assert run["model"] == trained.model == "ridge"
+    assert run["features"] == trained.features
+    assert (trained.features["dim"], trained.features["fps"], trained.features["ends"]) == (DIM, 2, True)
+    assert run["settings"]["model"]["dim_in"] == trained.config["dim_in"] == DIM + 2
+    assert [split["folder"] for split in run["splits"]] == ["split_0"]
+    assert trained.training["data"] == run["data"]
+    assert run["data"][0]["name"] == "made.h5"
+    assert trained.training["split"]["test"] == list(SPLIT.test)
+
+
+def test_videos_that_all_agree_on_make_a_model_that_scores_nothing(tmp_path: Path) -> None:
+    level = {
+        name: replace(video, user_scores=None, gtscore=np.full(len(video.features), 3, np.float32))
+        for name, video in VIDEOS.items()
+    }
+    _, summarizer = fit(tmp_path / "run", videos=level)
+    rows = summarizer.inputs.of(VIDEOS[NAMES[0]].features)
+    np.testing.assert_array_equal(summarizer.model(rows), np.zeros(len(rows)))
+
+
+def test_what_cannot_be_fitted_is_refused(tmp_path: Path) -> None:
+    few = Split("made-1", NAMES[:3], NAMES[3:])
+    run = start_run("ridge", VIDEOS, [few], replace(SETTINGS, penalty=None), tmp_path / "few")
+    with pytest.raises(UsageError, match="3 training videos are too few to choose a penalty"):
+        fit_split(run, 0)
+    other = VIDEOS[NAMES[0]]
+    wide = replace(other, features=Features.from_array(np.ones((len(other.features), 3))))
+    with pytest.raises(UsageError, match="3 numbers"):
+        start_run("ridge", {**VIDEOS, wide.name: wide}, [SPLIT], SETTINGS, tmp_path / "wide")
+    for wrong in ({"penalty": 0.0}, {"draws": 0}, {"seed": -1}):
+        with pytest.raises(UsageError, match=next(iter(wrong))):
+            RidgeSettings(**wrong)

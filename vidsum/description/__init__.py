@@ -1,0 +1,1 @@
+"""Words for passages of a video: writers of sentences, everyday words, titles, vision-language models."""

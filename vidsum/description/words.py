@@ -1,0 +1,143 @@
+"""Everyday words for the segments of a video: one or two things, an activity and a place of our own lists.
+
+With rows of length 1 of an image-text space, f of a segment, w of a word and b of everyday phrases:
+
+    z(w) = (w . f - mean_b b . f) / sd_b b . f
+    p(w) = 1 / (1 + exp(-a z(w) - c log(share(w) + .0003) - d))
+
+share(w) is how often people mention the word. A parent ("an animal") is as likely as the likeliest of its
+words. docs/algorithms/describe.md has the fit, and how right it is.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Final
+
+import numpy as np
+
+from vidsum import checkpoints
+from vidsum.grounding.match import embed_background
+from vidsum.grounding.spaces import describe_space
+from vidsum.io.cache import cached_rows
+from vidsum.models.scaling import logistic, unit_rows
+from vidsum.types import FloatArray
+
+WORD_CURVE: Final = (1.1, 1.25, 0.14)  # the curve's a, c and d, fitted in `vse`
+SPECIFIC_SURE: Final = 0.9  # confidence from which a specific name is written, otherwise its parent
+PERSON_SURE: Final = 0.75
+"""Confidence from which a person is called a woman, a child or an athlete: a wrong guess offends."""
+_MARGIN = 0.1  # by how much the other words of a description may be less sure than the surest
+_RARE = 3e-4  # what is added to every share: a word that people never mentioned is not impossible
+_MOST: Final = {"thing": 2, "activity": 1, "place": 1}  # words of each kind in a description, in its order
+
+
+@dataclass(frozen=True)
+class EverydayWord:
+    """A thing, a place or an activity in everyday words."""
+
+    kind: str
+    text: str
+    names: tuple[str, ...]  # texts that mean it: the word without preposition, and other names
+    share: float  # of pictures that people describe by it
+    parent: int | None  # number of the general word
+    is_specific: bool
+
+
+@lru_cache(maxsize=1)
+def read_words() -> tuple[EverydayWord, ...]:
+    """Return the words that ship with vidsum; a parent comes before its words."""
+    words: list[EverydayWord] = []
+    numbers: dict[tuple[str, str], int] = {}
+    for line in files("vidsum.description").joinpath("words.txt").read_text("utf-8").splitlines():
+        if line.startswith("#"):
+            continue
+        head, mark, entries = re.split(r"\s?([:>]) ", line, maxsplit=1)
+        kind, _, parent = head.partition(" ")
+        for entry in entries.split("; "):
+            word = _read_entry(entry, kind, numbers[kind, parent] if parent else None, mark == ">")
+            numbers[kind, word.text] = len(words)
+            words.append(word)
+    return tuple(words)
+
+
+def _read_entry(entry: str, kind: str, parent: int | None, is_specific: bool) -> EverydayWord:
+    match = re.fullmatch(r"(.+?) (\d+)(?: \((.+)\))?", entry)
+    assert match, entry
+    text, count, others = match.groups()
+    bare = text.partition(" ")[2] if kind == "place" and " " in text else text  # "in a kitchen"
+    names = (bare, *(others.split(", ") if others else ()))
+    return EverydayWord(kind, text, names, int(count) / 10_000, parent, is_specific)
+
+
+def embed_names(space: str, words: Sequence[EverydayWord]) -> FloatArray:
+    """Return [P, D] of words, each the mean of its names, kept on disk. Raises WeightsError."""
+    described, names = describe_space(space), [name for word in words for name in word.names]
+    provenance = {"space": space, "names": [word.names for word in words], "prompts": described.prompts}
+    provenance["weights_sha256"] = checkpoints.sha256_of(described.text_encoder)
+
+    def embed() -> FloatArray:
+        starts = np.cumsum([0, *(len(word.names) for word in words[:-1])])
+        return unit_rows(np.add.reduceat(described.encode_texts(names), starts))
+
+    return cached_rows("words", provenance, embed)
+
+
+def standard_scores(space: str, rows: FloatArray) -> FloatArray:
+    """Return [N, P] z(w) of all words for segments [N, D]. Raises WeightsError."""
+    usual = rows @ embed_background(space).T
+    mean, deviation = usual.mean(axis=1, keepdims=True), usual.std(axis=1, keepdims=True)
+    return np.asarray((rows @ embed_names(space, read_words()).T - mean) / deviation, np.float32)
+
+
+def log_shares() -> FloatArray:
+    """Return [P] the logarithms of how often people mention each word, those of no picture above 0."""
+    return np.log([word.share + _RARE for word in read_words()]).astype(np.float32)
+
+
+def word_probabilities(scores: FloatArray) -> FloatArray:
+    """Return [N, P] how likely people mention each word, from `standard_scores` [N, P]."""
+    words = read_words()
+    slope, prior, offset = WORD_CURVE
+    chances = logistic(slope * scores + prior * log_shares() + offset)
+    for number in reversed(range(len(words))):
+        if (parent := words[number].parent) is not None:
+            chances[:, parent] = np.maximum(chances[:, parent], chances[:, number])
+    return np.asarray(chances, np.float32)
+
+
+def choose_words(chances: FloatArray, min_sure: float) -> list[int]:
+    """Return the numbers of the words of a description, from their probabilities [P]; none if unsure.
+
+    Of the words that are sure enough, without their parents, the likeliest below each topmost parent can be
+    taken, first those that say most: by probability times -log share.
+    """
+    words, says = read_words(), -chances * log_shares()
+    limits = np.array([_limit(word) for word in words])
+    sure = np.flatnonzero(chances >= np.maximum(limits, min_sure - _MARGIN)).tolist()
+    general = {above for number in sure for above in _parents(number)}
+    ranked = sorted((number for number in sure if number not in general), key=lambda number: chances[number])
+    chosen: list[int] = []
+    for kind, most in _MOST.items():
+        of_kind = [number for number in ranked if words[number].kind == kind]
+        best = {[number, *_parents(number)][-1]: number for number in of_kind}  # the last is the likeliest
+        first = sorted(best.values(), key=lambda number: -float(says[number]))[:most]
+        chosen += sorted(first, key=lambda number: -float(chances[number]))
+    return chosen if chances[chosen].max(initial=0) >= min_sure else []
+
+
+def _limit(word: EverydayWord) -> float:
+    """Return the least probability at which a word is written."""
+    if word.is_specific:
+        return SPECIFIC_SURE
+    is_person = word.parent is not None and read_words()[word.parent].text == "a person"
+    return PERSON_SURE if is_person else 0.0
+
+
+def _parents(number: int) -> Iterator[int]:
+    words = read_words()
+    while (parent := words[number].parent) is not None:
+        yield parent
+        number = parent

@@ -1,0 +1,138 @@
+"""Sentences for N segments of a video: everyday words, or the nearest of a list."""
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from vidsum import checkpoints
+from vidsum.description.words import choose_words, read_words, standard_scores, word_probabilities
+from vidsum.errors import InputError
+from vidsum.grounding.text_encoders import embed_cached, load_text_encoder
+from vidsum.io.text import plain_cell, read_packed_text
+from vidsum.models.scaling import logistic, softmax
+from vidsum.types import FloatArray, Progress
+
+NEAREST, TEMPERATURE = 100, 0.05  # sentences of a bank that vote, and how farther ones fade
+CONFIDENCE: Final = (5.8, 12.8, -10.5)
+"""Weights of cosine and agreement and the offset of `retrieve`'s confidence; docs/algorithms/describe.md."""
+MAX_SHORT_LIST: Final = 500
+SHORT_LIST_CONFIDENCE: Final = (14.8, 2.2, -7.5)
+"""For lists of at most `MAX_SHORT_LIST` sentences, which hardly ever agree: weights of the cosine and of the
+sentence's share of the votes, and the offset."""
+_SEGMENTS_PER_BATCH = 64  # segments that are compared with a bank together: this bounds the memory
+_COLUMNS = ("caption", "sentence", "text")
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence written for a segment."""
+
+    text: str
+    confidence: float | None
+    """Probability in [0, 1]. Of a sentence: that it is as near to what people wrote of the picture as four
+    fifths of their own sentences are to each other, fitted on photographs of Flickr8k. Of everyday
+    words: that people mention the surest one. None: of a vision-language model."""
+
+    def is_sure(self, min_sure: float) -> bool:
+        """Return whether its confidence is enough; without one, whether there is a text."""
+        return bool(self.text) if self.confidence is None else self.confidence >= min_sure
+
+
+Writer = Callable[[FloatArray], list[Sentence]]
+"""Takes [N, D], the mean of each segment's rows in the space, of length 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bank:
+    """Sentences that people wrote."""
+
+    texts: tuple[str, ...]
+    vectors: FloatArray  # [B, 384] by MiniLM, of length 1
+
+
+def write_words(rows: FloatArray, space: str, min_sure: float) -> list[Sentence]:
+    """Name what is sure enough, "A woman, singing, on a stage."; the surest word gives the confidence.
+
+    Raises WeightsError: the text encoder of the space is unavailable.
+    """
+    words, sentences = read_words(), []
+    for chances in word_probabilities(standard_scores(space, rows)):
+        chosen = choose_words(chances, min_sure)
+        text = tidy(", ".join(words[number].text for number in chosen))
+        sentences.append(Sentence(text, float(chances[chosen].max(initial=0))))
+    return sentences
+
+
+def retrieve(rows: FloatArray, bank: Bank) -> list[Sentence]:
+    """Choose the nearest sentence that the others resemble most: a consensus, as in Devlin et al.,
+    "Exploring Nearest Neighbor Approaches for Image Captioning" (2015), weighted by nearness.
+
+    Its agreement with the others, and its cosine with the picture, give the confidence; of a short list, its
+    lead over the others in place of the agreement.
+    """
+    curve = CONFIDENCE if len(bank.texts) > MAX_SHORT_LIST else SHORT_LIST_CONFIDENCE
+    said: list[Sentence] = []
+    for start in range(0, len(rows), _SEGMENTS_PER_BATCH):
+        cosines = rows[start : start + _SEGMENTS_PER_BATCH] @ bank.vectors.T
+        k = min(NEAREST, cosines.shape[1])
+        for row, nearest in zip(cosines, np.argpartition(-cosines, k - 1, axis=1)[:, :k], strict=True):
+            weights = softmax(row[nearest] / np.float32(TEMPERATURE))
+            votes = bank.vectors[nearest] @ bank.vectors[nearest].T @ weights
+            # its own vote too: else a list in which nothing else is like the right sentence never says it
+            chosen = int(np.argmax(votes))
+            weight = float(weights[chosen])
+            agreement = (float(votes[chosen]) - weight) / max(1 - weight, 1e-6)
+            backing = agreement if curve is CONFIDENCE else weight
+            sure = curve[0] * row[nearest[chosen]] + curve[1] * backing + curve[2]
+            said.append(Sentence(bank.texts[nearest[chosen]], float(logistic(sure))))
+    return said
+
+
+def read_bank(path: Path, progress: Progress | None = None) -> Bank:
+    """Return the sentences of a file, embedded and kept on disk. Raises InputError, WeightsError."""
+    texts = read_sentences(path)
+    encode = load_text_encoder("minilm").encode
+    return Bank(texts, embed_cached(texts, encode, checkpoints.sha256_of("minilm"), progress))
+
+
+def read_sentences(path: Path) -> tuple[str, ...]:
+    """Return the sentences of a file, each once. Raises InputError: it cannot be read, or holds none.
+
+    CSV with a column `caption`, `sentence` or `text`, or text with one sentence per line, which may follow
+    the name of its picture and a tab; either may end in `.gz`.
+    """
+    content = read_packed_text(path)
+    is_csv = path.name.removesuffix(".gz").endswith(".csv")
+    cells = _cells(path, content) if is_csv else (line.rpartition("\t")[2] for line in content.splitlines())
+    texts = tuple(dict.fromkeys(filter(None, map(tidy, cells))))
+    if not texts:
+        hint = "a sentence per line, or CSV with a column caption"
+        raise InputError(f"{path}: holds no sentence", hint)
+    return texts
+
+
+def _cells(path: Path, content: str) -> Iterator[str]:
+    rows = csv.reader(io.StringIO(content, newline=""))
+    try:
+        head = [name.strip().lower() for name in next(rows, [])]
+        column = next((head.index(name) for name in _COLUMNS if name in head), None)
+        if column is None:
+            fault = f"{path}: has no column {', '.join(_COLUMNS[:-1])} or {_COLUMNS[-1]}"
+            raise InputError(fault, hint="name the columns in the first line, such as file,caption")
+        yield from (plain_cell(row[column]) for row in rows if len(row) > column)
+    except csv.Error as error:
+        raise InputError(f"{path}: line {rows.line_num} is not CSV ({error})") from error
+
+
+def tidy(text: str) -> str:
+    """Return a sentence as it is printed: single spaces, a capital, a full stop; empty without a word."""
+    text = re.sub(r"\s+([.,;:!?])", r"\1", " ".join(text.split())).rstrip(" .,;")
+    if not any(letter.isalpha() for letter in text) or text.lower() == "nan":
+        return ""
+    return f"{text[0].upper()}{text[1:]}{'' if text[-1] in '!?。！？' else '.'}"

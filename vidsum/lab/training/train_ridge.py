@@ -1,0 +1,133 @@
+"""Ridge regression of people's scores on the frames of annotated videos, one model per split.
+
+scikit-learn's Ridge on rows centred by video, each weighted by one over the frames of its video; from sums
+over frames, so that many draws of simulated features cost no memory.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from vidsum.checkpoints.trained import Trained, save_trained
+from vidsum.errors import UsageError
+from vidsum.io.outputs import make_folder
+from vidsum.lab.datasets.annotated_videos import target_of
+from vidsum.lab.datasets.splits import k_fold
+from vidsum.lab.evaluation.summary_metrics import spearman_rho
+from vidsum.lab.training.run import TrainingRun, split_facts
+from vidsum.lab.training.state import BEST, refuse_foreign
+from vidsum.lab.training.summary_settings import RidgeSettings
+from vidsum.models.ridge import RidgeScorer, moving_average
+from vidsum.types import FloatArray, Progress, TimeArray, reported
+
+PENALTIES: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+"""Penalties that folds of the training videos choose from."""
+_FOLDS, _VALIDATION_DRAWS = 5, 3
+"""Choice of a penalty: parts of the training videos, and draws of each that it is measured on."""
+_END_SCALE = 3.0  # factor of the time from the start and to the end, which the penalty then hardly shrinks
+
+
+def fit_split(
+    run: TrainingRun[RidgeSettings], number: int, progress: Progress | None = None
+) -> tuple[Path, "Fitted"]:
+    """Fit the model of one split, see `fit_ridge`, and write its checkpoint, whose path comes too."""
+    split = run.splits[number]
+    fitted = fit_ridge(run, split.train, progress)
+    facts = {"split": split_facts(split), "penalty": fitted.penalty, "validation": fitted.validation}
+    target = run.folder(number) / BEST
+    make_folder(target.parent)
+    refuse_foreign(target.parent)
+    training = {**run.facts, **facts}
+    config, tensors = asdict(run.settings.model), fitted.model.arrays
+    save_trained(target, Trained("ridge", config, run.features, training, tensors))
+    return target, fitted
+
+
+class Fitted(NamedTuple):
+    model: RidgeScorer
+    penalty: float
+    validation: float | None  # mean Spearman correlation in the folds that chose the penalty
+
+
+def fit_ridge(
+    run: TrainingRun[RidgeSettings], names: Sequence[str], progress: Progress | None = None
+) -> Fitted:
+    """Return the regression of some videos. Raises UsageError: too few to choose a penalty."""
+    settings, window = run.settings, run.settings.model.window
+    videos = [_sum_video(run, name) for name in reported(names, "videos", progress)]
+    penalty, validation = settings.penalty, None
+    if penalty is None:
+        penalty, validation = _choose(videos, settings)
+    (weights,) = _solve(videos, [penalty])
+    spread = float(np.mean([_smooth(video.draws[0] @ weights, window).std() for video in videos]))
+    scaled = np.asarray(weights, np.float32) * _scales(settings)
+    # a spread of 0 where all annotators give all frames one score; then so is the model's
+    return Fitted(RidgeScorer(settings.model, scaled, spread or 1.0), penalty, validation)
+
+
+@dataclass(frozen=True, eq=False)
+class _Video:
+    """Sums of a video for the regression: its share of the normal equations, and rows to validate on."""
+
+    products: TimeArray  # [D, D] mean over frames and draws of x x^T
+    moments: TimeArray  # [D] mean of x times the target
+    draws: Sequence[FloatArray]  # [T, D] x of each draw, see `_rows`
+    target: FloatArray  # [T]
+
+
+def _sum_video(run: TrainingRun[RidgeSettings], name: str) -> _Video:
+    target = target_of(run.videos[name])
+    draws = [_rows(run, name, draw) for draw in range(run.settings.draws if run.draw else 1)]
+    stacked = np.concatenate(draws).astype(np.float64)
+    products = stacked.T @ stacked / len(stacked)
+    moments = stacked.T @ np.tile(target, len(draws)) / len(stacked)
+    return _Video(products, moments, draws, target)
+
+
+def _rows(run: TrainingRun[RidgeSettings], name: str, draw: int) -> FloatArray:
+    """Return [T, D] the model's input for a draw of a video, scaled, smoothed and centred."""
+    features = run.drawn(name, run.settings.seed, draw).features
+    rows = moving_average(run.inputs.of(features) * _scales(run.settings), run.settings.model.window)
+    return np.asarray(rows - rows.mean(axis=0), np.float32)
+
+
+def _scales(settings: RidgeSettings) -> FloatArray:
+    """Return [D] factors of the input during the fit."""
+    scales = np.ones(settings.model.dim_in, np.float32)
+    if settings.ends:
+        scales[-2:] = _END_SCALE
+    return scales
+
+
+def _solve(videos: Sequence[_Video], penalties: Sequence[float]) -> list[TimeArray]:
+    """Return [D] the weights that minimise the mean squared error over videos, plus each penalty."""
+    products = np.mean([video.products for video in videos], axis=0)
+    moments = np.mean([video.moments for video in videos], axis=0)
+    identity = np.eye(len(moments))
+    return [np.asarray(np.linalg.solve(products + penalty * identity, moments)) for penalty in penalties]
+
+
+def _choose(videos: Sequence[_Video], settings: RidgeSettings) -> tuple[float, float]:
+    """Return the penalty whose models rank frames best in folds, and their correlation."""
+    if len(videos) < _FOLDS:
+        fault = f"{len(videos)} training videos are too few to choose a penalty by {_FOLDS} folds"
+        raise UsageError(fault, hint="--penalty 0.1, or more videos")
+    names = [str(number) for number in range(len(videos))]
+    correlations: dict[float, list[float]] = {penalty: [] for penalty in PENALTIES}
+    for fold in k_fold(names, _FOLDS, settings.seed):
+        train = [videos[int(name)] for name in fold.train]
+        for penalty, weights in zip(PENALTIES, _solve(train, PENALTIES), strict=True):
+            for video in (videos[int(name)] for name in fold.test):
+                rows = video.draws[:_VALIDATION_DRAWS]
+                scores = [_smooth(draw @ weights, settings.model.window) for draw in rows]
+                correlations[penalty].extend(spearman_rho(np.stack(scores), video.target)[:, 0].tolist())
+    means = {penalty: float(np.mean(values)) for penalty, values in correlations.items()}
+    best = max(means, key=lambda penalty: means[penalty])
+    return best, means[best]
+
+
+def _smooth(scores: TimeArray, window: int) -> FloatArray:
+    return moving_average(scores[:, None], window)[:, 0]

@@ -1,0 +1,276 @@
+"""Shots and summaries: plan, then run."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, Unpack
+
+from vidsum.errors import require_type
+from vidsum.features.settings import Extraction
+from vidsum.grounding import vse_map
+from vidsum.grounding.spaces import ClipEmbeddings, resolve_space
+from vidsum.options import all_from_keywords, without_defaults
+from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
+from vidsum.pipelines.keywords import ShotOptions, SummaryOptions
+from vidsum.pipelines.plan import Input, Plan, open_input, report_step
+from vidsum.pipelines.queries import read_queries
+from vidsum.pipelines.sources import Source
+from vidsum.pipelines.speech_evidence import plan_summary_speech, protected_words
+from vidsum.results.features import Features
+from vidsum.results.sentences import cuts_inside_phrases, describe_cuts
+from vidsum.results.shots import Shots
+from vidsum.results.summary import Summary
+from vidsum.results.transcript import Transcript
+from vidsum.shots.segmentation import find
+from vidsum.shots.settings import ShotMethod, ShotSettings
+from vidsum.shots.slide_times import find_slides
+from vidsum.summary.guided import guide_importance, guide_texts
+from vidsum.summary.picture_quality import find_fades, quality_at
+from vidsum.summary.score import (
+    CustomScorer,
+    CustomScores,
+    ScoredVideo,
+    best_score,
+    candidate_models,
+    installed_scorer,
+    resolve_scorer,
+    weights_sha256,
+)
+from vidsum.summary.selection import LEAST_S, SegmentLimits, select
+from vidsum.summary.settings import DEFAULT_BUDGET, DEFAULT_SHARE, Selection
+from vidsum.summary.slide_importance import slides_of_talk
+from vidsum.summary.speech_units import speech_units
+from vidsum.times import format_time, parse_budget
+from vidsum.types import Interval, Progress
+from vidsum.video.probe import start_offset_s
+
+
+def find_shots(
+    source: Source,
+    shots: ShotMethod = ShotSettings.shots,
+    *,
+    progress: Progress | None = None,
+    **options: Unpack[ShotOptions],
+) -> Shots:
+    """Cut a video into shots.
+
+    Args:
+        source: a video, a feature file or features.
+        shots: `kts` or `uniform`.
+        progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
+        **options: other fields of `vidsum.shots.settings.ShotSettings`, such as `max_shots=10`, and those of
+            `vidsum.features.settings.Extraction` for a video.
+
+    Raises InputError, WeightsError, UsageError: see `extract`.
+    """
+    kinds, video_input = (ShotSettings, Extraction), {"shots": shots, **options}
+    settings, extraction = all_from_keywords(find_shots, kinds, video_input)
+    return plan_shots(source, settings, extraction).run(progress)
+
+
+def summarize(
+    source: Source,
+    budget: str | float = Selection.budget,
+    *,
+    model: str | os.PathLike[str] | CustomScores = Selection.model,
+    shots: ShotMethod = ShotSettings.shots,
+    progress: Progress | None = None,
+    **options: Unpack[SummaryOptions],
+) -> Summary:
+    """Choose the segments of a video that are worth keeping.
+
+    Args:
+        source: a video, a feature file or features.
+        budget: maximum summary length, as a fraction (`15%`, 0.15) or a time (`45s`, `1:30`, 45); `auto`:
+            15 %, and at least 5 s.
+        model: one of `vidsum.summary.settings.SUMMARIZERS`, a checkpoint's path, a function of `Features`
+            that gives scores [T], or such scores; their range does not matter.
+        shots: see `find_shots`.
+        progress: called as progress(what, done, total) while it runs; a total of 0 is unknown.
+        **options: other fields of `vidsum.summary.settings.Selection`, such as `keep=[(10, 20)]` or
+            `about="a dog"`, and what `find_shots` takes.
+
+    Raises InputError, WeightsError, UsageError: see `extract`.
+    """
+    name, scorer = resolve_scorer(model)
+    video_input = {"budget": budget, "model": name, "shots": shots, **options}
+    selection, settings, extraction = all_from_keywords(
+        summarize, (Selection, ShotSettings, Extraction), video_input
+    )
+    return plan_summary(open_input(source, extraction), selection, settings, scorer).run(progress)
+
+
+def plan_shots(source: Source, settings: ShotSettings, extraction: Extraction) -> Plan[Shots]:
+    """Plan the shots of a video or of features. Raises InputError, UsageError: see `find_shots`."""
+    video_input = open_input(source, extraction)
+    provenance = {**video_input.provenance, "shots": without_defaults(settings)}
+
+    def make(progress: Progress | None) -> Shots:
+        features, pictures = video_input.read(progress)
+        report_step(progress, "finding shots")
+        shots = find(features[-1], settings, pictures, "only")
+        return replace(shots, provenance=provenance, warnings=features[-1].warnings)
+
+    return Plan(provenance, make)
+
+
+def plan_summary(
+    video_input: Input, selection: Selection, settings: ShotSettings, scorer: CustomScorer | None = None
+) -> Plan[Summary]:
+    """Plan the summary of an input of `open_input`; errors are those of `summarize`."""
+    require_type(selection.budget, str, int, float)
+    selection = _resolve_ends(selection, video_input)
+    is_video = video_input.features is None and video_input.video is not None
+    space = resolve_space("auto") if is_video and selection.about else vse_map.NAME
+    if texts := guide_texts(selection, video_input.kind[0], space):
+        read_queries(texts)
+    guide = None
+    if space != vse_map.NAME and video_input.video:  # of the CLIP family, which the texts are compared in
+        extraction = replace(video_input.extraction, fast=False)
+        guide = plan_embedding(open_in_space(space, video_input.video.path, extraction), space)
+    speech = plan_summary_speech(selection, video_input)
+    scorer = scorer or installed_scorer(selection.model)
+    device = video_input.extraction.device
+    models = (scorer.name,) if scorer else candidate_models(selection.model, *video_input.kind, device)
+    facts = _facts(selection, models, scorer, speech)
+    if guide:
+        facts["guide"] = {"space": space, "extractions": guide.provenance["extractions"]}
+    provenance = {**video_input.provenance, "shots": without_defaults(settings), "summary": facts}
+    work = _Work(video_input, selection, settings, texts, models, scorer, speech, provenance, space, guide)
+    return Plan(provenance, work.run)
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    video_input: Input
+    selection: Selection
+    settings: ShotSettings
+    texts: Sequence[str]  # guide the importance
+    models: tuple[str, ...]
+    scorer: CustomScorer | None
+    speech: Plan[Transcript] | None
+    provenance: dict[str, Any]
+    space: str  # in which the texts are compared
+    guide: Plan[EmbeddedVideo] | None  # the video in that space, of the CLIP family
+
+    def run(self, progress: Progress | None) -> Summary:
+        selection = self.selection
+        transcript = self.speech.run(progress) if self.speech else None
+        (features, *_), pictures = self.video_input.read(progress)
+        report_step(progress, "finding shots")
+        shots = find(features, self.settings, pictures)
+        budget_s, warnings = _budget(selection, features.duration_s)
+        units = (
+            speech_units(transcript, min(selection.min_segment_s, budget_s), budget_s) if transcript else []
+        )
+        words = protected_words(selection, transcript, budget_s) if transcript else []
+        report_step(progress, "scoring frames")
+        clips = self.guide.run(progress).clips if self.guide else None
+        scored = self.score(features, shots, budget_s / features.duration_s, clips)
+        report_step(progress, "choosing segments")
+        changes = pictures.changes if pictures else None
+        quality = None if self.scorer else quality_at(changes, features.timestamps)
+        chosen = select(
+            features,
+            shots,
+            scored.importance,
+            budget_s,
+            keep=selection.keep,
+            drop=selection.drop,
+            uncut=[*words, *find_fades(changes, shots.edges_s)],
+            limits=SegmentLimits(
+                *(selection.min_segment_s, selection.max_segment_s),
+                is_strict=selection.min_segment_s != Selection.min_segment_s,
+                is_whole_sentences=selection.snap == "sentence",
+            ),
+            quality=quality,
+            speech=units,
+            slides=() if self.scorer else slides_of_talk(find_slides(changes), features.duration_s),
+        )
+        if transcript and selection.max_segment_s is not None:
+            spoken = cuts_inside_phrases(transcript.spoken, _free_edges(chosen.segments, selection, features))
+            warnings = (*warnings, *describe_cuts(spoken, start_offset_s(features.video)))
+        return Summary(
+            segments=chosen.segments,
+            shots=chosen.shots,
+            importance=scored.importance,
+            timestamps=features.timestamps,
+            budget_s=budget_s,
+            budget_note=chosen.note,
+            video_duration_s=features.duration_s,
+            video_fps=features.video_fps,
+            model=scored.model,
+            model_reason=scored.reason,
+            shot_method=self.settings.shots,
+            video=features.video,
+            provenance=self.provenance,
+            warnings=(*features.warnings, *scored.warnings, *warnings, *chosen.messages),
+        )
+
+    def score(
+        self, features: Features, shots: Shots, fraction: float, clips: ClipEmbeddings | None
+    ) -> ScoredVideo:
+        device = self.video_input.extraction.device
+        if self.scorer:
+            scored = self.scorer.scored(features)
+        else:
+            scored = best_score(self.models, features, shots, self.selection, fraction, device)
+        if not self.texts:
+            return scored
+        importance = guide_importance(scored.importance, features, self.texts, self.space, clips)
+        # the importance may be flat, which no longer matters
+        return replace(scored, importance=importance, warnings=())
+
+
+def _resolve_ends(selection: Selection, video_input: Input) -> Selection:
+    """Return a selection whose segments up to the end have a number there."""
+    known = video_input.video if video_input.features is None else video_input.features
+    assert known is not None
+    keep, drop = (
+        tuple(
+            (start_s, max(known.duration_s, start_s + 0.001) if math.isinf(end_s) else end_s)
+            for start_s, end_s in segments
+        )
+        for segments in (selection.keep, selection.drop)
+    )
+    return replace(selection, keep=keep, drop=drop)
+
+
+def _free_edges(segments: Sequence[Interval], selection: Selection, features: Features) -> list[float]:
+    """Return the edges of segments, in seconds, that neither the video nor `keep` and `drop` set."""
+    edges_s = {edge_s for segment in segments for edge_s in segment}
+    fixed_s = [0.0, features.duration_s, *chain(*selection.keep, *selection.drop)]
+    frame_s = 1 / features.video_fps
+    return sorted(edge_s for edge_s in edges_s if min(abs(edge_s - time_s) for time_s in fixed_s) > frame_s)
+
+
+def _facts(
+    selection: Selection, models: Sequence[str], scorer: CustomScorer | None, speech: Plan[Transcript] | None
+) -> dict[str, Any]:
+    """Return what a summary depends on in addition to the features and shots."""
+    facts = without_defaults(selection, *([] if speech else ["snap"]))
+    if speech:
+        facts["speech"] = speech.provenance["speech"]
+    if list(models) != [selection.model]:
+        facts["candidates"] = list(models)
+    if scorer is None:
+        facts |= weights_sha256(models)
+    elif scorer.sha256:
+        facts["model_sha256"] = scorer.sha256
+    return facts
+
+
+def _budget(selection: Selection, duration_s: float) -> tuple[float, tuple[str, ...]]:
+    """Return seconds of the summary, and a message where a share would be shorter than a segment."""
+    if selection.budget == DEFAULT_BUDGET:
+        return max(DEFAULT_SHARE * duration_s, min(LEAST_S, duration_s)), ()
+    share_s = parse_budget(selection.budget, duration_s)
+    least_s = 0.0 if selection.max_segment_s is None else selection.min_segment_s
+    budget_s = parse_budget(selection.budget, duration_s, least_s)
+    message = f"{selection.budget} is only {format_time(share_s)}: took {format_time(budget_s)} (min_segment)"
+    # `select` says that a video shorter than a segment is kept whole
+    return budget_s, () if budget_s == share_s or budget_s >= duration_s else (message,)
