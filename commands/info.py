@@ -125,6 +125,8 @@ def _machine(config: Path | None) -> CommandResult:
         device, messages = "unknown", (f"{broken.message}: {broken.hint}",)
     if (broken := check_opencv()) is not None:
         messages += (f"{broken.message}: {broken.hint}",)
+    statuses = checkpoints.entries()
+    fetched = [s.entry.name for s in statuses if s.state == "present" and not s.entry.shipped]
     facts = {
         "vidsum": __version__,
         "python": platform.python_version(),
@@ -134,8 +136,7 @@ def _machine(config: Path | None) -> CommandResult:
         "extras": _extras(),
         "device": device,
         "config": str(config or f"none (looked for {user_file()})"),
-        "weights": ", ".join(s.entry.name for s in checkpoints.entries() if s.state == "present")
-        or "none here yet",
+        "weights": ", ".join(fetched) or "none here yet",
     }
     cache = _cache()
     return CommandResult(

@@ -96,7 +96,7 @@ def verify(view: WeightsView, names: Names) -> None:
         line = f"{task.path}: {'verified' if status.state == 'present' else status.reason or status.state}"
         if status.state == "present":
             return CommandResult(data=_facts(status), lines=(line,))
-        problem = Problem("WeightsError", line, f"vidsum weights pull {task.path}")
+        problem = Problem("WeightsError", line, status.entry.repair_command)
         return CommandResult(data=_facts(status), errors=(problem,), exit_code=4)
 
     run_verb(Verb("weights verify", step), wanted, view)
@@ -166,8 +166,8 @@ def remove(name: Name, view: WeightsView) -> CommandResult:
 
 
 def _state(status: "EntryStatus") -> str:
-    """Return the state of a checkpoint; shipped files are never missing, though not yet cached."""
-    return "shipped" if status.state == "missing" and status.entry.is_shipped else status.state
+    """Return the state of a checkpoint, or `shipped` for one that comes with vidsum."""
+    return "shipped" if status.state == "present" and status.entry.shipped else status.state
 
 
 def _facts(status: "EntryStatus") -> dict[str, Any]:

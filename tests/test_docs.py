@@ -14,7 +14,7 @@ import pytest
 from docs import console, man, options
 from tests.conftest import real_weights
 from tests.golden.test_options import facts_of
-from vidsum.checkpoints.registry import ShippedSource, builtin_entries
+from vidsum.checkpoints.registry import builtin_entries
 from vidsum.checkpoints.trained import read_trained
 from vidsum.commands.app import COMMANDS
 from vidsum.commands.options import leaves_of
@@ -172,13 +172,8 @@ def test_split_of_shipped_summarizer(name: str) -> None:
 def test_model_card_files(card: Path) -> None:
     lines = card.read_text(encoding="utf-8").splitlines()
     named = set(re.findall(r"`([\w-]+\.(?:safetensors|json|onnx))`", "\n".join(lines)))
-    files = {
-        source.shipped: file
-        for entry in builtin_entries().values()
-        for file in entry.files
-        for source in file.sources
-        if isinstance(source, ShippedSource)
-    }
+    shipped = [entry for entry in builtin_entries().values() if entry.shipped]
+    files = {file.name: file for entry in shipped for file in entry.files}
     assert named
     assert named <= files.keys()
     for name in named:
@@ -195,7 +190,8 @@ def test_model_card_files(card: Path) -> None:
 
 def test_cards_of_shipped_files() -> None:
     cards = "".join(card.read_text(encoding="utf-8") for card in (ROOT / "weights").glob("*.md"))
-    files = {path.name for path in (ROOT / "weights").glob("*.safetensors")}
+    shipped = [entry for entry in builtin_entries().values() if entry.shipped]
+    files = {file.name for entry in shipped for file in entry.files}
     assert files
     assert {name for name in files if f"`{name}`" not in cards} == set()
 

@@ -42,7 +42,7 @@ def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         return TextEncoder("minilm", _encode, lambda texts: [_encode(texts)], list)
 
     def read_trained(path: Path) -> Any:
-        counted[Path(path).parent.name] += 1
+        counted[Path(path).stem.removesuffix("-vse")] += 1
         return read(path)
 
     from vidsum.checkpoints.trained import read_trained as read

@@ -7,8 +7,10 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ import vidsum
 from tests.conftest import real_weights
 from tests.kills import kill_often
 from tests.media import make_colour_film
+from vidsum.checkpoints import registry
 from vidsum.io import cache
 from vidsum.io.packages import TELEMETRY_VARIABLES
 
@@ -55,8 +58,13 @@ def _build_wheel(source: Path, folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    return _build_wheel(source, tmp_path_factory.mktemp("wheel"))
+def wheel_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("wheel")
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path, wheel_folder: Path) -> dict[str, bytes]:
+    return _build_wheel(source, wheel_folder)
 
 
 @pytest.mark.deep
@@ -68,6 +76,24 @@ def test_wheel(wheel: dict[str, bytes]) -> None:
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "vidsum").rglob("*.py")}
     modules |= {f"vidsum/{path.relative_to(ROOT)}" for path in (ROOT / "commands").glob("*.py")}
     assert {name for name in modules if "__pycache__" not in name} <= files
+
+
+@pytest.mark.deep
+def test_wheel_and_its_weights_are_small_enough(wheel: dict[str, bytes], wheel_folder: Path) -> None:
+    weights = sum(len(content) for name, content in wheel.items() if name.startswith("vidsum/weights/"))
+    assert weights <= 90e6
+    assert sum(path.stat().st_size for path in wheel_folder.glob("*.whl")) <= 95e6
+
+
+@pytest.mark.deep
+def test_wheel_has_every_shipped_file_and_its_card_but_no_recipe(wheel: dict[str, bytes]) -> None:
+    cards = {name: content.decode() for name, content in wheel.items() if "/licenses/weights/" in name}
+    for entry in registry.builtin_entries().values():
+        for file in entry.files if entry.shipped else ():
+            assert sha256(wheel[f"vidsum/weights/{file.name}"]).hexdigest() == file.sha256
+            card = next(text for text in cards.values() if f"`{file.name}`" in text and file.sha256 in text)
+            assert re.search(r"licen[cs]e", card, re.IGNORECASE), file.name
+    assert not [name for name in wheel if "recipes" in name]
 
 
 @pytest.mark.deep
@@ -163,6 +189,80 @@ def test_telemetry_is_off() -> None:
     program = f"import os, vidsum; assert {TELEMETRY_VARIABLES!r}.items() <= os.environ.items()"
     environment = os.environ | dict.fromkeys(TELEMETRY_VARIABLES, "") | {"PYTHONPATH": str(ROOT)}
     subprocess.run([sys.executable, "-c", program], env=environment, check=True)
+
+
+WITHOUT_DOWNLOADS = """
+shots film.mp4
+summarize film.mp4
+ground film.mp4 --query butterflies
+highlights film.mp4
+describe film.mp4
+index film.mp4 --archive films.vidsum
+search butterflies --archive films.vidsum
+"""
+SERVED = """
+import fcntl, json, socket, struct, subprocess, sys
+from urllib.request import urlopen
+with socket.socket() as any_socket:  # 127.0.0.1 exists only while the loopback interface is up
+    fcntl.ioctl(any_socket, 0x8914, struct.pack("16sH14x", b"lo", 1))
+command = [sys.argv[1], "serve", "--archive", "films.vidsum", "--port", "0", "--json"]
+server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+url = json.loads(server.stdout.readline())["data"]["url"]
+with urlopen(url + "api/search?q=butterflies") as answer:
+    assert json.load(answer)["moments"]
+server.terminate()
+server.wait()
+"""
+
+
+@pytest.fixture(scope="module")
+def base_install(
+    wheel: dict[str, bytes], wheel_folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The program `vidsum` of the wheel, installed without extras into an environment of its own."""
+    environment = tmp_path_factory.mktemp("environment")
+    _build("-m", "venv", str(environment))
+    (file,) = wheel_folder.glob("*.whl")
+    _build("-m", "pip", "--python", str(environment / "bin/python"), "install", "--quiet", str(file))
+    return environment / "bin/vidsum"
+
+
+@pytest.fixture(scope="module")
+def offline_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("offline")
+    shutil.copy(ROOT / "docs/sample/big_buck_bunny.mp4", folder / "film.mp4")
+    return folder
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("line", WITHOUT_DOWNLOADS.strip().splitlines())
+def test_command_without_a_network_or_a_home(base_install: Path, offline_folder: Path, line: str) -> None:
+    _run_isolated(offline_folder, str(base_install), *line.split())
+
+
+@pytest.mark.deep
+def test_page_without_a_network_or_a_home(base_install: Path, offline_folder: Path) -> None:
+    _run_isolated(offline_folder, sys.executable, "-c", SERVED, str(base_install))
+
+
+def _run_isolated(folder: Path, *command: str) -> None:
+    """Run a command in a network namespace without interfaces, and with an empty VIDSUM_HOME."""
+    isolated = ["unshare", "-rn"]
+    if not shutil.which("unshare") or subprocess.run([*isolated, "true"], capture_output=True).returncode:
+        pytest.skip("network namespaces are not allowed here")
+    (folder / "user").mkdir(exist_ok=True)
+    variables = {"HOME": str(folder / "user"), "PATH": os.environ["PATH"]}
+    with TemporaryDirectory() as home:
+        ran = subprocess.run(
+            [*isolated, *command],
+            cwd=folder,
+            env=variables | {"VIDSUM_HOME": home},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stderr[-2000:]
+        assert not (Path(home) / "weights").exists()
 
 
 @pytest.mark.deep

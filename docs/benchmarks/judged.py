@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import roc_auc_score
 
+from docs.benchmarks import SHARED
 from docs.benchmarks.joined import KINDS, composite, known_clips, notes, truth_of
-from tests.conftest import SHARED
 from vidsum.grounding.match import kind_of
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.types import TimeArray

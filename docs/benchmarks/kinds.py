@@ -14,10 +14,9 @@ from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 
-from docs.benchmarks import argument_parser
+from docs.benchmarks import SHARED, argument_parser
 from docs.benchmarks.grounding import TOP_K, scored
 from docs.benchmarks.joined import KINDS, composite, embed, notes, truth_of
-from tests.conftest import SHARED
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import json
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -113,10 +114,11 @@ def failing(status: int) -> Answer:
 
 
 def project_page(filename: str, path: str, archive: bytes, sha256: str | None = None) -> bytes:
-    """A project's page on a simple index; `sha256` replaces the true one, "" leaves it out."""
+    """A project's page on an index, in JSON; `sha256` replaces the true one, "" leaves it out."""
     digest = hashlib.sha256(archive).hexdigest() if sha256 is None else sha256
-    fragment = f"#sha256={digest}" if digest else ""
-    return f'<!DOCTYPE html><html><body><a href="{path}{fragment}">{filename}</a></body></html>'.encode()
+    hashes = {"sha256": digest} if digest else {}
+    file = {"filename": filename, "url": path, "hashes": hashes}
+    return json.dumps({"meta": {"api-version": "1.0"}, "name": "toy", "files": [file]}).encode()
 
 
 def wheel(members: Mapping[str, bytes]) -> bytes:

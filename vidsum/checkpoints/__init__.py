@@ -1,4 +1,4 @@
-"""Pretrained weights: fetched on first use, and loaded only after their SHA-256 has been checked.
+"""Pretrained weights: shipped, or fetched on first use; loaded only after their SHA-256 has been checked.
 
 All functions raise UsageError for an unknown name, and WeightsError if weights cannot be fetched or read, or
 changed since they were checked (docs/weights.md).
@@ -54,7 +54,7 @@ def path_of(name: str, progress: Progress | None = None) -> Path:
     status = status_of(entry, hashed=True)
     if status.state != "present":
         reason = status.reason or f"{status.path}: not there"
-        raise WeightsError(f"{name}: {reason}", hint=f"vidsum weights pull {name}")
+        raise WeightsError(f"{name}: {reason}", hint=entry.repair_command)
     return status.path
 
 
@@ -65,12 +65,16 @@ def find(name: str) -> Path | None:
 
 
 def sha256_of(name: str) -> str:
-    """Return the published SHA-256 of a checkpoint's (first) file, fetched if not all digits are known."""
+    """Return the SHA-256 that identifies a checkpoint in caches and records (`RegistryEntry.identity`).
+
+    It is fetched if not all digits are known.
+    """
     entry = registry.get(name)
-    file = entry.files[0]
-    if not file.is_hash_whole and status_of(entry, hashed=False).state == "missing":
+    if entry.identity is not None:
+        return entry.identity
+    if status_of(entry, hashed=False).state == "missing":
         fetch(name)
-    return file.sha256 if file.is_hash_whole else read_records(entry)[file.name].source_sha256
+    return read_records(entry)[entry.files[0].name].source_sha256
 
 
 def fetch(name: str, progress: Progress | None = None) -> Path:

@@ -6,8 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from vidsum.checkpoints.package_index import PAGE_S, download
 from vidsum.checkpoints.registry import HubSource, host_of
+from vidsum.checkpoints.transfer import PAGE_S, download
 from vidsum.errors import WeightsError
 from vidsum.io.network import OnBytes, Session
 

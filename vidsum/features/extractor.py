@@ -77,9 +77,8 @@ class Spec:
     clip_lengths: range = range(1, 2)  # the lengths that `clip_frames` may have
     class_names: Callable[[], Sequence[str]] | None = field(default=None, repr=False)
     """Names of the K classes of the logits, where there are logits."""
-    graph: "Callable[[Arrays, Preprocessing, Precision], bytes] | None" = field(default=None, repr=False)
-    """Makes an ONNX file of a checkpoint's arrays without torch: from `clips` uint8 to `features`, as
-    `Extractor.encode` has them."""
+    graphs: Mapping[Precision, str] = field(default_factory=dict, repr=False)
+    """Names of the checkpoint's ONNX files: from `clips` uint8 to `features`, as for `Extractor.encode`."""
     prefers_onnx: bool = False  # whether it runs in onnxruntime on CPUs, as PyTorch exports it
     classifier: tuple[str, str] | None = None  # names of weights [K, D] and biases [K] of the last layer
     network: str | None = None  # the extractor of vidsum's whose network has weights of the user's own here

@@ -1,7 +1,7 @@
-"""Run an extractor's network in onnxruntime: from its own graph, or from PyTorch's cached export."""
+"""Run an extractor's network in onnxruntime: from a graph that ships, or from PyTorch's cached export."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,6 @@ from vidsum.errors import UsageError
 from vidsum.features.extractor import Arrays, Extractor, Network, Spec
 from vidsum.io.cache import cached_bytes
 from vidsum.io.packages import installed_version, load_onnxruntime
-from vidsum.io.provenance import hash_file
 from vidsum.types import FloatArray, Picture
 from vidsum.version import __version__
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 Provider = tuple[str, dict[str, int]]  # onnxruntime's name of what runs the network, and its options
 
-_WRITER = Path(__file__).with_name("onnx_lite.py")  # the module that writes graphs
 _CPU, _CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 
 
@@ -44,35 +42,20 @@ def choose_provider(device: str, precision: Precision) -> Provider:
 
 
 def build_graph_extractor(
-    spec: Spec, arrays: Arrays, weights_sha256: str, *, device: str = "auto", precision: Precision = "fp32"
+    spec: Spec, folder: Path, arrays: Arrays, *, device: str = "auto", precision: Precision = "fp32"
 ) -> Extractor:
-    """Return an extractor without torch, by `Spec.graph`, cached by weights and code. Raises UsageError."""
+    """Return an extractor without torch, by a graph of `Spec.graphs` in `folder`. Raises UsageError."""
     provider, classify = choose_provider(device, precision), None
-    run = _runner(_graph(spec, arrays, weights_sha256, precision), provider)
+    run = _runner(folder / spec.graphs[precision], provider)
     if spec.classifier:
-        weights, bias = (arrays[name] for name in spec.classifier)
+        weights, bias = (arrays[name].astype(np.float32) for name in spec.classifier)
         classify = lambda features: np.asarray(features @ weights.T + bias, np.float32)  # noqa: E731
     return Extractor(spec, run, _device_of(provider), precision, "onnx", classify)
 
 
-def _graph(spec: Spec, arrays: Arrays, weights_sha256: str, precision: Precision) -> bytes:
-    assert spec.graph is not None
-    provenance = {"weights": weights_sha256, "precision": precision, "code": hash_file(_WRITER)}
-    return cached_bytes("onnx", provenance, partial(spec.graph, arrays, spec.preprocessing, precision))
-
-
-def build_cell_runner(
-    spec: Spec, arrays: Arrays, weights_sha256: str, device: str = "auto"
-) -> Callable[[Picture], FloatArray]:
+def build_cell_runner(spec: Spec, folder: Path, device: str = "auto") -> Callable[[Picture], FloatArray]:
     """Return a function from clips to the last feature maps [N, D + inner, rows, columns]."""
-    import onnx
-
-    model = onnx.load_from_string(_graph(spec, arrays, weights_sha256, "fp32"))
-    by_output = {node.output[0]: node for node in model.graph.node}
-    layers = [by_output[mean].input[0] for mean in by_output["features"].input]
-    model.graph.node.append(onnx.helper.make_node("Concat", layers, ["cells"], axis=1))
-    model.graph.output.append(onnx.helper.make_tensor_value_info("cells", onnx.TensorProto.FLOAT, None))
-    return _runner(model.SerializeToString(), choose_provider(device, "fp32"), "cells")
+    return _runner(folder / spec.graphs["fp32"], choose_provider(device, "fp32"), "cells")
 
 
 def build_onnx_extractor(
@@ -103,7 +86,9 @@ def build_onnx_extractor(
     return Extractor(spec, run, _device_of(provider), precision, "onnx", classify)
 
 
-def _runner(model: bytes, provider: Provider, output: str = "features") -> Callable[[Picture], FloatArray]:
+def _runner(
+    model: bytes | Path, provider: Provider, output: str = "features"
+) -> Callable[[Picture], FloatArray]:
     session = open_session(model, provider)
 
     def run(clips: Picture) -> FloatArray:

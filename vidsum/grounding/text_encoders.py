@@ -105,13 +105,13 @@ def _minilm() -> TextEncoder:
 
     from vidsum.features.onnx_backend import open_session
 
-    tokenizer = Tokenizer.from_file(str(checkpoints.path_of("minilm") / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(str(checkpoints.path_of("minilm") / "minilm-tokenizer.json"))
     tokenizer.no_padding()  # the file asks for texts of exactly 128 tokens
     tokenizer.no_truncation()
 
     @cache  # many calls only split texts
     def session() -> "InferenceSession":
-        return open_session(checkpoints.path_of("minilm") / "model.onnx", without=["ConstantFolding"])
+        return open_session(checkpoints.path_of("minilm") / "minilm.onnx", without=["ConstantFolding"])
 
     def read(texts: Texts) -> tuple[FloatArray, IsToken]:
         """Return the last layer's rows [B, L, 384], and [B, L] False for padding, whose rows mean nothing."""

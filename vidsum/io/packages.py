@@ -19,7 +19,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "ray": ("ray",),
     "postgres": ("psycopg",),
     "glove": ("pyarrow",),
-    "onnx": ("onnxscript",),
+    "onnx": ("onnxscript", "onnx"),
     "mcp": ("mcp",),
 }  # extras that a base installation lacks, and the modules that come with each
 _PAIR = ("torch", "torchvision")

@@ -1,7 +1,6 @@
 """EfficientNet-Lite0 on single frames (Tan and Le 2019; Liu 2020), ImageNet weights: 1280-d."""
 
-from vidsum.device import Precision
-from vidsum.features.extractor import Arrays, Network, Preprocessing, Spec, Weights, imagenet_classes
+from vidsum.features.extractor import Network, Preprocessing, Spec, Weights, imagenet_classes
 from vidsum.video.frames import ShortSide
 
 
@@ -15,17 +14,6 @@ def build(weights: Weights) -> Network:
     return Network(model, head)
 
 
-def graph(weights: Arrays, preprocessing: Preprocessing, precision: Precision) -> bytes:
-    """Return the same network for onnxruntime, in fp32 or int8."""
-    if precision == "int8":
-        from vidsum.features.onnx_lite import Int8Graph
-
-        return Int8Graph(weights).to_bytes(preprocessing)
-    from vidsum.features.onnx_lite import LiteGraph
-
-    return LiteGraph(weights).to_bytes(preprocessing)
-
-
 SPEC = Spec(
     name="efficientnet_lite0",
     checkpoint="efficientnet_lite0",
@@ -35,6 +23,6 @@ SPEC = Spec(
     preprocessing=Preprocessing(ShortSide(256), 224, (127.0, 127.0, 127.0), (128.0, 128.0, 128.0)),
     build=build,
     class_names=imagenet_classes,
-    graph=graph,
+    graphs={"fp32": "efficientnet_lite0.onnx", "int8": "efficientnet_lite0-int8.onnx"},
     classifier=("_fc.weight", "_fc.bias"),
 )

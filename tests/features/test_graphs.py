@@ -1,4 +1,4 @@
-"""EfficientNet-Lite0 in onnxruntime: the numbers of PyTorch, without PyTorch."""
+"""EfficientNet-Lite0 in onnxruntime: the graphs that ship, and which of them a processor runs."""
 
 import platform
 from collections.abc import Callable, Iterator
@@ -8,44 +8,40 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.conftest import real_weights
-from tests.features import networks
 from tests.features.conftest import RandomClips
 from tests.media import make_video
-from vidsum.device import device_type, may_have_gpu, n_cores, n_threads, prefers_int8
+from vidsum import checkpoints
+from vidsum.device import Backend, device_type, may_have_gpu, n_cores, n_threads, prefers_int8
 from vidsum.errors import UsageError
-from vidsum.features import choose_backend, describe
-from vidsum.features.onnx_backend import build_graph_extractor
-from vidsum.features.onnx_lite import mean_of_relu
+from vidsum.features import choose_backend, describe, get_extractor
+from vidsum.features.onnx_backend import build_cell_runner
 from vidsum.features.settings import Extraction
-from vidsum.features.torch_backend import build_torch_extractor
 from vidsum.models.scaling import unit_rows
 from vidsum.pipelines.decoding import extraction_job
 from vidsum.pipelines.plan import extract
 from vidsum.video.probe import probe
 
 SPEC = describe("efficientnet_lite0")
+BOTH: tuple[Backend, ...] = ("onnx", "torch")
 
 
-def test_features_and_scores_are_those_of_torch(
-    random_clips: RandomClips,
-    random_weights: Callable[[str], networks.Weights],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
-    weights = random_weights("efficientnet_lite0")
-    theirs = build_torch_extractor(SPEC, SPEC.build(weights), device="cpu")
-    arrays = {name: tensor.numpy() for name, tensor in weights.items()}
-    ours, again = (build_graph_extractor(SPEC, arrays, "0" * 64, device="cpu") for _ in range(2))
-    assert len(list((tmp_path / "onnx").iterdir())) == 1
-    for count in (3, 1):
-        clips = random_clips(SPEC, count)
-        wanted = theirs.encode(clips)
-        np.testing.assert_allclose(ours.encode(clips), wanted, atol=1e-4 * np.abs(wanted).max())
-        np.testing.assert_array_equal(ours.encode(clips), again.encode(clips))
+@pytest.mark.deep
+def test_shipped_graph_gives_the_features_and_scores_of_torch(random_clips: RandomClips) -> None:
+    ours, theirs = (get_extractor(SPEC, device="cpu", backend=backend) for backend in BOTH)
+    clips = random_clips(SPEC, 3)
+    wanted = theirs.encode(clips)
+    np.testing.assert_allclose(ours.encode(clips), wanted, atol=1e-4 * np.abs(wanted).max())
     np.testing.assert_allclose(ours.logits(wanted), theirs.logits(wanted), rtol=1e-4, atol=1e-4)
     assert (ours.backend, ours.device, theirs.backend) == ("onnx", "cpu", "torch")
+
+
+def test_mean_of_cells_over_space_is_the_feature(random_clips: RandomClips) -> None:
+    folder = checkpoints.path_of(SPEC.checkpoint)
+    clips = random_clips(SPEC, 2)
+    cells = build_cell_runner(SPEC, folder, "cpu")(clips)
+    assert cells.shape == (2, SPEC.dim + SPEC.inner, 7, 7)
+    features = get_extractor(SPEC, device="cpu", backend="onnx").encode(clips)
+    np.testing.assert_allclose(cells.mean(axis=(2, 3)), features, rtol=1e-4, atol=1e-5)
 
 
 def test_auto_takes_what_needs_no_torch_on_a_cpu_in_fp32() -> None:
@@ -53,10 +49,6 @@ def test_auto_takes_what_needs_no_torch_on_a_cpu_in_fp32() -> None:
     assert choose_backend(SPEC, device="cpu", precision="bf16") == "torch"
     assert choose_backend(describe("mobilenet_v2"), device="cpu") == "torch"
     assert choose_backend(SPEC, "torch", device="cpu") == "torch"
-    means, deviations = np.array([-3.0, -0.5, 0.0, 2.0, 6.5, 9.0]), np.array([1.0, 2.0, 0.1, 4.0, 3.0, 1e-9])
-    draws = np.random.default_rng(0).normal(size=(400_000, 1)) * deviations + means
-    found = mean_of_relu(means, deviations) - mean_of_relu(means - 6, deviations)
-    np.testing.assert_allclose(found, np.clip(draws, 0, 6).mean(axis=0), atol=0.01)
 
 
 def test_a_machine_without_a_driver_has_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,11 +84,9 @@ def processor(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]
 
 
 @pytest.mark.deep
-@pytest.mark.weights
 def test_int8_is_close_to_fp32() -> None:
     if platform.machine() in ("x86_64", "AMD64") and not prefers_int8("cpu"):
         pytest.skip("the processor has neither VNNI nor AMX")
-    real_weights("efficientnet_lite0")
     film = Path(__file__).parents[2] / "docs" / "sample" / "big_buck_bunny.mp4"
     whole, rough = (
         extract(film, cache=False, device="cpu", logits=True, precision=precision)

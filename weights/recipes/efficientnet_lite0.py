@@ -1,4 +1,10 @@
-"""EfficientNet-Lite0 as an ONNX graph, written from its published tensors: without torch, in a moment.
+"""Make the files of EfficientNet-Lite0 that ship from its published checkpoint.
+
+    python -m vidsum.weights.recipes.efficientnet_lite0 weights
+
+`efficientnet_lite0.safetensors` holds the published tensors, which PyTorch reads too.
+`efficientnet_lite0.onnx` reads them there, and has batch normalisations as they are: onnxruntime folds them
+when it loads the graph. `efficientnet_lite0-int8.onnx` is quantised, and holds its own weights.
 
 In 8 bits it is half the work on processors with instructions for them. Activations are uint8, with one
 scale each; weights int8, with one for each channel. What ReLU6 gives lies in [0, 6]; the ranges of the
@@ -8,19 +14,27 @@ the bias is corrected by as much (Nagel et al. 2019, "Data-Free Quantization Thr
 and Bias Correction", section 4.2).
 """
 
+import json
 import math
+import shutil
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from safetensors.numpy import load_file
 
 from vidsum.features.extractor import Preprocessing
+from vidsum.features.extractors.efficientnet_lite0 import SPEC
 from vidsum.models.efficientnet_lite_layout import EPSILON, INNER, STAGES, layer_name
 from vidsum.types import FloatArray
+from vidsum.weights.recipes.sources import fetch_source
 
 _OPSET, _IR = 17, 8  # versions that onnxruntime has read since 1.12
-_FLOAT = 1  # `onnx.TensorProto.FLOAT`
 
 
 class LiteGraph:
@@ -36,8 +50,8 @@ class LiteGraph:
             "six": np.array(6, np.float32),
         }
 
-    def to_bytes(self, preprocessing: Preprocessing) -> bytes:
-        """Return the network as the bytes of an ONNX file.
+    def to_model(self, preprocessing: Preprocessing) -> onnx.ModelProto:
+        """Return the network as an ONNX model.
 
         It goes from pixels, `clips` [N, 1, side, side, 3] uint8, to `features` [N, 1280 + 2304],
         see `INNER`.
@@ -49,19 +63,18 @@ class LiteGraph:
             for place in range(count):
                 x = self.add_block(x, f"blocks.{number}", 1 if place else stride, expansion, adds=place > 0)
                 number += 1
-        wide = [
-            self.add_convolution(x, "conv_head", "bn1", clipped=True),
-            *(self.clipped[name] for name in INNER),
-        ]
+        head = self.add_convolution(x, "conv_head", "bn1", clipped=True)
+        outputs = self.add_features([head, *(self.clipped[name] for name in INNER)])
+        return self.make_model(preprocessing.crop, outputs)
+
+    def add_features(self, layers: list[str]) -> list[str]:
+        """Add the means over space of layers [N, C, 7, 7], one after another; return the model's outputs."""
         of_space = {"axes": [2, 3], "keepdims": 0}
-        means = [self.add_node("ReduceMean", [self.to_float(y)], f"{y}.mean", **of_space) for y in wide]
-        self.add_node("Concat", means, "features", axis=1)
-        return self.serialise(preprocessing.crop)
+        means = [self.add_node("ReduceMean", [self.to_float(y)], f"{y}.mean", **of_space) for y in layers]
+        return [self.add_node("Concat", means, "features", axis=1)]
 
     def add_node(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> str:
         """Add a node; returns its output's name."""
-        from onnx import helper
-
         self.nodes.append(helper.make_node(kind, inputs, [output], **attributes))
         return output
 
@@ -72,7 +85,7 @@ class LiteGraph:
         self.constants["mean"] = np.array(preprocessing.mean, np.float32)[:, None, None]
         self.constants["scale"] = (1 / np.array(preprocessing.std, np.float32))[:, None, None]
         x = self.add_node("Reshape", ["clips", "shape"], "frames")
-        x = self.add_node("Cast", [x], "pixels", to=_FLOAT)
+        x = self.add_node("Cast", [x], "pixels", to=TensorProto.FLOAT)
         # first, because onnxruntime takes 3 ms a frame for arithmetic over a last axis of length 3
         x = self.add_node("Transpose", [x], "planes", perm=[0, 3, 1, 2])
         x = self.add_node("Sub", [x, "mean"], "centred")
@@ -117,17 +130,14 @@ class LiteGraph:
         kernel = self.weights[f"{name}.weight"] * factor[:, None, None, None]
         return kernel.astype(np.float32), (shift - mean * factor).astype(np.float32)
 
-    def serialise(self, side: int) -> bytes:
-        """Return the model as the bytes of an ONNX file."""
-        from onnx import TensorProto, checker, helper, numpy_helper
-
+    def make_model(self, side: int, outputs: list[str]) -> onnx.ModelProto:
+        """Return the model of all nodes."""
         clips = helper.make_tensor_value_info("clips", TensorProto.UINT8, ["N", 1, side, side, 3])
-        features = helper.make_tensor_value_info("features", TensorProto.FLOAT, ["N", None])
+        shapes = {"features": ["N", None], "cells": ["N", None, None, None]}
+        given = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shapes[name]) for name in outputs]
         constants = [numpy_helper.from_array(array, name) for name, array in self.constants.items()]
-        graph = helper.make_graph(self.nodes, "efficientnet_lite0", [clips], [features], constants)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR)
-        checker.check_model(model)
-        return bytes(model.SerializeToString())
+        graph = helper.make_graph(self.nodes, "efficientnet_lite0", [clips], given, constants)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR)
 
 
 def padding_attributes(kernel: FloatArray, stride: int, groups: int) -> dict[str, Any]:
@@ -135,6 +145,67 @@ def padding_attributes(kernel: FloatArray, stride: int, groups: int) -> dict[str
     add_sum = kernel.shape[-1] - stride  # TensorFlow's "SAME": the odd position comes after
     pads = [add_sum // 2] * 2 + [add_sum - add_sum // 2] * 2
     return {"strides": [stride] * 2, "group": groups, "pads": pads}
+
+
+class StoredGraph(LiteGraph):
+    """The network in fp32, whose weights lie in a safetensors file.
+
+    It also gives `cells` [N, 1280 + 2304, 7, 7], whose means are the features.
+    """
+
+    def __init__(self, file: Path) -> None:
+        """`file` is to stand beside the graph; it holds the tensors by their published names."""
+        super().__init__(load_file(file))
+        self._stored = {layer_name(name): tensor for name, tensor in external_tensors(file).items()}
+        self._used: list[TensorProto] = []
+
+    def add_convolution(
+        self, x: str, name: str, norm: str, *, stride: int = 1, groups: int = 1, clipped: bool = False
+    ) -> str:
+        """Add a convolution and the normalisation after it, and ReLU6 if `clipped`; return its name."""
+        kernel = self._add_stored(f"{name}.weight")
+        padding = padding_attributes(self.weights[kernel], stride, groups)
+        x = self.add_node("Conv", [x, kernel], f"{name}.convolved", **padding)
+        parts = ("weight", "bias", "running_mean", "running_var")
+        inputs = [x, *(self._add_stored(f"{norm}.{part}") for part in parts)]
+        x = self.add_node("BatchNormalization", inputs, f"{name}.out", epsilon=EPSILON)
+        return self.add_node("Clip", [x, "zero", "six"], f"{name}.clipped") if clipped else x
+
+    def add_features(self, layers: list[str]) -> list[str]:
+        """Add the layers side by side, and their means over space."""
+        cells = self.add_node("Concat", layers, "cells", axis=1)
+        return [self.add_node("ReduceMean", [cells], "features", axes=[2, 3], keepdims=0), cells]
+
+    def make_model(self, side: int, outputs: list[str]) -> onnx.ModelProto:
+        """Return the model, which names the places of its weights in the file."""
+        model = super().make_model(side, outputs)
+        model.graph.initializer.extend(self._used)
+        return model
+
+    def _add_stored(self, name: str) -> str:
+        self._used.append(self._stored[name])
+        self._used[-1].name = name
+        return name
+
+
+def external_tensors(file: Path) -> dict[str, TensorProto]:
+    """Return what an ONNX model says about the tensors of a safetensors file that stands beside it."""
+    content = file.read_bytes()
+    start = 8 + int.from_bytes(content[:8], "little")
+    types = {"F32": TensorProto.FLOAT, "I64": TensorProto.INT64}
+    tensors = {}
+    for name, facts in json.loads(content[8:start]).items():
+        first, end = facts["data_offsets"]
+        tensors[name] = TensorProto(
+            name=name,
+            dims=facts["shape"],
+            data_type=types[facts["dtype"]],
+            data_location=TensorProto.EXTERNAL,
+        )
+        place = {"location": file.name, "offset": start + first, "length": end - first}
+        for key, value in place.items():
+            tensors[name].external_data.add(key=key, value=str(value))
+    return tensors
 
 
 _FLOATING = ("conv_stem", "blocks.0.")
@@ -270,3 +341,18 @@ def mean_of_relu(mean: Channels, deviation: Channels) -> Channels:
     below = 0.5 * (1 + np.vectorize(math.erf, otypes=[float])(at / math.sqrt(2)))
     above: Channels = mean * below + deviation * density
     return above
+
+
+def make_files(source: Path, preprocessing: Preprocessing, folder: Path) -> None:
+    """Write the three files of published weights, a safetensors file, to a folder."""
+    tensors = folder / "efficientnet_lite0.safetensors"
+    shutil.copyfile(source, tensors)
+    graphs = {"": StoredGraph(tensors), "-int8": Int8Graph(load_file(source))}
+    for kind, graph in graphs.items():
+        path = folder / f"efficientnet_lite0{kind}.onnx"
+        path.write_bytes(graph.to_model(preprocessing).SerializeToString(deterministic=True))
+        onnx.checker.check_model(path)
+
+
+if __name__ == "__main__":
+    make_files(fetch_source(SPEC.checkpoint), SPEC.preprocessing, Path(sys.argv[1]))
