@@ -65,7 +65,7 @@ _FROM_EVIDENCE = rules(
 RESULTS: Mapping[str, tuple[Any, Any, Any]] = {
     "shots": (ShotFacts, _VERSIONED, VideoInfo | None),
     "summary": (SummaryFacts, _VERSIONED, VideoInfo | None),
-    "trim": (TrimFacts, sources.TrimProvenance, VideoInfo),
+    "trim": (TrimFacts, sources.TrimProvenance, VideoInfo | None),
     "chapters": (ChapterFacts, sources.ChapterProvenance, VideoInfo),
     "moments": (GroundingFacts, Annotated[sources.MomentProvenance, _FROM_EVIDENCE], VideoInfo | None),
     "highlights": (HighlightFacts, sources.HighlightProvenance, VideoInfo | None),
