@@ -44,7 +44,8 @@ _COLUMNS: Columns = {
 class InfoOptions:
     """Scope of the report."""
 
-    cache: bool = option("Only the cache of features.", False)
+    cache: bool = option("Only the cache of features, texts and embeddings.", False)
+    clear_cache: bool = option("Remove all entries of the cache.", False)
 
 
 @command(app)
@@ -67,7 +68,9 @@ def info(
         verb = Verb("info", partial(_describe_video, extraction, config), columns=_COLUMNS)
         run_verb(verb, videos, view, batch)
     else:
-        run_alone("info", view, _cache if settings.cache else partial(_machine, config_file(view.config)))
+        only_cache = settings.cache or settings.clear_cache
+        step = partial(_cache, clear=settings.clear_cache)
+        run_alone("info", view, step if only_cache else partial(_machine, config_file(view.config)))
 
 
 def _describe_video(
@@ -103,9 +106,11 @@ def _track_line(track: dict[str, Any]) -> str:
     return f"{name:<20} {', '.join(filter(None, words))}"
 
 
-def _cache() -> CommandResult:
-    from vidsum.pipelines.plan import cache_state
+def _cache(*, clear: bool = False) -> CommandResult:
+    from vidsum.io.cache import cache_state, clear_cache
 
+    if clear:
+        clear_cache()
     facts = cache_state()
     used = f"{facts['bytes'] / 2**20:.1f} of {facts['limit_bytes'] / 2**20:.0f} MiB"
     text = f"{facts['entries']} entries, {used}, in {facts['folder']}"

@@ -3,10 +3,10 @@
 import json
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypedDict
 
 from typer import Exit
 
@@ -214,6 +214,21 @@ def _text(document: Mapping[str, Any] | str, *, in_a_line: bool) -> str:
 
 def _add_prefix(message: str, prefix: str) -> str:
     return message if message.startswith(prefix) else prefix + message
+
+
+class Envelope(TypedDict):
+    """Result of a command.
+
+    One line of `--json`: what a command did with one input, or why it failed.
+    """
+
+    command: str
+    input: str | None
+    ok: bool
+    exit_code: Annotated[int, (("minimum", 0),)]  # as of `vidsum.types.rules`, which comes with NumPy
+    data: Mapping[str, Any]
+    messages: Sequence[str]
+    errors: Sequence[Problem]
 
 
 def _envelope(result: CommandResult) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Time is in seconds, as float, counted from the first picture of the video. Inter
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,27 @@ Picture = npt.NDArray[np.uint8]  # one RGB picture, [H, W, 3]
 
 Interval = tuple[float, float]  # [start_s, end_s)
 T = TypeVar("T")
+
+
+def rules(**keywords: Any) -> tuple[tuple[str, Any], ...]:
+    """Return keywords of JSON Schema for `Annotated`: what values must fulfil besides the type."""
+    return tuple(keywords.items())
+
+
+OPTIONAL: Final = "documents leave it out where it has no value"  # in `Annotated`, of a dataclass's field
+
+_LATEST_S = 10**9
+Seconds = Annotated[float, rules(minimum=0, maximum=_LATEST_S)]
+SignedSeconds = Annotated[float, rules(minimum=-_LATEST_S, maximum=_LATEST_S)]
+"""Speech before the first picture has negative times."""
+Length = Annotated[float, rules(exclusiveMinimum=0, maximum=_LATEST_S)]
+FrameRate = Annotated[float, rules(minimum=1e-9, maximum=10**6)]
+Fraction = Annotated[float, rules(minimum=0, maximum=1)]
+Above0 = Annotated[float, rules(exclusiveMinimum=0)]
+Count = Annotated[int, rules(minimum=0)]
+Number = Annotated[int, rules(minimum=1)]
+Sha256 = Annotated[str, rules(pattern="^[0-9a-f]{64}$")]
+FilledText = Annotated[str, rules(minLength=1)]
 
 _FIRST_S = 0.5
 
@@ -34,26 +55,26 @@ class VideoInfo:
     """Facts about a video file from `vidsum.video.probe`, which does not decode it all."""
 
     path: str
-    bytes: int
+    bytes: Count
     container: str
     codec: str
-    duration_s: float
-    fps: float  # average frames per second
+    duration_s: Length
+    fps: FrameRate  # average frames per second
     is_vfr: bool  # whether the times between frames vary
-    n_frames: int  # frames declared by the file, or counted from its packets
-    width: int
-    height: int  # with the width: the stored size in pixels, before rotation and sample aspect ratio
-    display_width: int
-    display_height: int  # with the width: the size as shown, rotated upright, with square pixels
-    rotation_deg: int  # clockwise turn that shows the picture upright: 0, 90, 180 or 270
-    sample_aspect_ratio: float  # width of a stored pixel over its height; 1.0 for square pixels
+    n_frames: Number  # frames declared by the file, or counted from its packets
+    width: Number
+    height: Number  # with the width: the stored size in pixels, before rotation and sample aspect ratio
+    display_width: Number
+    display_height: Number  # with the width: the size as shown, rotated upright, with square pixels
+    rotation_deg: Annotated[int, rules(enum=(0, 90, 180, 270))]  # clockwise turn that shows it upright
+    sample_aspect_ratio: Above0  # width of a stored pixel over its height; 1.0 for square pixels
     start_s: float  # time stamp of the first picture in the file; all other times here count from it
     audio_codec: str | None = None  # codec of the audio track that is read; None without sound
-    start_offset_s: float | None = None
+    start_offset_s: Annotated[Seconds | None, OPTIONAL, rules(type=("number", "null"))] = None
     """From the file's start, which players count from, to the first picture; None: not known."""
-    video_track: int | None = None
+    video_track: Annotated[Number | None, OPTIONAL] = None
     """Number, from 1 on, of the video track that is read; None where the file has no other."""
-    audio_track: int | None = None
+    audio_track: Annotated[Number | None, OPTIONAL] = None
 
     @property
     def has_audio(self) -> bool:

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from vidsum import checkpoints
 from vidsum.device import Precision, device_type, prefers_int8, trimming, unload
-from vidsum.features import cache, can_be_int8, choose_backend, describe, get_extractor, weights_sha256
+from vidsum.features import can_be_int8, choose_backend, describe, get_extractor, weights_sha256
 from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor, Spec
 from vidsum.features.settings import Extraction
@@ -24,8 +24,8 @@ from vidsum.io import provenance
 from vidsum.io.provenance import digest_of
 from vidsum.io.series import suggest_film
 from vidsum.options import without_defaults
+from vidsum.results.cached import find_cached, find_features, store_cached
 from vidsum.results.features import Features
-from vidsum.results.load import find_cached, store
 from vidsum.results.screen_text import ScreenText
 from vidsum.shots.cuts import changes_to_features
 from vidsum.types import Progress, VideoInfo
@@ -57,15 +57,13 @@ class Job:
 
     Without it and a sampling, the job is the changes of the pictures that are decoded for other jobs.
     """
-    is_text: bool = False  # whether it makes a `ScreenText`, not `Features`
+    makes: type[Features] | type[ScreenText] = Features
 
     def find(self) -> Any:
         """Return the result from the cache, if it is there."""
-        return find_cached(ScreenText, self.provenance) if self.is_text else cache.get(self.provenance)
-
-    def keep(self, made: Any) -> None:
-        """Write the result to the cache."""
-        store(made) if self.is_text else cache.put(made)
+        if self.makes is Features:
+            return find_features(self.provenance)
+        return find_cached(ScreenText, self.provenance)
 
 
 def resolve_spec(extraction: Extraction, video: VideoInfo | None = None) -> Spec:
@@ -122,7 +120,7 @@ def screen_text_job(video: VideoInfo, extraction: Extraction) -> Job:
     sampling, (package, sha256) = sampling_for(video), reader_facts()
     parameters = {"package": package, "rate": sampling.fps, "long_side": LONG_SIDE}
     provenance = _job_provenance(video, extraction, [sampling], ScreenText.kind, sha256, parameters)
-    return Job(provenance, sampling, consumer, is_text=True)
+    return Job(provenance, sampling, consumer, makes=ScreenText)
 
 
 def changes_job(video: VideoInfo, extraction: Extraction, jobs: Sequence[Job]) -> Job | None:
@@ -190,7 +188,7 @@ def run_jobs(
     for number, features in _decode(video, jobs, missing, extraction, progress).items():
         results[number] = features
         if extraction.cache and not features.warnings:  # of a damaged video the warning must come every time
-            jobs[number].keep(features)
+            store_cached(features)
     sparse = describe_sparse(video) if extraction.fast else None
     film = suggest_film(Path(video.path)) if video.n_frames == 1 else None
     alone = f"{video.path}: is one of several pictures; for a video of them: {film}" if film else None
@@ -245,7 +243,7 @@ def _decode(
         facts = jobs[number].provenance
         made[number] = replace(features, duration_s=frames.end_s, provenance=facts, warnings=frames.warnings)
     consumers.clear()
-    if any(jobs[number].is_text for number in missing):
+    if any(jobs[number].makes is ScreenText for number in missing):
         unload()  # they take 100 MB, which the networks that search the text need
     else:
         unload_if_long(video)

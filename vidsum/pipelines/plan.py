@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar, Unpack
 
 from vidsum.errors import InputError, UsageError
-from vidsum.features import cache
 from vidsum.features.settings import Extraction
 from vidsum.io.provenance import digest_of
 from vidsum.options import from_keywords
@@ -28,6 +27,7 @@ from vidsum.pipelines.decoding import (
 )
 from vidsum.pipelines.keywords import SamplingOptions
 from vidsum.pipelines.sources import Source, Video, VideoPath, has_pictures, memo_of, probe_video, source_path
+from vidsum.results.cached import find_features, store_cached
 from vidsum.results.feature_files import read_features, write_features
 from vidsum.results.features import Features
 from vidsum.shots.cuts import ShotPictures, changes_to_features
@@ -120,7 +120,7 @@ class Input:
             "parameters": {"segments": [list(segment) for segment in segments]},
             "video": self.jobs[0].provenance["video"],
         }
-        changes = cache.get(provenance) if self.extraction.cache else None
+        changes = find_features(provenance) if self.extraction.cache else None
         if changes is None:
             with suppress(InputError):
                 changes = self.once(
@@ -130,7 +130,7 @@ class Input:
                     ),
                 )
                 if self.extraction.cache:
-                    cache.put(changes)
+                    store_cached(changes)
         return changes
 
 
@@ -191,8 +191,3 @@ def save_features(features: Features, path: Path) -> None:
 
     change_points = None if path.suffix == ".npz" else find(features).change_points
     write_features(features, path, change_points=change_points)
-
-
-def cache_state() -> dict[str, Any]:
-    """Return folder, number of entries, bytes and limit of the cache of features."""
-    return cache.state()

@@ -12,7 +12,7 @@ from vidsum.pipelines.decoding import changes_job, run_jobs, screen_text_job
 from vidsum.pipelines.keywords import ReadingOptions
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import Video, VideoPath, memo_of, probe_video, source_path
-from vidsum.results.load import find_cached
+from vidsum.results.cached import find_cached
 from vidsum.results.screen_text import ScreenText, describe_unread
 from vidsum.types import Progress
 

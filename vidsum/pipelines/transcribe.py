@@ -21,8 +21,8 @@ from vidsum.options import from_keywords, without_defaults
 from vidsum.pipelines.keywords import SpeechOptions
 from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import source_path
+from vidsum.results.cached import find_cached, store_cached
 from vidsum.results.clock import shift_times, to_player_time
-from vidsum.results.load import find_cached, store
 from vidsum.results.sentences import SHORTEST_S
 from vidsum.results.transcript import SpokenQuery, Transcript
 from vidsum.speech.recognize import (
@@ -104,7 +104,7 @@ def plan_transcript(
             transcript = replace(transcript, provenance=provenance)
             warnings = describe_damage(sound.path, n_damaged)  # which must come every time
             if extraction.cache and not warnings:
-                store(transcript)
+                store_cached(transcript)
         warnings = [*describe_used(sound.path, "audio", sound.track), *warnings, *_warnings(transcript)]
         return replace(transcript, video=sound.video, warnings=tuple(warnings))
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypedDict
 
+from vidsum.results.provenance_types import Writer
 from vidsum.results.result import Result, video_prefix
 from vidsum.times import to_srt, to_vtt
-from vidsum.types import Interval
+from vidsum.types import Count, FilledText, Fraction, Interval, Length, Seconds
 
 VLM = "vlm:"  # begins the writer of descriptions by a vision-language model; the model's name follows
 _HEAD = "WEBVTT\nKind: descriptions\nLanguage: en\n"  # for people and editors; players need none of it
@@ -18,12 +19,28 @@ _HEAD = "WEBVTT\nKind: descriptions\nLanguage: en\n"  # for people and editors; 
 class Description:
     """A sentence about [start_s, end_s) of a video; of a description for a pause, the time to speak it in."""
 
-    start_s: float
-    end_s: float
-    text: str
-    confidence: (
-        float | None
-    )  # that people accept it of the picture; see `vidsum.description.writers.Sentence`
+    start_s: Seconds
+    end_s: Seconds
+    text: FilledText
+    confidence: Fraction | None
+    """Probability that people accept it of the picture; none of a vision-language model, which gives none."""
+
+
+class DescriptionFacts(TypedDict):
+    """Descriptions of a video.
+
+    Written by `vidsum describe`. All times in seconds from the first picture; intervals are half-open.
+    """
+
+    duration_s: Length
+    writer: Writer
+    """The source of the sentences; people: --texts; vlm:NAME: a vision-language model on a server; write,
+    tags: an earlier version."""
+    unsure: Count  # number of segments without a description, since no sentence was sure enough
+    gaps: Sequence[tuple[Seconds, Seconds]] | None
+    """The pauses of the speech that descriptions were fitted into, each [start_s, end_s); null without
+    --in-gaps."""
+    descriptions: Sequence[Description]  # in order of time; none overlaps another
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +78,14 @@ class Descriptions(Result):
         return to_srt(cues) if form == "srt" else to_vtt(cues).replace("WEBVTT\n", _HEAD, 1)
 
     def to_dict(self) -> dict[str, Any]:
-        return self.document(
-            duration_s=self.video_duration_s,
-            writer=self.writer,
-            unsure=self.n_unsure,
-            gaps=self.gaps,
-            descriptions=self.descriptions,
-        )
+        facts: DescriptionFacts = {
+            "duration_s": self.video_duration_s,
+            "writer": self.writer,
+            "unsure": self.n_unsure,
+            "gaps": self.gaps,
+            "descriptions": self.descriptions,
+        }
+        return self.document(facts)
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from vidsum.io.arrays import convert_errors, read_arrays, require_file
 from vidsum.io.outputs import atomic_write
 from vidsum.models.scaling import distances_between, exact_unit_rows
 from vidsum.results.result import Result, load_pandas, parse_fields, to_data, video_data, video_prefix
-from vidsum.types import FloatArray, TimeArray, VideoInfo
+from vidsum.types import Above0, FloatArray, TimeArray, VideoInfo, rules
 from vidsum.version import __version__
 from vidsum.video.probe import probe
 
@@ -37,6 +37,26 @@ EXTRA_ARRAYS = ("logits", "embeddings")  # arrays with a row for each feature, w
 _SAME_PICTURE_DISTANCE = 5e-4
 """1 - cosine of two features of one picture: up to 4e-4 after H.264; of live footage 6e-4 or more."""
 _ODD_S, _ODD_FRACTION = 2.0, 0.02  # by which features may be longer or shorter than their video
+
+
+class FeatureFacts(TypedDict):
+    """Metadata of features.
+
+    The `metadata` text of an .npz feature file; `vidsum extract --json` and `-o -` add the keys that are not
+    required.
+    """
+
+    extractor: str
+    step_s: Above0
+    covers_s: Above0
+    duration_s: Above0
+    video_fps: Above0
+    shape: NotRequired[tuple[int, int]]
+    output: NotRequired[str | None]
+    timestamps_s: NotRequired[Sequence[Annotated[float, rules(minimum=0)]]]
+    features: NotRequired[Sequence[Sequence[float]]]
+    logits: NotRequired[Sequence[Any] | None]
+    embeddings: NotRequired[Sequence[Any] | None]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,6 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, replace
 from importlib.resources import files
 from itertools import chain, pairwise
 from math import inf
@@ -14,7 +13,6 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from vidsum.errors import InputError, quote, require_type, safe_name
-from vidsum.io import cache
 from vidsum.io.file_names import existing_path, missing_file
 from vidsum.io.outputs import stems_of
 from vidsum.io.provenance import digest_of
@@ -64,18 +62,6 @@ def load_text_for(path: Path, video: VideoInfo, kind: type[Text]) -> Text | None
             if isinstance(text, kind) and text.video and text.video.bytes == video.bytes:
                 return text
     return None
-
-
-def find_cached(kind: type[Text], provenance: Mapping[str, Any]) -> Text | None:
-    """Return the text of an earlier run from the cache, without its video; None if it is not there."""
-    content = cache.find_bytes(kind.kind, provenance)
-    return None if content is None else replace(kind.from_dict(json.loads(content)), provenance=provenance)
-
-
-def store(text: Texts) -> None:
-    """Write a text to the cache by its provenance; texts are small, and stay there until removed."""
-    content = json.dumps(asdict(replace(text, video=None)))
-    cache.store_bytes(text.kind, text.provenance, content.encode())
 
 
 def result_of(document: Mapping[str, Any]) -> Cutting:

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, Literal, Self
+from typing import Annotated, Any, ClassVar, Final, Literal, NotRequired, Self, TypedDict, get_args
 
 from vidsum.errors import UsageError
-from vidsum.results.result import ContentEquality, Result, count_text, parse_fields, video_prefix
+from vidsum.results.provenance_types import Space
+from vidsum.results.result import ContentEquality, Result, Span, count_text, parse_fields, video_prefix
 from vidsum.results.settings import Evidence
-from vidsum.types import FloatArray, Interval, TimeArray
+from vidsum.types import (
+    Above0,
+    FilledText,
+    FloatArray,
+    Fraction,
+    Interval,
+    Length,
+    Seconds,
+    Sha256,
+    SignedSeconds,
+    TimeArray,
+    rules,
+)
 
 Verdict = Literal["yes", "unsure", "no"]
 YES_FROM, NO_BELOW = 0.7, 0.1
@@ -24,6 +37,59 @@ def verdict_on(present: float) -> Verdict:
 def format_match(present: float) -> str:
     """Format a match probability, at most 99 %: nothing is certain."""
     return f"{min(100 * present, 99):.0f} %"
+
+
+class MomentData(TypedDict):
+    """A segment that may match a query."""
+
+    start_s: SignedSeconds  # negative for speech before the first picture
+    end_s: SignedSeconds
+    score: float  # higher is better; comparable among the moments of one query only
+    present: NotRequired[Fraction]  # probability that the query is true of it; missing where it is unknown
+    evidence: NotRequired[Evidence]  # where it was found; in the picture if missing
+
+
+class SpokenData(TypedDict):
+    """The transcription of a spoken query."""
+
+    file: str
+    sha256: Sha256
+    language: str  # code of the language that was spoken; the query is in English
+    language_probability: Fraction
+    confidence: Fraction  # geometric mean of the probabilities of its tokens
+
+
+class QueryData(TypedDict):
+    """A query and its moments."""
+
+    query: FilledText
+    present: NotRequired[Fraction | None]
+    """Match probability of the query for the video; compares across videos. Null for your own features, and
+    where the query is not understood."""
+    verdict: NotRequired[Verdict | None]
+    """Whether the query is in the video, by `present`; `no` was right about 95 times of 100 on the clips that
+    chose the rule."""
+    moments: Sequence[MomentData]  # best first; half-open. None where `present` is below --min-present
+    spoken: NotRequired[SpokenData]
+    saliency: NotRequired[Sequence[Fraction]]
+    """With `saliency`: how well each clip fits, from 0 to 1; see docs/ground.md."""
+    said: NotRequired[Sequence[Fraction]]
+    """With `saliency`: how well the speech during each clip fits, from 0 to 1."""
+
+
+class GroundingFacts(TypedDict):
+    """Moments of a video that queries describe.
+
+    Written by `vidsum ground`. All times in seconds from the first picture; intervals are half-open.
+    """
+
+    duration_s: Length
+    model: str
+    space: Annotated[str, rules(enum=get_args(Space))]
+    evidence: NotRequired[Annotated[Sequence[Evidence], rules(minItems=1)]]
+    """Where moments were searched; in pictures alone if missing."""
+    queries: Annotated[Sequence[QueryData], rules(minItems=1)]  # in the order of asking
+    timestamps_s: NotRequired[Sequence[Seconds]]  # with `saliency`: when each clip begins
 
 
 @dataclass(frozen=True)
@@ -42,10 +108,13 @@ class Moment:
         """Start and end in seconds."""
         return self.start_s, self.end_s
 
-    def to_dict(self, *, with_evidence: bool = False) -> dict[str, Any]:
-        present = {} if self.present is None else {"present": self.present}
-        evidence = {"evidence": self.evidence} if with_evidence else {}
-        return {"start_s": self.start_s, "end_s": self.end_s, "score": self.score, **present, **evidence}
+    def to_dict(self, *, with_evidence: bool = False) -> MomentData:
+        data: MomentData = {"start_s": self.start_s, "end_s": self.end_s, "score": self.score}
+        if self.present is not None:
+            data["present"] = self.present
+        if with_evidence:
+            data["evidence"] = self.evidence
+        return data
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,17 +143,26 @@ class QueryMoments(ContentEquality):
         """Return whether the query is in the video, by `present`."""
         return None if self.present is None else verdict_on(self.present)
 
-    def to_dict(self, *, with_saliency: bool, with_evidence: bool) -> dict[str, Any]:
-        moments = [moment.to_dict(with_evidence=with_evidence) for moment in self.moments]
-        document: dict[str, Any] = {"query": self.query, "present": self.present, "verdict": self.verdict}
-        document["moments"] = moments
+    def to_dict(self, *, with_saliency: bool, with_evidence: bool) -> QueryData:
+        data: QueryData = {
+            "query": self.query,
+            "present": self.present,
+            "verdict": self.verdict,
+            "moments": [moment.to_dict(with_evidence=with_evidence) for moment in self.moments],
+        }
         if self.spoken is not None:
-            document["spoken"] = {name: value for name, value in self.spoken.items() if name != "text"}
+            data["spoken"] = {
+                "file": self.spoken["file"],
+                "sha256": self.spoken["sha256"],
+                "language": self.spoken["language"],
+                "language_probability": self.spoken["language_probability"],
+                "confidence": self.spoken["confidence"],
+            }
         if with_saliency:
-            document["saliency"] = self.saliency
+            data["saliency"] = self.saliency.tolist()
             if self.said is not None:
-                document["said"] = self.said
-        return document
+                data["said"] = self.said.tolist()
+        return data
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
@@ -128,17 +206,19 @@ class Grounding(Result):
     def to_dict(self, *, with_saliency: bool = True) -> dict[str, Any]:
         """As JSON-ready data; the curves too unless they are not asked for."""
         with_evidence = self.evidence != ("picture",)
-        return self.document(
-            {"timestamps_s": self.timestamps} if with_saliency else {},
-            duration_s=self.video_duration_s,
-            model=self.model,
-            space=self.space,
-            **({"evidence": self.evidence} if with_evidence else {}),
-            queries=[
+        facts: GroundingFacts = {
+            "duration_s": self.video_duration_s,
+            "model": self.model,
+            "space": self.space,
+            "evidence": self.evidence,
+            "queries": [
                 query.to_dict(with_saliency=with_saliency, with_evidence=with_evidence)
                 for query in self.queries
             ],
-        )
+        }
+        if not with_evidence:
+            del facts["evidence"]
+        return self.document(facts, {"timestamps_s": self.timestamps} if with_saliency else {})
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
@@ -152,6 +232,34 @@ class Grounding(Result):
             for query in self.queries
             for row, moment in zip(_ranked(query.moments), query.moments, strict=True)
         ]
+
+
+class HighlightData(Span):
+    """A segment of salient clips."""
+
+    score: float  # higher is better; comparable among the moments of one video only
+
+
+class Saliency(TypedDict):
+    """How much each clip has to see."""
+
+    timestamps_s: Annotated[Sequence[Seconds], rules(minItems=1)]  # when each clip begins
+    scores: Annotated[Sequence[Fraction], rules(minItems=1)]
+    """Saliency of each clip; comparable among the clips of one video only."""
+
+
+class HighlightFacts(TypedDict):
+    """Highlights of a video, without a query.
+
+    Written by `vidsum highlights`. All times in seconds from the first picture; intervals are half-open.
+    """
+
+    duration_s: Length
+    clip_s: Above0  # length of the clips that saliency is of
+    model: str  # the model that gave the saliency
+    model_reason: str  # why that model
+    saliency: Saliency
+    moments: Sequence[HighlightData]  # best first; none overlaps another; none where nothing stands out
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,14 +281,18 @@ class Highlights(Result):
         return f"Highlights({video_prefix(self.video)}{summary}, by {self.model})"
 
     def to_dict(self) -> dict[str, Any]:
-        return self.document(
-            duration_s=self.video_duration_s,
-            clip_s=self.clip_s,
-            model=self.model,
-            model_reason=self.model_reason,
-            saliency={"timestamps_s": self.timestamps, "scores": self.saliency},
-            moments=[moment.to_dict() for moment in self.moments],
-        )
+        facts: HighlightFacts = {
+            "duration_s": self.video_duration_s,
+            "clip_s": self.clip_s,
+            "model": self.model,
+            "model_reason": self.model_reason,
+            "saliency": {"timestamps_s": self.timestamps.tolist(), "scores": self.saliency.tolist()},
+            "moments": [
+                {"start_s": moment.start_s, "end_s": moment.end_s, "score": moment.score}
+                for moment in self.moments
+            ],
+        }
+        return self.document(facts)
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:

@@ -15,7 +15,19 @@ from html import escape
 from importlib import import_module
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    NotRequired,
+    Self,
+    TypedDict,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 
@@ -24,7 +36,7 @@ from vidsum.io.outputs import as_utf8, write_text
 from vidsum.io.packages import pip_install_command
 from vidsum.io.provenance import digest_of
 from vidsum.times import format_time
-from vidsum.types import FloatArray, Interval, TimeArray, VideoInfo
+from vidsum.types import FloatArray, Interval, Seconds, Sha256, TimeArray, VideoInfo, rules
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -34,6 +46,22 @@ Parsed = TypeVar("Parsed")
 _CONTROL = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")  # that JSON allows, but terminals interpret
 
 _DECIMALS = 6  # microseconds, and more than float32 scores resolve
+
+
+class Sealed(TypedDict):
+    """The keys that all documents have, besides `schema` and `provenance`."""
+
+    warnings: tuple[str, ...]
+    outputs: NotRequired[Mapping[str, Sha256]]
+    """SHA-256 of the files that were written with this one, by their paths relative to its folder."""
+    digest: Annotated[str, rules(pattern="^[0-9a-f]{32}$")]  # of the rest of the document, to detect edits
+
+
+class Span(TypedDict):
+    """A part [start_s, end_s) of a video."""
+
+    start_s: Seconds
+    end_s: Seconds
 
 
 def seal(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,7 +142,7 @@ def parse_fields(kind: Callable[..., Parsed], data: Mapping[str, Any]) -> Parsed
     return kind(**{name: parse(data[name]) for name, parse in parsers if name in data})
 
 
-def intervals_data(intervals: Iterable[Interval]) -> list[dict[str, float]]:
+def intervals_data(intervals: Iterable[Interval]) -> list[Span]:
     """Return intervals [start_s, end_s) as JSON-ready data."""
     return [{"start_s": round_number(start_s), "end_s": round_number(end_s)} for start_s, end_s in intervals]
 
@@ -160,7 +188,7 @@ class Result(ContentEquality):
         """Return the result of a valid document."""
         return parse_fields(cls, {"video_duration_s": document.get("duration_s"), **document})
 
-    def document(self, last: Mapping[str, Any] = {}, **facts: Any) -> dict[str, Any]:
+    def document(self, facts: Mapping[str, object], last: Mapping[str, object] = {}) -> dict[str, Any]:
         """Return its facts as a document, with those that all results have; `last` come after these."""
         about = {"provenance": dict(self.provenance), "video": video_data(self.video)}
         data = to_data({**facts, "warnings": self.warnings, **last})

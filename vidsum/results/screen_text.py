@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NotRequired, TypedDict
 
 from vidsum.results.result import Result, count_text, video_prefix
 from vidsum.results.transcript import TextFormat
 from vidsum.times import format_short_time, to_srt, to_vtt
+from vidsum.types import Count, FilledText, Fraction, Length, Seconds
 
 _MAX_TIMES = 3  # that a sentence lists
 _UNREAD_REASONS = "letters of a script that is not known, or faint, curved, mirrored or stacked"
 
-Box = tuple[float, float, float, float]  # left, top, right, bottom, as fractions of the picture's sides
+Box = tuple[Fraction, Fraction, Fraction, Fraction]
+"""Left, top, right, bottom, as fractions of the picture's sides."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,7 @@ class ScreenWord:
     """A word as it is written."""
 
     text: str
-    confidence: float  # how sure the recognizer is of it, in [0, 1]
+    confidence: Fraction  # how sure the recognizer is of it, in [0, 1]
     box: Box
 
 
@@ -29,10 +32,10 @@ class ScreenWord:
 class ScreenLine:
     """A line of text that is on screen in [start_s, end_s)."""
 
-    start_s: float
-    end_s: float
-    text: str
-    confidence: float
+    start_s: Seconds
+    end_s: Seconds
+    text: FilledText
+    confidence: Fraction
     box: Box
     words: tuple[ScreenWord, ...] = ()  # single characters where words are not separated, as in Chinese
 
@@ -41,9 +44,23 @@ class ScreenLine:
 class UnreadPlace:
     """A place with text in [start_s, end_s) that could be seen but not read."""
 
-    start_s: float
-    end_s: float
+    start_s: Seconds
+    end_s: Seconds
     box: Box
+
+
+class ScreenTextFacts(TypedDict):
+    """Text on the screen of a video.
+
+    Written by `vidsum transcribe --on-screen-text`. All times in seconds from the first picture; intervals
+    are half-open.
+    """
+
+    duration_s: Length
+    n_frames_read: Count  # frames on which text was looked for
+    lines: Sequence[ScreenLine]  # in order of time, then from top to bottom
+    unread: NotRequired[Sequence[UnreadPlace]]
+    """Places with text that could be seen but not read, in order of time."""
 
 
 @dataclass(frozen=True)
@@ -97,9 +114,13 @@ class ScreenText(Result):
         return to_srt(cues) if form == "srt" else to_vtt(cues)
 
     def to_dict(self) -> dict[str, Any]:
-        return self.document(
-            duration_s=self.duration_s, n_frames_read=self.n_frames_read, lines=self.lines, unread=self.unread
-        )
+        facts: ScreenTextFacts = {
+            "duration_s": self.duration_s,
+            "n_frames_read": self.n_frames_read,
+            "lines": self.lines,
+            "unread": self.unread,
+        }
+        return self.document(facts)
 
 
 def describe_unread(text: ScreenText) -> tuple[str, ...]:

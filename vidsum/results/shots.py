@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
-from vidsum.results.result import Result, count_text, intervals_data, video_prefix
-from vidsum.types import Interval, TimeArray
+from vidsum.results.result import Result, Span, count_text, intervals_data, video_prefix
+from vidsum.types import Count, FilledText, FrameRate, Interval, Length, Seconds, TimeArray, rules
+
+
+class NumberedShot(Span):
+    """A shot [start_s, end_s), and its first and last frame, both inside it."""
+
+    first_frame: Count
+    last_frame: Count
+
+
+class ShotFacts(TypedDict):
+    """Shots of a video.
+
+    Written by `vidsum shots`. Shots are half-open and follow each other; frame numbers are inclusive.
+    """
+
+    method: str
+    video_fps: FrameRate
+    shots: Annotated[Sequence[NumberedShot], rules(minItems=1)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +69,13 @@ class Shots(Result):
         return np.stack([edges[:-1], np.maximum(edges[1:] - 1, edges[:-1])], axis=1)
 
     def to_dict(self) -> dict[str, Any]:
-        frames = ({"first_frame": first, "last_frame": last} for first, last in self.change_points.tolist())
-        pairs = zip(intervals_data(self.intervals), frames, strict=True)
-        shots = [span | numbers for span, numbers in pairs]
-        return self.document(method=self.method, video_fps=self.video_fps, shots=shots)
+        frames = self.change_points.tolist()
+        shots: list[NumberedShot] = [
+            {**span, "first_frame": first, "last_frame": last}
+            for span, (first, last) in zip(intervals_data(self.intervals), frames, strict=True)
+        ]
+        facts: ShotFacts = {"method": self.method, "video_fps": self.video_fps, "shots": shots}
+        return self.document(facts)
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
@@ -73,9 +94,21 @@ MIN_CHAPTERS, MIN_CHAPTER_S = 3, 10.0  # YouTube shows chapters from 0:00, three
 class Chapter:
     """A part [start_s, end_s) of a video."""
 
-    start_s: float
-    end_s: float
-    title: str
+    start_s: Seconds
+    end_s: Seconds
+    title: FilledText
+
+
+class ChapterFacts(TypedDict):
+    """Chapters of a video.
+
+    Written by `vidsum chapters`. Chapters follow each other from 0 to the end of the video; times in seconds
+    from the first picture.
+    """
+
+    duration_s: Length
+    evidence: Annotated[str, rules(enum=("speech", "picture"))]  # where boundaries and titles come from
+    chapters: Annotated[Sequence[Chapter], rules(minItems=MIN_CHAPTERS)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,4 +127,9 @@ class Chapters(Result):
         return f"Chapters({video_prefix(self.video)}{number} by {self.evidence}, {self.video_duration_s:g} s)"
 
     def to_dict(self) -> dict[str, Any]:
-        return self.document(duration_s=self.video_duration_s, evidence=self.evidence, chapters=self.chapters)
+        facts: ChapterFacts = {
+            "duration_s": self.video_duration_s,
+            "evidence": self.evidence,
+            "chapters": self.chapters,
+        }
+        return self.document(facts)

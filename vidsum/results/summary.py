@@ -2,22 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, TypedDict
 
-from vidsum.results.result import Result, count_text, intervals_data, video_prefix
-from vidsum.types import FloatArray, Interval, TimeArray
+from vidsum.results.result import Result, Span, count_text, intervals_data, video_prefix
+from vidsum.types import FloatArray, Fraction, Interval, Length, Seconds, TimeArray, rules
 
 
 @dataclass(frozen=True)
 class ScoredShot:
     """A shot [start_s, end_s) with the mean importance of its best piece, and whether the summary has one."""
 
-    start_s: float
-    end_s: float
+    start_s: Seconds
+    end_s: Seconds
     score: float
     selected: bool
+
+
+class Budget(TypedDict):
+    """The length that was allowed, and the length that is used."""
+
+    asked_s: Annotated[float, rules(minimum=0)]
+    used_s: Seconds
+    used_share: Fraction
+    note: str
+
+
+class Importance(TypedDict):
+    """The importance score of each feature."""
+
+    timestamps_s: Sequence[Seconds]
+    scores: Sequence[float]
+
+
+class SummaryFacts(TypedDict):
+    """A video summary.
+
+    Written by `vidsum summarize`. All times in seconds from the first picture; intervals are half-open.
+    """
+
+    duration_s: Length
+    budget: Budget
+    model: str
+    model_reason: str  # reason for the model: it was requested, or chosen by auto
+    shot_method: str
+    segments: Annotated[Sequence[Span], rules(minItems=1)]  # to keep, half-open, in time order
+    shots: Annotated[Sequence[ScoredShot], rules(minItems=1)]
+    importance: Importance
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,17 +82,22 @@ class Summary(Result):
         return f"Summary({video_prefix(self.video)}{count}, {lengths}, by {self.model})"
 
     def to_dict(self) -> dict[str, Any]:
-        used = {"used_s": self.duration_s, "used_share": self.duration_s / self.video_duration_s}
-        return self.document(
-            duration_s=self.video_duration_s,
-            budget={"asked_s": self.budget_s, **used, "note": self.budget_note},
-            model=self.model,
-            model_reason=self.model_reason,
-            shot_method=self.shot_method,
-            segments=intervals_data(self.segments),
-            shots=self.shots,
-            importance={"timestamps_s": self.timestamps, "scores": self.importance},
-        )
+        facts: SummaryFacts = {
+            "duration_s": self.video_duration_s,
+            "budget": {
+                "asked_s": self.budget_s,
+                "used_s": self.duration_s,
+                "used_share": self.duration_s / self.video_duration_s,
+                "note": self.budget_note,
+            },
+            "model": self.model,
+            "model_reason": self.model_reason,
+            "shot_method": self.shot_method,
+            "segments": intervals_data(self.segments),
+            "shots": self.shots,
+            "importance": {"timestamps_s": self.timestamps.tolist(), "scores": self.importance.tolist()},
+        }
+        return self.document(facts)
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
@@ -77,10 +114,24 @@ Reason = Literal["silence", "filler", "false start"]
 class Removal:
     """A part [start_s, end_s) of the video that is left out."""
 
-    start_s: float
-    end_s: float
+    start_s: Seconds
+    end_s: Seconds
     reason: Reason
     text: str = ""  # the words that are left out; none of silence
+
+
+class TrimFacts(TypedDict):
+    """A trimmed film.
+
+    Written by `vidsum trim`. All times in seconds from the first picture; intervals are half-open.
+    """
+
+    duration_s: Length
+    kept_s: Seconds  # length of the segments together
+    by: Annotated[str, rules(enum=("loudness", "voice"))]
+    threshold_db: float | None  # level below which sound is silence, in dB of full scale; null with voice
+    segments: Annotated[Sequence[Span], rules(minItems=1)]  # to keep, half-open, in time order
+    removed: Sequence[Removal]  # what lies between the segments, in time order
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,11 +157,12 @@ class Trim(Result):
         return f"Trim({video_prefix(self.video)}{lengths} in {count_text(len(self.segments), 'segment')})"
 
     def to_dict(self) -> dict[str, Any]:
-        return self.document(
-            duration_s=self.video_duration_s,
-            kept_s=self.duration_s,
-            by=self.by,
-            threshold_db=self.threshold_db,
-            segments=intervals_data(self.segments),
-            removed=self.removed,
-        )
+        facts: TrimFacts = {
+            "duration_s": self.video_duration_s,
+            "kept_s": self.duration_s,
+            "by": self.by,
+            "threshold_db": self.threshold_db,
+            "segments": intervals_data(self.segments),
+            "removed": self.removed,
+        }
+        return self.document(facts)

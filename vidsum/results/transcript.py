@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, groupby
 from math import inf
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from vidsum.results.cues import CueWord, add_notes, join_words, make_cues
 from vidsum.results.result import Result, video_prefix
 from vidsum.results.sentences import LONGEST_S, SHORTEST_S, SpokenSentence, SpokenWord, split_sentences
 from vidsum.times import to_srt, to_vtt
+from vidsum.types import OPTIONAL, FilledText, Fraction, Length, SignedSeconds, rules
 
 TextFormat = Literal["srt", "vtt", "txt"]
 DOUBTFUL_S = 10.0  # length from which consecutive uncertain segments are left out
@@ -25,24 +26,26 @@ UNCERTAIN = "(?)"  # follows the text of an uncertain segment: plain text, which
 class Word:
     """A word [start_s, end_s) as it is written, punctuation included."""
 
-    start_s: float
-    end_s: float
+    start_s: SignedSeconds
+    end_s: SignedSeconds
     text: str
-    probability: float  # how sure the recognizer is of it
+    probability: Fraction  # how sure the recognizer is of it
 
 
 @dataclass(frozen=True)
 class Segment:
     """A piece of speech [start_s, end_s), about a line of subtitles."""
 
-    start_s: float
-    end_s: float
-    text: str
-    probability: float  # geometric mean of those of its words; without any, of all tokens of its window
-    no_speech: float  # how likely there is no speech where it was heard
-    words: tuple[Word, ...] = ()  # none where the speech was translated
-    uncertain: bool = False  # whether it is likely to be wrong: its probability is low
-    language: str | None = None  # code of the language that is spoken, where it is not that of the transcript
+    start_s: SignedSeconds
+    end_s: SignedSeconds
+    text: FilledText
+    probability: Fraction
+    """Geometric mean of the probabilities of its words; without any, of all tokens of its window."""
+    no_speech: Fraction  # how likely there is no speech where it was heard
+    words: Annotated[tuple[Word, ...], OPTIONAL] = ()  # none where the speech was translated
+    uncertain: Annotated[bool, OPTIONAL] = False  # whether it is likely to be wrong: its probability is low
+    language: Annotated[str | None, OPTIONAL] = None
+    """Code of the language that is spoken, where it is another one than the language of the transcript."""
 
     @property
     def displayed(self) -> str:
@@ -54,15 +57,31 @@ class Segment:
 class SoundEvent:
     """A sound in [start_s, end_s) that is no speech, such as applause."""
 
-    start_s: float
-    end_s: float
-    sound: str  # its kind in a word
-    probability: float
+    start_s: SignedSeconds
+    end_s: SignedSeconds
+    sound: Annotated[str, rules(enum=("applause", "cheering", "laughter", "music"))]  # its kind in a word
+    probability: Fraction
 
     @property
     def displayed(self) -> str:
         """Its name as subtitles show it."""
         return f"[{self.sound}]"
+
+
+class TranscriptFacts(TypedDict):
+    """Transcript of a video or audio file.
+
+    Written by `vidsum transcribe`. All times in seconds from the first picture, or from the start of sound
+    without pictures; intervals are half-open.
+    """
+
+    duration_s: Length
+    language: str | None
+    """Code of the spoken language, the one spoken longest if there are several; null without speech."""
+    language_probability: Fraction | None
+    translated: bool  # whether the text is a translation to English
+    segments: Sequence[Segment]  # in time order; their words with --words
+    events: NotRequired[Sequence[SoundEvent]]  # with --events: sounds that are no speech, in time order
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,15 +176,15 @@ class Transcript(Result):
 
     def to_dict(self, *, with_words: bool = True) -> dict[str, Any]:
         """As JSON-ready data; the words of the segments too unless they are not asked for."""
-        segments = [_segment_data(segment, with_words=with_words) for segment in self.segments]
-        return self.document(
-            {} if self.events is None else {"events": self.events},
-            duration_s=self.duration_s,
-            language=self.language,
-            language_probability=self.language_probability,
-            translated=self.translated,
-            segments=segments,
-        )
+        segments: Any = [_segment_data(segment, with_words=with_words) for segment in self.segments]
+        facts: TranscriptFacts = {
+            "duration_s": self.duration_s,
+            "language": self.language,
+            "language_probability": self.language_probability,
+            "translated": self.translated,
+            "segments": segments,
+        }
+        return self.document(facts, {} if self.events is None else {"events": self.events})
 
 
 @dataclass(frozen=True)

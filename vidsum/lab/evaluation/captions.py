@@ -2,28 +2,60 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypedDict
 
 import numpy as np
 
 from vidsum.errors import UsageError, safe_name
 from vidsum.lab.datasets.described_items import Described
 from vidsum.lab.evaluation.caption_metrics import Measure, bleu, cider_d, mean_of, rouge_l, tokenize
-from vidsum.lab.evaluation.evaluation_report import Report, per_cent
+from vidsum.lab.evaluation.evaluation_report import File, Report, per_cent
 from vidsum.lab.evaluation.settings import CaptionsRequest
 from vidsum.results.result import count_text
+from vidsum.types import Count, Number, rules
 
 Items = Mapping[str, Described]
 OTHERS, PEOPLE = BASELINES = "others", "people"
 _DRAWS: Final = 1000
 
 
-class Measured(NamedTuple):
-    """A measure with 95 % of a bootstrap."""
+Score = Annotated[float, rules(minimum=0, maximum=10)]
 
-    value: float
-    low: float
-    high: float
+
+class Measured(NamedTuple):
+    """A measure and 95 % of a bootstrap over videos, or over items that are no moments."""
+
+    value: Score
+    low: Score
+    high: Score
+
+
+class CaptionProvenance(TypedDict):
+    """Sources and settings of an evaluation of captions."""
+
+    vidsum: str
+    files: Annotated[Sequence[File], rules(minItems=2)]  # sentences of people, and the captions
+    metric: Annotated[Sequence[Literal["cider-d", "bleu", "rouge-l"]], rules(minItems=1)]
+
+
+class CaptionRow(TypedDict):
+    """A row of captions."""
+
+    name: str
+    measures: Annotated[Mapping[str, Measured], rules(minProperties=1)]
+    """By name: CIDEr-D, BLEU-1 to BLEU-4, ROUGE-L."""
+
+
+class CaptionFacts(TypedDict):
+    """Evaluation of captions.
+
+    Written by `vidsum evaluate captions`: how near captions are to sentences of people; tables print 100
+    times the measures.
+    """
+
+    n_items: Number  # pictures, videos or moments that are measured
+    n_videos: Count  # videos of the moments; 0 for other items
+    n_sentences: Number  # sentences of people on these items
 
 
 @dataclass(frozen=True)
@@ -63,11 +95,12 @@ def evaluate_captions(
         measured[PEOPLE] = measure(request, first_sentences, left)
     n_videos = len({item.video for item in described.values() if item.window})
     n_sentences = sum(len(item.sentences) for item in described.values())
+    facts: CaptionFacts = {"n_items": len(described), "n_videos": n_videos, "n_sentences": n_sentences}
     of, measured_of = "videos" if n_videos > 1 else "items", count_text(len(described), "caption")
     return Report(
         "captions",
         {row: CaptionMeasures(measures) for row, measures in measured.items()},
-        {"n_items": len(described), "n_videos": n_videos, "n_sentences": n_sentences},
+        facts,
         warnings=warnings,
         title=f"{measured_of} against {count_text(n_sentences, 'sentence')} of people, times 100",
         note=f"in brackets 95 % of a bootstrap over {of}; {OTHERS}: captions of other items",

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol, TypedDict
+
+from vidsum.types import Count, Sha256
 
 Task = Literal["summary", "moments", "highlights", "captions"]
 
@@ -16,10 +18,26 @@ SCHEMAS: Final[Mapping[Task, str]] = {
 _TRANSPOSED: Final = ("highlights", "captions")  # of many measures, which are the rows of the table
 
 
+class File(TypedDict):
+    """A file that was read."""
+
+    name: str
+    bytes: Count
+    sha256: Sha256
+
+
+class Extent(TypedDict):
+    """Files or folders of features, by their size alone."""
+
+    name: str
+    files: Count
+    bytes: Count
+
+
 class Measures(Protocol):
     """The measures of a row: fractions, not per cent."""
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Mapping[str, Any]:
         """Return all measures, not rounded."""
 
     def figures(self) -> dict[str, str]:

@@ -4,14 +4,14 @@ They equal the published evaluation down to ties. A row of an array is a query; 
 up with values that never count. Measures are fractions.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import numpy as np
 
 from vidsum.lab.evaluation.evaluation_report import per_cent
-from vidsum.types import BoolArray, FloatArray, IntArray, TimeArray, iou
+from vidsum.types import BoolArray, FloatArray, Fraction, IntArray, TimeArray, iou, rules
 
 THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))  # IoU of a right moment: .5 ... .95
 RECALL_THRESHOLDS = (0.3, *THRESHOLDS)  # of R1; the published evaluation lacks .3, which newer tables have
@@ -20,6 +20,61 @@ MAX_MOMENTS = 10  # number of moments of a query that count
 LENGTHS_S = {"full": (0.0, np.inf), "short": (0.0, 10.0), "middle": (10.0, 30.0), "long": (30.0, np.inf)}
 """Lengths (above, at most) of the ground-truth windows that count; a query without such a window does not."""
 LEVELS = {"Fair": 2, "Good": 3, "VeryGood": 4}  # the lowest score that an annotator gives a right clip
+
+
+class RecallAt(TypedDict):
+    """The share of queries whose first moment is right at an IoU."""
+
+    iou: Annotated[float, rules(enum=RECALL_THRESHOLDS)]
+    share: Fraction
+
+
+class PrecisionAt(TypedDict):
+    """Mean average precision at an IoU."""
+
+    iou: Annotated[float, rules(enum=THRESHOLDS)]
+    share: Fraction
+
+
+class WindowData(TypedDict):
+    """Measures of moments."""
+
+    r1: Annotated[Sequence[RecallAt], rules(minItems=len(RECALL_THRESHOLDS), maxItems=len(RECALL_THRESHOLDS))]
+    miou: Fraction  # of the first moment with the window that it meets best
+    map: Annotated[Sequence[PrecisionAt], rules(minItems=len(THRESHOLDS), maxItems=len(THRESHOLDS))]
+    mean_map: Fraction  # mean of `map` over the IoU
+
+
+class WindowsByLength(TypedDict):
+    """Measures by the length of the right windows; null where no query has a window of such a length."""
+
+    full: WindowData | None
+    short: WindowData | None
+    middle: WindowData | None
+    long: WindowData | None
+
+
+class ClipData(TypedDict):
+    """Measures of the saliency of clips."""
+
+    map: Fraction
+    hit1: Fraction
+
+
+class ClipsByLevel(TypedDict):
+    """Measures by the lowest score of a right clip."""
+
+    Fair: ClipData
+    Good: ClipData
+    VeryGood: ClipData
+
+
+class HighlightRow(TypedDict):
+    """A row of answers."""
+
+    name: str
+    moments: WindowsByLength | None  # null where there are no moments to measure
+    highlights: ClipsByLevel | None  # null where there is no saliency to measure
 
 
 @dataclass(frozen=True)
@@ -35,12 +90,13 @@ class WindowMeasures:
         """mAP over all IoU."""
         return float(np.mean(list(self.precision.values())))
 
-    def as_json(self) -> dict[str, Any]:
-        recall, precision = (
-            [{"iou": at, "share": fraction} for at, fraction in measures.items()]
-            for measures in (self.recall, self.precision)
-        )
-        return {"r1": recall, "miou": self.miou, "map": precision, "mean_map": self.mean_precision}
+    def as_json(self) -> WindowData:
+        return {
+            "r1": [{"iou": at, "share": fraction} for at, fraction in self.recall.items()],
+            "miou": self.miou,
+            "map": [{"iou": at, "share": fraction} for at, fraction in self.precision.items()],
+            "mean_map": self.mean_precision,
+        }
 
 
 @dataclass(frozen=True)

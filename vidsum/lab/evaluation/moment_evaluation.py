@@ -6,14 +6,14 @@ Measures are fractions.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import Annotated, NotRequired, TypedDict
 
 import numpy as np
 
 from vidsum.errors import UsageError
 from vidsum.lab.datasets.timed_sentences import MomentVideo, Query, describe_repairs
 from vidsum.lab.evaluation import highlight_metrics
-from vidsum.lab.evaluation.evaluation_report import Report, per_cent
+from vidsum.lab.evaluation.evaluation_report import Extent, File, Report, per_cent
 from vidsum.lab.evaluation.highlight_metrics import (
     MAX_MOMENTS,
     ClipMeasures,
@@ -23,13 +23,102 @@ from vidsum.lab.evaluation.highlight_metrics import (
 from vidsum.lab.evaluation.settings import Comparison
 from vidsum.lab.evaluation.submissions import MomentPredictions, QueryPrediction
 from vidsum.results.moments import Moment
-from vidsum.types import TimeArray, iou, stack_intervals
+from vidsum.types import Fraction, Number, TimeArray, iou, rules, stack_intervals
 
 TOP = (1, 5)  # the n of R@n: the fraction of queries with a right moment among their n best
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7)  # the IoU of the published tables
+N_RECALLS = len(TOP) * len(THRESHOLDS)
 CURVE = tuple(round(0.05 * step, 2) for step in range(1, 20))  # the IoU of the curve of R@1
 
 RANDOM, WHOLE = BASELINES = "random", "whole video"
+
+
+class MomentEvaluationProvenance(TypedDict):
+    """Sources and settings of an evaluation of moments."""
+
+    vidsum: str
+    files: Annotated[Sequence[File], rules(minItems=1)]  # annotations, predictions, checkpoints
+    features: NotRequired[Sequence[Extent]]
+    query_features: NotRequired[Sequence[Extent]]  # of models that read queries from files: their folder
+    max_iou: Fraction
+    comparison: Comparison
+    seeds: Number
+
+
+class Averages(TypedDict):
+    """Averages over videos, queries (words end at spaces) and ground-truth windows."""
+
+    video_s: float
+    query_words: float
+    moment_s: float
+
+
+class MomentEvaluationFacts(TypedDict):
+    """Evaluation of moments.
+
+    Written by `vidsum evaluate moments`. Rows of moments measured against annotators; all measures are
+    shares, not per cent.
+    """
+
+    n_videos: Number
+    n_queries: Number
+    averages: NotRequired[Averages]
+    comparison: Comparison
+    """A moment is found where its IoU is at least the threshold (mmn) or above it (2d-tan)."""
+    n_seeds: Number  # draws that the random row is the mean of
+
+
+class RecallOf(TypedDict):
+    """The share of the queries with a right moment among their `top` best."""
+
+    top: Annotated[int, rules(enum=TOP)]
+    iou: Annotated[float, rules(enum=THRESHOLDS)]
+    share: Fraction
+
+
+class CurvePoint(TypedDict):
+    """R@1 at an IoU."""
+
+    iou: Fraction
+    share: Fraction
+
+
+class MomentFigures(TypedDict):
+    """The measures of a row."""
+
+    recall: Annotated[Sequence[RecallOf], rules(minItems=N_RECALLS, maxItems=N_RECALLS)]
+    miou: Fraction  # mean IoU of the best moment
+    curve: Annotated[Sequence[CurvePoint], rules(minItems=len(CURVE), maxItems=len(CURVE))]
+    """R@1 at an IoU of .05, .10 ... .95."""
+
+
+class MomentRow(MomentFigures):
+    """A row of moments."""
+
+    name: str
+
+
+class HighlightEvaluationProvenance(TypedDict):
+    """Sources and settings of an evaluation of highlights."""
+
+    vidsum: str
+    files: Annotated[Sequence[File], rules(minItems=2, maxItems=2)]  # annotations; predictions or checkpoint
+    features: NotRequired[Annotated[Sequence[Extent], rules(minItems=1)]]  # that a checkpoint reads
+    text_features: NotRequired[Sequence[Extent]]
+    """Of a checkpoint: the folder of the queries' words, where no text encoder embedded them."""
+    seeds: Number
+
+
+class HighlightEvaluationFacts(TypedDict):
+    """Evaluation of highlights.
+
+    Written by `vidsum evaluate highlights`: QVHighlights' official measures of a submission, beside rows that
+    do not look; all measures are shares, not per cent.
+    """
+
+    n_videos: Number
+    n_queries: Number
+    n_seeds: Number  # draws that the random row is the mean of
 
 
 @dataclass(frozen=True)
@@ -40,10 +129,12 @@ class MomentMeasures:
     miou: float  # mean IoU of the best moment
     curve: tuple[float, ...]  # R@1 at each IoU of `CURVE`
 
-    def as_json(self) -> dict[str, Any]:
-        recall = [{"top": top, "iou": at, "share": value} for (top, at), value in self.recall.items()]
-        curve = [{"iou": at, "share": value} for at, value in zip(CURVE, self.curve, strict=True)]
-        return {"recall": recall, "miou": self.miou, "curve": curve}
+    def as_json(self) -> MomentFigures:
+        return {
+            "recall": [{"top": top, "iou": at, "share": value} for (top, at), value in self.recall.items()],
+            "miou": self.miou,
+            "curve": [{"iou": at, "share": value} for at, value in zip(CURVE, self.curve, strict=True)],
+        }
 
     def figures(self) -> dict[str, str]:
         recall = {f"R@{top} {at:.1f}".replace("0.", "."): value for (top, at), value in self.recall.items()}
@@ -115,7 +206,7 @@ def evaluate_moments(
     ious = {row: best_ious(windows, gt_windows) for row, windows in moments.items()}
     rows = {row: measure(of_row, comparison) for row, of_row in ious.items()}
     queried = [video for video in videos.values() if video.queries]
-    averages = {  # those of MRNet's Table 1, and the mean length of the moments
+    averages: Averages = {  # those of MRNet's Table 1, and the mean length of the moments
         "video_s": fmean(video.duration_s for video in queried),
         "query_words": fmean(len(query.text.split()) for query in queries),
         "moment_s": fmean(end - start for query in queries for start, end in query.windows),
@@ -125,11 +216,17 @@ def evaluate_moments(
         for row, answers in predictions.items()
     }
     sign = ">=" if comparison == "mmn" else ">"
-    facts = {"n_videos": len(queried), "n_queries": len(queries), "averages": averages}
+    facts: MomentEvaluationFacts = {
+        "n_videos": len(queried),
+        "n_queries": len(queries),
+        "averages": averages,
+        "comparison": comparison,
+        "n_seeds": n_seeds,
+    }
     return Report(
         "moments",
         rows,
-        {**facts, "comparison": comparison, "n_seeds": n_seeds},
+        facts,
         warnings=(*describe_repairs(videos), *(f"{row}: {_EMPTY}: {n}" for row, n in empty.items() if n)),
         title=f"{len(queries)} queries of {len(queried)} videos, per cent",
         note=f"means: {_MEANS.format(**averages)}; "
@@ -170,10 +267,11 @@ def evaluate_highlights(
     if not moments and not clips:
         raise UsageError("the predictions have no moments, and there is no saliency to measure")
     n_videos = len({query.video for query in data})
+    facts: HighlightEvaluationFacts = {"n_videos": n_videos, "n_queries": len(data), "n_seeds": n_seeds}
     return Report(
         "highlights",
         {row: HighlightMeasures(moments.get(row), clips.get(row)) for row in (name, RANDOM, WHOLE)},
-        {"n_videos": n_videos, "n_queries": len(data), "n_seeds": n_seeds},
+        facts,
         warnings=tuple(_warnings(data, answers)),
         title=f"{len(data)} queries of {n_videos} videos, per cent",
         note=f"R1, HIT@1: of the first moment, the best clip; random: {n_seeds} draws",

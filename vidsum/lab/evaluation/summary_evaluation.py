@@ -1,6 +1,7 @@
 """The evaluation of summaries: importance scores compared with the annotators, chance and equal scores."""
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 import numpy as np
 
@@ -8,13 +9,62 @@ from vidsum.errors import UsageError
 from vidsum.lab.datasets.annotated_videos import AnnotatedVideo
 from vidsum.lab.datasets.labels import Labels
 from vidsum.lab.evaluation import summary_metrics
-from vidsum.lab.evaluation.evaluation_report import Report
+from vidsum.lab.evaluation.evaluation_report import File, Report
 from vidsum.lab.evaluation.reference import BUDGET, CHANGE_POINTS, KNAPSACKS, Reference, reference_of
 from vidsum.lab.evaluation.summary_metrics import SummaryMeasures, VideoMeasures
 from vidsum.results.result import count_text
-from vidsum.types import BoolArray, FloatArray, Progress, reported
+from vidsum.types import BoolArray, Count, FloatArray, Number, Progress, reported, rules
 
 Videos = Mapping[str, AnnotatedVideo] | Mapping[str, Labels]
+
+
+class SummaryEvaluationProvenance(TypedDict):
+    """Sources and settings of an evaluation, which may have more keys."""
+
+    vidsum: str
+    files: Annotated[Sequence[File], rules(minItems=1)]
+    models: NotRequired[Mapping[str, str | None]]
+    """By name or path; the SHA-256 of the checkpoint of a trained one."""
+    segmentation: NotRequired[Sequence[str]]  # the segmentations that were asked for, if any
+    seeds: NotRequired[Number]
+    space: NotRequired[str]
+    protocol: NotRequired[str]
+    plot_of: NotRequired[str]
+
+
+class Annotators(TypedDict):
+    """The fewest and the most annotators that a video has."""
+
+    fewest: Count
+    most: Count
+
+
+class ShotFrames(TypedDict):
+    """Frames per shot, where all videos have change points."""
+
+    fewest: Number
+    most: Number
+    mean: float
+
+
+class SummaryEvaluationFacts(TypedDict):
+    """Evaluation of importance scores.
+
+    Written by `vidsum evaluate summary`. Rows of scores measured against annotators; all measures are shares,
+    not per cent.
+    """
+
+    n_videos: Number
+    n_tests: Number
+    """More than videos where several splits test the same one; means are over tests."""
+    n_annotators: Annotators
+    shot_frames: NotRequired[ShotFrames]
+    ranked_against: Literal["user_scores", "gtscore"]
+    """Reference of tau and rho: each annotator's scores, averaged, or the annotators' mean."""
+    n_seeds: Number  # draws of random scores and of random segmentations that are averaged
+    budget_share: Annotated[float, rules(exclusiveMinimum=0, maximum=1)]
+
+
 Scores = Mapping[str, FloatArray]  # name of a video -> [T] importance scores at its picks
 
 
@@ -57,15 +107,16 @@ def evaluate_summaries(
     n_videos = len({video.name for video in videos.values()})
     counts = [reference.n_annotators for reference in references]
     shots = _shot_frames(references)
-    facts = {
+    facts: SummaryEvaluationFacts = {
         "n_videos": n_videos,
         "n_tests": len(references),
         "n_annotators": {"fewest": min(counts), "most": max(counts)},
-        **({"shot_frames": shots} if shots else {}),
         "ranked_against": "user_scores" if scored else "gtscore",
         "n_seeds": n_seeds,
         "budget_share": BUDGET,
     }
+    if shots:
+        facts["shot_frames"] = shots
     compared = "each annotator's scores, averaged" if scored else "gtscore"
     return Report(
         "summary",
@@ -79,11 +130,11 @@ def evaluate_summaries(
     )
 
 
-def _shot_frames(references: Sequence[Reference]) -> dict[str, float]:
-    """Return the facts of FullTransNet's Table I on the shots of a data set; nothing where it lacks some."""
+def _shot_frames(references: Sequence[Reference]) -> ShotFrames | None:
+    """Return the facts of FullTransNet's Table I on the shots of a data set; None where it lacks some."""
     shots = [reference.change_points for reference in references if reference.change_points is not None]
     if len(shots) < len(references):
-        return {}
+        return None
     lengths = np.concatenate([points[:, 1] - points[:, 0] + 1 for points in shots])
     return {"fewest": int(lengths.min()), "most": int(lengths.max()), "mean": float(lengths.mean())}
 

@@ -3,14 +3,17 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypedDict, get_args
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from vidsum.lab.evaluation.reference import DRAWN, Reference, at_every_frame, f_measures, key_shots
-from vidsum.types import BoolArray, FloatArray, IntArray, TimeArray
+from vidsum.lab.evaluation.reference import DRAWN, KNAPSACKS, Reference, at_every_frame, f_measures, key_shots
+from vidsum.lab.evaluation.settings import Segmentation
+from vidsum.types import BoolArray, FloatArray, Fraction, IntArray, TimeArray, rules
+
+Correlation = Annotated[float, rules(minimum=-1, maximum=1)]
 
 HUMAN: Final = "human"
 MEAN: Final = "mean annotator"
@@ -27,23 +30,33 @@ class KeyShotMeasures:
     None: a single annotator, who has no other; F max also for `mean of the others`.
     """
 
-    segmentation: str
-    knapsack: str
-    f_max: float | None  # F-measure with the nearest annotator
-    f_avg: float | None  # mean F-measure over the annotators
+    segmentation: Annotated[str, rules(enum=get_args(Segmentation))]
+    knapsack: Annotated[str, rules(enum=KNAPSACKS)]
+    f_max: Fraction | None  # F-measure with the nearest annotator
+    f_avg: Fraction | None  # mean F-measure over the annotators
 
 
 @dataclass(frozen=True)
 class VideoMeasures:
     """A row's measures on one video, or their mean over videos."""
 
-    tau: float | None  # None where there are no scores of single annotators to compare with each other
-    rho: float | None
-    key_shots: tuple[KeyShotMeasures, ...]
+    tau: Correlation | None  # None where there are no scores of single annotators to compare with each other
+    rho: Correlation | None
+    key_shots: Annotated[tuple[KeyShotMeasures, ...], rules(minItems=1)]
 
     def as_json(self) -> dict[str, Any]:
         key_shots = [_without_negative_zero(asdict(measures)) for measures in self.key_shots]
         return {**_without_negative_zero({"tau": self.tau, "rho": self.rho}), "key_shots": key_shots}
+
+
+class SummaryRow(TypedDict):
+    """A row of scores: the mean over the videos, and each video."""
+
+    name: str
+    tau: Correlation | None
+    rho: Correlation | None
+    key_shots: Annotated[tuple[KeyShotMeasures, ...], rules(minItems=1)]
+    videos: Mapping[str, VideoMeasures]
 
 
 @dataclass(frozen=True)

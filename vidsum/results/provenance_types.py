@@ -1,0 +1,257 @@
+"""The keys of provenance in the documents of results: inputs and settings, by which equal results are known.
+
+The schemas are generated from these types (docs/schemas.py).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+from vidsum.results.settings import Evidence
+from vidsum.types import Above0, Count, Fraction, Number, Sha256, rules
+
+Parameters = Mapping[str, Any]
+Space = Literal["clip", "own", "vse"]
+Several = rules(minItems=1)
+
+
+class Source(TypedDict):
+    """A file that a result was made from."""
+
+    bytes: Count
+    sha256: Sha256
+    video_track: NotRequired[Number]
+    audio_track: NotRequired[Number]
+
+
+class FeatureProvenance(TypedDict):
+    """Inputs and settings of features, shots and summaries, which may have more keys."""
+
+    vidsum: NotRequired[str]  # its version; missing where features were made elsewhere
+    extractor: NotRequired[str]
+    weights_sha256: NotRequired[str | None]
+    parameters: NotRequired[Parameters]
+    video: NotRequired[Source]
+    features: NotRequired[Source]  # in place of the video, where features were given
+    shots: NotRequired[Parameters]
+    summary: NotRequired[Parameters]
+
+
+class TrimProvenance(TypedDict):
+    """Inputs and settings of a trimmed film, which may have more keys."""
+
+    vidsum: str
+    video: NotRequired[Source]
+    trim: NotRequired[Parameters]
+    speech: NotRequired[Parameters]
+
+
+class Speech(TypedDict):
+    """Settings of a transcript; those at their defaults may be missing."""
+
+    model: str
+    weights_sha256: Sha256
+    language: str | None  # the language that was given; null if it was detected
+    translate: bool
+    ahead_s: NotRequired[Annotated[float, rules(minimum=0)]]
+    """How long the sound was heard ahead of the first picture."""
+    beams: Number
+    no_repeat: NotRequired[Number]
+    """Length of token sequences that must not repeat when a repetitive window is transcribed again."""
+    no_speech: NotRequired[tuple[float, float]]
+    """Text with a higher probability of no speech and a lower mean log-probability is dropped."""
+    no_words: NotRequired[Fraction]
+    """Text is also dropped if this is less than the probability of no speech times the probability that it is
+    not in the most likely language."""
+    certain: NotRequired[Fraction]  # segments of a lower probability are uncertain
+    languages: NotRequired[tuple[float, float, float]]
+    """How many times as likely as the language so far another one must be; the probability below which a
+    window may hold two; how many times as likely a language must be in a piece of the window."""
+    precision: Literal["int8", "float16"]
+
+
+class ComparedSpeech(Speech):
+    """Settings of a transcript that was compared with queries."""
+
+    text_weights_sha256: Sha256  # of the text encoder
+
+
+class Sounds(TypedDict):
+    """The network that found sounds."""
+
+    model: str
+    weights_sha256: Sha256
+
+
+class ComparedSounds(Sounds):
+    """The network that found sounds, and the text encoder that compares queries with its classes."""
+
+    text_weights_sha256: Sha256
+
+
+class ComparedScreenText(TypedDict):
+    """The networks that read the text on the screen, and the text encoder that compares meanings."""
+
+    weights_sha256: Sha256
+    parameters: Parameters
+    text_weights_sha256: Sha256
+
+
+class TranscriptProvenance(TypedDict):
+    """Inputs and settings of a transcript."""
+
+    vidsum: str
+    video: Source
+    speech: Speech
+    sounds: NotRequired[Sounds]
+
+
+class ScreenTextProvenance(TypedDict):
+    """Inputs and settings of text on the screen."""
+
+    vidsum: str
+    video: Source
+    extractor: Literal["screen_text"]
+    weights_sha256: Sha256  # digest of the SHA-256 of the networks
+    parameters: Parameters
+
+
+class Extracted(TypedDict):
+    """Features that were extracted from the video."""
+
+    extractor: str
+    weights_sha256: Sha256
+    parameters: Parameters
+
+
+class AskedQueries(TypedDict):
+    """The queries, by their digest."""
+
+    count: Number
+    sha256: Sha256
+    spoken: NotRequired[Sequence[Sha256]]  # recordings of spoken queries
+
+
+class RecordedGrounding(TypedDict):
+    """Settings of the search; those at their defaults are missing, and there may be more keys."""
+
+    top_k: NotRequired[Number | None]
+    model: str
+    space: Space
+    queries: AskedQueries
+    text_weights_sha256: NotRequired[Sha256]
+    without: NotRequired[Sequence[str]]  # what must not be seen (--not)
+    min_present: NotRequired[Fraction]
+    vse_sha256: NotRequired[Sha256]  # of the map from pictures to sentences, in the space vse
+    model_sha256: NotRequired[Sha256]  # of a trained model's checkpoint
+    precision: NotRequired[Literal["bf16"]]  # of the trained model, if not fp32
+    alone: NotRequired[bool]  # that a trained model's curve was not added to that of similarity
+    evidence: NotRequired[Annotated[Sequence[Evidence], Several]]
+
+
+class MomentProvenance(TypedDict):
+    """Inputs and settings of moments."""
+
+    vidsum: str
+    video: NotRequired[Source]
+    extractions: NotRequired[Annotated[Sequence[Extracted], Several]]
+    """None if only speech, text or sounds were searched."""
+    extractor: NotRequired[str]  # in place of the extractions, where moments were found in features
+    weights_sha256: NotRequired[Sha256]
+    parameters: NotRequired[Parameters]
+    features: NotRequired[Source]  # in place of the video, where features were given that were made elsewhere
+    grounding: RecordedGrounding
+    speech: NotRequired[ComparedSpeech]
+    screen_text: NotRequired[ComparedScreenText]
+    sounds: NotRequired[ComparedSounds]
+
+
+class RecordedHighlights(TypedDict):
+    """Settings of the highlights."""
+
+    top_k: Number
+    clip_s: Above0
+    max_length_s: NotRequired[Above0]
+    speech: NotRequired[Parameters]  # of the transcript whose sentences are not cut
+    candidates: NotRequired[Annotated[Sequence[str], Several]]
+    """The models in order; the first whose importance is not constant is used."""
+    model_sha256: NotRequired[Sha256]
+    map_sha256: NotRequired[Sha256]
+
+
+class HighlightProvenance(TypedDict):
+    """Inputs and settings of highlights."""
+
+    vidsum: str
+    extractor: str
+    weights_sha256: NotRequired[Sha256]
+    parameters: NotRequired[Parameters]
+    video: NotRequired[Source]
+    features: NotRequired[Source]  # in place of the video, where features were given that were made elsewhere
+    highlights: RecordedHighlights
+
+
+Writer = Literal["words", "retrieve", "write", "people", "tags"] | Annotated[str, rules(pattern="^vlm:.")]
+"""The source of sentences; people: --texts; vlm:NAME: a vision-language model on a server."""
+
+
+class RecordedDescriptions(TypedDict):
+    """Settings of the descriptions."""
+
+    writer: Writer
+    server: NotRequired[str]  # the address of the server with the vision-language model
+    prompt: NotRequired[str]  # the instruction of the vision-language model for each frame
+    every_s: NotRequired[Above0 | None]
+    min_sure: NotRequired[Fraction]
+    space: NotRequired[str]  # the image-text space in which words and pictures were compared
+    map_sha256: NotRequired[Sha256]
+    text_weights_sha256: NotRequired[Sha256]
+    sentences_sha256: NotRequired[Sha256]
+    texts_sha256: NotRequired[Sha256]  # the corrected descriptions, of which nothing else is recorded
+    in_gaps: NotRequired[tuple[float, float, float]]
+    """Shortest pause and margin in seconds, words per minute."""
+    candidates: NotRequired[Annotated[Sequence[str], Several]]
+    model_sha256: NotRequired[Sha256]
+    speak: NotRequired[str]  # the program that spoke the descriptions
+
+
+class DescriptionProvenance(TypedDict):
+    """Inputs and settings of descriptions."""
+
+    vidsum: str
+    extractor: str
+    weights_sha256: NotRequired[Sha256]
+    parameters: NotRequired[Parameters]
+    video: NotRequired[Source]
+    shots: NotRequired[Parameters]
+    descriptions: RecordedDescriptions
+
+
+class DescribedChapters(TypedDict):
+    """Sentences of a vision-language model that titles use."""
+
+    writer: Annotated[str, rules(pattern="^vlm:")]
+    digest: str
+
+
+class RecordedChapters(TypedDict):
+    """Settings of the chapters."""
+
+    evidence: NotRequired[Literal["auto", "speech", "picture"]]
+    count: NotRequired[Annotated[int, rules(minimum=3)]]
+    prices: Mapping[str, Above0]  # price of a chapter, by evidence
+    screen_text: NotRequired[bool]  # titles use text on the screen; false where it was read and there is none
+    descriptions: NotRequired[DescribedChapters]
+    map_sha256: Sha256
+    text_weights_sha256: NotRequired[Sha256]
+
+
+class ChapterProvenance(TypedDict):
+    """Inputs and settings of chapters."""
+
+    vidsum: str
+    extractor: str
+    weights_sha256: NotRequired[Sha256]
+    parameters: NotRequired[Parameters]
+    video: NotRequired[Source]
+    speech: NotRequired[Parameters]  # see the schema of transcripts
+    chapters: RecordedChapters
