@@ -40,7 +40,7 @@ def _no_thread_is_left() -> Iterator[None]:
     assert not reading_threads()
 
 
-def test_strict_with_pyav_in_place_of_opencv(tmp_path: Path) -> None:
+def test_strict_is_kept_where_pyav_replaces_opencv(tmp_path: Path) -> None:
     film = make_video(tmp_path / "whole.mkv", n_frames=100)
     path = damage(film.path, tmp_path / "a%b.mkv")  # OpenCV would take it for a series of pictures
     with pytest.raises(InputError):
@@ -65,14 +65,20 @@ class Source:
             self.closed_in = threading.current_thread().name
 
 
-def test_read_ahead_end() -> None:
+def test_read_ahead_gives_every_item_once_in_order() -> None:
     items = ReadAhead(Source(50).numbers(), capacity=3)
     assert list(items) == list(range(50))
     assert list(items) == []
+
+
+def test_read_ahead_raises_the_error_behind_the_items_before_it() -> None:
     items = ReadAhead(Source(2, error=InputError("clip.mp4: gone")).numbers(), capacity=9)
     assert list(islice(items, 2)) == [0, 1]
     with pytest.raises(InputError, match="gone"):
         next(items)
+
+
+def test_read_ahead_reads_no_further_than_its_capacity() -> None:
     source = Source()
     items = ReadAhead(source.numbers(), capacity=3)
     for wanted in range(20):
@@ -81,15 +87,21 @@ def test_read_ahead_end() -> None:
     items.close()
 
 
-@pytest.mark.parametrize("closes", [True, False])
-def test_read_ahead_ends_its_thread_and_closes_the_source_in_it(closes: bool) -> None:
+def test_closed_read_ahead_has_neither_thread_nor_items() -> None:
+    items = ReadAhead(Source().numbers(), capacity=2)
+    next(items)
+    items.close()
+    assert not reading_threads()
+    assert list(items) == []
+
+
+@pytest.mark.parametrize("closes", [True, False], ids=["closed", "forgotten"])
+def test_source_is_closed_in_the_reading_thread(closes: bool) -> None:
     source = Source()
     items = ReadAhead(source.numbers(), capacity=2)
     next(items)
     if closes:
         items.close()
-        assert not reading_threads()
-        assert list(items) == []
     del items
     gc.collect()
     for thread in reading_threads():
@@ -97,36 +109,51 @@ def test_read_ahead_ends_its_thread_and_closes_the_source_in_it(closes: bool) ->
     assert source.closed_in == "vidsum reader"
 
 
-def test_read_frames_consumer_that_raises(
-    made: Made, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_error_of_the_consumer_ends_reading(made: Made) -> None:
     def consume() -> None:
         for _ in read_frames(probe(made("plain").path), [Sampling(None)]):
             raise RuntimeError("enough")
 
     with pytest.raises(RuntimeError, match="enough"):
         consume()
+
+
+def test_unknown_reader_is_refused(made: Made) -> None:
     with pytest.raises(UsageError, match="unknown reader 'vlc'") as caught:
         read_frames(probe(made("plain").path), [Sampling(2.0)], reader="vlc")
     assert "pyav" in str(caught.value.hint)
+
+
+def test_reading_without_samplings_is_refused(made: Made) -> None:
     with pytest.raises(UsageError, match="no sampling"):
         read_frames(probe(made("plain").path), [])
+
+
+def test_reader_that_is_not_installed_is_refused(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "decord", None)
     monkeypatch.delitem(sys.modules, "vidsum.video.decord_reader", raising=False)
     with pytest.raises(UsageError, match="decord is not installed") as caught:
         read_frames(probe(made("plain").path), [Sampling(2.0)], reader="decord")
     assert "--reader pyav" in str(caught.value.hint)
+
+
+def test_file_that_is_gone_is_refused(made: Made, tmp_path: Path) -> None:
     info = replace(probe(made("plain").path), path=str(tmp_path / "gone.mp4"))
     with pytest.raises(InputError, match="no such file"):
         next(read_frames(info, [Sampling(2.0)]))
 
 
 @needs_proc
-def test_read_frames_closes_the_file(made: Made) -> None:
+def test_file_is_closed_behind_its_last_frame(made: Made) -> None:
     path = made("plain").path
     frames = read_frames(probe(path), [Sampling(2.0)])
     assert len(list(frames)) == 5
     assert not is_open(path)
+
+
+@needs_proc
+def test_file_is_closed_where_its_reader_is_left(made: Made) -> None:
+    path = made("plain").path
     with read_frames(probe(path), [Sampling(None)]) as frames:
         next(frames)
         assert is_open(path)
@@ -137,7 +164,7 @@ def is_open(path: Path) -> bool:
     return any(link.exists() and link.resolve() == path.resolve() for link in Path("/proc/self/fd").iterdir())
 
 
-def test_read_frames_memory(tmp_path: Path) -> None:
+def test_memory_does_not_grow_with_the_video(tmp_path: Path) -> None:
     short = make_video(tmp_path / "short.mp4", n_frames=150, width=320, height=240)
     long = make_video(tmp_path / "long.mp4", n_frames=900, width=320, height=240)
     assert peak_megabytes(long.path) < peak_megabytes(short.path) + 40  # all its pictures would take 200 MB
@@ -188,11 +215,29 @@ INFO = video_info("clip.mp4", duration_s=30.0, fps=24.0)
         ({"packets": 900, "frames": 900, "damaged": 9}, "9 of 900 frames (1 %, 0.38 s) are damaged"),
         ({"damaged": 1}, "1 of 720 frames (0.1 %, 0.04 s) is damaged"),
     ],
+    ids=[
+        "whole",
+        "fields",
+        "cut off",
+        "one lost",
+        "lost and damaged",
+        "gap",
+        "damaged",
+        "more than expected",
+        "one damaged",
+    ],
 )
-def test_describe_damage(counts: dict[str, float], message: str | None) -> None:
+def test_damage_in_words(counts: dict[str, float], message: str | None) -> None:
     log = DecodeLog(**{"packets": 720, "frames": 720, "end_s": 30.0, **counts})
     assert describe_damage(INFO, log) == (message and f"clip.mp4: {message}")
-    assert pictures_end_s(INFO, log) == log.end_s
+
+
+@pytest.mark.parametrize(("decoded_s", "end_s"), [(331 / 24, 331 / 24), (29.99, 30.0), (30.0, 30.0)])
+def test_pictures_end_where_decoding_stopped_early(decoded_s: float, end_s: float) -> None:
+    assert pictures_end_s(INFO, DecodeLog(packets=720, frames=720, end_s=decoded_s)) == end_s
+
+
+def test_gap_in_a_varying_rate_is_no_damage() -> None:
     log = DecodeLog(frames=700, end_s=30.0, longest_gap_s=21 / 24)
     assert describe_damage(replace(INFO, is_vfr=True), log) is None
 
@@ -213,13 +258,16 @@ def indices(frames: Iterator[Frame]) -> list[int]:
 
 @pytest.mark.parametrize("consumers", [1, 2, 3])
 @pytest.mark.parametrize("count", [0, 1, 500])
-def test_fan_out(consumers: int, count: int) -> None:
+def test_every_consumer_gets_its_frames_in_order(consumers: int, count: int) -> None:
     assert fan_out(numbered(count, consumers), [indices] * consumers) == [list(range(count))] * consumers
 
 
-def test_fan_out_uneven() -> None:
+def test_consumers_may_get_different_numbers_of_frames() -> None:
     frames = ((int(index >= 300), Frame(index, index, index, BLACK)) for index in range(400))
     assert [len(got) for got in fan_out(frames, [indices, indices])] == [300, 100]
+
+
+def test_error_of_a_consumer_stops_the_reader() -> None:
     read = []
 
     def watched() -> Iterator[tuple[int, Frame]]:
@@ -237,7 +285,7 @@ def test_fan_out_uneven() -> None:
 
 
 @pytest.mark.parametrize("consumers", [1, 2])
-def test_fan_out_error_of_the_reader(consumers: int) -> None:
+def test_error_of_the_reader_reaches_the_caller_of_fan_out(consumers: int) -> None:
     def broken() -> Iterator[tuple[int, Frame]]:
         yield from numbered(3, consumers)
         raise InputError("cut short")
