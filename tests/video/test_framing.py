@@ -49,6 +49,14 @@ def test_whole_picture_fills_one_side_of_the_shape(width: int, height: int, aspe
     assert shape.width in shape.whole[:1] or shape.height in shape.whole[1:]
 
 
+@pytest.mark.parametrize(
+    ("size", "aspect", "whole"),
+    [((320, 180), "9/16", (540, 304)), ((180, 320), "1/1", (304, 540)), ((90, 160), "9/16", (540, 960))],
+)
+def test_whole_picture_keeps_its_shape(size: tuple[int, int], aspect: str, whole: tuple[int, int]) -> None:
+    assert Shape.of(video_info(width=size[0], height=size[1]), Fraction(aspect)).whole == whole
+
+
 def columns(width: int, height: int) -> av.VideoFrame:
     """A frame in yuv420p whose brightness tells the place, from 0 to 200, along its longer side."""
     ramp = np.linspace(20, 220, max(width, height))
