@@ -83,7 +83,9 @@ def test_copy_shows_the_default_video(two_videos: Path, tmp_path: Path) -> None:
 LANGUAGES = [Track(SMALL), Track(1, language="eng"), Track(2, language="ger"), Track(1)]
 
 
-@pytest.mark.parametrize(("choice", "number"), [(3, 3), ("EN", 1), ("eng", 1), ("deu", 2), ("de-AT", 2)])
+@pytest.mark.parametrize(
+    ("choice", "number"), [(3, 3), ("EN", 1), ("eng", 1), ("deu", 2), ("de-AT", 2), ("und", 3)]
+)
 def test_audio_track_is_chosen_by_number_or_language(tmp_path: Path, choice: str | int, number: int) -> None:
     path = make_tracks(tmp_path / "film.mkv", *LANGUAGES)
     assert probe(path, audio_track=choice).audio_track == number
