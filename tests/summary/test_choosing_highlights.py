@@ -40,31 +40,58 @@ def said(*sentences: Interval) -> list[SpokenWord]:
     return Transcript(parts, "en", 1.0, 90.0).spoken
 
 
-def test_a_scene_is_whole_and_alone() -> None:
-    made = video((6, 0.2), (5, 0.9), (8, 0.7), (30, 0.2), (4, 0.8), (12, 0.1), cuts=2)
-    highlights = choose_highlights(*made)
+SCENES = ((6, 0.2), (5, 0.9), (8, 0.7), (30, 0.2), (4, 0.8), (12, 0.1))
+
+
+def test_highlight_is_a_whole_scene_across_its_cuts() -> None:
+    highlights = choose_highlights(*video(*SCENES, cuts=2))
     assert spans(highlights) == [(6, 11), (49, 53), (11, 19)]
-    level = float(made[0].mean())
-    assert [moment.score for moment in highlights] == pytest.approx([0.9 - level, 0.8 - level, 0.7 - level])
-    made = video((6, 0.2), (5, 0.9), (8, 0.7), (30, 0.2), (4, 0.8), (12, 0.1))
-    assert len(choose_highlights(*made, HighlightSettings(top_k=2))) == 2
+
+
+def test_score_of_a_highlight_is_above_the_mean() -> None:
+    importance, features, edges = video(*SCENES, cuts=2)
+    level = float(importance.mean())
+    scores = [moment.score for moment in choose_highlights(importance, features, edges)]
+    assert scores == pytest.approx([0.9 - level, 0.8 - level, 0.7 - level])
+
+
+def test_no_more_highlights_than_asked_for() -> None:
+    assert len(choose_highlights(*video(*SCENES), HighlightSettings(top_k=2))) == 2
+
+
+def test_scene_shorter_than_two_seconds_is_no_highlight() -> None:
     assert choose_highlights(*video((20, 0.3), (1.5, 0.9), (20, 0.3))) == []
+
+
+def test_scene_hardly_above_the_others_is_no_highlight() -> None:
     assert choose_highlights(*video((20, 0.3), (5, 0.35), (20, 0.3))) == []
-    made = video((20, 0.2), (6, 0.8), (30, 0.2))
-    made[0][44] = 0.9  # at 22 s
-    assert spans(choose_highlights(*made, LIMITS, said((18.6, 20.5), (24, 27.5)))) == [(20.5, 27.5)]
-    # a sentence that would make it too long is cut where the picture is
-    assert spans(choose_highlights(*made, HighlightSettings(max_length_s=8), said((10, 24.5)))) == [(20, 26)]
-    # around the scene: the whole sentence, or the scene alone
-    assert spans(choose_highlights(*made, LIMITS, said((18, 30)))) == [(18, 30)]
-    assert spans(choose_highlights(*made, LIMITS, said((18, 35)))) == [(20, 26)]
+
+
+@pytest.mark.parametrize(
+    ("sentences", "limits", "highlight"),
+    [
+        ([(18.6, 20.5), (24, 27.5)], LIMITS, (20.5, 27.5)),
+        ([(10, 24.5)], HighlightSettings(max_length_s=8), (20, 26)),
+        ([(18, 30)], LIMITS, (18, 30)),
+        ([(18, 35)], LIMITS, (20, 26)),
+    ],
+    ids=["cut by its start and end", "too long for a limit", "around the scene", "around it and too long"],
+)
+def test_highlight_holds_whole_sentences_where_they_fit(
+    sentences: list[Interval], limits: HighlightSettings, highlight: Interval
+) -> None:
+    importance, features, edges = video((20, 0.2), (6, 0.8), (30, 0.2))
+    importance[44] = 0.9  # at 22 s
+    assert spans(choose_highlights(importance, features, edges, limits, said(*sentences))) == [highlight]
 
 
 @pytest.mark.parametrize(("duration_s", "max_length_s", "longest_s"), [
     (200, 15, 15), (200, 60, 50), (48, 15, 12), (40, 15, 10), (20, 15, 10), (10, 15, 5), (3, 15, 2),
     (9, 3, 3),
 ])  # fmt: skip
-def test_longest_highlight(duration_s: float, max_length_s: float, longest_s: float) -> None:
+def test_longest_highlight_depends_on_the_length(
+    duration_s: float, max_length_s: float, longest_s: float
+) -> None:
     assert longest_highlight(duration_s, max_length_s) == longest_s
 
 
@@ -76,6 +103,9 @@ def test_part_of_a_long_take_is_around_its_peak() -> None:
     assert first.start_s < 58 < 62 < first.end_s
     assert second.start_s < 19 < 21 < second.end_s
     assert 4 <= second.end_s - second.start_s <= first.end_s - first.start_s <= 15
+
+
+def test_highlight_ends_at_a_cut_near_it() -> None:
     importance, features, _ = video((90, 0.2))
     importance += 0.6 * np.exp(-(((features.timestamps - 60) / 4) ** 2)).astype(np.float32)
     ((start_s, end_s),) = spans(choose_highlights(importance, features, np.array([0, 90.0])))
