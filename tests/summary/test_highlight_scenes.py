@@ -39,13 +39,13 @@ def direct(rows: np.ndarray, fps: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("n", "fps"), [(2, 2.0), (3, 2.0), (40, 2.0), (40, 5.0), (25, 1.5625)])
-def test_highlights_equations(n: int, fps: float) -> None:
+def test_saliency_is_its_equations(n: int, fps: float) -> None:
     rows = made(n, seed=n).astype(np.float32)
     np.testing.assert_allclose(highlights(Features.from_array(rows, fps)), direct(rows, fps), atol=1e-5)
 
 
 @given(ROWS)
-def test_highlights_range(rows: np.ndarray) -> None:
+def test_saliency_lies_between_0_and_1(rows: np.ndarray) -> None:
     saliency = highlights(Features.from_array(rows))
     assert saliency.shape == (len(rows),)
     assert saliency.dtype == np.float32
@@ -53,17 +53,20 @@ def test_highlights_range(rows: np.ndarray) -> None:
 
 
 @given(st.integers(2, 40), st.floats(0.01, 100))
-def test_highlights_ignore_the_unit(n: int, scale: float) -> None:
+def test_saliency_ignores_the_unit(n: int, scale: float) -> None:
     rows = made(n)
     np.testing.assert_allclose(
         highlights(Features.from_array(rows * scale)), highlights(Features.from_array(rows)), atol=1e-4
     )
 
 
-def test_highlights_of_noise_cuts_and_motion() -> None:
+def test_noise_is_not_salient() -> None:
     rng = np.random.default_rng(0)
     rows = np.ones((60, 64)) + rng.normal(0, 0.001, (60, 64))
     assert highlights(Features.from_array(rows)).max() < 0.05
+
+
+def test_motion_is_salient_and_a_cut_is_not() -> None:
     rng = np.random.default_rng(0)
     first, second = np.abs(rng.normal(size=(2, 64)))
     moving = np.abs(second + rng.normal(0, 0.4, (12, 64)))
@@ -73,12 +76,19 @@ def test_highlights_of_noise_cuts_and_motion() -> None:
     saliency = highlights(Features.from_array(rows))
     assert saliency[:20].max() < 0.01
     assert saliency[28:].min() > 0.2
+
+
+def test_strong_features_are_salient() -> None:
     row = np.abs(np.random.default_rng(0).normal(size=64))
     strengths = np.repeat([1.0, 3.0, 0.2], 10)
     saliency = highlights(Features.from_array(strengths[:, None] * row))
     np.testing.assert_allclose(saliency[[4, 14, 25]], [0.5 * (1 - 0.2) / 2.8, 0.5, 0.0], atol=1e-4)
 
 
-@pytest.mark.parametrize("rows", [np.ones((1, 4)), np.zeros((1, 4)), np.zeros((9, 4)), np.ones((9, 4))])
-def test_highlights_of_constant_features(rows: np.ndarray) -> None:
+@pytest.mark.parametrize(
+    "rows",
+    [np.ones((1, 4)), np.zeros((1, 4)), np.zeros((9, 4)), np.ones((9, 4))],
+    ids=["one", "one of zeros", "zeros", "ones"],
+)
+def test_constant_features_are_not_salient(rows: np.ndarray) -> None:
     assert (highlights(Features.from_array(rows)) == 0).all()
