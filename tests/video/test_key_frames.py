@@ -24,6 +24,20 @@ def test_close_key_frames_are_not_sparse(suffix: str, n_frames: int, gop: int, t
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
+def test_key_frames_count_from_the_first_picture(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"film{suffix}"
+    make_video(path, n_frames=200, fps=10, gop=10, start_s=20.0, codec_options=EXACT)
+    assert describe_sparse(probe(path)) is None
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_no_key_frame_up_to_the_end_is_sparse(suffix: str, tmp_path: Path) -> None:
+    times_s = [*(i / 10 for i in range(31)), *(4.0 + i for i in range(9))]
+    path = make_video(tmp_path / f"film{suffix}", times_s=times_s, fps=10, gop=10, codec_options=EXACT).path
+    assert "no key frame for 9.1 s" in str(describe_sparse(probe(path)))
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("b_frames", [0, 2])
 @pytest.mark.parametrize(("n_frames", "gop", "reason"), [
     (200, 50, "no key frame for 5.0 s"),
