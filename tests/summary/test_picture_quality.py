@@ -13,7 +13,7 @@ from vidsum.pipelines.plan import open_input
 from vidsum.results.features import Features
 from vidsum.summary.picture_quality import find_fades, quality_at
 from vidsum.types import Picture
-from vidsum.video.changes import ChangeMeter, sharpness
+from vidsum.video.changes import ChangeMeter
 
 FPS = 25
 SCENE = np.random.default_rng(0).integers(0, 255, (6, 8, 3)).astype(np.uint8)
@@ -55,15 +55,6 @@ def test_quality_is_of_the_picture_at_that_time() -> None:
 
 def test_unknown_pictures_are_of_full_quality() -> None:
     assert quality_at(None, np.zeros(3)).tolist() == [1, 1, 1]
-
-
-def test_blurred_picture_is_less_sharp() -> None:
-    sharp, soft = (cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY) for picture in (SHARP, BLURRED))
-    assert sharpness(soft) < 0.35 < 0.7 < sharpness(sharp)
-
-
-def test_plain_picture_has_no_sharpness() -> None:
-    assert sharpness(np.full((90, 160), 7, np.uint8)) == 0
 
 
 def test_fades_in_and_out_are_found() -> None:

@@ -5,13 +5,14 @@ from functools import cache
 from pathlib import Path
 
 import av
+import cv2
 import numpy as np
 import pytest
 
 from tests.media import GOOD_VIDEOS, make_video
 from tests.video.conftest import Made
 from vidsum.errors import InputError
-from vidsum.video.changes import ChangeMeter, Changes
+from vidsum.video.changes import ChangeMeter, Changes, sharpness
 from vidsum.video.frames import Exact, Sampling
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
@@ -105,3 +106,13 @@ def test_dissolve_ends_in_still_pictures(still_s: float, is_dissolve: bool) -> N
         picture = (1 - share) * first + share * second if number / 25 < 1.2 + still_s else third
         meter.add(number / 25, av.VideoFrame.from_ndarray(picture.astype(np.uint8), format="rgb24"))
     assert (meter.result("film.mp4").array[:, 3].max() > 0) == is_dissolve
+
+
+def test_blurred_picture_is_less_sharp() -> None:
+    spots = np.random.default_rng(0).integers(0, 255, (6, 8)).astype(np.uint8)
+    sharp = cv2.resize(spots, (320, 180), interpolation=cv2.INTER_NEAREST)
+    assert sharpness(cv2.GaussianBlur(sharp, (0, 0), 12)) < 0.35 < 0.7 < sharpness(sharp)
+
+
+def test_plain_picture_has_no_sharpness() -> None:
+    assert sharpness(np.full((90, 160), 7, np.uint8)) == 0
