@@ -16,7 +16,6 @@ from vidsum.description import vlm
 from vidsum.description.vlm import KEY, N_PARALLEL, Replies, VisionModel, clean, describe_frames, parse_pause
 from vidsum.errors import UsageError, VidsumError
 from vidsum.io.network import Session
-from vidsum.io.urls import split_server
 
 FRAMES = [f"frame {number}".encode() for number in range(6)]
 BAD = Reply(body=b"<html>proxy</html>")
@@ -276,39 +275,6 @@ def test_session_reaches_its_server_and_offline_this_machine_alone(
 def test_offline_a_session_without_a_server_reaches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
     assert [*Session().adapters] == []
-
-
-@pytest.mark.parametrize(
-    ("address", "server", "host"),
-    [
-        ("http://localhost:11434/v1", "http://localhost:11434/", "localhost"),
-        ("HTTPS://Models.Example", "HTTPS://Models.Example/", "models.example"),
-        ("http://[::1]:8080/v1/", "http://[::1]:8080/", "::1"),
-    ],
-)
-def test_address_is_split_into_server_and_host(address: str, server: str, host: str) -> None:
-    assert split_server(address) == (server, host)
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "ftp://localhost/v1",
-        "http://",
-        "http:///v1",
-        "http://localhost:port/",
-        "http://localhost/#secret",
-        "http://me:secret@localhost/v1",
-        "http://localhost/v1?api-version=secret",
-        "http://evil.example\\@127.0.0.1/secret",
-        "http://127.0.0.1 /secret",
-        "http://loc\nalhost/",
-    ],
-)
-def test_address_with_a_password_or_query_is_refused(address: str) -> None:
-    with pytest.raises(UsageError, match="without password or query") as error:
-        split_server(address)
-    assert "secret" not in str(error.value)
 
 
 @pytest.mark.parametrize(
