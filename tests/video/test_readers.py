@@ -154,7 +154,7 @@ def test_avi_with_b_frames_is_read_in_order(tmp_path: Path) -> None:
 
 
 COLOURS_APART = {"opencv": 2.0, "decord": 3.0}
-"""Grey levels. Both let FFmpeg round chroma; PyAV's pictures are held to exact ones in `test_picture`."""
+"""Grey levels. Both let FFmpeg round chroma; PyAV's pictures are held to exact ones in `test_frames.py`."""
 
 
 def pictures(path: Path, reader: str) -> list[Picture]:
