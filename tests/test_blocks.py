@@ -51,8 +51,9 @@ def retrieved(count: int) -> Any:
         (ground, "_QUERIES_AT_ONCE", 64, curves),
         (writers, "_SEGMENTS_PER_BATCH", 64, retrieved),
     ],
+    ids=["windows", "liveness", "queries", "sentences"],
 )
-def test_blocks_change_nothing(
+def test_results_in_blocks_of_any_size_are_the_same(
     module: Any, name: str, size: int, compute: Callable[[int], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert getattr(module, name) == size, "the counts below are on both sides of it"

@@ -1,7 +1,9 @@
 """Tests of the shared folder: skipped by their marker, listed, and refused without it."""
 
+import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -31,29 +33,41 @@ def test_unmarked(clips): pass
 """
 
 
-def run_tests(
-    folder: Path, text: str, monkeypatch: pytest.MonkeyPatch, *options: str
-) -> subprocess.CompletedProcess[str]:
+def run_tests(folder: Path, text: str, *options: str) -> subprocess.CompletedProcess[str]:
     """Run the tests of a text with our hooks, and without the shared folder."""
-    monkeypatch.setenv("VIDSUM_SHARED", str(folder / "missing"))
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    environment = os.environ | {"VIDSUM_SHARED": str(folder / "missing"), "PYTHONPATH": str(ROOT)}
     (folder / "test_made.py").write_text(text)
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = shared\n")
     command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", *options, "test_made.py"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_marked_tests_are_skipped_and_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = run_tests(tmp_path, MARKED, monkeypatch, "--list-skips=skipped")
-    assert (result.returncode, "1 passed, 2 skipped" in result.stdout) == (0, True), result.stdout
+@dataclass(frozen=True)
+class MarkedRun:
+    """The run of `MARKED` in a folder, which lists what it skips in a file."""
+
+    folder: Path
+    result: subprocess.CompletedProcess[str]
+
+
+@pytest.fixture(scope="module")
+def marked_run(tmp_path_factory: pytest.TempPathFactory) -> MarkedRun:
+    folder = tmp_path_factory.mktemp("marked")
+    return MarkedRun(folder, run_tests(folder, MARKED, "--list-skips=skipped"))
+
+
+def test_marked_tests_are_skipped_without_the_shared_folder(marked_run: MarkedRun) -> None:
+    assert marked_run.result.returncode == 0, marked_run.result.stdout
+    assert "1 passed, 2 skipped" in marked_run.result.stdout
+    assert not (marked_run.folder / "is_run").exists()
+
+
+def test_skipped_tests_are_listed(marked_run: MarkedRun) -> None:
     names = ["test_made.py::test_marked", "test_made.py::test_marked_with_fixture"]
-    assert (tmp_path / "skipped").read_text().splitlines() == names
-    assert not (tmp_path / "is_run").exists()
+    assert (marked_run.folder / "skipped").read_text().splitlines() == names
 
 
-def test_unmarked_test_of_the_shared_folder_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    result = run_tests(tmp_path, UNMARKED, monkeypatch)
+def test_unmarked_test_of_the_shared_folder_is_refused(tmp_path: Path) -> None:
+    result = run_tests(tmp_path, UNMARKED)
     assert result.returncode == pytest.ExitCode.USAGE_ERROR
     assert "mark these tests `shared`, they use its fixture: test_made.py::test_unmarked" in result.stderr

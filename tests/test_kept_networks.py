@@ -99,7 +99,7 @@ GROUND = partial(vidsum.ground, queries="a dog runs", model="mrnet")
         (vidsum.find_highlights, {"efficientnet_lite0", "ridge"}),
     ],
 )
-def test_networks_loaded_once(
+def test_network_is_loaded_once_for_all_files(
     films: list[Path], loads: Counter[str], command: Callable[..., object], networks_used: set[str]
 ) -> None:
     for film in films:
@@ -107,15 +107,21 @@ def test_networks_loaded_once(
     assert loads == dict.fromkeys(networks_used, 1)
 
 
-def test_networks_by_precision(loads: Counter[str]) -> None:
+def test_another_rate_uses_the_loaded_network(loads: Counter[str]) -> None:
     slow, quick = (get_extractor(describe("mobilenet_v2", fps=fps), device="cpu") for fps in (1.0, 4.0))
     assert (slow.spec.fps, quick.spec.fps) == (1.0, 4.0)
     assert loads["mobilenet_v2"] == 1
+
+
+def test_network_is_loaded_for_each_precision(loads: Counter[str]) -> None:
+    get_extractor(describe("mobilenet_v2"), device="cpu")
     get_extractor(describe("mobilenet_v2"), device="cpu", precision="bf16")
     assert loads["mobilenet_v2"] == 2
 
 
-def test_other_weights_of_one_name(loads: Counter[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_network_is_loaded_again_for_other_weights_of_its_name(
+    loads: Counter[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     get_extractor(describe("mobilenet_v2"), device="cpu")
     monkeypatch.setattr(checkpoints, "sha256_of", lambda name: "1234")
     get_extractor(describe("mobilenet_v2"), device="cpu")

@@ -28,11 +28,11 @@ def written(text: str, y: float, *, size: int = 20, colour: str = "white", edge:
 
 @pytest.mark.parametrize("colour", ["white", "yellow"])
 @pytest.mark.parametrize("size", [14, 20, 26])
-def test_captions(size: int, colour: str) -> None:
+def test_caption_is_seen(size: int, colour: str) -> None:
     assert has_letters_below(written("Nobody told me anything", 0.95, size=size, colour=colour))
 
 
-def test_letters_in_a_dark_box() -> None:
+def test_caption_in_a_dark_box_is_seen() -> None:
     picture = scene().copy()
     picture[310:350] = 0
     image = Image.fromarray(picture)
@@ -53,5 +53,5 @@ def test_letters_in_a_dark_box() -> None:
     ],
     ids=["scene", "above", "few", "tiny", "noise", "stripes", "black"],
 )
-def test_no_captions(picture: Picture) -> None:
+def test_picture_without_a_caption_has_none(picture: Picture) -> None:
     assert not has_letters_below(picture)

@@ -19,17 +19,24 @@ def scored(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
 
 
 @given(scored(), SHARES)
-def test_plan_path_limits(case: tuple[np.ndarray, np.ndarray], share: float) -> None:
+def test_path_stays_within_the_picture(case: tuple[np.ndarray, np.ndarray], share: float) -> None:
     times_s, scores = case
     path = plan_path(times_s, scores, share)
     assert len(path) == len(times_s)
     assert np.all((path >= 0) & (path <= 1))
-    lengths = np.abs(np.diff(path)) * (1 - share) / share
+
+
+@given(scored(), SHARES)
+def test_path_is_never_too_quick(case: tuple[np.ndarray, np.ndarray], share: float) -> None:
+    times_s, scores = case
+    lengths = np.abs(np.diff(plan_path(times_s, scores, share))) * (1 - share) / share
     assert np.all(lengths <= SPEED * np.diff(times_s) + 1e-6)
 
 
 @given(scored(), SHARES)
-def test_plan_path_of_constant_scores(case: tuple[np.ndarray, np.ndarray], share: float) -> None:
+def test_path_of_constant_scores_stands_at_the_best_place(
+    case: tuple[np.ndarray, np.ndarray], share: float
+) -> None:
     times_s, scores = case
     path = plan_path(times_s, np.tile(scores[0], (len(times_s), 1)), share)
     assert np.ptp(path) < 1e-9
@@ -37,14 +44,18 @@ def test_plan_path_of_constant_scores(case: tuple[np.ndarray, np.ndarray], share
     assert scores[0, place] >= scores[0].max() - 1e-4
 
 
-def test_plan_path_follows_motion() -> None:
-    times_s, places = np.arange(0, 12, 0.25), np.linspace(0, 1, 65)
-    moved = np.clip((times_s - 4) / 4, 0, 1)
-    scores = np.exp(-(((places - moved[:, None]) / 0.15) ** 2))
-    path = plan_path(times_s, scores, 0.4)
+TIMES_S, PLACES = np.arange(0, 12, 0.25), np.linspace(0, 1, 65)
+
+
+def test_path_follows_motion() -> None:
+    moved = np.clip((TIMES_S - 4) / 4, 0, 1)
+    path = plan_path(TIMES_S, np.exp(-(((PLACES - moved[:, None]) / 0.15) ** 2)), 0.4)
     assert path[0] == pytest.approx(0.0, abs=0.15)
     assert path[-1] == pytest.approx(1.0, abs=0.15)
     assert np.all(np.diff(path) >= -1e-9)
-    scores = np.tile(np.exp(-(((places - 0.2) / 0.15) ** 2)), (len(times_s), 1))
+
+
+def test_path_ignores_what_happens_for_a_moment() -> None:
+    scores = np.tile(np.exp(-(((PLACES - 0.2) / 0.15) ** 2)), (len(TIMES_S), 1))
     scores[20] = scores[20, ::-1]
-    assert np.ptp(plan_path(times_s, scores, 0.4)) < 1e-9
+    assert np.ptp(plan_path(TIMES_S, scores, 0.4)) < 1e-9

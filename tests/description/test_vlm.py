@@ -16,7 +16,6 @@ from vidsum.description import vlm
 from vidsum.description.vlm import KEY, N_PARALLEL, Replies, VisionModel, clean, describe_frames, parse_pause
 from vidsum.errors import UsageError, VidsumError
 from vidsum.io.network import Session
-from vidsum.io.urls import split_server
 
 FRAMES = [f"frame {number}".encode() for number in range(6)]
 BAD = Reply(body=b"<html>proxy</html>")
@@ -42,10 +41,14 @@ def ask(server: VLMServer, n_frames: int = 6, **facts: Any) -> Replies:
     return describe_frames(model_at(server, **facts), blocks, n_frames)
 
 
-def test_the_request_and_the_sentence() -> None:
+def test_sentence_is_the_cleaned_reply() -> None:
     with serving(lambda number: completion(f' "**a dog**   runs {number}" ')) as server:
-        replies = ask(server, 1)
-    assert replies.sentences == ["A dog runs 1."]
+        assert ask(server, 1).sentences == ["A dog runs 1."]
+
+
+def test_request_has_the_prompt_and_the_frame() -> None:
+    with serving(lambda number: completion("A dog")) as server:
+        ask(server, 1)
     path, headers, body = server.requests[0]
     assert path == "/v1/chat/completions"
     assert "Authorization" not in headers
@@ -57,22 +60,27 @@ def test_the_request_and_the_sentence() -> None:
 
 def test_sentences_come_from_the_cache() -> None:
     with serving(lambda number: completion(f"Dog {number}")) as server:
-        first = ask(server)
-        again = ask(server)
-        assert len(server.requests) == 6
-        assert (first.sentences, first.n_sent, again.n_sent) == (again.sentences, 6, 0)
-        assert ask(server, use_cache=False).n_sent == 6
-        assert ask(server, 1, prompt="Another prompt.").n_sent == 1
-        assert ask(server, 1, name="other").n_sent == 1
+        first, again = ask(server), ask(server)
+    assert len(server.requests) == 6
+    assert (first.sentences, first.n_sent, again.n_sent) == (again.sentences, 6, 0)
 
 
-def test_frames_that_are_equal_are_sent_once() -> None:
+@pytest.mark.parametrize(
+    "facts", [{"use_cache": False}, {"prompt": "Another prompt."}, {"name": "other"}], ids=str
+)
+def test_another_prompt_or_model_or_no_cache_sends_again(facts: dict[str, Any]) -> None:
+    with serving(lambda number: completion(f"Dog {number}")) as server:
+        ask(server, 1)
+        assert ask(server, 1, **facts).n_sent == 1
+
+
+def test_equal_frames_are_sent_once() -> None:
     with serving(lambda number: completion(f"Dog {number}")) as server:
         replies = describe_frames(model_at(server, use_cache=False), [[FRAMES[0]] * 3], 3)
     assert (replies.sentences, replies.n_sent) == (["Dog 1."] * 3, 1)
 
 
-def test_requests_at_a_time() -> None:
+def test_no_more_requests_are_open_than_may_be_and_no_fewer() -> None:
     """All that may be open are open together, and no more."""
     barrier = Barrier(N_PARALLEL)
 
@@ -87,8 +95,8 @@ def test_requests_at_a_time() -> None:
     assert server.most_open == N_PARALLEL
 
 
-@pytest.mark.parametrize("reply", PASSING)
-@pytest.mark.parametrize("breaks", [False, True])
+@pytest.mark.parametrize("reply", PASSING, ids=["busy", "500", "503", "a page", "a list"])
+@pytest.mark.parametrize("breaks", [False, True], ids=["whole", "breaks off"])
 def test_passing_faults_are_retried(reply: Reply, breaks: bool) -> None:
     fault = Reply(reply.status, b"x" * 40, breaks=True) if breaks else reply
     with serving(lambda number: fault if number <= 3 else completion("A dog")) as server:
@@ -116,8 +124,9 @@ def test_frames_without_a_sentence_are_counted() -> None:
         (Reply(500, b'{"error": {"message": "out of memory"}}'), "answers 500 .*, 'out of memory'"),
         (Reply(429, b"{}", {"Retry-After": "0"}), "answers 429 Too Many Requests"),
     ],
+    ids=["blank", "none", "thoughts alone", "a page", "a stream", "deep", "error", "busy"],
 )
-def test_several_faults_in_a_row_end_it(reply: Reply, fault: str) -> None:
+def test_several_faults_in_a_row_end_the_batch(reply: Reply, fault: str) -> None:
     with serving(lambda number: reply) as server, pytest.raises(VidsumError, match=fault) as error:
         ask(server)
     assert (error.value.exit_code, error.value.ends_batch) == (1, True)
@@ -133,8 +142,9 @@ def test_several_faults_in_a_row_end_it(reply: Reply, fault: str) -> None:
         (Reply(302, b"", {"Location": "http://user:pw@evil.example/?t=secret"}), "to evil.example:", "--wr"),
         (Reply(307, b"", {"Location": "/v2/chat/completions"}), "redirects to another path", "--writer"),
     ],
+    ids=["404", "401", "400", "another server", "another path"],
 )
-def test_a_refusal_ends_it_at_once(reply: Reply, fault: str, hint: str) -> None:
+def test_refusal_ends_the_batch_at_once(reply: Reply, fault: str, hint: str) -> None:
     with serving(lambda number: reply) as server, pytest.raises(VidsumError, match=fault) as error:
         ask(server)
     assert "0 of 6 frames are described" in error.value.message
@@ -143,23 +153,21 @@ def test_a_refusal_ends_it_at_once(reply: Reply, fault: str, hint: str) -> None:
     assert len(server.requests) <= 4  # none was sent twice
 
 
-def test_a_slow_reply_ends_it() -> None:
+def test_slow_reply_ends_the_batch() -> None:
     with serving(lambda number: Reply(hangs=True)) as server:
         with pytest.raises(VidsumError, match=r"has not answered within 0\.3 s: 0 of 6"):
             ask(server, max_reply_s=0.3)
         assert len(server.requests) <= N_PARALLEL
 
 
-def test_no_server() -> None:
+def test_server_that_cannot_be_reached_ends_the_batch() -> None:
     with serving(lambda number: completion("A dog")) as server:
         pass
     with pytest.raises(VidsumError, match=r"127\.0\.0\.1:\d+ cannot be reached: 0 of 6 frames are described"):
         ask(server)
 
 
-def test_the_caller_can_stop_it() -> None:
-    """An interrupt does not wait for replies."""
-
+def test_interrupt_does_not_wait_for_replies() -> None:
     def interrupt(step: str, done: int, total: int) -> None:
         raise KeyboardInterrupt
 
@@ -200,72 +208,73 @@ def test_no_echo_of_the_key_is_shown(monkeypatch: pytest.MonkeyPatch, echo: str,
     assert "elsewhere" in said if status == 302 else str(status) in said
 
 
-def test_the_key_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, f" {SECRET} ")
     with serving(lambda number: completion("A dog")) as server:
         assert ask(server, 1).sentences == ["A dog."]
-        assert {headers["Authorization"] for _, headers, _ in server.requests} == {f"Bearer {SECRET}"}
-        monkeypatch.setenv(KEY, "two\nlines")
-        with pytest.raises(UsageError, match=KEY):
-            ask(server)
+    assert {headers["Authorization"] for _, headers, _ in server.requests} == {f"Bearer {SECRET}"}
+
+
+def test_key_of_two_lines_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY, "two\nlines")
+    with serving(lambda number: completion("A dog")) as server, pytest.raises(UsageError, match=KEY):
+        ask(server)
 
 
 def test_another_server_answers_for_itself() -> None:
     """A model of the same name may be another one there."""
     with serving(lambda _: completion("A dog")) as one, serving(lambda _: completion("A cat")) as two:
         sentences = [ask(server, 1).sentences for server in (one, two, one)]
-        assert sentences == [["A dog."], ["A cat."], ["A dog."]]
-        with_slash = replace(model_at(one), server=f"{one.address}/")
+    assert sentences == [["A dog."], ["A cat."], ["A dog."]]
+    assert (len(one.requests), len(two.requests)) == (1, 1)
+
+
+def test_address_with_a_slash_is_the_same_server() -> None:
+    with serving(lambda _: completion("A dog")) as server:
+        ask(server, 1)
+        with_slash = replace(model_at(server), server=f"{server.address}/")
         assert describe_frames(with_slash, [FRAMES[:1]], 1).n_sent == 0
-        assert (len(one.requests), len(two.requests)) == (1, 1)
 
 
-def test_no_proxy_and_no_password_of_netrc(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Frames for this machine do not leave it, whatever proxy the environment names."""
+@pytest.mark.parametrize("name", ["http_proxy", "HTTP_PROXY", "all_proxy"])
+def test_frames_for_this_machine_use_no_proxy(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "http://127.0.0.1:9")
+    with serving(lambda number: completion("A dog")) as server:
+        assert ask(server, 1).sentences == ["A dog."]
+
+
+def test_no_password_of_netrc_is_sent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login me password hunter2\n")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
     with serving(lambda number: completion("A dog")) as server:
         assert ask(server, 1).sentences == ["A dog."]
     assert "Authorization" not in server.requests[0][1]
 
 
-def test_offline_reaches_this_machine_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_offline_a_server_on_this_machine_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
     with serving(lambda number: completion("A dog")) as server:
         assert ask(server, 1).sentences == ["A dog."]
-    assert [*Session("http://localhost:1/v1").adapters] == ["http://localhost:1/"]
-    assert [*Session("http://models.example/v1").adapters] == []
-    assert [*Session().adapters] == []
-    monkeypatch.setenv("VIDSUM_OFFLINE", "0")
-    assert [*Session("http://models.example/v1").adapters] == ["http://models.example/"]
-
-
-def test_addresses() -> None:
-    assert split_server("http://localhost:11434/v1") == ("http://localhost:11434/", "localhost")
-    assert split_server("HTTPS://Models.Example") == ("HTTPS://Models.Example/", "models.example")
-    assert split_server("http://[::1]:8080/v1/") == ("http://[::1]:8080/", "::1")
 
 
 @pytest.mark.parametrize(
-    "address",
+    ("offline", "server", "adapters"),
     [
-        *(
-            "ftp://localhost/v1",
-            "http://",
-            "http:///v1",
-            "http://localhost:port/",
-            "http://localhost/#secret",
-        ),
-        *("http://me:secret@localhost/v1", "http://localhost/v1?api-version=secret"),
-        *("http://evil.example\\@127.0.0.1/secret", "http://127.0.0.1 /secret", "http://loc\nalhost/"),
+        ("1", "http://localhost:1/v1", ["http://localhost:1/"]),
+        ("1", "http://models.example/v1", []),
+        ("0", "http://models.example/v1", ["http://models.example/"]),
     ],
 )
-def test_addresses_with_more(address: str) -> None:
-    with pytest.raises(UsageError, match="without password or query") as error:
-        split_server(address)
-    assert "secret" not in str(error.value)
+def test_session_reaches_its_server_and_offline_this_machine_alone(
+    offline: str, server: str, adapters: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VIDSUM_OFFLINE", offline)
+    assert [*Session(server).adapters] == adapters
+
+
+def test_offline_a_session_without_a_server_reaches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIDSUM_OFFLINE", "1")
+    assert [*Session().adapters] == []
 
 
 @pytest.mark.parametrize(
@@ -281,11 +290,22 @@ def test_addresses_with_more(address: str) -> None:
         ("A dog runs. " * 60, "A dog runs. " * 24 + "A dog runs."),
         ("word " * 200, "Word " + "word " * 58 + "word."),
     ],
+    ids=[
+        "plain",
+        "thoughts",
+        "Markdown",
+        "quotes",
+        "control signs",
+        "Japanese",
+        "no words",
+        "many sentences",
+        "a long sentence",
+    ],
 )
-def test_clean(text: str, sentence: str) -> None:
+def test_reply_becomes_a_sentence(text: str, sentence: str) -> None:
     assert clean(text) == sentence
 
 
 @pytest.mark.parametrize(("text", "pause_s"), PAUSES.items())
-def test_parse_pause(text: str, pause_s: float) -> None:
+def test_pause_that_a_server_asks_for_is_limited(text: str, pause_s: float) -> None:
     assert parse_pause({"Retry-After": text}) == pause_s

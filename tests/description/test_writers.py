@@ -36,49 +36,79 @@ def encoder(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writers.checkpoints, "sha256_of", lambda name: "0" * 64)
 
 
-@pytest.mark.parametrize("is_short", [False, True])
-def test_the_sentence_that_its_neighbours_resemble_is_retrieved(
+def votes_for(picture: FloatArray, bank: Bank) -> tuple[dict[int, float], dict[int, float]]:
+    """The weight of each of the five nearest sentences, and its votes by all of them."""
+    cosines = [float(picture @ vector) for vector in bank.vectors]
+    nearest = sorted(range(len(cosines)), key=lambda number: -cosines[number])[:5]
+    weight = {number: float(np.exp(cosines[number] / TEMPERATURE)) for number in nearest}
+    votes = {
+        number: sum(weight[other] * float(bank.vectors[number] @ bank.vectors[other]) for other in nearest)
+        for number in nearest
+    }
+    return weight, votes
+
+
+BANK = Bank(tuple(f"sentence {number}" for number in range(40)), vectors(3, 40))
+PICTURES = vectors(4, 70)
+
+
+def test_sentence_that_its_neighbours_resemble_is_retrieved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writers, "NEAREST", 5)
+    for picture, sentence in zip(PICTURES, retrieve(PICTURES, BANK), strict=True):
+        _, votes = votes_for(picture, BANK)
+        assert sentence.text == f"sentence {max(votes, key=lambda number: votes[number])}"
+
+
+@pytest.mark.parametrize("is_short", [False, True], ids=["long list", "short list"])
+def test_confidence_is_by_the_agreement_of_neighbours_or_the_share_in_a_short_list(
     monkeypatch: pytest.MonkeyPatch, is_short: bool
 ) -> None:
     monkeypatch.setattr(writers, "NEAREST", 5)
     monkeypatch.setattr(writers, "MAX_SHORT_LIST", 40 if is_short else 39)
-    bank = Bank(tuple(f"sentence {number}" for number in range(40)), vectors(3, 40))
-    pictures = vectors(4, 70)
-    for picture, sentence in zip(pictures, retrieve(pictures, bank), strict=True):
-        cosines = [float(picture @ vector) for vector in bank.vectors]
-        nearest = sorted(range(40), key=lambda number: -cosines[number])[:5]
-        weight = {one: np.exp(cosines[one] / TEMPERATURE) for one in nearest}
-        votes = {
-            one: sum(weight[two] * float(bank.vectors[one] @ bank.vectors[two]) for two in nearest)
-            for one in nearest
-        }
-        best = max(votes, key=lambda one: votes[one])
-        assert sentence.text == f"sentence {best}"
-        others = [other for other in nearest if other != best]
-        likeness = [bank.vectors[best] @ bank.vectors[other] for other in others]
+    for picture, sentence in zip(PICTURES, retrieve(PICTURES, BANK), strict=True):
+        weight, votes = votes_for(picture, BANK)
+        best = max(votes, key=lambda number: votes[number])
+        others = [other for other in weight if other != best]
+        likeness = [BANK.vectors[best] @ BANK.vectors[other] for other in others]
         agreement = np.average(likeness, weights=[weight[other] for other in others])
         share = weight[best] / sum(weight.values())
         curve, backing = (SHORT_LIST_CONFIDENCE, share) if is_short else (CONFIDENCE, agreement)
-        z = curve[0] * cosines[best] + curve[1] * backing + curve[2]
+        z = curve[0] * float(picture @ BANK.vectors[best]) + curve[1] * backing + curve[2]
         assert sentence.confidence == pytest.approx(1 / (1 + np.exp(-z)), abs=1e-4)
 
 
-def test_a_short_list_gives_the_sentence_that_nothing_else_is_like() -> None:
+def test_short_list_gives_the_sentence_that_nothing_else_is_like() -> None:
     picture = vectors(1, 1)
     others = np.repeat(vectors(2, 1), 4, axis=0)
-    bank = Bank(("right", *"abcd"), np.concatenate([picture, others]))
-    assert [one.text for one in retrieve(picture, bank)] == ["right"]
-    assert [one.text for one in retrieve(vectors(1, 2), Bank(("A dog.",), vectors(2, 1)))] == ["A dog."] * 2
+    bank = Bank(("right", "a", "b", "c", "d"), np.concatenate([picture, others]))
+    assert [sentence.text for sentence in retrieve(picture, bank)] == ["right"]
 
 
-def test_the_surest_word_gives_the_confidence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_list_of_one_sentence_gives_it_to_every_picture() -> None:
+    sentences = retrieve(vectors(1, 2), Bank(("A dog.",), vectors(2, 1)))
+    assert [sentence.text for sentence in sentences] == ["A dog."] * 2
+
+
+@pytest.fixture
+def dog_scores(monkeypatch: pytest.MonkeyPatch) -> FloatArray:
+    """Scores of two pictures: of a dog in the snow, and of nothing."""
     numbers = {word.text: number for number, word in enumerate(read_words())}
     scores = np.full((2, len(numbers)), -20, np.float32)
     scores[0, [numbers["a dog"], numbers["in the snow"]]] = 9, 6
     monkeypatch.setattr(writers, "standard_scores", lambda space, rows: scores)
-    first, second = write_words(vectors(1, 2), "vse", 0.6)
+    return scores
+
+
+def test_surest_word_gives_the_confidence(dog_scores: FloatArray) -> None:
+    dog = next(number for number, word in enumerate(read_words()) if word.text == "a dog")
+    first, _ = write_words(vectors(1, 2), "vse", 0.6)
     assert first.text == "A dog, in the snow."
-    assert first.confidence == pytest.approx(float(word_probabilities(scores)[0, numbers["a dog"]]))
+    assert first.confidence == pytest.approx(float(word_probabilities(dog_scores)[0, dog]))
+
+
+@pytest.mark.usefixtures("dog_scores")
+def test_picture_without_a_sure_word_has_no_text() -> None:
+    _, second = write_words(vectors(1, 2), "vse", 0.6)
     assert (second.text, second.confidence) == ("", 0.0)
 
 
@@ -89,9 +119,12 @@ def test_the_surest_word_gives_the_confidence(monkeypatch: pytest.MonkeyPatch) -
         ("a.csv", '\ufeffCaption\n"a dog , running"\n\n...\nTwo cats\n"a dog, running."\n'),
         ("a.txt", "a dog , running\n\n   \nx.jpg#0\tTwo cats .\n---\n"),
     ],
+    ids=["table", "one column", "lines"],
 )
-@pytest.mark.parametrize("is_packed", [False, True])
-def test_a_bank_is_read(tmp_path: Path, name: str, content: str, is_packed: bool) -> None:
+@pytest.mark.parametrize("is_packed", [False, True], ids=["plain", "packed"])
+def test_bank_is_read_tidied_and_without_repeats(
+    tmp_path: Path, name: str, content: str, is_packed: bool
+) -> None:
     path = tmp_path / (f"{name}.gz" if is_packed else name)
     path.write_bytes(gzip.compress(content.encode()) if is_packed else content.encode())
     bank = read_bank(path)
@@ -111,8 +144,9 @@ def test_a_bank_is_read(tmp_path: Path, name: str, content: str, is_packed: bool
         ("b.txt.gz", b"a dog", "gzip"),
         ("", b"", "b.txt"),
     ],
+    ids=["empty", "no column", "no sentence", "huge field", "no line", "not UTF-8", "not packed", "missing"],
 )
-def test_a_bad_bank_is_refused_in_one_line(tmp_path: Path, name: str, content: bytes, word: str) -> None:
+def test_bad_bank_is_refused_in_one_line(tmp_path: Path, name: str, content: bytes, word: str) -> None:
     path = tmp_path / (name or "b.txt")
     if name:
         path.write_bytes(content)

@@ -39,50 +39,81 @@ def start(pictures: ShotPictures | None, features: Features | None = None, first
     return float(place_starts(features or samples(), np.array([first]), pictures)[0])
 
 
-@pytest.mark.parametrize(
-    ("amounts", "usual", "start_s"),
-    [
-        *(({number: 40.0}, 0.5, number / FPS) for number in range(63, 76)),
-        *(({66: 40.0, **others}, 0.5, 66 / FPS) for others in ({70: 21.0}, {62: 39.0, 76: 39.0}, {64: 39.0})),
-        (dict.fromkeys(range(66, 73), 8.0), 0.0, 69 / FPS),  # a gradual change: its middle
-        ({}, 0.01, 2.75),  # nothing changes: the middle between the samples
-        ({62: 90.0, 76: 90.0}, 0.0, 2.75),  # changes outside do not count
-    ],
-)
-def test_place_starts(amounts: dict[int, float], usual: float, start_s: float) -> None:
-    assert start(ShotPictures(changes(amounts, usual=usual))) == start_s
+@pytest.mark.parametrize("number", range(63, 76))
+def test_shot_begins_at_the_largest_change_between_its_samples(number: int) -> None:
+    assert start(ShotPictures(changes({number: 40.0}))) == number / FPS
+
+
+@pytest.mark.parametrize("other", [{70: 21.0}, {64: 39.0}], ids=str)
+def test_smaller_change_does_not_move_a_start(other: dict[int, float]) -> None:
+    assert start(ShotPictures(changes({66: 40.0, **other}))) == 66 / FPS
+
+
+def test_shot_begins_at_half_of_the_change_where_others_around_are_as_large() -> None:
+    assert start(ShotPictures(changes({66: 40.0, 62: 39.0, 76: 39.0}))) == 66 / FPS
+
+
+def test_shot_begins_in_the_middle_of_a_gradual_change() -> None:
+    assert start(ShotPictures(changes(dict.fromkeys(range(66, 73), 8.0), usual=0.0))) == 69 / FPS
 
 
 @pytest.mark.parametrize(
-    "pictures", [None, ShotPictures(None), ShotPictures(changes({}, left_out=range(60, 80)))]
+    ("amounts", "usual"),
+    [({}, 0.01), ({62: 90.0, 76: 90.0}, 0.0)],
+    ids=["nothing changes", "changes outside the samples"],
 )
-def test_place_starts_without_pictures(pictures: ShotPictures | None) -> None:
+def test_shot_without_a_change_begins_between_its_samples(amounts: dict[int, float], usual: float) -> None:
+    assert start(ShotPictures(changes(amounts, usual=usual))) == 2.75
+
+
+@pytest.mark.parametrize(
+    "pictures",
+    [None, ShotPictures(None), ShotPictures(changes({}, left_out=range(60, 80)))],
+    ids=["none", "no changes", "none there"],
+)
+def test_shot_without_pictures_begins_between_its_samples(pictures: ShotPictures | None) -> None:
     assert start(pictures) == 2.75
 
 
-def test_place_starts_of_clips() -> None:
-    for features in (samples(16), samples(None)):
-        assert start(None, features) == 3.0
-        assert start(ShotPictures(changes({80: 40.0})), features) == 80 / FPS
+CLIPS_OR_UNKNOWN = pytest.mark.parametrize("n_frames", [16, None], ids=["clips", "unknown features"])
 
 
-def test_place_starts_decodes_skipped_pictures() -> None:
+@CLIPS_OR_UNKNOWN
+def test_shot_of_clips_without_pictures_begins_at_its_sample(n_frames: int | None) -> None:
+    assert start(None, samples(n_frames)) == 3.0
+
+
+@CLIPS_OR_UNKNOWN
+def test_shot_of_clips_begins_at_a_change_outside_its_samples(n_frames: int | None) -> None:
+    assert start(ShotPictures(changes({80: 40.0})), samples(n_frames)) == 80 / FPS
+
+
+SPARSE = changes({72: 45.0}, left_out=[70, 71])
+"""Two pictures were not decoded; the change at the next one may be theirs."""
+
+
+def test_skipped_pictures_before_a_change_are_decoded() -> None:
     decoded: list[Interval] = []
 
     def decode(segments: Sequence[Interval]) -> Features:
         decoded.extend(segments)
         return changes({70: 40.0, 71: 5.0, 72: 30.0})
 
-    sparse = changes({72: 45.0}, left_out=[70, 71])
-    assert start(ShotPictures(sparse, decode)) == 70 / FPS
+    assert start(ShotPictures(SPARSE, decode)) == 70 / FPS
     assert decoded == [pytest.approx((69 / FPS, 73 / FPS))]
-    assert start(ShotPictures(sparse)) == 72 / FPS  # as with --fast
-    assert start(ShotPictures(sparse, lambda _: None)) == 72 / FPS  # nothing decodes
+
+
+@pytest.mark.parametrize("decode", [None, lambda _: None], ids=["as with --fast", "nothing decodes"])
+def test_change_behind_skipped_pictures_stays_where_they_cannot_be_decoded(decode: Any) -> None:
+    assert start(ShotPictures(SPARSE, decode)) == 72 / FPS
+
+
+def test_pictures_are_decoded_where_no_changes_are_known() -> None:
     assert start(ShotPictures(None, lambda _: changes({65: 40.0}))) == 65 / FPS
 
 
 @given(st.data())
-def test_apply_limits(data: Any) -> None:
+def test_moved_starts_obey_the_limits_of_shots(data: Any) -> None:
     steps = np.array(data.draw(st.lists(st.integers(2, 6), min_size=2, max_size=8)))
     latest = np.cumsum(steps)[:-1].astype(float)
     early = np.array(data.draw(st.lists(st.floats(0, 0.99), min_size=len(latest), max_size=len(latest))))
@@ -93,6 +124,9 @@ def test_apply_limits(data: Any) -> None:
     assert (lengths <= longest + 1e-9).all()
     assert (moved <= latest).all()
     assert (moved > latest - 1).all()
+
+
+def test_starts_within_the_limits_stay() -> None:
     assert apply_limits(np.array([1.7, 4.1]), np.array([2.0, 4.5]), 6.0, 1.0, 3.0).tolist() == [1.7, 4.1]
 
 
@@ -134,44 +168,67 @@ def find_starts(
     return np.rint(starts * FPS).astype(int).tolist()
 
 
+@pytest.mark.parametrize("cuts", ["added", "only"])
+@pytest.mark.parametrize("first", [[], [5], [6]], ids=str)  # change points beside it
+def test_cut_begins_a_shot_once(cuts: WithCuts, first: list[int]) -> None:
+    assert find_starts(CUT, cuts, first) == [60]
+
+
+@pytest.mark.parametrize(("cuts", "starts"), [("added", [60, 106]), ("only", [60])])
+def test_change_point_without_a_cut_begins_a_shot_where_cuts_are_added(
+    cuts: WithCuts, starts: list[int]
+) -> None:
+    assert find_starts(CUT, cuts, [9]) == starts
+
+
 @pytest.mark.parametrize(
-    ("film", "cuts", "first", "starts"),
+    ("film", "cuts"),
     [
-        (CUT, "added", [], [60]),
-        (CUT, "only", [], [60]),
-        (CUT, "only", [5], [60]),
-        (CUT, "added", [6], [60]),  # a change point gives way to a cut next to it
-        (CUT, "added", [9], [60, 106]),
-        (FLASH, "added", [], []),
-        (WIPE, "only", [], []),
-        (LONG_FLASH, "only", [], []),
-        (TO_BLACK, "only", [], []),
-        (LONG_PAN, "only", [], []),
-        ([FIRST] * 70 + [TEXT] * 55, "only", [], [70]),
-        ([FIRST] * 40 + [TEXT] * 30 + [FIRST] * 55, "only", [], []),  # a change that comes and goes
+        (FLASH, "added"),
+        (WIPE, "only"),
+        (LONG_FLASH, "only"),
+        (TO_BLACK, "only"),
+        (LONG_PAN, "only"),
+        ([FIRST] * 40 + [TEXT] * 30 + [FIRST] * 55, "only"),
     ],
+    ids=["flash", "wipe", "long flash", "fade to black", "pan", "text that comes and goes"],
 )
-def test_add_cuts(film: Any, cuts: WithCuts, first: list[int], starts: list[int]) -> None:
-    assert find_starts(film, cuts, first) == starts
+def test_change_that_is_no_cut_begins_no_shot(film: Any, cuts: WithCuts) -> None:
+    assert find_starts(film, cuts, []) == []
 
 
-def test_add_cuts_few_pictures() -> None:
+def test_next_slide_of_low_contrast_begins_a_shot() -> None:
+    assert find_starts([FIRST] * 70 + [TEXT] * 55, "only", []) == [70]
+
+
+@pytest.mark.parametrize("cuts", ["added", "only"])
+def test_change_point_stays_where_few_pictures_are_decoded(cuts: WithCuts) -> None:
+    assert len(find_starts(PAN, cuts, [5], every=10)) == 1
+
+
+def test_cuts_alone_are_not_trusted_where_few_pictures_are_decoded() -> None:
     assert find_starts(PAN, "only", [5], every=10) == find_starts(PAN, "added", [5], every=10)
-    assert len(find_starts(PAN, "only", [5], every=10)) == 1
 
 
 @pytest.mark.parametrize("frames", [13, 25, 50])
-def test_add_cuts_dissolve(frames: int) -> None:
+@pytest.mark.parametrize("first", [[], [5], [6]], ids=str)  # samples before which KTS sees a change point
+def test_dissolve_begins_one_shot_inside_it(frames: int, first: list[int]) -> None:
     mixed = [FIRST + (SECOND - FIRST) * n / frames for n in range(frames)]
     begin = 72 - frames // 2
     film = [FIRST] * begin + mixed + [SECOND] * (125 - begin - frames)
-    for first in ([], [5], [6]):  # samples before which KTS sees a change point
-        (cut,) = find_starts(film, "only", first)
-        assert begin <= cut <= begin + frames
+    (cut,) = find_starts(film, "only", first)
+    assert begin <= cut <= begin + frames
 
 
-def test_add_cuts_gradual() -> None:
-    for film, is_cut in ((FADE, True), (PAN, False)):
-        (gradual,) = find_starts(film, "added", [5])
-        assert 60 <= gradual <= 73
-        assert find_starts(film, "only", [5]) == [gradual] * is_cut
+@pytest.mark.parametrize("film", [FADE, PAN], ids=["fade", "pan"])
+def test_gradual_change_at_a_change_point_begins_a_shot_inside_it(film: Any) -> None:
+    (begin,) = find_starts(film, "added", [5])
+    assert 60 <= begin <= 73
+
+
+def test_fade_is_a_cut_alone() -> None:
+    assert find_starts(FADE, "only", [5]) == find_starts(FADE, "added", [5])
+
+
+def test_pan_is_no_cut_alone() -> None:
+    assert find_starts(PAN, "only", [5]) == []

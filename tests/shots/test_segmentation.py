@@ -39,65 +39,78 @@ def steps(*lengths: int, fps: float = 2.0, duration_s: float | None = None) -> F
         (steps(5, 10), {"min_shot_s": 100.0}, [0, 7.5]),
         (steps(40), {"shots": "uniform", "max_shot_s": 4.0}, [0, 4, 8, 12, 16, 20]),
     ],
+    ids=["three", "longer video", "short shot", "minimum", "minimum above all", "uniform"],
 )
-def test_find_edges(features: Features, settings: dict[str, Any], edges_s: list[float]) -> None:
+def test_edges_of_shots(features: Features, settings: dict[str, Any], edges_s: list[float]) -> None:
     assert cut(features, **settings).edges_s.tolist() == edges_s
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 8])
 @pytest.mark.parametrize("method", METHODS)
-def test_find_few_samples(method: str, n: int) -> None:
+def test_shots_of_few_samples_cover_the_video(method: str, n: int) -> None:
     features = Features.from_array(np.eye(8)[:n], video_fps=25.0)
     shots = cut(features, shots=method)
     assert (shots.edges_s[0], shots.edges_s[-1]) == (0, features.duration_s)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_shots_name_their_method_and_frame_rate(method: str) -> None:
+    shots = cut(Features.from_array(np.eye(8), video_fps=25.0), shots=method)
     assert (shots.method, shots.video_fps) == (method, 25.0)
 
 
-def test_find_counts_stills_as_their_samples() -> None:
+def test_stills_count_as_their_samples() -> None:
     rng = np.random.default_rng(3)
     rows = np.repeat(sequence(rng, 60, 16, 5, 0.4), rng.integers(2, 8, 60), axis=0)
     edges_s = find(Features.from_array(rows, 2.0, video_fps=25.0)).edges_s
     assert edges_s[1:-1].tolist() == [place / 2 for place in direct_change_points(rows, shortest=2)]
 
 
-def test_find_slow_film() -> None:
-    rng = np.random.default_rng(3)
-    rows = sequence(rng, 120, 16, 8, 0.3)
+def test_shots_of_a_slow_film_do_not_depend_on_the_sampling_rate() -> None:
+    rows = sequence(np.random.default_rng(3), 120, 16, 8, 0.3)
     once = find(Features.from_array(rows, 0.5, video_fps=0.5))
     often = find(Features.from_array(np.repeat(rows, 4, axis=0), 2.0, video_fps=0.5))
     assert len(once) > 1
     np.testing.assert_allclose(often.edges_s, once.edges_s, atol=1.0)  # between samples
-    slides = np.ones((100, 8)) + rng.normal(0, 0.1, (100, 8))
+
+
+def test_slow_film_of_like_pictures_is_one_shot() -> None:
+    slides = np.ones((100, 8)) + np.random.default_rng(3).normal(0, 0.1, (100, 8))
     assert len(find(Features.from_array(slides, 0.5, video_fps=0.5))) == 1
 
 
-def test_find_kts_ignores_lengths() -> None:
+def test_kts_ignores_the_lengths_of_rows() -> None:
     features = steps(10, 20, 14)
     scaled = Features.from_array(features.array * np.linspace(1e-30, 1e30, 44)[:, None])
     assert find(scaled).edges_s.tolist() == find(features).edges_s.tolist()
 
 
-def test_find_kts_is_the_direct_implementation() -> None:
+def test_kts_without_limits_is_the_direct_implementation() -> None:
     rows = sequence(np.random.default_rng(0), 200, 32, 10, 0.3)
     shots = cut(Features.from_array(rows), min_shot_s=0, max_shot_s=math.inf)
     assert (shots.edges_s[1:-1] * 2).tolist() == direct_change_points(rows)
 
 
-def test_find_constant_features() -> None:
-    assert len(find(Features.from_array(np.ones((100, 4))))) == 1
+@pytest.mark.parametrize("rows", [np.ones((100, 4)), np.zeros((7200, 4))], ids=["ones", "an hour of zeros"])
+def test_constant_features_are_one_shot(rows: Any) -> None:
+    assert len(find(Features.from_array(rows))) == 1
+
+
+def test_constant_features_are_cut_by_the_longest_shot() -> None:
     hour = Features.from_array(np.zeros((7200, 4)))
-    assert len(find(hour)) == 1
     assert np.diff(cut(hour, max_shot_s=60.0).edges_s).max() == 60.0
 
 
-def test_find_kts_default_shortest() -> None:
-    features = steps(10, 1, 10)
-    assert np.diff(find(features).edges_s).min() >= 1.0
-    assert np.diff(cut(features, max_shot_s=0.5).edges_s).max() == 0.5
+def test_no_shot_is_shorter_than_a_second_by_default() -> None:
+    assert np.diff(find(steps(10, 1, 10)).edges_s).min() >= 1.0
+
+
+def test_longest_shot_may_be_below_the_default_shortest() -> None:
+    assert np.diff(cut(steps(10, 1, 10), max_shot_s=0.5).edges_s).max() == 0.5
 
 
 @pytest.mark.parametrize("fps", [0.5, 2.0, 5.0, 29.97])
-def test_find_limits_at_any_rate(fps: float) -> None:
+def test_limits_in_seconds_hold_at_any_rate(fps: float) -> None:
     rows = sequence(np.random.default_rng(1), 300, 16, 4, 0.2)
     lengths = np.diff(cut(Features.from_array(rows, fps), min_shot_s=2.0, max_shot_s=9.0).edges_s)
     assert lengths.min() >= 2.0 - 1e-6
@@ -105,7 +118,7 @@ def test_find_limits_at_any_rate(fps: float) -> None:
 
 
 @pytest.mark.parametrize("max_shots", [1, 2, 5])
-def test_find_max_shots(max_shots: int) -> None:
+def test_most_shots_are_obeyed(max_shots: int) -> None:
     rows = sequence(np.random.default_rng(2), 600, 8, 20, 0.2)
     assert len(cut(Features.from_array(rows), max_shots=max_shots)) <= max_shots
 
@@ -128,19 +141,19 @@ def test_find_max_shots(max_shots: int) -> None:
         ({"shots": "uniform", "max_shots": 2, "max_shot_s": 4.0}, "cannot be cut into equal shots"),
     ],
 )
-def test_find_errors(parameters: dict[str, Any], message: str) -> None:
+def test_impossible_limits_are_refused(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         cut(Features.from_array(np.ones((20, 2))), **parameters)
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_find_features_longer_than_the_video(method: str) -> None:
+def test_features_longer_than_the_video_are_refused(method: str) -> None:
     features = Features.from_array(np.ones((20, 2)), duration_s=9.5)
     with pytest.raises(UsageError, match=r"last feature is at 9.5 s, but the video ends at 9.5 s"):
         cut(features, shots=method)
 
 
-def test_find_memory_limit() -> None:
+def test_shots_that_take_too_much_memory_are_refused() -> None:
     features = Features.from_array(np.ones((30000, 1)))
     with pytest.raises(UsageError, match="takes too much memory") as error:
         cut(features, max_shot_s=math.inf)
@@ -161,7 +174,7 @@ def test_find_memory_limit() -> None:
         (60.0, {"min_shot_s": 100.0}, 1),
     ],
 )
-def test_equal_edges(duration: float, limits: dict[str, float], shots: int) -> None:
+def test_number_of_equal_shots(duration: float, limits: dict[str, float], shots: int) -> None:
     edges = equal_edges(duration, 5.0, **limits)  # type: ignore[arg-type]
     np.testing.assert_allclose(edges, np.arange(shots + 1) * duration / shots)
 
@@ -173,7 +186,7 @@ def test_equal_edges(duration: float, limits: dict[str, float], shots: int) -> N
     min_shot=st.just(0.0) | st.floats(0.01, 50),
     max_shot=st.floats(0.5, 100) | st.just(math.inf),
 )
-def test_equal_edges_limits(
+def test_equal_shots_obey_limits_that_can_be_met(
     duration: float, shot: float, max_shots: int | None, min_shot: float, max_shot: float
 ) -> None:
     try:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from vidsum.results.features import Features
-from vidsum.shots.cuts import ShotPictures, add_cuts
+from vidsum.shots.cuts import ShotPictures, WithCuts, add_cuts
 from vidsum.shots.slide_times import find_slide_changes, find_slides
 from vidsum.video.changes import ChangeMeter
 
@@ -94,45 +94,54 @@ def measure(film: Film) -> Features:
     return Features(result.array, result.timestamps, 1 / FPS, 1 / FPS, DURATION_S, FPS)
 
 
-@pytest.mark.parametrize("film", [plain, dark, built, faded, beside_speaker])
-def test_slides(film: Film) -> None:
-    changes = measure(film)
-    assert find_slide_changes(changes).tolist() == pytest.approx(EDGES_S[1:-1], abs=0.3)
-    assert np.array(find_slides(changes)) == pytest.approx(np.array(list(pairwise(EDGES_S))), abs=0.5)
+TALKS = pytest.mark.parametrize("film", [plain, dark, built, faded, beside_speaker])
 
 
-@pytest.mark.parametrize("film", [wall, noise, lambda _: np.full((HEIGHT, WIDTH), 250.0)])
-def test_no_slides(film: Film) -> None:
+@TALKS
+def test_changes_of_slides_are_found(film: Film) -> None:
+    assert find_slide_changes(measure(film)).tolist() == pytest.approx(EDGES_S[1:-1], abs=0.3)
+
+
+@TALKS
+def test_slides_are_found(film: Film) -> None:
+    expected = np.array(list(pairwise(EDGES_S)))
+    assert np.array(find_slides(measure(film))) == pytest.approx(expected, abs=0.5)
+
+
+def blank(time_s: float) -> Image:
+    return np.full((HEIGHT, WIDTH), 250.0)
+
+
+@pytest.mark.parametrize("film", [wall, noise, blank])
+def test_ordinary_takes_have_neither_slides_nor_their_changes(film: Film) -> None:
     changes = measure(film)
     assert find_slides(changes) == []
     assert find_slide_changes(changes).tolist() == []
 
 
-def test_slides_between_takes() -> None:
+def test_take_between_slides_is_no_slide() -> None:
     changes = measure(lambda time_s: noise(time_s) if 6 <= time_s < 13 else plain(time_s))
     assert np.array(find_slides(changes)) == pytest.approx(np.array([[0, 6], [13, 24]]), abs=0.5)
     assert len(find_slide_changes(changes)) == 0
 
 
-def test_slides_unknown() -> None:
+def test_unknown_changes_have_no_slides() -> None:
     assert find_slides(None) == []
 
 
-def test_shots_are_slides() -> None:
+@pytest.mark.parametrize("film", [built, faded, beside_speaker, beside_cuts])
+@pytest.mark.parametrize("first", [[], [12, 26], [5, 11, 19, 40]], ids=str)
+@pytest.mark.parametrize("cuts", ["added", "only"])
+def test_every_shot_begins_with_a_slide(film: Film, first: list[int], cuts: WithCuts) -> None:
     """No shot begins inside a slide, whatever KTS says, nor do two begin at one change."""
     n_samples = 2 * DURATION_S
     rows = np.eye(4, dtype=np.float32)[[number_at(n / 2)[0] for n in range(n_samples)]]
     features = Features(rows, np.arange(n_samples) / 2, 0.5, 0.5, DURATION_S, FPS)
-    for film in (built, faded, beside_speaker, beside_cuts):
-        for first in ([], [12, 26], [5, 11, 19, 40]):
-            pictures = ShotPictures(measure(film))
-            for cuts in ("added", "only"):
-                starts = add_cuts(features, np.array(first, np.int64), pictures, cuts)
-                assert starts.tolist() == pytest.approx(EDGES_S[1:-1], abs=0.5)
+    starts = add_cuts(features, np.array(first, np.int64), ShotPictures(measure(film)), cuts)
+    assert starts.tolist() == pytest.approx(EDGES_S[1:-1], abs=0.5)
 
 
-def test_clear_cut_inside_a_slide() -> None:
-    """A slide that is too short to be seen ends with its cut."""
+def test_slide_too_short_to_be_seen_ends_with_its_cut() -> None:
     film = measure(lambda time_s: 255 - paint(1) if time_s < 0.75 else paint(2))
     rows = np.repeat(np.eye(2, dtype=np.float32), [2, 46], axis=0)
     features = Features(rows, np.arange(48) / 2, 0.5, 0.5, DURATION_S, FPS)

@@ -42,7 +42,7 @@ def all_cuts(starts_s: TimeArray, end_s: float, min_s: float, fewest: int, most:
     or_more=st.booleans(),
     levels=st.sampled_from([2, 1000]),
 )
-def test_cut_is_the_cheapest(
+def test_topics_are_the_cheapest_of_all_cuts(
     n: int, seed: int, price: float, min_s: float, count: int, or_more: bool, levels: int
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -62,7 +62,7 @@ def test_cut_is_the_cheapest(
     assert cost(found, rows, weights, price) == pytest.approx(least, abs=1e-9)
 
 
-def test_two_topics_far_into_a_film() -> None:
+def test_small_difference_far_into_a_film_is_found() -> None:
     """Sums of thousands of rows, more than a block of them, keep the digits of small differences."""
     rng = np.random.default_rng(0)
     rows = 5 + 0.01 * rng.standard_normal((3000, 4))
@@ -71,7 +71,7 @@ def test_two_topics_far_into_a_film() -> None:
     assert cut == [0, pytest.approx(2500, abs=5)]
 
 
-def test_more_price_fewer_chapters() -> None:
+def test_a_higher_price_makes_fewer_topics() -> None:
     rng = np.random.default_rng(1)
     rows = rng.standard_normal((200, 5))
     starts_s = np.arange(200) * 4.0
@@ -81,6 +81,6 @@ def test_more_price_fewer_chapters() -> None:
     assert counts[-1] == 1
 
 
-def test_no_rows_fit() -> None:
+def test_limits_that_no_cut_obeys_give_no_topics() -> None:
     starts_s = np.array([0.0, 4.0, 8.0])
     assert cut_topics(np.eye(3, dtype=np.float32), starts_s, 12.0, 0.1, min_s=10, count=2) is None

@@ -34,7 +34,7 @@ def sums_of(curve: np.ndarray) -> np.ndarray:
 
 @settings(max_examples=40)
 @given(st.data())
-def test_candidate_finder(data: st.DataObject) -> None:
+def test_candidate_is_the_window_of_the_highest_sum(data: st.DataObject) -> None:
     curve = np.array(data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=30)), np.float64)
     n = len(curve)
     places = data.draw(st.sets(st.integers(0, n)))
@@ -58,20 +58,29 @@ def test_candidate_finder(data: st.DataObject) -> None:
     assert (found.shot, found.cell, found.is_first) == (7, (start, end), True)
 
 
-@given(st.lists(st.tuples(st.floats(-1, 9), st.floats(0.05, 1.5)), max_size=8))
-def test_allowed_cuts(spans: list[tuple[float, float]]) -> None:
-    words = [(start, start + length) for start, length in spans]
+SPANS = st.lists(st.tuples(st.floats(-1, 9), st.floats(0.05, 1.5)), max_size=8).map(
+    lambda spans: [(start, start + length) for start, length in spans]
+)
+
+
+@given(SPANS)
+def test_no_cut_is_allowed_inside_a_word(words: list[tuple[float, float]]) -> None:
     places = allowed_cuts(words, FPS, 100)
-    assert {0, 100} <= set(places.tolist())
     for place in range(1, 100):
         is_inside = any(start + 1e-9 < place / FPS < end - 1e-9 for start, end in words)
         assert place not in places if is_inside else True
+
+
+@given(SPANS)
+def test_cuts_are_allowed_at_the_ends_and_outside_words(words: list[tuple[float, float]]) -> None:
+    places = allowed_cuts(words, FPS, 100)
+    assert {0, 100} <= set(places.tolist())
     for place in set(range(1, 100)) - set(places.tolist()):
         assert any(start - 1e-6 <= place / FPS <= end + 1e-6 for start, end in words)
 
 
 @given(st.integers(1, 10**6), st.floats(1, 120), st.integers(1, 200), st.integers(1, 1000))
-def test_segment_size_limits(room: int, fps: float, shortest: int, longest: int) -> None:
+def test_segment_size_is_within_its_limits(room: int, fps: float, shortest: int, longest: int) -> None:
     shortest, longest = min(shortest, longest, room), min(longest, room)
     shortest = min(shortest, longest)
     size = segment_size(room, fps, shortest, longest, 1000)
@@ -79,40 +88,76 @@ def test_segment_size_limits(room: int, fps: float, shortest: int, longest: int)
     assert size <= segment_size(room, fps, shortest, longest, 2)
 
 
-def test_segment_size_examples() -> None:
-    sizes = [round(segment_size(round(25 * s), 25.0, 50, 125, 9) / 25, 2) for s in (3, 5.4, 18, 36, 600)]
-    assert sizes == [3.0, 2.72, 2.6, 4.0, 5.0]
+@pytest.mark.parametrize(("room_s", "size_s"), [(3, 3.0), (5.4, 2.72), (18, 2.6), (36, 4.0), (600, 5.0)])
+def test_segment_size_grows_with_the_budget(room_s: float, size_s: float) -> None:
+    assert round(segment_size(round(25 * room_s), 25.0, 50, 125, 9) / 25, 2) == size_s
+
+
+def test_segment_of_a_single_shot_takes_the_whole_budget() -> None:
     assert segment_size(100, 25.0, 50, 125, 1) == 100
+
+
+def test_frames_have_the_importance_of_the_sample_nearest_in_their_shot() -> None:
     importance = np.array([0.1, 0.5, 0.9], np.float32)
     curve = frame_importance(importance, np.array([0, 4, 8]), np.array([0, 3, 10, 12]))
     assert curve.tolist() == pytest.approx([0.1] * 3 + [0.5] * 5 + [0.9] * 4)
+
+
+def test_frames_before_the_first_sample_have_its_importance() -> None:
+    importance = np.array([0.1, 0.5, 0.9], np.float32)
     assert frame_importance(importance, np.array([2, 4, 8]), np.array([0, 12]))[0] == pytest.approx(0.1)
 
 
-def test_candidates_of_a_still_picture() -> None:
+def best(windows: CandidateFinder, cell: tuple[int, int]) -> Candidate:
+    found = windows.best(0, cell, 10)
+    assert found is not None
+    return found
+
+
+STILL = CandidateFinder(sums_of(np.full(100, 0.5)), np.arange(101), 5)
+"""A hundred frames of equal importance."""
+
+
+def test_of_equal_windows_the_middle_one_is_the_candidate() -> None:
+    middle = best(STILL, (20, 80))
+    assert (middle.start, middle.end) == (45, 55)
+
+
+def test_segments_of_a_still_picture_are_apart() -> None:
     features = Features.from_array(np.ones((100, 3)), fps=FPS, video_fps=FPS)
-    windows = CandidateFinder(sums_of(np.full(100, 0.5)), np.arange(101), 5)
-    middle, first = windows.best(0, (20, 80), 10), windows.best(0, (0, 100), 10)
-    assert middle is not None
-    assert first is not None
-    assert (middle.start, middle.end) == (45, 55)  # the middle one of equals
-    bounds = Bounds(30, 10, 100, 100)
-    pieces = choose_segments(windows, [first], Looks(features, np.arange(100)), [], bounds)
+    looks, bounds = Looks(features, np.arange(100)), Bounds(30, 10, 100, 100)
+    pieces = choose_segments(STILL, [best(STILL, (0, 100))], looks, [], bounds)
     assert sorted((piece.start, piece.end) for piece in pieces) == [(13, 23), (45, 55), (78, 88)]
-    rows = np.repeat(np.eye(5)[[0, 1, 0, 2, 3]], 10, axis=0) + 0.001
-    features = Features.from_array(rows, fps=FPS, video_fps=FPS)
-    curve = np.repeat([0.9, 0.85, 0.89, 0.84, 0.83], 10)
-    windows = CandidateFinder(sums_of(curve), np.arange(51), 5)
-    firsts = [piece for shot in range(5) if (piece := windows.best(shot, (10 * shot, 10 * shot + 10), 10))]
-    looks, bounds = Looks(features, np.arange(50)), Bounds(30, 10, 50, 50)
-    shots = [piece.shot for piece in choose_segments(windows, firsts, looks, [], bounds)]
-    assert shots == [0, 1, 3]
-    # what is kept has been shown
-    rest = firsts[1:]
-    kept = [(0, 10)]
-    bounds = Bounds(20, 10, 50, 50)
-    shots = [piece.shot for piece in choose_segments(windows, rest, looks, kept, bounds)]
-    assert shots == [2, 1]  # the highest is in all the same
+
+
+class AlikeShots:
+    """Five shots of ten frames, of which the first and third look alike."""
+
+    def __init__(self) -> None:
+        rows = np.repeat(np.eye(5)[[0, 1, 0, 2, 3]], 10, axis=0) + 0.001
+        self.looks = Looks(Features.from_array(rows, fps=FPS, video_fps=FPS), np.arange(50))
+        curve = np.repeat([0.9, 0.85, 0.89, 0.84, 0.83], 10)
+        self.windows = CandidateFinder(sums_of(curve), np.arange(51), 5)
+        cells = [(shot, (10 * shot, 10 * shot + 10)) for shot in range(5)]
+        self.firsts = [piece for shot, cell in cells if (piece := self.windows.best(shot, cell, 10))]
+
+    def choose(self, firsts: list[Candidate], kept: list[tuple[int, int]], room: int) -> list[int]:
+        pieces = choose_segments(self.windows, firsts, self.looks, kept, Bounds(room, 10, 50, 50))
+        return [piece.shot for piece in pieces]
+
+
+def test_shots_of_another_look_come_before_a_repeated_look() -> None:
+    shots = AlikeShots()
+    assert shots.choose(shots.firsts, [], 30) == [0, 1, 3]
+
+
+def test_kept_segment_shows_its_look() -> None:
+    shots = AlikeShots()
+    # the highest of the others is in all the same
+    assert shots.choose(shots.firsts[1:], [(0, 10)], 20) == [2, 1]
+
+
+def test_each_slide_is_shown_once() -> None:
     rng = np.random.default_rng(0)
     features = Features.from_array(np.repeat(rng.random((13, 64)), 20, axis=0), video_fps=25)
     worth = rng.random(13).astype(np.float32)
@@ -202,7 +247,9 @@ class Case:
 @given(
     st.integers(0, 10**6), st.lists(st.integers(3, 30), min_size=1, max_size=6), st.integers(3, 8), st.data()
 )
-def test_choose_segments_by_the_rules(seed: int, lengths: list[int], size: int, data: st.DataObject) -> None:
+def test_segments_are_chosen_by_the_rules(
+    seed: int, lengths: list[int], size: int, data: st.DataObject
+) -> None:
     case = Case(seed, lengths, size)
     room = data.draw(st.integers(min(size, sum(lengths)), sum(lengths)))
     kept = data.draw(st.sampled_from([[], [(0, 2)]]))
@@ -215,7 +262,7 @@ def test_choose_segments_by_the_rules(seed: int, lengths: list[int], size: int, 
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_choose_segments_bound(seed: int) -> None:
+def test_chosen_segments_are_nearly_the_best_choice(seed: int) -> None:
     rng = np.random.default_rng(seed)
     case = Case(seed, rng.integers(3, 8, 9).tolist(), 6, flat=True, dim=64)  # no two look alike
     room = int(rng.integers(12, 25))

@@ -1,84 +1,141 @@
-"""Saliency with no query, against its equations computed one sample at a time."""
+"""Highlights: one scene each, of limited length, with the peak inside; on made-up features and curves."""
 
-import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
-from scipy.ndimage import gaussian_filter1d
 
+from vidsum.grounding.settings import HighlightSettings
 from vidsum.results.features import Features
-from vidsum.summary.importance import highlights
+from vidsum.results.moments import Moment
+from vidsum.results.sentences import SpokenWord
+from vidsum.results.transcript import Segment, Transcript, Word
+from vidsum.summary.highlight_scenes import PARAMS, choose_highlights, longest_highlight
+from vidsum.types import Interval
 
-ROWS = arrays(
-    np.float32, st.tuples(st.integers(1, 9), st.integers(1, 3)), elements=st.floats(-4, 4, width=32)
+LIMITS = HighlightSettings()
+
+Scene = tuple[float, float]  # seconds, and importance
+
+
+def video(*scenes: Scene, cuts: int = 1) -> tuple[np.ndarray, Features, np.ndarray]:
+    rows, importance, edges = list[np.ndarray](), list[float](), [0.0]
+    for number, (seconds, value) in enumerate(scenes):
+        look = np.eye(len(scenes) + 1)[number]
+        rows += [look] * round(2 * seconds)
+        importance += [value] * round(2 * seconds)
+        edges += [edges[-1] + seconds * part / cuts for part in range(1, cuts + 1)]
+    return np.array(importance, np.float32), Features.from_array(np.stack(rows), 2.0), np.array(edges)
+
+
+def spans(moments: list[Moment]) -> list[Interval]:
+    return [moment.interval for moment in moments]
+
+
+def said(*sentences: Interval) -> list[SpokenWord]:
+    """Sentences of a word each, as a transcript has them: in order, without overlap."""
+    parts = tuple(Segment(*span, "So.", 0.9, 0.0, (Word(*span, "So.", 0.9),)) for span in sorted(sentences))
+    return Transcript(parts, "en", 1.0, 90.0).spoken
+
+
+SCENES = ((6, 0.2), (5, 0.9), (8, 0.7), (30, 0.2), (4, 0.8), (12, 0.1))
+
+
+def test_highlight_is_a_whole_scene_across_its_cuts() -> None:
+    highlights = choose_highlights(*video(*SCENES, cuts=2))
+    assert spans(highlights) == [(6, 11), (49, 53), (11, 19)]
+
+
+def test_score_of_a_highlight_is_above_the_mean() -> None:
+    importance, features, edges = video(*SCENES, cuts=2)
+    level = float(importance.mean())
+    scores = [moment.score for moment in choose_highlights(importance, features, edges)]
+    assert scores == pytest.approx([0.9 - level, 0.8 - level, 0.7 - level])
+
+
+def test_no_more_highlights_than_asked_for() -> None:
+    assert len(choose_highlights(*video(*SCENES), HighlightSettings(top_k=2))) == 2
+
+
+def test_scene_shorter_than_two_seconds_is_no_highlight() -> None:
+    assert choose_highlights(*video((20, 0.3), (1.5, 0.9), (20, 0.3))) == []
+
+
+def test_scene_hardly_above_the_others_is_no_highlight() -> None:
+    assert choose_highlights(*video((20, 0.3), (5, 0.35), (20, 0.3))) == []
+
+
+@pytest.mark.parametrize(
+    ("sentences", "limits", "highlight"),
+    [
+        ([(18.6, 20.5), (24, 27.5)], LIMITS, (20.5, 27.5)),
+        ([(10, 24.5)], HighlightSettings(max_length_s=8), (20, 26)),
+        ([(18, 30)], LIMITS, (18, 30)),
+        ([(18, 35)], LIMITS, (20, 26)),
+    ],
+    ids=["cut by its start and end", "too long for a limit", "around the scene", "around it and too long"],
 )
+def test_highlight_holds_whole_sentences_where_they_fit(
+    sentences: list[Interval], limits: HighlightSettings, highlight: Interval
+) -> None:
+    importance, features, edges = video((20, 0.2), (6, 0.8), (30, 0.2))
+    importance[44] = 0.9  # at 22 s
+    assert spans(choose_highlights(importance, features, edges, limits, said(*sentences))) == [highlight]
 
 
-def made(n: int, seed: int = 0) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    return rng.uniform(0.5, 2, (n, 1)) * (1 + rng.normal(0, 0.5, (n, 8)))
+@pytest.mark.parametrize(("duration_s", "max_length_s", "longest_s"), [
+    (200, 15, 15), (200, 60, 50), (48, 15, 12), (40, 15, 10), (20, 15, 10), (10, 15, 5), (3, 15, 2),
+    (9, 3, 3),
+])  # fmt: skip
+def test_longest_highlight_depends_on_the_length(
+    duration_s: float, max_length_s: float, longest_s: float
+) -> None:
+    assert longest_highlight(duration_s, max_length_s) == longest_s
 
 
-def direct(rows: np.ndarray, fps: float) -> np.ndarray:
-    """The equations of docs/highlights.md."""
-    lengths = [math.sqrt(sum(float(x) ** 2 for x in row)) for row in rows]
-    mean = sum(lengths) / len(lengths)
-    between = [
-        1 - sum(float(x) * float(y) for x, y in zip(one, other, strict=True)) / (a * b)
-        for one, other, a, b in zip(rows[:-1], rows[1:], lengths[:-1], lengths[1:], strict=True)
-    ]
-    change = [min(between[max(t - 1, 0)], between[min(t, len(between) - 1)]) for t in range(len(rows))]
-    total = [0.0] * len(rows)
-    for values, least in (([length / mean for length in lengths], 0.1), (change, 0.02)):
-        spread = max(max(values) - min(values), least)
-        total = [sum_ + (value - min(values)) / spread for sum_, value in zip(total, values, strict=True)]
-    return gaussian_filter1d(np.array(total) / 2, 0.5 * fps)
+def test_part_of_a_long_take_is_around_its_peak() -> None:
+    importance, features, edges = video((90, 0.2))
+    times = features.timestamps
+    importance += 0.6 * np.exp(-(((times - 60) / 4) ** 2)) + 0.5 * np.exp(-(((times - 20) / 2) ** 2))
+    first, second = choose_highlights(importance.astype(np.float32), features, edges)
+    assert first.start_s < 58 < 62 < first.end_s
+    assert second.start_s < 19 < 21 < second.end_s
+    assert 4 <= second.end_s - second.start_s <= first.end_s - first.start_s <= 15
 
 
-@pytest.mark.parametrize(("n", "fps"), [(2, 2.0), (3, 2.0), (40, 2.0), (40, 5.0), (25, 1.5625)])
-def test_highlights_equations(n: int, fps: float) -> None:
-    rows = made(n, seed=n).astype(np.float32)
-    np.testing.assert_allclose(highlights(Features.from_array(rows, fps)), direct(rows, fps), atol=1e-5)
+def test_highlight_ends_at_a_cut_near_it() -> None:
+    importance, features, _ = video((90, 0.2))
+    importance += 0.6 * np.exp(-(((features.timestamps - 60) / 4) ** 2)).astype(np.float32)
+    ((start_s, end_s),) = spans(choose_highlights(importance, features, np.array([0, 90.0])))
+    edges = np.array([0, start_s - 0.7, end_s + 0.6, 90])
+    ((near_s, last_s),) = spans(choose_highlights(importance, features, edges))
+    assert (near_s, last_s) == pytest.approx((start_s - 0.7, end_s + 0.6))
 
 
-@given(ROWS)
-def test_highlights_range(rows: np.ndarray) -> None:
-    saliency = highlights(Features.from_array(rows))
-    assert saliency.shape == (len(rows),)
-    assert saliency.dtype == np.float32
-    assert ((saliency >= 0) & (saliency <= 1)).all()
-
-
-@given(st.integers(2, 40), st.floats(0.01, 100))
-def test_highlights_ignore_the_unit(n: int, scale: float) -> None:
-    rows = made(n)
-    np.testing.assert_allclose(
-        highlights(Features.from_array(rows * scale)), highlights(Features.from_array(rows)), atol=1e-4
+@given(
+    st.lists(st.tuples(st.integers(1, 12), st.floats(0, 1)), min_size=1, max_size=12),
+    st.floats(2, 20),
+    st.lists(st.tuples(st.floats(0, 60), st.floats(0.5, 8)), max_size=4),
+)
+def test_highlights_hold_to_the_rules(
+    scenes: list[Scene], max_length_s: float, words: list[tuple[float, float]]
+) -> None:
+    importance, features, edges = video(*scenes)
+    settings = HighlightSettings(max_length_s=max_length_s, top_k=99)
+    spans = [(start_s, start_s + length_s) for start_s, length_s in words]
+    spoken = said(*spans)
+    highlights = choose_highlights(importance, features, edges, settings, spoken)
+    assert all(
+        before.end_s <= after.start_s
+        for before, after in pairwise(sorted(highlights, key=lambda m: m.start_s))
     )
-
-
-def test_highlights_of_noise_cuts_and_motion() -> None:
-    rng = np.random.default_rng(0)
-    rows = np.ones((60, 64)) + rng.normal(0, 0.001, (60, 64))
-    assert highlights(Features.from_array(rows)).max() < 0.05
-    rng = np.random.default_rng(0)
-    first, second = np.abs(rng.normal(size=(2, 64)))
-    moving = np.abs(second + rng.normal(0, 0.4, (12, 64)))
-    moving *= np.linalg.norm(second) / np.linalg.norm(moving, axis=1, keepdims=True)
-    first *= np.linalg.norm(second) / np.linalg.norm(first)
-    rows = np.concatenate([np.repeat(first[None], 12, axis=0), np.repeat(second[None], 12, axis=0), moving])
-    saliency = highlights(Features.from_array(rows))
-    assert saliency[:20].max() < 0.01
-    assert saliency[28:].min() > 0.2
-    row = np.abs(np.random.default_rng(0).normal(size=64))
-    strengths = np.repeat([1.0, 3.0, 0.2], 10)
-    saliency = highlights(Features.from_array(strengths[:, None] * row))
-    np.testing.assert_allclose(saliency[[4, 14, 25]], [0.5 * (1 - 0.2) / 2.8, 0.5, 0.0], atol=1e-4)
-
-
-@pytest.mark.parametrize("rows", [np.ones((1, 4)), np.zeros((1, 4)), np.zeros((9, 4)), np.ones((9, 4))])
-def test_highlights_of_constant_features(rows: np.ndarray) -> None:
-    assert (highlights(Features.from_array(rows)) == 0).all()
+    longest_s = longest_highlight(features.duration_s, max_length_s)
+    scores = [moment.score for moment in highlights]
+    assert scores == sorted(scores, reverse=True)
+    for moment in highlights:
+        assert moment.score >= PARAMS.min_score
+        assert PARAMS.min_s - 1e-6 <= moment.end_s - moment.start_s <= longest_s + 1e-6
+        inside = (features.timestamps >= moment.start_s) & (features.timestamps < moment.end_s)
+        assert importance[inside].max() > importance.mean()

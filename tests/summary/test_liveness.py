@@ -29,43 +29,71 @@ def live(array: np.ndarray, extractor: str = LITE) -> np.ndarray:
     return liveness(Features.from_array(array, 2.0, extractor=extractor))
 
 
-@pytest.mark.parametrize("extractor", [LITE, "mobilenet_v2", "custom"])
-def test_liveness_of_frozen_footage(extractor: str) -> None:
+EXTRACTORS = pytest.mark.parametrize("extractor", [LITE, "mobilenet_v2", "custom"])
+
+
+@EXTRACTORS
+def test_ordinary_footage_is_live(extractor: str) -> None:
+    assert live(lively(30), extractor).min() > 0.95
+
+
+@EXTRACTORS
+def test_frozen_footage_is_not_live(extractor: str) -> None:
+    assert live(np.repeat(lively(1), 30, axis=0), extractor).max() == 0
+
+
+@EXTRACTORS
+def test_liveness_ends_where_footage_freezes(extractor: str) -> None:
     array = lively(30)
-    assert live(array, extractor).min() > 0.95
-    assert live(np.repeat(array[:1], 30, axis=0), extractor).max() == 0
     curve = live(np.concatenate([array, np.repeat(array[-1:], 9, axis=0)]), extractor)
     assert curve[[0, 29, 38]] == pytest.approx([1, 0, 0], abs=0.05)
 
 
-def test_liveness_at_a_cut() -> None:
+def test_liveness_changes_at_a_cut() -> None:
     curve = live(np.concatenate([lively(8), np.repeat(lively(1, seed=1), 8, axis=0)]))
     assert curve[:8].min() > 0.95
     assert curve[8:].max() == 0
-    array = lively(20)
-    dull = np.zeros((20, 1280), np.float32)
+
+
+def test_dull_footage_does_not_change_the_liveness_of_other_footage() -> None:
+    array, dull = lively(20), np.zeros((20, 1280), np.float32)
     assert live(np.concatenate([array, dull]))[:20] == pytest.approx(live(array), abs=1e-6)
-    sparse, dull = lively(10), lively(10)
+
+
+def test_footage_that_few_units_answer_is_not_live() -> None:
+    sparse = lively(10)
     sparse[:, 60:] = 0
-    dull[:, list(DULL_UNITS)] += 6
     assert live(sparse).max() < 0.05
-    assert live(dull).max() < 0.05
-    assert live(dull, "mobilenet_v2").min() > 0.95  # its units are others
+
+
+@pytest.mark.parametrize(("extractor", "is_dull"), [(LITE, True), ("mobilenet_v2", False)])
+def test_units_of_dull_footage_are_of_one_extractor(extractor: str, is_dull: bool) -> None:
+    dull = lively(10)
+    dull[:, list(DULL_UNITS)] += 6
+    curve = live(dull, extractor)
+    assert curve.max() < 0.05 if is_dull else curve.min() > 0.95
+
+
+def test_measures_are_entropy_and_the_sum_of_dull_units() -> None:
     array = lively(4)
     expected_sum = (array / np.linalg.norm(array, axis=1, keepdims=True))[:, list(DULL_UNITS)].sum(axis=1)
     assert measures(array)[:, 0] == pytest.approx(entropy(array, axis=1), rel=1e-6)
     assert measures(array)[:, 1] == pytest.approx(expected_sum, rel=1e-5)
 
 
+def of_change(distance: float) -> float:
+    """Liveness of footage whose samples turn by so much."""
+    angle = 2 * np.arcsin(np.sqrt(distance / 2))
+    return float(live(np.array([[np.cos(k * angle), np.sin(k * angle)] for k in range(5)]), "custom")[2])
+
+
 @given(st.floats(-6, -1), st.floats(0.01, 1))
 @example(exponent=-4.0, step=0.25)
 def test_liveness_grows_with_change(exponent: float, step: float) -> None:
-    def of_change(distance: float) -> float:
-        angle = 2 * np.arcsin(np.sqrt(distance / 2))
-        return float(live(np.array([[np.cos(k * angle), np.sin(k * angle)] for k in range(5)]), "custom")[2])
+    assert of_change(10**exponent) <= of_change(min(10 ** (exponent + step), 0.2)) + 1e-6
 
-    less, more = of_change(10**exponent), of_change(min(10 ** (exponent + step), 0.2))
-    assert less <= more + 1e-6
+
+def test_liveness_goes_from_0_to_1() -> None:
     assert of_change(1e-6) < 0.01 < 0.99 < of_change(0.01)
 
 
@@ -103,20 +131,45 @@ def test_liveness_of_a_real_clip(shared_videos: Path) -> None:
     assert max(medians.values()) < 0.5
 
 
-def test_motion_of_slides() -> None:
-    slides = np.repeat(lively(13), 20, axis=0)
-    assert motion(Features.from_array(slides)).min() == pytest.approx(0.5)
-    assert motion(Features.from_array(slides[:20])).max() == 0
-    moving = np.concatenate([slides[:200], lively(60, seed=1)])
-    assert motion(Features.from_array(moving))[205:].min() > 0.95
-    frozen = np.concatenate([slides[:60], lively(100, seed=1)])
-    assert motion(Features.from_array(frozen))[:60].max() == 0
-    rng = np.random.default_rng(0)
-    still = np.repeat(rng.random((1, 64), dtype=np.float32), 40, axis=0)
-    still[10:13] += 0.3 * rng.random((3, 64), dtype=np.float32)
-    assert motion(Features.from_array(still)).max() < 0.01
-    moving = still.copy()
-    moving[20:] += 0.3 * rng.random((20, 64), dtype=np.float32)
-    live = motion(Features.from_array(moving))
-    assert live[:20].max() < 0.01
-    assert live[22:].min() > 0.9
+SLIDES = np.repeat(lively(13), 20, axis=0)
+"""Thirteen pictures that stand still for ten seconds each."""
+
+
+def motion_of(array: np.ndarray) -> np.ndarray:
+    return motion(Features.from_array(array))
+
+
+def test_slides_alone_move_by_half() -> None:
+    assert motion_of(SLIDES).min() == pytest.approx(0.5)
+
+
+def test_single_slide_does_not_move() -> None:
+    assert motion_of(SLIDES[:20]).max() == 0
+
+
+def test_footage_after_slides_moves() -> None:
+    moving = np.concatenate([SLIDES[:200], lively(60, seed=1)])
+    assert motion_of(moving)[205:].min() > 0.95
+
+
+def test_slides_before_much_footage_do_not_move() -> None:
+    frozen = np.concatenate([SLIDES[:60], lively(100, seed=1)])
+    assert motion_of(frozen)[:60].max() == 0
+
+
+def still_picture() -> np.ndarray:
+    return np.repeat(np.random.default_rng(0).random((1, 64), dtype=np.float32), 40, axis=0)
+
+
+def test_change_of_a_moment_is_no_motion() -> None:
+    still = still_picture()
+    still[10:13] += 0.3 * np.random.default_rng(1).random((3, 64), dtype=np.float32)
+    assert motion_of(still).max() < 0.01
+
+
+def test_change_that_goes_on_is_motion() -> None:
+    moving = still_picture()
+    moving[20:] += 0.3 * np.random.default_rng(1).random((20, 64), dtype=np.float32)
+    curve = motion_of(moving)
+    assert curve[:20].max() < 0.01
+    assert curve[22:].min() > 0.9

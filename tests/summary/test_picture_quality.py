@@ -1,7 +1,6 @@
 """Quality of pictures and fades, measured on pictures that are made for it."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import av
 import cv2
@@ -14,7 +13,7 @@ from vidsum.pipelines.plan import open_input
 from vidsum.results.features import Features
 from vidsum.summary.picture_quality import find_fades, quality_at
 from vidsum.types import Picture
-from vidsum.video.changes import ChangeMeter, sharpness
+from vidsum.video.changes import ChangeMeter
 
 FPS = 25
 SCENE = np.random.default_rng(0).integers(0, 255, (6, 8, 3)).astype(np.uint8)
@@ -42,33 +41,43 @@ def dimmed(picture: Picture, share: float) -> Picture:
     ],
     ids=["sharp", "blurred", "plain", "dark", "overexposed"],
 )  # fmt: skip
-def test_quality(picture: Picture, low: float, high: float) -> None:
+def test_quality_of_a_picture(picture: Picture, low: float, high: float) -> None:
     quality = quality_at(changes_of(lambda _: picture, 30), np.array([0.0, 0.5, 1.0]))
     assert (low <= quality).all()
     assert (quality <= high).all()
 
 
-def test_quality_of_the_picture_at_that_time() -> None:
+def test_quality_is_of_the_picture_at_that_time() -> None:
     changes = changes_of(lambda number: SHARP if number < 25 else BLURRED, 50)
     quality = quality_at(changes, np.array([0.0, 0.9, 1.1, 1.9]))
     assert (quality == 1).tolist() == [True, True, False, False]
+
+
+def test_unknown_pictures_are_of_full_quality() -> None:
     assert quality_at(None, np.zeros(3)).tolist() == [1, 1, 1]
-    grey = cv2.cvtColor(SHARP, cv2.COLOR_RGB2GRAY)
-    soft = cv2.cvtColor(BLURRED, cv2.COLOR_RGB2GRAY)
-    assert sharpness(soft) < 0.35 < 0.7 < sharpness(grey)
-    assert sharpness(np.full((90, 160), 7, np.uint8)) == 0
 
 
-def test_fades(tmp_path: Path) -> None:
+def test_fades_in_and_out_are_found() -> None:
     changes = changes_of(lambda number: dimmed(SHARP, min(number - 25, 175 - number) / 25), 200)
     (start, end), (begin, stop) = find_fades(changes, np.array([0.0, 8.0]))
     assert start == pytest.approx(1, abs=0.15)
     assert end == pytest.approx(1.95, abs=0.1)
     assert begin == pytest.approx(6.1, abs=0.15)
     assert stop == pytest.approx(7, abs=0.15)
+
+
+def test_cut_from_black_is_no_fade() -> None:
     cut = changes_of(lambda number: SHARP if number >= 25 else np.zeros_like(SHARP), 50)
     assert find_fades(cut, np.array([0.0, 2.0])) == []
+
+
+def test_unknown_pictures_have_no_fades() -> None:
     assert find_fades(None, np.array([0.0, 2.0])) == []
+
+
+@pytest.fixture(scope="module")
+def dissolving(tmp_path_factory: pytest.TempPathFactory) -> Features:
+    """The changes of a film in which a picture becomes another from 2.5 to 3.5 s."""
     other = np.ascontiguousarray(255 - SHARP[::-1])
 
     def paint(number: int, width: int, height: int) -> Picture:
@@ -76,9 +85,17 @@ def test_fades(tmp_path: Path) -> None:
         mixed = (SHARP * (1 - share) + other * share).astype(np.uint8)
         return cv2.resize(mixed, (width, height))
 
-    film = make_video(tmp_path / "film.mp4", n_frames=150, fps=FPS, paint=paint).path
+    film = make_video(tmp_path_factory.mktemp("d") / "film.mp4", n_frames=150, fps=FPS, paint=paint).path
     _, pictures = open_input(film, Extraction(device="cpu", cache=False)).read()
     assert pictures is not None
-    fades = find_fades(pictures.changes, np.array([0.0, 3.0, 6.0]))
+    assert pictures.changes is not None
+    return pictures.changes
+
+
+def test_dissolve_at_the_edge_of_a_shot_is_a_fade(dissolving: Features) -> None:
+    fades = find_fades(dissolving, np.array([0.0, 3.0, 6.0]))
     assert fades == [(pytest.approx(2.4), pytest.approx(3.6))]
-    assert find_fades(pictures.changes, np.array([0.0, 5.0, 6.0])) == []
+
+
+def test_dissolve_inside_a_shot_is_no_fade(dissolving: Features) -> None:
+    assert find_fades(dissolving, np.array([0.0, 5.0, 6.0])) == []

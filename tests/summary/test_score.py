@@ -21,7 +21,7 @@ from vidsum.results.summary import Summary
 from vidsum.summary import score as module
 from vidsum.summary.importance import SCORERS
 from vidsum.summary.importance_model import ImportanceModel, load_importance_model
-from vidsum.summary.score import best_score, candidate_models, check_flatness, is_flat, score
+from vidsum.summary.score import ScoredVideo, best_score, candidate_models, check_flatness, is_flat, score
 from vidsum.summary.settings import SHIPPED_MODEL, SHIPPED_MODELS, SUMMARIZERS, Selection
 
 SMALL = FullTransNetConfig(dim_in=6, d=8, layers=1, heads=2, d_ff=8)
@@ -29,7 +29,7 @@ FEATURES = Features.from_array(np.random.default_rng(0).normal(size=(12, 6)))
 SHOTS = Shots(np.array([0, 2.5, 6]), "made up")
 
 
-def test_score_device(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_is_loaded_onto_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     # Stands for a checkpoint on any device, and tells which devices were asked for
     torch.manual_seed(0)
     summarizer = ImportanceModel(FullTransNet(SMALL).eval(), "custom", 6, 2.0, "made up")
@@ -41,13 +41,27 @@ def test_score_device(monkeypatch: pytest.MonkeyPatch) -> None:
     assert devices == ["cuda:1"]
 
 
-def test_candidate_models_of_auto(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ImportanceModel:
+    """The shipped model, where nothing is in the cache and no network is there."""
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
-    shipped = load_importance_model(device="cpu")
+    return load_importance_model(device="cpu")
+
+
+def test_auto_leaves_out_the_shipped_model_without_embeddings(shipped: ImportanceModel) -> None:
     assert SHIPPED_MODEL not in candidate_models("auto", shipped.extractor, shipped.fps, False)
-    assert SHIPPED_MODEL in candidate_models("auto", shipped.extractor, 0.5, True, film_fps=0.5)
-    assert SHIPPED_MODEL not in candidate_models("auto", shipped.extractor, 0.5, True, film_fps=25)
+
+
+@pytest.mark.parametrize(("film_fps", "is_candidate"), [(0.5, True), (25, False)])
+def test_auto_takes_the_shipped_model_for_every_frame_of_a_slow_film(
+    film_fps: float, is_candidate: bool, shipped: ImportanceModel
+) -> None:
+    models = candidate_models("auto", shipped.extractor, 0.5, True, film_fps=film_fps)
+    assert (SHIPPED_MODEL in models) == is_candidate
+
+
+def test_every_model_has_a_name_to_choose_it() -> None:
     assert {*SCORERS, *SHIPPED_MODELS, "auto"} == set(SUMMARIZERS)
 
 
@@ -66,34 +80,56 @@ def curves(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[float]]:
 FLAT, FLAT_TOO, VARIED = [0.7] * 12, [0.20] * 6 + [0.205] * 6, [0.1] * 6 + [0.9] * 6
 
 
-@pytest.mark.parametrize(("ridge", "highlights", "contrastive", "chosen"), [
+Curve = list[float]
+Curves = dict[str, Curve]
+
+AUTO = pytest.mark.parametrize(("ridge", "highlights", "contrastive", "chosen"), [
     (VARIED, VARIED, VARIED, "ridge"), (FLAT, VARIED, VARIED, "highlights"),
     (FLAT, FLAT_TOO, VARIED, "contrastive"), (FLAT, FLAT, FLAT, "uniform"),
-])  # fmt: skip
-def test_best_score_of_auto(
-    curves: dict[str, list[float]],
-    ridge: list[float],
-    highlights: list[float],
-    contrastive: list[float],
-    chosen: str,
+], ids=["ridge", "highlights", "contrastive", "uniform"])  # fmt: skip
+
+
+def score_by_auto(curves: Curves, *values: Curve) -> ScoredVideo:
+    curves |= dict(zip(("ridge", "highlights", "contrastive"), values, strict=True))
+    models = candidate_models("auto", "efficientnet_lite0", 2.0, True)
+    return best_score(models, FEATURES, SHOTS, Selection(), 0.15)
+
+
+@AUTO
+def test_auto_takes_the_first_model_that_tells_samples_apart(
+    curves: Curves, ridge: Curve, highlights: Curve, contrastive: Curve, chosen: str
 ) -> None:
-    curves |= {"ridge": ridge, "highlights": highlights, "contrastive": contrastive}
-    result = best_score(
-        candidate_models("auto", "efficientnet_lite0", 2.0, True), FEATURES, SHOTS, Selection(), 0.15
-    )
+    result = score_by_auto(curves, ridge, highlights, contrastive)
     assert result.model == chosen
-    assert result.reason.startswith("auto")
-    passed_over = {"ridge": 0, "highlights": 1, "contrastive": 2, "uniform": 3}[chosen]
-    assert [name in result.reason for name in curves] == [place < passed_over for place in range(3)]
-    assert bool(result.warnings) == (chosen == "uniform")
     assert not is_flat(result.importance) or chosen == "uniform"
 
 
-def test_best_score_of_a_still() -> None:
+@AUTO
+def test_reason_of_auto_names_the_models_passed_over(
+    curves: Curves, ridge: Curve, highlights: Curve, contrastive: Curve, chosen: str
+) -> None:
+    result = score_by_auto(curves, ridge, highlights, contrastive)
+    assert result.reason.startswith("auto")
+    passed_over = {"ridge": 0, "highlights": 1, "contrastive": 2, "uniform": 3}[chosen]
+    assert [name in result.reason for name in curves] == [place < passed_over for place in range(3)]
+
+
+@AUTO
+def test_auto_warns_where_no_model_tells_samples_apart(
+    curves: Curves, ridge: Curve, highlights: Curve, contrastive: Curve, chosen: str
+) -> None:
+    result = score_by_auto(curves, ridge, highlights, contrastive)
+    assert bool(result.warnings) == (chosen == "uniform")
+
+
+def test_still_picture_is_scored_uniformly_with_a_warning() -> None:
     still = Features.from_array(np.ones((12, 6)))
     result = best_score(("contrastive",), still, SHOTS, Selection(), 0.15)
     assert result.model == "uniform"
     assert result.warnings == ("the picture stands still: segments do not depend on its content",)
+
+
+def test_warning_of_constant_scores_names_another_model() -> None:
     (warning,) = check_flatness("fulltransnet", np.array(FLAT, np.float32)).warnings
     assert warning.endswith("; try --model ridge")
 
@@ -102,7 +138,7 @@ def test_best_score_of_a_still() -> None:
     ("model", "curve", "warns"),
     [("contrastive", FLAT, True), ("contrastive", VARIED, False), ("uniform", FLAT, False)],
 )
-def test_best_score_of_a_named_model(
+def test_named_model_is_kept_with_a_warning_where_it_is_constant(
     curves: dict[str, list[float]], model: str, curve: list[float], warns: bool
 ) -> None:
     curves[model] = curve
@@ -115,7 +151,7 @@ def test_best_score_of_a_named_model(
     ("curve", "flat"),
     [([0.5], True), ([0.5, 0.52], True), ([0.5, 0.53], False), ([0, 0.009], True), ([0, 0.011], False)],
 )
-def test_is_flat(curve: list[float], flat: bool) -> None:
+def test_curve_of_little_spread_is_flat(curve: list[float], flat: bool) -> None:
     assert is_flat(np.array(curve, np.float32)) == flat
 
 
@@ -132,31 +168,67 @@ def summarize_by(model: Any) -> Summary:
     return summarize(HALF_MINUTE, "5s", model=model, shots="uniform", max_shot_s=2)
 
 
-def test_summarize_by_a_function_or_scores(monkeypatch: pytest.MonkeyPatch) -> None:
-    by_function, by_scores = summarize_by(brightness), summarize_by(PEAK)
-    assert by_function.segments == by_scores.segments
+@pytest.fixture(scope="module")
+def by_function() -> Summary:
+    return summarize_by(brightness)
+
+
+@pytest.fixture(scope="module")
+def by_scores() -> Summary:
+    return summarize_by(PEAK)
+
+
+def test_summary_by_a_function_is_around_its_peak(by_function: Summary) -> None:
     assert all(15 <= start < end <= 25 for start, end in by_function.segments)
     np.testing.assert_array_equal(by_function.importance, PEAK.astype(np.float32))
-    assert (by_function.model, by_scores.model) == ("brightness", "scores")
+
+
+def test_summary_by_a_function_names_it(by_function: Summary) -> None:
+    assert by_function.model == "brightness"
     assert "brightness" in str(by_function.provenance)
-    assert by_scores.provenance == summarize_by(PEAK.copy()).provenance != summarize_by(PEAK[::-1]).provenance
+
+
+def test_scores_give_the_segments_of_their_function(by_function: Summary, by_scores: Summary) -> None:
+    assert by_scores.segments == by_function.segments
+    assert by_scores.model == "scores"
+
+
+def test_provenance_of_scores_depends_on_their_values(by_scores: Summary) -> None:
+    assert by_scores.provenance == summarize_by(PEAK.copy()).provenance
+    assert by_scores.provenance != summarize_by(PEAK[::-1]).provenance
+
+
+def test_constant_scores_warn() -> None:
     (warning,) = summarize_by(np.full(60, 7.0)).warnings
     assert warning.startswith("importance of scores is constant on this video")
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package that brings `brightness` under the name `bright`."""
     entry = EntryPoint("bright", f"{__name__}:brightness", module.GROUP)
 
     def entry_points(**wanted: str) -> EntryPoints:
         return EntryPoints([entry]).select(**wanted)
 
     monkeypatch.setattr(module, "entry_points", entry_points)
+
+
+@pytest.mark.usefixtures("installed")
+def test_scorer_of_a_package_is_chosen_by_name(by_function: Summary) -> None:
     summary = summarize_by("bright")
     assert summary.model == "bright"
-    assert summary.segments == summarize_by(brightness).segments
+    assert summary.segments == by_function.segments
+
+
+@pytest.mark.usefixtures("installed")
+def test_unknown_model_is_refused() -> None:
     with pytest.raises(UsageError, match="unknown model 'dark'"):
         summarize_by("dark")
 
 
 @given(arrays(np.float64, 60, elements=st.floats(-1e6, 1e6)))
-def test_wrap_scorer_keeps_the_order(scores: np.ndarray) -> None:
+def test_scores_of_any_range_become_importance_in_their_order(scores: np.ndarray) -> None:
     _, scorer = module.resolve_scorer(scores)
     assert scorer is not None
     curve = scorer.scored(HALF_MINUTE).importance
@@ -166,16 +238,24 @@ def test_wrap_scorer_keeps_the_order(scores: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize(
-    "scores", [None, np.ones(59), np.ones((60, 1)), 0.5, [np.nan] * 60, ["a"] * 60, lambda _: [[1], [1, 2]]]
+    "scores",
+    [np.ones(59), np.ones((60, 1)), 0.5, [np.nan] * 60, ["a"] * 60, lambda _: [[1], [1, 2]]],
+    ids=["too few", "columns", "a number", "not numbers", "words", "a function"],
 )
-def test_summarize_by_bad_scores(scores: Any) -> None:
+def test_scores_that_are_not_one_number_a_sample_are_refused(scores: Any) -> None:
     with pytest.raises(UsageError, match=r"scores|lambda") as refused:
         summarize_by(scores)
     assert "scores: scores" not in refused.value.message
-    assert scores is not None or "auto, ridge" in str(refused.value.hint)
 
 
-def test_scorer_inside_a_function() -> None:
+def test_no_scores_are_refused_with_the_models() -> None:
+    with pytest.raises(UsageError, match="scores") as refused:
+        summarize_by(None)
+    assert "scores: scores" not in refused.value.message
+    assert "auto, ridge" in str(refused.value.hint)
+
+
+def test_function_inside_another_names_the_model_by_itself() -> None:
     def late(features: Features) -> np.ndarray:
         return features.timestamps
 

@@ -2,13 +2,13 @@
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tests.media import video_info
@@ -60,13 +60,15 @@ SINGLE_TAKE[[20, 21, 22, 23, 70, 71, 72, 73, 100, 101, 102, 103]] = 0.8
     ],
     ids=["highest-mean", "long-before-weak", "flat", "whole-length", "keep-touches-drop", "single-take"],
 )
-def test_select(edges_s: Any, importance: Any, budget_s: float, options: Any, segments: Any) -> None:
+def test_selected_segments(
+    edges_s: Any, importance: Any, budget_s: float, options: Any, segments: Any
+) -> None:
     selected = select(video(edges_s[-1]), cut(*edges_s), importance, budget_s, **options)
     assert selected.segments == segments
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_select_is_the_best_choice(seed: int) -> None:
+def test_whole_shots_are_the_best_choice(seed: int) -> None:
     rng = np.random.default_rng(seed)
     lengths = rng.integers(1, 12, 8)  # seconds, each a sample and 25 frames
     edges = np.concatenate([[0], np.cumsum(lengths)])
@@ -84,60 +86,92 @@ def test_select_is_the_best_choice(seed: int) -> None:
     assert total == pytest.approx(best, abs=1e-5)
 
 
-def test_select_of_long_short_and_good_shots() -> None:
+def test_shot_longer_than_the_budget_gives_its_best_part() -> None:
     importance = np.array([0.1] * 42 + [0.9] * 20 + [0.1] * 38, np.float32)
     selected = select(video(50), cut(0, 50), importance, 10.0, **WHOLE)
     assert selected.segments == ((21, 31),)
     assert [(shot.score, shot.selected) for shot in selected.shots] == [(pytest.approx(0.9), True)]
+
+
+def test_shot_without_a_sample_has_the_score_of_the_sample_before_it() -> None:
     features = Features(np.ones((2, 1), np.float32), np.array([0.0, 5.0]), 5.0, 5.0, 10.0, FPS)
     selected = select(features, cut(0, 1, 2, 4, 10), np.array([0.2, 0.8], np.float32), 3.0)
     assert [shot.score for shot in selected.shots] == pytest.approx([0.2, 0.2, 0.2, 0.8])
+
+
+def test_budget_above_the_length_keeps_all_with_a_message() -> None:
     selected = select(video(10.02), cut(0, 4, 10.02), np.zeros(21, np.float32), 60.0)
     assert selected.segments == ((0, 10.02),)
     assert "keeping all" in selected.messages[0]
+
+
+def test_good_shots_are_selected_with_their_scores() -> None:
     importance = np.repeat([0.9, 0.3, 0.8, 0.75], [32, 8, 32, 32]).astype(np.float32)
-    shots = cut(0, 16, 20, 36, 52)
-    selected = select(varied(52), shots, importance, 12.0)
+    selected = select(varied(52), cut(0, 16, 20, 36, 52), importance, 12.0)
     assert [shot.selected for shot in selected.shots] == [True, False, True, True]
     assert len(selected.segments) > 3
     assert [shot.score for shot in selected.shots] == pytest.approx([0.9, 0.3, 0.8, 0.75])
-    rising = np.arange(20, dtype=np.float32) / 20
+
+
+RISING = np.arange(20, dtype=np.float32) / 20
+
+
+def test_long_shot_comes_before_better_shots_of_half_a_second() -> None:
     short = cut(*np.arange(0, 5.5, 0.5), 10)
-    assert select(video(10), short, rising[::-1].copy(), 1.5).segments[0][0] >= 5
+    assert select(video(10), short, RISING[::-1].copy(), 1.5).segments[0][0] >= 5
+
+
+def test_shots_of_half_a_second_alone_are_selected_all_the_same() -> None:
     flashes = cut(*np.arange(0, 10.5, 0.5))
-    assert 0 < length(select(video(10), flashes, rising, 1.5)) <= 1.5
-    importance = np.repeat(np.array([0.02, 1.0, 0.06, 0.5], np.float32), 4)
-    features = Features.from_array(np.eye(16), fps=4.0, video_fps=4.0)
-    shots = Shots(np.arange(5.0), "uniform", video_fps=4.0)
-    assert select(features, shots, importance, 3.0, **WHOLE).segments == ((1.0, 4.0),)
-    # with less importance in what is left, the same shot is worth its time
-    selected = select(features, shots, importance, 2.0, drop=[(1.0, 2.0), (3.0, 4.0)], **WHOLE)
+    assert 0 < length(select(video(10), flashes, RISING, 1.5)) <= 1.5
+
+
+FOUR_SECONDS = Features.from_array(np.eye(16), fps=4.0, video_fps=4.0)
+SECONDS = Shots(np.arange(5.0), "uniform", video_fps=4.0)
+WORTH = np.repeat(np.array([0.02, 1.0, 0.06, 0.5], np.float32), 4)
+
+
+def test_shot_of_little_worth_fills_the_budget_before_a_lesser_one() -> None:
+    assert select(FOUR_SECONDS, SECONDS, WORTH, 3.0, **WHOLE).segments == ((1.0, 4.0),)
+
+
+def test_shot_of_little_worth_is_selected_where_the_better_ones_are_dropped() -> None:
+    selected = select(FOUR_SECONDS, SECONDS, WORTH, 2.0, drop=[(1.0, 2.0), (3.0, 4.0)], **WHOLE)
     assert selected.segments == ((0.0, 1.0), (2.0, 3.0))
-    assert select(features, shots, importance, 1.0, keep=[(0.0, 1.0)]).segments == ((0.0, 1.0),)
 
 
-@pytest.mark.parametrize("limits_s", [(1.0, 5.0), (1.0, None)])
-def test_select_of_zero_importance(limits_s: tuple[float, float | None]) -> None:
+def test_kept_shot_may_take_the_whole_budget() -> None:
+    assert select(FOUR_SECONDS, SECONDS, WORTH, 1.0, keep=[(0.0, 1.0)]).segments == ((0.0, 1.0),)
+
+
+@pytest.mark.parametrize("longest_s", [5.0, None], ids=["pieces", "whole shots"])
+def test_budget_is_used_where_nothing_is_important(longest_s: float | None) -> None:
     zeros = np.zeros(80, np.float32)
-    selected = select(video(40), cut(0, 10, 20, 30, 40), zeros, 20.0, limits=SegmentLimits(*limits_s))
+    selected = select(video(40), cut(0, 10, 20, 30, 40), zeros, 20.0, limits=SegmentLimits(1.0, longest_s))
     assert 15 <= length(selected) <= 20
 
 
 @pytest.mark.parametrize("duration_s", [0.04, 0.05, 0.5])
-def test_select_of_the_shortest_videos(duration_s: float) -> None:
+def test_video_of_a_frame_has_a_summary(duration_s: float) -> None:
     selected = select(video(duration_s), cut(0, duration_s), np.zeros(1, np.float32), 0.15 * duration_s)
     assert 0 < length(selected) <= 1.5 / FPS  # of a video that ends within a frame, all of it
 
 
-def test_select_at_broadcast_rates() -> None:
+def test_shots_between_frames_of_a_broadcast_rate_have_their_own_sample() -> None:
     array, fps = np.ones((40, 1), np.float32), 30000 / 1001
     features = Features(array, np.arange(40) / 2, 0.5, 0.5, 20.0, fps)
     importance = np.arange(40, dtype=np.float32) / 40
     shots = cut(*(features.timestamps.tolist()), 20.0)
     assert [shot.score for shot in select(features, shots, importance, 5).shots] == importance.tolist()
+
+
+def test_shot_shorter_than_a_frame_is_no_hole_in_the_whole_video() -> None:
     features = replace(video(1.0), video=video_info(duration_s=1.0))
     selected = select(features, cut(0, 0.0165, 0.6, 1.0), np.ones(2, np.float32), 1.0, keep=[(0, 0.5)])
     assert selected.segments == ((0, 1.0),)
+
+
+def test_kept_part_is_whole_where_cuts_lie_between_frames() -> None:
     features = replace(video(4), video=video_info(duration_s=4))
     shots = cut(0, 0.215, 1.005, 4)  # inside the frames that begin at .20 and end at 1.00 s
     selected = select(features, shots, np.ones(8, np.float32), 2.0, keep=[(0.203, 1.0)])
@@ -150,8 +184,8 @@ def test_select_at_broadcast_rates() -> None:
     ([(50, 60)], [], "after the video's end"), ([], [(-1, 3)], "not a time range"),
     ([(3, 3)], [], "not a time range"), ([(1, 5)], [(4, 6)], "overlap"),
     ([(0, 30)], [], "more than the budget"), ([], [(0, 40)], "leaves nothing"),
-])  # fmt: skip
-def test_select_errors(
+], ids=["behind the end", "before 0", "empty", "overlapping", "over budget", "all dropped"])  # fmt: skip
+def test_impossible_keep_and_drop_are_refused(
     keep: list[tuple[float, float]], drop: list[tuple[float, float]], complaint: str
 ) -> None:
     with pytest.raises(UsageError, match=complaint):
@@ -164,50 +198,81 @@ def segments(draw: st.DrawFn, duration_s: float) -> list[tuple[float, float]]:
     return [(a, b) for a, b in zip(times[::2], times[1::2], strict=False) if b - a > 0.1]
 
 
-Limits = tuple[float, float | None]
+@dataclass(frozen=True)
+class Selected:
+    """A summary of a made-up video, and what it had to obey."""
+
+    duration_s: float
+    budget_s: float
+    keep: list[tuple[float, float]]
+    drop: list[tuple[float, float]]
+    result: SelectedSegments
 
 
-@settings(max_examples=300, deadline=None)
-@given(
-    data=st.data(),
-    duration_s=st.floats(0.05, 120),
-    seed=st.integers(0, 99),
-    limits_s=st.sampled_from([(1.0, 5.0), (0.5, 0.5), (2.0, 30.0), (1.0, None)]),
-)
-def test_select_obeys_all_limits(data: st.DataObject, duration_s: float, seed: int, limits_s: Limits) -> None:
-    rng = np.random.default_rng(seed)
+@st.composite
+def selections(draw: st.DrawFn) -> Selected:
+    duration_s, rng = draw(st.floats(0.05, 120)), np.random.default_rng(draw(st.integers(0, 99)))
+    shortest_s, longest_s = draw(st.sampled_from([(1.0, 5.0), (0.5, 0.5), (2.0, 30.0), (1.0, None)]))
     # of a film, edges stay where they are, though they are between frames
-    film = video_info(duration_s=duration_s) if data.draw(st.booleans()) else None
+    film = video_info(duration_s=duration_s) if draw(st.booleans()) else None
     features = replace(video(duration_s), video=film)
-    inside = rng.uniform(0, duration_s, data.draw(st.integers(0, 12)))
+    inside = rng.uniform(0, duration_s, draw(st.integers(0, 12)))
     shots = cut(*np.unique(np.concatenate([[0], inside, [duration_s]])))
     importance = rng.random(len(features)).astype(np.float32)
-    budget_s = data.draw(st.floats(0.01, duration_s * 1.2))
-    keep, drop = data.draw(segments(duration_s)), data.draw(segments(duration_s))
+    budget_s = draw(st.floats(0.01, duration_s * 1.2))
+    keep, drop = draw(segments(duration_s)), draw(segments(duration_s))
+    limits = SegmentLimits(shortest_s, longest_s)
     try:
-        selected = select(
-            features, shots, importance, budget_s, keep=keep, drop=drop, limits=SegmentLimits(*limits_s)
-        )
+        result = select(features, shots, importance, budget_s, keep=keep, drop=drop, limits=limits)
     except UsageError:
         assume(False)
-    frame_s = 1 / FPS
-    assert 0 < length(selected) <= budget_s + 1e-6
-    edges = [edge for segment in selected.segments for edge in segment]
+    return Selected(duration_s, budget_s, keep, drop, result)
+
+
+BY_PROPERTY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+
+
+@BY_PROPERTY
+@given(selections())
+def test_summary_is_within_its_budget_and_not_empty(made: Selected) -> None:
+    assert 0 < length(made.result) <= made.budget_s + 1e-6
+
+
+@BY_PROPERTY
+@given(selections())
+def test_segments_are_in_order_apart_and_within_the_video(made: Selected) -> None:
+    edges = [edge for segment in made.result.segments for edge in segment]
     assert edges == sorted(edges)
-    assert all(start < end for start, end in selected.segments)
+    assert all(start < end for start, end in made.result.segments)
     assert edges[0] >= 0
-    assert edges[-1] <= duration_s
-    for start, end in keep:
-        assert any(first <= start + 1e-6 and end <= last + frame_s for first, last in selected.segments)
-    for start, end in drop:
-        assert all(last <= start + frame_s or first >= end - frame_s for first, last in selected.segments)
-    assert sum(shot.end_s - shot.start_s for shot in selected.shots) == pytest.approx(duration_s, abs=frame_s)
-    for shot in selected.shots:
-        overlaps = (min(end, shot.end_s) > max(start, shot.start_s) for start, end in selected.segments)
+    assert edges[-1] <= made.duration_s
+
+
+@BY_PROPERTY
+@given(selections())
+def test_kept_parts_are_in_the_summary(made: Selected) -> None:
+    for start, end in made.keep:
+        assert any(first <= start + 1e-6 and end <= last + 1 / FPS for first, last in made.result.segments)
+
+
+@BY_PROPERTY
+@given(selections())
+def test_dropped_parts_are_not_in_the_summary(made: Selected) -> None:
+    for start, end in made.drop:
+        assert all(last <= start + 1 / FPS or first >= end - 1 / FPS for first, last in made.result.segments)
+
+
+@BY_PROPERTY
+@given(selections())
+def test_selected_shots_are_those_that_segments_show(made: Selected) -> None:
+    shots = made.result.shots
+    assert sum(shot.end_s - shot.start_s for shot in shots) == pytest.approx(made.duration_s, abs=1 / FPS)
+    for shot in shots:
+        overlaps = (min(end, shot.end_s) > max(start, shot.start_s) for start, end in made.result.segments)
         assert shot.selected == any(overlaps)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.floats(1.2, 30), min_size=1, max_size=12),
     st.floats(0.02, 0.45),
@@ -215,7 +280,7 @@ def test_select_obeys_all_limits(data: st.DataObject, duration_s: float, seed: i
     st.floats(0.3, 1.2),
     st.floats(1.2, 9),
 )
-def test_select_pieces_lie_in_shots(
+def test_pieces_lie_in_one_shot_and_within_limits_and_the_best_shot_has_some(
     lengths: list[float], fraction: float, seed: int, shortest_s: float, longest_s: float
 ) -> None:
     rng, frame_s = np.random.default_rng(seed), 1 / FPS
@@ -224,8 +289,7 @@ def test_select_pieces_lie_in_shots(
     importance = rng.random(len(features)).astype(np.float32)
     budget_s = max(fraction * edges_s[-1], shortest_s + frame_s)
     assume(budget_s < edges_s[-1] / 2)
-    limits_s = (shortest_s, longest_s)
-    limits = SegmentLimits(*limits_s, is_strict=True)
+    limits = SegmentLimits(shortest_s, longest_s, is_strict=True)
     selected = select(features, cut(*edges_s), importance, budget_s, limits=limits)
     for start, end in selected.segments:
         assert shortest_s - frame_s <= end - start <= longest_s + 1e-6
@@ -234,7 +298,7 @@ def test_select_pieces_lie_in_shots(
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_select_uses_the_budget(seed: int) -> None:
+def test_less_than_a_second_of_the_budget_is_left(seed: int) -> None:
     rng = np.random.default_rng(seed)
     importance = np.convolve(rng.random(26), np.ones(7) / 7, "valid").astype(np.float32)
     for budget_s in np.arange(1, 10, 0.5):
@@ -242,44 +306,59 @@ def test_select_uses_the_budget(seed: int) -> None:
         assert budget_s - 1 < length(chosen) <= budget_s + 1e-6
 
 
-def test_select_pieces_at_a_cut() -> None:
-    importance = np.repeat([0.1, 0.9, 0.9, 0.1], [18, 2, 2, 18]).astype(np.float32)
-    shots = cut(0, 10, 20)
-    limits = SegmentLimits(1.0)
-    assert select(varied(20), shots, importance, 2.0, limits=limits).segments == ((9, 10), (10, 11))
-    three, thirds = cut(0, 8, 14, 20), np.repeat([0.5, 0.9, 0.0], [16, 12, 12]).astype(np.float32)
-    assert select(varied(20), three, thirds, 14.0).segments == ((0, 14),)
+PEAK_AT_CUT = np.repeat([0.1, 0.9, 0.9, 0.1], [18, 2, 2, 18]).astype(np.float32)
+
+
+def test_pieces_on_both_sides_of_a_cut_stay_apart() -> None:
+    selected = select(varied(20), cut(0, 10, 20), PEAK_AT_CUT, 2.0, limits=SegmentLimits(1.0))
+    assert selected.segments == ((9, 10), (10, 11))
+
+
+def test_whole_shots_that_touch_are_one_segment() -> None:
+    importance = np.repeat([0.5, 0.9, 0.0], [16, 12, 12]).astype(np.float32)
+    assert select(varied(20), cut(0, 8, 14, 20), importance, 14.0).segments == ((0, 14),)
+
+
+def test_kept_part_goes_on_over_a_cut() -> None:
     # within a shot, and over the edge in the part that is kept, there is no cut
-    assert select(video(20), shots, importance, 3.0, keep=[(9.6, 10.4)]).segments == ((7.4, 10.4),)
-    ones = np.ones(80, np.float32)
-    selected = select(video(40), cut(0, 10, 20, 30, 40), ones, 10.0, keep=[(0, 9.8)])
+    selected = select(video(20), cut(0, 10, 20), PEAK_AT_CUT, 3.0, keep=[(9.6, 10.4)])
+    assert selected.segments == ((7.4, 10.4),)
+
+
+def test_kept_part_does_not_move_the_edges_of_other_shots() -> None:
+    selected = select(video(40), cut(0, 10, 20, 30, 40), np.ones(80, np.float32), 10.0, keep=[(0, 9.8)])
     assert [(shot.start_s, shot.end_s) for shot in selected.shots[2:]] == [(10, 20), (20, 30), (30, 40)]
+
+
+def test_keep_and_drop_hold_together() -> None:
     importance = np.repeat([0.2, 0.9, 0.5, 0.4], 20).astype(np.float32)
     shots = cut(0, 10, 20, 30, 40)
     selected = select(video(40), shots, importance, 20.0, keep=[(32, 36)], drop=[(10, 20)])
     assert any(start <= 32 and end >= 36 for start, end in selected.segments)
     assert all(end <= 10 or start >= 20 for start, end in selected.segments)
     assert length(selected) <= 20
-    importance = np.arange(20, dtype=np.float32) / 20
-    assert (
-        length(select(video(10), cut(0, 10), importance, 2.0, uncut=[(-1.0, 11.0)])) == 2
-    )  # an endless word
+
+
+def test_word_without_an_end_does_not_empty_the_summary() -> None:
+    assert length(select(video(10), cut(0, 10), RISING, 2.0, uncut=[(-1.0, 11.0)])) == 2
+
+
+def test_kept_part_may_cut_a_word() -> None:
     words = [(1.8, 2.2), (4.8, 5.2)]
     chosen = select(video(10), cut(0, 5, 10), np.ones(20, np.float32), 1.0, keep=[(2.0, 3.0)], uncut=words)
     assert chosen.segments == ((2.0, 3.0),)
 
 
 @pytest.mark.parametrize("budget_s", [9.0, 1.5, 20.0])
-@pytest.mark.parametrize("limits_s", [(1.0, 5.0), (1.0, None)])
-def test_select_cuts_no_word(budget_s: float, limits_s: Limits) -> None:
+@pytest.mark.parametrize("longest_s", [5.0, None], ids=["pieces", "whole shots"])
+def test_no_word_is_cut(budget_s: float, longest_s: float | None) -> None:
     features = Features.from_array(np.random.default_rng(0).normal(size=(60, 8)), fps=2.0)
     shots = Shots(np.arange(0, 31, 2.0), "uniform")
     importance = np.random.default_rng(1).random(60).astype(np.float32)
     words = [(start + 0.3, start + 0.9) for start in np.arange(1.5, 29, 1.0).tolist()]
-    without = select(features, shots, importance, budget_s, limits=SegmentLimits(*limits_s)).segments
-    chosen = select(
-        features, shots, importance, budget_s, uncut=words, limits=SegmentLimits(*limits_s)
-    ).segments
+    limits = SegmentLimits(1.0, longest_s)
+    without = select(features, shots, importance, budget_s, limits=limits).segments
+    chosen = select(features, shots, importance, budget_s, uncut=words, limits=limits).segments
 
     def cuts(segments: tuple[tuple[float, float], ...]) -> int:
         edges = [edge for segment in segments for edge in segment]

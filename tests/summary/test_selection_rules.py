@@ -1,6 +1,7 @@
 """Rules of a summary that people accept: length, gaps, looks, takes, short shots and short videos."""
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.speech.silence import gaps_of
-from vidsum.summary.selection import SegmentLimits, select
+from vidsum.summary.selection import SegmentLimits, SelectedSegments, select
+from vidsum.types import Interval
 
 FPS = 25.0
 LOOKS = np.eye(40, dtype=np.float32)
@@ -29,7 +31,7 @@ def blocks(values: list[float], seconds: list[float]) -> np.ndarray:
     return np.repeat(np.array(values, np.float32), [round(2 * length) for length in seconds])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10**6), st.integers(8, 14), st.floats(0.15, 0.4))
 def test_no_gap_is_longer_than_a_third(seed: int, n_shots: int, fraction: float) -> None:
     rng = np.random.default_rng(seed)
@@ -51,42 +53,65 @@ def test_no_gap_is_longer_than_a_third(seed: int, n_shots: int, fraction: float)
                 assert value < 0.5 * max(values)
 
 
-def test_gaps_are_closed_before_other_good_shots() -> None:
-    seconds = [10.0] * 9
-    features, shots = features_of(list(range(9)), seconds)
+def select_from(
+    looks: list[int], values: list[float], seconds: list[float], budget_s: float, **options: Any
+) -> SelectedSegments:
+    features, shots = features_of(looks, seconds)
+    return select(features, shots, blocks(values, seconds), budget_s, **options)
+
+
+NINE = list(range(9)), [10.0] * 9
+"""Nine shots of ten seconds that look different."""
+
+
+def test_gap_is_closed_by_a_fair_shot_before_better_ones() -> None:
+    looks, seconds = NINE
     values = [0.9, 0.8, 0.85, 0.8, 0.3, 0.3, 0.5, 0.3, 0.3]
-    chosen = select(features, shots, blocks(values, seconds), 9.0).segments
+    chosen = select_from(looks, values, seconds, 9.0).segments
     assert chosen[0][0] < 10
     assert any(start >= 60 and end <= 70 for start, end in chosen)
-    values[6] = 0.4
-    assert select(features, shots, blocks(values, seconds), 9.0).segments[-1][1] <= 40
-    seconds = [10.0] * 8
+
+
+def test_gap_stays_where_no_shot_is_fair() -> None:
+    looks, seconds = NINE
+    values = [0.9, 0.8, 0.85, 0.8, 0.3, 0.3, 0.4, 0.3, 0.3]
+    assert select_from(looks, values, seconds, 9.0).segments[-1][1] <= 40
+
+
+def test_another_look_comes_before_a_repeated_one() -> None:
     values = [0.9, 0.6, 0.88, 0.55, 0.87, 0.5, 0.86, 0.2]
-    features, shots = features_of([0, 1, 0, 2, 0, 3, 0, 4], seconds)
-    selected = select(features, shots, blocks(values, seconds), 8.0).shots
+    selected = select_from([0, 1, 0, 2, 0, 3, 0, 4], values, [10.0] * 8, 8.0).shots
     assert [shot.selected for shot in selected] == [True, True, False, True, False, True, False, False]
-    seconds = [20.0, 20.0, 20.0]
-    features, shots = features_of([0, 1, 2], seconds)
-    importance = blocks([0.9, 0.8, 0.1], seconds)
-    plain = select(features, shots, importance, 3.0)
-    quality = blocks([0.5, 1.0, 1.0], seconds)
-    better = select(features, shots, importance, 3.0, quality=quality)
+
+
+def test_shot_of_low_quality_gives_way_to_a_good_one() -> None:
+    shots = [0, 1, 2], [0.9, 0.8, 0.1], [20.0, 20.0, 20.0]
+    plain = select_from(*shots, 3.0)
+    better = select_from(*shots, 3.0, quality=blocks([0.5, 1.0, 1.0], shots[2]))
     assert plain.segments[0][0] < 20 <= better.segments[0][0]
     assert [shot.score for shot in plain.shots] == [shot.score for shot in better.shots]
 
 
-@pytest.mark.parametrize(("second", "is_joined"), [(0, True), (1, False)])
-def test_touching_segments_of_a_take_are_one(second: int, is_joined: bool) -> None:
+def select_around_a_cut(second: int, longest_s: float) -> tuple[Interval, ...]:
+    """The peak lies at a cut, after which the picture looks like `second`."""
     seconds = [10.0, 10.0, 30.0, 30.0]
     features, shots = features_of([0, second, 2, 3], seconds)
     importance = blocks([0.1, 0.1, 0.1, 0.1], seconds)
     importance[16:24] = 0.9
-    limits = SegmentLimits(1.5, 4.0, is_strict=True)
-    chosen = select(features, shots, importance, 4.0, limits=limits).segments
-    assert chosen == (((8, 12),) if is_joined else ((8, 10), (10, 12)))
-    limits = SegmentLimits(1.5, 3.0, is_strict=True)
-    chosen = select(features, shots, importance, 4.0, limits=limits).segments
-    assert all(end - start <= 3 for start, end in chosen)  # the user's maximum wins
+    limits = SegmentLimits(1.5, longest_s, is_strict=True)
+    return select(features, shots, importance, 4.0, limits=limits).segments
+
+
+@pytest.mark.parametrize(
+    ("second", "segments"), [(0, ((8, 12),)), (1, ((8, 10), (10, 12)))], ids=["the same take", "another look"]
+)
+def test_touching_segments_of_a_take_are_one(second: int, segments: tuple[Interval, ...]) -> None:
+    assert select_around_a_cut(second, 4.0) == segments
+
+
+@pytest.mark.parametrize("second", [0, 1], ids=["the same take", "another look"])
+def test_joined_segments_obey_the_users_maximum(second: int) -> None:
+    assert all(end - start <= 3 for start, end in select_around_a_cut(second, 3.0))
 
 
 @settings(max_examples=60, deadline=None)
@@ -100,23 +125,35 @@ def test_short_videos_have_one_to_three_segments(seconds: list[float], seed: int
     assert 1 <= len(select(features, shots, importance, 5.0).segments) <= 3
 
 
-def test_a_single_take_is_one_segment() -> None:
-    features, shots = features_of([0], [20.0])
-    (segment,) = select(features, shots, np.random.default_rng(0).random(40).astype(np.float32), 5.0).segments
+def test_single_take_is_one_segment() -> None:
+    importance = np.random.default_rng(0).random(40).astype(np.float32)
+    (segment,) = select(*features_of([0], [20.0]), importance, 5.0).segments
     assert segment[1] - segment[0] == pytest.approx(5, abs=0.04)
-    seconds = [1.0, 6.0] * 5 + [1.0] * 10
-    features, shots = features_of(list(range(20)), seconds)
-    values = [0.9, 0.5] * 5 + [0.8] * 10
-    chosen = select(features, shots, blocks(values, seconds), 8.0).segments
-    assert all(end - start >= 2 - 0.04 for start, end in chosen)
-    # too much of the budget would be left: the long shots are dropped, but for one
-    drop = [(start, end) for start, end in pairwise(shots.edges_s.tolist()) if end - start > 1 and start > 5]
-    chosen = select(features, shots, blocks(values, seconds), 8.0, drop=drop).segments
+
+
+MANY_SHORT = [1.0, 6.0] * 5 + [1.0] * 10
+"""Seconds of twenty shots, of which five are long."""
+SPANS = list(pairwise(np.concatenate([[0], np.cumsum(MANY_SHORT)]).tolist()))
+LONG_BUT_ONE = [(start, end) for start, end in SPANS if end - start > 1 and start > 5]
+
+
+def select_from_short(**options: Any) -> tuple[Interval, ...]:
+    """The short shots are better than the long ones."""
+    return select_from(list(range(20)), [0.9, 0.5] * 5 + [0.8] * 10, MANY_SHORT, 8.0, **options).segments
+
+
+def test_shots_shorter_than_the_minimum_are_no_segments() -> None:
+    assert all(end - start >= 2 - 0.04 for start, end in select_from_short())
+
+
+def test_short_shots_fill_the_budget_where_long_ones_are_dropped() -> None:
+    chosen = select_from_short(drop=LONG_BUT_ONE)
     assert sum(end - start for start, end in chosen) > 7
-    short = [(start, end) for start, end in chosen if end - start < 2]
-    assert set(short) <= set(pairwise(shots.edges_s.tolist()))
-    strict = SegmentLimits(2.0, 5.0, is_strict=True)
-    chosen = select(features, shots, blocks(values, seconds), 8.0, drop=drop, limits=strict).segments
+    assert {span for span in chosen if span[1] - span[0] < 2} <= set(SPANS)
+
+
+def test_short_shots_do_not_fill_the_budget_against_a_strict_minimum() -> None:
+    chosen = select_from_short(drop=LONG_BUT_ONE, limits=SegmentLimits(2.0, 5.0, is_strict=True))
     assert all(end - start >= 2 - 0.04 for start, end in chosen)
 
 
@@ -132,7 +169,7 @@ def test_no_segment_is_shorter_than_the_minimum(seconds: list[float], seed: int)
     assert sum(end - start for start, end in selected.segments) >= 0.5 * budget_s
 
 
-def test_a_film_of_short_shots_has_segments_of_several() -> None:
+def test_film_of_short_shots_has_segments_of_several() -> None:
     features, shots = features_of([number % 40 for number in range(60)], [1.0] * 60)
     importance = np.random.default_rng(0).random(len(features)).astype(np.float32)
     chosen = select(features, shots, importance, 9.0).segments

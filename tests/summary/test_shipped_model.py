@@ -27,6 +27,7 @@ from vidsum.summary.importance_model import FeatureTransform, importance, load_i
 from vidsum.summary.liveness import liveness
 from vidsum.summary.score import best_score, candidate_models, is_flat, score
 from vidsum.summary.settings import SHIPPED_MODELS, Selection
+from vidsum.types import FloatArray
 
 CLIPS = 12
 
@@ -53,7 +54,7 @@ def features(extractor: str = DEFAULT_EXTRACTOR, fps: float = 2.0) -> Features:
     ("efficientnet_lite0", 1.0, "highlights"), ("mobilenet_v2", 2.0, "highlights"),
     ("custom", 2.0, "highlights"),
 ])  # fmt: skip
-def test_auto_takes_it_for_features_that_it_reads(extractor: str, rate: float, first: str) -> None:
+def test_auto_takes_the_model_for_features_that_it_reads(extractor: str, rate: float, first: str) -> None:
     models = candidate_models("auto", extractor, rate, True)
     assert models == ("ridge", "highlights", "contrastive")[first != "ridge" :]
     made = features(extractor, rate)
@@ -64,18 +65,25 @@ def test_auto_takes_it_for_features_that_it_reads(extractor: str, rate: float, f
 
 
 @pytest.mark.parametrize(("name", "kind"), [("ridge", RidgeScorer), ("fulltransnet", FullTransNet)])
-def test_they_are_what_auto_says_that_it_reads(name: str, kind: type) -> None:
+def test_shipped_model_reads_default_features(name: str, kind: type) -> None:
     shipped = load_importance_model(name, "cpu")
     assert isinstance(shipped.model, kind)
     assert (shipped.extractor, shipped.fps, shipped.dim) == (DEFAULT_EXTRACTOR, 2.0, 384)
     assert shipped.inputs == FeatureTransform("vse", ends=True)
+
+
+@pytest.mark.parametrize("name", SHIPPED_MODELS)
+def test_shipped_model_was_trained_for_the_shipped_map(name: str) -> None:
     trained = read_trained(checkpoint_file(name))
-    # the map that ships, not an older one
     assert trained.training["weights"]["vse"] == checkpoints.sha256_of("vse")
+
+
+@pytest.mark.parametrize("name", SHIPPED_MODELS)
+def test_digest_of_a_model_is_of_its_file(name: str) -> None:
     assert checkpoint_digest(name) == checkpoint_digest(str(checkpoint_file(name)))
 
 
-def test_its_scores_are_those_of_its_weights_and_of_novelty() -> None:
+def test_scores_of_ridge_are_its_equations() -> None:
     """The checkpoint's numbers, in NumPy, by the equations of the class."""
     shipped, made = load_importance_model(device="cpu"), features()
     assert isinstance(shipped.model, RidgeScorer)
@@ -101,22 +109,27 @@ def test_its_scores_are_those_of_its_weights_and_of_novelty() -> None:
     np.testing.assert_allclose(found, 1 / (1 + np.exp(-scores)), atol=1e-4)
 
 
-def test_fulltransnet_is_the_published_form_and_its_decoder_decides() -> None:
-    """The published sizes, and a head for any length; where the decoder turns round, the curve does."""
-    summarizer, made = load_importance_model("fulltransnet", "cpu"), features()
-    model, shots = summarizer.model, Shots(np.array([0, 3, 8, 14, 20, 24.0]), "made up")
+def test_shipped_fulltransnet_has_the_published_sizes_and_a_head_for_any_length() -> None:
+    model = load_importance_model("fulltransnet", "cpu").model
     assert isinstance(model, FullTransNet)
     assert model.config == FullTransNetConfig(dim_in=386, head="pointer")
     assert isinstance(model.head, PointerHead)
+
+
+def test_decoder_of_fulltransnet_decides_the_curve() -> None:
+    summarizer, made = load_importance_model("fulltransnet", "cpu"), features()
+    shots = Shots(np.array([0, 3, 8, 14, 20, 24.0]), "made up")
     curve = importance(summarizer, made, shots)
     assert not is_flat(curve)
+    assert isinstance(summarizer.model, FullTransNet)
+    assert isinstance(summarizer.model.head, PointerHead)
     with torch.no_grad():
-        model.head.q.weight.neg_()  # the decoder's steps now point to what they avoided
+        summarizer.model.head.q.weight.neg_()  # the decoder's steps now point to what they avoided
     assert np.corrcoef(curve, importance(summarizer, made, shots))[0, 1] < 0
 
 
 @pytest.mark.parametrize("name", SHIPPED_MODELS)
-def test_another_map_than_that_of_the_training_is_refused(name: str, tmp_path: Path) -> None:
+def test_model_that_was_trained_for_another_map_is_refused(name: str, tmp_path: Path) -> None:
     trained = read_trained(checkpoint_file(name))
     other = {**trained.training, "weights": {**trained.training["weights"], "vse": "0" * 64}}
     copy = tmp_path / "other.safetensors"
@@ -125,62 +138,99 @@ def test_another_map_than_that_of_the_training_is_refused(name: str, tmp_path: P
         load_importance_model(str(copy), "cpu")
 
 
-def test_its_curve_alone_is_multiplied_by_liveness(tmp_path: Path) -> None:
+SHOTS = Shots(np.array([0, 8, 24.0]), "made up")
+
+
+@pytest.mark.parametrize("name", SHIPPED_MODELS)
+def test_curve_of_a_shipped_model_is_multiplied_by_liveness(name: str) -> None:
     made = features()
-    own = importance(load_importance_model(device="cpu"), made, None)
-    live = liveness(made)
+    own, live = importance(load_importance_model(name, "cpu"), made, SHOTS), liveness(made)
     assert live[26:].max() < 0.01 < 0.9 < live[:23].max()
-    named = score(made, None, Selection(model="ridge"), 0.15, "cpu")
-    np.testing.assert_allclose(named, own * live, atol=1e-6)
-    copy = tmp_path / "own.safetensors"
-    shutil.copy(checkpoint_file("ridge"), copy)
-    by_path = score(made, None, Selection(model=str(copy)), 0.15, "cpu")
-    np.testing.assert_allclose(by_path, own, atol=1e-6)
-    for model in ("highlights", "contrastive"):
-        others = score(made, None, Selection(model=model), 0.15)
-        np.testing.assert_array_equal(others, SCORERS[model](made, 0))
-    made, shots = features(), Shots(np.array([0, 8, 24.0]), "made up")
-    live = liveness(made)
-    own = importance(load_importance_model("fulltransnet", "cpu"), made, shots)
-    named = score(made, shots, Selection(model="fulltransnet"), 0.15, "cpu")
+    named = score(made, SHOTS, Selection(model=name), 0.15, "cpu")
     np.testing.assert_allclose(named, own * live, atol=1e-6)
     assert not is_flat(named)
 
 
-def test_features_that_it_does_not_read_are_refused_by_name() -> None:
-    with pytest.raises(UsageError, match="reads features of efficientnet_lite0, not of clip"):
-        candidate_models("ridge", "clip", 2.0, True, device="cpu")
-    with pytest.raises(UsageError, match="reads 2 features a second, not 4"):
-        candidate_models("ridge", DEFAULT_EXTRACTOR, 4.0, True, device="cpu")
+def test_curve_of_a_users_checkpoint_is_left_as_it_is(tmp_path: Path) -> None:
+    made, copy = features(), tmp_path / "own.safetensors"
+    shutil.copy(checkpoint_file("ridge"), copy)
+    by_path = score(made, None, Selection(model=str(copy)), 0.15, "cpu")
+    own = importance(load_importance_model(device="cpu"), made, None)
+    np.testing.assert_allclose(by_path, own, atol=1e-6)
 
 
-def test_highlights_are_found_by_the_scores_of_summaries() -> None:
+@pytest.mark.parametrize("model", ["highlights", "contrastive"])
+def test_curve_of_a_scorer_is_left_as_it_is(model: str) -> None:
     made = features()
-    found = find_highlights(made, 2, device="cpu")
-    curve = score(made, None, Selection(model="ridge"), 1.0, "cpu")
-    np.testing.assert_allclose(found.saliency, curve.reshape(CLIPS, 4).mean(axis=1), atol=1e-6)
-    summary = summarize(made, device="cpu")
+    others = score(made, None, Selection(model=model), 0.15)
+    np.testing.assert_array_equal(others, SCORERS[model](made, 0))
+
+
+@pytest.mark.parametrize(
+    ("extractor", "rate", "message"),
+    [
+        ("clip", 2.0, "reads features of efficientnet_lite0, not of clip"),
+        (DEFAULT_EXTRACTOR, 4.0, "reads 2 features a second, not 4"),
+    ],
+)
+def test_features_that_a_named_model_does_not_read_are_refused(
+    extractor: str, rate: float, message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        candidate_models("ridge", extractor, rate, True, device="cpu")
+
+
+@pytest.fixture
+def ridge_curve() -> FloatArray:
+    return score(features(), None, Selection(model="ridge"), 1.0, "cpu")
+
+
+def test_saliency_of_highlights_is_the_curve_of_summaries(ridge_curve: FloatArray) -> None:
+    saliency = find_highlights(features(), 2, device="cpu").saliency
+    np.testing.assert_allclose(saliency, ridge_curve.reshape(CLIPS, 4).mean(axis=1), atol=1e-6)
+
+
+def test_summary_of_default_features_is_by_ridge(ridge_curve: FloatArray) -> None:
+    summary = summarize(features(), device="cpu")
     assert summary.model == "ridge"
-    np.testing.assert_allclose(summary.importance, curve, atol=1e-6)
-    # nothing of the second half, which stands still, and the most salient clip is in the first segment
-    assert all(moment.end_s <= CLIPS + 2 for moment in found.moments)
+    np.testing.assert_allclose(summary.importance, ridge_curve, atol=1e-6)
+
+
+def test_highlights_leave_out_what_stands_still() -> None:
+    moments = find_highlights(features(), 2, device="cpu").moments
+    assert all(moment.end_s <= CLIPS + 2 for moment in moments)
+
+
+def test_most_salient_clip_is_in_a_highlight() -> None:
+    found = find_highlights(features(), 2, device="cpu")
     best = found.timestamps[found.saliency.argmax()]
     assert any(moment.start_s <= best < moment.end_s for moment in found.moments)
+
+
+def test_highlights_record_the_model_and_the_map() -> None:
     facts = find_highlights(features(), 2, device="cpu").provenance["highlights"]
     assert facts["candidates"] == ["ridge", "highlights"]
     assert facts["model_sha256"] == checkpoint_digest("ridge")
     assert facts["map_sha256"] == checkpoints.sha256_of("vse")
+
+
+def test_highlights_of_other_features_record_no_model() -> None:
     settings, extraction = HighlightSettings(top_k=2), Extraction(device="cpu")
     facts = plan_highlights(features("clip"), settings, extraction).provenance["highlights"]
     assert facts["candidates"] == ["highlights"]
     assert "model_sha256" not in facts
 
 
+FOREIGN = Features.from_array(np.random.default_rng(0).random((40, 7)), fps=2, extractor=DEFAULT_EXTRACTOR)
+"""Features that another tool made under the same name, without embeddings."""
+
+
 def test_auto_goes_on_where_features_have_no_embeddings() -> None:
-    """Features that another tool made under the same name."""
-    rows = np.random.default_rng(0).random((40, 7))
-    summary = summarize(Features.from_array(rows, fps=2, extractor=DEFAULT_EXTRACTOR))
+    summary = summarize(FOREIGN)
     assert summary.model == "highlights"
     assert summary.model_reason == "auto: the best of the scorers at leaving out dull footage"
+
+
+def test_ridge_refuses_features_without_embeddings() -> None:
     with pytest.raises(UsageError, match="made without the map vse, or with another one"):
-        summarize(Features.from_array(rows, fps=2, extractor=DEFAULT_EXTRACTOR), model="ridge")
+        summarize(FOREIGN, model="ridge")

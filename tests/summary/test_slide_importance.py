@@ -46,53 +46,131 @@ def summarize(
     return [int(np.searchsorted(EDGES_S, (a + b) / 2)) - 1 for a, b in chosen.segments]
 
 
-def test_summary_shows_important_slides() -> None:
-    for budget_s in (10.0, 11.0, 15.0, 25.0):
-        assert summarize(talk(), SLIDES, budget_s) == [0, 1, 3, 4, 5]
-    assert len(set(summarize(talk(), [], 15.0))) < 5  # which look alike
+@pytest.mark.parametrize("budget_s", [10.0, 11.0, 15.0, 25.0])
+def test_summary_shows_each_important_slide_once(budget_s: float) -> None:
+    assert summarize(talk(), SLIDES, budget_s) == [0, 1, 3, 4, 5]
+
+
+def test_slides_that_are_not_known_are_left_out_as_alike() -> None:
+    assert len(set(summarize(talk(), [], 15.0))) < 5
+
+
+def test_small_budget_shows_as_many_slides_as_fit() -> None:
     numbers = summarize(talk(), SLIDES, 6.0)
     assert len(set(numbers)) == len(numbers) == 3
     assert not set(numbers) & {2, 3}
-    ends = [4.0, 7.0, 23.0, 46.0, 63.0, 83.0]
-    units = tuple(SpeechUnit(end - 2, end, 1.0 if end < 10 else 0.1) for end in ends)
-    assert summarize(talk(), SLIDES, 10.1, units) == [0, 1, 3, 4, 5]
-    assert summarize(talk(), [], 10.1, units).count(0) > 0
 
 
-def test_segment_that_closes_a_gap_is_at_the_end_of_its_slide() -> None:
+UNITS = tuple(
+    SpeechUnit(end_s - 2, end_s, 1.0 if end_s < 10 else 0.1) for end_s in (4.0, 7.0, 23.0, 46.0, 63.0, 83.0)
+)
+"""Sentences, of which the best two are on the first slide."""
+
+
+def test_spoken_slides_come_before_better_sentences() -> None:
+    assert summarize(talk(), SLIDES, 10.1, UNITS) == [0, 1, 3, 4, 5]
+
+
+def test_better_sentences_decide_without_slides() -> None:
+    assert 0 in summarize(talk(), [], 10.1, UNITS)
+
+
+@pytest.fixture(scope="module")
+def even_talk() -> tuple[Interval, ...]:
+    """The summary of five slides of twelve seconds, of which the last is the second again."""
     edges_s = np.arange(0.0, 61, 12)
     times = np.arange(120) / 2
     slides, slide = [(0.1, 12.0), *pairwise(edges_s[1:].tolist())], (times // 12).astype(int)
     features = Features(rows_of([(0, 1, 2, 3, 1)[number] for number in slide]), times, 0.5, 0.5, 60.0, FPS)
-    chosen = select(
+    return select(
         features, Shots(edges_s, "kts"), np.ones(120, np.float32), 15.0, slides=slides, limits=SegmentLimits()
-    )
-    assert [int(start_s // 12) for start_s, _ in chosen.segments] == [0, 1, 2, 3]
-    assert all(11.5 <= end_s % 12 < 11.6 for _, end_s in chosen.segments)
-    features = talk([0, 1, 2, 0, 3, 4])
-    numbers, important = number_slides(features.array, features.timestamps, SLIDES)
+    ).segments
+
+
+def test_slide_that_comes_again_is_not_shown_again(even_talk: tuple[Interval, ...]) -> None:
+    assert [int(start_s // 12) for start_s, _ in even_talk] == [0, 1, 2, 3]
+
+
+def test_segment_is_at_the_end_of_its_slide(even_talk: tuple[Interval, ...]) -> None:
+    assert all(11.5 <= end_s % 12 < 11.6 for _, end_s in even_talk)
+
+
+REPEATED = talk([0, 1, 2, 0, 3, 4])
+"""The first slide comes again as the fourth."""
+
+
+def test_slide_that_comes_again_has_the_same_number() -> None:
+    numbers, _ = number_slides(REPEATED.array, REPEATED.timestamps, SLIDES)
     assert numbers[[0, 50, 82, 100, 130, 170]].tolist() == [0, 1, 2, 0, 3, 4]
+
+
+def test_slide_of_a_moment_is_not_important() -> None:
+    _, important = number_slides(REPEATED.array, REPEATED.timestamps, SLIDES)
     assert important == {0, 1, 3, 4}
-    looks = Looks(features, features.timestamps, SLIDES)
-    assert looks.are_alike((0, 20), (44, 60))
-    assert not looks.are_alike((0, 20), (20, 40))
+
+
+@pytest.fixture(scope="module")
+def looks() -> Looks:
+    return Looks(REPEATED, REPEATED.timestamps, SLIDES)
+
+
+@pytest.mark.parametrize(("other", "is_alike"), [((44, 60), True), ((20, 40), False)])
+def test_only_a_slide_that_comes_again_looks_alike(other: Interval, is_alike: bool, looks: Looks) -> None:
+    assert looks.are_alike((0, 20), other) == is_alike
+
+
+def test_slide_that_comes_again_counts_once(looks: Looks) -> None:
     assert looks.count([(0, 20), (20, 40), (44, 60)], 9) == 2
+
+
+@pytest.mark.parametrize(("place", "is_shown"), [((44, 60), True), ((20, 40), False)])
+def test_shown_slide_is_shown_wherever_it_comes_again(
+    place: tuple[int, int], is_shown: bool, looks: Looks
+) -> None:
     coverage = Coverage(looks, [(0, 20), (20, 40)], [1.0, 1.0])
     coverage.add(0, 20)
-    assert coverage.has_look(44, 60)
-    assert not coverage.has_look(20, 40)
+    assert coverage.has_look(*place) == is_shown
 
 
-def test_weigh_slides() -> None:
-    times = np.arange(200) / 2
-    curve = np.full(200, 0.4, np.float32)
-    worth = weigh_slides(curve, times, SLIDES[1:])
-    assert (worth[:40] == curve[:40]).all()
-    assert worth.max() == pytest.approx(0.4, abs=0.01)
-    assert worth[80:86].max() < 0.2 * 0.4  # 3 s, of a median of 20 s
+TIMES_S = np.arange(200) / 2
+LEVEL = np.full(200, 0.4, np.float32)
+"""Importance that is the same everywhere."""
+
+
+def test_importance_outside_slides_stays() -> None:
+    worth = weigh_slides(LEVEL, TIMES_S, SLIDES[1:])
+    assert (worth[:40] == LEVEL[:40]).all()
+
+
+def test_importance_on_slides_is_no_higher_than_elsewhere() -> None:
+    assert weigh_slides(LEVEL, TIMES_S, SLIDES[1:]).max() == pytest.approx(0.4, abs=0.01)
+
+
+def test_short_slide_is_worth_little() -> None:
+    assert weigh_slides(LEVEL, TIMES_S, SLIDES[1:])[80:86].max() < 0.2 * 0.4  # 3 s, of a median of 20 s
+
+
+def test_end_of_a_slide_is_worth_more_than_its_start() -> None:
+    worth = weigh_slides(LEVEL, TIMES_S, SLIDES[1:])
     assert worth[70] > worth[42]  # all of its lines are there
-    assert (weigh_slides(curve * 0, times, SLIDES) > 0).any()
-    assert (weigh_slides(curve, times, []) == curve).all()
-    assert slides_of_talk(SLIDES, 100.0) == SLIDES
-    assert slides_of_talk(SLIDES[:2], 40.0) == ()
-    assert slides_of_talk([(0.0, 2.0), (50.0, 52.0), (98.0, 100.0)], 100.0) == ()  # titles
+
+
+def test_slides_are_worth_something_where_nothing_is_important() -> None:
+    assert (weigh_slides(LEVEL * 0, TIMES_S, SLIDES) > 0).any()
+
+
+def test_importance_without_slides_stays() -> None:
+    assert (weigh_slides(LEVEL, TIMES_S, []) == LEVEL).all()
+
+
+@pytest.mark.parametrize(
+    ("slides", "duration_s", "is_talk"),
+    [
+        (SLIDES, 100.0, True),
+        (SLIDES[:2], 40.0, False),
+        ([(0.0, 2.0), (50.0, 52.0), (98.0, 100.0)], 100.0, False),
+    ],
+    ids=["slides throughout", "too few", "titles"],
+)
+def test_only_a_talk_has_slides(slides: list[Interval], duration_s: float, is_talk: bool) -> None:
+    assert slides_of_talk(slides, duration_s) == (slides if is_talk else ())

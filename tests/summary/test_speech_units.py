@@ -15,7 +15,7 @@ from vidsum.results.features import Features
 from vidsum.results.sentences import cuts_inside_phrases
 from vidsum.results.shots import Shots
 from vidsum.summary.constraints import VideoFrames
-from vidsum.summary.selection import SegmentLimits, select
+from vidsum.summary.selection import SegmentLimits, SelectedSegments, select
 from vidsum.summary.speech_units import SpeechUnit, choose_speech, speech_units, split_long
 
 FPS = 10.0
@@ -31,12 +31,21 @@ def test_units_are_sentences_with_little_silence() -> None:
     units = speech_units(transcript(*first, *second), 2.0)
     assert [unit.start_s for unit in units] == pytest.approx([0.7, 3.6])
     assert [unit.end_s for unit in units] == pytest.approx([3.6, 6.5])
+
+
+def test_sentence_of_a_word_joins_its_neighbour_or_gets_silence() -> None:
     words = [*sentence(1.0, "Yes."), *sentence(1.8, "It", "is", "the", "oldest", "book."), (9.0, 9.3, "No.")]
     units = speech_units(transcript(*words), 2.0)
     assert [unit.start_s for unit in units] == pytest.approx([0.7, 8.15])  # "No." is in 2 s, and silence
+
+
+def test_clauses_of_a_unit_end_at_commas_and_pauses() -> None:
     words = sentence(0.0, "one", "two", "three", "four", "five,", "six", "seven", "eight", "nine", "ten")
     (unit,) = speech_units(transcript(*words, (6.0, 6.4, "eleven"), (6.5, 8.4, "twelve.")), 2.0)
     assert unit.clauses == ((0.0, 2.4), (2.5, 4.9), (6.0, 8.4))
+
+
+def test_unit_of_words_that_others_share_scores_highest() -> None:
     texts = ["printing of books.", "printing of letters.", "weather was nice.", "books of letters."]
     words = itertools.chain(*(sentence(10.0 * n, *text.split()) for n, text in enumerate(texts)))
     scores = [unit.score for unit in speech_units(transcript(*words), 1.0)]
@@ -79,14 +88,23 @@ def test_the_choice_of_units_is_optimal(lengths: list[tuple[int, int]], capacity
     assert values[is_in].sum() == pytest.approx(best)
 
 
-def test_clauses_fill_what_sentences_leave() -> None:
-    units = [SpeechUnit(0, 3, 1.0), SpeechUnit(4, 12, 1.0, ((4, 7), (7.5, 12)))]
-    sums = np.arange(151.0)
-    for is_whole, seconds in ((True, 3.0), (False, 6.0)):
-        speech = choose_speech(units, frames(150, 65), sums, is_whole=is_whole)
-        assert speech.chosen.sum() / FPS == seconds
+CLAUSES = [SpeechUnit(0, 3, 1.0), SpeechUnit(4, 12, 1.0, ((4, 7), (7.5, 12)))]
+"""Two sentences, of which the second does not fit into 6.5 s, but a clause of it does."""
+
+
+@pytest.mark.parametrize(("is_whole", "seconds"), [(True, 3.0), (False, 6.0)])
+def test_clauses_fill_what_sentences_leave(is_whole: bool, seconds: float) -> None:
+    speech = choose_speech(CLAUSES, frames(150, 65), np.arange(151.0), is_whole=is_whole)
+    assert speech.chosen.sum() / FPS == seconds
+
+
+def test_speech_is_known_though_it_is_not_chosen() -> None:
+    speech = choose_speech(CLAUSES, frames(150, 65), np.arange(151.0), is_whole=False)
     assert speech.spoken.sum() / FPS == 11
     assert speech.edges == (0, 40)
+
+
+def test_units_that_are_dropped_kept_or_too_long_are_not_chosen() -> None:
     units = [SpeechUnit(0, 3, 1.0), SpeechUnit(4, 8, 0.5), SpeechUnit(9, 12, 0.2)]
     video = frames(150, 70)
     video.dropped[20:25] = True
@@ -95,25 +113,41 @@ def test_clauses_fill_what_sentences_leave() -> None:
     assert not speech.chosen.any()  # the first is dropped in part, the second in anyway, the third too long
 
 
-def test_silence_around_speech_stops_at_a_cut() -> None:
+@pytest.mark.parametrize(
+    ("edges", "start", "end"), [([10, 42], 10, 42), ([12, 40], 12, 40), ([13, 39], 9, 43), ([5, 60], 9, 43)]
+)
+def test_silence_around_speech_stops_at_a_cut(edges: list[int], start: int, end: int) -> None:
     units = [SpeechUnit(0.9, 4.3, 1.0, ((1.2, 2.0), (2.2, 4.0)))]
-    for edges, start, end in (([10, 42], 10, 42), ([12, 40], 12, 40), ([13, 39], 9, 43), ([5, 60], 9, 43)):
-        video = replace(frames(100, 60), edges=np.array([0, *edges, 100]))
-        chosen = choose_speech(units, video, np.arange(101.0), is_whole=True).chosen
-        assert np.flatnonzero(chosen)[[0, -1]].tolist() == [start, end - 1]
+    video = replace(frames(100, 60), edges=np.array([0, *edges, 100]))
+    chosen = choose_speech(units, video, np.arange(101.0), is_whole=True).chosen
+    assert np.flatnonzero(chosen)[[0, -1]].tolist() == [start, end - 1]
 
 
-def test_long_sentence_across_cuts_is_no_unit() -> None:
-    clauses = ((1.0, 4.0), (4.5, 12.0))
-    units = [SpeechUnit(0.7, 12.3, 0.5, clauses), SpeechUnit(13.0, 25.0, 0.4), SpeechUnit(26, 31, 0.3)]
-    for edges, n_units in (([20, 100], 4), ([20], 3), ([7, 123], 3), ([140, 150, 270, 280], 3)):
-        video = replace(frames(320, 60), edges=np.array([0, *edges, 320]))
-        parts = split_long(units, video, 10.0)
-        assert len(parts) == n_units
-        assert parts[-2:] == units[-2:]
-        assert split_long(units, video, 12.0) == units
-    parts = split_long(units, replace(video, edges=np.array([0, 20, 100, 320])), 10.0)
-    assert parts[:2] == [SpeechUnit(*clause, 0.5, (clause,)) for clause in clauses]
+LONG_CLAUSES = ((1.0, 4.0), (4.5, 12.0))
+LONG = [SpeechUnit(0.7, 12.3, 0.5, LONG_CLAUSES), SpeechUnit(13.0, 25.0, 0.4), SpeechUnit(26, 31, 0.3)]
+"""Twice twelve seconds, of which the first has clauses, and five."""
+
+
+def with_cuts(*edges: int) -> VideoFrames:
+    return replace(frames(320, 60), edges=np.array([0, *edges, 320]))
+
+
+@pytest.mark.parametrize(
+    ("edges", "n_units"), [((20, 100), 4), ((20,), 3), ((7, 123), 3), ((140, 150, 270, 280), 3)]
+)
+def test_long_sentence_is_split_where_cuts_lie_inside_it(edges: tuple[int, ...], n_units: int) -> None:
+    parts = split_long(LONG, with_cuts(*edges), 10.0)
+    assert len(parts) == n_units
+    assert parts[-2:] == LONG[-2:]
+
+
+def test_parts_of_a_long_sentence_are_its_clauses() -> None:
+    parts = split_long(LONG, with_cuts(20, 100), 10.0)
+    assert parts[:2] == [SpeechUnit(*clause, 0.5, (clause,)) for clause in LONG_CLAUSES]
+
+
+def test_sentence_within_the_limit_is_not_split() -> None:
+    assert split_long(LONG, with_cuts(20, 100), 12.0) == LONG
 
 
 @st.composite
@@ -167,30 +201,45 @@ def test_any_summary_of_speech_obeys_budget_keep_and_drop(
     assert used_s >= 0.88 * budget_s or selected.note or selected.messages
 
 
-def test_sentences_lie_across_cuts_and_silence_comes_last() -> None:
-    rng = np.random.default_rng(0)
-    features = Features.from_array(rng.normal(size=(200, 16)), video_fps=25)  # 100 s
+def footage(duration_s: int) -> Features:
+    rows = np.random.default_rng(0).normal(size=(2 * duration_s, 16))
+    return Features.from_array(rows, video_fps=25)
+
+
+TALK = [SpeechUnit(5.0, 13.0, 1.0), SpeechUnit(14.0, 19.0, 0.5), SpeechUnit(20.0, 32.0, 0.9)]
+
+
+def select_speech(budget_s: float, speech: list[SpeechUnit]) -> SelectedSegments:
+    """Of 100 s with cuts every 4 s, whose second half, where nobody speaks, has more importance."""
     shots = Shots(np.arange(0, 101, 4.0), "test", video_fps=25)
     importance = np.full(200, 0.2, np.float32)
-    importance[100:] = 0.9  # where nobody speaks
-    talk = [SpeechUnit(5.0, 13.0, 1.0), SpeechUnit(14.0, 19.0, 0.5), SpeechUnit(20.0, 32.0, 0.9)]
-    short = select(features, shots, importance, 13.0, speech=talk)
+    importance[100:] = 0.9
+    return select(footage(100), shots, importance, budget_s, speech=speech)
+
+
+def test_sentences_lie_across_cuts() -> None:
+    short = select_speech(13.0, TALK)
     assert short.segments == ((5.0, 13.0), (14.0, 19.0))
     assert short.note == ""
-    long = select(features, shots, importance, 40.0, speech=talk)
+
+
+def test_silent_pictures_fill_what_speech_leaves() -> None:
+    long = select_speech(40.0, TALK)
     assert long.segments[:3] == ((5.0, 13.0), (14.0, 19.0), (20.0, 32.0))
     assert all(start > 49.9 for start, _ in long.segments[3:])  # the longest window has the highest sum
     assert sum(end - start for start, end in long.segments) > 36
-    little = select(
-        features, shots, importance, 9.0, speech=[SpeechUnit(0, 60, 1.0), SpeechUnit(61, 66, 1.0)]
-    )
+
+
+def test_note_says_where_no_further_clause_fits() -> None:
+    little = select_speech(9.0, [SpeechUnit(0, 60, 1.0), SpeechUnit(61, 66, 1.0)])
     assert little.segments == ((61.0, 66.0),)
     assert little.note == "no further clause fits"
-    rng = np.random.default_rng(0)
-    features = Features.from_array(rng.normal(size=(120, 16)), video_fps=25)
+
+
+def test_sentences_that_touch_are_joined_up_to_the_longest_segment() -> None:
     shots = Shots(np.array([0.0, 60.0]), "test", video_fps=25)
     talk = [SpeechUnit(0, 2, 1.0), SpeechUnit(2, 4, 1.0), SpeechUnit(4, 12, 1.0), SpeechUnit(50, 52, 0.1)]
-    chosen = select(features, shots, np.ones(120, np.float32), 12.0, speech=talk).segments
+    chosen = select(footage(60), shots, np.ones(120, np.float32), 12.0, speech=talk).segments
     assert chosen == ((0, 4), (4, 12))
 
 

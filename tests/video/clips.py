@@ -64,6 +64,11 @@ def samples_of(path: Path, track: int = 0) -> npt.NDArray[np.float32]:
         return np.concatenate([frame.to_ndarray() for frame in container.decode(audio=track)], axis=1)
 
 
+def number_at(video: MadeVideo, time_s: float) -> int:
+    """The frame on screen at a time, by how the video was made."""
+    return max((i for i, begin_s in enumerate(video.times_s) if begin_s <= time_s + 0.0006), default=0)
+
+
 def numbers_within(video: MadeVideo, segments: Sequence[tuple[float, float]]) -> list[int]:
     """The frames whose time lies in a segment, by the definition; or else the one on screen there."""
     numbers: list[int] = []

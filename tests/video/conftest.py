@@ -1,13 +1,15 @@
 """Test videos that are made once and shared by the tests that only read them."""
 
-from collections.abc import Callable
+import gc
+import threading
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
 import av
 import pytest
 
-from tests.media import GOOD_VIDEOS, MadeVideo
+from tests.media import GOOD_VIDEOS, MadeVideo, make_video
 from vidsum.video.read import READERS
 
 Made = Callable[[str], MadeVideo]
@@ -38,3 +40,24 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
             pytest.skip(f"PyAV has no encoder for {kind}")
 
     return make
+
+
+@pytest.fixture(scope="session")
+def live_film(tmp_path_factory: pytest.TempPathFactory) -> MadeVideo:
+    """Seven seconds of MPEG-TS with sound; its time stamps do not begin at 0, every fifth frame is a key."""
+    options = {"x264-params": "keyint=5:min-keyint=5:scenecut=0:bframes=0"}
+    path = tmp_path_factory.mktemp("live") / "film.ts"
+    return make_video(path, n_frames=70, fps=10, gop=5, start_s=3.0, sound=True, codec_options=options)
+
+
+def reading_threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "vidsum reader"]
+
+
+@pytest.fixture
+def no_thread_is_left() -> Iterator[None]:
+    yield
+    gc.collect()
+    for thread in reading_threads():
+        thread.join(timeout=10)
+    assert not reading_threads()

@@ -144,7 +144,7 @@ def test_edits_of_varying_frame_rate(tmp_path: Path) -> None:
     assert shown_s == pytest.approx([time_s - first_s for _, time_s in due], abs=0.11)
 
 
-def test_edits_that_ask_for_more_than_there_is_are_no_damage(film: Path, tmp_path: Path) -> None:
+def test_edits_behind_the_end_of_the_film_are_no_damage(film: Path, tmp_path: Path) -> None:
     path = edited(film, tmp_path / "edited.mp4", [Edit(0, 2), Edit(4, 8)])
     info = probe(path)
     assert (info.n_frames, info.duration_s) == (100, pytest.approx(4.0, abs=DELAY_S + 0.001))
@@ -207,6 +207,6 @@ def test_changes_are_measured_across_edits(film: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.shared
-def test_real_edit_list(shared: Path) -> None:
+def test_real_edit_list_is_as_long_as_its_two_parts(shared: Path) -> None:
     info = probe(shared / "bad" / "round4" / "two_edits.mp4")
     assert (info.n_frames, info.duration_s) == (180, pytest.approx(6.0, abs=0.07))

@@ -31,7 +31,9 @@ def has_tie(times_s: list[float], fps: float) -> bool:
 
 
 @given(frame_times, st.lists(rates, min_size=1, max_size=3), st.floats(0.001, 3.0))
-def test_sample_stream_frames(times_s: list[float], all_fps: list[float], last_s: float) -> None:
+def test_samples_are_the_frames_on_screen_at_their_times(
+    times_s: list[float], all_fps: list[float], last_s: float
+) -> None:
     duration_s = times_s[-1] + last_s
     info = video_info(duration_s=duration_s, fps=len(times_s) / duration_s, width=4, height=4)
     log = DecodeLog(frames=len(times_s), end_s=info.duration_s)
@@ -56,28 +58,59 @@ def test_sample_stream_frames(times_s: list[float], all_fps: list[float], last_s
         assert [frame.time_s for frame in got] == [k / fps for k in range(len(got))]
 
 
-def test_n_samples() -> None:
-    cases = {(2.0, 10.0): 20, (2.0, 10.01): 21, (2.0, 0.05): 1, (1.0, 0.9999): 1, (30.0, 3.003): 91}
-    cases[0.5, 2.0001] = 1
-    assert {case: n_samples(*case) for case in cases} == cases
-    assert pixel_size(None, 640, 360) == (640, 360)
-    assert pixel_size(Exact(48, 27), 640, 360) == (48, 27)
-    for fps in (0.0, -1.0, math.inf, math.nan, 1e300, 1001.0):
-        with pytest.raises(UsageError, match="sampling rate"):
-            Sampling(fps)
-    for size in (ShortSide(0), Exact(0, 5), Exact(5, -1)):
-        with pytest.raises(UsageError, match="pixel"):
-            Sampling(2.0, size)
+@pytest.mark.parametrize(
+    ("fps", "duration_s", "count"),
+    [
+        (2.0, 10.0, 20),
+        (2.0, 10.01, 21),
+        (2.0, 0.05, 1),
+        (2.0, 0.0005, 1),
+        (1.0, 0.9999, 1),
+        (30.0, 3.003, 91),
+        (0.5, 2.0001, 1),
+    ],
+)
+def test_number_of_samples(fps: float, duration_s: float, count: int) -> None:
+    assert n_samples(fps, duration_s) == count
+
+
+@pytest.mark.parametrize(("size", "expected"), [(None, (640, 360)), (Exact(48, 27), (48, 27))])
+def test_pixel_size_is_exact_or_the_videos(size: Exact | None, expected: tuple[int, int]) -> None:
+    assert pixel_size(size, 640, 360) == expected
+
+
+@pytest.mark.parametrize("fps", [0.0, -1.0, math.inf, math.nan, 1e300, 1001.0])
+def test_sampling_refuses_an_impossible_rate(fps: float) -> None:
+    with pytest.raises(UsageError, match="sampling rate"):
+        Sampling(fps)
+
+
+@pytest.mark.parametrize("size", [ShortSide(0), Exact(0, 5), Exact(5, -1)], ids=str)
+def test_sampling_refuses_an_impossible_size(size: ShortSide | Exact) -> None:
+    with pytest.raises(UsageError, match="pixel"):
+        Sampling(2.0, size)
 
 
 @given(st.integers(1, 600), st.integers(1, 200), st.integers(1, 200))
-def test_pixel_size_is_that_of_torchvision(pixels: int, width: int, height: int) -> None:
+def test_short_side_rounds_as_torchvision(pixels: int, width: int, height: int) -> None:
     from torchvision.transforms.v2.functional import resize
 
     if max(width, height) * pixels / min(width, height) < 2000:
         wanted = resize(torch.zeros(1, height, width), [pixels]).shape
         got_width, got_height = pixel_size(ShortSide(pixels), width, height)
         assert (got_height, got_width) == tuple(wanted[1:])
+
+
+@pytest.mark.parametrize("turn_deg", [0, 90, 180, 270])
+def test_picture_is_turned_upright(turn_deg: int) -> None:
+    stored = colour_picture(0, 120, 80)
+    frame = av.VideoFrame.from_ndarray(stored, format="rgb24")
+    upright = np.ascontiguousarray(np.rot90(stored, -turn_deg // 90))
+    size = (30, 40)
+    wanted = np.asarray(Image.fromarray(upright).resize(size, Image.Resampling.BILINEAR)).astype(float)
+    picture = PictureMaker(*size).from_frame(frame, turn_deg)
+    assert picture.shape == (40, 30, 3)
+    assert np.abs(picture - wanted).mean() < 1.0
 
 
 KR_KB = {None: (0.299, 0.114), 5: (0.299, 0.114), 1: (0.2126, 0.0722)}
@@ -109,7 +142,7 @@ def rgb_by_formula(frame: av.VideoFrame, colorspace: int | None) -> Rgb:
 @pytest.mark.parametrize("colorspace", [None, 5, 1])
 @pytest.mark.parametrize("pix_fmt", ["yuv420p", "yuv444p", "yuvj420p", "yuvj444p"])
 @pytest.mark.parametrize("size", [(320, 240), (224, 224), (171, 128), (48, 27)])
-def test_picture_colours_and_size(
+def test_scaled_picture_has_the_colours_of_the_formula(
     colorspace: int | None, pix_fmt: str, size: tuple[int, int], tmp_path: Path
 ) -> None:
     video = make_video(
@@ -129,18 +162,6 @@ def test_picture_colours_and_size(
     assert np.abs(error.mean(axis=(0, 1))).max() < 0.5  # no channel is too bright or too dark
 
 
-@pytest.mark.parametrize("turn_deg", [0, 90, 180, 270])
-def test_picture_rotation(turn_deg: int) -> None:
-    stored = colour_picture(0, 120, 80)
-    frame = av.VideoFrame.from_ndarray(stored, format="rgb24")
-    upright = np.ascontiguousarray(np.rot90(stored, -turn_deg // 90))
-    size = (30, 40)
-    wanted = np.asarray(Image.fromarray(upright).resize(size, Image.Resampling.BILINEAR)).astype(float)
-    picture = PictureMaker(*size).from_frame(frame, turn_deg)
-    assert picture.shape == (40, 30, 3)
-    assert np.abs(picture - wanted).mean() < 1.0
-
-
-def test_picture_of_the_right_size() -> None:
+def test_picture_of_the_right_size_is_not_copied() -> None:
     picture = colour_picture(0, 40, 30)
     assert PictureMaker(40, 30).from_rgb(picture) is picture

@@ -30,20 +30,25 @@ def dolby_vision(path: Path, kind: bytes, profile: int, other: int) -> Path:
 
 @pytest.mark.parametrize("kind", [b"dvcC", b"dvvC"])
 @pytest.mark.parametrize(("profile", "other"), ALONE)
-def test_dolby_vision_alone(kind: bytes, profile: int, other: int, tmp_path: Path) -> None:
-    info = probe(dolby_vision(tmp_path / "film.mp4", kind, profile, other))
-    (warning,) = describe_file(info)
+def test_dolby_vision_without_another_picture_warns(
+    kind: bytes, profile: int, other: int, tmp_path: Path
+) -> None:
+    (warning,) = describe_file(probe(dolby_vision(tmp_path / "film.mp4", kind, profile, other)))
     assert f"Dolby Vision, profile {profile}" in warning
-    assert write_segments(info, [(0.0, 0.2)], tmp_path / "clip.mp4").warnings == (warning,)
+
+
+def test_clip_of_dolby_vision_warns_as_its_source(tmp_path: Path) -> None:
+    info = probe(dolby_vision(tmp_path / "film.mp4", b"dvcC", 5, 0))
+    assert write_segments(info, [(0.0, 0.2)], tmp_path / "clip.mp4").warnings == describe_file(info)
 
 
 @pytest.mark.parametrize(("profile", "other"), COMPATIBLE)
-def test_dolby_vision_with_another_picture(profile: int, other: int, tmp_path: Path) -> None:
+def test_dolby_vision_with_another_picture_does_not_warn(profile: int, other: int, tmp_path: Path) -> None:
     assert describe_file(probe(dolby_vision(tmp_path / "film.mp4", b"dvvC", profile, other))) == ()
 
 
 @pytest.mark.parametrize(("curve", "name"), [("smpte2084", "PQ"), ("arib-std-b67", "HLG")])
-def test_curves_of_high_dynamic_range(curve: str, name: str, tmp_path: Path) -> None:
+def test_curve_of_high_dynamic_range_warns(curve: str, name: str, tmp_path: Path) -> None:
     options = {"x265-params": f"log-level=0:transfer={curve}:colorprim=bt2020"}
     path = make_video(tmp_path / "film.mp4", n_frames=10, codec="libx265", codec_options=options).path
     (warning,) = describe_file(probe(path))
@@ -51,11 +56,11 @@ def test_curves_of_high_dynamic_range(curve: str, name: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts"])
-def test_usual_videos(suffix: str, tmp_path: Path) -> None:
+def test_usual_video_does_not_warn(suffix: str, tmp_path: Path) -> None:
     assert describe_file(probe(make_video(tmp_path / f"film{suffix}", n_frames=10).path)) == ()
 
 
 @pytest.mark.shared
-def test_real_dolby_vision(shared: Path) -> None:
+def test_real_dolby_vision_warns(shared: Path) -> None:
     (warning,) = describe_file(probe(shared / "bad" / "round4" / "dovi_profile5.mp4"))
     assert "profile 5" in warning

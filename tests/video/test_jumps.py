@@ -79,7 +79,7 @@ def joined(parts: list[Part]) -> tuple[Stamps, list[Part]]:
 
 @given(parts_of_files)
 @settings(deadline=None)
-def test_jumps_time_line_rises(parts: list[Part]) -> None:
+def test_time_line_of_joined_parts_rises_without_gaps(parts: list[Part]) -> None:
     stamps, placed = joined(parts)
     jumps = find_jumps(stamps, None, np.empty(0, int), float(placed[0].start_s), STEP_S)
     times_s = shift_times(stamps.pts_s, jumps.pictures)
@@ -120,7 +120,7 @@ def test_packets_that_are_never_shown_make_no_jump(parts: list[Part], data: st.D
     st.sampled_from([0, 2]),
 )
 @settings(deadline=None)
-def test_jumps_of_a_well_behaved_file(start_s: float, steps_s: tuple[float, ...], delay: int) -> None:
+def test_rising_time_stamps_stay_as_they_are(start_s: float, steps_s: tuple[float, ...], delay: int) -> None:
     dts, pts = Part(start_s, steps_s, delay).stamps()
     jumps = find_jumps(Stamps(dts, pts, np.zeros(len(pts))), None, np.empty(0, int), start_s, STEP_S)
     assert jumps == Jumps()
@@ -140,21 +140,19 @@ def test_packet_shifter_matches_shift_times(parts: list[Part]) -> None:
     assert times_s == pytest.approx(shift_times(stamps.pts_s, jumps.pictures).tolist(), abs=2 * float(TICK))
 
 
-@pytest.mark.parametrize("wrong_s", [100.0, 1e6])
+@pytest.mark.parametrize("wrong_s", [100.0, -100.0, 1e6, -1e6])
 @pytest.mark.parametrize("n_wrong", [1, 3])
-def test_jumps_of_a_few_wrong_time_stamps(wrong_s: float, n_wrong: int) -> None:
+def test_a_few_wrong_time_stamps_move_nothing_else(wrong_s: float, n_wrong: int) -> None:
     times = np.arange(100) * STEP_S + 2e6
-    for sign in (1, -1):
-        wrong = times.copy()
-        wrong[50 : 50 + n_wrong] += sign * wrong_s
-        stamps = Stamps(wrong, wrong, np.zeros(100))
-        jumps = find_jumps(stamps, None, np.empty(0, int), float(times[0]), STEP_S)
-        mended = shift_times(wrong, jumps.pictures)
-        assert (np.diff(mended) > 0).all()
-        assert mended[-1] == pytest.approx(times[-1], abs=4 * STEP_S)
+    wrong = times.copy()
+    wrong[50 : 50 + n_wrong] += wrong_s
+    jumps = find_jumps(Stamps(wrong, wrong, np.zeros(100)), None, np.empty(0, int), float(times[0]), STEP_S)
+    mended = shift_times(wrong, jumps.pictures)
+    assert (np.diff(mended) > 0).all()
+    assert mended[-1] == pytest.approx(times[-1], abs=4 * STEP_S)
 
 
-def test_jumps_of_sound() -> None:
+def test_sound_stored_behind_a_jump_belongs_to_the_part_before() -> None:
     part = np.arange(100) * STEP_S
     pictures, sound = np.tile(part, 3), np.tile(part, 3)
     # the last sound of each part is stored after the first pictures of the next
@@ -180,32 +178,48 @@ def all_frames(
         return [frame for _, frame in frames], frames.warnings
 
 
-def test_joined_recordings_frames(reader: str, twice: Path) -> None:
-    frames, warnings = all_frames(twice, reader)
+def test_joined_recordings_are_read_one_behind_the_other(reader: str, twice: Path) -> None:
+    frames, _ = all_frames(twice, reader)
     assert [read_number(frame.image) for frame in frames] == [*range(50), *range(50)]
     assert [frame.pts_s for frame in frames] == pytest.approx([i / 25 for i in range(100)], abs=1e-4)
+
+
+def test_joined_recordings_warn_once(reader: str, twice: Path) -> None:
+    _, warnings = all_frames(twice, reader)
     assert sum("start again once" in warning for warning in warnings) == 1
+
+
+def test_joined_recordings_are_as_long_as_their_parts(twice: Path) -> None:
     info = probe(twice)
     assert (info.n_frames, info.duration_s) == (100, pytest.approx(4.0, abs=0.001))
 
 
-def test_joined_recordings_are_no_damage(twice: Path, tmp_path: Path) -> None:
+def test_joined_recordings_are_no_damage(twice: Path) -> None:
     with read_frames(probe(twice), [Sampling(2.0)], strict=True) as frames:
         assert len(list(frames)) == 8
+
+
+def test_stills_of_joined_recordings_are_of_their_part(twice: Path) -> None:
     stills = read_frames_at(probe(twice), [3.0, 0.4, 2.0])
     assert [read_number(still.image) for still in stills] == [25, 10, 0]
+
+
+def test_joined_recordings_are_not_copied(twice: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="jump") as caught:
         copy_segments(probe(twice), [(0.0, 1.0)], tmp_path / "clip.mp4")
     assert "--copy" in str(caught.value.hint)
 
 
-def test_wrapped_time_stamps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_stamps_that_wrap_go_on(tmp_path: Path) -> None:
     wrap_s = 2**33 / 90_000
     path = make_video(tmp_path / "wrap.ts", n_frames=100, start_s=wrap_s - 3.0).path
     frames, warnings = all_frames(path, fps=1.0)
     assert probe(path).duration_s == pytest.approx(4.0, abs=0.001)
     assert [read_number(frame.image) for frame in frames] == [0, 25, 50, 75]
     assert not warnings
+
+
+def test_clip_across_a_jump_is_in_step(tmp_path: Path) -> None:
     made = make_flash_beep(tmp_path / "a.ts", duration_s=4.0, start_s=7.0)
     path = tmp_path / "aa.ts"
     path.write_bytes(made.path.read_bytes() * 2)
@@ -215,6 +229,11 @@ def test_wrapped_time_stamps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     whole = FlashBeep(path, made.fps, 0.0, 8.0)
     # AAC ends a part with silence that fills its last packet: there, at 4.0 s, sound may be 50 ms off
     assert max(worst_offsets_s(whole, written.path, written.segments)) < 0.05
+
+
+def test_length_of_a_large_joined_file_counts_every_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     video = make_video(tmp_path / "a.ts", n_frames=200, sound=True)
     path = tmp_path / "aaaa.ts"
     path.write_bytes(video.path.read_bytes() * 4)
@@ -224,18 +243,40 @@ def test_wrapped_time_stamps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert (info.n_frames, info.duration_s) == (800, pytest.approx(32.0, abs=0.01))
 
 
-@pytest.mark.parametrize(("name", "leap_s"), [("a.mkv", 1e9), ("a.ts", 20_000.0), ("a.mp4", 20_000.0)])
-def test_gap_is_left_out(name: str, leap_s: float, reader: str, tmp_path: Path) -> None:
+GAPS = {"a.mkv": 1e9, "a.ts": 20_000.0, "a.mp4": 20_000.0}
+
+
+@pytest.fixture(scope="module", params=GAPS)
+def gap(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
+    """Sixty frames whose time stamps leap at 1.2 s, and the seconds of the leap."""
+    leap_s = GAPS[request.param]
     times = [i / 25 + (leap_s if i >= 30 else 0) for i in range(60)]
-    path = make_video(tmp_path / name, times_s=times).path
-    info = probe(path)
+    return make_video(tmp_path_factory.mktemp("gap") / request.param, times_s=times).path, leap_s
+
+
+def test_gap_is_not_part_of_the_length(gap: tuple[Path, float]) -> None:
+    info = probe(gap[0])
     assert (info.n_frames, info.duration_s) == (60, pytest.approx(2.4, abs=0.05))
-    frames, warnings = all_frames(path, reader, fps=5.0)
+
+
+def test_samples_leave_a_gap_out(gap: tuple[Path, float], reader: str) -> None:
+    frames, _ = all_frames(gap[0], reader, fps=5.0)
     assert [read_number(frame.image) for frame in frames] == list(range(0, 60, 5))
+
+
+def test_gap_that_is_left_out_warns(gap: tuple[Path, float], reader: str) -> None:
+    path, leap_s = gap
+    _, warnings = all_frames(path, reader, fps=5.0)
     assert any("left out" in warning and f"{leap_s:.0f} s at 1.20 s" in warning for warning in warnings)
-    written = write_segments(probe(path), [(0.8, 1.6)], tmp_path / "clip.mp4")
+
+
+def test_clip_across_a_gap_has_every_frame(gap: tuple[Path, float], tmp_path: Path) -> None:
+    written = write_segments(probe(gap[0]), [(0.8, 1.6)], tmp_path / "clip.mp4")
     assert numbers_by_pyav(written.path) == list(range(20, 40))
-    assert read_number(read_frames_at(probe(path), [2.0])[0].image) == 50
+
+
+def test_still_behind_a_gap_is_counted_without_it(gap: tuple[Path, float]) -> None:
+    assert read_number(read_frames_at(probe(gap[0]), [2.0])[0].image) == 50
 
 
 @pytest.mark.parametrize(
@@ -249,13 +290,15 @@ def test_gap_is_left_out(name: str, leap_s: float, reader: str, tmp_path: Path) 
         ("a.mp4", 900.0, False),  # whose index says how long the frame lasts
     ],
 )
-def test_shorter_gap(name: str, leap_s: float, is_left_out: bool, tmp_path: Path) -> None:
+def test_gap_is_left_out_from_a_length_on(
+    name: str, leap_s: float, is_left_out: bool, tmp_path: Path
+) -> None:
     times = [i / 25 + (leap_s if i >= 30 else 0) for i in range(60)]
     info = probe(make_video(tmp_path / name, times_s=times).path)
     assert info.duration_s == pytest.approx(2.4 + (0 if is_left_out else leap_s), abs=0.05)
 
 
-def test_long_subtitle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_subtitle_longer_than_the_film_is_no_jump(tmp_path: Path) -> None:
     video = make_video(tmp_path / "film.mkv", n_frames=50, sound=True).path
     titles = tmp_path / "titles.srt"
     titles.write_text("1\n00:00:00,000 --> 00:00:30,000\nhello\n")
@@ -269,14 +312,23 @@ def test_long_subtitle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             packet.stream = streams[packet.stream]
         both.mux(sorted(packets, key=lambda packet: (packet.dts or 0) * packet.time_base))
     assert probe(path).duration_s == pytest.approx(2.0, abs=0.03)
-    _, warnings = all_frames(path)
-    assert not warnings
+    assert not all_frames(path)[1]
+
+
+def test_slides_that_stay_for_minutes_are_no_gap(tmp_path: Path) -> None:
     path = make_video(tmp_path / "slides.mkv", times_s=[60.0 * i for i in range(10)] + [3000.0]).path
     frames, warnings = all_frames(path, fps=1 / 60)
     assert [read_number(frame.image) for frame in frames] == [*range(10), *[9] * 40, 10]
     assert not warnings
+
+
+def test_silent_gap_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jumps_module, "MAX_FRAME_S", 5.0)
     silent = make_video(tmp_path / "silent.mkv", times_s=[0.0, 1.0, 20.0]).path
-    audible = make_video(tmp_path / "audible.mkv", times_s=[0.0, 1.0, 20.0], sound=True).path
     assert probe(silent).duration_s < 5
+
+
+def test_gap_with_sound_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jumps_module, "MAX_FRAME_S", 5.0)
+    audible = make_video(tmp_path / "audible.mkv", times_s=[0.0, 1.0, 20.0], sound=True).path
     assert probe(audible).duration_s == pytest.approx(20.04, abs=0.01)

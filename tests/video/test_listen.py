@@ -30,24 +30,41 @@ def pitch(samples: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("rate", [8_000, 16_000, 44_100, 96_000])
-@pytest.mark.parametrize("channels", [1, 2, 6])
-def test_read_sound_is_mono(tmp_path: Path, rate: int, channels: int) -> None:
-    write_wav(np.tile(tone(rate, 2.0), (channels, 1)), tmp_path / "tone.wav", rate)
+def test_sound_file_has_a_length_and_no_video(tmp_path: Path, rate: int) -> None:
+    write_wav(tone(rate, 2.0)[None], tmp_path / "tone.wav", rate)
     sound = probe_sound(tmp_path / "tone.wav")
     assert (sound.video, sound.duration_s) == (None, pytest.approx(2.0))
+
+
+@pytest.mark.parametrize("rate", [8_000, 16_000, 44_100, 96_000])
+@pytest.mark.parametrize("channels", [1, 2, 6])
+def test_sound_is_mixed_and_resampled_in_full_blocks(tmp_path: Path, channels: int, rate: int) -> None:
+    write_wav(np.tile(tone(rate, 2.0), (channels, 1)), tmp_path / "tone.wav", rate)
     samples = read(tmp_path / "tone.wav", 0.7)
     assert len(samples) == 3 * round(0.7 * RATE)
     assert pitch(samples[:RATE]) == pytest.approx(440, abs=2)
     assert np.abs(samples[round(2.05 * RATE) :]).max() < 1e-3
 
 
-def test_read_sound_blocks(tmp_path: Path) -> None:
-    path = tmp_path / "noise.wav"
+@pytest.fixture(scope="module")
+def noise_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("noise") / "noise.wav"
     write_wav(np.random.default_rng(0).normal(0, 0.1, 48_000).astype(np.float32), path, 22_050)
-    whole, pieces, rest = read(path), read(path, 0.31), read(path, from_s=0.75)
+    return path
+
+
+def test_sound_is_the_same_in_blocks_of_any_length(noise_file: Path) -> None:
+    whole, pieces = read(noise_file), read(noise_file, 0.31)
     n = min(len(whole), len(pieces))
     assert np.array_equal(whole[:n], pieces[:n])
+
+
+def test_sound_from_a_time_on_is_the_rest(noise_file: Path) -> None:
+    whole, rest = read(noise_file), read(noise_file, from_s=0.75)
     assert np.abs(whole[12_000:34_000] - rest[:22_000]).max() < 1e-3
+
+
+def test_channels_that_cancel_for_a_while_make_no_click(tmp_path: Path) -> None:
     low = tone(RATE, 6.0, 50.0)
     other = np.where(np.arange(len(low)) // (2 * RATE) == 1, -low, low)
     samples, cancelled_s = read_mono(tmp_path / "part.wav", low, other)
@@ -55,6 +72,9 @@ def test_read_sound_blocks(tmp_path: Path) -> None:
     steps = np.abs(np.diff(samples[: 6 * RATE]))
     assert steps.max() < 0.03  # a click would be a step of .4
     assert np.abs(samples[round(2.6 * RATE) : round(3.4 * RATE)]).max() > 0.3
+
+
+def test_stray_time_stamp_loses_no_sound(tmp_path: Path) -> None:
     film = media.make_video(tmp_path / "film.flv", n_frames=75, fps=25, sound=True).path
     before = read(film)
     data = bytearray(film.read_bytes())
@@ -66,14 +86,19 @@ def test_read_sound_blocks(tmp_path: Path) -> None:
     assert loudness[1:].min() > 0.5 * np.abs(before).max()
 
 
-def test_read_sound_of_a_video(film: Path, tmp_path: Path) -> None:
+def test_sound_of_a_video_is_as_long_as_the_video(film: Path) -> None:
     sound = probe_sound(film)
     assert sound.video is not None
     assert sound.duration_s == pytest.approx(10.0, abs=0.1)
+
+
+def test_sound_of_a_video_is_read(film: Path) -> None:
     assert np.abs(read(film)[: RATE // 2]).max() > 0.01
+
+
+def test_sound_of_a_damaged_video_is_finite_and_goes_on(film: Path, tmp_path: Path) -> None:
     media.damage(film, tmp_path / "damaged.mp4", at=0.5, n_bytes=20_000)
-    log = DecodeLog()
-    samples = np.concatenate(list(read_sound(probe_sound(tmp_path / "damaged.mp4"), RATE, 5.0, log)))
+    samples = read(tmp_path / "damaged.mp4", 5.0)
     assert np.isfinite(samples).all()
     assert len(samples) >= 9 * RATE
 
@@ -106,17 +131,32 @@ def _stray_tag(data: bytearray, number: int) -> None:
     data[at + 7] = 8  # the highest byte, of milliseconds
 
 
-def test_probe_sound_errors(tmp_path: Path) -> None:
-    silent = media.make_video(tmp_path / "silent.mp4", n_frames=5).path
-    (tmp_path / "words.txt").write_text("only words\n" * 50)
-    (tmp_path / "noise.mp3").write_bytes(np.random.default_rng(0).bytes(100))
-    for path, word in ((silent, "no sound"), (tmp_path / "words.txt", ""), (tmp_path / "noise.mp3", "")):
-        with pytest.raises(InputError, match=f"{path.name}.*{word}"):
-            probe_sound(path)
+@pytest.fixture
+def without_sound(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    path = tmp_path / request.param
+    if path.suffix == ".mp4":
+        media.make_video(path, n_frames=5)
+    else:
+        content = b"only words\n" * 50 if path.suffix == ".txt" else np.random.default_rng(0).bytes(100)
+        path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("without_sound", "reason"),
+    [("silent.mp4", "no sound"), ("words.txt", ""), ("noise.mp3", "")],
+    indirect=["without_sound"],
+)
+def test_file_without_sound_is_refused(without_sound: Path, reason: str) -> None:
+    with pytest.raises(InputError, match=f"{without_sound.name}.*{reason}"):
+        probe_sound(without_sound)
+
+
+def test_cover_of_a_song_is_no_video(tmp_path: Path) -> None:
     song = media.make_sound(tmp_path / "song.mp3", cover=True)
-    assert probe_sound(song).video is None
     with av.open(str(song)) as container:
         assert container.streams.video
+    assert probe_sound(song).video is None
 
 
 def read_mono(path: Path, *channels: np.ndarray, rate: int = 16_000) -> tuple[np.ndarray, float]:
@@ -126,25 +166,37 @@ def read_mono(path: Path, *channels: np.ndarray, rate: int = 16_000) -> tuple[np
     return np.concatenate(list(read_sound(probe_sound(path), RATE, 1.0, log))), log.cancelled_s
 
 
-@pytest.mark.parametrize("rate", [8_000, 16_000, 44_100])
-def test_read_sound_of_cancelling_channels(tmp_path: Path, rate: int) -> None:
-    sound, other = tone(rate, 3.0), 0.01 * tone(rate, 3.0, 100)
-    samples, cancelled_s = read_mono(tmp_path / "r.wav", sound, -sound, rate=rate)
+RATES = pytest.mark.parametrize("rate", [8_000, 16_000, 44_100])
+
+
+@RATES
+@pytest.mark.parametrize("n_quiet", [0, 4], ids=["stereo", "six channels"])
+def test_left_channel_replaces_a_mix_that_cancels_out(tmp_path: Path, rate: int, n_quiet: int) -> None:
+    sound, quiet = tone(rate, 3.0), 0.01 * tone(rate, 3.0, 100)
+    alone, _ = read_mono(tmp_path / "left.wav", sound, rate=rate)
+    samples, cancelled_s = read_mono(tmp_path / "mixed.wav", sound, -sound, *[quiet] * n_quiet, rate=rate)
     assert cancelled_s == pytest.approx(3.0, abs=0.1)
-    alone, _ = read_mono(tmp_path / "l.wav", sound, rate=rate)
     assert np.abs((samples - alone)[200:]).max() < 1e-4  # after the fade
-    six = (sound, -sound, *[other] * 4)
-    mix, cancelled_s = read_mono(tmp_path / "six.wav", *six, rate=rate)
-    assert cancelled_s == pytest.approx(3.0, abs=0.1)
-    assert np.abs((mix - alone)[200:]).max() < 1e-4
-    dead, cancelled_s = read_mono(tmp_path / "dead.wav", sound, 0 * sound, rate=rate)
-    assert (cancelled_s, np.abs(dead).max() > 0.1) == (0, True)
-    assert read_mono(tmp_path / "plain.wav", sound, sound + other, rate=rate)[1] == 0
+
+
+@RATES
+def test_a_silent_channel_cancels_nothing(tmp_path: Path, rate: int) -> None:
+    sound = tone(rate, 3.0)
+    samples, cancelled_s = read_mono(tmp_path / "dead.wav", sound, 0 * sound, rate=rate)
+    assert cancelled_s == 0
+    assert np.abs(samples).max() > 0.1
+
+
+@RATES
+def test_similar_channels_do_not_cancel(tmp_path: Path, rate: int) -> None:
+    sound = tone(rate, 3.0)
+    other = sound + 0.01 * tone(rate, 3.0, 100)
+    assert read_mono(tmp_path / "plain.wav", sound, other, rate=rate)[1] == 0
 
 
 @pytest.mark.weights
 @pytest.mark.shared
-def test_transcribe_opposite_phase(shared: Path, own_home: Path) -> None:
+def test_speech_in_opposite_channels_is_recognized(shared: Path, own_home: Path) -> None:
     transcript = vidsum.transcribe(shared / "bad" / "stereo_out_of_phase.flac")
     assert "ask what you can do for your country" in transcript.text.lower()
     assert any("cancel out" in warning for warning in transcript.warnings)

@@ -1,4 +1,4 @@
-"""Sources that arrive while they are read, and the clips of their last seconds."""
+"""Sources that arrive while they are read."""
 
 import os
 import re
@@ -12,33 +12,19 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from types import SimpleNamespace
 
-import av
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.checkpoints.server import running_server, send
 from tests.hostile import redirect
 from tests.media import MadeVideo, make_video, read_number
-from tests.video.clips import numbers_by_pyav
 from vidsum.errors import InputError
-from vidsum.video import live, preroll, streams
+from vidsum.video import live, streams
 from vidsum.video.frames import Sampling
 from vidsum.video.live import LiveFrame, parse_source, read_live
-from vidsum.video.preroll import PreRoll
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
 
 SAMPLING = Sampling(2.0)
-_EVERY_FIFTH = {"x264-params": "keyint=5:min-keyint=5:scenecut=0:bframes=0"}
-"""Frame is a key frame."""
-
-
-@pytest.fixture(scope="module")
-def film(tmp_path_factory: pytest.TempPathFactory) -> MadeVideo:
-    """Seven seconds of MPEG-TS with sound; its time stamps do not begin at 0."""
-    path = tmp_path_factory.mktemp("live") / "film.ts"
-    return make_video(path, n_frames=70, fps=10, gop=5, start_s=3.0, sound=True, codec_options=_EVERY_FIFTH)
 
 
 @pytest.fixture(autouse=True)
@@ -58,15 +44,15 @@ def in_batch(path: Path, sampling: Sampling = SAMPLING) -> list[tuple[float, int
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts"])
 @pytest.mark.parametrize("fps", [2.0, 3.0])
-def test_read_live_matches_read_frames(tmp_path: Path, suffix: str, fps: float) -> None:
+def test_live_samples_are_those_of_a_file(tmp_path: Path, suffix: str, fps: float) -> None:
     path = make_video(tmp_path / f"film{suffix}", n_frames=47, fps=25, start_s=0.5, b_frames=2).path
     sampling, warnings = Sampling(fps), list[str]()
     assert numbers(read_live(parse_source(str(path)), sampling, warnings.append)) == in_batch(path, sampling)
     assert warnings == []
 
 
-def test_read_live_of_a_growing_file(film: MadeVideo, tmp_path: Path) -> None:
-    target, data = tmp_path / "grows.ts", film.path.read_bytes()
+def test_growing_file_is_read_to_its_end(live_film: MadeVideo, tmp_path: Path) -> None:
+    target, data = tmp_path / "grows.ts", live_film.path.read_bytes()
     target.write_bytes(data[: len(data) // 3])
 
     def write_on() -> None:
@@ -80,32 +66,38 @@ def test_read_live_of_a_growing_file(film: MadeVideo, tmp_path: Path) -> None:
     writer.start()
     live_numbers = numbers(read_live(parse_source(str(target), follow=True, idle_s=0.5), SAMPLING, print))
     writer.join()
-    assert live_numbers == in_batch(film.path)
+    assert live_numbers == in_batch(live_film.path)
 
 
-def test_read_live_of_a_folder(film: MadeVideo, tmp_path: Path) -> None:
-    (tmp_path / "00 notes.txt").write_text("not a video")
-    (tmp_path / "01 broken.mp4").write_bytes(b"\0\0\0\x18ftypisom" + bytes(100))
-    warnings: list[str] = []
-    shutil.copy(film.path, tmp_path / "1.ts")
+def test_files_of_a_folder_are_read_one_behind_the_other(live_film: MadeVideo, tmp_path: Path) -> None:
+    shutil.copy(live_film.path, tmp_path / "1.ts")
 
     def add() -> None:
         (tmp_path / "2.ts").touch()
         time.sleep(1.2)  # longer than a segment with pictures may stay as it is
-        shutil.copy(film.path, tmp_path / "2.ts")
+        shutil.copy(live_film.path, tmp_path / "2.ts")
 
     threading.Thread(target=add).start()
-    live_numbers = numbers(read_live(parse_source(str(tmp_path), idle_s=2.0), SAMPLING, warnings.append))
-    once = in_batch(film.path)
+    live_numbers = numbers(read_live(parse_source(str(tmp_path), idle_s=2.0), SAMPLING, print))
+    once = in_batch(live_film.path)
     assert live_numbers == once + [(time_s + 7.0, number) for time_s, number in once]
+
+
+def test_broken_file_of_a_folder_warns_and_is_left_out(live_film: MadeVideo, tmp_path: Path) -> None:
+    (tmp_path / "00 notes.txt").write_text("not a video")
+    (tmp_path / "01 broken.mp4").write_bytes(b"\0\0\0\x18ftypisom" + bytes(100))
+    shutil.copy(live_film.path, tmp_path / "1.ts")
+    warnings: list[str] = []
+    source = parse_source(str(tmp_path), idle_s=0.3)
+    assert numbers(read_live(source, SAMPLING, warnings.append)) == in_batch(live_film.path)
     assert len(warnings) == 1
     assert "01 broken.mp4" in warnings[0]
 
 
 @pytest.fixture
-def served(film: MadeVideo) -> Iterator[str]:
+def served(live_film: MadeVideo) -> Iterator[str]:
     """The address of a stream that breaks off once, and is gone after its second time."""
-    bodies = [film.path.read_bytes()] * 2
+    bodies = [live_film.path.read_bytes()] * 2
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
         if bodies:
@@ -120,10 +112,10 @@ def served(film: MadeVideo) -> Iterator[str]:
         yield server.serve("/live.ts", answer)
 
 
-def test_read_live_reconnects(served: str, film: MadeVideo) -> None:
+def test_stream_that_breaks_off_goes_on_after_a_warning(served: str, live_film: MadeVideo) -> None:
     warnings: list[str] = []
     live_numbers = numbers(read_live(parse_source(served, idle_s=0.3), SAMPLING, warnings.append))
-    once = in_batch(film.path)
+    once = in_batch(live_film.path)
     assert live_numbers[: len(once)] == once
     assert [number for _, number in live_numbers[len(once) :]] == [number for _, number in once]
     times = [time_s for time_s, _ in live_numbers]
@@ -132,7 +124,7 @@ def test_read_live_reconnects(served: str, film: MadeVideo) -> None:
 
 
 @pytest.mark.parametrize("name", ["none.mp4", "nowhere/"])
-def test_parse_source_missing_file(name: str) -> None:
+def test_missing_source_is_refused(name: str) -> None:
     with pytest.raises(InputError, match="no such file") as caught:
         parse_source(name)
     assert "camera" in str(caught.value.hint)
@@ -142,8 +134,12 @@ def test_parse_source_missing_file(name: str) -> None:
     ("name", "kind"),
     [("rtsp://192.0.2.1/a", "stream"), ("-", "pipe"), ("camera", "camera"), ("camera:2", "camera")],
 )
-def test_parse_source_kind(name: str, kind: str) -> None:
+def test_kind_of_a_source(name: str, kind: str) -> None:
     assert parse_source(name).kind == kind
+
+
+@pytest.mark.parametrize("name", ["rtsp://192.0.2.1/a", "-", "camera", "camera:2"])
+def test_live_source_never_ends_by_itself(name: str) -> None:
     assert parse_source(name).idle_s is None
 
 
@@ -153,11 +149,11 @@ def test_parse_source_kind(name: str, kind: str) -> None:
     ("http://127.example.org/", False), ("http://[/", False), ("udp://@:1234", True), ("camera", True),
     ("-", True),
 ])  # fmt: skip
-def test_parse_source_works_offline(name: str, is_local: bool) -> None:
+def test_only_sources_of_this_machine_work_offline(name: str, is_local: bool) -> None:
     assert parse_source(name).works_offline == is_local
 
 
-def test_read_live_mp4_from_a_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mp4_from_a_pipe_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its index is at the end, where a pipe cannot go."""
     film = make_video(tmp_path / "film.mp4", n_frames=400, fps=25, sound=True)
     prints = "import pathlib, sys; sys.stdout.buffer.write(pathlib.Path(sys.argv[1]).read_bytes())"
@@ -169,64 +165,26 @@ def test_read_live_mp4_from_a_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "-f mpegts" in str(caught.value.hint)
 
 
-def test_read_live_not_a_video(tmp_path: Path, film: MadeVideo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_growing_file_that_is_no_video_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.ts").write_bytes(bytes(1000))
     with pytest.raises(InputError, match="not a video"):
         list(read_live(parse_source(str(tmp_path / "a.ts"), follow=True, idle_s=0.05), SAMPLING, print))
+
+
+def test_growing_file_that_names_other_files_is_refused(
+    tmp_path: Path, live_film: MadeVideo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    shutil.copy(film.path, "film.ts")
+    shutil.copy(live_film.path, "film.ts")
     Path("list.ts").write_text("ffconcat version 1.0\nfile film.ts\n")
     with pytest.raises(InputError, match="not a video"):
         list(read_live(parse_source("list.ts", follow=True, idle_s=0.05), SAMPLING, print))
+
+
+def test_stream_that_cannot_be_reached_is_refused() -> None:
     frames = read_live(parse_source("http://127.0.0.1:9/none.ts"), SAMPLING, print)
     with pytest.raises(InputError, match="cannot connect"):
         next(frames)
-
-
-def write_clip(film: MadeVideo, path: Path, start_s: float, end_s: float) -> None:
-    """Write the clip of an alert from `start_s`, noticed a second later, to `end_s`."""
-    tap, clip = PreRoll("film", 2.0, "made by a test"), None
-    for frame in read_live(parse_source(str(film.path)), Sampling(10.0), print, tap):
-        if clip is None and frame.time_s >= start_s + 1:
-            clip = tap.start(path, start_s)
-            clip.until_s = end_s
-    tap.close()
-
-
-def test_pre_roll_begins_at_a_key_frame(film: MadeVideo, tmp_path: Path) -> None:
-    write_clip(film, tmp_path / "a.mp4", 2.7, 5.0)
-    numbers = numbers_by_pyav(tmp_path / "a.mp4")
-    assert numbers[0] == 25  # every fifth frame is a key frame
-    assert numbers == list(range(25, numbers[-1] + 1))
-    assert 48 <= numbers[-1] <= 53
-    with av.open(str(tmp_path / "a.mp4")) as container:
-        assert container.metadata["comment"] == "made by a test"
-        sound = sum(frame.samples for frame in container.decode(audio=0)) / 48_000
-    assert abs(sound - len(numbers) / 10) < 0.3
-
-
-def test_pre_roll_open_at_the_end(film: MadeVideo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_clip(film, tmp_path / "a.mp4", 4.0, 1000.0)
-    assert numbers_by_pyav(tmp_path / "a.mp4") == list(range(40, 70))
-    (tmp_path / "film.ts").write_bytes(film.path.read_bytes() * 4)
-    tap, source = PreRoll("film", 1.0, ""), parse_source(str(tmp_path / "film.ts"), follow=True, idle_s=0.05)
-    sizes = [tap._bytes for _ in read_live(source, SAMPLING, print, tap)]
-    assert max(sizes) < len(film.path.read_bytes()) / 2
-    monkeypatch.setattr(preroll, "_MAX_BYTES", 3000)
-    tap = PreRoll("film", 60.0, "")
-    for _ in read_live(parse_source(str(film.path)), SAMPLING, print, tap):
-        assert tap._bytes <= 3000
-
-
-@settings(max_examples=10, deadline=None)
-@given(length_s=st.floats(0.0, 4.0))
-def test_pre_roll_is_bounded(film: MadeVideo, length_s: float) -> None:
-    tap, most = PreRoll("film", length_s, ""), 0
-    for _ in read_live(parse_source(str(film.path)), Sampling(10.0), print, tap):
-        most = max(most, sum(packet.stream.type == "video" for packet in tap._packets))
-        assert tap._bytes == sum(packet.size for packet in tap._packets)
-    # the length, and up to a group of five pictures before and behind it
-    assert most <= 10 * length_s + 12
 
 
 # --- with VIDSUM_OFFLINE=1, no answer leads to another machine or to a name server ---

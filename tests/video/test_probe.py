@@ -9,27 +9,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import av
 import cv2
 import numpy as np
 import pytest
 
-from tests.media import (
-    GOOD_VIDEOS,
-    colour_picture,
-    cut_short,
-    damage,
-    make_sound,
-    make_still,
-    make_video,
-    read_number,
-)
+from tests.media import GOOD_VIDEOS, colour_picture, cut_short, damage, make_sound, make_still, make_video
 from tests.video.conftest import Made
 from vidsum.errors import InputError
-from vidsum.video import timing as timing_module
 from vidsum.video.probe import probe, start_offset_s
-from vidsum.video.read import read_frames_at
-from vidsum.video.timing import _rhythm, read_frame_times, read_jumps
 
 CODECS = {name: name for name in ("vp8", "vp9", "av1", "hevc")} | {
     "odd_size_vp9": "vp9",
@@ -39,29 +26,52 @@ SOUND = {"vp8": "opus", "vp9": "opus"}
 SILENT = set(GOOD_VIDEOS) - {"plain", "ntsc_film_mkv", "late_start", "late_start_mkv", "ts", "vp8", "vp9"}
 
 
-@pytest.mark.parametrize("kind", GOOD_VIDEOS)
-def test_probe(kind: str, made: Made) -> None:
-    video = made(kind)
-    info = probe(video.path)
-    assert info.n_frames == len(video.times_s)
-    assert info.duration_s == pytest.approx(video.duration_s, abs=0.001)
+@pytest.fixture(params=GOOD_VIDEOS)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_probe_counts_frames(kind: str, made: Made) -> None:
+    assert probe(made(kind).path).n_frames == len(made(kind).times_s)
+
+
+def test_probe_measures_the_length(kind: str, made: Made) -> None:
+    assert probe(made(kind).path).duration_s == pytest.approx(made(kind).duration_s, abs=0.001)
+
+
+def test_probe_measures_the_rate_and_whether_it_varies(kind: str, made: Made) -> None:
+    info = probe(made(kind).path)
     assert info.is_vfr == kind.startswith("vfr")
     if not info.is_vfr:
-        assert info.fps == pytest.approx(cv2.VideoCapture(str(video.path)).get(cv2.CAP_PROP_FPS), rel=1e-4)
+        assert info.fps == pytest.approx(cv2.VideoCapture(info.path).get(cv2.CAP_PROP_FPS), rel=1e-4)
+
+
+def test_probe_gives_the_stored_size_and_the_rotation(kind: str, made: Made) -> None:
+    video, info = made(kind), probe(made(kind).path)
     assert (info.width, info.height) == (video.width, video.height)
     assert info.rotation_deg == video.rotation_deg
-    assert info.codec == CODECS.get(kind, "h264")
+
+
+def test_probe_names_the_codec(kind: str, made: Made) -> None:
+    assert probe(made(kind).path).codec == CODECS.get(kind, "h264")
+
+
+def test_probe_names_the_codec_of_sound(kind: str, made: Made) -> None:
+    info = probe(made(kind).path)
     assert info.audio_codec == (None if kind in SILENT else SOUND.get(kind, "aac"))
     assert info.has_audio == (kind not in SILENT)
-    assert info.bytes == video.path.stat().st_size
+
+
+def test_probe_gives_the_size_of_the_file(kind: str, made: Made) -> None:
+    assert probe(made(kind).path).bytes == made(kind).path.stat().st_size
 
 
 @pytest.mark.parametrize(("kind", "start_s"), [("late_start", 5.0), ("late_start_mkv", 5.0), ("plain", 0.0)])
-def test_probe_start(kind: str, start_s: float, made: Made) -> None:
+def test_probe_gives_the_first_time_stamp(kind: str, start_s: float, made: Made) -> None:
     assert probe(made(kind).path).start_s == start_s
 
 
-@pytest.mark.parametrize(("suffix", "facts", "offset_s"), [
+STARTS = pytest.mark.parametrize(("suffix", "facts", "offset_s"), [
     (".mkv", {"sound": True, "late_s": 2.0}, 2.0),
     (".mkv", {"sound": True, "late_s": 20.0}, 20.0),
     (".mp4", {"sound": True, "late_s": 2.0}, 2.0),
@@ -71,53 +81,72 @@ def test_probe_start(kind: str, start_s: float, made: Made) -> None:
     (".mkv", {"late_s": 2.0}, 0.0),
     (".mp4", {"sound": True, "b_frames": 2, "container_options": {"use_editlist": "0"}}, 0.08),
 ])  # fmt: skip
-def test_probe_start_offset(suffix: str, facts: dict[str, Any], offset_s: float, tmp_path: Path) -> None:
+
+
+@STARTS
+def test_pictures_start_behind_the_sound(
+    suffix: str, facts: dict[str, Any], offset_s: float, tmp_path: Path
+) -> None:
     info = probe(make_video(tmp_path / f"late{suffix}", n_frames=60, **facts).path)
     assert info.start_offset_s == pytest.approx(offset_s, abs=0.03)
+
+
+@STARTS
+def test_late_pictures_change_neither_rate_nor_length(
+    suffix: str, facts: dict[str, Any], offset_s: float, tmp_path: Path
+) -> None:
+    info = probe(make_video(tmp_path / f"late{suffix}", n_frames=60, **facts).path)
     assert (info.fps, info.n_frames, info.duration_s) == (25, 60, pytest.approx(2.4, abs=0.05))
+
+
+@STARTS
+def test_unknown_start_offset_is_measured_again(
+    suffix: str, facts: dict[str, Any], offset_s: float, tmp_path: Path
+) -> None:
+    info = probe(make_video(tmp_path / f"late{suffix}", n_frames=60, **facts).path)
     assert start_offset_s(replace(info, start_offset_s=None)) == info.start_offset_s
+
+
+def test_start_offset_of_a_file_that_changed_is_unknown(tmp_path: Path) -> None:
+    info = probe(make_video(tmp_path / "late.mkv", n_frames=60, sound=True, late_s=2.0).path)
     assert start_offset_s(replace(info, start_offset_s=None, bytes=1)) == 0
 
 
-def test_probe_start_offset_without_time_stamps(tmp_path: Path) -> None:
+def test_first_pictures_without_time_stamps_have_a_start_offset(tmp_path: Path) -> None:
     path = make_video(tmp_path / "late.ts", n_frames=60, sound=True, late_s=2.0, start_s=1.4).path
     content = bytearray(path.read_bytes())
     for packet in list(re.finditer(b"\0\0\1\xe0", content))[:15]:
         content[packet.start() + 7] &= 0x3F  # no PTS follows
     path.write_bytes(content)
     assert probe(path).start_offset_s == pytest.approx(2.0, abs=0.03)
+
+
+def test_cut_matroska_is_as_long_as_its_header_says(tmp_path: Path) -> None:
     video = make_video(tmp_path / "whole.mkv", n_frames=500, paint=colour_picture, sound=True)
     info = probe(cut_short(video.path, tmp_path / "half.mkv"))
     assert info.duration_s == pytest.approx(20.0, abs=0.05)
     assert info.n_frames == pytest.approx(500, abs=1)
+
+
+def test_sound_behind_the_last_picture_is_not_part_of_the_length(tmp_path: Path) -> None:
     longer_sound = make_video(tmp_path / "clip.mkv", n_frames=50, sound=True, sound_s=6.0)
     assert probe(longer_sound.path).duration_s == pytest.approx(2.0, abs=0.001)
 
 
 @pytest.mark.parametrize("fps", [Fraction(24_000, 1001), Fraction(30_000, 1001), Fraction(60_000, 1001)])
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts"])
-def test_probe_ntsc_rate(fps: Fraction, suffix: str, tmp_path: Path) -> None:
+def test_ntsc_rate_is_exact_and_constant(fps: Fraction, suffix: str, tmp_path: Path) -> None:
     info = probe(make_video(tmp_path / f"clip{suffix}", fps=fps, n_frames=50).path)
     assert info.fps == pytest.approx(float(fps), rel=1e-4)
     assert not info.is_vfr
 
 
-@pytest.mark.parametrize("suffix", [".png", ".jpg"])
-def test_probe_still(suffix: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("suffix", "container"), [(".png", "png"), (".jpg", "jpeg")])
+def test_still_is_a_video_of_one_frame(suffix: str, container: str, tmp_path: Path) -> None:
     info = probe(make_still(tmp_path / f"still{suffix}", width=80, height=50))
     assert (info.n_frames, info.width, info.height, info.is_vfr) == (1, 80, 50, False)
     assert info.duration_s > 0
-    assert info.container == {".png": "png", ".jpg": "jpeg"}[suffix]
-
-
-@pytest.mark.parametrize("suffix", [".mkv", ".ts"])
-def test_probe_large_file(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    video = make_video(tmp_path / f"long{suffix}", n_frames=750, gop=25, sound=True)
-    monkeypatch.setattr(timing_module, "_WHOLE_SCAN_BYTES", 0)
-    monkeypatch.setattr(timing_module, "_HEAD_SCAN_BYTES", video.path.stat().st_size // 4)
-    info = probe(video.path)
-    assert (info.n_frames, info.is_vfr) == (750, False)
-    assert info.duration_s == pytest.approx(30.0, abs=0.001)
+    assert info.container == container
 
 
 CONCAT = "ffconcat version 1.0\nfile film.ts\n"
@@ -134,57 +163,81 @@ SDP = "v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\nm=video 50
     ("titles.srt", b"1\n00:00:01,000 --> 00:00:02,000\nhello\n", "has no video"),
     ("a.mpd", DASH.encode(), "a.mpd"),
     ("a.sdp", SDP.encode(), "a.sdp"),
-])  # fmt: skip
-def test_probe_not_a_video(name: str, content: bytes, reason: str, tmp_path: Path) -> None:
+], ids=lambda value: value if isinstance(value, str) else "")  # fmt: skip
+def test_file_that_is_no_video_is_refused(name: str, content: bytes, reason: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     assert_refused(tmp_path / name, reason)
 
 
 @pytest.mark.parametrize("suffix", [".mp3", ".mp4", ".mkv", ".flac"])
-def test_probe_sound_alone(suffix: str, tmp_path: Path) -> None:
-    for has_cover in (False,) if suffix == ".mkv" else (False, True):
-        assert_refused(make_sound(tmp_path / f"a{suffix}", cover=has_cover), "has sound but no video")
+def test_sound_without_video_is_refused(suffix: str, tmp_path: Path) -> None:
+    assert_refused(make_sound(tmp_path / f"a{suffix}", cover=False), "has sound but no video")
+
+
+@pytest.mark.parametrize("suffix", [".mp3", ".mp4", ".flac"])
+def test_sound_with_a_cover_is_refused(suffix: str, tmp_path: Path) -> None:
+    assert_refused(make_sound(tmp_path / f"a{suffix}", cover=True), "has sound but no video")
+
+
+def test_folder_is_refused(tmp_path: Path) -> None:
+    assert_refused(tmp_path, "is a folder")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
-def test_probe_folder_and_pipe(tmp_path: Path) -> None:
-    assert_refused(tmp_path, "is a folder")
+def test_named_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.mp4")
     assert_refused(tmp_path / "pipe.mp4", "is a pipe")
 
 
-def test_probe_unreadable_files(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mp4_without_its_index_is_refused(made: Made, tmp_path: Path) -> None:
     assert_refused(cut_short(made("plain").path, tmp_path / "half.mp4"), "moov")
+
+
+def test_unknown_codec_is_refused(made: Made, tmp_path: Path) -> None:
     path = tmp_path / "unknown.mp4"
     path.write_bytes(made("plain").path.read_bytes().replace(b"avc1", b"zzzz").replace(b"avcC", b"zzzC"))
     assert_refused(path, "no decoder for its video")
+
+
+def test_video_of_zeros_is_refused(tmp_path: Path) -> None:
     video = make_video(tmp_path / "clip.mp4", container_options={"movflags": "faststart"})
     data = video.path.read_bytes()
     start = data.index(b"mdat") + 4
     video.path.write_bytes(data[:start] + bytes(len(data) - start))
     assert_refused(video.path, "none of its video can be decoded")
+
+
+def test_file_without_permission_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     video = make_video(tmp_path / "clip.mp4")
     monkeypatch.setattr("os.access", lambda path, mode: False)  # root may read whatever the file's mode is
     assert_refused(video.path, "permission denied")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("holidy.mp4", "{folder}/holiday.mp4"), ("x/holiday.mp4", "a file that is there: ls {folder}")],
+)
+def test_missing_file_hints_at_what_is_there(name: str, hint: str, tmp_path: Path) -> None:
     (tmp_path / "holiday.mp4").touch()
-    listed = f"a file that is there: ls {tmp_path}"
-    for name, hint in (("holidy.mp4", str(tmp_path / "holiday.mp4")), ("x/holiday.mp4", listed)):
-        with pytest.raises(InputError, match="no such file") as raised:
-            probe(tmp_path / name)
-        assert raised.value.hint == hint
-    for name, goal in (("a.mp4", "b.mp4"), ("b.mp4", "a.mp4"), ("c.mp4", "d.mp4")):
-        (tmp_path / name).symlink_to(goal)
-    for name, fault in (
-        ("a.mp4", "link in a loop of links"),
-        ("c.mp4", "link to d.mp4, which does not exist"),
-    ):
-        with pytest.raises(InputError, match=f"{name}: is a {fault}$") as raised:
-            probe(tmp_path / name)
-        assert raised.value.hint is None
+    with pytest.raises(InputError, match="no such file") as raised:
+        probe(tmp_path / name)
+    assert raised.value.hint == hint.format(folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [("a.mp4", "link in a loop of links"), ("c.mp4", "link to d.mp4, which does not exist")],
+)
+def test_link_that_leads_nowhere_is_refused(name: str, fault: str, tmp_path: Path) -> None:
+    for link, goal in (("a.mp4", "b.mp4"), ("b.mp4", "a.mp4"), ("c.mp4", "d.mp4")):
+        (tmp_path / link).symlink_to(goal)
+    with pytest.raises(InputError, match=f"{name}: is a {fault}$") as raised:
+        probe(tmp_path / name)
+    assert raised.value.hint is None
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts", ".avi", ".webm"])
-def test_probe_noise(suffix: str, tmp_path: Path) -> None:
+def test_damaged_file_is_measured_or_refused(suffix: str, tmp_path: Path) -> None:
     codec = {".avi": "mpeg4", ".webm": "libvpx"}.get(suffix, "libx264")
     video = make_video(tmp_path / f"clip{suffix}", codec=codec, n_frames=60, sound=suffix != ".avi")
     noisy = tmp_path / f"noisy{suffix}"
@@ -199,7 +252,7 @@ def test_probe_noise(suffix: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["50%.mp4", "a:b.mp4", "%03d.png", "é ü.mp4", "-o.mp4", "clip[1].mp4"])
-def test_probe_odd_file_name(name: str, tmp_path: Path) -> None:
+def test_name_that_ffmpeg_would_interpret_is_a_name(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     if path.suffix == ".png":
         make_still(path)
@@ -217,69 +270,13 @@ def assert_refused(path: Path, reason: str) -> None:
     assert "\n" not in caught.value.message
 
 
-@pytest.mark.parametrize("lengths", [(), (12,), (12, 40)])
-def test_rhythm_with_holes(lengths: tuple[int, ...]) -> None:
-    starts = 50 * (1 + np.arange(len(lengths)))
-    is_lost = np.zeros(200, bool)
-    for start, length in zip(starts, lengths, strict=True):
-        is_lost[start : start + length] = True
-    step_s, is_vfr, n_missing = _rhythm(np.flatnonzero(~is_lost) / 25, 1.0)
-    assert (step_s, is_vfr, n_missing) == (pytest.approx(0.04), False, sum(lengths))
-
-
-def test_rhythm_of_a_variable_rate_and_of_one_frame(tmp_path: Path) -> None:
-    frames_s = np.cumsum(np.random.default_rng(0).uniform(0.02, 0.06, 100))
-    step_s, is_vfr, n_missing = _rhythm(frames_s, 1.0)
-    assert (step_s, is_vfr, n_missing) == (pytest.approx(np.diff(frames_s).mean()), True, 0)
-    assert _rhythm(np.zeros(1), 0.04) == (0.04, False, 0)
-    times_s = [*np.arange(200) / 10, *(20 + np.arange(200) / 5)]  # a varying rate
-    path = make_video(
-        tmp_path / "film.mp4",
-        times_s=times_s,
-        fps=10,
-        b_frames=2,
-        container_options={"movflags": "faststart"},
-    ).path
-    whole = probe(path)
-    cut = tmp_path / "cut.mp4"
-    cut.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
-    info = probe(cut)
-    assert (info.n_frames, info.is_vfr) == (whole.n_frames, True)
-    assert info.duration_s == pytest.approx(whole.duration_s, abs=0.2)
-
-
-@pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
-@pytest.mark.parametrize("b_frames", [0, 2])
-@pytest.mark.parametrize("n_last", [1, 3, 20])
-def test_last_frames_after_long_gap(suffix: str, b_frames: int, n_last: int, tmp_path: Path) -> None:
-    """The header of an MP4 has times of decoding, which end before these frames are shown."""
-    times_s = [*np.arange(20) / 10, *(10 + np.arange(20) / 10), *(30 + np.arange(n_last) / 10)]
-    path = make_video(tmp_path / f"film{suffix}", times_s=times_s, fps=10, b_frames=b_frames).path
-    assert probe(path).duration_s == pytest.approx(times_s[-1] + 0.1, abs=0.002)
-
-
-@pytest.mark.parametrize("b_frames", [0, 2])
-def test_frames_without_time_stamps(b_frames: int, tmp_path: Path) -> None:
-    """Matroska cannot express times before 0; FFmpeg decodes such frames without a time."""
-    path, early = tmp_path / "early.mkv", {"avoid_negative_ts": "disabled"}
-    made = make_video(path, n_frames=150, b_frames=b_frames, gop=30, start_s=-1.0, container_options=early)
-    with av.open(str(path)) as container:
-        assert [frame.pts for frame in container.decode(video=0)].count(None) == 25
-    info = probe(path)
-    assert (info.n_frames, info.is_vfr, info.fps) == (150, False, 25)
-    assert info.duration_s == pytest.approx(6.0, abs=0.002)
-    (warning,) = read_jumps(info).describe("x")
-    assert "25 pictures have no time stamps" in warning
-    frames = read_frames_at(info, [number / 25 + 0.01 for number in range(150)])
-    assert [read_number(frame.image) for frame in frames] == list(range(150))
-    assert read_frame_times(info) == pytest.approx(np.array(made.times_s), abs=0.002)
-
-
 @pytest.mark.parametrize(("name", "text", "target"), [
     ("list.mp4", CONCAT, "list.mkv"), ("list.txt", CONCAT, "list.mp4"),
     ("list.m3u8", HLS.format("film.ts"), "list.mp4"), ("a.mp4", SDP, "a.mkv"),
-])  # fmt: skip
-def test_probe_playlist(name: str, text: str, target: str, tmp_path: Path) -> None:
+], ids=lambda value: value if "\n" not in value else "")  # fmt: skip
+def test_playlist_is_refused_with_the_command_that_joins_it(
+    name: str, text: str, target: str, tmp_path: Path
+) -> None:
     path = tmp_path / name
     path.write_text(text)
     with pytest.raises(InputError, match="is a playlist of other files") as caught:
@@ -287,8 +284,8 @@ def test_probe_playlist(name: str, text: str, target: str, tmp_path: Path) -> No
     assert caught.value.hint == f"ffmpeg -i {path} -c copy {tmp_path / target}"
 
 
-@pytest.mark.parametrize("text", ["ffconcat version 1.0\nfile {}\n", HLS])
-def test_probe_playlist_offline(text: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["ffconcat version 1.0\nfile {}\n", HLS], ids=["concat", "HLS"])
+def test_probe_of_a_playlist_connects_nowhere(text: str, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0.2)
         path = tmp_path / "list.m3u8"

@@ -47,11 +47,14 @@ def samples(path: Path, fps: tuple[float | None, ...], strict: bool) -> list[tup
         return [(i, frame.index, frame.pts_s, frame.image.tobytes()) for i, frame in frames]
 
 
+RATES: list[tuple[float | None, ...]] = [(0.5,), (2.0,), (7.3,), (1.0, 3.0), (2.0, None)]
+
+
 @pytest.mark.parametrize("kind", [*GOOD_VIDEOS, *DENSE])
 def test_skipping_keeps_samples(kind: str, made: Made, tmp_path: Path) -> None:
     path = dense_video(kind, tmp_path) if kind in DENSE else made(kind).path
-    for fps in ((0.5,), (2.0,), (7.3,), (1.0, 3.0), (2.0, None)):
-        assert samples(path, fps, strict=False) == samples(path, fps, strict=True)
+    for fps in RATES:
+        assert samples(path, fps, strict=False) == samples(path, fps, strict=True), fps
 
 
 @pytest.mark.parametrize("codec", ["mpeg2video", "mpeg4"])
@@ -75,12 +78,20 @@ def n_decoded(path: Path, fps: float | None, *, fast: bool = False) -> int:
         return sum(len(packet.decode()) for packet in skipper.mark(container.demux(stream)))
 
 
-def test_skipping_decodes_few_frames(tmp_path: Path) -> None:
-    path = tmp_path / "film.mp4"
-    make_video(path, n_frames=120, codec_options={"x264-params": "bframes=1:b-adapt=0:scenecut=0"})
+def few_b_frames(path: Path, b_frames: int) -> Path:
+    """120 frames in groups of twelve, with as many B-frames between others."""
+    options = {"x264-params": f"bframes={b_frames}:b-adapt=0:scenecut=0"}
+    return make_video(path, n_frames=120, codec_options=options).path
+
+
+def test_skipping_decodes_only_references_and_samples(tmp_path: Path) -> None:
+    path = few_b_frames(tmp_path / "film.mp4", 1)
     assert n_decoded(path, None) == 120
     assert 70 <= n_decoded(path, 2.0) <= 75  # of each group seven are references; half of the samples are not
-    make_video(path, n_frames=120, codec_options={"x264-params": "bframes=3:b-adapt=0:scenecut=0"})
+
+
+def test_fast_decodes_only_key_frames(tmp_path: Path) -> None:
+    path = few_b_frames(tmp_path / "film.mp4", 3)
     assert n_decoded(path, 2.0, fast=True) == 10 < n_decoded(path, 2.0) < 90 < n_decoded(path, None)
 
 
@@ -143,20 +154,28 @@ def read_all(path: Path, *, fast: bool) -> list[Frame]:
     return frames
 
 
-def test_fast_with_dense_samples(tmp_path: Path, made: Made) -> None:
-    path = tmp_path / "film.mp4"
+@pytest.mark.parametrize("fps", [(5.5,), (25.0,), (2.0, 25.0)], ids=str)
+def test_fast_decodes_all_where_samples_are_dense(fps: tuple[float, ...], tmp_path: Path) -> None:
+    path, samplings = tmp_path / "film.mp4", [Sampling(rate) for rate in fps]
     make_video(path, n_frames=60, codec_options={"x264-params": "bframes=3:b-adapt=0"})
-    for fps in ((5.5,), (25.0,), (2.0, 25.0)):
-        samplings = [Sampling(rate) for rate in fps]
-        whole, fast = (
-            [(i, frame.pts_s) for i, frame in read_frames(probe(path), samplings, fast=fast)]
-            for fast in (False, True)
-        )
-        assert fast == whole
+    whole, fast = (
+        [(i, frame.pts_s) for i, frame in read_frames(probe(path), samplings, fast=fast)]
+        for fast in (False, True)
+    )
+    assert fast == whole
+
+
+def test_fast_reads_a_varying_rate_to_its_end(tmp_path: Path) -> None:
     path = tmp_path / "film.mkv"
     make_video(path, times_s=[*np.arange(0, 4, 0.2), *np.arange(4, 5, 0.02)])
     read_all(path, fast=True)
+
+
+def test_fast_is_refused_with_another_reader(made: Made) -> None:
     with pytest.raises(UsageError, match=r"--fast is of the reader pyav"):
         read_frames(probe(made("plain").path), [Sampling(2.0)], reader="opencv", fast=True)
+
+
+def test_fast_is_refused_with_strict() -> None:
     with pytest.raises(UsageError, match=r"--fast and --strict exclude each other"):
         Extraction(fast=True, strict=True)

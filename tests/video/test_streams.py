@@ -154,13 +154,21 @@ def test_recording_plays_once(server: Server, films: dict[str, bytes], name: str
     assert read(url) == (ALL, [])
 
 
-def test_index_at_the_end_needs_ranges(server: Server, tmp_path: Path) -> None:
-    # sound makes it more than FFmpeg reads at once
-    film = make_video(tmp_path / "film.mp4", n_frames=160, fps=FPS, sound=True).path.read_bytes()
-    numbers, warnings = read(server.serve("/film.mp4", ranged(film, lambda: None)))
+@pytest.fixture(scope="module")
+def index_at_the_end(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """An MP4 with its index at the end; its sound makes it more than FFmpeg reads at once."""
+    path = tmp_path_factory.mktemp("index") / "film.mp4"
+    return make_video(path, n_frames=160, fps=FPS, sound=True).path.read_bytes()
+
+
+def test_index_at_the_end_is_read_by_ranges(server: Server, index_at_the_end: bytes) -> None:
+    numbers, warnings = read(server.serve("/film.mp4", ranged(index_at_the_end, lambda: None)))
     assert (len(numbers), warnings) == (32, [])
+
+
+def test_index_at_the_end_is_refused_without_ranges(server: Server, index_at_the_end: bytes) -> None:
     with pytest.raises(InputError, match="none of its video can be decoded") as caught:
-        read(server.serve("/film.mp4", ranged(film, lambda: None, has_ranges=False)))
+        read(server.serve("/film.mp4", ranged(index_at_the_end, lambda: None, has_ranges=False)))
     assert "index" in str(caught.value.hint)
 
 

@@ -1,6 +1,8 @@
 """Clips have the right frames at the right times, in step with their sound, in a form that browsers play."""
 
+from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 import av
@@ -29,7 +31,7 @@ from vidsum.video.jumps import Jumps
 from vidsum.video.open import open_video, video_stream
 from vidsum.video.probe import probe
 from vidsum.video.segments import in_ticks, segment_frames
-from vidsum.video.write import write_segments
+from vidsum.video.write import WrittenVideo, write_segments
 
 SYNC_S = 0.04
 
@@ -40,23 +42,49 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> MadeVideo:
     return make_video(tmp_path_factory.mktemp("plain") / "plain.mp4", n_frames=75, sound=True)
 
 
+@pytest.fixture(scope="module")
+def written(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], WrittenVideo]:
+    """written(kind) is the clip of three segments of that kind of `GOOD_VIDEOS`."""
+    folder = tmp_path_factory.mktemp("clips")
+
+    @cache
+    def write(kind: str) -> WrittenVideo:
+        return write_segments(probe(made(kind).path), parts_of(made(kind)), folder / f"{kind}.mp4")
+
+    return write
+
+
+def parts_of(video: MadeVideo) -> list[tuple[float, float]]:
+    """Three segments, of which the last ends with the video."""
+    return [(a * video.duration_s, b * video.duration_s) for a, b in ((0.0, 0.11), (0.32, 0.58), (0.77, 1.0))]
+
+
 @pytest.mark.parametrize("kind", GOOD_VIDEOS)
-def test_write_frames(kind: str, tmp_path: Path, clip: Path) -> None:
-    video = GOOD_VIDEOS[kind](tmp_path)
-    segments = [
-        (a * video.duration_s, b * video.duration_s) for a, b in ((0.0, 0.11), (0.32, 0.58), (0.77, 1.0))
-    ]
-    info, expected = probe(video.path), numbers_within(video, segments)
-    written = write_segments(info, segments, clip)
-    assert numbers_by_pyav(clip) == expected
-    assert numbers_by_opencv(clip) == expected
-    assert (written.n_frames, written.warnings) == (len(expected), ())
-    assert written.has_audio == info.has_audio == probe(clip).has_audio
+def test_clip_has_exactly_the_frames_of_its_segments(
+    kind: str, made: Made, written: Callable[[str], WrittenVideo]
+) -> None:
+    expected = numbers_within(made(kind), parts_of(made(kind)))
+    assert numbers_by_pyav(written(kind).path) == expected
+    assert numbers_by_opencv(written(kind).path) == expected
+    assert written(kind).n_frames == len(expected)
+
+
+@pytest.mark.parametrize("kind", GOOD_VIDEOS)
+def test_clip_of_a_good_video_does_not_warn(kind: str, written: Callable[[str], WrittenVideo]) -> None:
+    assert written(kind).warnings == ()
+
+
+@pytest.mark.parametrize("kind", GOOD_VIDEOS)
+def test_clip_has_sound_where_its_source_has(
+    kind: str, made: Made, written: Callable[[str], WrittenVideo]
+) -> None:
+    has_audio = probe(made(kind).path).has_audio
+    assert (written(kind).has_audio, probe(written(kind).path).has_audio) == (has_audio, has_audio)
 
 
 @given(edges=st.lists(st.integers(0, 3100), min_size=2, max_size=12, unique=True).map(sorted))
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_write_any_segments(edges: list[int], plain: MadeVideo, clip: Path) -> None:
+def test_clip_of_any_segments_has_their_frames(edges: list[int], plain: MadeVideo, clip: Path) -> None:
     segments = [(a / 1000, b / 1000) for a, b in zip(edges[::2], edges[1::2], strict=False)]
     expected = numbers_within(plain, segments)
     if not expected:
@@ -68,14 +96,14 @@ def test_write_any_segments(edges: list[int], plain: MadeVideo, clip: Path) -> N
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts", ".h264"])
-def test_write_far_segments(suffix: str, tmp_path: Path, clip: Path) -> None:
+def test_segments_far_apart_are_exact(suffix: str, tmp_path: Path, clip: Path) -> None:
     video = make_video(tmp_path / f"long{suffix}", n_frames=600, gop=48, start_s=1.4)
     segments = [(1.3, 1.5), (9.0, 9.5), (16.3, 16.4), (20.0, 20.2), (23.5, 25.0)]
     write_segments(probe(video.path), segments, clip)
     assert numbers_by_pyav(clip) == numbers_within(video, segments)
 
 
-def test_segment_frames_decode_little(tmp_path: Path, clip: Path) -> None:
+def test_frames_between_segments_are_not_decoded(tmp_path: Path) -> None:
     video, log = make_video(tmp_path / "long.mp4", n_frames=1000, gop=25), DecodeLog()
     with open_video(video.path) as container:
         stream = video_stream(container, video.path)
@@ -83,6 +111,9 @@ def test_segment_frames_decode_little(tmp_path: Path, clip: Path) -> None:
         frames = list(segment_frames(container, stream, wanted, Jumps(), log))
     assert len(frames) == 30
     assert log.frames < 200
+
+
+def test_pictures_and_sound_are_in_step_after_sixty_segments(tmp_path: Path, clip: Path) -> None:
     source = make_flash_beep(tmp_path / "long.mp4", duration_s=36, fps=NTSC, sample_rate=44_100)
     segments = [(start, start + 0.41) for start in np.arange(0.13, 35.5, 0.59)]
     written = write_segments(probe(source.path), segments, clip)
@@ -93,39 +124,72 @@ def test_segment_frames_decode_little(tmp_path: Path, clip: Path) -> None:
     assert lengths[0] == pytest.approx(lengths[1], abs=0.002)
 
 
-def test_write_touching_segments(plain: MadeVideo, clip: Path) -> None:
+def test_segments_that_touch_are_one(plain: MadeVideo, clip: Path) -> None:
     write_segments(probe(plain.path), [(0.5, 1.0), (1.0, 1.5)], clip)
     apart = clip.read_bytes()
     write_segments(probe(plain.path), [(0.5, 1.5)], clip)
     assert clip.read_bytes() == apart
+
+
+def test_segments_end_with_the_video(plain: MadeVideo, clip: Path) -> None:
     written = write_segments(probe(plain.path), [(2.8, 10.0), (20.0, 30.0)], clip)
     assert numbers_by_pyav(clip) == [70, 71, 72, 73, 74]
     assert written.segments == ((2.8, 3.0),)
+
+
+def test_progress_of_writing_rises_from_nothing_to_all(plain: MadeVideo, clip: Path) -> None:
     calls: list[tuple[str, float, float]] = []
     write_segments(probe(plain.path), [(0.5, 1.0), (2, 2.5)], clip, progress=lambda *call: calls.append(call))
     assert {(what, total) for what, _, total in calls} == {("writing", 1.0)}
     done = [done for _, done, _ in calls]
     assert done == sorted(done)
     assert (done[0], done[-1]) == (0.0, 1.0)
-    write_segments(probe(plain.path), [(0.5, 1.0), (2.0, 2.5)], clip, comment="sha256:0123abcd")
-    data = clip.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def two_segments(plain: MadeVideo, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The clip of two segments of twelve frames, with a comment."""
+    path = tmp_path_factory.mktemp("two") / "clip.mp4"
+    write_segments(probe(plain.path), [(0.5, 1.0), (2.0, 2.5)], path, comment="sha256:0123abcd")
+    return path
+
+
+def test_clip_has_its_index_first(two_segments: Path) -> None:
+    data = two_segments.read_bytes()
     assert 0 < data.index(b"ftyp") < data.index(b"moov") < data.index(b"mdat")
+
+
+def test_clip_has_codecs_that_browsers_play(two_segments: Path) -> None:
+    data = two_segments.read_bytes()
     assert b"avc1" in data
     assert b"mp4a" in data
-    with av.open(str(clip)) as container:
+    with av.open(str(two_segments)) as container:
         video, audio = container.streams.video[0], container.streams.audio[0]
         assert (video.codec_context.name, video.profile, video.pix_fmt) == ("h264", "High", "yuv420p")
         assert (audio.codec_context.name, audio.profile) == ("aac", "LC")
-        assert (video.start_time, audio.start_time) == (0, 0)
+
+
+def test_clip_starts_at_zero(two_segments: Path) -> None:
+    with av.open(str(two_segments)) as container:
+        assert [stream.start_time for stream in container.streams] == [0, 0]
+
+
+def test_clip_has_its_comment(two_segments: Path) -> None:
+    with av.open(str(two_segments)) as container:
         assert container.metadata["comment"] == "sha256:0123abcd"
-        frames = list(container.decode(video=0))
-    assert [number for number, frame in enumerate(frames) if frame.key_frame] == [0, 12]  # at each segment
+
+
+def test_each_segment_of_a_clip_begins_with_a_key_frame(two_segments: Path) -> None:
+    keys = [number for number, frame in enumerate(decode_all(two_segments)) if frame.key_frame]
+    assert keys == [0, 12]
 
 
 @pytest.mark.parametrize(
     ("suffix", "fps"), [(".mp4", 25), (".mp4", NTSC), (".mkv", NTSC), (".ts", NTSC), (".mkv", 60)]
 )
-def test_write_constant_rate(suffix: str, fps: Fraction, tmp_path: Path, clip: Path) -> None:
+def test_clip_of_a_constant_rate_keeps_the_rate(
+    suffix: str, fps: Fraction, tmp_path: Path, clip: Path
+) -> None:
     video = make_video(tmp_path / f"steady{suffix}", n_frames=90, fps=fps)
     write_segments(probe(video.path), [(0.2, 0.7), (0.9, 1.3)], clip)
     frames = decode_all(clip)
@@ -133,17 +197,19 @@ def test_write_constant_rate(suffix: str, fps: Fraction, tmp_path: Path, clip: P
 
 
 @pytest.mark.parametrize(("suffix", "b_frames"), [(".mkv", 2), (".mp4", 0)])
-def test_write_variable_rate(suffix: str, b_frames: int, tmp_path: Path, clip: Path) -> None:
+def test_clip_of_a_varying_rate_keeps_the_times(
+    suffix: str, b_frames: int, tmp_path: Path, clip: Path
+) -> None:
     times = [*np.arange(20) / 10, 9.0, 9.1, 9.2, 20.0, 20.1, 29.9, 30.0]
     video = make_video(tmp_path / f"screen{suffix}", times_s=times, fps=10, b_frames=b_frames, sound=True)
     written = write_segments(probe(video.path), [(0.0, 3.0), (8.5, 12.0), (19.0, 21.05)], clip)
     with av.open(str(clip)) as container:
         lengths = [float(stream.duration * stream.time_base) for stream in container.streams]
-        assert lengths == pytest.approx([8.55, 8.55], abs=0.001)
-        packets = [packet for packet in container.demux(video=0) if packet.size]
-        spans = [(float(p.pts * p.time_base), float(p.duration * p.time_base)) for p in packets]
-    assert written.duration_s == pytest.approx(8.55)
+    packets = packets_of(clip)
+    spans = [(float(p.pts * p.time_base), float(p.duration * p.time_base)) for p in packets]
     starts = [*np.arange(20) / 10, 3.0, 3.5, 3.6, 3.7, 6.5, 7.5, 7.6]
+    assert lengths == pytest.approx([8.55, 8.55], abs=0.001)
+    assert written.duration_s == pytest.approx(8.55)
     assert numbers_by_pyav(clip) == [*range(20), 19, 20, 21, 22, 22, 23, 24]
     assert [start for start, _ in spans] == pytest.approx(starts, abs=0.0011)
     assert [length for _, length in spans] == pytest.approx(np.diff([*starts, 8.55]).tolist(), abs=0.0011)
@@ -151,7 +217,7 @@ def test_write_variable_rate(suffix: str, b_frames: int, tmp_path: Path, clip: P
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts"])
 @pytest.mark.parametrize(("start", "end"), [(2.953, 3.0), (2.91, 2.92), (0.05, 0.0501), (5.95, 6.0)])
-def test_write_segment_within_a_frame(
+def test_segment_shorter_than_a_frame_is_the_frame_on_screen(
     suffix: str, start: float, end: float, tmp_path: Path, clip: Path
 ) -> None:
     video = make_video(tmp_path / f"ten{suffix}", n_frames=60, fps=10)
@@ -163,22 +229,31 @@ def test_write_segment_within_a_frame(
         assert 0 < float(stream.duration * stream.time_base) <= 0.1
 
 
-def test_write_slides(tmp_path: Path, clip: Path) -> None:
+def test_slide_on_screen_for_a_moment_is_left_out(tmp_path: Path, clip: Path) -> None:
     video = make_video(tmp_path / "slides.mp4", n_frames=20, fps=1)
     written = write_segments(probe(video.path), [(2.5, 4.2), (10.8, 12.0)], clip)
     assert numbers_by_pyav(clip) == [2, 3, 4, 11]  # of slide 10 less than a third of a second is left
     assert written.segments[0] == pytest.approx((2.5, 4.2), abs=0.001)
+
+
+def test_sound_goes_on_while_a_slide_stays(tmp_path: Path, clip: Path) -> None:
     slides = make_video(tmp_path / "slides.mp4", times_s=[0.0, 20.0, 40.0], sound=True)
     written = write_segments(probe(slides.path), [(0.0, 38.0)], clip)
     assert (written.n_frames, written.duration_s) == (2, 38.0)
     wave = samples_of(clip)[0]
     assert len(wave) == pytest.approx(38 * 48_000, abs=1024)
     assert np.abs(wave[1000:-2000]).reshape(-1, 8).max(axis=1).min() > 0.05
+
+
+def test_higher_crf_makes_a_smaller_clip(tmp_path: Path, clip: Path) -> None:
     silent, sizes = make_video(tmp_path / "silent.mp4", n_frames=60).path, []
     for crf in (10, 20, 45):
         write_segments(probe(silent), [(0.0, 2.0)], clip, crf=crf)
         sizes.append(clip.stat().st_size)
     assert sizes[0] > sizes[1] > sizes[2]
+
+
+def test_sound_is_stored_near_its_pictures(tmp_path: Path, clip: Path) -> None:
     source = make_flash_beep(tmp_path / "source.mp4", duration_s=40)
     write_segments(probe(source.path), [(1, 15), (20, 38)], clip)
     with av.open(str(clip)) as container:
@@ -187,11 +262,17 @@ def test_write_slides(tmp_path: Path, clip: Path) -> None:
     for kind, time_s in times:
         reached[kind] = time_s
         assert abs(reached["video"] - reached["audio"]) < 1.5
+
+
+def test_stereo_sound_stays_on_its_side(tmp_path: Path, clip: Path) -> None:
     source = make_flash_beep(tmp_path / "source.mp4", layout="stereo", right_silent=True)
     write_segments(probe(source.path), [(1.0, 3.0)], clip)
     left, right = np.abs(samples_of(clip)).max(axis=1)
     assert left > 0.7
     assert right < 0.01
+
+
+def test_clip_has_the_same_bytes_in_every_run(tmp_path: Path, clip: Path) -> None:
     source = make_video(
         tmp_path / "colours.mp4", n_frames=60, sound=True, width=320, height=240, paint=colour_picture
     )
@@ -208,7 +289,7 @@ def test_write_slides(tmp_path: Path, clip: Path) -> None:
     ("rotated_180", (64, 48), 1), ("rotated_270", (48, 64), 1), ("wide_pixels", (64, 48), Fraction(4, 3)),
     ("tall_pixels_rotated", (48, 64), 2),
 ])  # fmt: skip
-def test_write_upright_and_even(
+def test_clip_is_upright_and_even_with_the_pixels_of_its_source(
     kind: str, size: tuple[int, int], shape: Fraction, made: Made, clip: Path
 ) -> None:
     write_segments(probe(made(kind).path), [(0.0, 0.4)], clip)
@@ -218,22 +299,27 @@ def test_write_upright_and_even(
         assert container.streams.video[0].sample_aspect_ratio == shape
 
 
-def test_write_odd_size(tmp_path: Path, clip: Path) -> None:
+def test_odd_sides_grow_by_a_repeated_line(tmp_path: Path, clip: Path) -> None:
     video = make_video(tmp_path / "odd.mp4", width=75, height=53, pix_fmt="yuv444p", paint=colour_picture)
     write_segments(probe(video.path), [(0.0, 0.4)], clip, crf=1)
     source, written = (decode_all(path)[0].to_ndarray(format="gray") for path in (video.path, clip))
     np.testing.assert_allclose(written[:53, :75].astype(int), source, atol=4)
     np.testing.assert_allclose(written[53, :75].astype(int), source[52], atol=4)
     np.testing.assert_allclose(written[:53, 75].astype(int), source[:, 74], atol=4)
+
+
+def test_pictures_too_wide_for_h264_are_refused(tmp_path: Path, clip: Path) -> None:
     video = make_video(tmp_path / "wide.mkv", codec="ffv1", width=17_000, height=2, n_frames=2)
     with pytest.raises(InputError, match="17000 x 2"):
         write_segments(probe(video.path), [(0.0, 0.08)], clip)
+
+
+def test_held_last_frame_changes_nothing_before_it(tmp_path: Path, clip: Path) -> None:
     times = [number / 25 for number in range(30)]
     video = make_video(tmp_path / "held.mp4", times_s=times, fps=1)  # the last frame stays for a second
     write_segments(probe(video.path), [(0.2, 0.8)], clip)
-    frames = decode_all(clip)
     assert numbers_by_pyav(clip) == list(range(5, 20))
-    assert [frame.time for frame in frames] == pytest.approx([number / 25 for number in range(15)])
+    assert [frame.time for frame in decode_all(clip)] == pytest.approx([number / 25 for number in range(15)])
 
 
 @pytest.mark.parametrize(("codec", "pix_fmt"), [
@@ -241,7 +327,7 @@ def test_write_odd_size(tmp_path: Path, clip: Path) -> None:
     ("ffv1", "yuv444p16le"), ("ffv1", "gray"), ("ffv1", "bgr0"), ("ffv1", "gbrp10le"), ("png", "rgb24"),
     ("png", "rgba"),
 ])  # fmt: skip
-def test_write_pixel_format(codec: str, pix_fmt: str, tmp_path: Path, clip: Path) -> None:
+def test_colours_of_any_pixel_format_are_kept(codec: str, pix_fmt: str, tmp_path: Path, clip: Path) -> None:
     path = tmp_path / ("source.mkv" if codec == "ffv1" else "source.mov")
     source = make_video(
         path, n_frames=5, codec=codec, pix_fmt=pix_fmt, paint=colour_picture, width=320, height=240
@@ -262,7 +348,7 @@ def test_write_pixel_format(codec: str, pix_fmt: str, tmp_path: Path, clip: Path
     ]
     + [("yuv420p10le", "bt2020", "smpte2084", "bt2020nc", (9, 9, 16))],
 )
-def test_write_colour_tags(
+def test_colour_tags_are_kept(
     pix_fmt: str,
     primaries: str,
     transfer: str,
@@ -285,13 +371,14 @@ def test_write_colour_tags(
     assert np.abs(after.astype(int) - before).mean() < 1
 
 
-@pytest.mark.parametrize("size", [(1, 1), (2, 2), (5, 3), (16, 16)])
-def test_write_tiny_pictures(size: tuple[int, int], tmp_path: Path, clip: Path) -> None:
+@pytest.mark.parametrize("size", [(1, 1), (2, 2), (5, 3), (16, 16)], ids=str)
+def test_tiny_pictures_are_written(size: tuple[int, int], tmp_path: Path, clip: Path) -> None:
     width, height = size
     facts = {"codec": "ffv1", "pix_fmt": "bgr0", "paint": colour_picture, "n_frames": 3}
     video = make_video(tmp_path / "tiny.mkv", width=width, height=height, **facts)
     assert write_segments(probe(video.path), [(0.0, 1.0)], clip).n_frames == 3
-    assert (decode_all(clip)[0].width, decode_all(clip)[0].height) == (width + width % 2, height + height % 2)
+    first = decode_all(clip)[0]
+    assert (first.width, first.height) == (width + width % 2, height + height % 2)
 
 
 MANY_CUTS = [(0.13, 0.9), (1.04, 1.31), (2.5, 3.07), (3.1, 3.15), (4.96, 6.61), (7.04, 7.9)]
@@ -318,7 +405,9 @@ MANY_CUTS = [(0.13, 0.9), (1.04, 1.31), (2.5, 3.07), (3.1, 3.15), (4.96, 6.61), 
     (".mkv", {"keep_every": 3, "sound_from_s": 2.7}),
     (".mkv", {"keep_every": 1000, "start_s": 3.0}),
 ])  # fmt: skip
-def test_write_in_step(suffix: str, sound: dict[str, object], tmp_path: Path, clip: Path) -> None:
+def test_pictures_and_sound_of_a_clip_are_in_step(
+    suffix: str, sound: dict[str, object], tmp_path: Path, clip: Path
+) -> None:
     source = make_flash_beep(tmp_path / f"source{suffix}", **sound)
     written = write_segments(probe(source.path), MANY_CUTS, clip)
     flashes_s, beeps_s, apart_s = worst_offsets_s(source, clip, written.segments)
@@ -328,7 +417,9 @@ def test_write_in_step(suffix: str, sound: dict[str, object], tmp_path: Path, cl
 
 
 @pytest.mark.parametrize("codec_number", [0xFD, 0xDD, 0x6B])  # unknown; Vorbis and MP3, which it is not
-def test_write_undecodable_sound(codec_number: int, plain: MadeVideo, tmp_path: Path, clip: Path) -> None:
+def test_undecodable_sound_is_left_out_with_a_warning(
+    codec_number: int, plain: MadeVideo, tmp_path: Path, clip: Path
+) -> None:
     data = bytearray(plain.path.read_bytes().replace(b"mp4a", b"zzzz"))
     decoder_description = data.index(b"\x04\x80\x80\x80", data.index(b"esds"))
     data[decoder_description + 5] = codec_number
@@ -349,7 +440,7 @@ def test_write_undecodable_sound(codec_number: int, plain: MadeVideo, tmp_path: 
     ([], "no segment lies within the 3 s of the video"),
     ([(3.0, 4.0)], "no segment lies within the 3 s of the video"),
 ])  # fmt: skip
-def test_write_bad_segments(
+def test_impossible_segments_are_refused(
     segments: list[tuple[float, float]], message: str, plain: MadeVideo, clip: Path
 ) -> None:
     with pytest.raises(UsageError) as caught:
@@ -358,13 +449,16 @@ def test_write_bad_segments(
     assert list(clip.parent.iterdir()) == []
 
 
-def test_write_damaged_pictures(tmp_path: Path, clip: Path) -> None:
+def test_clip_of_damaged_pictures_has_its_length_and_a_warning(tmp_path: Path, clip: Path) -> None:
     video = make_video(tmp_path / "whole.mp4", n_frames=100, width=320, height=240, paint=colour_picture)
     path = damage(video.path, tmp_path / "damaged.mp4", at=0.4, n_bytes=3000)
     written = write_segments(probe(path), [(0.5, 3.5)], clip)
     assert any("damaged" in warning for warning in written.warnings)
     assert 40 < len(decode_all(clip)) <= 75
     assert written.duration_s == pytest.approx(3.0, abs=0.05)
+
+
+def test_damaged_sound_is_silent_and_warns_once(tmp_path: Path, clip: Path) -> None:
     source = make_flash_beep(tmp_path / "whole.mkv", duration_s=10)
     data = bytearray(source.path.read_bytes())
     packets = [packet for packet in packets_of(source.path, "audio") if packet.pts > 6000]
@@ -382,14 +476,19 @@ def test_write_damaged_pictures(tmp_path: Path, clip: Path) -> None:
     assert np.abs(wave[48_000 * 2 + 3000 :]).max() < 0.1
 
 
-@pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
-def test_write_of_a_cut_file(suffix: str, tmp_path: Path, clip: Path) -> None:
-    video = make_video(
-        tmp_path / f"whole{suffix}",
-        n_frames=200,
-        container_options={"movflags": "faststart"} if suffix == ".mp4" else None,
-    )
-    path = cut_short(video.path, tmp_path / f"cut{suffix}", keep=0.7)
+@pytest.fixture(scope="module", params=[".mp4", ".mkv"])
+def cut_video(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[MadeVideo, Path]:
+    """A video of eight seconds, and its file cut off in the sixth."""
+    folder, suffix = tmp_path_factory.mktemp("cut"), request.param
+    options = {"movflags": "faststart"} if suffix == ".mp4" else None
+    video = make_video(folder / f"whole{suffix}", n_frames=200, container_options=options)
+    return video, cut_short(video.path, folder / f"cut{suffix}", keep=0.7)
+
+
+def test_clip_of_a_cut_file_has_what_is_left(cut_video: tuple[MadeVideo, Path], clip: Path) -> None:
+    video, path = cut_video
     written = write_segments(probe(path), [(1.0, 2.0), (3.0, 7.5)], clip)
     whole = numbers_within(video, [(1.0, 2.0), (3.0, 7.5)])
     assert 40 < written.n_frames < len(whole)
@@ -398,11 +497,14 @@ def test_write_of_a_cut_file(suffix: str, tmp_path: Path, clip: Path) -> None:
     assert written.warnings == (
         f"{path}: has no pictures for {lost_s:.1f} s of the segments, which are left out",
     )
+
+
+def test_clip_of_nothing_but_the_lost_part_is_refused(cut_video: tuple[MadeVideo, Path], clip: Path) -> None:
     with pytest.raises(InputError, match="no frame of the segments"):
-        write_segments(probe(path), [(7.0, 7.5)], clip)
+        write_segments(probe(cut_video[1]), [(7.0, 7.5)], clip)
 
 
-def test_write_interrupted(plain: MadeVideo, clip: Path) -> None:
+def test_interrupted_writing_leaves_the_old_clip_alone(plain: MadeVideo, clip: Path) -> None:
     clip.write_bytes(b"old")
 
     def interrupt(what: str, done: float, total: float) -> None:
@@ -415,32 +517,40 @@ def test_write_interrupted(plain: MadeVideo, clip: Path) -> None:
     assert list(clip.parent.iterdir()) == [clip]
 
 
-def test_write_over_the_source(plain: MadeVideo, tmp_path: Path, clip: Path) -> None:
+def test_clip_may_replace_its_source(plain: MadeVideo, tmp_path: Path) -> None:
     path = tmp_path / "video.mp4"
     path.write_bytes(plain.path.read_bytes())
     write_segments(probe(path), [(0.5, 1.0)], path)
     assert numbers_by_pyav(path) == numbers_within(plain, [(0.5, 1.0)])
+
+
+def test_full_disk_leaves_no_half_clip(plain: MadeVideo, clip: Path) -> None:
     with files_up_to(10_000), pytest.raises(OutputError, match="cannot be written"):
         write_segments(probe(plain.path), [(0.0, 3.0)], clip, crf=1)
     assert list(clip.parent.iterdir()) == []
 
 
 @pytest.mark.shared
-def test_write_real_clips(shared_videos: Path, clip: Path) -> None:
-    for path in (*(shared_videos / name for name in REAL_CLIPS), *shared_videos.glob("odd/rotated*")):
-        times = [frame.time for frame in decode_all(path)]
-        length = times[-1]
-        segments = [(0.0, 0.1 * length), (0.5 * length, 0.62 * length)]
-        written = write_segments(probe(path), segments, clip)
-        expected = [time for time in times for start, end in segments if start - 5e-4 <= time < end - 5e-4]
-        assert written.n_frames == len(expected) == len(decode_all(clip)), path.name
-        assert written.segments[1][0] == pytest.approx(
-            min(time for time in expected if time >= 0.5 * length - 5e-4)
-        ), path.name
+@pytest.mark.parametrize(
+    "name", [*REAL_CLIPS, "odd/rotated_0.mov", "odd/rotated_90.mov", "odd/rotated_180.mov"]
+)
+def test_clip_of_a_real_video_has_the_frames_of_its_segments(
+    name: str, shared_videos: Path, clip: Path
+) -> None:
+    path = shared_videos / name
+    times = [frame.time for frame in decode_all(path)]
+    length = times[-1]
+    segments = [(0.0, 0.1 * length), (0.5 * length, 0.62 * length)]
+    written = write_segments(probe(path), segments, clip)
+    expected = [time for time in times for start, end in segments if start - 5e-4 <= time < end - 5e-4]
+    assert written.n_frames == len(expected) == len(decode_all(clip))
+    assert written.segments[1][0] == pytest.approx(
+        min(time for time in expected if time >= 0.5 * length - 5e-4)
+    )
 
 
 @pytest.mark.shared
-def test_write_444_after_a_gap(shared_videos: Path, clip: Path) -> None:
+def test_pictures_of_an_old_x264_in_444_are_right_behind_a_gap(shared_videos: Path, clip: Path) -> None:
     source = shared_videos / "wide" / "cockatoo.mp4"  # by an x264 of before build 151
     write_segments(probe(source), [(7.15, 8.0)], clip, crf=1)
     decoded, written = ([f.to_ndarray(format="rgb24") for f in decode_all(path)] for path in (source, clip))

@@ -1,0 +1,51 @@
+"""Decoded frames: from a time on, and in spite of faulty packets."""
+
+from collections.abc import Iterator
+from itertools import islice
+from types import SimpleNamespace
+
+import pytest
+
+from tests.media import GOOD_VIDEOS
+from tests.video.clips import number_at
+from tests.video.conftest import Made
+from vidsum.video.damage import DecodeLog
+from vidsum.video.decode import decode_frames, read_packets
+from vidsum.video.open import open_video, video_stream
+
+
+def test_packet_of_a_new_stream_is_an_error_that_does_not_end_reading(made: Made) -> None:
+    video = made("plain")
+    with open_video(video.path) as container:
+        stream = video_stream(container, video.path)
+        packets = iter(list(container.demux(stream)))
+
+        def demux(*_: object) -> Iterator[object]:
+            """PyAV fails on a packet of a stream that was not there when the file was opened."""
+            yield from islice(packets, 20)
+            raise IndexError
+
+        log = DecodeLog()
+        read = list(read_packets(SimpleNamespace(demux=demux), [stream], log))
+    assert len([packet for packet in read if packet.size]) == len(video.times_s)
+    assert log.errors > 0
+
+
+@pytest.mark.parametrize("share", [0.8, 0.3, 0.55])
+@pytest.mark.parametrize("kind", sorted(set(GOOD_VIDEOS) - {"one_frame", "50_ms", "raw_h264"}))
+def test_decoding_from_a_time_on_begins_with_the_frame_on_screen(kind: str, share: float, made: Made) -> None:
+    video = made(kind)
+    start_s = video.duration_s * share
+    with open_video(video.path) as container:
+        stream = video_stream(container, video.path)
+        times_s = [decoded.time_s for decoded in decode_frames(container, stream, start_s=start_s)]
+    assert times_s == pytest.approx(video.times_s[number_at(video, start_s) :], abs=1e-6)
+
+
+def test_decoding_goes_back_in_an_open_file(made: Made) -> None:
+    video = made("plain")
+    with open_video(video.path) as container:
+        stream = video_stream(container, video.path)
+        for start_s in (1.9, 0.7, 1.3):
+            first = next(iter(decode_frames(container, stream, start_s=start_s)))
+            assert first.time_s == pytest.approx(video.times_s[number_at(video, start_s)], abs=1e-6)
