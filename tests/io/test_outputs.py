@@ -9,20 +9,29 @@ from vidsum.errors import OutputError
 from vidsum.io.outputs import atomic_write
 
 
-def test_atomic_write(tmp_path: Path) -> None:
+def test_file_appears_when_it_is_whole(tmp_path: Path) -> None:
     target = tmp_path / "out.json"
     with atomic_write(target) as part:
         part.write_text("half")
-        assert part.suffix == ".json"
         assert not target.exists()
     assert target.read_text() == "half"
     assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
-    with atomic_write(tmp_path / ("f" * 250 + ".json")) as part:  # as long as a name can be
+
+
+def test_temporary_file_has_the_suffix_and_folder_of_the_target(tmp_path: Path) -> None:
+    with atomic_write(tmp_path / "out.json") as part:
         part.write_text("all")
-    assert (tmp_path / ("f" * 250 + ".json")).read_text() == "all"
+        assert (part.suffix, part.parent) == (".json", tmp_path)
 
 
-def test_atomic_write_failure(tmp_path: Path) -> None:
+def test_name_as_long_as_names_can_be_is_written(tmp_path: Path) -> None:
+    target = tmp_path / ("f" * 250 + ".json")
+    with atomic_write(target) as part:
+        part.write_text("all")
+    assert target.read_text() == "all"
+
+
+def test_failure_leaves_the_old_file_and_no_temporary_one(tmp_path: Path) -> None:
     target = tmp_path / "out.json"
     target.write_text("old")
 
@@ -37,24 +46,41 @@ def test_atomic_write_failure(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
 
 
-def test_atomic_write_errors(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("", "is a folder"), ("f" * 300, "too long"), ("nowhere", "no folder"), ("a\0b", "cannot hold a NUL")],
+    ids=["folder", "long name", "link to a missing folder", "NUL"],
+)
+def test_target_that_cannot_be_written_is_refused(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "nowhere").symlink_to(tmp_path / "no" / "file.txt")
-    for name, message in (("", "is a folder"), ("f" * 300, "too long"), ("nowhere", "no folder")):
-        with pytest.raises(OutputError, match=message), atomic_write(tmp_path / name) as part:
-            part.write_text("lost")
-    with pytest.raises(OutputError) as caught, atomic_write(tmp_path / "no" / "out.json"):
+    with pytest.raises(OutputError, match=message), atomic_write(f"{tmp_path}/{name}") as part:
+        part.write_text("lost")
+
+
+@pytest.mark.parametrize("is_linked", [False, True], ids=["folder", "folder of a link"])
+def test_missing_folder_has_a_command_that_makes_it(tmp_path: Path, is_linked: bool) -> None:
+    target = tmp_path / "no" / "out.json"
+    (tmp_path / "link.json").symlink_to(target)
+    path = tmp_path / "link.json" if is_linked else target
+    with pytest.raises(OutputError) as caught, atomic_write(path):
         pass
     assert caught.value.hint == f"mkdir -p {tmp_path / 'no'}"
+
+
+def test_full_disk_is_one_error(tmp_path: Path) -> None:
     target = tmp_path / "out.json"
-    with pytest.raises(OutputError, match=r"out\.json: cannot be written"), atomic_write(target):
+    with (
+        pytest.raises(OutputError, match=r"out\.json: cannot be written \(No space left"),
+        atomic_write(target),
+    ):
         raise OSError(28, "No space left on device")
 
 
-def test_atomic_write_in_threads(tmp_path: Path) -> None:
+def test_file_that_many_threads_write_is_always_whole(tmp_path: Path) -> None:
     target = tmp_path / "out.bin"
 
     def write(number: int) -> None:
-        for _ in range(50):
+        for _ in range(20):
             with atomic_write(target) as part:
                 part.write_bytes(bytes([number]) * 100_000)
             assert len(set(target.read_bytes())) == 1
@@ -65,12 +91,12 @@ def test_atomic_write_in_threads(tmp_path: Path) -> None:
     assert len(target.read_bytes()) == 100_000
 
 
-def test_atomic_write_through_a_link(tmp_path: Path) -> None:
+def test_link_stays_and_its_target_is_written(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
-    there, link = tmp_path / "elsewhere" / "there.txt", tmp_path / "link.txt"
-    link.symlink_to(there)
+    target, link = tmp_path / "elsewhere" / "there.txt", tmp_path / "link.txt"
+    link.symlink_to(target)
     for text in ("first", "second"):
         with atomic_write(link) as part:
             part.write_text(text)
-        assert (link.is_symlink(), there.read_text()) == (True, text)
+        assert (link.is_symlink(), target.read_text()) == (True, text)
     assert sorted(path.name for path in (tmp_path / "elsewhere").iterdir()) == ["there.txt"]
