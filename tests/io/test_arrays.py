@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from vidsum.errors import InputError
+from vidsum.io.arrays import TensorFile
 from vidsum.lab.datasets.published_features import open_features, read_words
 from vidsum.results.feature_files import read_features
 from vidsum.results.features import Features
@@ -199,3 +201,22 @@ def test_implausible_compression_ratio_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / "f.npz").stat().st_size < 1250
     with pytest.raises(InputError, match="compression ratio"):
         read_features(tmp_path / "f.npz")
+
+
+def test_folder_is_no_array_file(tmp_path: Path) -> None:
+    (tmp_path / "f.npz").mkdir()
+    with pytest.raises(InputError, match=r"f\.npz: is not a file"):
+        read_features(tmp_path / "f.npz")
+
+
+def test_tensors_are_those_of_the_file(tmp_path: Path) -> None:
+    save_file({"a": ROWS, "b": ROWS + 1}, tmp_path / "t.safetensors")
+    tensors = TensorFile(tmp_path / "t.safetensors")
+    assert (sorted(tensors), len(tensors)) == (["a", "b"], 2)
+    np.testing.assert_array_equal(tensors["b"], ROWS + 1)
+
+
+def test_missing_tensor_is_a_key_error(tmp_path: Path) -> None:
+    save_file({"a": ROWS}, tmp_path / "t.safetensors")
+    with pytest.raises(KeyError, match="b"):
+        TensorFile(tmp_path / "t.safetensors")["b"]
