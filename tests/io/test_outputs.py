@@ -1,12 +1,17 @@
 """No half files: outputs appear whole or not at all."""
 
+import hashlib
+import os
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from vidsum.errors import OutputError
-from vidsum.io.outputs import atomic_write
+from vidsum.io.outputs import as_utf8, atomic_write, make_folder, shortened, stems_of, write_text
 
 
 def test_file_appears_when_it_is_whole(tmp_path: Path) -> None:
@@ -100,3 +105,81 @@ def test_link_stays_and_its_target_is_written(tmp_path: Path) -> None:
             part.write_text(text)
         assert (link.is_symlink(), target.read_text()) == (True, text)
     assert sorted(path.name for path in (tmp_path / "elsewhere").iterdir()) == ["there.txt"]
+
+
+def test_pipe_gets_the_whole_content(tmp_path: Path) -> None:
+    """More than a pipe holds at once, so that writing waits for the reader."""
+    pipe, content = tmp_path / "pipe", bytes(1 << 20)
+    os.mkfifo(pipe)
+    with (
+        os.fdopen(os.open(pipe, os.O_RDWR), "rb", buffering=0) as both_ends,  # until `cat` has opened it
+        (tmp_path / "received").open("wb") as received,
+        subprocess.Popen(["cat", pipe], stdout=received) as reader,
+    ):
+        try:
+            with atomic_write(pipe) as part:
+                part.write_bytes(content)
+            both_ends.close()
+            reader.wait(20)
+        finally:
+            reader.kill()
+    assert (tmp_path / "received").read_bytes() == content
+    assert pipe.is_fifo()
+
+
+def test_pipe_that_nobody_reads_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with (
+        pytest.raises(OutputError, match="no process reads this pipe"),
+        atomic_write(tmp_path / "pipe") as part,
+    ):
+        part.write_text("lost")
+
+
+def test_device_is_not_replaced() -> None:
+    with atomic_write("/dev/null") as part:
+        part.write_text("nothing")
+    assert Path("/dev/null").is_char_device()
+
+
+def test_text_is_written_as_it_is(tmp_path: Path) -> None:
+    write_text(tmp_path / "a.txt", "é\r\nb\n")
+    assert (tmp_path / "a.txt").read_bytes() == b"\xc3\xa9\r\nb\n"
+
+
+def test_folders_are_made_with_those_above_them(tmp_path: Path) -> None:
+    make_folder(tmp_path / "a" / "b")
+    make_folder(tmp_path / "a" / "b")
+    assert (tmp_path / "a" / "b").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("file/b", "Not a directory"), ("a\0b", "null byte")], ids=["file above", "NUL"]
+)
+def test_folder_that_cannot_be_made_is_refused(tmp_path: Path, name: str, reason: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match=f"cannot be made .*{reason}"):
+        make_folder(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["f", "é" * 110], ids=["short", "longest"])
+def test_name_that_is_short_enough_stays(name: str) -> None:
+    assert shortened(name) == name
+
+
+@given(st.text("aé旅🎞", min_size=60, max_size=300))
+def test_long_name_is_cut_between_letters_and_differs_by_its_hash(name: str) -> None:
+    short = shortened(name, 50)
+    beginning, _, digest = short.rpartition("~")
+    assert name.startswith(beginning)
+    assert 50 - 4 < len(short.encode()) <= 50
+    assert digest == hashlib.sha256(name.encode()).hexdigest()[:8]
+
+
+def test_outputs_are_named_by_the_stem_or_the_name_of_a_file() -> None:
+    assert stems_of("films/a.b.mp4") == ("a.b", "a.b.mp4")
+
+
+def test_bytes_of_names_that_are_not_utf_8_become_escapes() -> None:
+    assert as_utf8(os.fsdecode(b"caf\xe9")) == r"caf\udce9"
+    assert as_utf8("café") == "café"
