@@ -11,7 +11,7 @@ import pytest
 
 from vidsum.errors import InputError
 from vidsum.io import provenance
-from vidsum.io.provenance import hash_file, label_in
+from vidsum.io.provenance import flat, hash_file, label_in
 from vidsum.results.features import Features
 from vidsum.results.figures import new_figure, save_figure
 
@@ -96,3 +96,8 @@ def test_plot_cut_short_has_no_label(tmp_path: Path, name: str) -> None:
 def test_plot_saved_without_a_label_has_none(tmp_path: Path, name: str) -> None:
     save_figure(new_figure(1, 1), tmp_path / name)
     assert label_in(tmp_path / name) is None
+
+
+def test_flat_names_each_value_by_its_place() -> None:
+    block = {"a": {"b": 1, "c": [1, 2]}, "d": [{"e": 3}, 4]}
+    assert dict(flat(block)) == {("a", "b"): 1, ("a", "c"): [1, 2], ("d", "0", "e"): 3, ("d", "1"): 4}
