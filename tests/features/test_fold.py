@@ -16,10 +16,15 @@ def count_norms(model: nn.Module) -> int:
     return sum(isinstance(part, nn.BatchNorm2d | nn.BatchNorm3d) for part in model.modules())
 
 
-@pytest.mark.parametrize(("name", "shape"), [
-    ("googlenet", (2, 3, 64, 64)), ("mobilenet_v2", (2, 3, 64, 64)), ("efficientnet_lite0", (2, 3, 64, 64)),
-    ("i3d", (2, 3, 9, 64, 64)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("googlenet", (2, 3, 64, 64)),
+        ("mobilenet_v2", (2, 3, 64, 64)),
+        ("efficientnet_lite0", (2, 3, 64, 64)),
+        ("i3d", (2, 3, 9, 64, 64)),
+    ],
+)
 def test_fold_batch_norm(
     random_weights: Callable[[str], networks.Weights], name: str, shape: tuple[int, ...]
 ) -> None:

@@ -53,28 +53,34 @@ print("torch" in sys.modules)
     assert describe("efficientnet_lite0").inner > 0
 
 
-@pytest.mark.parametrize(("name", "options", "message"), [
-    ("resnet", {}, "unknown extractor 'resnet'"),
-    ("c3d", {"clip_frames": 8}, "c3d takes clips of 16 frame.s., not 8"),
-    ("i3d", {"clip_frames": 8}, "i3d takes clips of 9 to 128 frame.s., not 8"),
-    ("googlenet", {"clip_frames": 2}, "googlenet takes clips of 1 frame.s., not 2"),
-    ("i3d", {"stride_frames": 0}, "stride must be one frame or more"),
-    ("clip", {"fps": 0.0}, "fps must be above 0"),
-    ("clip", {"fps": float("nan")}, "fps must be above 0"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("resnet", {}, "unknown extractor 'resnet'"),
+        ("c3d", {"clip_frames": 8}, "c3d takes clips of 16 frame.s., not 8"),
+        ("i3d", {"clip_frames": 8}, "i3d takes clips of 9 to 128 frame.s., not 8"),
+        ("googlenet", {"clip_frames": 2}, "googlenet takes clips of 1 frame.s., not 2"),
+        ("i3d", {"stride_frames": 0}, "stride must be one frame or more"),
+        ("clip", {"fps": 0.0}, "fps must be above 0"),
+        ("clip", {"fps": float("nan")}, "fps must be above 0"),
+    ],
+)
 def test_describe_errors(name: str, options: dict[str, float], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         describe(name, **options)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("options", "message"), [
-    ({"backend": "tensorrt"}, "unknown backend 'tensorrt'"),
-    ({"device": "tpu"}, "unknown device 'tpu'"),
-    ({"device": "cuda"}, "no CUDA device"),
-    ({"precision": "fp8"}, "unknown precision 'fp8'"),
-    ({"precision": "fp16", "device": "cpu"}, "fp16 is for GPUs"),
-    ({"precision": "fp16", "device": "auto"}, "fp16 is for GPUs"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"backend": "tensorrt"}, "unknown backend 'tensorrt'"),
+        ({"device": "tpu"}, "unknown device 'tpu'"),
+        ({"device": "cuda"}, "no CUDA device"),
+        ({"precision": "fp8"}, "unknown precision 'fp8'"),
+        ({"precision": "fp16", "device": "cpu"}, "fp16 is for GPUs"),
+        ({"precision": "fp16", "device": "auto"}, "fp16 is for GPUs"),
+    ],
+)
 def test_get_extractor_errors(monkeypatch: pytest.MonkeyPatch, options: dict[str, str], message: str) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)

@@ -46,11 +46,14 @@ def test_i3d_names_what_is_done_in_a_clip(shared_videos: Path, extractor: str, n
     assert probability > 0.9
 
 
-@pytest.mark.parametrize(("extractor", "name", "expected"), [
-    ("mobilenet_v2", "drummer_portrait.mp4", "drum"),
-    ("mobilenet_v2", "dog_in_snow.mp4", "Chesapeake Bay retriever"),
-    ("efficientnet_lite0", "dog_in_snow.mp4", "Chesapeake Bay retriever"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("extractor", "name", "expected"),
+    [
+        ("mobilenet_v2", "drummer_portrait.mp4", "drum"),
+        ("mobilenet_v2", "dog_in_snow.mp4", "Chesapeake Bay retriever"),
+        ("efficientnet_lite0", "dog_in_snow.mp4", "Chesapeake Bay retriever"),
+    ],
+)
 def test_networks_name_what_is_seen_in_a_clip(
     shared_videos: Path, extractor: str, name: str, expected: str
 ) -> None:

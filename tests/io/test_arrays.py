@@ -3,13 +3,16 @@
 import io
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from vidsum.errors import InputError
+from vidsum.io.arrays import TensorFile
 from vidsum.lab.datasets.published_features import open_features, read_words
 from vidsum.results.feature_files import read_features
 from vidsum.results.features import Features
@@ -63,45 +66,68 @@ BAD = {
 }
 
 
+def write_npz(path: Path, **members: bytes) -> Path:
+    """An `.npz` whose members are these bytes."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(f"{name}.npy", content)
+    return path
+
+
 @pytest.mark.parametrize("content", BAD.values(), ids=BAD)
-def test_bad_arrays(tmp_path: Path, content: bytes) -> None:
-    for name in ("f.npz", "qid1.npz", "v_a.npz"):
-        with zipfile.ZipFile(tmp_path / name, "w") as archive:
-            archive.writestr("features.npy", content)
-            archive.writestr("last_hidden_state.npy", content)
+def test_feature_file_with_a_bad_array_is_refused(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(InputError, match=r"f\.npz: not a feature file"):
-        read_features(tmp_path / "f.npz")
+        read_features(write_npz(tmp_path / "f.npz", features=content))
+
+
+@pytest.mark.parametrize("content", BAD.values(), ids=BAD)
+def test_published_words_with_a_bad_array_are_refused(tmp_path: Path, content: bytes) -> None:
+    write_npz(tmp_path / "qid1.npz", last_hidden_state=content)
     with pytest.raises(InputError, match=r"qid1\.npz"):
         read_words(tmp_path, "1")
+
+
+@pytest.mark.parametrize("content", BAD.values(), ids=BAD)
+def test_published_npz_with_a_bad_array_is_refused(tmp_path: Path, content: bytes) -> None:
+    write_npz(tmp_path / "v_a.npz", features=content)
     with pytest.raises(InputError, match=r"v_a\.npz"):
         open_features([tmp_path], ["v_a"])("v_a")
+
+
+@pytest.mark.parametrize("content", BAD.values(), ids=BAD)
+def test_published_npy_with_a_bad_array_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "v_b.npy").write_bytes(content)
     with pytest.raises(InputError, match=r"v_b\.npy"):
         open_features([tmp_path], ["v_b"])("v_b")
 
 
-def test_other_members(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "f.npz", "w") as archive:
-        archive.writestr("features.npy", npy(ROWS))
+def test_members_that_are_not_needed_are_not_read(tmp_path: Path) -> None:
+    path = write_npz(tmp_path / "f.npz", features=npy(ROWS), captions=npy(np.array([{"a": 1}], object)))
+    with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("read_me.txt", "features of a film")
-        archive.writestr("captions.npy", npy(np.array([{"a": 1}], object)))
-    np.testing.assert_array_equal(read_features(tmp_path / "f.npz").array, ROWS)
-    header = "{'descr': '<f4', 'fortran_order': False, 'shape': (6L, 2L), }"  # by Python 2
-    with zipfile.ZipFile(tmp_path / "h.npz", "w") as archive:
-        archive.writestr("features.npy", with_header(header, ROWS.tobytes()))
-    np.testing.assert_array_equal(read_features(tmp_path / "h.npz").array, ROWS)
+    np.testing.assert_array_equal(read_features(path).array, ROWS)
+
+
+def test_header_of_python_2_is_read(tmp_path: Path) -> None:
+    header = "{'descr': '<f4', 'fortran_order': False, 'shape': (6L, 2L), }"
+    path = write_npz(tmp_path / "h.npz", features=with_header(header, ROWS.tobytes()))
+    np.testing.assert_array_equal(read_features(path).array, ROWS)
+
+
+def test_numbers_beyond_32_bits_are_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "i.npz", features=np.full((3, 2), 1e300))
     with pytest.raises(InputError, match="infinite"):
         read_features(tmp_path / "i.npz")
 
 
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", ["<f4", ">f4", "<f8", "<f2", "<i8", "|u1", "|b1"])
-def test_types_of_numbers(tmp_path: Path, order: Any, dtype: str) -> None:
+def test_all_types_and_orders_of_numbers_are_read(
+    tmp_path: Path, save: Callable[..., None], order: Any, dtype: str
+) -> None:
     array = np.asarray(ROWS.astype(dtype), order=order)
-    np.savez(tmp_path / "f.npz", features=array)
-    np.testing.assert_array_equal(read_features(tmp_path / "f.npz").array, array.astype(np.float32))
-    np.savez_compressed(tmp_path / "f.npz", features=array)
+    save(tmp_path / "f.npz", features=array)
     np.testing.assert_array_equal(read_features(tmp_path / "f.npz").array, array.astype(np.float32))
 
 
@@ -118,26 +144,36 @@ def file_of(folder: Path, **arrays: Any) -> Path:
     [bent("{}"), npy(np.array("[1]")), npy(np.array("{" * 9)), npy(np.array("[" * 100_000)), npy(ROWS)],
     ids=["no characters", "a list", "no JSON", "deep JSON", "numbers"],
 )
-def test_no_metadata(tmp_path: Path, metadata: bytes) -> None:
-    with zipfile.ZipFile(tmp_path / "f.npz", "w") as archive:
-        archive.writestr("features.npy", npy(ROWS))
-        archive.writestr("timestamps.npy", npy(np.arange(6.0)))
-        archive.writestr("metadata.npy", metadata)
+def test_metadata_that_are_no_json_object_are_refused(tmp_path: Path, metadata: bytes) -> None:
+    path = write_npz(
+        tmp_path / "f.npz", features=npy(ROWS), timestamps=npy(np.arange(6.0)), metadata=metadata
+    )
     with pytest.raises(InputError, match="not a feature file"):
-        read_features(tmp_path / "f.npz")
+        read_features(path)
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        *({"duration_s": value} for value in (float("inf"), float("nan"), 1e300, 10**400, True)),
-        *({"step_s": "0.5"}, {"covers_s": None}, {"video_fps": 1e300}, {"extractor": 3}),
-        *({"video": "film.mp4"}, {"video": {"path": float("nan")}}, {"provenance": [1]}),
-        *({"provenance": {"seconds": float("nan")}}, {"warnings": {"a": 1}}, {"warnings": [1]}),
+        {"duration_s": float("inf")},
+        {"duration_s": float("nan")},
+        {"duration_s": 1e300},
+        {"duration_s": 10**400},
+        {"duration_s": True},
+        {"step_s": "0.5"},
+        {"covers_s": None},
+        {"video_fps": 1e300},
+        {"extractor": 3},
+        {"video": "film.mp4"},
+        {"video": {"path": float("nan")}},
+        {"provenance": [1]},
+        {"provenance": {"seconds": float("nan")}},
+        {"warnings": {"a": 1}},
+        {"warnings": [1]},
     ],
     ids=str,
 )
-def test_bad_metadata(tmp_path: Path, change: dict[str, Any]) -> None:
+def test_metadata_of_a_wrong_type_or_range_are_refused(tmp_path: Path, change: dict[str, Any]) -> None:
     facts = {**Features.from_array(ROWS).metadata, **change}
     with pytest.raises(InputError, match="not a feature file"):
         read_features(file_of(tmp_path, metadata=np.array(json.dumps(facts))))
@@ -145,21 +181,42 @@ def test_bad_metadata(tmp_path: Path, change: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", ["logits", "embeddings"])
 @pytest.mark.parametrize("rows", [np.ones(6), np.ones((5, 3)), np.full((6, 2), "a")], ids=str)
-def test_rows_of_another_shape(tmp_path: Path, name: str, rows: np.ndarray[Any, Any]) -> None:
+def test_other_rows_of_a_shape_or_type_that_does_not_fit_are_refused(
+    tmp_path: Path, name: str, rows: np.ndarray[Any, Any]
+) -> None:
     with pytest.raises(InputError, match="not a feature file"):
         read_features(file_of(tmp_path, **{name: rows}))
 
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["npz_m42", "npz3_m2"])
-def test_bad_files(shared: Path, name: str) -> None:
+def test_damaged_shared_files_are_refused(shared: Path, name: str) -> None:
     with pytest.raises(InputError, match="not a feature file"):
         read_features(shared / "bad" / f"{name}.npz")
 
 
-def test_compression_ratio(tmp_path: Path) -> None:
+def test_implausible_compression_ratio_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "f.npz", "w", zipfile.ZIP_BZIP2) as archive:
-        archive.writestr("features.npy", npy(np.zeros((4000, 1000), np.float32)))
-    assert (tmp_path / "f.npz").stat().st_size < 5000
+        archive.writestr("features.npy", npy(np.zeros((1000, 1000), np.float32)))
+    assert (tmp_path / "f.npz").stat().st_size < 1250
     with pytest.raises(InputError, match="compression ratio"):
         read_features(tmp_path / "f.npz")
+
+
+def test_folder_is_no_array_file(tmp_path: Path) -> None:
+    (tmp_path / "f.npz").mkdir()
+    with pytest.raises(InputError, match=r"f\.npz: is not a file"):
+        read_features(tmp_path / "f.npz")
+
+
+def test_tensors_are_those_of_the_file(tmp_path: Path) -> None:
+    save_file({"a": ROWS, "b": ROWS + 1}, tmp_path / "t.safetensors")
+    tensors = TensorFile(tmp_path / "t.safetensors")
+    assert (sorted(tensors), len(tensors)) == (["a", "b"], 2)
+    np.testing.assert_array_equal(tensors["b"], ROWS + 1)
+
+
+def test_missing_tensor_is_a_key_error(tmp_path: Path) -> None:
+    save_file({"a": ROWS}, tmp_path / "t.safetensors")
+    with pytest.raises(KeyError, match="b"):
+        TensorFile(tmp_path / "t.safetensors")["b"]

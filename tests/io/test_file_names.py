@@ -22,7 +22,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(names=st.sets(LETTERS, max_size=4), typed=LETTERS)
-def test_the_only_equal_name_is_taken(here: Path, names: set[str], typed: str) -> None:
+def test_only_name_that_is_equal_in_unicode_is_taken(here: Path, names: set[str], typed: str) -> None:
     for path in here.iterdir():
         path.unlink()
     for name in names:
@@ -47,7 +47,7 @@ def test_other_paths_stay_as_they_are(here: Path, path: str) -> None:
     assert existing_path(path) == path
 
 
-def test_folders_are_found_too(here: Path) -> None:
+def test_folder_of_an_equal_name_is_taken(here: Path) -> None:
     (here / "fo\u0308r" / "x\u00a0y").mkdir(parents=True)
     (here / "fo\u0308r" / "x\u00a0y" / "a.mp4").touch()
     assert existing_path("för/x y/a.mp4") == "fo\u0308r/x\u00a0y/a.mp4"

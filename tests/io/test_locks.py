@@ -26,12 +26,12 @@ def unknown_folders() -> Iterator[None]:
     cached.cache_clear()
 
 
-@pytest.fixture(params=["ENOLCK", "ENOSYS", "EOPNOTSUPP"])
+@pytest.fixture
 def without_locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file system without locks."""
+    """A file system without locks, which says so by the error ENOLCK or that of the parameter."""
 
     def refuse(*_: Any) -> None:
-        raise OSError(getattr(errno, request.param), "refused")
+        raise OSError(getattr(errno, getattr(request, "param", "ENOLCK")), "refused")
 
     monkeypatch.setattr(fcntl, "flock", refuse)
     monkeypatch.setattr(fcntl, "lockf", refuse)
@@ -59,16 +59,33 @@ def test_a_lock_excludes(tmp_path: Path) -> None:
     assert try_lock(tmp_path / "a.lock")
 
 
-def test_a_mark_excludes_where_there_are_no_locks(tmp_path: Path, without_locks: None) -> None:
+every_error = pytest.mark.parametrize(
+    "without_locks", ["ENOLCK", "ENOSYS", "EOPNOTSUPP", "ENOTSUP"], indirect=True
+)
+
+
+@every_error
+def test_missing_locks_are_named_once(tmp_path: Path, without_locks: None) -> None:
     with pytest.warns(UserWarning, match="its file system has no locks") as caught:
-        is_free = try_lock(tmp_path / "a.lock")
-    assert is_free
+        is_free = [try_lock(tmp_path / name) for name in ("a.lock", "a.lock", "b.lock")]
+    assert is_free == [True, True, True]
     assert len(caught) == 1
     assert str(tmp_path) in str(caught[0].message)
-    with lock_file(tmp_path / "a.lock"):  # nothing is said again
+
+
+@every_error
+@pytest.mark.filterwarnings("ignore:.*no locks")
+def test_mark_excludes_where_there_are_no_locks(tmp_path: Path, without_locks: None) -> None:
+    with lock_file(tmp_path / "a.lock"):
         assert not try_lock(tmp_path / "a.lock")
         assert try_lock(tmp_path / "b.lock")
     assert try_lock(tmp_path / "a.lock")
+
+
+@pytest.mark.filterwarnings("ignore:.*no locks")
+def test_mark_is_removed_with_its_lock(tmp_path: Path, without_locks: None) -> None:
+    with lock_file(tmp_path / "a.lock"):
+        assert list(tmp_path.glob("*.held"))
     assert list(tmp_path.glob("*.held")) == []
 
 
@@ -104,7 +121,9 @@ def test_nothing_is_excluded_where_nothing_can_be_marked(
         pass
 
 
-def test_a_folder_that_cannot_be_written_to_is_not_asked(tmp_path: Path, without_locks: None) -> None:
+def test_folder_that_cannot_be_written_to_counts_as_one_with_locks(
+    tmp_path: Path, without_locks: None
+) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert has_locks(tmp_path / "missing")

@@ -30,23 +30,29 @@ def add_package(folder: Path, name: str, version: str, code: str = "") -> None:
     (folder / name / "__init__.py").write_text(code)
 
 
-def test_the_command_is_that_of_this_interpreter_in_one_word(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_install_command_quotes_the_interpreter_and_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/opt/my python/bin/python")
     command = pip_install_command("ray>=2", "a[b]")
     assert shlex.split(command) == ["/opt/my python/bin/python", "-m", "pip", "install", "ray>=2", "a[b]"]
     assert command.startswith("'/opt/my python/bin/python' -m pip install ")
 
 
-def test_a_missing_extra_becomes_one_line_and_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("extra", "module"), [(extra, module) for extra, modules in EXTRAS.items() for module in modules]
+)
+def test_missing_module_of_an_extra_is_named_with_its_command(
+    monkeypatch: pytest.MonkeyPatch, extra: str, module: str
+) -> None:
     monkeypatch.setattr(packages, "find_spec", lambda _: None)
-    for extra, module in ((name, module) for name, modules in EXTRAS.items() for module in modules):
-        fault = explain_import_error(ModuleNotFoundError(f"No module named '{module}.x'", name=f"{module}.x"))
-        assert isinstance(fault, PackageError)
-        assert fault.message == f"{module} is not installed"
-        assert fault.hint == pip_install_command(f"vidsum[{extra}]")
+    fault = explain_import_error(ModuleNotFoundError(f"No module named '{module}.x'", name=f"{module}.x"))
+    assert isinstance(fault, PackageError)
+    assert fault.message == f"{module} is not installed"
+    assert fault.hint == pip_install_command(f"vidsum[{extra}]")
+
+
+def test_extras_have_the_names_of_the_project_file() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    optional = project["optional-dependencies"]
-    assert optional.keys() == {*EXTRAS, "all", "test", "dev"}
+    assert project["optional-dependencies"].keys() == {*EXTRAS, "all", "test", "dev"}
 
 
 @pytest.mark.parametrize(
@@ -79,14 +85,24 @@ def test_an_error_of_importing_torchvision_becomes_a_line_and_the_command(
 
 
 @needs_torch
-def test_other_errors_and_a_pytorch_that_lacks_a_part() -> None:
+def test_pytorch_that_lacks_a_part_is_named() -> None:
     fault = explain_import_error(ModuleNotFoundError("No module named 'torch.fx'", name="torch.fx"))
     assert fault is not None
     assert fault.message.startswith("torch cannot be imported: No module named 'torch.fx' (torch ")
+
+
+@needs_torch
+def test_error_of_a_computation_is_no_import_error() -> None:
     with pytest.raises(RuntimeError) as caught:
         import_module("torch").zeros(2) @ import_module("torch").zeros(3)
-    for error in (caught.value, ModuleNotFoundError("No module named 'ray'", name="ray"), MemoryError()):
-        assert explain_import_error(error) is None
+    assert explain_import_error(caught.value) is None
+
+
+@pytest.mark.parametrize(
+    "error", [ModuleNotFoundError("No module named 'ray'", name="ray"), MemoryError()], ids=repr
+)
+def test_installed_module_and_other_errors_are_not_explained(error: Exception) -> None:
+    assert explain_import_error(error) is None
 
 
 def use_opencv(folder: Path, monkeypatch: pytest.MonkeyPatch, versions: dict[str, str], code: str) -> None:

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -32,13 +31,16 @@ def one_line(error: InputError) -> str:
     return error.message
 
 
-def test_read_text_byte_order_mark(tmp_path: Path) -> None:
+def test_byte_order_mark_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text("\ufeff[1]", encoding="utf-8")
-    assert (read_text(path), read_json(path)) == ("[1]", [1])
-    for encoding in ("utf-16-le", "utf-16-be"):
-        path.write_text('["a caf\xe9"]', encoding=encoding)
-        assert read_json(path) == ["a caf\xe9"]
+    assert read_text(path) == "[1]"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-8-sig"])
+def test_json_in_other_unicode_encodings_is_read(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "a.json").write_text('["a caf\xe9"]', encoding=encoding)
+    assert read_json(tmp_path / "a.json") == ["a caf\xe9"]
 
 
 @pytest.mark.parametrize(
@@ -52,26 +54,37 @@ def test_read_text_byte_order_mark(tmp_path: Path) -> None:
         ('{"a": 1, "b": {"c": 2, "d": 3, "c": 4}}', "the key 'c' twice"),
     ],
 )
-def test_parse_json_errors(text: str, word: str) -> None:
+def test_bad_json_is_refused_in_one_line(text: str, word: str) -> None:
     with pytest.raises(InputError, match=r"^mine\.json: cannot be read as JSON") as caught:
         parse_json(text, "mine.json")
     assert word in one_line(caught.value)
 
 
-def test_json_lines_error(tmp_path: Path) -> None:
-    lines = json_lines(tmp_path / "a.jsonl", '{"a": 1}\n\n {"a": "\u2028"} \n{"a": 1}{\n')
-    values = [(f"{tmp_path / 'a.jsonl'}: line {n}", {"a": value}) for n, value in ((1, 1), (3, "\u2028"))]
-    assert [next(lines), next(lines)] == values
+def test_json_lines_are_numbered_and_blank_ones_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    lines = [*json_lines(path, '{"a": 1}\n\n {"a": "\u2028"} \n')]
+    assert lines == [(f"{path}: line 1", {"a": 1}), (f"{path}: line 3", {"a": "\u2028"})]
+
+
+def test_bad_json_line_is_refused_with_its_number(tmp_path: Path) -> None:
+    lines = json_lines(tmp_path / "a.jsonl", '{"a": 1}\n\n\n{"a": 1}{\n')
+    next(lines)
     with pytest.raises(InputError, match=r"a\.jsonl: line 4: cannot be read as JSON"):
         next(lines)
 
 
-def test_is_json_lines() -> None:
-    document = {"a": {"b": 1}, "c": [2]}
-    assert is_json_lines(f"{json.dumps(document)}\n{json.dumps(document)}")
-    assert is_json_lines('{"a": }\n{"a": 1}')  # damaged, but lines
-    assert not is_json_lines(json.dumps(document) + "\n")
-    assert not is_json_lines(json.dumps(document, indent=1))
+@pytest.mark.parametrize(
+    ("text", "is_lines"),
+    [
+        ('{"a": {"b": 1}, "c": [2]}\n{"a": {"b": 1}, "c": [2]}', True),
+        ('{"a": }\n{"a": 1}', True),
+        ('{"a": {"b": 1}, "c": [2]}\n', False),
+        ('{\n "a": {\n  "b": 1\n },\n "c": [\n  2\n ]\n}', False),
+    ],
+    ids=["lines", "damaged lines", "document on a line", "indented document"],
+)
+def test_json_lines_are_told_from_a_document(text: str, is_lines: bool) -> None:
+    assert is_json_lines(text) == is_lines
 
 
 @pytest.mark.parametrize(
@@ -84,7 +97,9 @@ def test_is_json_lines() -> None:
         ("binary.json", b"\xff\xfe{", "UTF-8"),
     ],
 )
-def test_read_text_errors(tmp_path: Path, name: str, content: bytes | None, word: str) -> None:
+def test_file_that_is_no_text_is_refused_in_one_line(
+    tmp_path: Path, name: str, content: bytes | None, word: str
+) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError) as caught:
@@ -92,35 +107,65 @@ def test_read_text_errors(tmp_path: Path, name: str, content: bytes | None, word
     assert word in one_line(caught.value)
 
 
-def test_quote() -> None:
-    deep: Any = []
-    for _ in range(100_000):
-        deep = [deep]
-    for value in (deep, list(range(10_000)), "x\n" * 10_000, 10**4000, {str(key): key for key in range(999)}):
-        assert len(quote(value)) < 200
-        assert "\n" not in quote(value)
+def nested_lists(depth: int) -> Any:
+    value: Any = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        nested_lists(100_000),
+        list(range(10_000)),
+        "x\n" * 10_000,
+        10**4000,
+        {str(key): key for key in range(999)},
+    ],
+    ids=["deep list", "long list", "text", "number", "mapping"],
+)
+def test_quotation_of_a_large_value_is_a_short_line(value: object) -> None:
+    assert len(quote(value)) < 200
+    assert "\n" not in quote(value)
+
+
+def test_quotation_of_a_small_value_is_its_json() -> None:
     assert quote([2, 1.5, None]) == "[2, 1.5, None]"
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "long"])
-def test_read_text_size_limit(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_longer_than_the_limit_is_refused(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("vidsum.io.text.MAX_BYTES", 2**20)
     (tmp_path / "long").write_bytes(b"a" * (2**20 + 1))
     with pytest.raises(InputError, match="longer than 1 MiB"):
         read_text(tmp_path / name)
+
+
+def test_text_as_long_as_the_limit_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vidsum.io.text.MAX_BYTES", 2**20)
     (tmp_path / "long").write_bytes(b"a" * 2**20)
     assert len(read_text(tmp_path / "long")) == 2**20
 
 
-def test_read_yaml(tmp_path: Path) -> None:
+def test_yaml_is_read_with_its_anchors_merges_and_dates(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(
         "a: &a {x: 1, y: [2.5, no, null]}\nb: {<<: *a, x: 3}\nc: 2001-09-09\nd: '2001-99-99'\ne: [*a, *a]\n"
     )
     a = {"x": 1, "y": [2.5, False, None]}
     assert read_yaml(path) == {
-        "a": a, "b": {**a, "x": 3}, "c": date(2001, 9, 9), "d": "2001-99-99", "e": [a, a]
-    }  # fmt: skip
+        "a": a,
+        "b": {**a, "x": 3},
+        "c": date(2001, 9, 9),
+        "d": "2001-99-99",
+        "e": [a, a],
+    }
+
+
+def test_empty_yaml_is_none() -> None:
     assert parse_yaml("", "a.yaml") is None
 
 
@@ -143,7 +188,7 @@ def test_read_yaml(tmp_path: Path) -> None:
         ("? {a: 1}\n: 2", "unhashable"),
     ],
 )
-def test_parse_yaml_errors(text: str, word: str) -> None:
+def test_bad_yaml_is_refused_in_one_line(text: str, word: str) -> None:
     with pytest.raises(InputError, match=r"^mine\.yaml: ") as caught:
         parse_yaml(text, "mine.yaml")
     assert word in one_line(caught.value)
@@ -188,7 +233,7 @@ def test_cells_are_read_back_as_they_were_and_none_is_a_formula(rows: list[list[
             float(cell)
 
 
-def test_csv_text_quotes_line_ends() -> None:
+def test_cells_with_line_ends_are_quoted() -> None:
     rows = [["a\rb", "c\nd", "e"], ["f", "", "g"]]
     text = csv_text(rows)
     assert text == '"a\rb","c\nd",e\nf,,g\n'
@@ -215,7 +260,7 @@ def test_a_text_in_another_encoding_is_refused_with_its_name(
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-16", "utf-8-sig"])
-def test_subtitles_in_utf_16_are_read_without_a_mark_too(encoding: str, tmp_path: Path) -> None:
+def test_text_in_utf_16_is_read_with_and_without_a_mark(encoding: str, tmp_path: Path) -> None:
     text = "1\n00:00:01,000 --> 00:00:02,000\n你好,这是一个测试。我们走吧,这是一个很长的句子,没有拉丁字母\n"
     (tmp_path / "film.srt").write_bytes(text.encode(encoding))
     assert read_text(tmp_path / "film.srt") == text

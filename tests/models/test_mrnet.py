@@ -81,12 +81,22 @@ def test_scores_have_their_shapes_and_ranges() -> None:
     assert small(sparse=False).sparsity_loss().item() == 0
 
 
-@pytest.mark.parametrize("options", [
-    {}, {"decay": "none", "sparse": False}, {"decay": "forward"}, {"nonlinearity": "gate"},
-    {"nonlinearity": "none"}, {"regions": ("vv", "qq", "vq", "qv")}, {"regions": ("qq",)},
-    {"cross_modal": False}, {"positions": "before", "bias": True, "diagonal": 2.0},
-    {"layers": 1, "gamma": 0.5}, {"dim_map": 16},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"decay": "none", "sparse": False},
+        {"decay": "forward"},
+        {"nonlinearity": "gate"},
+        {"nonlinearity": "none"},
+        {"regions": ("vv", "qq", "vq", "qv")},
+        {"regions": ("qq",)},
+        {"cross_modal": False},
+        {"positions": "before", "bias": True, "diagonal": 2.0},
+        {"layers": 1, "gamma": 0.5},
+        {"dim_map": 16},
+    ],
+)
 def test_every_parameter_of_every_variant_learns(options: dict[str, object]) -> None:
     model = small(**options).train()
     video, queries = inputs()

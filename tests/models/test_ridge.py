@@ -46,9 +46,15 @@ def test_a_config_is_checked() -> None:
     assert rows.dtype == np.float32
 
 
-@pytest.mark.parametrize("changed", [
-    {"weights": np.ones(5)}, {"offset": np.ones(4)}, {"weights": np.ones(4, complex)}, {"spread": np.ones(1)},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"weights": np.ones(5)},
+        {"offset": np.ones(4)},
+        {"weights": np.ones(4, complex)},
+        {"spread": np.ones(1)},
+    ],
+)
 def test_arrays_that_do_not_fit_are_refused(changed: dict[str, np.ndarray]) -> None:
     arrays = {"weights": np.ones(4), "spread": np.array(1.0)}
     config = RidgeConfig(dim_in=4)

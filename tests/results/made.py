@@ -19,6 +19,15 @@ EVIL = "<script>window.hacked = 1</script> snow"
 QUOTED = '"><img src=x onerror="window.hacked = 1">'
 MADE_FROM = {"vidsum": "0", "summary": {"model": "'><b>x", "keep": [[0.0, 1.0]], "seed": None}}
 
+_NO_CURVE = np.zeros(0, np.float32)
+_QUERIES = (
+    QueryMoments("a\nbird & <b>", (Moment(8.0, 9.5, 1.25),), _NO_CURVE, 0.7),
+    QueryMoments("fog", (), _NO_CURVE),
+    QueryMoments("snow", (Moment(2.0, 9.0, 0.5, "speech"),), _NO_CURVE),
+)
+MOMENTS = Grounding(_QUERIES, np.zeros(0), 2.0, 10.0, "similarity", "vse", evidence=("picture", "speech"))
+"""Two queries with a moment each, of a picture and of speech, and a query without any."""
+
 
 def results(film: Path, *, with_saliency: bool = False) -> list[tuple[str, Cutting]]:
     """A summary, moments, highlights and shots of a film of ten seconds."""

@@ -3,11 +3,11 @@
 import re
 from itertools import chain, pairwise
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vidsum.results.cues import RULES, CueWord, Subtitle, add_notes, display_width, join_words, make_cues
-from vidsum.results.transcript import Segment, Word, format_segments, to_cue_words
 
 WORDS = ["the", "of", "and", "dog", "jumped,", "home.", "extraordinarily", "Mr.", "なに", "a" * 50]
 TEXTS = st.one_of(st.sampled_from(WORDS), st.text("abc.,é中", min_size=1, max_size=12))
@@ -30,51 +30,97 @@ def words_in(cue: Subtitle) -> list[CueWord]:
     return list(chain(*cue.lines))
 
 
+fewer_examples = settings(max_examples=50)
+
+
+@fewer_examples
 @given(spoken())
-def test_make_cues(pieces: list[CueWord]) -> None:
+def test_cues_have_all_words_in_order(pieces: list[CueWord]) -> None:
+    assert list(chain.from_iterable(map(words_in, make_cues(pieces)))) == pieces
+
+
+@fewer_examples
+@given(spoken())
+def test_cues_last_as_long_as_the_rules_allow(pieces: list[CueWord]) -> None:
+    for cue in make_cues(pieces):
+        assert RULES.min_s - 0.002 <= cue.end_s - cue.start_s <= RULES.max_s + 0.002
+
+
+@fewer_examples
+@given(spoken())
+def test_cues_begin_with_their_words_and_leave_a_gap(pieces: list[CueWord]) -> None:
     cues = make_cues(pieces)
-    assert list(chain.from_iterable(map(words_in, cues))) == pieces
-    for cue, following in pairwise([*cues, Subtitle(1e9, 1e9, ((CueWord(1e9, 1e9, "x"),),))]):
-        words, length_s = words_in(cue), cue.end_s - cue.start_s
-        assert RULES.min_s - 0.002 <= length_s <= RULES.max_s + 0.002
-        assert cue.start_s >= words[0].start_s - 0.001
-        assert following.start_s - cue.end_s >= RULES.gap_s - 0.002
+    assert all(cue.start_s >= words_in(cue)[0].start_s - 0.001 for cue in cues)
+    assert all(after.start_s - before.end_s >= RULES.gap_s - 0.002 for before, after in pairwise(cues))
+
+
+@fewer_examples
+@given(spoken())
+def test_cues_have_two_lines_of_the_allowed_width(pieces: list[CueWord]) -> None:
+    for cue in make_cues(pieces):
         assert len(cue.lines) <= 2
         for line in cue.lines:
             assert display_width(join_words(line)) <= RULES.line_letters or len(line) == 1
-        assert all(after.start_s - before.end_s < 1.0 for before, after in pairwise(words))  # no pause
+
+
+@fewer_examples
+@given(spoken())
+def test_no_cue_goes_on_over_a_pause(pieces: list[CueWord]) -> None:
+    for cue in make_cues(pieces):
+        assert all(after.start_s - before.end_s < 1.0 for before, after in pairwise(words_in(cue)))
+
+
+@fewer_examples
+@given(spoken())
+def test_cue_that_is_too_quick_stays_as_long_as_it_may(pieces: list[CueWord]) -> None:
+    end = Subtitle(1e9, 1e9, ((CueWord(1e9, 1e9, "x"),),))
+    for cue, following in pairwise([*make_cues(pieces), end]):
+        words, length_s = words_in(cue), cue.end_s - cue.start_s
         is_quick = display_width(join_words(words)) > RULES.letters_per_s * (length_s + 0.002)
-        if is_quick and length_s < RULES.max_s - 0.002:  # it stays as long as it may
+        if is_quick and length_s < RULES.max_s - 0.002:
             assert cue.end_s >= words[-1].end_s + RULES.lag_s - 0.002
             assert following.start_s - cue.end_s <= RULES.gap_s + 0.002
-        marked = cue.to_vtt(with_times=True)
-        clocks = re.findall(r"<(\d+):(\d\d):(\d\d\.\d{3})>", marked)
+
+
+@fewer_examples
+@given(spoken())
+def test_times_of_words_increase_within_their_cue(pieces: list[CueWord]) -> None:
+    for cue in make_cues(pieces):
+        clocks = re.findall(r"<(\d+):(\d\d):(\d\d\.\d{3})>", cue.to_vtt(with_times=True))
         times = [int(h) * 3600 + int(m) * 60 + float(s) for h, m, s in clocks]
         assert times == sorted(set(times))
         assert all(cue.start_s < time_s < cue.end_s for time_s in times)
-        assert re.sub(r"<[\d:.]+>", "", marked) == cue.text
+
+
+@fewer_examples
+@given(spoken())
+def test_text_with_times_of_words_is_the_text(pieces: list[CueWord]) -> None:
+    for cue in make_cues(pieces):
+        assert re.sub(r"<[\d:.]+>", "", cue.to_vtt(with_times=True)) == cue.text
 
 
 def words_of(text: str, word_s: float = 0.35) -> list[CueWord]:
     return [CueWord(n * word_s, (n + 1) * word_s, f" {word}") for n, word in enumerate(text.split())]
 
 
-def test_make_cues_breaks() -> None:
+def test_short_text_is_a_cue_of_one_line() -> None:
     assert [cue.text for cue in make_cues(words_of("Hello there."))] == ["Hello there."]
+
+
+def test_cues_and_lines_end_where_sentences_and_phrases_do() -> None:
     text = "The dog ran across the field to the old house. Nobody had ever seen it there before that day."
     first, second = make_cues(words_of(text))
     assert first.text == "The dog ran across the field\nto the old house."
     assert second.text == "Nobody had ever seen it there\nbefore that day."
 
 
-def test_make_cues_keeps_articles() -> None:
+def test_no_line_ends_with_an_article_or_preposition() -> None:
     words = "we saw it near the river and then the mountain with the snow under a cloud in the evening "
     for cue in make_cues(words_of(words * 20)):
         assert not re.search(r"\b(the|a|of|in|with)$", cue.text, re.MULTILINE)
 
 
-def test_make_cues_of_a_talk() -> None:
-    """At 150 words a minute no cue is too quick."""
+def test_no_cue_of_a_talk_at_150_words_a_minute_is_too_quick_or_long() -> None:
     sentence = "when the river rose, people from the old town went up to the hills with all they had. "
     cues = make_cues(words_of(sentence * 60, word_s=0.4))
     assert cues[-1].end_s > 400
@@ -83,41 +129,28 @@ def test_make_cues_of_a_talk() -> None:
     assert all(n <= RULES.letters_per_s * (length_s + 0.002) for n, length_s in letters)
 
 
-def test_to_cue_words_blanks() -> None:
-    words = tuple(Word(n / 2, n / 2 + 0.5, text, 0.9) for n, text in enumerate("今日はよい"))
-    chinese = Segment(0, 2.5, "今日はよい", 0.9, 0.1, words)
-    assert [piece.text for piece in to_cue_words([chinese])] == [" 今", "日", "は", "よ", "い"]
-    assert format_segments([chinese], "srt").splitlines()[2] == "今日はよい"
-    other = Segment(0, 2.5, "something else", 0.9, 0.1, words[:2])
-    assert join_words(to_cue_words([other])) == "今 日"
+@pytest.fixture
+def hello() -> Subtitle:
+    """A cue from 2 to 5 s."""
+    (cue,) = make_cues([CueWord(2.0, 4.0, "hello"), CueWord(4.5, 5.0, " there")])
+    return cue
 
 
-def test_to_cue_words_without_words() -> None:
-    pieces = to_cue_words([Segment(10, 20, "four fivex", 0.9, 0.1, uncertain=True)])
-    spans = [(piece.start_s, piece.end_s, piece.text) for piece in pieces]
-    assert spans == [(10, 14, " four"), (15, 20, " fivex (?)")]
-    assert to_cue_words([Segment(10, 20, "", 0.9, 0.1)]) == []
-    (letter,) = to_cue_words([Segment(10, 20, "a", 0.9, 0.1)])
-    assert (letter.start_s, letter.end_s) == (10, 20)
+def test_notes_stand_in_gaps_of_their_time(hello: Subtitle) -> None:
+    notes = [(0.5, 1.2, "[a]"), (0.0, 9.0, "[b]"), (3.0, 4.0, "[c]"), (0.0, 20.0, "[d]")]
+    assert [cue.text for cue in add_notes([hello], notes)] == ["[b]", hello.text, "[d]"]
 
 
-def test_format_segments_with_words() -> None:
-    words = tuple(Word(n / 2, n / 2 + 0.5, text, 0.9) for n, text in enumerate(["We", "<go>", "now."]))
-    segment = Segment(0, 1.5, "We <go> now.", 0.9, 0.1, words)
-    assert format_segments([segment], "vtt", with_words=True).splitlines()[2:] == [
-        "00:00:00.000 --> 00:00:01.500",
-        "We <00:00:00.500>&lt;go&gt; <00:00:01.000>now.",
-    ]
-    assert "<0" not in format_segments([segment], "vtt")
+def test_note_ends_before_the_next_cue(hello: Subtitle) -> None:
+    note, _ = add_notes([hello], [(0.0, 9.0, "[b]")])
+    assert (note.start_s, note.end_s) == (0.0, 2.0 - RULES.gap_s)
 
 
-def test_notes_stand_in_gaps() -> None:
-    cues = make_cues([CueWord(2.0, 4.0, "hello"), CueWord(4.5, 5.0, " there")])
-    (spoken,) = cues
-    noted = add_notes(cues, [(0.5, 1.2, "[a]"), (0.0, 9.0, "[b]"), (3.0, 4.0, "[c]"), (0.0, 20.0, "[d]")])
-    assert [cue.text for cue in noted] == ["[b]", spoken.text, "[d]"]
-    first, _, last = noted
-    assert (first.start_s, first.end_s) == (0.0, 2.0 - RULES.gap_s)
-    assert last.start_s >= spoken.end_s + RULES.gap_s
-    assert last.end_s - last.start_s == 3.0
+def test_note_after_a_cue_begins_after_a_gap_and_stays_three_seconds(hello: Subtitle) -> None:
+    _, note = add_notes([hello], [(4.9, 20.0, "[d]")])
+    assert note.start_s >= hello.end_s + RULES.gap_s
+    assert note.end_s - note.start_s == 3.0
+
+
+def test_no_cues_and_notes_are_no_cues() -> None:
     assert add_notes([], []) == []

@@ -24,10 +24,13 @@ def edited(kind: int, place: str, value: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", [SUMMARY, MOMENTS, HIGHLIGHTS, SHOTS])
-def test_find_fault_of_results(kind: int) -> None:
-    document = film_and_results()[1][kind]
-    assert find_fault(document) is None
-    assert find_fault({**document, "video": None}) is None
+def test_document_of_vidsum_has_no_fault(kind: int) -> None:
+    assert find_fault(film_and_results()[1][kind]) is None
+
+
+@pytest.mark.parametrize("kind", [SUMMARY, MOMENTS, HIGHLIGHTS, SHOTS])
+def test_document_without_a_video_has_no_fault(kind: int) -> None:
+    assert find_fault({**film_and_results()[1][kind], "video": None}) is None
 
 
 @pytest.mark.parametrize(
@@ -64,7 +67,9 @@ def test_find_fault_of_results(kind: int) -> None:
         (SHOTS, "shots.1.first_frame", 900, "last_frame is before"),
     ],
 )
-def test_find_fault_of_edited_documents(kind: int, place: str, value: Any, fault: str | None) -> None:
+def test_fault_of_an_edited_document_is_named_by_its_place(
+    kind: int, place: str, value: Any, fault: str | None
+) -> None:
     message = find_fault(edited(kind, place, value))
     assert (message is None) == (fault is None)
     if message and fault:
@@ -73,7 +78,7 @@ def test_find_fault_of_edited_documents(kind: int, place: str, value: Any, fault
         assert len(message) < 500
 
 
-def test_find_fault_of_a_deep_document() -> None:
+def test_deep_document_is_a_fault() -> None:
     deep: Any = 1
     for _ in range(50_000):
         deep = [deep]

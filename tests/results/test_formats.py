@@ -56,62 +56,115 @@ def frames_of(track: Any) -> list[tuple[int, int]]:
     return [(int(span.start_time.value), int(span.end_time_exclusive().value)) for span in spans]
 
 
-@pytest.mark.parametrize("rate", RATES)
-@pytest.mark.parametrize("format", ["otio", "xml"])
-def test_otio_and_xml_are_read_back(format: str, rate: Fraction) -> None:
+BOTH = pytest.mark.parametrize(
+    ("format", "rate"), [(format, rate) for format in ("otio", "xml") for rate in RATES]
+)
+
+
+@BOTH
+def test_otio_and_xml_have_the_frames_of_the_cuts(format: str, rate: Fraction) -> None:
     timeline = read(format, text_of(format, rate))
-    video, *sound = timeline.tracks
-    assert timeline.name == "the cut"
-    # LosslessCut shows the clips of each track of an .otio
-    assert [track.kind for track in sound] == (["Audio"] * 2 if format == "xml" else [])
-    for track in timeline.tracks:
-        assert frames_of(track) == list(FRAMES)
-        assert [clip.source_range.start_time.rate for clip in track] == pytest.approx([float(rate)] * 4)
-    assert {clip.media_reference.target_url for clip in video} == {
+    frames = [frames_of(track) for track in timeline.tracks]
+    assert frames == [list(FRAMES)] * (3 if format == "xml" else 1)
+
+
+@BOTH
+def test_otio_and_xml_have_the_rate_of_the_film(format: str, rate: Fraction) -> None:
+    timeline = read(format, text_of(format, rate))
+    rates = [clip.source_range.start_time.rate for track in timeline.tracks for clip in track]
+    assert rates == pytest.approx([float(rate)] * (12 if format == "xml" else 4))
+
+
+# LosslessCut shows the clips of each track of an .otio
+# LosslessCut shows the clips of each track of an .otio
+@pytest.mark.parametrize(("format", "kinds"), [("otio", ["Video"]), ("xml", ["Video", "Audio", "Audio"])])
+def test_xml_has_tracks_of_sound_and_otio_has_none(format: str, kinds: list[str]) -> None:
+    timeline = read(format, text_of(format, NTSC))
+    assert [track.kind for track in timeline.tracks] == kinds
+
+
+@pytest.mark.parametrize("format", ["otio", "xml"])
+def test_otio_and_xml_point_to_the_film(format: str) -> None:
+    timeline = read(format, text_of(format, NTSC))
+    assert {clip.media_reference.target_url for clip in timeline.tracks[0]} == {
         "file:///films/a%20film%27s%20%231%20%26%202.mp4"
     }
-    assert {clip.name for clip in video} == {"a <b> & 'c'" if format == "otio" else "a film's #1 & 2.mp4"}
-    assert [marker.name for clip in video for marker in clip.markers] == ["a <b> & 'c' 0.500"] * 4
+
+
+@pytest.mark.parametrize(("format", "name"), [("otio", "a <b> & 'c'"), ("xml", "a film's #1 & 2.mp4")])
+def test_otio_and_xml_name_the_timeline_its_clips_and_markers(format: str, name: str) -> None:
+    timeline = read(format, text_of(format, NTSC))
+    assert timeline.name == "the cut"
+    assert {clip.name for clip in timeline.tracks[0]} == {name}
+    markers = [marker.name for clip in timeline.tracks[0] for marker in clip.markers]
+    assert markers == ["a <b> & 'c' 0.500"] * 4
+
+
+DROP_FRAME_RATES = (NTSC, NTSC_DOUBLE)
 
 
 @pytest.mark.parametrize("rate", RATES)
-def test_edl_is_read_back(rate: Fraction) -> None:
-    text = text_of("edl", rate)
-    drops = rate in (NTSC, NTSC_DOUBLE)
-    assert text.splitlines()[1] == f"FCM: {'DROP' if drops else 'NON-DROP'} FRAME"
-    counted = rate if drops else round(rate)  # a whole rate, as 23.976 counts 24
-    video = read("edl", text, rate=float(counted)).video_tracks()[0]
+def test_edl_has_the_frames_of_the_cuts(rate: Fraction) -> None:
+    counted = rate if rate in DROP_FRAME_RATES else round(rate)  # a whole rate, as 23.976 counts 24
+    timeline = read("edl", text_of("edl", rate), rate=float(counted))
+    video = timeline.video_tracks()[0]
     assert frames_of(video) == list(FRAMES)
     assert {clip.media_reference.target_url for clip in video} == {PLACE}
-    assert len(re.findall(r"^\d{3}  AX +AA/V +C", text, re.MULTILINE)) == len(FRAMES)
-    assert "AA/V" not in text_of("edl", rate, n_channels=0)
+
+
+@pytest.mark.parametrize("rate", RATES)
+def test_edl_says_whether_its_time_code_drops_frames(rate: Fraction) -> None:
+    word = "DROP" if rate in DROP_FRAME_RATES else "NON-DROP"
+    assert text_of("edl", rate).splitlines()[1] == f"FCM: {word} FRAME"
+
+
+def test_edl_cuts_the_sound_with_the_picture() -> None:
+    assert len(re.findall(r"^\d{3}  AX +AA/V +C", text_of("edl", 25), re.MULTILINE)) == len(FRAMES)
+
+
+def test_edl_of_a_film_without_sound_cuts_the_picture_alone() -> None:
+    assert "AA/V" not in text_of("edl", 25, n_channels=0)
 
 
 def events(text: str) -> list[list[str]]:
     return [line.split()[4:] for line in text.splitlines() if re.match(r"\d{3} ", line)]
 
 
-def test_timelines_count_from_the_time_code() -> None:
-    of_30 = events(text_of("edl", NTSC, ((0, 30), (60, 61)), time_code="01:00:00:00"))
-    assert of_30 == [
+def test_edl_counts_from_the_time_code() -> None:
+    assert events(text_of("edl", NTSC, ((0, 30), (60, 61)), time_code="01:00:00:00")) == [
         ["01:00:00:00", "01:00:01:00", "00:00:00:00", "00:00:01:00"],
         ["01:00:02:00", "01:00:02:01", "00:00:01:00", "00:00:01:01"],
     ]
+
+
+def test_edl_counts_from_a_time_code_that_drops_frames() -> None:
     dropped = events(text_of("edl", NTSC, ((0, 1800),), time_code="00:59:59;29"))
     assert dropped == [["00:59:59;29", "01:00:59;29", "00:00:00;00", "00:01:00;02"]]
-    (clip, *_), *_ = read("otio", text_of("otio", 25, ((50, 75),), time_code="10:00:00:00")).tracks
+
+
+def test_otio_counts_from_the_time_code() -> None:
+    timeline = read("otio", text_of("otio", 25, ((50, 75),), time_code="10:00:00:00"))
+    (clip, *_), *_ = timeline.tracks
     assert clip.source_range.start_time.to_timecode() == "10:00:02:00"
     assert clip.media_reference.available_range.start_time.to_timecode() == "10:00:00:00"
-    file = ElementTree.fromstring(text_of("xml", NTSC, time_code="01:00:00;00")).find(".//file/timecode")
-    assert file is not None
-    code = [file.findtext(tag) for tag in ("string", "frame", "displayformat")]
-    assert code == ["01:00:00;00", "107892", "DF"]
-    (clip,) = ElementTree.fromstring(text_of("fcpxml", NTSC_FILM, ((7, 8),), time_code="23:00:00:00")).iter(
-        "asset-clip"
-    )
+
+
+def test_xml_has_the_time_code() -> None:
+    code = ElementTree.fromstring(text_of("xml", NTSC, time_code="01:00:00;00")).find(".//file/timecode")
+    assert code is not None
+    facts = [code.findtext(tag) for tag in ("string", "frame", "displayformat")]
+    assert facts == ["01:00:00;00", "107892", "DF"]
+
+
+def test_fcpxml_counts_from_the_time_code() -> None:
+    text = text_of("fcpxml", NTSC_FILM, ((7, 8),), time_code="23:00:00:00")
+    (clip,) = ElementTree.fromstring(text).iter("asset-clip")
     assert Fraction(clip.attrib["start"].removesuffix("s")) == (23 * 3600 * 24 + 7) / NTSC_FILM
-    for format in ("mlt", "kdenlive"):  # MLT counts from the first frame
-        assert text_of(format, 25, time_code="10:00:00:00") == text_of(format, 25)
+
+
+@pytest.mark.parametrize("format", ["mlt", "kdenlive"])
+def test_mlt_counts_from_the_first_frame_whatever_the_time_code(format: str) -> None:
+    assert text_of(format, 25, time_code="10:00:00:00") == text_of(format, 25)
 
 
 def drop_frame(number: int, nominal: int) -> str:
@@ -130,26 +183,45 @@ def drop_frame(number: int, nominal: int) -> str:
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from([(NTSC, 30), (NTSC_DOUBLE, 60)]), st.integers(0, 280_000), st.integers(1, 3000))
-def test_edl_drop_frame_numbers(rate: tuple[Fraction, int], first: int, n: int) -> None:
+def test_edl_drops_numbers_of_frames_each_minute_but_the_tenth(
+    rate: tuple[Fraction, int], first: int, n: int
+) -> None:
     fps, nominal = rate
     (event,) = events(text_of("edl", fps, ((first, first + n),)))
     assert event == [drop_frame(frame, nominal) for frame in (first, first + n, 0, n)]
 
 
+SPANS = st.lists(st.tuples(st.integers(0, 9000), st.integers(1, 900)), min_size=1)
+
+
+def fcpxml_of(rate: Fraction, spans: list[tuple[int, int]]) -> ElementTree.Element:
+    """The document of cuts of a first frame and a length."""
+    return ElementTree.fromstring(text_of("fcpxml", rate, [(first, first + n) for first, n in spans]))
+
+
+def seconds(element: ElementTree.Element, name: str) -> Fraction:
+    return Fraction(element.attrib[name].removesuffix("s"))
+
+
 @settings(max_examples=60, deadline=None)
-@given(st.sampled_from(RATES), st.lists(st.tuples(st.integers(0, 9000), st.integers(1, 900)), min_size=1))
-def test_fcpxml_is_exact(rate: Fraction, spans: list[tuple[int, int]]) -> None:
-    root = ElementTree.fromstring(text_of("fcpxml", rate, [(first, first + n) for first, n in spans]))
-
-    def seconds(element: ElementTree.Element, name: str) -> Fraction:
-        return Fraction(element.attrib[name].removesuffix("s"))
-
+@given(st.sampled_from(RATES), SPANS)
+def test_fcpxml_has_exact_frames(rate: Fraction, spans: list[tuple[int, int]]) -> None:
+    root = fcpxml_of(rate, spans)
     (frame,) = root.iter("format")
     assert seconds(frame, "frameDuration") == 1 / Fraction(rate)
+    clips = [
+        (seconds(clip, "start") * rate, seconds(clip, "duration") * rate) for clip in root.iter("asset-clip")
+    ]
+    assert clips == spans
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(RATES), SPANS)
+def test_clips_of_fcpxml_follow_each_other(rate: Fraction, spans: list[tuple[int, int]]) -> None:
+    root = fcpxml_of(rate, spans)
     offset = Fraction(0)
-    for clip, (first, n) in zip(root.iter("asset-clip"), spans, strict=True):
+    for clip in root.iter("asset-clip"):
         assert seconds(clip, "offset") == offset
-        assert (seconds(clip, "start") * rate, seconds(clip, "duration") * rate) == (first, n)
         offset += seconds(clip, "duration")
     (sequence,) = root.iter("sequence")
     assert seconds(sequence, "duration") == offset
@@ -177,71 +249,129 @@ _FCPXML = {  # children in order, and attributes, of the elements that are used,
 @pytest.mark.parametrize("n_channels", [0, 2])
 def test_fcpxml_follows_its_document_type(n_channels: int) -> None:
     text = text_of("fcpxml", NTSC, n_channels=n_channels)
-    root = ElementTree.fromstring(text)
     assert text.splitlines()[1] == "<!DOCTYPE fcpxml>"
-    for element in root.iter():
+    for element in ElementTree.fromstring(text).iter():
         children, attributes = map(str.split, _FCPXML[element.tag])
         tags = [child.tag for child in element]
         assert tags == sorted(tags, key=children.index)
         assert set(element.attrib) <= {*attributes}
+
+
+def test_elements_of_fcpxml_point_to_the_film_and_its_format() -> None:
+    root = ElementTree.fromstring(text_of("fcpxml", NTSC))
     (asset,), (frame,), (source,) = root.iter("asset"), root.iter("format"), root.iter("media-rep")
     assert source.attrib["src"] == "file:///films/a%20film%27s%20%231%20%26%202.mp4"
     assert {asset.get("format"), root.findall(".//sequence")[0].get("format")} == {frame.get("id")}
     assert {clip.get("ref") for clip in root.iter("asset-clip")} == {asset.get("id")}
     assert (frame.get("width"), frame.get("height")) == ("640", "360")
-    sound = ("2", "48000") if n_channels else (None, None)
+
+
+@pytest.mark.parametrize(("n_channels", "sound"), [(0, (None, None)), (2, ("2", "48000"))])
+def test_fcpxml_names_the_sound(n_channels: int, sound: tuple[str | None, str | None]) -> None:
+    (asset,) = ElementTree.fromstring(text_of("fcpxml", NTSC, n_channels=n_channels)).iter("asset")
     assert (asset.get("audioChannels"), asset.get("audioRate")) == sound
-    for clip in root.findall("./library/event/project/sequence/spine/asset-clip"):
+
+
+def test_times_of_fcpxml_are_fractions() -> None:
+    clips = ElementTree.fromstring(text_of("fcpxml", NTSC)).findall(
+        "./library/event/project/sequence/spine/asset-clip"
+    )
+    assert len(clips) == len(FRAMES)
+    for clip in clips:
         assert all(re.fullmatch(r"\d+/\d+s", clip.attrib[name]) for name in ("start", "duration"))
 
 
-def test_xml_links_picture_and_sound() -> None:
-    root = ElementTree.fromstring(text_of("xml", NTSC, n_channels=6))
-    items = {item.get("id"): item for item in root.iter("clipitem")}
-    tracks = root.findall(".//sequence/media/*/track")
-    assert [len(track) for track in tracks] == [4] * 7
-    assert root.findtext(".//file/media/audio/channelcount") == "6"
-    assert root.findtext(".//audio/numOutputChannels") == "6"
-    for number, item in enumerate(tracks[3], 1):
+@pytest.fixture(scope="module")
+def xml() -> ElementTree.Element:
+    """A timeline of four cuts of a film with six channels."""
+    return ElementTree.fromstring(text_of("xml", NTSC, n_channels=6))
+
+
+def test_xml_has_a_track_for_each_channel(xml: ElementTree.Element) -> None:
+    assert [len(track) for track in xml.findall(".//sequence/media/*/track")] == [4] * 7
+    assert xml.findtext(".//file/media/audio/channelcount") == "6"
+    assert xml.findtext(".//audio/numOutputChannels") == "6"
+
+
+def test_xml_links_picture_and_sound(xml: ElementTree.Element) -> None:
+    items = {item.get("id"): item for item in xml.iter("clipitem")}
+    for number, item in enumerate(xml.findall(".//sequence/media/*/track")[3], 1):
         links = item.findall("link")
         starts = {items[link.findtext("linkclipref")].findtext("start") for link in links}
         assert starts == {item.findtext("start")}
         assert [link.findtext("mediatype") for link in links] == ["video", *["audio"] * 6]
         assert {link.findtext("clipindex") for link in links} == {str(number)}
-    for element in root.iter():
-        assert len(element.findall("rate")) <= 1
-    assert {rate.findtext("ntsc") for rate in root.iter("rate")} == {"TRUE"}
-    assert {mode.text for mode in root.iter("displayformat")} == {"DF"}  # of the file and the sequence
 
 
-def test_kdenlive_bin() -> None:
-    """Kdenlive calls a project damaged where a clip of the timeline is not in the bin."""
+def test_rates_of_xml_are_ntsc_with_drop_frames(xml: ElementTree.Element) -> None:
+    assert all(len(element.findall("rate")) <= 1 for element in xml.iter())
+    assert {rate.findtext("ntsc") for rate in xml.iter("rate")} == {"TRUE"}
+    assert {mode.text for mode in xml.iter("displayformat")} == {"DF"}  # of the file and the sequence
+
+
+def property_of(element: ElementTree.Element, name: str) -> str | None:
+    return next((tag.text for tag in element.findall("property") if tag.get("name") == name), None)
+
+
+@pytest.fixture(scope="module")
+def kdenlive() -> ElementTree.Element:
+    """A project of three cuts: of a film, of one without sound, and of the first again."""
     film, mute = media(25, path=Path(PLACE)), media(25, path=Path("/films/b.mp4"), n_channels=0)
-    videos = enumerate((film, mute, film))
-    clips = [Clip(cut(25, 5 * n, 5 * n + 4), video, str(video.path)) for n, video in videos]
-    root = ElementTree.fromstring(formats.format_timeline("kdenlive", clips, "the cut"))
+    clips = [
+        Clip(cut(25, 5 * number, 5 * number + 4), video, str(video.path))
+        for number, video in enumerate((film, mute, film))
+    ]
+    return ElementTree.fromstring(formats.format_timeline("kdenlive", clips, "the cut"))
 
-    def of(element: ElementTree.Element, name: str) -> str | None:
-        return next((tag.text for tag in element.findall("property") if tag.get("name") == name), None)
 
-    made = {element.get("id"): element for element in root if element.get("id")}
-    content = made["main_bin"]
-    entries = [made[entry.get("producer")] for entry in content.findall("entry")]
-    assert of(content, "kdenlive:docproperties.version") == "1.1"
-    uuid = of(content, "kdenlive:docproperties.uuid")
-    assert uuid == of(entries[0], "kdenlive:uuid") == entries[0].get("id")
-    in_bin = {of(entry, "kdenlive:id") for entry in entries[1:]}
-    assert in_bin == {"4", "5"}
-    for name in ("video_a", "audio_a"):
-        chains = [made[entry.get("producer")] for entry in made[name].findall("entry")]
-        assert {of(chain, "kdenlive:id") for chain in chains} <= in_bin
-        assert {of(entry, "kdenlive:id") for entry in made[name].findall("entry")} <= in_bin
-    assert [entry.tag for entry in made["audio_a"] if entry.tag != "property"] == ["entry", "blank", "entry"]
-    producers = [track.get("producer") for track in entries[0].findall("track")]
+@pytest.fixture(scope="module")
+def parts(kdenlive: ElementTree.Element) -> dict[str | None, ElementTree.Element]:
+    """The parts of the project by their names."""
+    return {element.get("id"): element for element in kdenlive if element.get("id")}
+
+
+Parts = dict[str | None, ElementTree.Element]
+
+
+def bin_of(parts: Parts) -> list[ElementTree.Element]:
+    return [parts[entry.get("producer")] for entry in parts["main_bin"].findall("entry")]
+
+
+def test_bin_of_kdenlive_begins_with_the_sequence(parts: Parts) -> None:
+    sequence = bin_of(parts)[0]
+    assert property_of(parts["main_bin"], "kdenlive:docproperties.version") == "1.1"
+    uuid = property_of(parts["main_bin"], "kdenlive:docproperties.uuid")
+    assert uuid == property_of(sequence, "kdenlive:uuid") == sequence.get("id")
+
+
+def test_bin_of_kdenlive_has_each_film_once(parts: Parts) -> None:
+    assert [property_of(entry, "kdenlive:id") for entry in bin_of(parts)[1:]] == ["4", "5"]
+
+
+@pytest.mark.parametrize("track", ["video_a", "audio_a"])
+def test_clips_of_kdenlive_are_in_its_bin(parts: Parts, track: str) -> None:
+    """Kdenlive calls a project damaged where a clip of the timeline is not in the bin."""
+    entries = parts[track].findall("entry")
+    clips = [*entries, *(parts[entry.get("producer")] for entry in entries)]
+    assert {property_of(clip, "kdenlive:id") for clip in clips} <= {"4", "5"}
+
+
+def test_film_without_sound_is_a_blank_of_the_sound_track(parts: Parts) -> None:
+    assert [entry.tag for entry in parts["audio_a"] if entry.tag != "property"] == ["entry", "blank", "entry"]
+
+
+def test_tracks_of_kdenlive_are_black_sound_and_picture(parts: Parts) -> None:
+    producers = [track.get("producer") for track in bin_of(parts)[0].findall("track")]
     assert producers == ["black_track", "audio", "video"]
-    (project,) = (element for element in root if of(element, "kdenlive:projectTractor"))
-    assert project == root[-1]
-    guides = json.loads(of(entries[0], "kdenlive:sequenceproperties.guides") or "")
+
+
+def test_project_of_kdenlive_stands_last(kdenlive: ElementTree.Element) -> None:
+    (project,) = (element for element in kdenlive if property_of(element, "kdenlive:projectTractor"))
+    assert project == kdenlive[-1]
+
+
+def test_guides_of_kdenlive_stand_where_cuts_begin(parts: Parts) -> None:
+    guides = json.loads(property_of(bin_of(parts)[0], "kdenlive:sequenceproperties.guides") or "")
     assert [guide["pos"] for guide in guides] == [0, 4, 8]
 
 
@@ -301,12 +431,27 @@ def test_mlt_renders_no_other_frame_of_a_variable_rate(format: str, tmp_path: Pa
     assert rendered == sorted(rendered)
 
 
-def test_timelines_of_a_name_that_is_not_text() -> None:
-    place = os.fsdecode(b"/films/caf\xe9\n.mp4")
-    film = media(25, path=Path(place))
-    for format in ("edl", "kdenlive", "mlt"):
-        with pytest.raises(InputError, match="not UTF-8") as refused:
-            formats.format_timeline(format, [Clip(cut(25, 0, 5), film, place)], "cut")
-        assert "\n" not in refused.value.message
-    for format in ("otio", "fcpxml", "xml"):
-        assert formats.format_timeline(format, [Clip(cut(25, 0, 5, "a\x01b"), film, place)], "cut").encode()
+NOT_UTF_8 = os.fsdecode(b"/films/caf\xe9\n.mp4")
+
+
+def timeline_of_other_bytes(format: str, label: str = "a") -> str:
+    film = media(25, path=Path(NOT_UTF_8))
+    return str(formats.format_timeline(format, [Clip(cut(25, 0, 5, label), film, NOT_UTF_8)], "cut"))
+
+
+@pytest.mark.parametrize("format", ["edl", "kdenlive", "mlt"])
+def test_name_that_is_not_utf_8_is_refused_in_one_line(format: str) -> None:
+    with pytest.raises(InputError, match="not UTF-8") as refused:
+        timeline_of_other_bytes(format)
+    assert "\n" not in refused.value.message
+
+
+@pytest.mark.parametrize("format", ["otio", "fcpxml", "xml"])
+def test_name_that_is_not_utf_8_is_written_as_a_url(format: str) -> None:
+    assert "/films/caf%E9%0A.mp4" in timeline_of_other_bytes(format)
+
+
+@pytest.mark.parametrize("format", ["otio", "fcpxml", "xml"])
+def test_control_characters_of_labels_are_left_out(format: str) -> None:
+    assert "\x01" not in timeline_of_other_bytes(format, "a\x01b")
+    assert timeline_of_other_bytes(format, "a\x01b").encode()

@@ -85,7 +85,7 @@ def read_published(path: Path) -> object:
         ("tvsum50/title", read_tvsum_mat),
     ],
 )
-def test_data_outside_the_file(
+def test_data_outside_the_file_or_larger_than_it_are_refused(
     tmp_path: Path, secret: Path, spoil: Spoil, place: str, read: Callable[[Path], object]
 ) -> None:
     folder, _, name = place.rpartition("/")
@@ -100,7 +100,7 @@ def test_data_outside_the_file(
         read(tmp_path / "f.h5")
 
 
-def test_cell_outside_the_file(tmp_path: Path, secret: Path) -> None:
+def test_cell_of_a_mat_outside_the_file_is_refused(tmp_path: Path, secret: Path) -> None:
     with h5py.File(tmp_path / "y.mat", "w") as file:
         external_storage(file.create_group("#refs#"), "a", secret)
         reference = [[file["#refs#/a"].ref]]
@@ -110,7 +110,7 @@ def test_cell_outside_the_file(tmp_path: Path, secret: Path) -> None:
         read_tvsum_mat(tmp_path / "y.mat")
 
 
-def test_links_within_the_file(tmp_path: Path) -> None:
+def test_links_within_the_file_are_followed(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "f.h5", "w") as file:
         file["all/of_video_1"] = ROWS
         group = annotated(file.create_group("data"))
@@ -122,23 +122,29 @@ def test_links_within_the_file(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read_features(tmp_path / "f.h5", "video_1").array, ROWS)
 
 
-def test_other_bad_files(tmp_path: Path) -> None:
+def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "f.h5", "w") as file:
         group = annotated(file)
         group["features"], group["there"] = h5py.SoftLink("there"), h5py.SoftLink("features")
     with pytest.raises(InputError, match="not a feature file"):
         read_features(tmp_path / "f.h5")
+
+
+def test_video_in_another_file_is_refused(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "f.h5", "w") as file:
         file["video_1"] = h5py.ExternalLink(str(tmp_path / "none.h5"), "/")
     with pytest.raises(InputError, match="another file"):
         read_features(tmp_path / "f.h5")
+
+
+def test_metadata_of_a_wrong_type_are_refused(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "f.h5", "w") as file:
         annotated(file).attrs["vidsum"] = [1, 2]
     with pytest.raises(InputError, match="attribute vidsum"):
         read_features(tmp_path / "f.h5")
 
 
-def test_compressed_zeros(tmp_path: Path) -> None:
+def test_features_that_compress_well_are_read(tmp_path: Path) -> None:
     zeros = np.zeros((500, 1000), np.float32)
     with h5py.File(tmp_path / "f.h5", "w") as file:
         file.create_dataset("video_1/features", data=zeros, compression="gzip", compression_opts=9)
@@ -148,6 +154,6 @@ def test_compressed_zeros(tmp_path: Path) -> None:
 
 @pytest.mark.shared
 @pytest.mark.parametrize(("name", "video"), [("h5ev_tvsum131", "video_1"), ("h5tr_tvsum552", "video_2")])
-def test_files_that_claimed_too_much_memory(shared: Path, name: str, video: str) -> None:
+def test_shared_files_that_claim_too_much_memory_are_refused(shared: Path, name: str, video: str) -> None:
     with pytest.raises(InputError, match="claims"):
         read_features(shared / "bad" / f"{name}.h5", video)

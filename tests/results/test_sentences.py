@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.results.sentences import (
@@ -69,23 +69,33 @@ def test_edges_between_words(before: str, pause_s: float, after: str, edge: Edge
     assert edge_between(first, second) is edge
 
 
-def test_a_long_sentence_is_split_at_its_pause_then_at_a_comma_then_at_its_longest_gap() -> None:
-    ten = " ".join(["so"] * 10)
-    assert texts(split_sentences(timed(f"{ten} {ten}, {ten} |.3 {ten}"), 13)) == [f"{ten} {ten}, {ten}", ten]
-    assert texts(split_sentences(timed(f"{ten} {ten}, {ten}"), 10)) == [f"{ten} {ten},", ten]
-    assert texts(split_sentences(timed(f"{ten} |.1 {ten} {ten} |.2 {ten}"), 13)) == [
-        f"{ten} {ten} {ten}",
-        ten,
-    ]
-    assert len(split_sentences(timed(f"{ten} {ten}"), 10)) == 1
+TEN = " ".join(["so"] * 10)
 
 
-def test_a_short_sentence_goes_with_its_nearer_neighbour() -> None:
-    ten = " ".join(["so"] * 10)
-    words = timed(f"{ten}. |.5 Yes. |.2 {ten}. |.2 No. |.6 {ten}.")
-    assert texts(split_sentences(words)) == [f"{ten}.", f"Yes. {ten}. No.", f"{ten}."]
-    words = timed(f"{ten}. |3.1 Yes. |3.1 {ten}.")
-    assert len(split_sentences(words)) == 3
+@pytest.mark.parametrize(
+    ("spoken", "longest_s", "parts"),
+    [
+        (f"{TEN} {TEN}, {TEN} |.3 {TEN}", 13, [f"{TEN} {TEN}, {TEN}", TEN]),
+        (f"{TEN} {TEN}, {TEN}", 10, [f"{TEN} {TEN},", TEN]),
+        (f"{TEN} |.1 {TEN} {TEN} |.2 {TEN}", 13, [f"{TEN} {TEN} {TEN}", TEN]),
+    ],
+    ids=["pause before comma", "comma", "longest gap"],
+)
+def test_long_sentence_is_split_at_its_best_edge(spoken: str, longest_s: float, parts: list[str]) -> None:
+    assert texts(split_sentences(timed(spoken), longest_s)) == parts
+
+
+def test_sentence_of_the_longest_length_stays_whole() -> None:
+    assert len(split_sentences(timed(f"{TEN} {TEN}"), 10)) == 1
+
+
+def test_short_sentence_goes_with_its_nearer_neighbour() -> None:
+    words = timed(f"{TEN}. |.5 Yes. |.2 {TEN}. |.2 No. |.6 {TEN}.")
+    assert texts(split_sentences(words)) == [f"{TEN}.", f"Yes. {TEN}. No.", f"{TEN}."]
+
+
+def test_short_sentence_far_from_its_neighbours_stays_alone() -> None:
+    assert len(split_sentences(timed(f"{TEN}. |3.1 Yes. |3.1 {TEN}."))) == 3
 
 
 def test_many_short_sentences_do_not_make_a_long_one() -> None:
@@ -119,21 +129,27 @@ def kind(before: SpokenWord, after: SpokenWord) -> int:
     return 1 if pause_s >= 0.25 - 1e-6 else 2 if before.text[-1] == "," else 3
 
 
-@settings(deadline=None)
-@given(speech(), st.floats(3, 20), st.floats(0.5, 3))
+LONGEST_AND_SHORTEST = given(speech(), st.floats(3, 20), st.floats(0.5, 3))
+
+
+@LONGEST_AND_SHORTEST
 def test_sentences_hold_all_words_in_order(
     words: list[SpokenWord], longest_s: float, shortest_s: float
 ) -> None:
     sentences = split_sentences(words, longest_s, shortest_s)
     assert [word for sentence in sentences for word in sentence.words] == words
-    for sentence in sentences:
-        assert [word for part in split_clauses(sentence, shortest_s) for word in part.words] == [
-            *sentence.words
-        ]
 
 
-@settings(deadline=None)
-@given(speech(), st.floats(3, 20), st.floats(0.5, 3))
+@LONGEST_AND_SHORTEST
+def test_clauses_hold_all_words_in_order(
+    words: list[SpokenWord], longest_s: float, shortest_s: float
+) -> None:
+    for sentence in split_sentences(words, longest_s, shortest_s):
+        clauses = split_clauses(sentence, shortest_s)
+        assert [word for clause in clauses for word in clause.words] == [*sentence.words]
+
+
+@LONGEST_AND_SHORTEST
 def test_no_sentence_is_short_that_has_a_neighbour(
     words: list[SpokenWord], longest_s: float, shortest_s: float
 ) -> None:
@@ -142,15 +158,18 @@ def test_no_sentence_is_short_that_has_a_neighbour(
         around = [*sentences[max(number - 1, 0) : number], *sentences[number + 1 : number + 2]]
         pauses = [max(sentence.start_s - other.end_s, other.start_s - sentence.end_s) for other in around]
         assert sentence.length_s >= shortest_s - 1e-6 or all(pause > 3 for pause in pauses)
+
+
+@LONGEST_AND_SHORTEST
+def test_no_clause_of_several_is_short(words: list[SpokenWord], longest_s: float, shortest_s: float) -> None:
+    for sentence in split_sentences(words, longest_s, shortest_s):
         clauses = split_clauses(sentence, shortest_s)
         assert len(clauses) == 1 or min(clause.length_s for clause in clauses) >= shortest_s - 1e-6
 
 
-@settings(deadline=None)
 @given(speech(), st.floats(3, 20))
-def test_the_best_edge_inside_a_long_sentence_is_taken(words: list[SpokenWord], longest_s: float) -> None:
-    sentences = split_sentences(words, longest_s, 0.5)
-    for before, after in pairwise(sentences):
+def test_best_edge_inside_a_long_sentence_is_taken(words: list[SpokenWord], longest_s: float) -> None:
+    for before, after in pairwise(split_sentences(words, longest_s, 0.5)):
         cut = kind(before.words[-1], after.words[0])
         if cut == 0:
             continue
@@ -161,26 +180,36 @@ def test_the_best_edge_inside_a_long_sentence_is_taken(words: list[SpokenWord], 
                 assert not inside or kind(first, second) >= cut or kind(first, second) == 0 or cut < 3
 
 
-@settings(deadline=None)
+def gaps_between(words: list[SpokenWord]) -> list[tuple[float, float]]:
+    """The times between words where a phrase ends."""
+    return [(before.end_s, after.start_s) for before, after in pairwise(words) if kind(before, after) < 3]
+
+
+@given(speech())
+def test_cuts_where_phrases_end_are_not_named(words: list[SpokenWord]) -> None:
+    good = [start_s for _, start_s in gaps_between(words)]
+    assert cuts_inside_phrases(words, [words[0].start_s, words[-1].end_s, *good], 1e-3) == []
+
+
 @given(speech())
 def test_cuts_inside_phrases_are_named(words: list[SpokenWord]) -> None:
-    between = [(before, after) for before, after in pairwise(words)]
-    gaps = [(before.end_s, after.start_s) for before, after in between if kind(before, after) < 3]
-    good = [start_s for _, start_s in gaps]
-    assert cuts_inside_phrases(words, [words[0].start_s, words[-1].end_s, *good], 1e-3) == []
+    gaps = gaps_between(words)
     bad = [
         before.end_s
-        for before, after in between
+        for before, after in pairwise(words)
         if kind(before, after) == 3 and not any(low - 0.01 < before.end_s < high + 0.01 for low, high in gaps)
     ]
     far = [s for s in bad if words[0].start_s + 0.01 < s < words[-1].end_s - 0.01]
     assert cuts_inside_phrases(words, far, 1e-4) == sorted(set(far))
 
 
-def test_a_warning_names_the_first_cuts() -> None:
-    assert describe_cuts([]) == ()
+def test_warning_names_the_first_cuts() -> None:
     (warning,) = describe_cuts([1.0, 2.0, 3.0, 4.0], 0.5)
     assert "0:01.50, 0:02.50, 0:03.50 and 1 more" in warning
+
+
+def test_no_cuts_are_no_warning() -> None:
+    assert describe_cuts([]) == ()
 
 
 def test_words_that_overlap_are_set_apart() -> None:
@@ -196,7 +225,11 @@ def test_words_of_languages_without_blanks_have_none() -> None:
     assert texts(transcript.sentences()) == ["今天下雨。"]
 
 
-def test_only_certain_words_make_a_certain_text() -> None:
-    words = (SpokenWord(0, 1, " It"), SpokenWord(1, 2, " rains.", certain=False))
-    assert (SpokenSentence(words).certain_text, SpokenSentence(words).text) == ("It", "It rains.")
-    assert SpokenSentence(words).certain == pytest.approx(3 / 10)
+def test_certain_text_leaves_out_uncertain_words() -> None:
+    sentence = SpokenSentence((SpokenWord(0, 1, " It"), SpokenWord(1, 2, " rains.", certain=False)))
+    assert (sentence.certain_text, sentence.text) == ("It", "It rains.")
+
+
+def test_certain_share_of_a_text_is_of_its_letters() -> None:
+    sentence = SpokenSentence((SpokenWord(0, 1, " It"), SpokenWord(1, 2, " rains.", certain=False)))
+    assert sentence.certain == pytest.approx(3 / 10)

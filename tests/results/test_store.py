@@ -34,24 +34,45 @@ def features() -> Features:
 
 @pytest.mark.parametrize("name", ["f.npz", "f.h5", "f.hdf5"])
 @pytest.mark.parametrize("video", ["film.mp4", os.fsdecode(b"films/caf\xe9.mp4")], ids=ascii)
-def test_write_features_round_trip(features: Features, tmp_path: Path, name: str, video: str) -> None:
+def test_features_are_read_as_they_were_written(
+    features: Features, tmp_path: Path, name: str, video: str
+) -> None:
     named = replace(features, video=replace(VIDEO, path=video))
+    write_features(named, tmp_path / name)
+    assert read_features(tmp_path / name) == named
+
+
+@pytest.mark.parametrize("name", ["f.npz", "f.h5"])
+def test_same_features_have_the_same_bytes(features: Features, tmp_path: Path, name: str) -> None:
     (tmp_path / "again").mkdir()
-    for path in (tmp_path / name, tmp_path / "again" / name):
-        write_features(named, path)
-        assert read_features(path) == named
-        assert is_feature_file(str(path))
+    for folder in (tmp_path, tmp_path / "again"):
+        write_features(features, folder / name)
     assert (tmp_path / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
 
 
-def test_write_npz_for_numpy(features: Features, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "is_features"),
+    [
+        ("f.npz", True),
+        ("f.h5", True),
+        ("f.hdf5", True),
+        ("a.h5#video_1", True),
+        ("dir.npz/a.mp4", False),
+        ("a.mp4", False),
+    ],
+)
+def test_feature_file_is_known_by_its_name(name: str, is_features: bool) -> None:
+    assert is_feature_file(name) == is_features
+
+
+def test_npz_is_read_by_numpy(features: Features, tmp_path: Path) -> None:
     write_features(features, tmp_path / "f.npz")
     with np.load(tmp_path / "f.npz") as data:
         assert sorted(data.files) == ["embeddings", "features", "logits", "metadata", "timestamps"]
         np.testing.assert_array_equal(data["features"], features.array)
 
 
-def test_write_h5_layout(features: Features, tmp_path: Path) -> None:
+def test_h5_has_the_layout_of_the_field(features: Features, tmp_path: Path) -> None:
     annotations = {"change_points": [[0, 149], [150, 299]], "user_summary": np.zeros((2, 300), np.float32)}
     write_h5({"video_1": features}, tmp_path / "f.h5", {"video_1": annotations})
     with h5py.File(tmp_path / "f.h5") as file:
@@ -62,7 +83,7 @@ def test_write_h5_layout(features: Features, tmp_path: Path) -> None:
         assert group["user_summary"].shape == (2, 300)
 
 
-def test_read_published_h5(tmp_path: Path) -> None:
+def test_published_h5_is_read_with_times_of_its_frames(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "tvsum.h5", "w") as file:
         for number in (1, 2):
             group = file.create_group(f"video_{number}")
@@ -75,42 +96,67 @@ def test_read_published_h5(tmp_path: Path) -> None:
     assert second.duration_s == pytest.approx(149 / 30)
 
 
-def test_read_h5_of_several_videos(features: Features, tmp_path: Path) -> None:
+@pytest.fixture
+def of_two(features: Features, tmp_path: Path) -> Path:
+    """A file of two videos, `a` and `b`."""
     write_h5({"a": features, "b": features}, tmp_path / "f.h5")
+    return tmp_path / "f.h5"
+
+
+def test_video_of_several_must_be_named(of_two: Path) -> None:
     with pytest.raises(UsageError, match="has 2 videos"):
-        read_features(tmp_path / "f.h5")
+        read_features(of_two)
+
+
+def test_unknown_video_of_several_is_refused_with_one_that_is_there(of_two: Path) -> None:
     with pytest.raises(InputError, match="no video 'c'") as refused:
-        read_features(tmp_path / "f.h5", "c")
-    assert refused.value.hint == f"name another, such as {tmp_path / 'f.h5'}#a"
-    assert read_features(tmp_path / "f.h5", "b") == features
+        read_features(of_two, "c")
+    assert refused.value.hint == f"name another, such as {of_two}#a"
+
+
+def test_video_of_several_is_read(of_two: Path, features: Features) -> None:
+    assert read_features(of_two, "b") == features
+
+
+def test_name_of_a_video_that_is_not_utf_8_is_escaped(features: Features, tmp_path: Path) -> None:
     write_h5({os.fsdecode(b"caf\xe9"): features}, tmp_path / "f.h5")
-    with h5py.File(tmp_path / "f.h5", "a") as file:
-        file.create_group("empty")
-    assert group_names(tmp_path / "f.h5") == [r"caf\udce9", "empty"]
+    assert group_names(tmp_path / "f.h5") == [r"caf\udce9"]
     assert read_features(tmp_path / "f.h5", r"caf\udce9") == features
-    assert is_feature_file("a.h5#video_1")
-    assert not any(map(is_feature_file, ("dir.npz/a.mp4", "a.mp4")))
 
 
-def test_read_bare_npz(tmp_path: Path) -> None:
+def test_empty_group_is_a_video_too(of_two: Path) -> None:
+    with h5py.File(of_two, "a") as file:
+        file.create_group("empty")
+    assert group_names(of_two) == ["a", "b", "empty"]
+
+
+def test_npz_without_times_has_two_features_a_second(tmp_path: Path) -> None:
     np.savez(tmp_path / "bare.npz", features=np.ones((6, 2)))
     assert read_features(tmp_path / "bare.npz").timestamps[-1] == 2.5
+
+
+def test_step_of_an_npz_is_between_its_times(tmp_path: Path) -> None:
     np.savez(tmp_path / "timed.npz", features=np.ones((3, 2)), timestamps=[0.0, 2.0, 4.0])
     assert read_features(tmp_path / "timed.npz").step_s == 2.0
 
 
 @pytest.mark.parametrize("name", ["f.npz", "f.h5"])
-@pytest.mark.parametrize("content", [b"", b"text", b"PK\x03\x04 cut short", None])
-def test_read_features_other_files(tmp_path: Path, name: str, content: bytes | None) -> None:
-    if content is not None:
-        (tmp_path / name).write_bytes(content)
-    reason = "no such file" if content is None else "not a feature file (damaged, or another format)"
+@pytest.mark.parametrize("content", [b"", b"text", b"PK\x03\x04 cut short"])
+def test_other_file_is_no_feature_file(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError) as refused:
         read_features(tmp_path / name)
-    assert refused.value.message == f"{tmp_path / name}: {reason}"
+    assert refused.value.message == f"{tmp_path / name}: not a feature file (damaged, or another format)"
 
 
-def test_read_features_damaged_npz(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["f.npz", "f.h5"])
+def test_missing_feature_file_is_named(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read_features(tmp_path / name)
+    assert refused.value.message == f"{tmp_path / name}: no such file"
+
+
+def test_npz_with_a_changed_byte_is_read_or_refused(tmp_path: Path) -> None:
     """One byte changed at a time: the faults that NumPy, zipfile and zlib find all end in the same error."""
     path = tmp_path / "f.npz"
     np.savez_compressed(path, features=np.eye(50, 8))
@@ -125,7 +171,7 @@ def test_read_features_damaged_npz(tmp_path: Path) -> None:
     assert refused > 0
 
 
-def test_read_features_damaged_h5(features: Features, tmp_path: Path) -> None:
+def test_h5_with_a_damaged_index_is_refused(features: Features, tmp_path: Path) -> None:
     path = tmp_path / "f.h5"
     write_features(features, path)
     path.write_bytes(path.read_bytes().replace(b"TREE", b"tree"))  # how each of its indexes begins
@@ -133,24 +179,32 @@ def test_read_features_damaged_h5(features: Features, tmp_path: Path) -> None:
         read_features(path)
 
 
-def test_read_features_missing_arrays(tmp_path: Path) -> None:
+def test_npz_without_features_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "f.npz", other=np.ones(3))
+    with pytest.raises(InputError, match="no array named features"):
+        read_features(tmp_path / "f.npz")
+
+
+def test_h5_without_a_video_is_refused(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "none.h5", "w"):
         pass
+    with pytest.raises(InputError, match=r"not a feature file \(it holds no video\)"):
+        read_features(tmp_path / "none.h5")
+
+
+def test_video_without_features_is_refused(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "empty.h5", "w") as file:
         file.create_group("video_1")
-    for name, fault in (
-        ("f.npz", "no array named features"),
-        ("none.h5", r"not a feature file \(it holds no video\)"),
-        ("empty.h5", "no dataset named features"),
-    ):
-        with pytest.raises(InputError, match=fault):
-            read_features(tmp_path / name)
+    with pytest.raises(InputError, match="no dataset named features"):
+        read_features(tmp_path / "empty.h5")
 
 
-def test_write_features_errors(features: Features, tmp_path: Path) -> None:
+def test_features_are_not_written_in_another_format(features: Features, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a feature file"):
         write_features(features, tmp_path / "f.csv")
+
+
+def test_features_are_not_written_into_a_missing_folder(features: Features, tmp_path: Path) -> None:
     with pytest.raises(OutputError):
         write_features(features, tmp_path / "no" / "f.npz")
 
@@ -160,7 +214,7 @@ LARGE = Features.from_array(np.random.default_rng(0).normal(size=(100, 50)))  # 
 
 @pytest.mark.parametrize("name", ["f.h5", "f.npz"])
 @pytest.mark.parametrize("n_bytes", range(1000, 22_000, 3500))
-def test_write_features_too_large(tmp_path: Path, name: str, n_bytes: int) -> None:
+def test_feature_file_that_does_not_fit_leaves_the_old_one(tmp_path: Path, name: str, n_bytes: int) -> None:
     target = tmp_path / name
     target.write_bytes(b"old")
     with files_up_to(n_bytes), pytest.raises(OutputError, match=rf"{name}: cannot be written"):
@@ -170,13 +224,19 @@ def test_write_features_too_large(tmp_path: Path, name: str, n_bytes: int) -> No
 
 
 @pytest.mark.parametrize("name", ["f.h5", "f.npz"])
-def test_write_features_to_a_full_disk(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("size_kib", range(4, 24, 4))
+def test_feature_file_on_a_full_disk_is_an_error_and_leaves_nothing(
+    tmp_path: Path, name: str, size_kib: int
+) -> None:
     """HDF5 used to crash the process: only a real disk shows it."""
-    for kib in range(4, 24, 4):
-        with small_disk(tmp_path / f"disk{kib}", kib) as disk:
-            with pytest.raises(OutputError, match="cannot be written"):
-                write_features(LARGE, disk / name)
-            assert not list(disk.iterdir())
+    with small_disk(tmp_path / "disk", size_kib) as disk:
+        with pytest.raises(OutputError, match="cannot be written"):
+            write_features(LARGE, disk / name)
+        assert not list(disk.iterdir())
+
+
+@pytest.mark.parametrize("name", ["f.h5", "f.npz"])
+def test_feature_file_on_a_disk_that_is_large_enough_is_written(tmp_path: Path, name: str) -> None:
     with small_disk(tmp_path / "disk", 64) as disk:
         write_features(LARGE, disk / name)
         assert len(read_features(disk / name)) == len(LARGE)

@@ -35,7 +35,7 @@ def cleaned(text: str, language: str = "en", *more: str) -> str:
         ("went to the to the store", "went to the store"),
     ],
 )
-def test_hesitations(said: str, meant: str) -> None:
+def test_fillers_repetitions_and_broken_words_are_cut(said: str, meant: str) -> None:
     assert cleaned(said) == meant
 
 
@@ -57,24 +57,39 @@ def test_hesitations(said: str, meant: str) -> None:
         "a well-known co-worker",
     ],
 )
-def test_what_is_meant_stays(said: str) -> None:
+def test_repetitions_that_are_meant_stay(said: str) -> None:
     assert cleaned(said) == said.replace("_ ", "")
 
 
-def test_reasons() -> None:
-    (filler, start) = find_hesitations(words_of("Well, um, er, this it is, uh, it is"), "en")
-    assert (filler.reason, start.reason) == ("filler", "false start")
-    assert (start.first, start.end) == (4, 7)
+def test_hesitations_have_their_reason_and_range_of_words() -> None:
+    filler, start = find_hesitations(words_of("Well, um, er, this it is, uh, it is"), "en")
+    assert (filler.reason, filler.first, filler.end) == ("filler", 1, 3)
+    assert (start.reason, start.first, start.end) == ("false start", 4, 7)
 
 
-def test_own_words_and_languages() -> None:
+def test_own_fillers_are_cut_whatever_their_case() -> None:
     assert cleaned("It is, you know, like, new.", "en", "you know", "Like") == "It is, new."
-    assert cleaned("Das ist, äh, gut.", "de") == "Das ist, gut."
-    assert cleaned("Um elf.", "de") == "Um elf."
-    assert cleaned("Um, so.", "xx") == "Um, so."
-    assert prompt_for("xx") is None
+
+
+@pytest.mark.parametrize(
+    ("said", "language", "meant"),
+    [
+        ("Das ist, äh, gut.", "de", "Das ist, gut."),
+        ("Um elf.", "de", "Um elf."),
+        ("Um, so.", "xx", "Um, so."),
+    ],
+)
+def test_fillers_depend_on_the_language(said: str, language: str, meant: str) -> None:
+    assert cleaned(said, language) == meant
+
+
+def test_prompt_has_the_fillers_of_its_language() -> None:
     assert "um" in (prompt_for("en") or "").lower()
 
 
-def test_nothing_said() -> None:
+def test_unknown_language_has_no_prompt() -> None:
+    assert prompt_for("xx") is None
+
+
+def test_no_words_have_no_hesitations() -> None:
     assert find_hesitations([], "en", ["", "you know"]) == []

@@ -1,139 +1,153 @@
-"""Whisper itself, on recordings; needs its weights."""
+"""Windows of speech, their languages, and the transcript that they make, without Whisper."""
 
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from faster_whisper.transcribe import get_ctranslate2_storage
 
-from tests.conftest import real_weights
-from tests.voices import RATE, has_voices, speak, spoken, with_noise, write_wav
-from vidsum import checkpoints
-from vidsum.pipelines.transcribe import transcribe
-from vidsum.speech.recognize import LANGUAGES, load_recognizer
-
-KENNEDY = (
-    "and so my fellow americans ask not what your country can do for you ask what you can do for your country"
+from tests.speech.stub import StubModel
+from vidsum.results.transcript import Segment, Transcript, Word
+from vidsum.speech.recognize import (
+    WindowTranscript,
+    choose_language,
+    language_changes,
+    merge_windows,
+    split_at_pauses,
+    split_by_language,
+    transcribe_windows,
 )
+from vidsum.speech.voice import RATE, SpeechPiece, Window
 
 
-def plain(text: str) -> str:
-    return " ".join("".join(letter for letter in text.lower() if letter.isalnum() or letter == " ").split())
+def by_loudness(samples: np.ndarray) -> dict[str, float]:
+    """English is as probable as samples are loud, and all else is German."""
+    english = float(np.clip((samples > 0.5).mean(), 0.01, 0.99))
+    return {"en": english, "de": 1 - english}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def weights() -> Path:
-    return real_weights("whisper_base")
+def window_of(volumes: list[float]) -> Window:
+    samples = (np.full(3 * RATE, volume, np.float32) for volume in volumes)
+    return Window(tuple(SpeechPiece(4.0 * at, piece) for at, piece in enumerate(samples)))
 
 
-@pytest.mark.weights
-def test_languages_are_those_of_the_tokenizer() -> None:
-    tokens = load_recognizer("cpu").hf_tokenizer.get_vocab()
-    known = {token[2:-2] for token in tokens if token.startswith("<|") and 2 <= len(token[2:-2]) <= 3}
-    assert known == LANGUAGES
+@pytest.mark.parametrize("n_quiet", [1, 2, 4, 6])
+def test_window_is_split_where_its_language_changes(n_quiet: int) -> None:
+    model: Any = StubModel(language=by_loudness)
+    window = window_of([0.1] * n_quiet + [0.9] * (7 - n_quiet))
+    (before, german), (after, english) = split_by_language(model, window)
+    assert (len(before.pieces), len(after.pieces)) == (n_quiet, 7 - n_quiet)
+    assert before.pieces + after.pieces == window.pieces
+    assert german["de"] == english["en"] == pytest.approx(0.99)
 
 
-@pytest.mark.weights
-@pytest.mark.shared
-def test_transcribe_speech(shared: Path) -> None:
-    transcript = transcribe(shared / "speech" / "jfk.flac", cache=False)
-    assert plain(transcript.text) == KENNEDY
-    assert transcript.language == "en"
-    assert transcript.video is None
-    starts = [word.start_s for word in transcript.words]
-    assert starts == sorted(starts)
-    assert [plain(word.text) for word in transcript.words] == KENNEDY.split()
-    times = {plain(word.text): word.start_s for word in transcript.words}
-    assert times["country"] == pytest.approx(9.9, abs=0.4)  # the last; the pause before it is at 7.4 s
-    assert transcript.words[15].start_s > 7.3
-    assert checkpoints.sha256_of("whisper_base").startswith("d01c3014")
+@pytest.mark.parametrize("n_quiet", [1, 2, 4, 6])
+def test_change_of_language_is_found_by_bisection(n_quiet: int) -> None:
+    model: Any = StubModel(language=by_loudness)
+    split_by_language(model, window_of([0.1] * n_quiet + [0.9] * (7 - n_quiet)))
+    assert model.n_detected <= 1 + 2 + 3 + 2  # the window, its ends, bisection, the parts
 
 
-@pytest.mark.deep
-@pytest.mark.weights
-def test_transcribe_voice_in_noise(sentence: np.ndarray, tmp_path: Path) -> None:
-    write_wav(with_noise(sentence, 20, seed=0), tmp_path / "fox.wav")
-    transcript = transcribe(tmp_path / "fox.wav", "en", cache=False)
-    assert "fox jumps over the lazy dog" in plain(transcript.text)
-    assert transcript.language_probability == 1
-    assert transcribe(tmp_path / "fox.wav", "en", cache=False).segments == transcript.segments
+@pytest.mark.parametrize(("volumes", "calls"), [([0.9] * 4, 1), ([0.9], 1), ([0.9, 0.1, 0.1, 0.9], 3)])
+def test_window_whose_ends_agree_stays_whole(volumes: list[float], calls: int) -> None:
+    model: Any = StubModel(language=by_loudness)
+    window = window_of(volumes)
+    ((same, _),) = split_by_language(model, window)
+    assert (same, model.n_detected) == (window, calls)
 
 
-@pytest.mark.deep
-@pytest.mark.weights
-def test_transcribe_repetitive_text_again(tmp_path: Path) -> None:
-    if not has_voices(["espeak-ng:en-us"]):
-        pytest.skip("espeak-ng is not installed")
-    # the first sentence alone makes Whisper write "emmmmm" to the end of the window
-    texts = ["A person examines the cups on the counter and notices how scratched they are."]
-    texts += ["Woman shows the items in her purse.", "A group of people are sailing on a boat."]
-    texts += ["a woman drinks a bottle of water", "Blonde woman shows off different outfits."]
-    pause = np.zeros(RATE, np.float32)
-    sound = np.concatenate([part for text in texts for part in (spoken(text, "espeak-ng:en-us"), pause)])
-    write_wav(sound, tmp_path / "captions.wav")
-    text = plain(transcribe(tmp_path / "captions.wav", "en", cache=False).text)
-    assert "a group of people are sailing on a boat" in text
-    assert "mmm" not in text
+def test_most_probable_language_is_chosen() -> None:
+    assert choose_language({"es": 0.3, "it": 0.5}, None) == "it"
 
 
-@pytest.mark.deep
-@pytest.mark.weights
-def test_transcribe_encodes_a_window_once(
-    sentence: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_wav(sentence, tmp_path / "fox.wav")
-    encoded = []
-
-    def stored(features: np.ndarray) -> Any:
-        encoded.append(features.shape)
-        return get_ctranslate2_storage(features)
-
-    monkeypatch.setattr("faster_whisper.transcribe.get_ctranslate2_storage", stored)
-    assert "fox" in transcribe(tmp_path / "fox.wav", cache=False).text
-    assert encoded == [(1, 80, 3000)]
+def test_language_so_far_is_kept_where_it_is_nearly_as_probable() -> None:
+    assert choose_language({"es": 0.3, "it": 0.5}, "es") == "es"
 
 
-@pytest.mark.deep
-@pytest.mark.weights
-def test_transcribe_without_words(sentence: np.ndarray, tmp_path: Path) -> None:
-    backwards = np.tile(sentence[::-1], 4)
-    crowd = sum(np.roll(backwards, number * RATE) for number in range(6)) / 3
-    write_wav(crowd, tmp_path / "crowd.wav")
-    transcript = transcribe(tmp_path / "crowd.wav", cache=False)
-    assert transcript.segments == ()
-    assert transcript.warnings == ("no speech found",)
+def test_language_so_far_is_left_where_it_is_improbable() -> None:
+    assert choose_language({"es": 0.1, "it": 0.5}, "es") == "it"
+    assert choose_language({"it": 0.5}, "es") == "it"
 
 
-@pytest.mark.deep
-@pytest.mark.weights
-def test_transcribe_two_languages(tmp_path: Path) -> None:
-    if not has_voices(["espeak-ng:de", "flite:slt"]):
-        pytest.skip("espeak-ng is not installed")
-    pause = np.zeros(RATE, np.float32)
-    texts = ["The quick brown fox jumps over the lazy dog.", "A person examines the cups on the counter."]
-    texts += ["Blonde woman shows the items in her purse.", "A group of people are sailing on a boat."]
-    texts += ["A tall woman drinks a bottle of cold water.", "The children are playing in the green garden."]
-    texts += ["He opens the window and looks at the street.", "Two men carry a heavy table up the stairs."]
-    english = [part for text in texts for part in (spoken(text, "flite:slt"), pause)]
-    german = spoken("Guten Morgen, meine Damen. Der Hund läuft durch den Schnee.", "espeak-ng:de")
-    write_wav(np.concatenate([*english, *[german, pause] * 4]), tmp_path / "both.wav")
-    transcript = transcribe(tmp_path / "both.wav", cache=False)
-    assert {"en", "de"} <= set(transcript.languages)
-    assert "Schnee" in transcript.text
-    assert "to de at" in transcript.warnings[0]
+def test_odds_decide_how_long_a_language_is_kept() -> None:
+    assert choose_language({"es": 0.1, "it": 0.5}, "es", odds=10) == "es"
 
 
-@pytest.mark.deep
-@pytest.mark.weights
-def test_transcribe_and_translate(tmp_path: Path) -> None:
-    if not has_voices(["espeak-ng:de"]):
-        pytest.skip("espeak-ng is not installed")
-    speak("Guten Morgen, meine Damen. Der Hund läuft durch den Schnee.", "espeak-ng:de", tmp_path / "de.wav")
-    german = transcribe(tmp_path / "de.wav", cache=False)
-    assert german.language == "de"
-    assert "schnee" in german.text.lower()
-    translated = transcribe(tmp_path / "de.wav", "de", translate=True, cache=False)
-    assert translated.translated
-    assert "morning" in translated.text.lower()
-    assert translated.words == []
+@pytest.fixture
+def windows() -> list[WindowTranscript]:
+    """English and German in turn; most of the time is German."""
+    spans = [
+        ("en", 0.9, [(0, 2)]),
+        ("de", 0.6, [(2, 8), (8, 10)]),
+        ("de", 0.8, [(10, 18)]),
+        ("en", 0.5, [(18, 20)]),
+    ]
+    return [
+        WindowTranscript(language, probability, [Segment(*span, "x", 0.9, 0.0) for span in segments])
+        for language, probability, segments in spans
+    ]
+
+
+def test_language_of_a_transcript_is_spoken_longest(windows: list[WindowTranscript]) -> None:
+    assert merge_windows(windows)[0] == "de"
+
+
+def test_probability_of_a_language_is_the_mean_of_its_windows(windows: list[WindowTranscript]) -> None:
+    assert merge_windows(windows)[1] == pytest.approx(0.7)
+
+
+def test_segments_in_other_languages_name_theirs(windows: list[WindowTranscript]) -> None:
+    assert [segment.language for segment in merge_windows(windows)[2]] == ["en", None, None, None, "en"]
+
+
+def test_changes_of_language_have_their_times(windows: list[WindowTranscript]) -> None:
+    language, probability, segments = merge_windows(windows)
+    transcript = Transcript(segments, language, probability, 20.0)
+    assert language_changes(transcript) == [("en", "de", 2), ("de", "en", 18)]
+
+
+def test_no_windows_have_no_language() -> None:
+    assert merge_windows([]) == (None, None, ())
+    assert language_changes(Transcript((), None, None, 1.0)) == []
+
+
+@pytest.mark.parametrize("translate", [True, False])
+def test_segment_has_times_with_and_without_words(translate: bool) -> None:
+    model: Any = StubModel()
+    (segment,) = transcribe_windows(model, [window_of([0.9])], "de", translate=translate).segments
+    assert (segment.start_s, segment.end_s, bool(segment.words)) == (0.0, 2.5, not translate)
+
+
+@pytest.fixture
+def paused() -> Segment:
+    """A segment with two seconds without a word."""
+    words = (
+        Word(0.0, 0.5, "One,", 0.9),
+        Word(0.5, 1.0, "two.", 0.9),
+        Word(3.0, 3.5, "Three", 0.4),
+        Word(5.4, 6.0, "four.", 0.4),
+    )
+    return Segment(0.0, 6.0, "One, two. Three four.", 0.6, 0.1, words)
+
+
+def test_segment_ends_where_two_seconds_pass_without_a_word(paused: Segment) -> None:
+    first, last = split_at_pauses([paused])
+    assert (first.start_s, first.end_s, first.text) == (0.0, 1.0, "One, two.")
+    assert (last.start_s, last.end_s, last.text) == (3.0, 6.0, "Three four.")
+    assert (first.words, last.words) == (paused.words[:2], paused.words[2:])
+
+
+def test_part_of_a_segment_has_the_probability_of_its_words(paused: Segment) -> None:
+    first, last = split_at_pauses([paused])
+    assert (first.probability, last.probability) == (pytest.approx(0.9), pytest.approx(0.4))
+    assert (first.uncertain, last.uncertain) == (False, True)
+
+
+def test_segments_without_pauses_stay(paused: Segment) -> None:
+    parts = [*split_at_pauses([paused])]
+    assert [*split_at_pauses(parts)] == parts
+
+
+def test_segment_without_words_stays(paused: Segment) -> None:
+    untimed = replace(paused, words=())
+    assert [*split_at_pauses([untimed])] == [untimed]

@@ -30,7 +30,9 @@ def script(folder: Path, text: str) -> Speaker:
 @pytest.mark.parametrize(
     "text", ["0123456789", "$(touch spoiled)", "; touch spoiled", "-o {output} {rate}", "a \"b\" 'c'", "é"]
 )
-def test_speak_text_is_no_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def test_text_arrives_as_it_is_and_is_no_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     samples = speak(script(tmp_path, WRITES), text, RATE, tmp_path)
     assert len(samples) / RATE == pytest.approx(len(text) / 10, abs=0.01)  # it arrives as it is
@@ -53,14 +55,17 @@ def test_speak_text_is_no_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ],
     ids=["fails", "fails-silently", "no-file", "empty", "text", "silence"],
 )
-def test_speak_input_errors(tmp_path: Path, text: str, fault: str) -> None:
+def test_program_that_fails_or_writes_no_sound_is_refused(tmp_path: Path, text: str, fault: str) -> None:
     with pytest.raises(InputError, match=fault):
         speak(script(tmp_path, text), "hello", RATE, tmp_path)
 
 
-def test_speak_output_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_program_that_cannot_be_started_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="started"):
         speak(script(tmp_path, WRITES), "a\0b", RATE, tmp_path)
+
+
+def test_program_that_takes_too_long_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speaking, "_TIMEOUT_S", 0.3)
     with pytest.raises(OutputError, match="within"):
         speak(script(tmp_path, "import time; time.sleep(60)"), "hello", RATE, tmp_path)
@@ -76,23 +81,23 @@ def test_speak_output_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         ("say 'x {text} {output}", "cannot be read"),
     ],
 )
-def test_find_speaker_errors(command: str, word: str) -> None:
+def test_bad_command_of_a_speaker_is_refused(command: str, word: str) -> None:
     with pytest.raises(UsageError, match=word):
         find_speaker(command)
 
 
-def test_find_speaker_splits_commands() -> None:
+def test_command_of_a_speaker_is_split_as_by_a_shell() -> None:
     speaker = find_speaker(f"'{sys.executable}' -c 'print(1)' {{text}} --to={{output}}")
     assert speaker.command == (sys.executable, "-c", "print(1)", "{text}", "--to={output}")
 
 
 @pytest.mark.parametrize("name", ["espeak-ng", "flite"])
-def test_speak_pace(tmp_path: Path, name: str) -> None:
+def test_pace_makes_speech_shorter_or_longer(tmp_path: Path, name: str) -> None:
     if shutil.which(name) is None:
         pytest.skip(f"{name} is not installed")
     speaker = find_speaker(name)
     assert speaker.has_pace
     text = "A brown dog runs over the grass."
     spoken = [speak(speaker, text, RATE, tmp_path, pace) for pace in (0.7, 1.0, 1.3)]
-    slow, usual, quick = (len(samples) / RATE for samples in spoken)
-    assert 1.0 < quick < usual < slow < 5.0
+    slow_s, usual_s, quick_s = (len(samples) / RATE for samples in spoken)
+    assert 1.0 < quick_s < usual_s < slow_s < 5.0

@@ -237,13 +237,16 @@ def test_the_loss_of_static_masks_is_their_mean_without_the_diagonal() -> None:
         assert (grad + torch.eye(len(grad)) > 0).all()
 
 
-@pytest.mark.parametrize(("config", "kinds"), [
-    (None, [None] * 3),
-    (MaskConfig(), [LearnedMask] * 3),
-    (MaskConfig(shared=True), [LearnedMask, None, None]),
-    (STATIC, [StaticMask] * 3),
-    (MaskConfig(kind="static", shared=True), [StaticMask, None, None]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("config", "kinds"),
+    [
+        (None, [None] * 3),
+        (MaskConfig(), [LearnedMask] * 3),
+        (MaskConfig(shared=True), [LearnedMask, None, None]),
+        (STATIC, [StaticMask] * 3),
+        (MaskConfig(kind="static", shared=True), [StaticMask, None, None]),
+    ],
+)
 def test_learned_masks_by_layer(config: MaskConfig | None, kinds: list[type[Any] | None]) -> None:
     masks = learned_masks(config, D, MOST_KEYS, 3)
     assert [mask if mask is None else type(mask) for mask in masks] == kinds
