@@ -21,7 +21,7 @@ from sklearn.metrics import roc_auc_score
 
 from docs.benchmarks import SHARED
 from docs.benchmarks.joined import KINDS, composite, known_clips, notes, truth_of
-from vidsum.grounding.match import kind_of
+from vidsum.evidence.match_probability import kind_of
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.types import TimeArray
 
@@ -45,7 +45,7 @@ class Asked(NamedTuple):
 
     @property
     def rule(self) -> str:
-        """The kind by the rule of `vidsum.grounding.match`."""
+        """The kind by the rule of `vidsum.evidence.match_probability`."""
         return kind_of(self.text)
 
 

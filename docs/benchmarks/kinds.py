@@ -17,10 +17,10 @@ from pathlib import Path
 from docs.benchmarks import SHARED, argument_parser
 from docs.benchmarks.grounding import TOP_K, scored
 from docs.benchmarks.joined import KINDS, composite, embed, notes, truth_of
+from vidsum.evidence.spoken import fuse
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
-from vidsum.grounding.speech import fuse
 from vidsum.pipelines.ground import MomentSearch
 from vidsum.pipelines.queries import parse_queries
 from vidsum.pipelines.speech_evidence import search_speech

@@ -6,8 +6,8 @@ Every query of every shared clip is asked of each of ten films (docs.benchmarks.
 each clip by itself; docs.benchmarks.judged describes the photographs. True and absent queries count alike in
 sum. The curve of each kind of query is fitted in ten folds, without the clip, photograph or word that a query
 is of; the threshold of "nested no" is chosen in ten folds of the others. In brackets are 95 % of a bootstrap
-over these. `before` is the rule of `vidsum.grounding.presence`, by single clips. The last lines are fitted to
-all, and are the curves of `vidsum.grounding.match`.
+over these. `before` is the rule of `vidsum.evidence.match_probability`, by single clips. The last lines are fitted to
+all, and are the curves of `vidsum.evidence.match_probability`.
 """
 
 from collections.abc import Sequence
@@ -34,11 +34,21 @@ from docs.benchmarks.judged import (
     truth_about,
     with_interval,
 )
+from vidsum.evidence.match_probability import (
+    NAMED,
+    OFFSET,
+    SLOPE,
+    Curve,
+    commonness,
+    compare_named,
+    compare_with_usual,
+    embed_background,
+    list_windows,
+    window_evidence,
+)
 from vidsum.features import get_extractor
 from vidsum.features.extractors.efficientnet_lite0 import SPEC
 from vidsum.features.pictures import encode_pictures
-from vidsum.grounding.match import NAMED, Curve, commonness, embed_background, list_windows, window_evidence
-from vidsum.grounding.presence import OFFSET, SLOPE, compare_named, compare_with_usual
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.grounding.spaces import (
     ClassMixture,

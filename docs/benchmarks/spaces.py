@@ -29,7 +29,7 @@ from docs.benchmarks.judged import (
     truth_about,
     with_interval,
 )
-from vidsum.grounding.match import background_phrases, match_windows
+from vidsum.evidence.match_probability import background_phrases, match_windows
 from vidsum.grounding.spaces import ClipEmbeddings, describe_space
 from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray, TimeArray

@@ -15,10 +15,10 @@ from vidsum.archive.archive import Archive
 from vidsum.archive.matches import Match
 from vidsum.archive.packed import pack_rows
 from vidsum.archive.texts import Evidence
+from vidsum.evidence.spoken import Passage, iter_passages
 from vidsum.features.extractor import Extractor
 from vidsum.features.settings import Extraction
 from vidsum.grounding.spaces import SPACES, ClassMixture, ClipEmbeddings
-from vidsum.grounding.speech import Passage, iter_passages
 from vidsum.grounding.windows import grid, to_grid
 from vidsum.models.scaling import softmax, unit_rows
 from vidsum.models.vse import CLASSES
@@ -41,10 +41,11 @@ def use_archive(monkeypatch: pytest.MonkeyPatch) -> None:
         CLASSES: rng.random((16, len(COLOURS))).astype(np.float32),
     }
     monkeypatch.setattr("vidsum.pipelines.embedding.embed_video", embed_video)
-    for module in ("archive.space_versions", "grounding.presence", "grounding.vse_map"):
+    for module in ("archive.space_versions", "evidence.match_probability", "grounding.vse_map"):
         monkeypatch.setattr(f"vidsum.{module}.load_map", lambda: SimpleNamespace(tensors=tensors))
     monkeypatch.setattr("vidsum.archive.archive.embed_queries", embed_queries)
-    monkeypatch.setattr("vidsum.archive.archive.embed_background", lambda _: np.eye(3, dtype=np.float32))
+    for module in ("archive", "index", "migration"):
+        monkeypatch.setattr(f"vidsum.archive.{module}.embed_background", lambda _: GREYS)
     monkeypatch.setattr("vidsum.archive.space_versions.name_embeddings", lambda: NAMES)
     spaces = {name: replace(space, dim=3) for name, space in SPACES.items()}
     monkeypatch.setattr("vidsum.grounding.spaces.SPACES", spaces)

@@ -28,7 +28,7 @@ from vidsum.archive.store import connect
 from vidsum.archive.texts import Evidence, pack_sounds, store_evidence
 from vidsum.archive.tools import Folders, Tools
 from vidsum.errors import DamagedArchiveError, VidsumError
-from vidsum.grounding.speech import Passage
+from vidsum.evidence.spoken import Passage
 
 Command = Callable[[Archive, Path], Any]
 
@@ -49,6 +49,9 @@ VALID: dict[tuple[str, str], tuple[object, ...]] = {
     **{("videos", name): (None, b"") for name in ("spoken", "written", "sounds", "described")},
     ("videos", "described_by"): (None,),
     ("videos", "described_with"): (None, "", *_TEXTS, *NUMBERS),
+    ("videos", "usual_mean"): _SPAN,
+    ("videos", "usual_deviation"): (0.5,),
+    ("videos", "usual_best"): _SPAN,
     ("files", "path"): (b"\xff" * 1000,),
     ("files", "bytes"): (0, 10**12, 2**62),
     ("files", "mtime_ns"): (0, -1, 10**12, 2**62),

@@ -61,11 +61,16 @@ def test_pack_pieces() -> None:
     given_video = video(3)
     assert given_video.objects is not None
     records = pack_pieces(given_video, np.array([0, 7, 8]), np.eye(8, dtype=np.float32))
-    assert records["shot"].tolist() == [0, 0, 0, 1, 2, 2, 2, 2]
-    edges = [0, 3, 6, 7, 8, 11, 14, 17, 20]
-    for number, (start, end) in enumerate(pairwise(edges)):
+    assert records["shot"].tolist() == [0, 0, 0, 2, 2, 2, 2]  # without the shot of one clip
+    spans = [*pairwise([0, 3, 6, 7]), *pairwise([8, 11, 14, 17, 20])]
+    for number, (start, end) in enumerate(spans):
         assert np.allclose(unpack_rows(records)[number], given_video.rows[start:end].mean(axis=0), atol=0.01)
         mean = given_video.objects.probabilities[start:end].mean(axis=0)
         stored = records["class"][number]
         assert set(stored) == set(np.argsort(-mean)[:16])
         assert np.allclose(unpack_shares(records)[number], mean[stored], rtol=0.06, atol=1e-6)
+
+
+def test_pieces_of_shots_of_one_clip_alone() -> None:
+    records = pack_pieces(video(3, count=2), np.array([0, 1]), np.eye(8, dtype=np.float32))
+    assert records["shot"].tolist() == [0, 1]

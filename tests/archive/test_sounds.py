@@ -14,8 +14,8 @@ from vidsum.archive.archive import Archive
 from vidsum.archive.settings import SearchOptions, describe_missing
 from vidsum.archive.texts import RUN, pack_sounds
 from vidsum.errors import DamagedArchiveError, InputError
+from vidsum.evidence import audible as sounds
 from vidsum.features.yamnet import STEP_S
-from vidsum.grounding import sounds
 from vidsum.pipelines.ground import ground
 
 

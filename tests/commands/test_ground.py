@@ -13,7 +13,7 @@ from tests.commands.conftest import copies, csv_rows, files_here, files_in
 from tests.grounding.colours import use_colours
 from tests.program import Run, check_schema, read_valid
 from tests.untrained import save_untrained
-from vidsum.grounding.match import WindowMatches
+from vidsum.evidence.match_probability import WindowMatches
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.io.provenance import hash_file
 from vidsum.models.configs import MaskConfig

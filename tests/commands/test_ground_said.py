@@ -11,7 +11,7 @@ from tests import media
 from tests.grounding.colours import use_colours
 from tests.program import Run, read_valid
 from tests.speech import stub
-from vidsum.grounding import speech
+from vidsum.evidence import spoken as speech
 from vidsum.results.load import load
 from vidsum.results.moments import Grounding
 from vidsum.video import open as opening

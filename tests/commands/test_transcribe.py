@@ -64,7 +64,7 @@ def test_events(run: Run, film: Path, model: stub.StubModel, monkeypatch: pytest
     none = run("transcribe", film, "--events", "-o", "-").json
     check_schema(none, "transcript")
     assert none["events"] == []
-    monkeypatch.setattr("vidsum.grounding.sounds.EVENTS", {"music": ("sine wave",)})  # of the film
+    monkeypatch.setattr("vidsum.evidence.audible.EVENTS", {"music": ("sine wave",)})  # of the film
     ran = run("transcribe", film, "--events", "--format", "txt")
     document = read_valid("film_transcript.json", "transcript")
     (event,) = document["events"]

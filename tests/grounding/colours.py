@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from vidsum.evidence import audible as sounds
 from vidsum.features import describe
 from vidsum.features.extractor import Extractor
 from vidsum.features.settings import CLIP_FAMILY, Extraction
-from vidsum.grounding import sounds
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.text_encoders import TextEncoder
 from vidsum.models.scaling import unit_rows

@@ -12,12 +12,13 @@ from tests.archive.made import GREYS, embed_video, film, namer_of_colours, use_l
 from tests.grounding.colours import ENCODER
 from tests.video.clips import decode_all
 from vidsum.errors import InputError, UsageError
+from vidsum.evidence.match_probability import prepare_queries
+from vidsum.evidence.running_match import RunningMatch
 from vidsum.features.extract import extract_features
 from vidsum.features.settings import Extraction
-from vidsum.grounding.live_evidence import RunningEvidence, to_probabilities
-from vidsum.grounding.presence import compare_named
+from vidsum.grounding.scenes import look_cosine
 from vidsum.grounding.settings import Watching
-from vidsum.grounding.spaces import log_likelihood
+from vidsum.grounding.spaces import ClassMixture
 from vidsum.pipelines.watch import Alert, LiveEvidence, Second, _Alarm, clip_names, watch
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
@@ -44,10 +45,13 @@ def test_watch_seconds(colours: Path) -> None:
     clips, queries = embed_video("vse", features), ENCODER.encode(texts)
     mixture = clips.objects
     assert mixture is not None
-    named = compare_named(mixture.names, queries)(log_likelihood(mixture, queries))
-    running = RunningEvidence(GREYS)
-    evidence = [running.add(queries, *pair) for pair in zip(clips.rows, named.T, strict=True)]
-    expected = [to_probabilities(row, [False, False], is_named=True) for row in evidence]
+    running = RunningMatch(prepare_queries(["noun", "noun"], queries, GREYS, mixture.names), GREYS)
+    starts = [True, *(np.sum(clips.rows[1:] * clips.rows[:-1], axis=1) < look_cosine("vse"))]
+    expected = [
+        running.add(row, ClassMixture(classes[None], mixture.names), begins_shot=bool(begins))
+        for row, classes, begins in zip(clips.rows, mixture.probabilities, starts, strict=True)
+    ]
+    assert starts == [number % 2 == 0 and number < 8 for number in range(10)]
     assert [second.time_s for second in seconds] == list(map(float, range(10)))
     assert np.allclose([second.present for second in seconds], expected, atol=1e-4)
 
@@ -55,7 +59,7 @@ def test_watch_seconds(colours: Path) -> None:
 def test_watch_in_a_space_without_named_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.pipelines.watch.embed_background", lambda *_: np.eye(3, dtype=np.float32))
     queries = np.eye(3, dtype=np.float32)[:2]
-    live = LiveEvidence("clip", queries, [False, True])
+    live = LiveEvidence("clip", ["noun", "noun"], queries)
     present = np.array([live.present(np.array([[9.0, 1, 1]], np.float32), None) for _ in range(3)])
     assert np.allclose(present, present[0], atol=1e-5)
     assert present[0, 0] > 0.1 > present[0, 1]
@@ -77,7 +81,7 @@ def test_watch_alert(colours: Path, tmp_path: Path) -> None:
 
 
 def test_watch_alert_at_end(colours: Path) -> None:
-    events = [event for event in watch(str(colours), ["yellow"], min_present=0.4) if isinstance(event, Alert)]
+    events = [event for event in watch(str(colours), ["yellow"], min_present=0.6) if isinstance(event, Alert)]
     assert [(event.start_s, event.end_s) for event in events] == [(6.0, None), (6.0, 10.0)]
 
 

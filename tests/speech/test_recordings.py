@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import real_weights
 from tests.voices import RATE, read_whole, write_wav
-from vidsum.grounding.speech import iter_passages, speech_moments, split_sentences
+from vidsum.evidence.spoken import iter_passages, speech_moments, split_sentences
 from vidsum.pipelines.transcribe import transcribe
 from vidsum.results.sentences import cuts_inside_phrases
 from vidsum.results.transcript import Transcript, Word

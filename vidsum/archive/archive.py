@@ -23,9 +23,11 @@ from vidsum.archive.claims import wait_for_claims
 from vidsum.archive.index import IndexedVideo
 from vidsum.archive.like import embed_example
 from vidsum.archive.matches import Match, filter_files, select_best, to_matches
+from vidsum.archive.migration import migrate
 from vidsum.archive.postgres import public_name
 from vidsum.archive.rows import list_files, list_shots, list_texts, read_rows
-from vidsum.archive.search import ArchiveSearch, SearchStep
+from vidsum.archive.schema import VERSION
+from vidsum.archive.search import ArchiveSearch
 from vidsum.archive.settings import Indexing, SearchOptions, has_words, is_server
 from vidsum.archive.space_versions import (
     embed_class_names,
@@ -37,12 +39,18 @@ from vidsum.archive.space_versions import (
 from vidsum.archive.store import Database, connect, default_path, faults, require_copy
 from vidsum.archive.texts import search_evidence
 from vidsum.errors import DamagedArchiveError, InputError, UsageError, VidsumError
+from vidsum.evidence.audible import describe_unknown
+from vidsum.evidence.match_probability import (
+    PICTURE_KIND,
+    Condition,
+    QueryKind,
+    embed_background,
+    kind_of,
+    prepare_queries,
+)
 from vidsum.features.settings import Extraction
-from vidsum.grounding.match import embed_background
-from vidsum.grounding.presence import Directions, compare_named, compare_with_usual
 from vidsum.grounding.settings import UNLIKELY
-from vidsum.grounding.sounds import describe_unknown
-from vidsum.grounding.spaces import describe_space, embed_queries, resolve_space
+from vidsum.grounding.spaces import embed_queries, resolve_space
 from vidsum.grounding.text_encoders import load_text_encoder
 from vidsum.io.provenance import label_of
 from vidsum.options import all_from_keywords, from_keywords
@@ -55,8 +63,6 @@ from vidsum.version import __version__
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 
-_COSINE_SCALE = 10.0  # of cosines in spaces without a match probability: and, not and then compare them
-
 
 class Archive:
     """Many videos in one file, or on a server (`postgresql://USER@HOST/DATABASE`).
@@ -68,7 +74,7 @@ class Archive:
     def __init__(self, path: str | os.PathLike[str] | None = None, *, create: bool = True) -> None:
         self.path = path if isinstance(path, str) and is_server(path) else Path(path or default_path())
         if self.is_there or not create:
-            self._connection = connect(self.path, create=create)
+            self._connection = self._connect(create=create)
 
     def __enter__(self) -> Archive:
         return self
@@ -88,7 +94,19 @@ class Archive:
 
     @cached_property
     def _connection(self) -> Database:
-        return connect(self.path, create=True)
+        return self._connect(create=True)
+
+    def _connect(self, *, create: bool) -> Database:
+        """Open the archive, and bring it to today's schema."""
+        connection = connect(self.path, create=create)
+        try:
+            with faults(self.path):
+                if connection.version() != VERSION:
+                    migrate(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def close(self) -> None:
         if "_connection" in self.__dict__:
@@ -314,28 +332,19 @@ class Archive:
 
     def _build_search(self, space: str, text: str | None, options: SearchOptions) -> ArchiveSearch:
         vectors = [embed_example(self._connection, space, like) for like in options.like]
-        if texts := options.list_texts(text):
-            vectors.append(embed_queries(space, read_queries(texts).texts, language=options.language))
+        kinds: list[QueryKind] = [PICTURE_KIND] * len(vectors)
+        if options.list_texts(text):
+            texts = read_queries(options.list_texts(text)).texts
+            vectors.append(embed_queries(space, texts, language=options.language))
+            kinds += map(kind_of, texts)
         rows, names = np.concatenate(vectors), embed_class_names(space)
         after = len(rows) - len(options.then)
         first = after - len(options.without)
-        steps = [SearchStep(tuple(range(first)), tuple(range(first, after)))]
-        steps += [SearchStep((number,)) for number in range(after, len(rows))]
-        if describe_space(space).is_mapped:
-            directions = compare_with_usual(rows, embed_background(space))
-            rate_named = compare_named(names, rows)
-        else:
-            directions = Directions(_COSINE_SCALE * rows, np.zeros((len(rows), 1), np.float32))
-            rate_named = None
+        steps = [Condition((*range(first),), (*range(first, after),))]
+        steps += [Condition((number,)) for number in range(after, len(rows))]
+        queries = prepare_queries(kinds, rows, embed_background(space), names if len(names) else None)
         return ArchiveSearch(
-            self._connection,
-            options,
-            steps=tuple(steps),
-            vectors=rows,
-            directions=directions,
-            space=space,
-            names=names,
-            rate_named=rate_named,
+            self._connection, options, steps=tuple(steps), queries=queries, space=space, names=names
         )
 
 

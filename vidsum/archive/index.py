@@ -27,6 +27,7 @@ from vidsum.archive.texts import (
     store_evidence,
 )
 from vidsum.errors import InputError
+from vidsum.evidence.match_probability import Usual, embed_background, usual_of
 from vidsum.features.settings import Extraction
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.io.paths import is_file
@@ -64,6 +65,7 @@ class _VideoContent:
     """The pictures of a video as an archive stores them."""
 
     clips: ClipEmbeddings
+    usual: Usual
     starts: Sequence[int]  # the first clip of each shot; shots that contain no middle of a clip are left out
     pictures: Sequence[bytes]
     fast: bool  # whether key frames alone were read
@@ -273,8 +275,15 @@ def _embed_video(space: str, video: str, extraction: Extraction, progress: Progr
     shots, starts = np.unique(shot_of, return_index=True)
     middles = (clips.shots_s[shots] + clips.shots_s[shots + 1]) / 2
     pictures = read_jpegs(info, middles.tolist(), _SIDE, _JPEG_QUALITY)
-    is_coarse = reads_key_frames(info, extraction)
-    return _VideoContent(clips, starts.tolist(), pictures, is_coarse, start_offset_s(info), warnings)
+    return _VideoContent(
+        clips,
+        usual_of(clips, embed_background(space)),
+        starts.tolist(),
+        pictures,
+        reads_key_frames(info, extraction),
+        start_offset_s(info),
+        warnings,
+    )
 
 
 def _insert(
@@ -299,6 +308,9 @@ def _insert(
         "first_shot": last + 1,
         "n_shots": len(embedded.starts),
         "scan": pack_pieces(clips, np.array(embedded.starts), stored.axes).tobytes(),
+        "usual_mean": embedded.usual.mean,
+        "usual_deviation": embedded.usual.deviation,
+        "usual_best": embedded.usual.best,
     }
     same = "SELECT id FROM videos WHERE sha256 = ? AND tracks = ? ORDER BY id DESC"
     before = connection.execute(same, (digest, tracks)).fetchone()

@@ -44,7 +44,7 @@ def filter_files(files: Sequence[StoredFile], options: SearchOptions) -> dict[in
 def to_matches(hit: Hit, files: Mapping[int, Sequence[str]], search: ArchiveSearch) -> list[Match]:
     """Return a moment in the first of identical files with the others in `also`, or a moment in each."""
     paths, also = files[hit.video], [path for video in hit.also for path in files[video]]
-    is_probable = hit.evidence != "picture" or (search.rate_named is not None and not search.options.like)
+    is_probable = hit.evidence != "picture" or not search.options.like
     present, score = hit.present if is_probable else None, hit.present + hit.is_quoted
     moment = (hit.start_s, hit.end_s, present, score, hit.evidence, hit.text, hit.parts)
     if search.options.duplicates:

@@ -110,7 +110,10 @@ def unpack_clips(
 
 
 def pack_pieces(video: ClipEmbeddings, first: npt.NDArray[np.int64], axes: FloatArray) -> Records:
-    """Return [P] records of the pieces of the shots that begin with the clips `first` [S]."""
+    """Return [P] records of the pieces of the shots that begin with the clips `first` [S].
+
+    Shots of one clip are left out as in `vidsum.evidence.match_probability.list_windows`.
+    """
     probabilities = _probabilities(video)
     ends = np.append(first[1:], len(video))
     parts = [np.arange(start, end, PIECE_S) for start, end in zip(first, ends, strict=True)]
@@ -124,7 +127,8 @@ def pack_pieces(video: ClipEmbeddings, first: npt.NDArray[np.int64], axes: Float
     write_rows(records, np.asarray(np.add.reduceat(video.rows, starts) / counts @ axes, np.float32))
     records["class"] = likeliest
     records["share"] = _quantise(np.take_along_axis(shares, likeliest, 1))
-    return records
+    is_long = (ends - first > 1)[records["shot"]]
+    return records[is_long] if is_long.any() else records
 
 
 def _probabilities(video: ClipEmbeddings) -> FloatArray:

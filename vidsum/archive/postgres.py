@@ -72,30 +72,34 @@ class Postgres:
         """Create the tables where there are none. Raises InputError: `create` is off, or another version."""
         self.execute(f"SET lock_timeout = '{_WAIT_S}s'")
         self.execute("SET search_path = vidsum, public")
-        if not self._version():
+        if not self.version():
             if not create:
                 raise MissingError(f"{name}: no such archive", hint=f"vidsum index FOLDER --archive {name}")
             with self.transaction():
-                if not self._version():  # else another machine was first
+                if not self.version():  # else another machine was first
                     self._create_tables()
-        require_known(self._version(), name)
+        require_known(self.version(), name)
 
-    def _version(self) -> int:
+    def version(self) -> int:
+        """Return the version of the schema; 0 where there is none."""
         is_there = self.execute("SELECT 1 FROM pg_namespace WHERE nspname = 'vidsum'").fetchone()
         return int(self.execute("SELECT version FROM schema").fetchone()[0]) if is_there else 0
 
+    def set_version(self, version: int) -> None:
+        self.execute(f"UPDATE schema SET version = {version}")
+
     def _create_tables(self) -> None:
-        script = TABLES
-        for sqlite_type, postgres_type in _TYPES:
-            script = script.replace(sqlite_type, postgres_type)
         texts = [text.format(table) for table in TEXT_TABLES for text in _TEXTS]
         version = ("CREATE TABLE schema (version BIGINT NOT NULL)", f"INSERT INTO schema VALUES ({VERSION})")
-        for statement in ("CREATE SCHEMA vidsum", *version, *script.split(";\n"), *texts):
+        for statement in ("CREATE SCHEMA vidsum", *version, *TABLES.split(";\n"), *texts):
             self.execute(statement)
 
 
 def _translate(statement: str) -> str:
-    """Return a statement of SQLite with the places of values and the function of types that psycopg takes."""
+    """Return a statement of SQLite as psycopg takes it: types, places of values, the function of types."""
+    if statement.lstrip().startswith(("CREATE TABLE", "ALTER TABLE")):
+        for sqlite_type, postgres_type in _TYPES:
+            statement = statement.replace(sqlite_type, postgres_type)
     return re.sub(r"typeof\([\w.]+\)", r"pg_\g<0>::text", statement.replace("?", "%s"))
 
 

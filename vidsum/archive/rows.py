@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MAX_VIDEO_S: Final = 3 * 86_400.0  # longest video of an archive
 _MAX_ID, _MAX_INTEGER = 2**53, 2**63 - 1
+_MAX_COSINE = 1.01
 _MAX_CLOCK_S = 1e11  # of seconds since 1970
 TOLERANCE_S = 0.001
 _MAX_NAME, _MAX_TEXT, _MAX_PATH_BYTES, _MAX_JPEG_BYTES = 1_000, 1_000_000, 65_536, 1_000_000
@@ -98,6 +99,9 @@ COLUMNS: Final[dict[str, dict[str, Values]]] = {
         "described": _EVIDENCE,
         "described_by": _text(64, _SHA256, may_be_null=True),
         "described_with": _text(_MAX_NAME, least=0, may_be_null=True),
+        "usual_mean": _real(-_MAX_COSINE, _MAX_COSINE),
+        "usual_deviation": _real(1e-6, _MAX_COSINE),
+        "usual_best": _real(-1e7, 1e7),
     },
     "files": {
         "path": _PATH,
@@ -208,6 +212,9 @@ class StoredVideo(NamedTuple):
     n_shots: int
     described_by: str | None
     described_with: str | None
+    usual_mean: float
+    usual_deviation: float
+    usual_best: float
 
 
 _RECORDS = ("edges", "scan", "spoken", "written", "sounds", "described")

@@ -2,7 +2,7 @@
 
 from vidsum.errors import InputError
 
-VERSION = 10
+VERSION = 11
 REINDEX_HINT = "remove it, and index the videos again: vidsum index FOLDER"
 TABLES = """
 CREATE TABLE spaces (
@@ -30,7 +30,10 @@ CREATE TABLE videos (
     sounds BLOB,                        -- a record per run of a sound; NULL: not listened to
     described BLOB,                     -- [P] a record per description
     described_by TEXT,                  -- SHA-256 of the file that they are from
-    described_with TEXT                 -- the vision-language model that wrote them; NULL: none did
+    described_with TEXT,                -- the vision-language model that wrote them; NULL: none did
+    usual_mean REAL NOT NULL DEFAULT 0, -- cosine of everyday phrases with its clips: see `Usual`
+    usual_deviation REAL NOT NULL DEFAULT 1,
+    usual_best REAL NOT NULL DEFAULT 0
 );
 CREATE INDEX videos_of_content ON videos(sha256);
 CREATE TABLE files (
@@ -60,8 +63,11 @@ TEXT_TABLES = ("sentences", "screen_lines", "descriptions")
 """Full-text tables with the columns text, video, start_s, end_s, certain."""
 
 
+OLDEST = 10  # version that `vidsum.archive.migration` reads
+
+
 def require_known(version: int, name: str) -> None:
-    """Refuse an archive of another version."""
-    if version != VERSION:
+    """Refuse an archive of a version that is neither today's nor can become it."""
+    if not OLDEST <= version <= VERSION:
         hint = "pip install -U vidsum, or --archive FILE" if version > VERSION else REINDEX_HINT
         raise InputError(f"{name}: has schema {version}, and this vidsum reads {VERSION}", hint=hint)

@@ -7,6 +7,7 @@ moments are found in the best videos as `ground` finds them.
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +26,9 @@ from vidsum.archive.rows import damaged, list_shots, read_rows, stream_rows
 from vidsum.archive.settings import ArchiveEvidence, SearchOptions
 from vidsum.archive.space_versions import StoredSpace
 from vidsum.archive.store import Database
-from vidsum.grounding.presence import OFFSET, SLOPE, Directions, RateNamed
+from vidsum.evidence.match_probability import Condition, MatchedQueries, Usual, match_windows
 from vidsum.grounding.proposals import find_moments, is_moment
-from vidsum.grounding.spaces import SHARPNESS, STEP_S, ClipEmbeddings, log_likelihood, scenes_of, similarity
+from vidsum.grounding.spaces import SHARPNESS, STEP_S, ClipEmbeddings, scenes_of, similarity
 from vidsum.grounding.windows import grid
 from vidsum.models.scaling import unit_rows
 from vidsum.types import BoolArray, FloatArray, Interval
@@ -47,14 +48,6 @@ _MIN_COSINE = 0.95  # moments of two videos are near-identical if the cosine of 
 _MIN_LENGTH_RATIO = 0.5  # ... and the shorter has at least this fraction of the other's length.
 
 
-@dataclass(frozen=True)
-class SearchStep:
-    """One step of a search: indices of the vectors that must match, and of those that must not."""
-
-    wanted: tuple[int, ...]
-    unwanted: tuple[int, ...] = ()
-
-
 @dataclass(frozen=True, eq=False)
 class Hit:
     """A moment of a video that matches."""
@@ -71,7 +64,20 @@ class Hit:
     is_quoted: bool = False  # whether the words of the query are spoken, which precedes everything else
 
 
-_Row = tuple[int, int, int, bytes]  # a video, its first shot, number of shots, and records of its pieces
+class _Row(NamedTuple):
+    """What is scanned of a video."""
+
+    id: int
+    first_shot: int
+    n_shots: int
+    scan: bytes  # records of its pieces
+    usual_mean: float
+    usual_deviation: float
+    usual_best: float
+
+    @property
+    def usual(self) -> Usual:
+        return Usual(self.usual_mean, self.usual_deviation, self.usual_best)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,12 +97,10 @@ class ArchiveSearch:
 
     connection: Database
     options: SearchOptions
-    steps: tuple[SearchStep, ...]
-    vectors: FloatArray  # [M, D] of length 1
-    directions: Directions  # the evidence by the rows of clips
-    space: str  # of the vectors
+    steps: tuple[Condition, ...]
+    queries: MatchedQueries  # in the space
+    space: str
     names: FloatArray  # [K, D] of the classes
-    rate_named: RateNamed | None  # None where the space has no match probability
 
     def run(self, spaces: Sequence[StoredSpace], videos: set[int]) -> list[Hit]:
         """Return the moments of some videos by versions of the archive's space, most probable first."""
@@ -135,12 +139,13 @@ class ArchiveSearch:
         block, size = list[_Row](), 0
         # numbers, not parameters: of those, SQLite takes some thousands at most
         only = f" AND id IN ({', '.join(map(str, videos))})" if 0 < len(videos) <= _MAX_LISTED_VIDEOS else ""
-        columns = ("videos.id", "videos.first_shot", "videos.n_shots", "videos.scan")
+        columns = [f"videos.{name}" for name in _Row._fields]
         source = f"FROM videos WHERE space = ?{only} ORDER BY id"
-        for row in stream_rows(self.connection, columns, source, (space,)) if videos else ():
-            if row[0] in videos:
+        for values in stream_rows(self.connection, columns, source, (space,)) if videos else ():
+            row = _Row(*values)
+            if row.id in videos:
                 block.append(row)
-                size += len(row[3])
+                size += len(row.scan)
             if size >= _BLOCK_BYTES:
                 yield block
                 block, size = [], 0
@@ -149,20 +154,20 @@ class ArchiveSearch:
 
     def _scan(self, block: list[_Row], axes: FloatArray) -> _ScannedPieces:
         layout = piece_type(axes.shape[1], min(CLASSES, len(self.names)))
-        counts = [len(content) // layout.itemsize for *_, content in block]
-        n_shots = np.repeat([row[2] for row in block], counts)
-        parts = ((f"videos.id {row[0]}: scan", row[3]) for row in block)
+        counts = [len(row.scan) // layout.itemsize for row in block]
+        n_shots = np.repeat([row.n_shots for row in block], counts)
+        parts = ((f"videos.id {row.id}: scan", row.scan) for row in block)
         records = read_records(layout, *parts, is_valid=lambda pieces: self._are_pieces(pieces, n_shots))
-        edges = np.cumsum([0, *counts])
         # the scale comes last: one pass over the rows less
-        vectors = self.directions.vectors @ axes
-        z = np.asarray(vectors @ records["row"].astype(np.float32).T, np.float32)
-        z *= records["scale"]
-        z += self.directions.offsets
-        if self.rate_named:
-            z += self.rate_named(self._read_names(records))
-        videos, firsts = [row[0] for row in block], [row[1] for row in block]
-        return _ScannedPieces(videos, firsts, edges, self._log_present(z), records["shot"].copy())
+        cosines = np.asarray(self.queries.vectors @ axes @ records["row"].astype(np.float32).T, np.float32)
+        cosines *= records["scale"]
+        stored = np.array([row.usual for row in block], np.float32)
+        usual = Usual(*np.repeat(stored, counts, axis=0).T)
+        named = self._read_names(records) if len(self.names) else None
+        logits = self.queries.logits(self.queries.evidence(cosines, named, usual))
+        videos, firsts = [row.id for row in block], [row.first_shot for row in block]
+        edges = np.cumsum([0, *counts])
+        return _ScannedPieces(videos, firsts, edges, self._log_present(logits), records["shot"].copy())
 
     def _are_pieces(self, records: Records, n_shots: npt.NDArray[np.int64]) -> BoolArray:
         """Return [P] whether the shots and classes of pieces are there."""
@@ -173,40 +178,39 @@ class ArchiveSearch:
         """Return [M, P] log-likelihoods by the likeliest classes of pieces."""
         shares, classes = unpack_shares(records), records["class"]
         left = np.maximum(1 - shares @ np.ones(shares.shape[1], np.float32), 0)
-        similarities = np.exp(np.float32(SHARPNESS) * (self.vectors @ self.names.T))
+        similarities = np.exp(np.float32(SHARPNESS) * (self.queries.vectors @ self.names.T))
         named = [np.einsum("pc,pc->p", row.take(classes), shares) + left * row.mean() for row in similarities]
         return np.asarray(np.log(np.stack(named)), np.float32)
 
-    def _log_present(self, z: FloatArray) -> FloatArray:
-        """Return [steps, T] log-probability of each step, of z [M, T]: all wanted, nothing unwanted.
-
-        What is seen together is as likely as the least likely part: parts are not independent.
-        """
-        logits = SLOPE * z + OFFSET
-        steps = []
-        for step in self.steps:
-            least = np.min([logits[row] for row in step.wanted], axis=0)
-            signed = [-least, *(logits[row] for row in step.unwanted)]
-            steps.append(-np.sum([np.log1p(np.exp(np.minimum(row, 80))) for row in signed], axis=0))
-        return np.asarray(np.stack(steps), np.float32)
+    def _log_present(self, logits: FloatArray) -> FloatArray:
+        """Return [steps, T] log-probability of each step, of logits [M, T]."""
+        return np.stack([step.log_present(logits) for step in self.steps])
 
     def _rank_exactly(self, candidates: dict[int, list[int]]) -> Iterator[tuple[int, float]]:
-        """Yield the candidates with their probability by the clips of their shots, best first."""
+        """Yield the candidates with their probability by the windows of their shots, best first."""
         present, videos = dict[int, float](), list(candidates)
         for start in range(0, len(videos), _BLOCK_VIDEOS):
             block = videos[start : start + _BLOCK_VIDEOS]
-            shots = [(video, shot) for video in block for shot in candidates[video]]
-            parts = self._read_clips(shots)
-            lengths = [len(content) // self._clip_type.itemsize for _, content in parts]
-            clips = read_records(self._clip_type, *parts)
-            log_present = self._smooth(unpack_clips(clips, self.names, 0.0, STEP_S), lengths)
-            ends = np.cumsum([0, *lengths])[np.cumsum([0, *(len(candidates[video]) for video in block)])]
-            best = np.exp(np.maximum.reduceat(log_present, ends[:-1], axis=1).sum(axis=0))
-            present |= zip(block, best.tolist(), strict=True)
+            contents = self._read_clips([(video, shot) for video in block for shot in candidates[video]])
+            usual = self._read_usual(block)
+            for video in block:
+                parts = [(f"shots.id {shot}: clips", contents[shot]) for shot in candidates[video]]
+                lengths = [len(content) // self._clip_type.itemsize for _, content in parts]
+                edges_s = np.cumsum([0, *lengths]) * STEP_S
+                records = read_records(self._clip_type, *parts)
+                clips = unpack_clips(records, self.names, float(edges_s[-1]), STEP_S, edges_s)
+                matches = match_windows(clips, self.queries, usual[video])
+                present[video] = float(np.prod([matches.best(step) for step in self.steps]))
         yield from sorted(present.items(), key=lambda item: (-item[1], item[0]))
 
-    def _read_clips(self, shots: Sequence[tuple[int, int]]) -> list[tuple[str, bytes]]:
-        """Return the records of the clips of shots (video, id), with the names of their places."""
+    def _read_usual(self, videos: Sequence[int]) -> dict[int, Usual]:
+        """Return what is usual in some videos."""
+        columns = ("videos.id", "videos.usual_mean", "videos.usual_deviation", "videos.usual_best")
+        source = f"FROM videos WHERE id IN ({', '.join(map(str, videos))})"
+        return {number: Usual(*usual) for number, *usual in read_rows(self.connection, columns, source)}
+
+    def _read_clips(self, shots: Sequence[tuple[int, int]]) -> dict[int, bytes]:
+        """Return the records of the clips of shots (video, id), by the id."""
         numbers = ", ".join(str(shot) for _, shot in shots)
         names = ("id", "video", "start_s", "end_s", "clips")
         columns = (*(f"shots.{name}" for name in names), "typeof(shots.jpeg)")
@@ -214,24 +218,11 @@ class ArchiveSearch:
         contents = {(row[1], row[0]): row[4] for row in rows}
         if missing := [pair for pair in shots if pair not in contents]:
             raise damaged("videos.id {}: its shot {} is not there".format(*missing[0]))
-        return [(f"shots.id {shot}: clips", contents[video, shot]) for video, shot in shots]
+        return {shot: contents[video, shot] for video, shot in shots}
 
     @property
     def _clip_type(self) -> np.dtype[np.void]:
-        return clip_type(self.vectors.shape[1], len(self.names))
-
-    def _smooth(self, clips: ClipEmbeddings, lengths: Sequence[int]) -> FloatArray:
-        """Return [steps, T] log-probability about each clip, by the mean z of three in a run of `lengths`."""
-        z = self.directions.along(clips.rows)
-        if self.rate_named and clips.objects:
-            z += self.rate_named(log_likelihood(clips.objects, self.vectors))
-        ends = np.repeat(np.cumsum(lengths), lengths)
-        starts = ends - np.repeat(lengths, lengths)
-        widths = np.minimum(3, ends - starts)
-        first = np.clip(np.arange(z.shape[1]) - 1, starts, ends - widths)
-        sums = np.concatenate([np.zeros((len(z), 1)), np.cumsum(z, axis=1, dtype=np.float64)], axis=1)
-        means = (sums[:, first + widths] - sums[:, first]) / widths
-        return self._log_present(np.asarray(means, np.float32))
+        return clip_type(self.queries.vectors.shape[1], len(self.names))
 
     def _find_moments(self, video: int) -> list[Hit]:
         """Return the moments of a video; their edges and order are those of `ground`."""
@@ -249,23 +240,19 @@ class ArchiveSearch:
             raise damaged(f"videos.id {video}: has {len(records)} clips in {duration_s:g} s")
         clips = unpack_clips(records, self.names, duration_s, STEP_S, shots_s)
         clips = replace(clips, scenes_s=scenes_of(clips, shots_s, self.space))
-        log_present = self._smooth(clips, [len(clips)])
-        curves, several = similarity(clips, self.vectors), len(self.steps) > 1
+        matches = match_windows(clips, self.queries, self._read_usual([video])[video])
+        curves, several = similarity(clips, self.queries.vectors), len(self.steps) > 1
         by_step = []
-        for step, logs in zip(self.steps, log_present, strict=True):
+        for step in self.steps:
             curve = curves[list(step.wanted)].sum(axis=0) - curves[list(step.unwanted)].sum(axis=0)
             top_k = _STEP_MOMENTS if several else self.options.per_video
             where = (clips.timestamps, STEP_S, duration_s, top_k)
-            moments = find_moments(curve, *where, shots_s=shots_s, scenes_s=clips.scenes_s)
-            hits, most = list[Hit](), float(np.exp(logs.max()))
-            for moment in moments:
-                # the first is what the video is ranked by, and no other comes before it
-                clips_inside = _clips_within(clips, moment.start_s, moment.end_s)
-                present = min(most, float(np.exp(logs[clips_inside].max()))) if hits or several else most
-                most = present if not several else most
-                (row,) = unit_rows(clips.rows[clips_inside].mean(axis=0, keepdims=True))
-                hits.append(Hit(video, moment.start_s, moment.end_s, present, row))
-            by_step.append(hits)
+            hits = list[Hit]()
+            for moment in find_moments(curve, *where, shots_s=shots_s, scenes_s=clips.scenes_s):
+                inside = _clips_within(clips, *moment.interval)
+                (row,) = unit_rows(clips.rows[inside].mean(axis=0, keepdims=True))
+                hits.append(Hit(video, *moment.interval, matches.within(step, *moment.interval), row))
+            by_step.append(sorted(hits, key=lambda hit: -hit.present))
         hits, options = _best_chain(by_step) if several else _merge_takes(by_step[0], clips), self.options
         return [hit for hit in hits if hit.present >= options.min_present]
 

@@ -110,12 +110,13 @@ def _read_spaces(connection: Database, where: str, value: str) -> list[StoredSpa
     columns = [f"spaces.{name}" for name in ("id", "name", "made_from", "axes")]
     rows = read_rows(connection, columns, f"FROM spaces WHERE {where} ORDER BY id", (value,))
     return [
-        StoredSpace(number, name, digest, _read_axes(number, name, axes))
+        StoredSpace(number, name, digest, read_axes(number, name, axes))
         for number, name, digest, axes in rows
     ]
 
 
-def _read_axes(number: int, name: str, content: bytes) -> FloatArray:
+def read_axes(number: int, name: str, content: bytes) -> FloatArray:
+    """Return the axes [D, d] of a version of a space. Raises DamagedArchiveError."""
     space, place = describe_space(name), f"spaces.id {number}: axes"
     axes = read_records(np.float32, (place, content), is_valid=lambda axes: np.abs(axes) <= _MAX_AXIS)
     n_axes = min(AXES, space.dim) if space.is_mapped else space.dim

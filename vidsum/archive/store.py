@@ -50,6 +50,13 @@ class SQLite(sqlite3.Connection):
     def clock(self) -> float:
         return time.time()
 
+    def version(self) -> int:
+        """Return the version of the schema; 0 of an empty file."""
+        return int(self.execute("PRAGMA user_version").fetchone()[0])
+
+    def set_version(self, version: int) -> None:
+        self.execute(f"PRAGMA user_version = {version}")
+
     def transaction(self, begin: str = "BEGIN IMMEDIATE") -> AbstractContextManager[object]:
         """Apply all changes or none, as the only writer."""
         self.execute(begin)
@@ -223,19 +230,16 @@ def _prepare(connection: SQLite, path: Path, *, may_write: bool) -> None:
     connection.execute("PRAGMA page_size = 65536")  # of a new file: a scan reads it in half the time
     if is_new:
         with connection.transaction():  # before WAL: the header of the file is written by its end
-            if not _version(connection):  # else another process was first
+            if not connection.version():  # else another process was first
                 _create_tables(connection)
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                connection.execute(f"PRAGMA user_version = {VERSION}")
-    require_known(_version(connection), str(path))
-    _require_tables(connection, path)
+                connection.set_version(VERSION)
+    require_known(connection.version(), str(path))
+    if connection.version() == VERSION:
+        _require_tables(connection, path)
     if may_write:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _create_tables(connection: sqlite3.Connection) -> None:
@@ -253,8 +257,16 @@ def _new_tables() -> dict[str, object]:
 
 def _read_tables(connection: sqlite3.Connection) -> dict[str, object]:
     rows = connection.execute("SELECT name, type, tbl_name, sql FROM sqlite_schema").fetchall()
-    # no statement of ours has a quote or bracket outside comments, so a comment is one wherever it is removed
-    return {name: (kind, table, re.sub("--[^\n]*", "", str(sql))) for name, kind, table, sql in rows}
+    return {name: (kind, table, _without_layout(str(sql))) for name, kind, table, sql in rows}
+
+
+def _without_layout(statement: str) -> str:
+    """Return a statement without comments, and without blanks that mean nothing: changed tables have others.
+
+    No statement of ours has a quote or bracket outside comments, so a comment is one wherever it is removed.
+    """
+    plain = re.sub("--[^\n]*", "", statement)
+    return re.sub(r"\s*([(),])\s*|\s+", lambda match: match[1] or " ", plain)
 
 
 def _require_tables(connection: sqlite3.Connection, path: Path) -> None:

@@ -15,11 +15,8 @@ from vidsum.archive.search import Hit
 from vidsum.archive.settings import EVIDENCE, ArchiveEvidence, SearchOptions
 from vidsum.archive.store import Database
 from vidsum.errors import InputError
-from vidsum.features.settings import Extraction
-from vidsum.features.yamnet import STEP_S
-from vidsum.grounding.screen_text import find_written
-from vidsum.grounding.sounds import MIN_SCORE, join_sounds, match_classes, read_names
-from vidsum.grounding.speech import (
+from vidsum.evidence.audible import MIN_SCORE, join_sounds, match_classes, read_names
+from vidsum.evidence.spoken import (
     ENCODER,
     Passage,
     iter_passages,
@@ -27,6 +24,9 @@ from vidsum.grounding.speech import (
     speech_moments,
     split_sentences,
 )
+from vidsum.evidence.written import find_written
+from vidsum.features.settings import Extraction
+from vidsum.features.yamnet import STEP_S
 from vidsum.grounding.text_encoders import load_text_encoder
 from vidsum.io.outputs import stems_of
 from vidsum.io.provenance import hash_file

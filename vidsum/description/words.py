@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.grounding.match import embed_background
+from vidsum.evidence.match_probability import embed_background
 from vidsum.grounding.spaces import describe_space
 from vidsum.io.cache import cached_rows
 from vidsum.models.scaling import logistic, unit_rows

@@ -31,7 +31,7 @@ class VisualSemanticMap:
     tensors: Mapping[str, FloatArray]
     """f(x) has `mean` and `scale` [D], `hidden.weight` [H, D], `hidden.bias` [H], `output.weight` [E, H] and
     `output.bias` [E]. The others were measured on photographs that did not train it: `answer` and `noise` of
-    `simulate`, and the mean of rows and a factor of their covariance, `cohort` (`vidsum.grounding.presence`).
+    `simulate`, and the mean and a factor of the covariance of rows, `cohort`: an archive's axes.
     """
 
     def __call__(self, features: FloatArray) -> FloatArray:

@@ -17,10 +17,10 @@ from vidsum import checkpoints
 from vidsum.description.titles import title_passages
 from vidsum.description.writers import write_words
 from vidsum.errors import InputError, UsageError
+from vidsum.evidence.spoken import ENCODER
 from vidsum.features.settings import Extraction
 from vidsum.grounding.languages import encode_in
 from vidsum.grounding.spaces import extraction_for
-from vidsum.grounding.speech import ENCODER
 from vidsum.grounding.text_encoders import load_text_encoder
 from vidsum.grounding.vse_map import NAME as MAP
 from vidsum.io.provenance import digest_of

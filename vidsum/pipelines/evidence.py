@@ -8,12 +8,12 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.errors import UsageError
+from vidsum.evidence.audible import describe_unknown
+from vidsum.evidence.spoken import ENCODER, fuse
+from vidsum.evidence.written import text_moments
 from vidsum.features.yamnet import STEP_S as SOUND_STEP_S
-from vidsum.grounding.screen_text import text_moments
 from vidsum.grounding.settings import Retrieval
-from vidsum.grounding.sounds import describe_unknown
 from vidsum.grounding.spaces import STEP_S
-from vidsum.grounding.speech import ENCODER, fuse
 from vidsum.grounding.windows import grid
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.queries import Queries

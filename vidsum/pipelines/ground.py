@@ -14,11 +14,19 @@ import numpy.typing as npt
 from vidsum import checkpoints
 from vidsum.checkpoints.named import checkpoint_digest
 from vidsum.errors import UsageError
+from vidsum.evidence.match_probability import (
+    Condition,
+    WindowMatches,
+    embed_background,
+    kind_of,
+    match_windows,
+    prepare_queries,
+    usual_of,
+)
 from vidsum.features.settings import Extraction
 from vidsum.grounding import languages, vse_map
 from vidsum.grounding.chosen_model import EncodedQueries, load_model, locate, resolve_model
 from vidsum.grounding.languages import is_other
-from vidsum.grounding.match import WindowMatches, embed_background, match_windows
 from vidsum.grounding.settings import DEFAULT_MODEL, Retrieval
 from vidsum.grounding.spaces import (
     STEP_S,
@@ -157,31 +165,29 @@ class MomentSearch:
         """Return the answers, a few queries at a time: curves of many and of a long video are large."""
         seen, without = np.split(vectors, [len(self.queries.texts)])
         background = None if self.space == "own" else embed_background(self.space)
+        usual = None if background is None else usual_of(clips, background)
+        names, most = clips.objects.names if clips.objects else None, self.retrieval.most_moments
         answers = list[QueryMoments]()
         for start in range(0, len(seen), _QUERIES_AT_ONCE):
             texts = self.queries.texts[start : start + _QUERIES_AT_ONCE]
             request = EncodedQueries(texts, seen[start : start + len(texts)], without, self._others())
-            answers += self._answer(clips, background, request)
+            located = locate(self._grounder, clips, request, most, alone=self.retrieval.alone)
+            if background is not None and usual is not None:
+                kinds = [kind_of(text) for text in (*texts, *self.retrieval.without)]
+                queries = prepare_queries(kinds, np.vstack([request.vectors, without]), background, names)
+                matches = match_windows(clips, queries, usual)
+                located = [self._judged(answer, matches, number) for number, answer in enumerate(located)]
+            answers += located
         return answers
-
-    def _answer(
-        self, clips: ClipEmbeddings, background: FloatArray | None, request: EncodedQueries
-    ) -> list[QueryMoments]:
-        retrieval = self.retrieval
-        answers = locate(self._grounder, clips, request, retrieval.most_moments, alone=retrieval.alone)
-        if background is None:
-            return answers
-        assert request.without is not None
-        texts, vectors = (*request.texts, *retrieval.without), np.vstack([request.vectors, request.without])
-        matches = match_windows(clips, background, texts, vectors, len(retrieval.without))
-        return [self._judged(answer, matches, number) for number, answer in enumerate(answers)]
 
     def _judged(self, answer: QueryMoments, matches: WindowMatches, number: int) -> QueryMoments:
         if answer.query in self._unread:
             return answer  # a probability of a text that is not read would be none
-        present = float(matches.best()[number])
+        n_without = len(self.retrieval.without)
+        condition = Condition((number,), (*range(len(matches.logits) - n_without, len(matches.logits)),))
+        present = matches.best(condition)
         moments = tuple(
-            replace(moment, present=matches.within(number, moment.start_s, moment.end_s))
+            replace(moment, present=matches.within(condition, moment.start_s, moment.end_s))
             for moment in (answer.moments if present >= self.retrieval.min_present else ())
         )
         return replace(answer, moments=moments, present=present)

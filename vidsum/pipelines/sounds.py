@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from vidsum import checkpoints
+from vidsum.evidence.audible import find_events, is_silent, match_classes, read_names, sound_moments
 from vidsum.features.settings import Extraction
 from vidsum.features.yamnet import N_CLASSES, NAME, RATE, STEP_S, score_sounds
 from vidsum.grounding.settings import Retrieval
-from vidsum.grounding.sounds import find_events, is_silent, match_classes, read_names, sound_moments
 from vidsum.grounding.windows import grid
 from vidsum.io import cache
 from vidsum.pipelines.plan import Input, Plan

@@ -8,16 +8,16 @@ from math import inf
 import numpy as np
 
 from vidsum.errors import UsageError
-from vidsum.features.settings import Extraction
-from vidsum.grounding.settings import Retrieval
-from vidsum.grounding.spaces import STEP_S
-from vidsum.grounding.speech import (
+from vidsum.evidence.spoken import (
     iter_passages,
     score_passages,
     speech_curve,
     speech_moments,
     split_sentences,
 )
+from vidsum.features.settings import Extraction
+from vidsum.grounding.settings import Retrieval
+from vidsum.grounding.spaces import STEP_S
 from vidsum.io.outputs import write_text
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.transcribe import describe_doubtful, find_transcript, plan_transcript, to_english

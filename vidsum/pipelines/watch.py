@@ -12,11 +12,16 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from vidsum.errors import InputError, UsageError
+from vidsum.evidence.match_probability import (
+    PICTURE_KIND,
+    QueryKind,
+    embed_background,
+    kind_of,
+    prepare_queries,
+)
+from vidsum.evidence.running_match import RunningMatch
 from vidsum.features.settings import Extraction
-from vidsum.grounding.languages import is_other
-from vidsum.grounding.live_evidence import RunningEvidence, to_probabilities
-from vidsum.grounding.match import embed_background
-from vidsum.grounding.presence import compare_named
+from vidsum.grounding.scenes import look_cosine
 from vidsum.grounding.settings import Watching
 from vidsum.grounding.spaces import (
     ClassMixture,
@@ -24,7 +29,6 @@ from vidsum.grounding.spaces import (
     describe_space,
     embed_queries,
     extraction_for,
-    log_likelihood,
     name_embeddings,
     resolve_space,
 )
@@ -97,7 +101,6 @@ def watch(
     """
     settings = from_keywords(watch, Watching, options)
     name = resolve_space(settings.space)
-    space = describe_space(name)
     warn, texts = warn or (lambda message: None), tuple[str, ...]()
     if queries:
         texts = read_queries(queries).texts
@@ -112,10 +115,9 @@ def watch(
     stream = replace(stream, video_track=video_track, audio_track=audio_track)
     extraction = Extraction(device=device)
     rows = [embed_queries(name, texts, settings.language)] if texts else []
-    rows += [space.encode_images(settings.like, device)] if settings.like else []
-    are_other = [space.is_mapped and is_other(text, settings.language) for text in texts]
-    are_other += [False] * len(settings.like)
-    evidence = LiveEvidence(name, np.concatenate(rows), are_other)
+    rows += [describe_space(name).encode_images(settings.like, device)] if settings.like else []
+    kinds = [*map(kind_of, texts), *(PICTURE_KIND for _ in settings.like)]
+    evidence = LiveEvidence(name, kinds, np.concatenate(rows))
     extractor = load_extractor(extraction_for(name, extraction))
     if clips:
         make_folder(clips)
@@ -173,30 +175,31 @@ def _second(frames: Sequence[LiveFrame], extractor: Extractor, evidence: LiveEvi
 
 
 class LiveEvidence:
-    """Match probabilities of queries, one second after another, in an image-text space.
+    """Match probabilities of queries, one second after another, in an image-text space."""
 
-    On joined films, single seconds separated those that match better than the means of three.
-    """
-
-    def __init__(self, space: str, queries: FloatArray, are_other: Sequence[bool]) -> None:
-        """Queries [M, D] of length 1, some read by E5. Raises WeightsError."""
-        self._map, self._rate_named = None, None
-        self._queries, self._are_other = queries, are_other
+    def __init__(self, space: str, kinds: Sequence[QueryKind], queries: FloatArray) -> None:
+        """Queries [M, D] of length 1 with their kinds. Raises WeightsError."""
+        self._map, self._names = None, None
         if describe_space(space).is_mapped:
             self._map, self._names = load_map(), name_embeddings()
-            self._rate_named = compare_named(self._names, queries)
-        self._running = RunningEvidence(embed_background(space))
+        background = embed_background(space)
+        self._match = RunningMatch(prepare_queries(kinds, queries, background, self._names), background)
+        self._min_cosine = look_cosine(space)
+        self._last: FloatArray | None = None
 
     def present(self, features: FloatArray, logits: FloatArray | None) -> FloatArray:
-        """Return [M] how likely each query is of a second, by features [n, D] and class scores [n, K]."""
+        """Return [M] how likely each query is of a second, by features [n, D] and class scores [n, K].
+
+        A second that looks unlike the one before begins a shot.
+        """
         rows = self._map(features) if self._map else unit_rows(features)
-        row = unit_rows(rows.mean(axis=0, keepdims=True))
-        named = None
-        if self._rate_named and logits is not None:
+        (row,) = unit_rows(rows.mean(axis=0, keepdims=True))
+        objects = None
+        if self._names is not None and logits is not None:
             objects = ClassMixture(class_probabilities(logits).mean(axis=0, keepdims=True), self._names)
-            named = self._rate_named(log_likelihood(objects, self._queries))[:, 0]
-        evidence = self._running.add(self._queries, row[0], named)
-        return to_probabilities(evidence, self._are_other, is_named=named is not None)
+        begins_shot = self._last is None or float(self._last @ row) < self._min_cosine
+        self._last = row
+        return self._match.add(row, objects, begins_shot=begins_shot)
 
 
 class _Alarm:

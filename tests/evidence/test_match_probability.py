@@ -1,10 +1,12 @@
 """How likely a query is true of a video: against a slow computation, and by sentences."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from tests.conftest import real_weights
-from tests.grounding.test_presence import (
+from tests.evidence.test_named_objects import (
     NAMES,
     Photographs,
     classes,
@@ -12,9 +14,12 @@ from tests.grounding.test_presence import (
     photographs,  # noqa: F401  # a fixture
     texts,
 )
-from vidsum.grounding.match import (
+from vidsum.evidence.match_probability import (
     BARE,
     NAMED,
+    Condition,
+    MatchedQueries,
+    QueryKind,
     WindowMatches,
     background_phrases,
     commonness,
@@ -22,7 +27,9 @@ from vidsum.grounding.match import (
     kind_of,
     list_windows,
     match_windows,
-    window_evidence,
+    prepare_queries,
+    usual_of,
+    window_means,
 )
 from vidsum.grounding.spaces import ClassMixture, ClipEmbeddings, embed_queries, name_embeddings
 from vidsum.grounding.vse_map import load_map
@@ -37,8 +44,18 @@ def video_of(n_clips: int, *edges_s: float, is_named: bool = False) -> ClipEmbed
     return ClipEmbeddings(texts(4, n_clips), np.arange(float(n_clips)), 1.0, n_clips, objects, shots_s)
 
 
+def prepare(video: ClipEmbeddings, queries: FloatArray, kinds: Sequence[QueryKind] = ()) -> MatchedQueries:
+    names = video.objects.names if video.objects else None
+    return prepare_queries(kinds or ["noun"] * len(queries), queries, BACKGROUND, names)
+
+
 def best_evidence(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
-    return window_evidence(video, BACKGROUND, queries, list_windows(video)).max(axis=1)
+    evidence = prepare(video, queries).clip_evidence(video.rows, video.objects, usual_of(video, BACKGROUND))
+    return window_means(evidence, list_windows(video)).max(axis=1)
+
+
+def probabilities(matches: WindowMatches) -> FloatArray:
+    return 1 / (1 + np.exp(-matches.logits))
 
 
 @pytest.mark.parametrize(
@@ -89,14 +106,15 @@ def test_many_queries_are_those_of_a_few_at_a_time() -> None:
 @pytest.mark.parametrize("is_named", [False, True])
 def test_each_kind_of_query_has_its_curve(is_named: bool) -> None:
     video, vectors = video_of(4, is_named=is_named), texts(7, 2)
-    matches = match_windows(video, BACKGROUND, ["a cat", "a man walks to the end of the road"], vectors)
-    curves = [(NAMED if is_named else BARE)[kind] for kind in ("noun", "sentence")]
+    kinds: list[QueryKind] = ["noun", "sentence"]
+    matches = match_windows(video, prepare(video, vectors, kinds), usual_of(video, BACKGROUND))
+    curves = [(NAMED if is_named else BARE)[kind] for kind in kinds]
     evidence, common = best_evidence(video, vectors), commonness(BACKGROUND, vectors)
     expected = [
         1 / (1 + np.exp(-slope * value - weight * usual - offset))
         for (slope, offset, weight), value, usual in zip(curves, evidence, common, strict=True)
     ]
-    np.testing.assert_allclose(matches.best(), expected, atol=1e-5)
+    np.testing.assert_allclose([matches.best(Condition((n,))) for n in range(2)], expected, atol=1e-5)
 
 
 def test_commonness_is_the_mean_cosine_with_other_phrases_in_deviations_of_theirs() -> None:
@@ -114,18 +132,28 @@ def test_commonness_is_the_mean_cosine_with_other_phrases_in_deviations_of_their
 
 def test_what_must_not_be_there_lowers_the_probability() -> None:
     video, vectors = video_of(6, 0.0, 3.0), texts(8, 2)
-    names = ["a dog", "snow"]
-    first, second = match_windows(video, BACKGROUND, names, vectors).probabilities
-    both = match_windows(video, BACKGROUND, names, vectors, 1)
-    np.testing.assert_allclose(both.probabilities, [first * (1 - second)], atol=1e-6)
+    matches = match_windows(video, prepare(video, vectors), usual_of(video, BACKGROUND))
+    first, second = probabilities(matches)
+    both = np.exp(Condition((0,), (1,)).log_present(matches.logits))
+    np.testing.assert_allclose(both, first * (1 - second), atol=1e-6)
+
+
+def test_what_is_seen_together_is_as_likely_as_the_least_likely_part() -> None:
+    logits = np.array([[0.0, 2.0], [1.0, -1.0]], np.float32)
+    present = np.exp(Condition((0, 1)).log_present(logits))
+    np.testing.assert_allclose(present, 1 / (1 + np.exp([0.0, 1.0])), atol=1e-6)
 
 
 def test_a_moment_has_the_probability_of_its_own_windows() -> None:
-    matches = WindowMatches(np.array([[0.2, 0.9, 0.4]], np.float32), np.array([2.5, 7.0, 12.0]))
-    assert matches.best() == pytest.approx([0.9])
-    assert matches.within(0, 0.0, 5.0) == pytest.approx(0.2)
-    assert matches.within(0, 2.0, 12.0) == pytest.approx(0.9)
-    assert matches.within(0, 13.0, 15.0) == pytest.approx(0.4)
+    present = np.array([[0.2, 0.9, 0.4]], np.float32)
+    matches, query = (
+        WindowMatches(np.log(present / (1 - present)), np.array([2.5, 7.0, 12.0])),
+        Condition((0,)),
+    )
+    assert matches.best(query) == pytest.approx(0.9)
+    assert matches.within(query, 0.0, 5.0) == pytest.approx(0.2)
+    assert matches.within(query, 2.0, 12.0) == pytest.approx(0.9)
+    assert matches.within(query, 13.0, 15.0) == pytest.approx(0.4)
 
 
 def test_kinds() -> None:
@@ -155,6 +183,9 @@ def test_what_is_shown_is_likelier_than_what_is_not() -> None:
     video = ClipEmbeddings(np.repeat(rows, 3, axis=0), np.arange(9.0), 1.0, 9.0, mixture, shots_s)
     queries = [*shown, *others]
     vectors = embed_queries("vse", queries)
-    matches = match_windows(video, embed_background("vse"), queries, vectors)
-    assert matches.best()[:3].min() > matches.best()[3:].max()
-    assert matches.within(1, 3.0, 6.0) > matches.within(1, 0.0, 3.0)
+    background = embed_background("vse")
+    prepared = prepare_queries([*map(kind_of, queries)], vectors, background, mixture.names)
+    matches = match_windows(video, prepared, usual_of(video, background))
+    best = [matches.best(Condition((number,))) for number in range(6)]
+    assert min(best[:3]) > max(best[3:])
+    assert matches.within(Condition((1,)), 3.0, 6.0) > matches.within(Condition((1,)), 0.0, 3.0)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import real_weights
-from vidsum.grounding import speech
-from vidsum.grounding.speech import (
+from vidsum.evidence import spoken as speech
+from vidsum.evidence.spoken import (
     Passage,
     fuse,
     iter_passages,

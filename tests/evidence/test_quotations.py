@@ -2,7 +2,7 @@
 
 import pytest
 
-from vidsum.grounding.quotations import find_quotations
+from vidsum.evidence.quotations import find_quotations
 
 TEXTS = [
     "Printing differs from most of the arts.",

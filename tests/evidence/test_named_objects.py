@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from vidsum.grounding import presence
-from vidsum.grounding.presence import compare_named, compare_with_usual
+from vidsum.evidence import match_probability
+from vidsum.evidence.match_probability import compare_named
 from vidsum.grounding.spaces import MIXTURE_WEIGHT_LINE, ClassMixture
 from vidsum.grounding.spaces import log_likelihood as likelihood_of
 from vidsum.models.scaling import softmax, unit_rows
@@ -28,20 +28,17 @@ NAMES = texts(8, 7)  # of classes
 class Photographs:
     """Photographs as the map and the network see them."""
 
-    rows: FloatArray  # [50, 6]
     probabilities: FloatArray  # [9, 7]
 
 
 @pytest.fixture
 def photographs(monkeypatch: pytest.MonkeyPatch) -> Photographs:
     """Photographs, and a map that has what is needed of them."""
-    rows, probabilities = texts(3, 50) + np.float32(0.3), classes(2, 9)
-    mean = rows.mean(axis=0)
-    factor = np.linalg.cholesky(np.cov((rows - mean).T, bias=True)).astype(np.float32)
+    probabilities = classes(2, 9)
     levels = np.round(np.sqrt(probabilities) * 255).astype(np.float32)
-    tensors = {"cohort.mean": mean, "cohort.weight": factor, CLASSES: levels}
-    monkeypatch.setattr(presence, "load_map", lambda: SimpleNamespace(tensors=tensors))
-    return Photographs(rows, probabilities)
+    tensors = {CLASSES: levels}
+    monkeypatch.setattr(match_probability, "load_map", lambda: SimpleNamespace(tensors=tensors))
+    return Photographs(probabilities)
 
 
 def classes(seed: int, n: int) -> FloatArray:
@@ -61,21 +58,9 @@ def evidence_named(query: FloatArray, mixture: FloatArray, photographs: Photogra
     return float(weight * (log_likelihood(query, mixture) - np.mean(usual)) / np.std(usual))
 
 
-def test_z_is_the_deviation_from_photographs_and_phrases(photographs: Photographs) -> None:
-    rows, queries, phrases = texts(4, 5), texts(5, 3), texts(6, 4)
-    objects = ClassMixture(classes(1, 5), NAMES)
-
-    def deviation(text: FloatArray, clip: FloatArray) -> float:
-        cosines = [float(text @ picture) for picture in photographs.rows]
-        return float((text @ clip - np.mean(cosines)) / np.std(cosines))
-
+def test_what_is_named_is_compared_with_photographs(photographs: Photographs) -> None:
+    queries, objects = texts(5, 3), ClassMixture(classes(1, 5), NAMES)
     named = compare_named(NAMES, queries)(likelihood_of(objects, queries))
-    curves = compare_with_usual(queries, phrases).along(rows) + named
-    for query, curve in zip(queries, curves, strict=True):
-        expected = [
-            deviation(query, clip)
-            - 0.75 * np.mean([deviation(phrase, clip) for phrase in phrases])
-            + evidence_named(query, mixture, photographs)
-            for clip, mixture in zip(rows, objects.probabilities, strict=True)
-        ]
+    for query, curve in zip(queries, named, strict=True):
+        expected = [evidence_named(query, mixture, photographs) for mixture in objects.probabilities]
         np.testing.assert_allclose(curve, expected, atol=0.02)

@@ -14,8 +14,8 @@ from itertools import chain
 
 import numpy as np
 
+from vidsum.evidence.spoken import Passage, score_passages, to_probabilities
 from vidsum.grounding.proposals import MAX_IOU, suppress
-from vidsum.grounding.speech import Passage, score_passages, to_probabilities
 from vidsum.results.moments import Moment
 from vidsum.results.screen_text import Screen, ScreenLine, ScreenText
 from vidsum.types import FloatArray

@@ -45,7 +45,7 @@ EVENTS: Final = {
 @lru_cache(maxsize=1)
 def read_names() -> tuple[tuple[str, ...], ...]:
     """Return the names of each class, in the order of the network's scores."""
-    text = files("vidsum.grounding").joinpath("sounds.txt").read_text("utf-8")
+    text = files("vidsum.evidence").joinpath("sounds.txt").read_text("utf-8")
     entries = " ".join(line for line in text.splitlines() if not line.startswith("#")).split("; ")
     return tuple(tuple(entry.split(", ")) for entry in entries)
 

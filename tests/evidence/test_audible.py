@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.conftest import real_weights
+from vidsum.evidence.audible import match_classes, read_names, sound_moments
 from vidsum.features.yamnet import N_CLASSES
-from vidsum.grounding.sounds import match_classes, read_names, sound_moments
 
 _NEAREST = (
     "applause > applause; laughter > laughter; a dog barks > dog, bark; music > music; "

@@ -11,9 +11,9 @@ from itertools import chain
 
 import numpy as np
 
+from vidsum.evidence.quotations import find_quotations
 from vidsum.grounding.languages import encode_in
 from vidsum.grounding.proposals import MAX_IOU, suppress
-from vidsum.grounding.quotations import find_quotations
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.grounding.text_encoders import load_text_encoder
 from vidsum.models.scaling import logistic, unit_range

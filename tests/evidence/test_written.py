@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from vidsum.grounding import screen_text
-from vidsum.grounding.screen_text import OTHER_NUMBER, find_written, split_words, text_moments, to_passages
-from vidsum.grounding.speech import Passage
+from vidsum.evidence import written as screen_text
+from vidsum.evidence.spoken import Passage
+from vidsum.evidence.written import OTHER_NUMBER, find_written, split_words, text_moments, to_passages
 from vidsum.results.screen_text import ScreenLine, ScreenText
 
 
@@ -95,7 +95,7 @@ def test_written_words_come_before_meaning(monkeypatch: pytest.MonkeyPatch) -> N
         return np.array([["Revenue" in text or text == "takings", True] for text in texts]) / np.sqrt(2)
 
     encoder = SimpleNamespace(encode=encode)
-    monkeypatch.setattr("vidsum.grounding.speech.load_text_encoder", lambda *_: encoder)
+    monkeypatch.setattr("vidsum.evidence.spoken.load_text_encoder", lambda *_: encoder)
     meant, written = text_moments(["takings", "acme"], SLIDES, 5)
     assert (meant[0].start_s, meant[0].end_s, meant[0].score < 1) == (20, 40, True)
     assert (written[0].start_s, written[0].end_s, written[0].score > 1) == (0, 100, True)
