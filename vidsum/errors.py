@@ -4,7 +4,7 @@ Each message is one line that names the thing at fault and the reason. `hint` na
 does: a command, an option, a package. Options stand in both as values (`Mention`), which Python shows as
 keywords and the command line as flags:
 
-    raise UsageError((Mention("keep"), " and ", Mention("drop"), " overlap"))
+    raise UsageError(fill("{} and {} overlap", Mention("keep"), Mention("drop")))
 
 Neither shows secrets of a URL: `redact` removes them. `quote` and `did_you_mean` are for the wording.
 """
@@ -50,6 +50,12 @@ class Mention:
 
 Text = str | Mention | tuple[str | Mention, ...]
 """A message: words of its own and options, one after the other."""
+
+
+def fill(template: str, *parts: str | Mention) -> Text:
+    """Return a message of a template, whose `{}` stand for options or words; words are taken as they are."""
+    pairs = zip(template.split("{}"), (*parts, ""), strict=True)
+    return tuple(part for pair in pairs for part in pair)
 
 
 def mentions(text: Text) -> list[Mention]:

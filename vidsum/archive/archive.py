@@ -36,7 +36,7 @@ from vidsum.archive.space_versions import (
 )
 from vidsum.archive.store import Database, connect, default_path, faults, require_copy
 from vidsum.archive.texts import search_evidence
-from vidsum.errors import DamagedArchiveError, InputError, UsageError, VidsumError
+from vidsum.errors import DamagedArchiveError, InputError, Mention, UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.match import embed_background
 from vidsum.grounding.presence import Directions, compare_named, compare_with_usual
@@ -224,7 +224,9 @@ class Archive:
     def find(self, text: str | None, options: SearchOptions) -> list[Match]:
         """Search with options; see `search`."""
         if not (has_words(text) if text else options.like):
-            raise UsageError("nothing to search for", hint='vidsum search "a sailing boat", or --like FILE')
+            raise UsageError(
+                "nothing to search for", hint=('vidsum search "a sailing boat", or ', Mention("like", "FILE"))
+            )
         # on a busy machine, threads of matrix products wait for each other longer than they compute
         with faults(self.path), self._connection.snapshot(), threadpool_limits(1):
             name = find_space(self._connection)

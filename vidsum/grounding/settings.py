@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError
 from vidsum.options import Checked, option
 from vidsum.times import TIME
 
@@ -90,7 +90,9 @@ class Retrieval(Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.without and self.evidence not in ("auto", "picture"):
-            raise UsageError("--not searches the picture only", hint="--in picture")
+            raise UsageError(
+                (Mention("without"), " searches the picture only"), hint=Mention("evidence", "picture")
+            )
         require_language(self.language)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError, fill
 from vidsum.options import Limits, Option, check, from_mapping, option
 
 MaskKind = Literal["lam", "stamp", "static"]
@@ -86,11 +86,14 @@ class MaskConfig:
         check(self)
         if self.fusion == "hide" and not self.is_static:
             fault = f"hide is for static masks, whose numbers are at most 1, not for {self.kind}"
-            raise UsageError(fault, hint="--mask static, or --mask-fusion product or sum")
+            raise UsageError(
+                fault,
+                hint=fill("{}, or {} or sum", Mention("mask", "static"), Mention("mask_fusion", "product")),
+            )
         for name, default in (("init", "default"), ("bound", "none")):
             if self.is_static and getattr(self, name) != default:
                 fault = f"{name} has no effect on a static mask, which has no layers and lies within 0 and 1"
-                raise UsageError(fault, hint=f"leave out --mask-{name}")
+                raise UsageError(fault, hint=("leave out ", Mention(f"mask_{name}")))
 
     @property
     def is_static(self) -> bool:
@@ -279,7 +282,7 @@ class DETRConfig:
 
 def _refuse_static(mask: MaskConfig | None, reason: str) -> None:
     if mask and mask.is_static:
-        raise UsageError(f"no static mask in {reason}", hint="--mask stamp")
+        raise UsageError(f"no static mask in {reason}", hint=Mention("mask", "stamp"))
 
 
 def _require(holds: bool, rule: str, config: Any) -> None:

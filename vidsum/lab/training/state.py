@@ -13,13 +13,13 @@ from torch.optim import Optimizer
 
 from vidsum.checkpoints.named import BEST as BEST
 from vidsum.checkpoints.trained import read_tensors, read_trained, write_tensors
-from vidsum.errors import InputError, OutputError
+from vidsum.errors import InputError, Mention, OutputError, fill
 from vidsum.io.outputs import atomic_write
 from vidsum.io.provenance import flat
 
 SCHEMA = "vidsum.training_state/2"
 LAST, LOG = "last.safetensors", "log.csv"
-_ANEW = "--overwrite starts over, or choose another --out"
+_ANEW = fill("{} starts over, or choose another {}", Mention("overwrite", True), Mention("out"))
 
 
 @dataclass(frozen=True)

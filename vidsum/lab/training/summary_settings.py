@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from vidsum.device import Device
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError, fill
 from vidsum.grounding.settings import CaptionSpace
 from vidsum.lab.training.settings import LoopSettings
 from vidsum.models.configs import FullTransNetConfig, RidgeConfig
@@ -50,9 +50,19 @@ class SplitOptions:
     def __post_init__(self) -> None:
         if bool(self.data) == bool(self.captions):
             fault = "give videos with features, or captions of their frames"
-            raise UsageError(fault, hint="--data FILE.h5, or --captions FILE.json --annotations FILE.mat")
+            raise UsageError(
+                fault,
+                hint=fill(
+                    "{}, or {} {}",
+                    Mention("data", "FILE.h5"),
+                    Mention("captions", "FILE.json"),
+                    Mention("annotations", "FILE.mat"),
+                ),
+            )
         if self.space != "text" and not self.captions:
-            raise UsageError("--space has no effect on --data", hint="leave it out")
+            raise UsageError(
+                fill("{} has no effect on {}", Mention("space"), Mention("data")), hint="leave it out"
+            )
 
     @property
     def files(self) -> tuple[Path, ...]:
