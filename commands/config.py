@@ -79,12 +79,16 @@ class OptionNames:
     """By field: what sets an option or turns it on, and what turns it off."""
     origins: Mapping[str, str] = field(default_factory=dict)
     """By field: the variable, or file and line, that sets an option."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """By field: the variable that names an option without a flag."""
 
     @classmethod
     def of(cls, command: str, leaves: Iterable[Leaf], sources: Mapping[str, Source]) -> "OptionNames":
         """Return the names of the options of a command, whose values are from `sources`."""
+        switches = {leaf.name: _switches(leaf, command) for leaf in leaves}
         origins = {name: source.origin for name, source in sources.items() if source.origin}
-        return cls(command, {leaf.name: _switches(leaf, command) for leaf in leaves}, origins)
+        bare = {leaf.name: variable_for(leaf, command) for leaf in leaves if not has_flag(leaf, command)}
+        return cls(command, switches, origins, bare)
 
     def name(self, mention: Mention) -> str:
         """Return an option in a message as its users know it: `--budget 20s` or `VIDSUM_GROUND_SPACE=vse`."""
@@ -98,10 +102,10 @@ class OptionNames:
 
     def explain(self, error: VidsumError) -> None:
         """Name the options in an error as users of the command know them, and where their values are from."""
-        about = dict.fromkeys([error.option, *(mention.name for mention in mentions(error.text))])
-        named = [self.name(Mention(option)) for option in about]
-        origins = dict.fromkeys(self.origins[option] for option in about if option in self.origins)
-        places = [origin for origin in origins if origin not in named]
+        mentioned = [mention.name for mention in mentions(error.text)]
+        said = [self.variables.get(name) for name in mentioned]
+        origins = [self.origins.get(name) for name in (error.option, *mentioned)]
+        places = [origin for origin in dict.fromkeys(origins) if origin and origin not in said]
         error.name_options(self.name, f" (from {' and '.join(places)})" if places else "")
         if isinstance(error, UsageError):
             error.hint = error.hint or f"vidsum {self.command} --help"

@@ -131,13 +131,14 @@ def check(settings: Any) -> None:
         name, value, item = entry.name, getattr(settings, entry.name), item_of(kind)
         if is_dataclass(kind) or _optional(kind) or (value is None and NoneType in get_args(kind)):
             continue
+        said = Mention(name) if isinstance(limits, Option) else name
         if item is not None and not isinstance(value, tuple | list):
-            raise UsageError((Mention(name), f" must be a list, not {value!r}"), option=name)
+            raise UsageError((said, f" must be a list, not {value!r}"), option=name)
         choices = choices_of(kind) or getattr(limits, "choices", ())
         for part in (value,) if item is None else value:
             if fault := _fault(part, item or required(kind), limits, choices):
                 near = did_you_mean(part, choices) if isinstance(part, str) else ""
-                raise UsageError((Mention(name), f" must be {fault}, not {part!r}{near}"), option=name)
+                raise UsageError((said, f" must be {fault}, not {part!r}{near}"), option=name)
 
 
 class Checked:

@@ -137,8 +137,8 @@ class FullTransNetConfig:
         check(self)
         _refuse_static(self.mask, "FullTransNet: its loss has no term for one")
         is_split = self.d % self.heads == 0 or None not in (self.d_k, self.d_v)
-        _require(is_split and self.d % 2 == 0, "d must be even and a multiple of heads", self)
-        _require(self.window % 2 == 1, "window must be odd", self)
+        _require(is_split and self.d % 2 == 0, "d", "even and a multiple of heads", self.d, self.heads)
+        _require(self.window % 2 == 1, "window", "odd", self.window)
 
     @property
     def attention_window(self) -> int:
@@ -170,7 +170,7 @@ class RidgeConfig:
 
     def __post_init__(self) -> None:
         check(self)
-        _require(self.window % 2 == 1, "window must be odd", self)
+        _require(self.window % 2 == 1, "window", "odd", self.window)
 
 
 HEADS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
@@ -236,8 +236,8 @@ class MRNetConfig:
         _refuse_static(self.mask, "MRNet's blocks: they have a sparse mask of their own")
         object.__setattr__(self, "regions", tuple(self.regions))
         object.__setattr__(self, "counts", tuple(self.counts))
-        _require(self.d % (2 * self.heads) == 0, "d must be an even multiple of heads", self)
-        _require(self.kernel % 2 == 1, "kernel must be odd", self)
+        _require(self.d % (2 * self.heads) == 0, "d", "an even multiple of heads", self.d, self.heads)
+        _require(self.kernel % 2 == 1, "kernel", "odd", self.kernel)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,7 +277,7 @@ class DETRConfig:
         check(self)
         # the sines and cosines of an anchor's centre and of its width take half of d each
         fits = self.d % 4 == 0 and self.d % (2 * self.heads) == 0
-        _require(fits, "d must be a multiple of 4 and of twice the heads", self)
+        _require(fits, "d", "a multiple of 4 and of twice the heads", self.d, self.heads)
 
 
 def _refuse_static(mask: MaskConfig | None, reason: str) -> None:
@@ -285,9 +285,8 @@ def _refuse_static(mask: MaskConfig | None, reason: str) -> None:
         raise UsageError(f"no static mask in {reason}", hint=Mention("mask", "stamp"))
 
 
-def _require(holds: bool, rule: str, config: Any) -> None:
-    """Refuse a config that breaks a rule between its fields; the rule begins with a field's name."""
+def _require(holds: bool, name: str, rule: str, value: int, heads: int = 0) -> None:
+    """Refuse with a UsageError the value of a field that breaks a rule, which may be about the heads."""
     if not holds:
-        name = rule.split()[0]
-        heads = f" with {config.heads} heads" if "heads" in rule else ""
-        raise UsageError(f"{rule}, not {getattr(config, name)}{heads}")
+        among = f" with {heads} heads" if heads else ""
+        raise UsageError((Mention(name), f" must be {rule}, not {value}{among}"), option=name)

@@ -225,20 +225,20 @@ class HighlightsRequest:
         check(self)
         if bool(self.predictions) == bool(self.run):
             raise UsageError(
-                ("give PREDICTIONS, or a model by ", Mention("runs"), ", and then ANNOTATIONS"),
+                ("give PREDICTIONS, or a model by ", Mention("run"), ", and then ANNOTATIONS"),
                 hint="vidsum evaluate highlights PREDICTIONS ANNOTATIONS",
             )
         if bool(self.run) != bool(self.features):
             raise UsageError(
-                fill("{} and {} go together", Mention("runs"), Mention("features")),
-                hint=fill("{} {}", Mention("runs", "FOLDER"), Mention("features", "FOLDER")),
+                fill("{} and {} go together", Mention("run"), Mention("features")),
+                hint=fill("{} {}", Mention("run", "FOLDER"), Mention("features", "FOLDER")),
             )
         for name in ("text_features", "write_predictions"):
             if getattr(self, name) and not self.run:
                 flag = f"--{name.replace('_', '-')}"
                 raise UsageError(
-                    (f"{flag} is for a model of ", Mention("runs")),
-                    hint=fill("{} {}", Mention("runs", "FOLDER"), Mention("features", "FOLDER")),
+                    (f"{flag} is for a model of ", Mention("run")),
+                    hint=fill("{} {}", Mention("run", "FOLDER"), Mention("features", "FOLDER")),
                 )
 
     @property

@@ -158,7 +158,8 @@ def _encoder_of(source: DataSettings) -> str:
 def held_out_of(videos: Mapping[str, MomentVideo], fraction: float, seed: int) -> dict[str, MomentVideo]:
     """Return a fraction of the videos, at least one if it is above 0, chosen at random."""
     if not 0 <= fraction < 1:
-        raise UsageError(f"validation must be a file, or a fraction from 0 to less than 1, not {fraction:g}")
+        rule = f" must be a file, or a fraction from 0 to less than 1, not {fraction:g}"
+        raise UsageError((Mention("validation"), rule), option="validation")
     return {name: videos[name] for name in (hold_out(videos, fraction, seed) if fraction else ())}
 
 
