@@ -209,7 +209,7 @@ def test_a_variable_that_sets_nothing_is_named_once(
     [
         "VIDSUM_OFFLINE",
         "VIDSUM_CACHE_LIMIT",
-        "VIDSUM_VLM_KEY",
+        "VIDSUM_DESCRIBE_VLM_KEY",
         "VIDSUM_SHARED",
         "VIDSUM_DEVICE",
         "VIDSUM_SEARCH_TOP_K",

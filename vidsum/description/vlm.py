@@ -29,7 +29,7 @@ from vidsum.io.network import ATTEMPTS, PAUSE_S, TIMEOUTS_S, Session, failure_re
 from vidsum.io.text import parse_json
 from vidsum.types import Progress
 
-KEY: Final = "VIDSUM_VLM_KEY"  # the environment variable with the server's API key
+KEY: Final = "VIDSUM_DESCRIBE_VLM_KEY"  # the environment variable with the server's API key
 N_PARALLEL = 4  # requests at a time
 _MAX_TOKENS = 1000  # of a reply: a sentence, and what some models think before it
 _MAX_LETTERS = 300  # of a sentence

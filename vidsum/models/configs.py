@@ -32,7 +32,14 @@ Nonlinearity = Literal["softmax", "gate", "none"]
 Dimension = Annotated[int, Limits(min=1)]
 Dropout = Annotated[float, Option("Dropout rate.", min=0, max=0.99)]
 InputDropout = Annotated[float, Option("Dropout rate of the features, before projection.", min=0, max=0.99)]
-Clips = Annotated[int, Option("Clips per video (T), averaged; `train detr` keeps shorter videos.", min=2)]
+Clips = Annotated[
+    int,
+    Option(
+        "Clips per video (T), averaged; `train detr` keeps shorter videos.",
+        min=2,
+        flags=("--clips-per-video",),
+    ),
+]
 FeedForward = Annotated[int, Option("Feed-forward hidden size (d_ff).", min=1)]
 Heads = Annotated[int, Option("Attention heads (h).", min=1)]
 
@@ -163,7 +170,9 @@ class RidgeConfig:
     PANEL = "Model"
 
     dim_in: Dimension = 1024
-    window: int = option("Smoothing window of features and scores in samples; odd.", 7, min=1)
+    window: int = option(
+        "Smoothing window of features and scores in samples; odd.", 7, min=1, flags=("--smoothing-window",)
+    )
     novelty: float = option(
         "Weight of the scorer contrastive's curve beside the model's, both of deviation 1.", 0.0, min=0
     )
@@ -249,7 +258,7 @@ class DETRConfig:
     dim_video: Dimension = 2818  # SlowFast's 2304 features, CLIP's 512 and the two temporal endpoints
     dim_query: Dimension = 512
     clips: Clips = 75
-    words: int = option("Maximum number of words per query.", 32, min=1)
+    words: int = option("Maximum number of words per query.", 32, min=1, flags=("--max-words",))
     d: int = option("Model dimension (d).", 256, min=4)
     heads: Heads = 8
     d_ff: FeedForward = 1024

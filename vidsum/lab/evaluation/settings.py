@@ -45,7 +45,9 @@ class SummaryRequest:
         metavar="FILE",
     )
     captions: Path | None = option("Captions of the frames, in place of --data.", None, metavar="FILE.json")
-    space: CaptionSpace = option("Features made from --captions. See `vidsum train ridge`.", "text")
+    space: CaptionSpace = option(
+        "Features made from --captions. See `vidsum train ridge`.", "text", flags=("--captions-as",)
+    )
     model: tuple[str, ...] = option(
         "As in `vidsum summarize`, run on the features. Can be repeated.",
         (),
@@ -79,10 +81,15 @@ class SummaryRequest:
     seeds: Seeds = 10
     device: Device = "auto"
     plot: Path | None = option(
-        "PNG or SVG plot of the report.", None, panel="Output", metavar="FILE", writes=True
+        "PNG or SVG plot of the report.",
+        None,
+        flags=("--plot-file",),
+        panel="Output",
+        metavar="FILE",
+        writes=True,
     )
     plot_of: Literal["scores", "segments"] = option(
-        "Content of --plot. scores over time, or segments of each row under the annotators'.",
+        "Content of --plot-file. scores over time, or segments of each row under the annotators'.",
         "scores",
         panel="Output",
     )

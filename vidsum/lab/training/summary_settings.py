@@ -37,6 +37,7 @@ class SplitOptions:
         "Features made from --captions. text: their embeddings; vse: what the map to sentences "
         "might show of such frames, with its noise. Either model reads real video by that map.",
         "text",
+        flags=("--captions-as",),
     )
     splits: str = option(
         "canonical, augmented, transfer, or a file. A file has published splits (.json, .yml).",
@@ -138,5 +139,5 @@ class RidgeSettings(Checked):
     ends: bool = option(
         "Also read the time from the start and to the end.", True, flags=("--ends/--no-ends",)
     )
-    draws: int = option("With --space vse: simulations of each video.", 6, min=1)
+    draws: int = option("With --captions-as vse: simulations of each video.", 6, min=1)
     seed: int = option("Random seed of the folds and of the simulations.", 0, min=0)
