@@ -15,7 +15,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from reprlib import Repr
 from typing import Any, get_args
 
@@ -158,12 +158,14 @@ class Problem:
     kind: str
     message: str
     hint: str | None = None
+    error: VidsumError | None = field(default=None, compare=False, repr=False)
+    """What `message` and `hint` are of, for callers that name its options otherwise."""
 
     @classmethod
     def of(cls, error: Exception) -> "Problem":
         """Convert an exception."""
         if isinstance(error, VidsumError):
-            return cls(type(error).__name__, error.message, error.hint)
+            return cls(type(error).__name__, error.message, error.hint, error)
         if isinstance(error, OSError) and error.strerror:  # a fault of the machine, not of vidsum
             where = f"{error.filename}: " if error.filename else ""
             return cls(type(error).__name__, redact(f"{where}{error.strerror.lower()}"))

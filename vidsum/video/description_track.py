@@ -89,5 +89,5 @@ def write_described(
             )
         except UsageError as error:  # about encoding instead, which is no alternative here
             raise UsageError(
-                error.message, hint=("leave out ", Mention("speak"), ", or convert the film to MP4")
+                error.text, hint=("leave out ", Mention("speak"), ", or convert the film to MP4")
             ) from error

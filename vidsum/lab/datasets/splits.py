@@ -70,8 +70,8 @@ def _entries(source: Path) -> list[dict[str, list[str]]]:
     try:
         content = read_json(source) if source.suffix == ".json" else read_yaml(source)
     except InputError as error:
-        hint = error.hint or f"a file of splits, or one of {', '.join(SETTINGS)}"
-        raise InputError(error.message, hint) from error
+        hint = error.hint_text or f"a file of splits, or one of {', '.join(SETTINGS)}"
+        raise InputError(error.text, hint) from error
     if not isinstance(content, list) or not content:
         raise InputError(f"{source}: is not a list of splits")
     for number, entry in enumerate(content, start=1):

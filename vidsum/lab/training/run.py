@@ -144,7 +144,7 @@ def read_run(out: Path) -> dict[str, Any]:
     try:
         document = read_json(path)
     except InputError as error:
-        raise InputError(error.message, hint=("start over with ", Mention("overwrite", True))) from error
+        raise InputError(error.text, hint=("start over with ", Mention("overwrite", True))) from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise InputError(f"{path}: does not describe a training run ({SCHEMA})")
     return document

@@ -68,7 +68,7 @@ def load_state(
         if not (folder / BEST).is_file():
             raise InputError(f"{folder / BEST}: is missing, though the run has got to epoch {len(history)}")
     except InputError as error:
-        raise InputError(error.message, hint=_ANEW) from error
+        raise InputError(error.text, hint=_ANEW) from error
     model.load_state_dict(_with_prefix("model.", tensors))
     state: dict[int, dict[str, torch.Tensor]] = {}
     for name, tensor in _with_prefix("optimizer.", tensors).items():
