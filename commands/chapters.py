@@ -34,7 +34,7 @@ class ChapterOutputs:
 
     PANEL = "Output"
 
-    copy: bool = option("Save a copy of the video with the chapters, not encoded again.", False)
+    save_video: bool = option("Save a copy of the video with the chapters, not encoded again.", False)
 
 
 @command(app)
@@ -55,18 +55,18 @@ def chapters(
 
     vidsum chapters talk.mp4
 
-    vidsum chapters talk.mp4 --copy
+    vidsum chapters talk.mp4 --save-video
 
     vidsum chapters talk.mp4 --chapters 8 --export chapters --export ffmetadata --report
     """
     from vidsum.pipelines.timelines import copy_suffix
 
     sources = batch.inputs(sources)
-    if extra.copy and outputs.to_stdout:
-        raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --copy")
+    if extra.save_video and outputs.to_stdout:
+        raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --save-video")
     targets = {}
     for source, json in outputs.destinations(sources, "_chapters.json", (".json",)).items():
-        copies = {"copy": json.with_suffix(copy_suffix(source))} if extra.copy else {}
+        copies = {"copy": json.with_suffix(copy_suffix(source))} if extra.save_video else {}
         targets[source] = Files({"json": json, **copies})
     outputs.check(targets)
     targets = exports.with_exports(targets, outputs)

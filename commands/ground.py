@@ -272,16 +272,15 @@ def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterato
 
 def _doubt(grounding: "Grounding", query: "QueryMoments", name: str, *, has_clips: bool) -> str:
     """Return what is doubtful about the answer to a query; empty if nothing is."""
-    from vidsum.results.moments import NO_BELOW, SILENT, format_match
+    from vidsum.pipelines.sounds import explains_silence
+    from vidsum.results.moments import NO_BELOW, format_match
 
     moments, present, evidence = query.moments, query.present, grounding.evidence
     if evidence == ("speech",):
         return "probably not said in this video" if moments and moments[0].score < UNLIKELY else ""
     if evidence == ("sound",):
-        # a warning on the query, or on silence, says more
-        begin, warnings = f"{name}: no sound ", grounding.warnings
-        is_explained = any(text.startswith(begin) or text.endswith(SILENT) for text in warnings)
-        return "" if moments or is_explained else "no such sound in this video"
+        is_explained = moments or explains_silence(grounding, query.query)
+        return "" if is_explained else "no such sound in this video"
     if evidence == ("text",) and (present or 0) < UNLIKELY:
         return "probably not written in this video"
     if present is None or any(moment.evidence != "picture" for moment in moments):

@@ -33,7 +33,9 @@ class Wanted:
 
     PANEL = "Data and output"
 
-    table: str | None = option("Number of the table: 2, IV or 1b.", None, default_text="all", metavar="N")
+    table: str | None = option(
+        "Number of the table: 2, IV or 1b.", None, flags=("--paper-table",), default_text="all", metavar="N"
+    )
     data: Path | None = option(
         "Folder of the data. Under their published names; without it, a line says what to bring.",
         None,
@@ -72,7 +74,7 @@ def reproduce(
 
     vidsum reproduce
 
-    vidsum reproduce mrnet --table 3 --data DATA --out runs/papers
+    vidsum reproduce mrnet --paper-table 3 --data DATA --out runs/papers
 
     vidsum reproduce fulltransnet --toy --out runs/try
     """

@@ -4,13 +4,12 @@ import json
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypedDict
 
 from typer import Exit
 
-from vidsum.commands.config import name_settings
 from vidsum.errors import Problem, VidsumError, printable, redact
 from vidsum.io.packages import explain_import_error
 from vidsum.io.urls import Url
@@ -38,6 +37,8 @@ class View:
         "Show details, and tracebacks of internal errors.", False, flags=("--verbose", "-v"), panel=ADVANCED
     )
     config: Path | None = option("YAML file with defaults for options.", None, metavar="FILE", panel=ADVANCED)
+    explain: Callable[[VidsumError], None] | None = None
+    """Puts an error into words for users of the command."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,6 @@ class CommandResult:
             for line in "".join(traceback.format_exception(error)).splitlines():
                 print(printable(hide(line)), file=sys.stderr)
         error = explain_import_error(error) or error
-        if isinstance(error, VidsumError):
-            name_settings(error, command)
         code = error.exit_code if isinstance(error, VidsumError) else 1
         fatal = error if isinstance(error, VidsumError) and error.ends_batch else None
         return cls(command, input and redact(input), errors=(Problem.of(error),), exit_code=code, fatal=fatal)
@@ -153,9 +152,20 @@ def run_one(command: str, path: str | None, view: View, step: Callable[[], Comma
         result = step()
         messages = tuple(map(redact, result.messages))
         input = redact(result.input or path or "") or None
-        return replace(result, command=result.command or command, input=input, messages=messages)
+        result = replace(result, command=result.command or command, input=input, messages=messages)
     except Exception as error:
-        return CommandResult.failed(command, path, error, view)
+        result = CommandResult.failed(command, path, error, view)
+    return _explain(result, view)
+
+
+def _explain(result: CommandResult, view: View) -> CommandResult:
+    """Return a result whose errors name options as users of the command know them."""
+    for problem in result.errors:
+        if problem.error and view.explain:
+            view.explain(problem.error)
+    return replace(
+        result, errors=tuple(Problem.of(item.error) if item.error else item for item in result.errors)
+    )
 
 
 _OTHER_FILE = "another file, or a whole copy of this one"
@@ -181,7 +191,7 @@ def render(result: CommandResult, view: View, *, in_batch: bool = False) -> None
 
     In a batch of several inputs, JSON documents take one line, and warnings and errors name the input.
     """
-    result = _with_remedies(result)
+    result = _with_remedies(_explain(result, view))
     if view.json:
         print(json.dumps(_envelope(result)), file=sys.stdout, flush=True)  # ASCII: valid in any encoding
         return
@@ -240,7 +250,10 @@ def _envelope(result: CommandResult) -> dict[str, Any]:
         "exit_code": result.exit_code,
         "data": dict(result.data),
         "messages": list(result.messages),
-        "errors": [asdict(problem) for problem in result.errors],
+        "errors": [
+            {"kind": problem.kind, "message": problem.message, "hint": problem.hint}
+            for problem in result.errors
+        ],
     }
 
 

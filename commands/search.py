@@ -48,14 +48,14 @@ class SearchOutputs:
         writes=True,
     )
     overwrite: bool = option("Replace existing outputs.", False)
-    export: Path | None = option(
+    timeline: Path | None = option(
         "Save a timeline of all moments. .otio, .edl, .fcpxml, .xml, .kdenlive or .mlt.",
         None,
         metavar="FILE",
         writes=True,
     )
-    report: Path | None = option("Save a page with the moments (.html).", None, metavar="FILE", writes=True)
-    clips: Path | None = option("Save each moment as MP4 in this folder.", None, metavar="FOLDER")
+    page: Path | None = option("Save a page with the moments (.html).", None, metavar="FILE", writes=True)
+    clips_dir: Path | None = option("Save each moment as MP4 in this folder.", None, metavar="FOLDER")
 
 
 @command(app)
@@ -85,7 +85,7 @@ def search(
     messages, problems = list[str](), list[Problem]()
     with Archive(where.archive, create=False) as archive:
         matches = archive.find(text, filters)
-        rows = _rows(matches, extra.clips)
+        rows = _rows(matches, extra.clips_dir)
         terms = {"like": filters.like, "and": filters.also, "not": filters.without, "then": filters.then}
         facts = {"schema": SCHEMA, "archive": archive.name, "query": text, **terms}
         document = {**facts, "moments": rows}
@@ -97,13 +97,13 @@ def search(
         texts = _texts(archive, matches, text, filters, extra, messages, problems)
         for video in {path for match in matches for path in (match.video, *match.also)}:
             register_input(video)
-        if extra.clips:
+        if extra.clips_dir:
             _save_clips(archive, matches, rows, extra, messages, problems)
     if target:  # rows of failed clips have changed
         is_json = target.suffix == ".json"
         texts[target] = json.dumps(document, indent=1) + "\n" if is_json else to_csv(rows)
     lines = [missing] if missing else []
-    lines += _closing_lines(matches, rows, extra.clips)
+    lines += _closing_lines(matches, rows, extra.clips_dir)
     lines += [save_text(content, path, overwrite=extra.overwrite) for path, content in texts.items()]
     return CommandResult(
         "search",
@@ -132,16 +132,16 @@ def _texts(
     from vidsum.pipelines.timelines import joint_format, joint_timeline_text
 
     texts = dict[Path, str]()
-    if extra.export:
-        cuts = _nameable(make_cuts(matches, text or ""), extra.export, problems)
-        timeline = attempt(partial(joint_timeline_text, cuts, joint_format(extra.export), extra.export))
+    if extra.timeline:
+        cuts = _nameable(make_cuts(matches, text or ""), extra.timeline, problems)
+        timeline = attempt(partial(joint_timeline_text, cuts, joint_format(extra.timeline), extra.timeline))
         if isinstance(timeline, VidsumError):
             problems.append(Problem.of(timeline))
         else:
-            texts[extra.export] = timeline[0]
+            texts[extra.timeline] = timeline[0]
             messages += timeline[1]
-    if extra.report:
-        texts[extra.report] = render_page(archive, _title(text, filters), matches, extra.report)
+    if extra.page:
+        texts[extra.page] = render_page(archive, _title(text, filters), matches, extra.page)
     return texts
 
 
@@ -163,18 +163,18 @@ def _nameable(
 
 def _target(extra: SearchOutputs) -> Path | None:
     """Return the file of `--output`, checked before any work."""
-    if extra.output == "-" and (extra.clips or extra.export or extra.report):
+    if extra.output == "-" and (extra.clips_dir or extra.timeline or extra.page):
         raise UsageError("-o - writes JSON only", hint="-o FILE.json, with other files")
     target = None if extra.output in (None, "-") else Path(str(extra.output))
     if target:
         require_suffix(target, (".json", ".csv"))
-    if extra.export:
+    if extra.timeline:
         from vidsum.pipelines.timelines import joint_format
 
-        joint_format(extra.export)
-    if extra.report:
-        require_suffix(extra.report, (".html",))
-    files = [path for path in (target, extra.export, extra.report) if path]
+        joint_format(extra.timeline)
+    if extra.page:
+        require_suffix(extra.page, (".html",))
+    files = [path for path in (target, extra.timeline, extra.page) if path]
     check_outputs("the archive", files)
     for path in () if extra.overwrite else files:  # before clips are written
         require_ours(path)

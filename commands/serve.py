@@ -47,7 +47,7 @@ def serve(where: ArchiveFile, address: Address, view: View) -> CommandResult:
     server = Server(where.archive, address.host, address.port, address.token, warn)
     data = {"url": server.url, "archive": server.archive.name}
     try:
-        public = "all users of this machine can see it; VIDSUM_TOKEN sets a token"
+        public = "all users of this machine can see it; VIDSUM_SERVE_TOKEN sets a token"
         lines = (server.url, *(() if server.token else (public,)), "Ctrl-C stops it")
         render(CommandResult("serve", data=data, lines=lines), view)
         if address.open:

@@ -99,7 +99,7 @@ def ridge(data: SplitOptions, run: Folder, settings: Annotated[RidgeSettings, Fl
 
     vidsum train ridge --data tvsum.h5 --out runs/ridge
 
-    vidsum train ridge --captions captions.json --annotations ydata-tvsum50.mat --space vse --out runs/r
+    vidsum train ridge --captions captions.json --annotations ydata-tvsum50.mat --captions-as vse --out runs/r
     """
     from vidsum.lab.training.run import start_run
     from vidsum.lab.training.train_ridge import fit_split
@@ -223,7 +223,7 @@ def _train_splits(
     else:
         files = zip(data.captions, data.annotations, strict=True)
         captions, of_people = next(pair for pair in files if DATASETS[pair[1].suffix] in tested)
-        source = {"captions": captions, "annotations": of_people, "space": data.space}
+        source = {"captions": captions, "annotations": of_people, "captions-as": data.space}
     flags = " ".join(f"--{name} {quote(str(value))}" for name, value in source.items() if value)
     evaluate = f"vidsum evaluate summary {flags} --run {quote(str(run.out))}"
     todo = f"still to train: {' '.join(f'--split {number}' for number in left)}"

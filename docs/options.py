@@ -15,7 +15,7 @@ from vidsum.options import Leaf
 _HEAD = """# Options
 
 `VIDSUM_COMMAND_NAME` in the environment, and `NAME` under the command in a `--config` file, set an option
-too; `VIDSUM_NAME` sets it in every command that has it.
+too. A few options are set for all commands: see [cli](cli.md#setting-options).
 """
 
 

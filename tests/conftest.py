@@ -25,6 +25,8 @@ settings.load_profile("vidsum")
 
 _SHARED = Path(os.environ.get("VIDSUM_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 
+_VARIABLES = ("VIDSUM_SHARED", "VIDSUM_REGENERATE", "VIDSUM_TEST_KILLS")  # of the tests, read at their import
+
 MISSING = [extra for extra in EXTRAS if not has_extra(extra)]
 
 
@@ -115,6 +117,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test that is marked `shared` where the folder is missing."""
     if _is_marked(item) and not _SHARED.is_dir():
         pytest.skip("no shared folder beside the checkout")
+
+
+@pytest.fixture(autouse=True)
+def _program_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide the variables of the tests from the program, which names all that it does not know."""
+    for name in _VARIABLES:
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.hookimpl(tryfirst=True)

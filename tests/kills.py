@@ -58,7 +58,7 @@ class Place:
             env={
                 **os.environ,
                 "VIDSUM_HOME": str(self.home),
-                "VIDSUM_MEDIA": "relative",  # the same timelines in every folder
+                "VIDSUM_SUMMARIZE_MEDIA": "relative",  # the same timelines in every folder
                 "PYTHONPATH": str(CHECKOUT),
             },
             stdout=subprocess.DEVNULL,

@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar, get_args
 
-from vidsum.errors import UsageError, unknown_name_error
+from vidsum.errors import Mention, UsageError, unknown_name_error
 from vidsum.io.packages import has_extra, install_extra_command
 from vidsum.options import Option
 
@@ -104,12 +104,14 @@ def require_precision(device: str, precision: Precision) -> None:
         raise unknown_name_error("precision", precision, PRECISIONS)
     if device_type(device) == "cpu" and precision == "fp16":
         fault = "fp16 is for GPUs: a CPU runs it ten times slower than fp32"
-        raise UsageError(fault, hint="use --precision bf16")
+        raise UsageError(fault, hint=("use ", Mention("precision", "bf16")))
     if device_type(device) != "cpu" and precision == "int8":
-        raise UsageError("int8 is for CPUs", hint="use --precision fp16")
+        raise UsageError("int8 is for CPUs", hint=("use ", Mention("precision", "fp16")))
     if precision == "int8" and platform.machine() in ("x86_64", "AMD64") and not prefers_int8(device):
         # sums of two products of 8 bits overflow the 16 that older instructions have for them
-        raise UsageError("int8 needs a processor with VNNI or AMX", hint="use --precision fp32")
+        raise UsageError(
+            "int8 needs a processor with VNNI or AMX", hint=("use ", Mention("precision", "fp32"))
+        )
 
 
 def choose_device(name: str = "auto") -> "torch.device":
@@ -124,11 +126,15 @@ def choose_device(name: str = "auto") -> "torch.device":
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     device = torch.device(name)
     if device.type == "cuda" and not torch.cuda.is_available():
-        raise UsageError("no CUDA device on this machine", hint="--device auto takes the best available")
+        raise UsageError(
+            "no CUDA device on this machine", hint=(Mention("device", "auto"), " takes the best available")
+        )
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise UsageError(f"no {name} on this machine: it has {torch.cuda.device_count()} CUDA device(s)")
     if device.type == "mps" and not torch.backends.mps.is_available():
-        raise UsageError("no MPS device on this machine", hint="--device auto takes the best available")
+        raise UsageError(
+            "no MPS device on this machine", hint=(Mention("device", "auto"), " takes the best available")
+        )
     return device
 
 

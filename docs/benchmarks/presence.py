@@ -6,7 +6,7 @@ Every query of every shared clip is asked of each of ten films (docs.benchmarks.
 each clip by itself; docs.benchmarks.judged describes the photographs. True and absent queries count alike in
 sum. The curve of each kind of query is fitted in ten folds, without the clip, photograph or word that a query
 is of; the threshold of "nested no" is chosen in ten folds of the others. In brackets are 95 % of a bootstrap
-over these. `before` is the rule of `vidsum.evidence.match_probability`, by single clips. The last lines are fitted to
+over these. `before` is the rule by single clips. The last lines are fitted to
 all, and are the curves of `vidsum.evidence.match_probability`.
 """
 

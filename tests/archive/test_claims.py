@@ -106,9 +106,12 @@ with Archive(sys.argv[1]) as archive:
 """
 
 
+KILLS = int(os.environ.get("VIDSUM_TEST_KILLS", "8"))
+
+
 @pytest.mark.deep
 def test_kills(tmp_path: Path, colours: None) -> None:
-    kills, draw = int(os.environ.get("VIDSUM_TEST_KILLS", "8")), random.Random(0)
+    kills, draw = KILLS, random.Random(0)
     for number in range(2 * kills):
         film(tmp_path / "videos" / f"{number}.mp4", ("red", "blue"), seed=number)
     arguments = [sys.executable, "-c", INDEX, str(tmp_path / "a.vidsum"), str(tmp_path / "videos")]

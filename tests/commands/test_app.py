@@ -28,15 +28,24 @@ HEAVY = ("torch", "torchvision", "sklearn", "matplotlib", "open_clip", "decord",
 
 
 def test_command_variable(run: Run, film: Path, loads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VIDSUM_TRAIN_MRNET_CLIPS", "64")
+    monkeypatch.setenv("VIDSUM_TRAIN_MRNET_CLIPS_PER_VIDEO", "64")
     monkeypatch.setenv("VIDSUM_SUMMARIZE_MODEL", "uniform")
     assert run("summarize", film, "-o", "-").json["model"] == "uniform"
-    monkeypatch.setenv("VIDSUM_MODEL", "random")
-    assert run("summarize", film, "-o", "-").json["model"] == "uniform"
-    monkeypatch.delenv("VIDSUM_SUMMARIZE_MODEL")
-    assert run("summarize", film, "-o", "-").json["model"] == "random"
     monkeypatch.setenv("VIDSUM_SUMMARIZE_SEED", "many")
-    run("summarize", film, "-o", "-", code=2, error="(from VIDSUM_SUMMARIZE_SEED)")
+    run("summarize", film, "-o", "-", code=2, error="VIDSUM_SUMMARIZE_SEED must be a whole number")
+    monkeypatch.delenv("VIDSUM_SUMMARIZE_SEED")
+    monkeypatch.setenv("VIDSUM_SUMMARIZE_BUDGET", "many")
+    run("summarize", film, "-o", "-", code=2, error="(from VIDSUM_SUMMARIZE_BUDGET)")
+
+
+def test_a_variable_without_a_command_sets_shared_options_alone(
+    run: Run, film: Path, loads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VIDSUM_MODEL", "random")
+    ran = run("summarize", film, "--model", "uniform", "-o", "-")
+    assert (ran.json["model"], ran.err.count("VIDSUM_MODEL sets no option")) == ("uniform", 1)
+    monkeypatch.setenv("VIDSUM_DEVICE", "toaster")
+    run("summarize", film, "-o", "-", code=2, error="unknown device 'toaster' (from VIDSUM_DEVICE)")
 
 
 MISSING = """

@@ -36,7 +36,7 @@ def train(run: Run, model: str, *arguments: object, **expected: Any) -> Ran:
 )
 def test_evaluate_run_of_captions(run: Run, model: str, space: str) -> None:
     options = SIZES if model == "fulltransnet" else ("--penalty", 0.1, "--draws", 2)
-    ran = train(run, model, "--space", space, *options)
+    ran = train(run, model, "--captions-as", space, *options)
     assert ran.err == ""
     *lines, last = ran.out.splitlines()
     assert len([line for line in lines if line.startswith("run/split_")]) == 5
@@ -54,7 +54,7 @@ def test_evaluate_run_of_captions(run: Run, model: str, space: str) -> None:
 
 @pytest.mark.parametrize(("model", "options"), [
     ("ridge", ("--penalty", 0.1)),
-    ("ridge", ("--penalty", 0.1, "--space", "vse")),
+    ("ridge", ("--penalty", 0.1, "--captions-as", "vse")),
     ("fulltransnet", (*SIZES, "--ends")),
 ])  # fmt: skip
 def test_model_of_captions_on_video(
@@ -82,7 +82,7 @@ def test_ridge_has_no_decoder(run: Run, loads: list[str], film: Path) -> None:
 
 
 def test_run_names_its_networks(run: Run) -> None:
-    options = ("--space", "vse", "--penalty", 0.1, "--draws", 1, "--split", 0)
+    options = ("--captions-as", "vse", "--penalty", 0.1, "--draws", 1, "--split", 0)
     train(run, "ridge", *options)
     document = json.loads(Path("run/run.json").read_text())
     assert document["weights"].keys() == {"vse", "minilm"}
@@ -104,5 +104,5 @@ def test_captions_that_do_not_fit(run: Run) -> None:
     more = ("--captions", "s.json", "--annotations", "p.npz", "--splits", "splits.json", "--penalty", 1)
     ran = train(run, "ridge", *more)
     command = ran.out.splitlines()[-1].removeprefix("evaluate it with: ")
-    assert "--captions s.json --annotations p.npz --space text --run run" in command
+    assert "--captions s.json --annotations p.npz --captions-as text --run run" in command
     run(*shlex.split(command)[1:], "--seeds", 1)

@@ -91,7 +91,9 @@ def packets(path: str) -> list[tuple[int, bytes]]:
 def test_chapters_of_a_talk(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     make_talk(Path("talk.mp4"))
     say(monkeypatch, *topical())
-    ran = run("chapters", "talk.mp4", "--copy", "--report", "--export", "chapters", "--export", "ffmetadata")
+    ran = run(
+        "chapters", "talk.mp4", "--save-video", "--report", "--export", "chapters", "--export", "ffmetadata"
+    )
     starts = [0.0, 15.0, 30.0, 45.0]  # of shots, which begin in the pauses
     assert titles() == list(zip(starts, TOPICS, strict=True))
     assert "0:15  Accordions" in ran.out
@@ -107,7 +109,7 @@ def test_chapters_of_a_talk(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = vidsum.load("talk_chapters.json")
     assert isinstance(loaded, Chapters)
     assert len(loaded.to_dict()["chapters"]) == 4
-    again = run("chapters", "talk.mp4", "--copy")
+    again = run("chapters", "talk.mp4", "--save-video")
     assert "unchanged" in again.out
     make_talk(Path("talk.mp4"))
     say(monkeypatch, *topical())
@@ -183,10 +185,10 @@ def test_what_has_no_chapters(run: Run, monkeypatch: pytest.MonkeyPatch) -> None
     run("chapters", "short.mp4", code=3, error="20 s long, too short for chapters: 3 of 10 s need 30 s")
     make_talk(Path("still.mp4"), n_shots=1, shot_s=40, sound=False)
     assert "too few shots for 3 chapters" in run("chapters", "still.mp4", code=3).err
-    assert "no sound" in run("chapters", "still.mp4", "--by", "speech", code=3).err
+    assert "no sound" in run("chapters", "still.mp4", "--in", "speech", code=3).err
     make_talk(Path("quiet.mp4"))
     say(monkeypatch, (3.0, 5.0, "Ah."))
-    run("chapters", "quiet.mp4", "--by", "speech", code=3, error="too little is said for 3 chapters of 10 s")
+    run("chapters", "quiet.mp4", "--in", "speech", code=3, error="too little is said for 3 chapters of 10 s")
     monkeypatch.setattr(
         chapters, "write_words", lambda seen, space, sure: [SimpleNamespace(text="")] * len(seen)
     )

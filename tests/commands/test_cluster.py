@@ -99,7 +99,8 @@ def test_local_cluster_listens_locally(film: Path, tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     ran = subprocess.run(
         [sys.executable, "-c", LOCAL, "info", film, "none.mp4", "--json"],
-        env=environment | {"VIDSUM_RAY": "local", "HOME": str(user), "VIDSUM_HOME": str(tmp_path / "home")},
+        env=environment
+        | {"VIDSUM_INFO_RAY": "local", "HOME": str(user), "VIDSUM_HOME": str(tmp_path / "home")},
         capture_output=True,
         text=True,
     )

@@ -16,8 +16,9 @@ from vidsum.archive.archive import Archive
 from vidsum.archive.settings import SearchOptions
 from vidsum.archive.store import connect
 from vidsum.commands import config
-from vidsum.commands.config import Choices, name_settings
-from vidsum.errors import UsageError
+from vidsum.commands.config import OptionNames, Source, find_sources, value_of
+from vidsum.commands.options import settings_of
+from vidsum.errors import Mention, UsageError, fill
 from vidsum.options import Leaf, Option
 
 
@@ -84,10 +85,10 @@ def test_keys_and_variables_are_flags(run: Run, users: Path, monkeypatch: pytest
 
 
 def test_config_errors_name_the_file(run: Run, films: Path, users: Path) -> None:
-    users.write_text("fps: 2\nnonsense: 1\n")
-    run("shots", films / "a.mp4", code=2, error="vidsum.yaml")
-    users.write_text("fps: many\n")
-    run("shots", films / "a.mp4", code=2, error=f"(from {users})")
+    users.write_text("device: cpu\nnonsense: 1\n")
+    run("shots", films / "a.mp4", code=2, error=f"{users}:2: `vidsum` has no command or option 'nonsense'")
+    users.write_text("device: cpu\nshots:\n  fps: many\n")
+    run("shots", films / "a.mp4", code=2, error=f"(from {users}:3)")
 
 
 @pytest.mark.parametrize(("kind", "text", "values"), [
@@ -102,39 +103,52 @@ def test_repeatable_variable(
     config = Leaf("config", Path | None, Option("File."), None)
     monkeypatch.setenv("VIDSUM_MADE_IT", text)
     context = SimpleNamespace(command_path="vidsum made")
-    assert Choices(context, [leaf, config], {"it": None, "config": None}).of(leaf) == values
+    assert value_of(leaf, find_sources(context, [leaf, config], {})) == values
 
 
 @pytest.mark.parametrize(
-    ("command", "hint", "named"),
+    ("command", "mention", "named"),
     [
-        ("ground", "--space vse", "VIDSUM_GROUND_SPACE=vse"),
-        ("ground", "give the video, or --space vse", "give the video, or VIDSUM_GROUND_SPACE=vse"),
-        ("ground", "--alone to see it", "VIDSUM_GROUND_ALONE=true to see it"),
-        ("ground", "leave out --alone and --fast", "leave out VIDSUM_GROUND_ALONE=true and --fast"),
-        (
-            "ground",
-            "vidsum train detr --space vse, then --space vse",
-            "vidsum train detr --space vse, then VIDSUM_GROUND_SPACE=vse",
-        ),
-        ("summarize", "--min-segment 1.5s", "VIDSUM_SUMMARIZE_MIN_SEGMENT=1.5s"),
-        (
-            "summarize",
-            "raise --max-shot or --max-shots",
-            "raise VIDSUM_SUMMARIZE_MAX_SHOT or VIDSUM_SUMMARIZE_MAX_SHOTS",
-        ),
-        ("shots", "raise --max-shot or --max-shots", "raise --max-shot or --max-shots"),
-        ("extract", "use --precision fp32", "use --precision fp32"),
-        ("train mrnet", "--no-sparse", "VIDSUM_TRAIN_MRNET_SPARSE=false"),
-        ("train fulltransnet", "--validation 0", "VIDSUM_TRAIN_FULLTRANSNET_VALIDATION=0"),
-        ("no command", "--space vse", "--space vse"),
+        ("ground", Mention("space", "vse"), "VIDSUM_GROUND_SPACE=vse"),
+        ("ground", Mention("alone"), "VIDSUM_GROUND_ALONE=true"),
+        ("ground", Mention("fast"), "--fast"),
+        ("ground", Mention("without"), "--not"),
+        ("ground", Mention("cache", False), "--no-cache"),
+        ("ground", Mention("query", "a dog"), '--query "a dog"'),
+        ("summarize", Mention("min_segment_s", 1.5), "VIDSUM_SUMMARIZE_MIN_SEGMENT=1.5"),
+        ("summarize", Mention("max_shots"), "VIDSUM_SUMMARIZE_MAX_SHOTS"),
+        ("summarize", Mention("vertical", True), "--vertical"),
+        ("shots", Mention("max_shots"), "--max-shots"),
+        ("shots", Mention("budget", "20%"), "--budget 20%"),
+        ("extract", Mention("precision", "fp32"), "--precision fp32"),
+        ("train mrnet", Mention("sparse", False), "VIDSUM_TRAIN_MRNET_SPARSE=false"),
+        ("train fulltransnet", Mention("validation", 0), "VIDSUM_TRAIN_FULLTRANSNET_VALIDATION=0"),
     ],
 )
-def test_hints_name_variables(command: str, hint: str, named: str) -> None:
-    error = UsageError("--space is wrong", hint)
-    name_settings(error, command)
-    assert error.hint == named
-    assert str(error) == error.message == "--space is wrong"
+def test_an_option_in_an_error_has_its_name_in_the_command(
+    command: str, mention: Mention, named: str
+) -> None:
+    leaves = settings_of(dict(commands())[command])
+    error = UsageError(("use ", mention), hint=mention)
+    OptionNames.of(command, leaves, {}).explain(error)
+    assert (error.message, error.hint) == (f"use {named}", named)
+
+
+def test_an_error_names_the_origins_of_its_options() -> None:
+    leaves = settings_of(dict(commands())["summarize"])
+    sources = {
+        "keep": Source([], "a.yaml:3"),
+        "drop": Source([], "VIDSUM_SUMMARIZE_DROP"),
+        "crf": Source("1"),
+    }
+    names = OptionNames.of("summarize", leaves, sources)
+    error = UsageError(fill("{} and {} overlap, {{not {}}", Mention("keep"), Mention("drop"), "{}"))
+    for _ in range(2):  # a batch may explain an error once more
+        names.explain(error)
+        told = "--keep and --drop overlap, {{not {}} (from a.yaml:3 and VIDSUM_SUMMARIZE_DROP)"
+        assert error.message == told
+    assert str(error) == "keep and drop overlap, {{not {}}"
+    assert error.hint == "vidsum summarize --help"
 
 
 @pytest.mark.parametrize("words", [["shots"], ["train", "mrnet"], []])
@@ -151,16 +165,18 @@ def test_help_is_a_command_too(run: Run, words: list[str]) -> None:
     ("a: [", "YAML"),
     ("summarize:\n  budget: true", "--budget takes a single value"),
     ("summarize:\n  budget: yes", 'put yes, no, on and off in quotes: "yes"'),
-    ("summarize:\n  max-shots: [10]", "--max-shots takes a single value"),
-    ("summarize:\n  fps: {a: 2}", "--fps takes a single value"),
+    ("summarize:\n  max-shots: [10]", "VIDSUM_SUMMARIZE_MAX_SHOTS takes a single value (from bad.yaml:2)"),
+    ("summarize:\n  fps: {a: 2}", "VIDSUM_SUMMARIZE_FPS takes a single value (from bad.yaml:2)"),
     ("summarize:\n  keep: [[0:01-0:02]]", "--keep takes a single value"),
-    ("max-shots: 3\nmax_shots: 4", "twice"),
+    ("summarize:\n  max-shots: 3\n  max_shots: 4", "twice"),
     ("[" * 100_000, "YAML"),
-    ("budget: 2001-99-99", "YAML"),
-    ("seed: 0b_", "YAML"),
+    ("device: 2001-99-99", "YAML"),
+    ("device: 0b_", "YAML"),
     ("seed: 1\nseed: 2", "'seed' twice"),
     ("sources: a", "'sources'"),
     ("config: a", "'config'"),
+    ("budget: 20%", "bad.yaml:1: `vidsum` has no command or option 'budget'"),
+    ("# of all\njobs: 0", "--jobs must be at least 1, not 0 (from bad.yaml:2)"),
     ("train:\n  epochs: 3", "`vidsum train` has no command 'epochs'"),
     ("train:\n  fulltransnet:\n    epoch: 3", "`vidsum train fulltransnet` has no option 'epoch'"),
     ("train:\n  fulltransnet: 3", "train fulltransnet must be a mapping"),
@@ -179,16 +195,18 @@ def test_config_sections(run: Run, films: Path) -> None:
     assert run("summarize", *options).json["model"] == "uniform"
     assert run("shots", *options).json["method"] == "uniform"
     words = {words.split()[0] for words, _ in commands()}
-    Path("a.yaml").write_text("epochs: 3\n" + "".join(f"{word}: {{}}\n" for word in words))
-    run("highlights", *options)  # any command may have a section, and options of any may be for all
+    shared = "archive: a.vidsum\njobs: 1\nquiet: no\nverbose: no\n"
+    Path("a.yaml").write_text(shared + "".join(f"{word}: {{}}\n" for word in words))
+    run("highlights", *options)  # any command may have a section, and shared options need not be of all
 
 
 @pytest.mark.parametrize(
     ("name", "guess"),
     [
-        ("VIDSUM_BUDGT", "; did you mean VIDSUM_BUDGET?"),
+        ("VIDSUM_BUDGET", "; did you mean VIDSUM_SUMMARIZE_BUDGET?"),
+        ("VIDSUM_SUMMARIZE_BUDGT", "; did you mean VIDSUM_SUMMARIZE_BUDGET?"),
         ("VIDSUM_SUMARIZE_BUDGET", "; did you mean VIDSUM_SUMMARIZE_BUDGET?"),
-        ("VIDSUM_TRAIN_MRNET_CLIP", "; did you mean VIDSUM_TRAIN_MRNET_CLIPS?"),
+        ("VIDSUM_TRAIN_MRNET_EPOCH", "; did you mean VIDSUM_TRAIN_MRNET_EPOCHS?"),
         ("VIDSUM_HOEM", "; did you mean VIDSUM_HOME?"),
         ("VIDSUM_QQQQQQ", ""),
     ],
@@ -209,8 +227,7 @@ def test_a_variable_that_sets_nothing_is_named_once(
     [
         "VIDSUM_OFFLINE",
         "VIDSUM_CACHE_LIMIT",
-        "VIDSUM_VLM_KEY",
-        "VIDSUM_SHARED",
+        "VIDSUM_DESCRIBE_VLM_KEY",
         "VIDSUM_DEVICE",
         "VIDSUM_SEARCH_TOP_K",
     ],
@@ -227,4 +244,4 @@ def test_every_variable_in_the_source_is_known() -> None:
     text = "".join(path.read_text(encoding="utf-8") for path in Path(vidsum.__file__).parent.rglob("*.py"))
     read = set(re.findall(r"environ(?:\.get\(|\[)\"(VIDSUM_[A-Z_]+)", text))
     assert read
-    assert read <= set(config._OTHER_VARIABLES)
+    assert read <= {*config._OTHER_VARIABLES, *(f"VIDSUM_{name.upper()}" for name in config.SHARED)}

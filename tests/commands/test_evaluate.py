@@ -81,14 +81,16 @@ def trained(data: Path, run: Run) -> Path:
 
 
 def test_segments_are_drawn(run: Run, data: Path, tmp_path: Path) -> None:
-    ask = ("evaluate", "summary", "--data", data, "--seeds", 2, "--plot", "segments.svg", "--plot-of")
+    ask = ("evaluate", "summary", "--data", data, "--seeds", 2, "--plot-file", "segments.svg", "--plot-of")
     run(*ask, "segments")
     assert "<!-- annotators -->" in Path("segments.svg").read_text()
     run(*ask, "curves", code=2)
     mat = write_mat(tmp_path / "ydata.mat", {"a": np.ones((2, 300), np.float32)})
-    ran = run("evaluate", "summary", "--annotations", mat, "--plot", "x.png", "--plot-of", "segments", code=2)
+    ran = run(
+        "evaluate", "summary", "--annotations", mat, "--plot-file", "x.png", "--plot-of", "segments", code=2
+    )
     assert "has no shots, which segments are made of" in ran.err
-    arguments = ("evaluate", "summary", "--data", data, "--seeds", 2, "-o", "r.json", "--plot", "s.svg")
+    arguments = ("evaluate", "summary", "--data", data, "--seeds", 2, "-o", "r.json", "--plot-file", "s.svg")
     run(*arguments)
     assert "unchanged" in run(*arguments).out
     Path("s.svg").unlink()

@@ -88,11 +88,11 @@ def test_json_is_one_object(run: Run, videos: Path) -> None:
     urls = [clip.media_reference.target_url for clip in clips]
     assert [Path(url).name for url in urls] == [Path(row["video"]).name for row in rows]
     assert [clip.markers[0].name.split(")")[0] for clip in clips] == ["blue (1", "blue (2"]
-    replaced = run("search", "red", "--export", "blue.otio")
+    replaced = run("search", "red", "--timeline", "blue.otio")
     assert "unchanged" not in replaced.out
     Path("blue.otio").write_text(Path("blue.otio").read_text().replace("red (1", "sunset (1"))
-    run("search", "red", "--export", "blue.otio", code=1)  # edited since
-    run("search", "red", "--export", "blue.otio", "--overwrite")
+    run("search", "red", "--timeline", "blue.otio", code=1)  # edited since
+    run("search", "red", "--timeline", "blue.otio", "--overwrite")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="names are Unicode")
@@ -133,15 +133,15 @@ def test_index_prune_moved(run: Run, indexed: Path) -> None:
 def test_search_overwrite(run: Run, indexed: Path) -> None:
     Path("clips").mkdir()
     Path("clips/01_film.mp4").write_bytes(b"mine")
-    run("search", "red", "-k", "1", "--clips", "clips", code=1, error="already exists")
+    run("search", "red", "-k", "1", "--clips-dir", "clips", code=1, error="already exists")
     assert Path("clips/01_film.mp4").read_bytes() == b"mine"
     Path("found.json").write_text("my own")
-    run("search", "blue", "-o", "found.json", "--clips", "none", code=1, error="already exists")
+    run("search", "blue", "-o", "found.json", "--clips-dir", "none", code=1, error="already exists")
     assert not Path("none").exists()  # nothing is written before the list is refused
 
 
 def test_search_list_and_clips(run: Run, indexed: Path) -> None:
-    run("search", "blue", "--clips", "clips", "-k", "2", "--duplicates", "-o", "found.csv")
+    run("search", "blue", "--clips-dir", "clips", "-k", "2", "--duplicates", "-o", "found.csv")
     rows = csv_rows("found.csv")
     assert [row["rank"] for row in rows] == ["1", "2"]
     assert float(rows[0]["end_s"]) > float(rows[0]["start_s"])
@@ -152,7 +152,7 @@ def test_search_list_and_clips(run: Run, indexed: Path) -> None:
     run("search", "blue", "-o", "found.csv", code=1)
     assert Path("found.csv").read_text() == "my own"
     (indexed / "below" / "sea.mp4").unlink()
-    assert "found.html" in run("search", "blue", "--not", "red", "--report", "found.html").out
+    assert "found.html" in run("search", "blue", "--not", "red", "--page", "found.html").out
     page = Path("found.html").read_text()
     assert page.count("<script") == 2
     assert "<title>blue, not red" in page
@@ -162,28 +162,28 @@ def test_search_list_and_clips(run: Run, indexed: Path) -> None:
     assert all(str(moment["shot"]) in stored["thumbs"] for moment in stored["moments"])
     sources = {Path(entry["video"]).name: entry["source"] for entry in stored["videos"].values()}
     assert sources == {"film.mp4": os.path.relpath(indexed / "film.mp4"), "sea.mp4": None}
-    run("search", "red", "--report", "found.html")
+    run("search", "red", "--page", "found.html")
     assert "<title>red" in Path("found.html").read_text()
     Path("found.html").write_text("edited")
-    run("search", "blue", "--report", "found.html", code=1)
+    run("search", "blue", "--page", "found.html", code=1)
 
 
 @pytest.mark.parametrize("link", ["symlink_to", "hardlink_to"])
 def test_search_clips_spare_videos(run: Run, indexed: Path, link: str) -> None:
     video = next(indexed.rglob("*.mp4")).resolve()
     before = video.read_bytes()
-    run("search", "red", "-k", "2", "--clips", "found", "--duplicates")
+    run("search", "red", "-k", "2", "--clips-dir", "found", "--duplicates")
     for path in Path("found").iterdir():
         path.unlink()
         getattr(path, link)(video)
-    ran = run("search", "red", "-k", "2", "--clips", "found", "--duplicates", "--overwrite", code=1)
+    ran = run("search", "red", "-k", "2", "--clips-dir", "found", "--duplicates", "--overwrite", code=1)
     assert "over the input" in ran.err
     assert video.read_bytes() == before
 
 
 def test_search_clips_of_vanished_video(run: Run, indexed: Path) -> None:
     (indexed / "film.mp4").unlink()
-    ran = run("search", "blue", "--clips", "clips", "--duplicates", "-o", "found.json", code=1)
+    ran = run("search", "blue", "--clips-dir", "clips", "--duplicates", "-o", "found.json", code=1)
     assert [line for line in ran.err.splitlines() if "error" in line] == [
         f"error: {indexed / 'film.mp4'}: no such file"
     ]

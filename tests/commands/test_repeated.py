@@ -7,7 +7,8 @@ import typer
 
 from tests.program import Run
 from vidsum.commands.app import COMMANDS, find_command
-from vidsum.commands.repeated import is_single
+from vidsum.commands.options import leaves_of
+from vidsum.options import item_of, required
 
 
 def leaf_commands() -> list[tuple[str, ...]]:
@@ -24,12 +25,13 @@ def leaf_commands() -> list[tuple[str, ...]]:
 
 @pytest.mark.parametrize("words", leaf_commands(), ids=" ".join)
 def test_an_option_with_one_value_refuses_two(run: Run, words: tuple[str, ...]) -> None:
-    parameters = find_command(words).params
-    inputs = [
-        "x" for parameter in parameters if parameter.param_type_name == "argument" and parameter.required
+    command = find_command(words)
+    inputs = ["x" for item in command.params if item.param_type_name == "argument" and item.required]
+    single = [
+        leaf for leaf in leaves_of(command) if not item_of(leaf.kind) and required(leaf.kind) is not bool
     ]
-    for parameter in filter(is_single, parameters):
-        again = (parameter.opts[0], "1", parameter.opts[-1], "2")
+    for leaf in single:
+        again = (leaf.flags[0], "1", leaf.flags[-1], "2")
         ran = run(*words, *inputs, *again, code=2, error="is given 2 times: '1', '2'")
         assert "try: " in ran.err
 

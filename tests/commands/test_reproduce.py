@@ -25,7 +25,7 @@ def text_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def toy(run: Run, paper: str, number: str) -> dict[str, dict[str, float]]:
-    ran = run("reproduce", paper, "--table", number, "--toy", "--out", "runs", "--json")
+    ran = run("reproduce", paper, "--paper-table", number, "--toy", "--out", "runs", "--json")
     return {row["row"]: row["ours"] for item in ran.json_lines for row in item["data"]["rows"]}
 
 
@@ -34,7 +34,7 @@ def test_list_of_tables(run: Run) -> None:
     assert lines[0].split() == ["paper", "table", "state", "title"]
     assert "mrnet         Table 3       here      Charades-STA" in lines
     assert sum("Table" in line for line in lines) == sum(len(item.tables) for item in read_tables())
-    (listed,) = run("reproduce", "--table", "1d", "--json").json["data"]["tables"]
+    (listed,) = run("reproduce", "--paper-table", "1d", "--json").json["data"]["tables"]
     assert (listed["paper"], listed["state"]) == ("lam", "small")
 
 
@@ -52,16 +52,16 @@ def test_options_of_all_rows_are_known() -> None:
 
 @pytest.mark.deep
 def test_costs_need_no_data(run: Run) -> None:
-    ran = run("reproduce", "stamp", "--table", "4", "--toy", "--out", "runs")
+    ran = run("reproduce", "stamp", "--paper-table", "4", "--toy", "--out", "runs")
     assert re.search(r"baseline +ours +3\.393 +1\.697 +-", ran.out)
     assert "mean nothing" not in ran.out
 
 
 def test_what_is_not_here_says_why(run: Run, tmp_path: Path) -> None:
-    ran = run("reproduce", "stamp", "--table", "6")
+    ran = run("reproduce", "stamp", "--paper-table", "6")
     assert "not comparable: VidSwin's weights and MSR-VTT were not available" in ran.out
     assert "SwinBERT    published   42.82" in ran.out
-    ran = run("reproduce", "mrnet", "--table", "3")
+    ran = run("reproduce", "mrnet", "--paper-table", "3")
     what = "charades_train.json, charades_test.json, i3d"
     layout = "docs/formats.md#features-of-timed-videos-hdf5-folders"
     assert ran.code == 0
@@ -69,7 +69,7 @@ def test_what_is_not_here_says_why(run: Run, tmp_path: Path) -> None:
     assert "Charades-STA: MRNet-S  published   74.17" in ran.out
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "charades_train.json").write_text("{}")
-    ran = run("reproduce", "mrnet", "--table", "3", "--data", tmp_path / "data", "--out", "runs")
+    ran = run("reproduce", "mrnet", "--paper-table", "3", "--data", tmp_path / "data", "--out", "runs")
     assert "not comparable: bring i3d, charades_test.json in" in ran.out
     assert not Path("runs").exists()
 
@@ -83,7 +83,7 @@ def test_finished_row(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("vidsum.lab.training.train_mrnet.train_mrnet", fail)
     assert toy(run, "mrnet", "3") == first
-    ran = run("reproduce", "mrnet", "--table", "3", "--toy", "--out", "runs")
+    ran = run("reproduce", "mrnet", "--paper-table", "3", "--toy", "--out", "runs")
     assert ran.err == ""
     assert "made-up data: our figures mean nothing" in ran.out.splitlines()
 
@@ -95,7 +95,7 @@ def test_stopped_row(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("vidsum.lab.evaluate.evaluate", stop)
-    run("reproduce", "mrnet", "--table", "3", "--toy", "--out", "runs", code=130)
+    run("reproduce", "mrnet", "--paper-table", "3", "--toy", "--out", "runs", code=130)
     monkeypatch.setattr("vidsum.lab.evaluate.evaluate", evaluate)
     (made,) = Path("runs/runs").iterdir()
     (weights,) = made.glob("best.safetensors")
@@ -112,7 +112,7 @@ def test_failed_row(run: Run) -> None:
         report.unlink()
     (first / "best.safetensors").write_bytes(b"damaged")
     (first / "last.safetensors").write_bytes(b"damaged")
-    ran = run("reproduce", "mrnet", "--table", "3", "--toy", "--out", "runs", "--json", code=1)
+    ran = run("reproduce", "mrnet", "--paper-table", "3", "--toy", "--out", "runs", "--json", code=1)
     (failed,) = (row for row in ran.json["data"]["rows"] if not row["ours"])
     assert (ran.json["exit_code"], ran.json["ok"]) == (1, False)
     assert failed["why"] == "vidsum train mrnet failed, as said above"
@@ -141,7 +141,7 @@ def test_toy_tables(run: Run, paper: str, number: str) -> None:
 
 @pytest.mark.deep
 def test_figures_are_those_of_the_run_and_differ_by_pattern(run: Run) -> None:
-    ran = run("reproduce", "fulltransnet", "--table", "III", "--toy", "--out", "runs", "--json")
+    ran = run("reproduce", "fulltransnet", "--paper-table", "III", "--toy", "--out", "runs", "--json")
     (table,) = (item["data"] for item in ran.json_lines if item["data"]["title"] == "attention patterns")
     made = {row["row"]: row["ours"]["F"] for row in table["rows"]}
     for name in ("SumMe", "TVSum"):

@@ -13,7 +13,22 @@ import pytest
 from tests.program import Ran, Run, check_schema
 from vidsum.checkpoints.trained import read_trained
 
-SHORT = ("--clips", 8, "--d", 16, "--d-ff", 16, "--layers", 1, "--heads", 2, "--epochs", 1, "--device", "cpu")
+SHORT = (
+    "--clips-per-video",
+    8,
+    "--d",
+    16,
+    "--d-ff",
+    16,
+    "--layers",
+    1,
+    "--heads",
+    2,
+    "--epochs",
+    1,
+    "--device",
+    "cpu",
+)
 OWN = {"mrnet": ("--head", "light"), "detr": ("--size", "light", "--decoder-layers", 1)}
 both = pytest.mark.parametrize("model", OWN)
 

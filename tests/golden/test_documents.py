@@ -192,7 +192,7 @@ NO_DROPOUT_IN = (*NO_DROPOUT, "--dropout-in", 0)
 # MRNet's convolutions have a bias before batch normalisation, whose gradient is 0 but for rounding errors.
 # AdamW turns these into steps of the learning rate, and evaluation sees them: some answers depend on the
 # processor. So MRNet trains for a few steps and its answers are compared loosely, or with next to no rate.
-MRNET = ("--head", "light", "--clips", 8, "--d", 16, "--d-ff", 16, "--layers", 1, "--heads", 2)
+MRNET = ("--head", "light", "--clips-per-video", 8, "--d", 16, "--d-ff", 16, "--layers", 1, "--heads", 2)
 
 
 def test_training_run_of_summaries(vidsum: Run) -> None:
@@ -209,7 +209,17 @@ def test_training_run_of_summaries(vidsum: Run) -> None:
 def test_training_of_detr(vidsum: Run) -> None:
     save_highlights()
     light = "--size light --d 16 --d-ff 16 --layers 1 --decoder-layers 1 --heads 2"
-    sizes = (*light.split(), "--clips", 10, "--epochs", 1, "--text-features", "words", *NO_DROPOUT_IN, *CPU)
+    sizes = (
+        *light.split(),
+        "--clips-per-video",
+        10,
+        "--epochs",
+        1,
+        "--text-features",
+        "words",
+        *NO_DROPOUT_IN,
+        *CPU,
+    )
     train = ("train", "detr", "--data", "val.jsonl", "--features", "clip", "--out", "run", *sizes)
     check_close("train_detr.result.json", vidsum(*train, "--json").out)
     ask: Arguments = ("evaluate", "highlights", "val.jsonl", "--run", "run", "--features", "clip", *CPU)

@@ -12,6 +12,7 @@ from typing import Any
 
 from docs.options import commands, flags_of
 from tests.golden.stored import REGENERATE, renew
+from vidsum.commands.config import variable_for
 from vidsum.commands.options import default_of, leaves_of, metavar_of
 from vidsum.options import Leaf, item_of, required
 
@@ -19,7 +20,7 @@ _STORED = Path(__file__).with_name("options.json")
 
 
 def test_options_of_every_command() -> None:
-    stored = {words: facts_of(command) for words, command in commands()}
+    stored = {words: facts_of(words, command) for words, command in commands()}
     if REGENERATE:
         _STORED.write_text(_lines(stored), encoding="utf-8")
     assert stored == json.loads(_STORED.read_text(encoding="utf-8")), renew(__file__)
@@ -35,9 +36,9 @@ def test_every_option_has_help() -> None:
     assert silent == []
 
 
-def facts_of(command: Any) -> dict[str, Any]:
+def facts_of(words: str, command: Any) -> dict[str, Any]:
     arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
-    facts = {leaf.parameter: _option_facts(leaf) for leaf in leaves_of(command)}
+    facts = {leaf.parameter: _option_facts(leaf, words) for leaf in leaves_of(command)}
     facts |= {argument.name: _argument_facts(argument) for argument in arguments}
     return {
         name: {
@@ -47,7 +48,7 @@ def facts_of(command: Any) -> dict[str, Any]:
     }
 
 
-def _option_facts(leaf: Leaf) -> dict[str, Any]:
+def _option_facts(leaf: Leaf, words: str) -> dict[str, Any]:
     item, is_several = item_of(leaf.kind) or required(leaf.kind), item_of(leaf.kind) is not None
     is_plain = item in (bool, int, float, Path) and not leaf.option.parse
     is_switch = isinstance(leaf.default, bool)
@@ -64,7 +65,7 @@ def _option_facts(leaf: Leaf) -> dict[str, Any]:
         "required": leaf.default is MISSING,
         "panel": leaf.option.panel or "Options",
         "metavar": leaf.option.metavar or (None if leaf.choices else metavar_of(leaf)),
-        "variable": f"VIDSUM_{leaf.parameter.upper()}",
+        "variable": variable_for(leaf, words),
     }
 
 

@@ -38,7 +38,7 @@ from vidsum.archive.space_versions import (
 )
 from vidsum.archive.store import Database, connect, default_path, faults, require_copy
 from vidsum.archive.texts import search_evidence
-from vidsum.errors import DamagedArchiveError, InputError, UsageError, VidsumError
+from vidsum.errors import DamagedArchiveError, InputError, Mention, UsageError, VidsumError
 from vidsum.evidence.audible import describe_unknown
 from vidsum.evidence.match_probability import (
     PICTURE_KIND,
@@ -242,7 +242,9 @@ class Archive:
     def find(self, text: str | None, options: SearchOptions) -> list[Match]:
         """Search with options; see `search`."""
         if not (has_words(text) if text else options.like):
-            raise UsageError("nothing to search for", hint='vidsum search "a sailing boat", or --like FILE')
+            raise UsageError(
+                "nothing to search for", hint=('vidsum search "a sailing boat", or ', Mention("like", "FILE"))
+            )
         # on a busy machine, threads of matrix products wait for each other longer than they compute
         with faults(self.path), self._connection.snapshot(), threadpool_limits(1):
             name = find_space(self._connection)

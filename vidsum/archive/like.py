@@ -10,7 +10,7 @@ from vidsum.archive.packed import clip_type, read_records, unpack_rows
 from vidsum.archive.rows import list_shots, read_rows
 from vidsum.archive.space_versions import embed_class_names, list_answering
 from vidsum.archive.store import Database
-from vidsum.errors import InputError
+from vidsum.errors import InputError, Mention, fill
 from vidsum.features.settings import Extraction
 from vidsum.grounding.spaces import STEP_S, describe_space
 from vidsum.models.scaling import unit_rows
@@ -33,7 +33,10 @@ def embed_example(connection: Database, space: str, like: str) -> FloatArray:
         if end_s <= 0:
             raise InputError(f"{like}: ends before the video's first picture ({offset_s:.1f} s)")
     else:
-        raise InputError(f"{like}: no such file", hint="--like PICTURE, or --like VIDEO@1:20-1:25")
+        raise InputError(
+            f"{like}: no such file",
+            hint=fill("{}, or {}", Mention("like", "PICTURE"), Mention("like", "VIDEO@1:20-1:25")),
+        )
     if Path(path).suffix.lower() in _PICTURES:
         return describe_space(space).encode_images([path])
     if (stored := _stored_row(connection, space, path, start_s, end_s)) is not None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from vidsum.archive.schema import REINDEX_HINT, TABLES, TEXT_TABLES, VERSION, require_known
-from vidsum.errors import DamagedArchiveError, InputError, MissingError, OutputError, UsageError
+from vidsum.errors import DamagedArchiveError, InputError, Mention, MissingError, OutputError, UsageError
 from vidsum.io.packages import install_extra_command
 from vidsum.io.urls import Url, is_loopback, is_offline
 
@@ -119,7 +119,7 @@ def connect(url: str, *, create: bool) -> Postgres:
         try:
             if is_offline() and not _is_local(psycopg.conninfo.conninfo_to_dict(url)):
                 fault = f"{public_name(url)}: VIDSUM_OFFLINE forbids connections"
-                raise InputError(fault, hint="unset VIDSUM_OFFLINE, or --archive FILE")
+                raise InputError(fault, hint=("unset VIDSUM_OFFLINE, or ", Mention("archive", "FILE")))
             connection = psycopg.connect(url, autocommit=True, connect_timeout=_WAIT_S)
         except psycopg.ProgrammingError as error:
             hint = "postgresql://USER@HOST/DATABASE"

@@ -1,6 +1,6 @@
 """The tables of an archive, in the types of SQLite, which `postgres` translates (docs/formats.md)."""
 
-from vidsum.errors import InputError
+from vidsum.errors import InputError, Mention
 
 VERSION = 11
 REINDEX_HINT = "remove it, and index the videos again: vidsum index FOLDER"
@@ -69,5 +69,7 @@ OLDEST = 10  # version that `vidsum.archive.migration` reads
 def require_known(version: int, name: str) -> None:
     """Refuse an archive of a version that is neither today's nor can become it."""
     if not OLDEST <= version <= VERSION:
-        hint = "pip install -U vidsum, or --archive FILE" if version > VERSION else REINDEX_HINT
+        hint = (
+            ("pip install -U vidsum, or ", Mention("archive", "FILE")) if version > VERSION else REINDEX_HINT
+        )
         raise InputError(f"{name}: has schema {version}, and this vidsum reads {VERSION}", hint=hint)

@@ -22,7 +22,7 @@ from vidsum.archive import answers
 from vidsum.archive.archive import Archive
 from vidsum.archive.connections import BoundedServer
 from vidsum.archive.settings import SearchOptions
-from vidsum.errors import ForeignFileError, InputError, MissingError, UsageError, VidsumError
+from vidsum.errors import ForeignFileError, InputError, Mention, MissingError, UsageError, VidsumError
 from vidsum.io.text import parse_json
 from vidsum.io.urls import is_loopback
 
@@ -89,7 +89,7 @@ class Server(BoundedServer):
         except OSError as error:
             fault = f"port {port} of {host} cannot be used ({(error.strerror or str(error)).lower()})"
             is_port = error.errno in (errno.EADDRINUSE, errno.EACCES)
-            hint = "--port 0 takes a free one" if is_port else "--host 127.0.0.1"
+            hint = (Mention("port", 0), " takes a free one") if is_port else Mention("host", "127.0.0.1")
             raise UsageError(fault, hint=hint) from error
 
     def server_bind(self) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple
 
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError, fill
 from vidsum.grounding.settings import LANGUAGE_HELP, EmbeddingSpace, require_language
 from vidsum.options import check, option
 from vidsum.results.settings import Evidence
@@ -92,7 +92,9 @@ class SearchOptions:
         "Leave out moments that show this. Can be repeated.", (), flags=("--not",), metavar="TEXT"
     )
     then: tuple[str, ...] = option("Require this later in the video. Can be repeated.", (), metavar="TEXT")
-    language: str = option(LANGUAGE_HELP, "auto", metavar="CODE", flag_on=("search",))
+    language: str = option(
+        LANGUAGE_HELP, "auto", flags=("--query-language",), metavar="CODE", flag_on=("search",)
+    )
     path: tuple[str, ...] = option(
         "Only videos at this path, such as '2024/*.mp4'. Can be repeated.", (), metavar="GLOB"
     )
@@ -109,13 +111,21 @@ class SearchOptions:
         if self.after is not None:
             self.after_s  # noqa: B018  # refuses what is no date
         if self.evidence not in ("auto", "picture") and self.is_of_pictures:
-            fault = "--like, --and, --not and --then search the picture only"
-            raise UsageError(fault, hint="--in picture")
+            fault = fill(
+                "{}, {}, {} and {} search the picture only",
+                Mention("like"),
+                Mention("also"),
+                Mention("without"),
+                Mention("then"),
+            )
+            raise UsageError(fault, hint=Mention("evidence", "picture"))
         if self.like and self.min_present:
-            raise UsageError("--like has no match probability", hint="leave out --min-present")
-        for flag, texts in (("--and", self.also), ("--not", self.without), ("--then", self.then)):
-            if not all(map(has_words, texts)):
-                raise UsageError(f"{flag}: holds no text", hint=f'{flag} "a dog"')
+            raise UsageError(
+                (Mention("like"), " has no match probability"), hint=("leave out ", Mention("min_present"))
+            )
+        for name in ("also", "without", "then"):
+            if not all(map(has_words, getattr(self, name))):
+                raise UsageError((Mention(name), ": holds no text"), hint=Mention(name, "a dog"))
 
     def includes(self, kind: ArchiveEvidence) -> bool:
         """Return whether a kind of evidence is searched."""

@@ -15,7 +15,7 @@ from vidsum.archive.packed import AXES, read_records
 from vidsum.archive.rows import StoredVideo, damaged, read_rows
 from vidsum.archive.schema import TEXT_TABLES
 from vidsum.archive.store import Database
-from vidsum.errors import UsageError, WeightsError
+from vidsum.errors import Mention, UsageError, WeightsError
 from vidsum.features import describe, weights_sha256
 from vidsum.grounding.spaces import describe_space, name_embeddings, resolve_space
 from vidsum.grounding.vse_map import NAME, load_map
@@ -83,7 +83,7 @@ def require_weights(archive: str, name: str) -> None:
     """Raise WeightsError where the networks of an archive's space are not installed."""
     if name != NAME and not describe_space(name).is_installed():
         fault = f"{archive}: its space is {name}, whose weights are not installed"
-        hint = f"vidsum weights pull {name}, or another archive, with --archive FILE"
+        hint = (f"vidsum weights pull {name}, or another archive, with ", Mention("archive", "FILE"))
         raise WeightsError(fault, hint=hint)
 
 

@@ -17,7 +17,15 @@ from tempfile import TemporaryDirectory
 from vidsum.archive import postgres
 from vidsum.archive.schema import REINDEX_HINT, TABLES, TEXT_TABLES, VERSION, require_known
 from vidsum.archive.settings import is_server
-from vidsum.errors import DamagedArchiveError, InputError, MissingError, OutputError, VidsumError, quote
+from vidsum.errors import (
+    DamagedArchiveError,
+    InputError,
+    Mention,
+    MissingError,
+    OutputError,
+    VidsumError,
+    quote,
+)
 from vidsum.io.cache import home
 from vidsum.io.locks import has_locks
 from vidsum.io.outputs import check_target, make_folder
@@ -91,7 +99,7 @@ def connect(path: Path | str, *, create: bool) -> Database:
         return postgres.connect(str(path), create=create)
     path = Path(path)
     if path.is_dir():
-        raise InputError(f"{path}: is a folder", hint="--archive FILE")
+        raise InputError(f"{path}: is a folder", hint=Mention("archive", "FILE"))
     is_new = create and not path.exists()
     if is_new:
         make_folder(path.parent)
@@ -166,7 +174,8 @@ def _require_writable(path: Path) -> None:
     elif os.statvfs(path).f_flag & os.ST_RDONLY:
         reason = "read-only file system"
     raise OutputError(
-        f"{place}: cannot be written ({reason})", hint="copy the archive elsewhere: --archive FILE"
+        f"{place}: cannot be written ({reason})",
+        hint=("copy the archive elsewhere: ", Mention("archive", "FILE")),
     )
 
 
@@ -218,7 +227,7 @@ def _faults(path: Path) -> Iterator[None]:
 
 
 def _foreign(path: Path) -> InputError:
-    return InputError(f"{path}: is not an archive of vidsum", hint="--archive FILE")
+    return InputError(f"{path}: is not an archive of vidsum", hint=Mention("archive", "FILE"))
 
 
 def _prepare(connection: SQLite, path: Path, *, may_write: bool) -> None:

@@ -282,7 +282,7 @@ class Tools:
             return Archive(self._archive, create=False)
         except MissingError as error:
             hint = "call index" if self._output else "ask the user to run vidsum index FOLDER"
-            raise ToolUseError(error.message, hint=hint) from error
+            raise ToolUseError(error.text, hint=hint) from error
 
 
 def _require_words(query: str) -> None:

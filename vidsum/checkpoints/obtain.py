@@ -29,7 +29,7 @@ from vidsum.checkpoints.registry import (
 )
 from vidsum.checkpoints.torch_files import read_numpy_pickle, read_torch
 from vidsum.checkpoints.transfer import download
-from vidsum.errors import UsageError, WeightsError, is_full, unknown_name_error
+from vidsum.errors import Mention, UsageError, WeightsError, fill, is_full, unknown_name_error
 from vidsum.io.locks import lock_file
 from vidsum.io.network import OnBytes, Session, is_offline
 from vidsum.io.packages import require_extra
@@ -76,10 +76,12 @@ def add_file(
 
     `check` raises WeightsError for a file that no SHA-256 is known of, if it is not one of the entry.
     """
+    other_weights = fill(
+        "for other weights of it: {} {}", Mention("name", "NAME"), Mention("network", entry.name)
+    )
     if entry.shipped:
-        hint = f"for other weights of it: --as NAME --network {entry.name}"
         fault = f"{entry.name} comes with vidsum: there is nothing to add"
-        raise UsageError(fault, hint=hint if entry.name in networks else None)
+        raise UsageError(fault, hint=other_weights if entry.name in networks else None)
     entry = registry.with_recorded_hashes(entry)
     with lock_entry(entry.name) as staging:
         raw = copy_file(path, staging)
@@ -90,8 +92,7 @@ def add_file(
         if file is None:
             expected = " or ".join(f"{file.sha256 or 'of any'} ({file.name})" for file in entry.files)
             fault = f"{path}: is not {entry.name}: its SHA-256 is {sha256}, not {expected}"
-            hint = f"for other weights of it: --as NAME --network {entry.name}"
-            raise WeightsError(fault, hint=hint if entry.name in networks else None)
+            raise WeightsError(fault, hint=other_weights if entry.name in networks else None)
         store(entry, file, raw, "added by hand", None if file.sha256 else check)
     return registry.status_of(entry, hashed=False)
 
@@ -218,7 +219,7 @@ def add_user_weights(path: Path, name: str, network: str, check: Callable[[Path]
     if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,63}", name):
         raise UsageError(f"a name has up to 64 of a-z, 0-9, _ and -, not {name!r}")
     if name in registry.builtin_entries():
-        raise UsageError(f"{name} is a name of vidsum's", hint="choose another name with --as")
+        raise UsageError(f"{name} is a name of vidsum's", hint=("choose another name with ", Mention("name")))
     with lock_entry(name) as staging:
         raw = copy_file(path, staging)
         sha256, n_bytes = hash_file(raw), raw.stat().st_size

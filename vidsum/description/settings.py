@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from vidsum.errors import UsageError, did_you_mean, is_one_line
+from vidsum.errors import Mention, UsageError, did_you_mean, fill, is_one_line
 from vidsum.grounding.settings import SPACE_HELP, EmbeddingSpace
 from vidsum.io.urls import is_loopback, is_url, split_server
 from vidsum.options import Checked, option
@@ -75,21 +75,27 @@ class Describing(Checked):
             if self.writer not in WRITERS:
                 names = f"one of {', '.join(WRITERS)} or the URL of a server"
                 near = did_you_mean(self.writer, WRITERS)
-                raise UsageError(f"--writer must be {names}, not {self.writer}{near}", option="writer")
+                raise UsageError(
+                    (Mention("writer"), f" must be {names}, not {self.writer}{near}"), option="writer"
+                )
             if self.vlm is not None:
-                fault = "--vlm is a model of a server, and --writer does not name one"
-                raise UsageError(fault, hint="--writer http://localhost:11434/v1")
+                fault = fill(
+                    "{} is a model of a server, and {} does not name one", Mention("vlm"), Mention("writer")
+                )
+                raise UsageError(fault, hint=Mention("writer", "http://localhost:11434/v1"))
             return
         _, host = split_server(self.writer)
         name = (self.vlm or "").strip()
         if not (name and is_one_line(name)):
-            raise UsageError("--writer URL needs the name of a model", hint="--vlm MODEL")
+            raise UsageError(
+                (Mention("writer", "URL"), " needs the name of a model"), hint=Mention("vlm", "MODEL")
+            )
         if self.min_sure is not None:
             fault = "a vision-language model gives no confidence"
-            raise UsageError(fault, hint="leave out --min-sure")
+            raise UsageError(fault, hint=("leave out ", Mention("min_sure")))
         if not is_loopback(host) and not self.allow_remote:
             fault = f"{host} is not this machine, and would get frames of the video"
-            raise UsageError(fault, hint="--allow-remote, if that is what you want")
+            raise UsageError(fault, hint=(Mention("allow_remote", True), ", if that is what you want"))
 
     @property
     def is_by_vlm(self) -> bool:

@@ -23,13 +23,13 @@ from urllib.parse import urlsplit
 import requests
 
 from vidsum.description.writers import tidy
-from vidsum.errors import InputError, UsageError, VidsumError, printable, quote
+from vidsum.errors import InputError, Mention, Text, UsageError, VidsumError, fill, printable, quote
 from vidsum.io.cache import find_bytes, store_bytes
 from vidsum.io.network import ATTEMPTS, PAUSE_S, TIMEOUTS_S, Session, failure_reason, status_text
 from vidsum.io.text import parse_json
 from vidsum.types import Progress
 
-KEY: Final = "VIDSUM_VLM_KEY"  # the environment variable with the server's API key
+KEY: Final = "VIDSUM_DESCRIBE_VLM_KEY"  # the environment variable with the server's API key
 N_PARALLEL = 4  # requests at a time
 _MAX_TOKENS = 1000  # of a reply: a sentence, and what some models think before it
 _MAX_LETTERS = 300  # of a sentence
@@ -38,10 +38,14 @@ _MAX_PAUSE_S = 30.0  # before another attempt, whatever the server asks for
 _MAX_FAULTS = 3  # frames in a row without a sentence: the others are not sent
 _FOLDER = "answers"  # in the cache
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
-_HINTS = {
+_HINTS: dict[int, Text] = {
     401: f"the server's key in the variable {KEY}",
     403: f"the server's key in the variable {KEY}",
-    404: "--writer with the path too, such as http://localhost:11434/v1, and a --vlm that the server has",
+    404: fill(
+        "{} with the path too, such as http://localhost:11434/v1, and a {} that the server has",
+        Mention("writer"),
+        Mention("vlm"),
+    ),
 }
 
 
@@ -75,7 +79,7 @@ class _FaultError(Exception):
     """There is no sentence."""
 
     reason: str
-    hint: str = "run the same command again once it answers"
+    hint: Text = "run the same command again once it answers"
     is_passing: bool = False  # whether another attempt may bring it
     is_final: bool = False  # whether no frame has one
     pause_s: float = 0.0  # before another attempt
@@ -185,7 +189,7 @@ class _Client:
         try:
             response, content = session.within(limit_s, lambda: self._post(session, frame))
         except (TimeoutError, requests.ReadTimeout):
-            hint = "a smaller model, or a longer --vlm-timeout"
+            hint = ("a smaller model, or a longer ", Mention("vlm_timeout_s"))
             raise _FaultError(f"has not answered within {limit_s:g} s", hint, is_final=True) from None
         except requests.RequestException as error:
             raise _FaultError(failure_reason(error), is_passing=True, is_final=True) from None
@@ -236,7 +240,9 @@ class _Client:
         if response.is_redirect:
             host = urlsplit(response.headers["Location"]).hostname
             reason = "redirects elsewhere" if has_key else f"redirects to {host or 'another path'}"
-        hint = _HINTS.get(status, "another address (--writer) or model (--vlm)")
+        hint = _HINTS.get(
+            status, fill("another address ({}) or model ({})", Mention("writer"), Mention("vlm"))
+        )
         return _FaultError(reason, hint, is_final=True)
 
 

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from vidsum.device import BACKENDS, Backend, Precision, cached_model, device_type, require_precision
-from vidsum.errors import UsageError, unknown_name_error
+from vidsum.errors import Mention, UsageError, unknown_name_error
 from vidsum.features.settings import EXTRACTORS, VARIANTS
 from vidsum.io.packages import require_extra
 
@@ -60,7 +60,7 @@ def choose_backend(
     require_precision(device, precision)
     of_device = device_type(device)
     if precision == "int8" and not can_be_int8(spec, backend):
-        raise UsageError("int8 is for efficientnet_lite0, in onnxruntime", hint="--precision auto")
+        raise UsageError("int8 is for efficientnet_lite0, in onnxruntime", hint=Mention("precision", "auto"))
     if spec.custom and (backend == "onnx" or precision != "fp32"):
         name, value = ("backend", backend) if backend == "onnx" else ("precision", precision)
         fault = f"{spec.name} is a custom extractor, which does not run in {value}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vidsum.device import Precision, choose_device, device_type, n_threads
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError, fill
 from vidsum.features.extractor import Arrays, Extractor, Network, Spec
 from vidsum.io.cache import cached_bytes
 from vidsum.io.packages import installed_version, load_onnxruntime
@@ -28,7 +28,7 @@ def choose_provider(device: str, precision: Precision) -> Provider:
     """Return the provider for a device and precision, or UsageError; `auto` is the GPU if both can use it."""
     if precision not in ("fp32", "int8"):
         fault = f"the onnx backend runs in fp32 and int8, not {precision}"
-        raise UsageError(fault, hint="--backend torch has them all")
+        raise UsageError(fault, hint=(Mention("backend", "torch"), " has them all"))
     onnxruntime = load_onnxruntime()
     if device_type(device) == "cpu":
         return _CPU, {}
@@ -38,7 +38,7 @@ def choose_provider(device: str, precision: Precision) -> Provider:
     if device == "auto":
         return _CPU, {}
     fault = f"this onnxruntime does not run on {chosen.type}"
-    raise UsageError(fault, hint="--device cpu, or --backend torch")
+    raise UsageError(fault, hint=fill("{}, or {}", Mention("device", "cpu"), Mention("backend", "torch")))
 
 
 def build_graph_extractor(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.device import Backend, Device, PrecisionChoice
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError, fill
 from vidsum.options import ADVANCED, check, option
 from vidsum.video.settings import Reader, parse_track
 
@@ -87,4 +87,4 @@ class Extraction:
             if track is not None:
                 parse_track(str(track))
         if self.fast and self.strict:
-            raise UsageError("--fast and --strict exclude each other")
+            raise UsageError(fill("{} and {} exclude each other", Mention("fast"), Mention("strict")))

@@ -10,7 +10,7 @@ import numpy as np
 from vidsum.checkpoints.named import OFFICIAL, checkpoint_digest, checkpoint_file
 from vidsum.checkpoints.registry import builtin_entries
 from vidsum.device import PrecisionChoice, cached_model, takes_bf16
-from vidsum.errors import UsageError, unknown_name_error
+from vidsum.errors import Mention, UsageError, unknown_name_error
 from vidsum.grounding.proposals import find_moments
 from vidsum.grounding.settings import SHIPPED_GROUNDER
 from vidsum.grounding.spaces import SPACES, ClipEmbeddings, embed_words, resolve_space, similarity
@@ -51,7 +51,7 @@ def resolve_model(model: str, space: str, device: str = "auto") -> tuple[str, st
         return "similarity", resolve_space(space)
     if space not in ("auto", grounder.space):
         fault = f"{model} reads the space {grounder.space}, not {space}"
-        raise UsageError(fault, hint=f"--space {grounder.space}")
+        raise UsageError(fault, hint=Mention("space", grounder.space))
     return model, grounder.space
 
 
@@ -67,7 +67,9 @@ def load_model(model: str, device: str = "auto", precision: PrecisionChoice = "a
         fault = (
             f"{model} reads published features, not videos: vidsum.grounding.moment_model runs it on those"
         )
-        raise UsageError(fault, hint="--model similarity, or a checkpoint of `vidsum train` (.safetensors)")
+        raise UsageError(
+            fault, hint=(Mention("model", "similarity"), ", or a checkpoint of `vidsum train` (.safetensors)")
+        )
     shipped = [name for name in builtin_entries() if name == SHIPPED_GROUNDER or name.startswith(_DETR)]
     if model not in (*shipped, *OFFICIAL) and not model.endswith(".safetensors"):
         known = ("auto", "similarity", *shipped)

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError
 from vidsum.options import Checked, option
 from vidsum.times import TIME
 
@@ -74,7 +74,9 @@ class Retrieval(Checked):
         flags=("--in",),
     )
     alone: bool = option("Use only the trained model.", False, flag_on=())
-    language: str = option(LANGUAGE_HELP, "auto", metavar="CODE", flag_on=("ground",))
+    language: str = option(
+        LANGUAGE_HELP, "auto", flags=("--query-language",), metavar="CODE", flag_on=("ground",)
+    )
     without: tuple[str, ...] = option(
         "Leave out moments that show this. Only with similarity. Can be repeated.",
         (),
@@ -90,7 +92,9 @@ class Retrieval(Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.without and self.evidence not in ("auto", "picture"):
-            raise UsageError("--not searches the picture only", hint="--in picture")
+            raise UsageError(
+                (Mention("without"), " searches the picture only"), hint=Mention("evidence", "picture")
+            )
         require_language(self.language)
 
 
@@ -139,7 +143,9 @@ class Watching(Checked):
         default_text="5s",
         **TIME,
     )
-    language: str = option(LANGUAGE_HELP, "auto", metavar="CODE", flag_on=("watch",))
+    language: str = option(
+        LANGUAGE_HELP, "auto", flags=("--query-language",), metavar="CODE", flag_on=("watch",)
+    )
     follow: bool = option("Follow a file that is still being recorded.", False)
     idle_s: float | None = option(
         "Stop after this long without new pictures.",

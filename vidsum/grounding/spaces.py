@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum import checkpoints
-from vidsum.errors import InputError, UsageError, unknown_name_error
+from vidsum.errors import InputError, Mention, UsageError, unknown_name_error
 from vidsum.features import describe
 from vidsum.features.clip_family import CLIP_MODELS
 from vidsum.features.settings import CLIP_FAMILY, Extraction
@@ -169,7 +169,7 @@ def embed_video(space: str, features: Features) -> ClipEmbeddings:
     if described and described.is_mapped:
         if features.logits is None:
             fault = f"the features of {features.extractor} have no class scores"
-            raise UsageError(fault, hint="extract them with --logits")
+            raise UsageError(fault, hint=("extract them with ", Mention("logits", True)))
         probabilities = to_grid(features.logits, features, times, STEP_S, class_probabilities)
         objects = ClassMixture(probabilities, name_embeddings())
     return ClipEmbeddings(rows, times, STEP_S, features.duration_s, objects)

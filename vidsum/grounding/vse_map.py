@@ -5,7 +5,7 @@ from typing import Final
 from vidsum import checkpoints
 from vidsum.checkpoints.trained import read_trained
 from vidsum.device import cached_model
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError
 from vidsum.models.vse import UnpackedTensors, VisualSemanticMap
 from vidsum.results.features import Features
 from vidsum.types import FloatArray
@@ -25,7 +25,7 @@ def mapped_rows(features: Features) -> FloatArray:
     made_by = features.provenance.get("parameters", {}).get(RECORDED)
     if features.embeddings is None or made_by not in (None, checkpoints.sha256_of(NAME)):
         fault = f"the features of {features.extractor} were made without the map {NAME}, or with another one"
-        raise UsageError(fault, hint=f"extract them again, with --extractor {EXTRACTOR}")
+        raise UsageError(fault, hint=("extract them again, with ", Mention("extractor", EXTRACTOR)))
     return features.embeddings
 
 

@@ -6,11 +6,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError, fill
 from vidsum.io.outputs import is_special
 from vidsum.io.urls import Url
 
-_OTHER_NAME = "-o FILE, or --output-dir FOLDER"
+_OTHER_NAME = fill("{}, or {}", Mention("output", "FILE"), Mention("output_dir", "FOLDER"))
 _Key = str | tuple[int, int]
 
 

@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 from urllib.request import url2pathname
 
-from vidsum.errors import URL_START, UsageError, redact, split_url
+from vidsum.errors import URL_START, Mention, UsageError, redact, split_url
 
 
 class Url(str):
@@ -75,6 +75,6 @@ def split_server(address: str) -> tuple[str, str]:
     )
     if match is None:
         fault = "the address of a server is http:// or https://, a host and a path, without password or query"
-        raise UsageError(fault, hint="--writer http://localhost:11434/v1")
+        raise UsageError(fault, hint=Mention("writer", "http://localhost:11434/v1"))
     scheme, host, port, _ = match.groups(default="")
     return f"{scheme}://{host}{port}/", host.lower().strip("[]")

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError, fill
 from vidsum.io.provenance import identify_file
 from vidsum.lab.datasets.annotated_videos import annotated_files, read_annotated, shots_of
 from vidsum.lab.datasets.described_items import read_captions, read_described
@@ -80,7 +80,13 @@ def _summary(request: SummaryRequest, progress: Progress | None) -> Report:
     videos: Any = {name: video for name, video in tested.items() if all(name in row for row in rows.values())}
     if not videos:
         raise UsageError(
-            f"{request.source}: the rows of --scores, --summaries and --run have no video in common"
+            fill(
+                "{}: the rows of {}, {} and {} have no video in common",
+                str(request.source),
+                Mention("scores"),
+                Mention("summaries"),
+                Mention("runs"),
+            )
         )
     for model in request.models:  # as `vidsum summarize --model` computes it
         selection = Selection(model=model)
@@ -90,7 +96,9 @@ def _summary(request: SummaryRequest, progress: Progress | None) -> Report:
         }
     has_shots = all(video.change_points is not None for video in videos.values())
     if request.plot_of == "segments" and not has_shots:
-        raise UsageError(f"{request.source}: has no shots, which segments are made of", hint="--data FILE.h5")
+        raise UsageError(
+            f"{request.source}: has no shots, which segments are made of", hint=Mention("data", "FILE.h5")
+        )
     report = evaluate_summaries(
         videos,
         rows,
@@ -150,7 +158,7 @@ def _read_rows(
     for other in tests[1:]:
         if other.videos.keys() != tests[0].videos.keys():
             fault = f"the runs {tests[0].row} and {other.row} test on different videos"
-            raise UsageError(fault, hint="one --run at a time")
+            raise UsageError(fault, hint=("one ", Mention("runs"), " at a time"))
     videos = tests[0].videos  # a run may test a video several times, each under a name of its own
     rows = {
         row: {test: scores[video.name] for test, video in videos.items() if video.name in scores}
@@ -181,7 +189,7 @@ def _notes(request: SummaryRequest, videos: Videos, facts: Mapping[str, Any], n_
         trained_on = {data.get("sha256") for data in training.get("data", ())}
         same = any(identify_file(file)["sha256"] in trained_on for file in annotated_files(source))
         if same and n_seen:
-            yield f"{model}: was trained on {n_seen} of these videos; --run tests on the others only"
+            yield f"{model}: was trained on {n_seen} of these videos; its run tests on the others only"
 
 
 def _moments(request: MomentsRequest, progress: Progress | None) -> Report:

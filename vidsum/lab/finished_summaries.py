@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from vidsum.errors import InputError, safe_name
+from vidsum.errors import InputError, Mention, safe_name
 from vidsum.io.file_names import missing_file
 from vidsum.io.outputs import as_utf8
 from vidsum.io.provenance import identify_file
@@ -56,7 +56,7 @@ def _identify(path: Path, *, is_run: bool) -> list[dict[str, Any]]:
     if not path.is_dir():
         file = checkpoint_of(path) if is_run else path
         if is_run and not file.exists():
-            raise InputError(f"{path}: no such run", hint="give the --out of `vidsum train`")
+            raise InputError(f"{path}: no such run", hint=("give the ", Mention("out"), " of `vidsum train`"))
         return [{"name": as_utf8(path.name), **identify_file(file)}]
     kinds = ("run.json", "**/best.safetensors") if is_run else ("*.json", "*.h5", "*.hdf5")
     files = sorted(file for kind in kinds for file in path.glob(kind) if not file.name.startswith("."))

@@ -17,7 +17,7 @@ _SAMPLES, _SHOT, _STRIDE = 160, 8, 15
 OPTIONS: Final[Mapping[str, str]] = {
     "fulltransnet": "--splits {data}/splits.json --epochs 2 --lr 0.01 --layers 1 --d 16 --d-ff 16 "
     "--head pointer",
-    "mrnet": "--epochs 1 --head light --clips 8 --layers 1 --d 16 --d-ff 16 --heads 2",
+    "mrnet": "--epochs 1 --head light --clips-per-video 8 --layers 1 --d 16 --d-ff 16 --heads 2",
     "detr": "--epochs 1 --size light --layers 1 --decoder-layers 1 --d 16 --d-ff 16 --heads 2",
 }
 """Options that make training as tiny, by trainer; a row's own options come after."""

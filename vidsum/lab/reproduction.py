@@ -22,7 +22,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from vidsum.errors import UsageError, unknown_name_error
+from vidsum.errors import Mention, UsageError, unknown_name_error
 from vidsum.io.text import read_yaml
 from vidsum.options import from_mapping
 
@@ -97,7 +97,7 @@ def find_tables(papers: Sequence[str], number: str | None = None) -> list[tuple[
     if not matches:
         numbers = ", ".join(dict.fromkeys(name for paper, table in of_papers for name in table.tables[paper]))
         some = f"{papers[0]} has no table" if len(papers) == 1 else "no paper has a table"
-        raise UsageError(f"{some} {number}", hint=f"--table: {numbers}")
+        raise UsageError(f"{some} {number}", hint=(Mention("table"), f": {numbers}"))
     return matches
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError, fill
 from vidsum.options import Limits, Option, check, from_mapping, option
 
 MaskKind = Literal["lam", "stamp", "static"]
@@ -32,7 +32,14 @@ Nonlinearity = Literal["softmax", "gate", "none"]
 Dimension = Annotated[int, Limits(min=1)]
 Dropout = Annotated[float, Option("Dropout rate.", min=0, max=0.99)]
 InputDropout = Annotated[float, Option("Dropout rate of the features, before projection.", min=0, max=0.99)]
-Clips = Annotated[int, Option("Clips per video (T), averaged; `train detr` keeps shorter videos.", min=2)]
+Clips = Annotated[
+    int,
+    Option(
+        "Clips per video (T), averaged; `train detr` keeps shorter videos.",
+        min=2,
+        flags=("--clips-per-video",),
+    ),
+]
 FeedForward = Annotated[int, Option("Feed-forward hidden size (d_ff).", min=1)]
 Heads = Annotated[int, Option("Attention heads (h).", min=1)]
 
@@ -86,11 +93,14 @@ class MaskConfig:
         check(self)
         if self.fusion == "hide" and not self.is_static:
             fault = f"hide is for static masks, whose numbers are at most 1, not for {self.kind}"
-            raise UsageError(fault, hint="--mask static, or --mask-fusion product or sum")
+            raise UsageError(
+                fault,
+                hint=fill("{}, or {} or sum", Mention("mask", "static"), Mention("mask_fusion", "product")),
+            )
         for name, default in (("init", "default"), ("bound", "none")):
             if self.is_static and getattr(self, name) != default:
                 fault = f"{name} has no effect on a static mask, which has no layers and lies within 0 and 1"
-                raise UsageError(fault, hint=f"leave out --mask-{name}")
+                raise UsageError(fault, hint=("leave out ", Mention(f"mask_{name}")))
 
     @property
     def is_static(self) -> bool:
@@ -134,8 +144,8 @@ class FullTransNetConfig:
         check(self)
         _refuse_static(self.mask, "FullTransNet: its loss has no term for one")
         is_split = self.d % self.heads == 0 or None not in (self.d_k, self.d_v)
-        _require(is_split and self.d % 2 == 0, "d must be even and a multiple of heads", self)
-        _require(self.window % 2 == 1, "window must be odd", self)
+        _require(is_split and self.d % 2 == 0, "d", "even and a multiple of heads", self.d, self.heads)
+        _require(self.window % 2 == 1, "window", "odd", self.window)
 
     @property
     def attention_window(self) -> int:
@@ -160,14 +170,16 @@ class RidgeConfig:
     PANEL = "Model"
 
     dim_in: Dimension = 1024
-    window: int = option("Smoothing window of features and scores in samples; odd.", 7, min=1)
+    window: int = option(
+        "Smoothing window of features and scores in samples; odd.", 7, min=1, flags=("--smoothing-window",)
+    )
     novelty: float = option(
         "Weight of the scorer contrastive's curve beside the model's, both of deviation 1.", 0.0, min=0
     )
 
     def __post_init__(self) -> None:
         check(self)
-        _require(self.window % 2 == 1, "window must be odd", self)
+        _require(self.window % 2 == 1, "window", "odd", self.window)
 
 
 HEADS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
@@ -233,8 +245,8 @@ class MRNetConfig:
         _refuse_static(self.mask, "MRNet's blocks: they have a sparse mask of their own")
         object.__setattr__(self, "regions", tuple(self.regions))
         object.__setattr__(self, "counts", tuple(self.counts))
-        _require(self.d % (2 * self.heads) == 0, "d must be an even multiple of heads", self)
-        _require(self.kernel % 2 == 1, "kernel must be odd", self)
+        _require(self.d % (2 * self.heads) == 0, "d", "an even multiple of heads", self.d, self.heads)
+        _require(self.kernel % 2 == 1, "kernel", "odd", self.kernel)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,7 +258,7 @@ class DETRConfig:
     dim_video: Dimension = 2818  # SlowFast's 2304 features, CLIP's 512 and the two temporal endpoints
     dim_query: Dimension = 512
     clips: Clips = 75
-    words: int = option("Maximum number of words per query.", 32, min=1)
+    words: int = option("Maximum number of words per query.", 32, min=1, flags=("--max-words",))
     d: int = option("Model dimension (d).", 256, min=4)
     heads: Heads = 8
     d_ff: FeedForward = 1024
@@ -274,17 +286,16 @@ class DETRConfig:
         check(self)
         # the sines and cosines of an anchor's centre and of its width take half of d each
         fits = self.d % 4 == 0 and self.d % (2 * self.heads) == 0
-        _require(fits, "d must be a multiple of 4 and of twice the heads", self)
+        _require(fits, "d", "a multiple of 4 and of twice the heads", self.d, self.heads)
 
 
 def _refuse_static(mask: MaskConfig | None, reason: str) -> None:
     if mask and mask.is_static:
-        raise UsageError(f"no static mask in {reason}", hint="--mask stamp")
+        raise UsageError(f"no static mask in {reason}", hint=Mention("mask", "stamp"))
 
 
-def _require(holds: bool, rule: str, config: Any) -> None:
-    """Refuse a config that breaks a rule between its fields; the rule begins with a field's name."""
+def _require(holds: bool, name: str, rule: str, value: int, heads: int = 0) -> None:
+    """Refuse with a UsageError the value of a field that breaks a rule, which may be about the heads."""
     if not holds:
-        name = rule.split()[0]
-        heads = f" with {config.heads} heads" if "heads" in rule else ""
-        raise UsageError(f"{rule}, not {getattr(config, name)}{heads}")
+        among = f" with {heads} heads" if heads else ""
+        raise UsageError((Mention(name), f" must be {rule}, not {value}{among}"), option=name)

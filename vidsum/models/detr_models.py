@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad, scaled_dot_product_attention
 
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError
 from vidsum.models.attention.heads import MultiHeadAttention, initialise
 from vidsum.models.attention.learned_mask import learned_masks
 from vidsum.models.configs import DETRConfig, MRNetConfig
@@ -107,7 +107,7 @@ class MRNetDETR(DETR):
     def __init__(self, config: DETRConfig) -> None:
         super().__init__(config)
         if config.linear_layers:
-            raise UsageError("mrnet-detr has no added linear layers", hint="--model qd-detr")
+            raise UsageError("mrnet-detr has no added linear layers", hint=Mention("model", "qd-detr"))
         self.blocks = make_blocks(MRNetConfig(**{name: getattr(config, name) for name in _BLOCK_FIELDS}))
         self.norm = nn.LayerNorm(config.d)
         self.global_saliency = GlobalSaliency(config.d)

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from vidsum.errors import InputError, OutputError, UsageError, quote, require_type
+from vidsum.errors import InputError, Mention, OutputError, UsageError, quote, require_type
 from vidsum.io.provenance import label_of
 from vidsum.pipelines.replacing import require_replaceable
 from vidsum.pipelines.timelines import reopen_video
@@ -55,7 +55,7 @@ def write_audio_description(
     require_type(descriptions, Descriptions)
     require_replaceable(path, overwrite=overwrite)
     if descriptions.gaps is None or descriptions.video is None:
-        raise UsageError("only descriptions for pauses can be spoken", hint="--in-gaps, or in_gaps=True")
+        raise UsageError("only descriptions for pauses can be spoken", hint=Mention("in_gaps", True))
     if isinstance(speaker, str):
         speaker = find_speaker(speaker)
     info = reopen_video(descriptions.video)

@@ -13,7 +13,7 @@ from ipaddress import ip_address
 from tempfile import TemporaryDirectory
 from typing import Any, Generic, TextIO, TypeVar
 
-from vidsum.errors import UsageError, VidsumError
+from vidsum.errors import Mention, UsageError, VidsumError, fill
 from vidsum.io.packages import install_extra_command
 from vidsum.io.urls import is_loopback, is_offline
 from vidsum.pipelines.tasks import Queue, Task, Work
@@ -26,7 +26,9 @@ _QUIET = {"log_to_driver": False, "logging_level": "ERROR"}
 def on_cluster(queue: Queue[R], address: str, device: str) -> Generator[R, None, None]:
     """Yield the result of each task, in order; the address `local` starts a cluster on this machine."""
     if device.partition(":")[2] not in ("", "0"):
-        raise UsageError(f"--device {device}: Ray chooses the GPU of each task", hint="--device cuda")
+        raise UsageError(
+            (Mention("device", device), ": Ray chooses the GPU of each task"), hint=Mention("device", "cuda")
+        )
     with divert_stdout() as stdout, _connect(address) as ray:
         n_gpus = 1 if device != "cpu" and ray.cluster_resources().get("GPU", 0) else 0
         run = ray.remote(num_cpus=1, num_gpus=n_gpus, max_retries=3, max_calls=0)(RemoteWork.run)
@@ -68,7 +70,7 @@ def _connect(address: str) -> Iterator[Any]:
     try:
         ray, on_stop = import_module("ray"), signal.getsignal(signal.SIGTERM)
     except ImportError as error:
-        raise UsageError("--ray needs Ray", hint=install_extra_command("ray")) from error
+        raise UsageError((Mention("ray"), " needs Ray"), hint=install_extra_command("ray")) from error
     root = "/tmp" if os.name == "posix" else None  # sockets need short names
     with TemporaryDirectory(prefix="vidsum-ray-", dir=root, ignore_cleanup_errors=True) as folder:
         try:
@@ -77,7 +79,7 @@ def _connect(address: str) -> Iterator[Any]:
             elif ip_address(host := ray.util.get_node_ip_address()).is_loopback:
                 ray.init(address="local", include_dashboard=False, _temp_dir=folder, **_QUIET)
             else:
-                raise UsageError(f"Ray {ray.__version__} would listen on {host}", hint="--jobs N")
+                raise UsageError(f"Ray {ray.__version__} would listen on {host}", hint=Mention("jobs", "N"))
             signal.signal(signal.SIGTERM, on_stop)  # Ray has replaced it
             yield ray
         finally:
@@ -88,7 +90,10 @@ def _join(ray: Any, address: str) -> None:
     """Join a cluster. Raises UsageError at once where none answers; Ray would try for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if is_offline() and not is_loopback(host):  # `auto` may be anywhere
-        raise UsageError(f"{address}: VIDSUM_OFFLINE forbids connections", hint="--ray local, or --jobs N")
+        raise UsageError(
+            f"{address}: VIDSUM_OFFLINE forbids connections",
+            hint=fill("{}, or {}", Mention("ray", "local"), Mention("jobs", "N")),
+        )
     try:
         if host and port.isdecimal():
             socket.create_connection((host, int(port)), timeout=10).close()

@@ -15,7 +15,7 @@ from vidsum import checkpoints
 from vidsum.description.settings import Describing
 from vidsum.description.writers import Bank, Sentence, Writer, read_bank, retrieve, write_words
 from vidsum.device import cached_model
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError, Mention, UsageError, fill
 from vidsum.features.settings import Extraction
 from vidsum.grounding.spaces import describe_space, extraction_for, resolve_space
 from vidsum.grounding.vse_map import NAME as MAP
@@ -142,7 +142,7 @@ class _Work:
             warnings += messages
             if n_unsure:
                 about = f"{n_unsure} of {len(sentences)} segments are not described in the pauses"
-                warnings.append(f"{about}: no words for them reach the confidence {min_sure:g} (--min-sure)")
+                warnings.append(f"{about}: no words for them reach the confidence {min_sure:g}")
         return Descriptions(
             descriptions=tuple(descriptions),
             writer=facts["writer"],
@@ -197,8 +197,13 @@ def _facts(settings: Describing) -> dict[str, Any]:
     writer, facts = settings.writer, dict[str, Any]()
     if settings.texts is not None:
         if (writer, settings.every_s, settings.sentences) != ("auto", None, None):
-            fault = "--texts has the descriptions, which nothing writes"
-            raise UsageError(fault, hint="leave out --writer, --every and --sentences")
+            fault = (Mention("texts"), " has the descriptions, which nothing writes")
+            raise UsageError(
+                fault,
+                hint=fill(
+                    "leave out {}, {} and {}", Mention("writer"), Mention("every_s"), Mention("sentences")
+                ),
+            )
         return {"writer": "people", "texts_sha256": identify_file(Path(settings.texts))["sha256"]}
     if settings.is_by_vlm:
         return model_facts(settings)
@@ -217,8 +222,10 @@ def _facts(settings: Describing) -> dict[str, Any]:
         facts["map_sha256"] = checkpoints.sha256_of(MAP)
     if writer == "retrieve":
         if settings.sentences is None:
-            fault = "the writer retrieve chooses from sentences of yours"
-            raise UsageError(fault, hint="--sentences captions.csv")
+            raise UsageError(
+                "the writer retrieve chooses from sentences of yours",
+                hint=Mention("sentences", "captions.csv"),
+            )
         facts["sentences_sha256"] = identify_file(Path(settings.sentences))["sha256"]
     return facts
 

@@ -26,7 +26,7 @@ from urllib.parse import unquote
 import requests
 from filelock import Timeout
 
-from vidsum.errors import InputError, digest_of_url, is_full
+from vidsum.errors import InputError, Mention, digest_of_url, is_full
 from vidsum.io.cache import home
 from vidsum.io.locks import lock_file
 from vidsum.io.network import (
@@ -203,7 +203,7 @@ class _Transfer:
         if max(done, total) > self.max_gigabytes * 1e9:
             self.part.unlink(missing_ok=True)
             fault = f"{self.url}: is larger than {self.max_gigabytes:g} GB"
-            raise InputError(fault, hint="--max-download GB")
+            raise InputError(fault, hint=Mention("max_download", "GB"))
         if self.progress:
             self.progress("downloading", done, total)
 
@@ -236,7 +236,7 @@ class _Transfer:
         files = [path for path in self.target.parent.glob("page.*") if path.suffix != ".part"]
         if ran.returncode or len(files) != 1:
             said = ran.stderr.decode(errors="replace").strip().splitlines()
-            reason = said[-1].removeprefix("ERROR: ") if said else "live, or larger than --max-download"
+            reason = said[-1].removeprefix("ERROR: ") if said else "live, or too large"
             raise InputError(f"{self.url}: yt-dlp got no video ({self.url.hide(reason)})")
         files[0].replace(self.target)
         self.note.write_text(json.dumps({"by": "yt-dlp"}))

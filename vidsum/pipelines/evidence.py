@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError
 from vidsum.evidence.audible import describe_unknown
 from vidsum.evidence.spoken import ENCODER, fuse
 from vidsum.evidence.written import text_moments
@@ -142,11 +142,13 @@ def plan_evidence(retrieval: Retrieval, video_input: Input) -> PlannedEvidence:
     """
     kinds = list_evidence(retrieval.evidence)
     if kinds in (("speech",), ("sound",)) and retrieval.min_present:
-        fault = f"--min-present needs the picture: {kinds[0]} has no match probability"
-        raise UsageError(fault, hint="--in auto")
+        fault = (Mention("min_present"), f" needs the picture: {kinds[0]} has no match probability")
+        raise UsageError(fault, hint=Mention("evidence", "auto"))
     others = [kind for kind in kinds if kind != "picture"]
     if video_input.video is None and others:
-        raise UsageError(f"features have no {others[0]}", hint="give the video, or --in picture")
+        raise UsageError(
+            f"features have no {others[0]}", hint=("give the video, or ", Mention("evidence", "picture"))
+        )
     plans = dict[Evidence, Plan[Any]]()
     for kind in others if kinds else _PLANS:
         if video_input.video and (plan := _PLANS[kind](video_input, only_cached=not kinds)):

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from vidsum import checkpoints
 from vidsum.checkpoints.named import checkpoint_digest
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError
 from vidsum.evidence.match_probability import (
     Condition,
     WindowMatches,
@@ -300,9 +300,14 @@ class _Work:
 def _search_in_video(queries: Queries, retrieval: Retrieval, extraction: Extraction) -> MomentSearch:
     model, space = resolve_model(retrieval.model, retrieval.space, extraction.device)
     if retrieval.alone and model == "similarity":
-        raise UsageError("alone is for trained models, not for similarity", hint="--model mrnet or qd-detr")
+        raise UsageError(
+            "alone is for trained models, not for similarity", hint=(Mention("model", "mrnet"), " or qd-detr")
+        )
     if retrieval.without and model != "similarity":
-        raise UsageError(f"--not is for the model similarity, not for {model}", hint="--model similarity")
+        raise UsageError(
+            (Mention("without"), f" is for the model similarity, not for {model}"),
+            hint=Mention("model", "similarity"),
+        )
     return MomentSearch(queries, retrieval, extraction, model, space)
 
 
@@ -320,7 +325,9 @@ def _search_in_features(
     if retrieval.model not in ("auto", "similarity"):
         raise UsageError("features can be searched by similarity only", hint="give the video")
     if retrieval.space not in ("auto", space):
-        raise UsageError(f"these features are in the space {space}", hint="--space auto")
+        raise UsageError(f"these features are in the space {space}", hint=Mention("space", "auto"))
     if retrieval.min_present and space == "own":
-        raise UsageError("your own features have no match probability", hint="leave out --min-present")
+        raise UsageError(
+            "your own features have no match probability", hint=("leave out ", Mention("min_present"))
+        )
     return MomentSearch(queries, retrieval, video_input.extraction, "similarity", space, encode_text)

@@ -8,7 +8,7 @@ from pathlib import Path
 from shlex import quote
 from string import Formatter
 
-from vidsum.errors import OutputError, UsageError
+from vidsum.errors import Mention, OutputError, UsageError
 from vidsum.io.outputs import check_name, make_folder, shortened, stems_of
 from vidsum.io.paths import named_folders, register_input, register_output, url_of
 from vidsum.io.text import STDIN
@@ -172,10 +172,15 @@ def find_clip_faults(targets: Mapping[str, Files]) -> Iterator[tuple[str, UsageE
         place = (os.path.realpath(files.clip_folder), files.clip_stem)
         if (owner := owners.setdefault(place, source)) != source:
             fault = f"{owner} and {source} would have the same clips in {files.clip_folder}"
-            yield source, UsageError(fault, "-o '{parent}_{stem}_moments.json', or --clips without a folder")
+            yield (
+                source,
+                UsageError(
+                    fault, ("-o '{parent}_{stem}_moments.json', or ", Mention("clips"), " without a folder")
+                ),
+            )
     for source in targets:
         folder, name = os.path.split(os.path.realpath(source))
         place = (folder, video_stem(name.removesuffix(".mp4")) or "")
         if name.endswith(".mp4") and place in owners:
             fault = f"{source}: has the name of a clip to be written of {owners[place]}"
-            yield owners[place], UsageError(fault, "--clips-dir FOLDER")
+            yield owners[place], UsageError(fault, Mention("clips_dir", "FOLDER"))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError, Mention, UsageError, fill
 from vidsum.grounding import vse_map
 from vidsum.grounding.languages import is_other
 from vidsum.grounding.spaces import describe_space
@@ -19,7 +19,6 @@ from vidsum.results.settings import WORDS
 from vidsum.results.transcript import SpokenQuery
 
 _NEGATION = re.compile(r"\b(not|no|without|never|nobody)\b|n['\u2019]t\b|(?<!\S)-[^\W\d]{2,}", re.IGNORECASE)
-_NEGATION_NOTE = "negation is not understood; use --not TEXT"
 _MAX_DIGITS = 3  # longer numbers are written, not seen
 
 
@@ -37,7 +36,8 @@ class Queries:
         answers = {answer.query: answer for answer in grounding.queries}
         if not all(text in answers for text in self.texts):
             return None
-        return restrict_negation(replace(grounding, queries=tuple(answers[text] for text in self.texts)))
+        queries = tuple(answers[text] for text in self.texts)
+        return restrict_negation(replace(grounding, queries=queries), [grounding])
 
     def with_earlier(self, earlier: Grounding) -> "Queries":
         """Return these queries and those of an earlier result, sorted as in `merge_groundings`."""
@@ -86,7 +86,10 @@ def read_queries(
     if file is not None:
         entries += [(*line, None) for line in _read_lines(file)]
     if not entries:
-        raise UsageError("no query given", hint='--query "a person opens a door", or --queries FILE')
+        raise UsageError(
+            "no query given",
+            hint=fill("{}, or {}", Mention("query", "a person opens a door"), Mention("queries", "FILE")),
+        )
     read = [(_clean(place, text), recording) for place, text, recording in entries]
     refused = [query for query, _ in read if isinstance(query, UsageError)]
     pairs = [(query, recording) for query, recording in read if isinstance(query, str)]
@@ -126,7 +129,7 @@ def _clean(place: str, text: str) -> str | UsageError:
     words = "".join(" " if control else letter for letter, control in zip(text, is_control, strict=True))
     words = " ".join(words.split())
     if not any(letter.isalnum() for letter in words):
-        hint = '--query "a person opens a door"'
+        hint = Mention("query", "a person opens a door")
         return UsageError(f"{place}: holds no text ({shorten(words)!r})", hint=hint)
     return unicodedata.normalize("NFC", words)
 
@@ -169,18 +172,18 @@ def query_warnings(
     language = "en" if described.is_multilingual else language
     lacking = "" if is_probable else ": pictures have no match probability"
     others = [text for text in queries if is_other(text, language)]
-    english = [text for text in queries if text not in others]
-    notes = {
-        "no word is known: pictures have no match probability (--in text finds what is written)": [
-            text for text in unread if not is_other(text, language)
-        ],
-        _NEGATION_NOTE: [text for text in english if _NEGATION.search(text) and text not in by_words],
-        f"not English, read by multilingual E5{lacking}": others if described.is_mapped else [],
-        "not English, the only language of this space; use --space vse": (
-            [] if described.is_mapped else others
-        ),
-    }
-    return tuple(f"{quote_queries(texts)}: {note}" for note, texts in notes.items() if texts)
+    unknown = [text for text in unread if not is_other(text, language)]
+    no_word = "no word is known: pictures have no match probability; text on the screen may have one"
+    foreign = (
+        f"not English, read by multilingual E5{lacking}"
+        if described.is_mapped
+        else "not English, the only language of this space; the space vse reads others"
+    )
+    return (
+        *((f"{quote_queries(unknown)}: {no_word}",) if unknown else ()),
+        *_negation_notes(queries, language, space, by_words),
+        *((f"{quote_queries(others)}: {foreign}",) if others else ()),
+    )
 
 
 def answered_by_words(answers: Iterable[QueryMoments]) -> list[str]:
@@ -188,16 +191,36 @@ def answered_by_words(answers: Iterable[QueryMoments]) -> list[str]:
     return [answer.query for answer in answers if any(m.evidence in WORDS for m in answer.moments)]
 
 
-def restrict_negation(grounding: Grounding) -> Grounding:
-    """Return moments whose warning about negation is of their own queries that no words answer."""
-    others = tuple(text for text in grounding.warnings if not text.endswith(_NEGATION_NOTE))
-    if others == grounding.warnings:
+def restrict_negation(grounding: Grounding, warned: Sequence[Grounding]) -> Grounding:
+    """Return moments whose warning about negation is of their own queries that no words answer.
+
+    They have the warnings of the results `warned`.
+    """
+    earlier = {note for result in warned for note in _negation_notes_of(result)} & {*grounding.warnings}
+    if not earlier:
         return grounding
+    others = (text for text in grounding.warnings if text not in earlier)
+    return replace(grounding, warnings=(*others, *_negation_notes_of(grounding)))
+
+
+def _negation_notes_of(grounding: Grounding) -> tuple[str, ...]:
     language = grounding.provenance["grounding"].get("language", "auto")
     texts = [answer.query for answer in grounding.queries]
-    by_words = answered_by_words(grounding.queries)
-    notes = query_warnings(texts, (), language, grounding.space, by_words=by_words)
-    return replace(grounding, warnings=(*others, *(n for n in notes if n.endswith(_NEGATION_NOTE))))
+    return _negation_notes(texts, language, grounding.space, answered_by_words(grounding.queries))
+
+
+def _negation_notes(
+    queries: Sequence[str], language: str, space: str, by_words: Collection[str]
+) -> tuple[str, ...]:
+    """Return a note on the English queries that say what must not be seen; none without any."""
+    language = "en" if describe_space(space).is_multilingual else language
+    negated = [
+        text
+        for text in queries
+        if not is_other(text, language) and _NEGATION.search(text) and text not in by_words
+    ]
+    note = "negation is not understood; what to leave out is an option of its own"
+    return (f"{quote_queries(negated)}: {note}",) if negated else ()
 
 
 def without_queries(provenance: Mapping[str, Any]) -> dict[str, Any]:
@@ -215,7 +238,7 @@ def merge_groundings(before: Grounding, now: Grounding) -> Grounding:
     provenance = {**now.provenance, "grounding": {**now.provenance["grounding"], "queries": facts}}
     warnings = tuple(dict.fromkeys([*before.warnings, *now.warnings]))
     merged = replace(now, queries=queries, provenance=provenance, warnings=warnings)
-    return restrict_negation(merged)
+    return restrict_negation(merged, [before, now])
 
 
 def query_facts(texts: Sequence[str], spoken: Sequence[str]) -> dict[str, Any]:

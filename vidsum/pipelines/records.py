@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vidsum.errors import InputError, OutputError
+from vidsum.errors import InputError, Mention, OutputError
 from vidsum.io.locks import lock_file
 from vidsum.io.outputs import check_name, write_text
 from vidsum.io.text import read_json
@@ -114,7 +114,7 @@ class Earlier:
             if path == self.record and path.suffix == ".json":
                 if self.document is None:
                     fault = f"{path}: already exists, and {self.fault}"
-                    raise OutputError(fault, hint="--overwrite, or -o FILE")
+                    raise OutputError(fault, hint=(Mention("overwrite", True), ", or -o FILE"))
                 continue
             # several results may have the same clip
             folder = self.record.parent
@@ -147,7 +147,7 @@ def require_ours(path: Path, folder: Path | None = None) -> None:
     """Raise an OutputError where a file exists that is not ours; see `is_ours`."""
     if path.is_file() and not is_ours(path, folder):
         fault = f"{path}: already exists, and was not written by vidsum, or edited since"
-        raise OutputError(fault, hint="--overwrite, or -o FILE")
+        raise OutputError(fault, hint=(Mention("overwrite", True), ", or -o FILE"))
 
 
 def name_in(path: Path, record: Path) -> str:

@@ -53,7 +53,7 @@ def report_text(
     films, warnings = report_videos(results, partial(_link, target), lambda _: True)
     unplayable = (film.video for film in films if film.video and film.source and not is_playable(film.video))
     warnings += [
-        f"{info.path}: browsers may not play {info.codec} in this file; --bundle converts it"
+        f"{info.path}: browsers may not play {info.codec} in this file; a bundle converts it"
         for info in unplayable
     ]
     return render(films, title), tuple(warnings)

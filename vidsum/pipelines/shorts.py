@@ -68,11 +68,11 @@ class ClipStyler:
     def _transcript(self) -> Transcript | None:
         path = self._video.path
         if not self._video.has_audio:
-            self.warnings.append(f"{path}: has no sound: --burn draws no captions")
+            self.warnings.append(f"{path}: has no sound: no captions are drawn")
             return None
         said = plan_transcript(path, Transcription(), self._extraction, self._video).run(self._progress)
         if not said.segments:
-            self.warnings.append(f"{path}: has no speech: --burn draws no captions")
+            self.warnings.append(f"{path}: has no speech: no captions are drawn")
         self.warnings += (f"{path}: {note}" for note in describe_doubtful(said))
         return said
 
@@ -82,7 +82,9 @@ class ClipStyler:
         pieces = cut_subtitles(self._said, segments)
         cues = [(cue.start_s, cue.end_s, cue.text) for cue in make_cues(pieces, letters_in_line(*size))]
         if unknown := missing_letters(cues):
-            self.warnings.append(f"captions: the font has no {unknown[:8]}; --subtitles has all letters")
+            self.warnings.append(
+                f"captions: the font has no {unknown[:8]}; a file of subtitles has all letters"
+            )
         return cues
 
 

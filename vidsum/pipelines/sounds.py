@@ -17,7 +17,7 @@ from vidsum.io import cache
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import source_path
 from vidsum.pipelines.transcribe import describe_damage
-from vidsum.results.moments import SILENT, QueryMoments
+from vidsum.results.moments import SILENT, Grounding, QueryMoments
 from vidsum.results.transcript import SoundEvent, Transcript
 from vidsum.types import FloatArray, Progress, TimeArray
 from vidsum.version import __version__
@@ -62,6 +62,13 @@ def search_sounds(
         moments = tuple(sound_moments(curve, sounds.duration_s)[: retrieval.most_moments])
         answers.append(QueryMoments(text, moments, curve))
     return answers
+
+
+def explains_silence(grounding: Grounding, text: str) -> bool:
+    """Return whether a warning says why a query has no sounds: it names none, or the video is silent."""
+    language = grounding.provenance["grounding"].get("language", "auto")
+    silent = f"{grounding.video.path}: {SILENT}" if grounding.video else ""
+    return silent in grounding.warnings or not len(match_classes([text], language)[0])
 
 
 def list_sounds() -> str:

@@ -7,7 +7,7 @@ from math import inf
 
 import numpy as np
 
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError
 from vidsum.evidence.spoken import (
     iter_passages,
     score_passages,
@@ -93,7 +93,7 @@ def plan_summary_speech(selection: Selection, video_input: Input) -> Plan[Transc
         return None
     if video is None:
         if is_requested:
-            raise UsageError("features have no speech", hint="give the video, or --snap none")
+            raise UsageError("features have no speech", hint=("give the video, or ", Mention("snap", "none")))
         return None
     offset_s = video.start_offset_s or 0.0
     if not is_requested and find_transcript(video_input.file, extraction, offset_s) is None:

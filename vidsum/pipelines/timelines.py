@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from vidsum.errors import EmptyResultError, InputError, UsageError, require_type
+from vidsum.errors import EmptyResultError, InputError, Mention, UsageError, require_type
 from vidsum.features.settings import Extraction
 from vidsum.io.outputs import write_text
 from vidsum.io.provenance import label_of
@@ -84,7 +84,7 @@ def timeline_text(
             return writer.write(cuts, length_of(played), start_offset_s(result.video, video)), ()
         except InputError as error:
             fault = f"{record or target}: makes no {writer.ending}: {error.message}"
-            raise InputError(fault, error.hint) from error
+            raise InputError(fault, error.hint_text) from error
     if not cuts:
         raise EmptyResultError(f"{target}: not written: the result has no moments")
     require_expressible(format, has_video=result.video is not None)
@@ -216,7 +216,9 @@ def reopen_video(known: VideoInfo, video: PathLike | None = None) -> VideoInfo:
         tracks = known.video_track, known.audio_track
         info = probe_video(path, Extraction(video_track=tracks[0], audio_track=tracks[1]))
     except InputError as error:
-        raise InputError(error.message, hint="--video FILE, if it has moved") from error
+        raise InputError(error.text, hint=(Mention("video", "FILE"), ", if it has moved")) from error
     if info.bytes != known.bytes:
-        raise InputError(f"{path}: not the video that the result was made from", hint="--video FILE")
+        raise InputError(
+            f"{path}: not the video that the result was made from", hint=Mention("video", "FILE")
+        )
     return info

@@ -13,7 +13,7 @@ from typing import Any, Unpack
 
 from vidsum import checkpoints
 from vidsum.device import returning_blocks, trimming
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError, Mention, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.io.provenance import identify_file
 from vidsum.io.text import read_stdin
@@ -91,7 +91,7 @@ def plan_transcript(
 ) -> Plan[Transcript]:
     """Plan a transcript: the file is hashed and, unless `video` is known, probed. Errors: `transcribe`."""
     if settings.language is not None and settings.language not in LANGUAGES:
-        hint = "give a code such as en, de or fr; without --language it is detected"
+        hint = ("give a code such as en, de or fr; without ", Mention("language"), " it is detected")
         raise UsageError(f"unknown language {settings.language!r}", hint=hint)
     sound = probe_sound(source_path(path), video, extraction.audio_track)
     source = {**identify_file(sound.path), **({"audio_track": sound.track} if sound.track else {})}
@@ -232,11 +232,11 @@ def transcribe_query(file: str, extraction: Extraction) -> SpokenQuery:
     sound = probe_sound(file)
     if sound.duration_s > _MAX_QUERY_S:
         fault = f"{name}: is {sound.duration_s:.0f} s long, and a spoken query is a sentence"
-        raise InputError(fault, hint="cut it, or --query TEXT")
+        raise InputError(fault, hint=("cut it, or ", Mention("query", "TEXT")))
     plan = plan_transcript(file, Transcription(), extraction, sound.video)
     transcript = plan.run(None)
     if not transcript.segments or transcript.language is None:
-        raise InputError(f"{name}: {_NO_SPEECH}", hint="--query TEXT")
+        raise InputError(f"{name}: {_NO_SPEECH}", hint=Mention("query", "TEXT"))
     english = to_english(transcript, file, extraction, None)
     confidence = min(transcript.confidence, english.confidence)
     probability = transcript.language_probability or 0.0
@@ -244,7 +244,7 @@ def transcribe_query(file: str, extraction: Extraction) -> SpokenQuery:
     if not is_clear or transcript.no_speech > _MAX_NO_SPEECH:
         language = f"{transcript.language}, {probability:.0%} sure"
         fault = f"{name}: not clear: {english.text!r} ({confidence:.0%} sure; language {language})"
-        raise InputError(fault, hint="--query TEXT")
+        raise InputError(fault, hint=Mention("query", "TEXT"))
     sha256 = plan.provenance["video"]["sha256"]
     return SpokenQuery(
         name, sha256, english.text, transcript.language, round(probability, 4), round(confidence, 4)
@@ -257,7 +257,7 @@ def _warnings(transcript: Transcript) -> tuple[str, ...]:
         return (*warnings, _NO_SPEECH)
     if (probability := transcript.language_probability or 0.0) < MIN_LANGUAGE_PROBABILITY:
         sure = f"{transcript.language} ({probability:.0%} confidence)"
-        warnings.append(f"the language may not be {sure}; name it with --language")
+        warnings.append(f"the language may not be {sure}; name it if you know it")
     if changes := language_changes(to_player_time(transcript)):
         first = [f"{before} to {after} at {format_time(at_s)}" for before, after, at_s in changes]
         more = f" and {len(changes) - _MAX_NAMED} more" if len(changes) > _MAX_NAMED else ""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from vidsum.errors import InputError
+from vidsum.errors import InputError, Mention
 from vidsum.features.settings import Extraction
 from vidsum.io.provenance import identify_file
 from vidsum.options import all_from_keywords, without_defaults
@@ -105,7 +105,8 @@ class _Work:
         parts = keep_sound(sounds, duration_s, least_s, settings.min_sound_s, margins_s)
         if not parts:
             raise InputError(
-                f"{self.video.path}: no sound lasts {settings.min_sound_s:g} s", hint="lower --min-sound"
+                f"{self.video.path}: no sound lasts {settings.min_sound_s:g} s",
+                hint=("lower ", Mention("min_sound_s")),
             )
         cuts = list[tuple[Interval, Removal]]()
         if transcript:
@@ -140,20 +141,20 @@ class _Work:
         if threshold_db is None and (threshold_db := choose_threshold(levels)) is None:
             loud = find_loud_track(path, self.sound.track) if self.sound.track else None
             fault = f"{path}: is silent: nothing in it is louder than {SILENT_DB:g} dB"
-            raise InputError(fault, hint=f"--audio-track {loud}" if loud else None)
+            raise InputError(fault, hint=Mention("audio_track", loud) if loud else None)
         if voices is not None and not voices:
-            raise InputError(f"{path}: no speech found", hint="--by loudness keeps any sound")
+            raise InputError(f"{path}: no speech found", hint=(Mention("by", "loudness"), " keeps any sound"))
         sounds = voices or loud_spans(levels, threshold_db)
         if not sounds:
             fault = f"{path}: nothing in it is as loud as {threshold_db:g} dB"
-            raise InputError(fault, hint=f"--threshold {float(levels.db.max()) - 20:.0f}")
+            raise InputError(fault, hint=Mention("threshold_db", round(float(levels.db.max()) - 20)))
         return levels, sounds, threshold_db
 
     def _warnings(self, transcript: Transcript | None, log: DecodeLog) -> tuple[str, ...]:
         warnings = [*describe_used(self.video.path, "audio", self.sound.track)]
         warnings += describe_damage(self.video.path, log.errors)
         if transcript and transcript.language not in (None, *FILLERS):
-            warnings.append(f"the filler words of {transcript.language} are not known: name them by --filler")
+            warnings.append(f"the filler words of {transcript.language} are not known: name those to remove")
         return tuple(warnings)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError, Mention, UsageError, fill
 from vidsum.evidence.match_probability import (
     PICTURE_KIND,
     QueryKind,
@@ -107,7 +107,10 @@ def watch(
         for message in query_warnings(texts, (), settings.language, name, is_probable=True):
             warn(message)
     if not texts and not settings.like:
-        raise UsageError("nothing to watch for", hint='--query "a person falls", or --like PICTURE')
+        raise UsageError(
+            "nothing to watch for",
+            hint=fill("{}, or {}", Mention("query", "a person falls"), Mention("like", "PICTURE")),
+        )
     stream = parse_source(source, follow=settings.follow, idle_s=settings.idle_s)
     if is_offline() and not stream.works_offline:
         hint = "unset VIDSUM_OFFLINE, or watch a file, a camera, or http, tcp or udp at 127.0.0.1"

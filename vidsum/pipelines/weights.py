@@ -5,7 +5,7 @@ from pathlib import Path
 
 from vidsum import checkpoints
 from vidsum.checkpoints.registry import EntryStatus
-from vidsum.errors import UsageError, VidsumError, WeightsError, unknown_name_error
+from vidsum.errors import Mention, UsageError, VidsumError, WeightsError, unknown_name_error
 from vidsum.features import describe
 from vidsum.features.extractor import find_custom_extractor
 from vidsum.features.settings import EXTRACTORS
@@ -19,7 +19,9 @@ def add_weights(file: Path, name: str, network: str) -> EntryStatus:
     if network not in EXTRACTORS:
         raise unknown_name_error("network", network, EXTRACTORS)
     if name in EXTRACTORS or find_custom_extractor(name):
-        raise UsageError(f"{name} is an extractor already", hint="choose another name with --as")
+        raise UsageError(
+            f"{name} is an extractor already", hint=("choose another name with ", Mention("name"))
+        )
     return add_user_weights(file, name, network, partial(_check, file, network))
 
 

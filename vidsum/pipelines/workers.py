@@ -27,7 +27,7 @@ from multiprocessing.process import parent_process
 from typing import Any, Generic, TypeVar
 
 from vidsum.device import n_threads, use_one_arena
-from vidsum.errors import VidsumError, show_warning
+from vidsum.errors import Mention, VidsumError, show_warning
 from vidsum.pipelines.tasks import Progress, Queue, Task, Work
 
 R = TypeVar("R")
@@ -201,7 +201,7 @@ class Worker:
         except (OSError, ImportError, NotImplementedError) as error:  # the last two: no semaphores
             self._executor = None
             fault = f"{task.name}: no worker process can be started"
-            raise VidsumError(fault, hint="fewer --jobs") from error
+            raise VidsumError(fault, hint=("fewer ", Mention("jobs"))) from error
 
     def _submit(self, work: Work[R], task: Task, reports: bool) -> Future[R]:
         with _block_interrupts():

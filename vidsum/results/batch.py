@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vidsum.errors import OutputError, Problem
+from vidsum.errors import Mention, OutputError, Problem
 from vidsum.io.outputs import as_utf8, write_text
 from vidsum.io.text import csv_text
 
@@ -58,7 +58,9 @@ def require_table(path: Path, *, overwrite: bool) -> None:
     head = ",".join(_FIRST_COLUMNS) + ","
     with path.open("rb") as file:
         if file.read(len(head)) != head.encode():
-            raise OutputError(f"{path}: already exists, and is not a table of a batch", hint="--table FILE")
+            raise OutputError(
+                f"{path}: already exists, and is not a table of a batch", hint=Mention("table", "FILE")
+            )
 
 
 def write_table(path: Path, outcomes: Sequence[Outcome], facts: Sequence[str], *, overwrite: bool) -> None:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError, fill
 from vidsum.models.scaling import exact_unit_rows
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
@@ -131,11 +131,13 @@ def _limits_in_samples(features: Features, settings: ShotSettings) -> tuple[int,
     longest = min(longest, n)
     if most * longest < n:
         shots = f"at most {most} shots of {shortest} to {longest} samples"
-        hint = "raise --max-shot or --max-shots, or lower --min-shot"
+        hint = fill(
+            "raise {} or {}, or lower {}", Mention("max_shot_s"), Mention("max_shots"), Mention("min_shot_s")
+        )
         raise UsageError(f"{n} samples, {step_s:g} s apart, cannot be cut into {shots}", hint=hint)
     if 8 * n * (longest + (max_shots or 0)) > _MAX_BYTES:
         fault = f"KTS on {n} samples with shots of up to {longest} samples takes too much memory"
-        raise UsageError(fault, hint="lower --max-shot, or sample fewer frames a second")
+        raise UsageError(fault, hint=("lower ", Mention("max_shot_s"), ", or sample fewer frames a second"))
     return shortest, longest
 
 

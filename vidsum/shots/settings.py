@@ -48,7 +48,7 @@ class ChapterSettings(Checked):
     evidence: Literal["auto", "speech", "picture"] = option(
         "Make chapters from speech or picture. auto: speech, or the picture where little is said.",
         "auto",
-        flags=("--by",),
+        flags=("--in",),
     )
     count: int | None = option(
         "Number of chapters.", None, min=3, flags=("--chapters", "-n"), default_text="chosen by topic"

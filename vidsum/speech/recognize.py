@@ -10,7 +10,7 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.device import cached_model
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError
 from vidsum.results.cues import join_words
 from vidsum.results.transcript import Segment, Transcript, Word, to_cue_words
 from vidsum.speech.fillers import prompt_for
@@ -123,7 +123,9 @@ def _load(folder: str, device: str) -> "WhisperModel":
         model = WhisperModel(folder, kind, int(number or 0), compute_type=weight_precision(device))
     except (RuntimeError, ValueError) as error:  # an unknown device, or no CUDA
         fault = str(error).strip().splitlines()[0]
-        raise UsageError(f"Whisper does not run on {device} ({fault})", hint="--device cpu") from error
+        raise UsageError(
+            f"Whisper does not run on {device} ({fault})", hint=Mention("device", "cpu")
+        ) from error
     _cache_encoder(model)
     return model
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError, fill
 from vidsum.options import ADVANCED, Checked, check, option
 from vidsum.times import TIME
 
@@ -23,7 +23,13 @@ class Transcription(Checked):
     def __post_init__(self) -> None:
         check(self)
         if self.verbatim and self.translate:
-            raise UsageError("--verbatim and --translate exclude each other: a translation has no fillers")
+            raise UsageError(
+                fill(
+                    "{} and {} exclude each other: a translation has no fillers",
+                    Mention("verbatim"),
+                    Mention("translate"),
+                )
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +77,12 @@ class Trimming(Checked):
     def __post_init__(self) -> None:
         check(self)
         if self.by == "voice" and self.threshold_db is not None:
-            raise UsageError("--threshold is of loudness, not of --by voice: leave out one of them")
+            raise UsageError(
+                fill(
+                    "{} is of loudness, not of {}: leave out one of them",
+                    Mention("threshold_db"),
+                    Mention("by", "voice"),
+                )
+            )
         if not all(map(str.strip, self.filler)):
-            raise UsageError("--filler: holds no word", hint='--filler "you know"')
+            raise UsageError((Mention("filler"), ": holds no word"), hint=Mention("filler", "you know"))

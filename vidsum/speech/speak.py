@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vidsum.errors import InputError, OutputError, UsageError, quote
+from vidsum.errors import InputError, Mention, OutputError, UsageError, quote
 from vidsum.types import FloatArray
 from vidsum.video.audio import open_sound
 from vidsum.video.jumps import Jumps
@@ -20,7 +20,7 @@ _SPEAKERS = {
     "flite": ("flite", "--setf", "duration_stretch={stretch}", "-o", "{output}", "-t", "{text}"),
 }  # their commands, whose pace is in words a minute, as espeak-ng counts, or a factor
 _DEFAULT_RATE, _MIN_RATE = 160, 80
-_EXAMPLE = "--speak espeak-ng, flite, or a command such as 'say -o {output} {text}'"
+_EXAMPLE = (Mention("speak", "espeak-ng"), ", flite, or a command such as 'say -o {output} {text}'")
 _TIMEOUT_S = 30.0  # a program that takes longer for a sentence hangs
 _MIN_LEVEL = 0.01  # samples below this, at either end, are no speech: programs add silence
 _MAX_ERROR_BYTES = 10_000  # bytes that are read of what a program says of its failure
@@ -51,7 +51,7 @@ def find_speaker(name: str) -> Speaker:
         raise UsageError(fault, hint=_EXAMPLE)
     if shutil.which(command[0]) is None:
         raise UsageError(
-            f"the program {quote(command[0])} is not installed", hint=f"install it, or {_EXAMPLE}"
+            f"the program {quote(command[0])} is not installed", hint=("install it, or ", *_EXAMPLE)
         )
     return Speaker(name, command)
 

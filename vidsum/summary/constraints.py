@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError, fill
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.times import format_time
@@ -44,14 +44,16 @@ def to_frames(
     # a frame in which one segment ends and the other begins is kept
     dropped = _mark(drop, features, n_frames, "drop") & ~required
     if any(start < stop and begin < end for start, end in keep for begin, stop in drop):
-        raise UsageError("--keep and --drop overlap")
+        raise UsageError(fill("{} and {} overlap", Mention("keep"), Mention("drop")))
     if dropped.all():
-        raise UsageError("--drop leaves nothing of the video")
+        raise UsageError((Mention("drop"), " leaves nothing of the video"))
     # a budget of the video's length holds its last frame, of which only a part may be left
     capacity = n_frames if budget_s >= features.duration_s else max(1, int(budget_s * fps + 1e-6))
     if required.sum() > capacity:
         needed = format_time(float(required.sum()) / fps)
-        raise UsageError(f"--keep takes {needed}, more than the budget", hint=f"--budget {needed}")
+        raise UsageError(
+            (Mention("keep"), f" takes {needed}, more than the budget"), hint=Mention("budget", needed)
+        )
     edges = cut_edges(frames_at(shots.edges_s, fps), required, dropped)
     return VideoFrames(edges, required, dropped, capacity, fps)
 

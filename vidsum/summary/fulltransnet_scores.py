@@ -40,7 +40,8 @@ def decode(model: FullTransNet, features: Tensor, is_global: Tensor, n_key_frame
     if not model.config.decodes:
         fault = "a decoder of the target same-step repeats the key frames it is given: it cannot summarize"
         raise UsageError(
-            fault, hint="VIDSUM_PROTOCOL=paper vidsum evaluate summary --run RUN gives it labels"
+            fault,
+            hint="VIDSUM_EVALUATE_SUMMARY_PROTOCOL=paper vidsum evaluate summary --run RUN gives it labels",
         )
     key_frames, steps = list[int](), list[Tensor]()
     state, last = model.encode(features[None], is_global[None]), None

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError, fill
 from vidsum.grounding import vse_map
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
 from vidsum.models.scaling import logistic, standardise, unit_rows
@@ -23,10 +23,12 @@ _SMOOTHED_S = 1.0  # width (sigma) of the smoothing of similarities
 def guide_texts(selection: Selection, extractor: str, space: str = vse_map.NAME) -> tuple[str, ...]:
     """Return the texts that guide a summary. Raises UsageError: a blank one, or features of no space."""
     if any(not text.strip() for text in selection.about):
-        raise UsageError("--about needs a text", hint='--about "children at play"')
+        raise UsageError((Mention("about"), " needs a text"), hint=Mention("about", "children at play"))
     if selection.about and space == vse_map.NAME and extractor not in READS:
         fault = f"features of {extractor} cannot be compared with text"
-        raise UsageError(fault, hint=f"--extractor {vse_map.EXTRACTOR}, or leave out --about")
+        raise UsageError(
+            fault, hint=fill("{}, or leave out {}", Mention("extractor", vse_map.EXTRACTOR), Mention("about"))
+        )
     return selection.about
 
 

@@ -15,7 +15,7 @@ from vidsum import checkpoints
 from vidsum.checkpoints.named import checkpoint_file
 from vidsum.checkpoints.trained import Trained, build_trained, read_trained
 from vidsum.device import choose_device
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError, Mention, UsageError
 from vidsum.grounding import vse_map
 from vidsum.models.configs import FullTransNetConfig, RidgeConfig
 from vidsum.models.ridge import RidgeScorer, build_scorer
@@ -115,7 +115,7 @@ def _require_its_map(trained: Trained, inputs: FeatureTransform, name: str) -> N
     known = weights.get(vse_map.NAME) if inputs.space and isinstance(weights, dict) else None
     if known is not None and known != checkpoints.sha256_of(vse_map.NAME):
         fault = f"{name}: was trained for another map from pictures to sentences than {vse_map.NAME}"
-        raise InputError(fault, hint="train it again with --space vse")
+        raise InputError(fault, hint=("train it again with ", Mention("space", "vse")))
 
 
 def _ridge(trained: Trained, name: str) -> RidgeScorer:
@@ -188,10 +188,10 @@ def require_kind(
     # every frame, of a film slower than the training's rate, will do
     if abs(rate / min(summarizer.fps, max(rate, film_fps)) - 1) > tolerance:
         fault = f"{summarizer.name} reads {summarizer.fps:g} features a second, not {rate:g}"
-        raise UsageError(fault, hint=f"--fps {summarizer.fps:g}")
+        raise UsageError(fault, hint=Mention("fps", summarizer.fps))
 
 
-def _extraction_hint(summarizer: ImportanceModel) -> str:
+def _extraction_hint(summarizer: ImportanceModel) -> str | Mention:
     if summarizer.extractor == "custom":
         return "give a file of features made as those that it was trained on"
-    return f"--extractor {summarizer.extractor}"
+    return Mention("extractor", summarizer.extractor)

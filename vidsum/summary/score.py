@@ -117,8 +117,8 @@ def check_flatness(model: str, importance: FloatArray) -> ScoredVideo:
     if model == "uniform" or not is_flat(importance):
         return ScoredVideo(importance, model, _REQUESTED)
     names = AUTO_ORDER[1:] if model in AUTO_ORDER or model in SCORERS else (SHIPPED_MODEL,)
-    others = " or ".join(f"--model {name}" for name in names if name != model)
-    warning = f"{_describe_flatness([model])}: {_FLATNESS}; try {others}"
+    others = " or ".join(name for name in names if name != model)
+    warning = f"{_describe_flatness([model])}: {_FLATNESS}; try the model {others}"
     return ScoredVideo(importance, model, _REQUESTED, (warning,))
 
 

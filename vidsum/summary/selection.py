@@ -106,7 +106,7 @@ def select(
     video, messages = to_frames(features, shots, budget_s, keep, drop), []
     if video.n_left <= video.capacity:
         video = replace(video, required=~video.dropped, capacity=video.n_left)
-        exception = " except --drop" if video.dropped.any() else ""
+        exception = " except what is dropped" if video.dropped.any() else ""
         messages.append(
             f"the video is not longer than the budget ({format_time(budget_s)}): keeping all of it{exception}"
         )

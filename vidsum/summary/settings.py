@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
 
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError, fill
 from vidsum.options import ADVANCED, check, option
 from vidsum.times import TIME, parse_interval, parse_limit
 
@@ -82,8 +82,12 @@ class Selection:
         check(self)
         if self.max_segment_s is not None and self.min_segment_s > self.max_segment_s:
             shortest, longest = self.min_segment_s, self.max_segment_s
-            fault = f"--max-segment {longest:g} s is less than --min-segment {shortest:g} s"
-            raise UsageError(fault, hint=f"--min-segment {longest:g}s")
+            fault = fill(
+                "{} s is less than {} s",
+                Mention("max_segment_s", f"{longest:g}"),
+                Mention("min_segment_s", f"{shortest:g}"),
+            )
+            raise UsageError(fault, hint=Mention("min_segment_s", f"{longest:g}s"))
         for name, segments in (("keep", self.keep), ("drop", self.drop)):
             for segment in segments:
                 is_pair = isinstance(segment, Sequence) and len(segment) == 2

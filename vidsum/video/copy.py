@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError, Mention, UsageError
 from vidsum.io.outputs import atomic_write
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.audio import SoundTrack
@@ -30,7 +30,7 @@ from vidsum.video.write import (
     translate_ffmpeg_errors,
 )
 
-_ENCODE_INSTEAD = "leave --copy out to encode it again"
+_ENCODE_INSTEAD = ("leave ", Mention("copy"), " out to encode it again")
 _STEPS_BACK_S = (0, 1, 4, 16, 64, 10**6)  # seconds earlier to seek, in turn, when a seek lands late
 _BEFORE_ALL = -(2**62)
 

@@ -9,7 +9,7 @@ import av
 import numpy as np
 from av.stream import Disposition
 
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError
 from vidsum.types import FloatArray, Progress, VideoInfo
 from vidsum.video.audio import SoundSource, SoundTrack, open_sound
 from vidsum.video.copy import copy_segments
@@ -88,4 +88,6 @@ def write_described(
                 added=partial(_add_track, sound),
             )
         except UsageError as error:  # about encoding instead, which is no alternative here
-            raise UsageError(error.message, hint="leave out --speak, or convert the film to MP4") from error
+            raise UsageError(
+                error.text, hint=("leave out ", Mention("speak"), ", or convert the film to MP4")
+            ) from error

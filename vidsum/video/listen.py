@@ -88,9 +88,7 @@ def describe_used(path: str | os.PathLike[str], kind: TrackKind, number: int | N
     with open_media(path) as container:
         message = describe_choice(container, path, kind, number)
     if kind == "audio" and (loud := find_loud_track(path, number)):
-        return (
-            f"{path}: audio track {number} is silent, {loud} is not: choose it with --audio-track {loud}",
-        )
+        return (f"{path}: audio track {number} is silent; track {loud} is not",)
     return (message,)
 
 

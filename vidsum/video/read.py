@@ -9,7 +9,7 @@ from functools import partial
 import av
 import numpy as np
 
-from vidsum.errors import InputError, UsageError, unknown_name_error
+from vidsum.errors import InputError, Mention, UsageError, unknown_name_error
 from vidsum.io.packages import install_extra_command
 from vidsum.types import VideoInfo
 from vidsum.video.changes import ChangeMeter
@@ -96,7 +96,9 @@ def read_frames(
     if reader == "pyav":
         read_samples = partial(_read_samples, strict=strict, fast=fast, meter=meter)
     elif fast:
-        raise UsageError(f"--fast is of the reader pyav, not {reader}", hint="--reader pyav")
+        raise UsageError(
+            (Mention("fast"), f" is of the reader pyav, not {reader}"), hint=Mention("reader", "pyav")
+        )
     else:
         read_samples = _import_reader(reader)
     return FrameReader(info, samplings, read_samples, strict)
@@ -109,7 +111,7 @@ def _import_reader(reader: str) -> _ReadSamples:
         try:
             from vidsum.video.decord_reader import read_samples
         except ImportError as error:
-            hint = f"use --reader pyav, or {install_extra_command('decord')}"
+            hint = ("use ", Mention("reader", "pyav"), f", or {install_extra_command('decord')}")
             raise UsageError("decord is not installed", hint=hint) from error
     else:
         raise unknown_name_error("reader", reader, READERS)
@@ -174,7 +176,7 @@ def _read(
     outcome.end_s = pictures_end_s(info, log)
     damage = describe_damage(info, log)
     if damage and strict:
-        raise InputError(damage, hint="leave out --strict to use what can be decoded")
+        raise InputError(damage, hint=("leave out ", Mention("strict"), " to use what can be decoded"))
     if has_odd_pixels(info.sample_aspect_ratio):
         pixels = f"pixels of {info.sample_aspect_ratio:g} times their height"
         outcome.warnings.append(f"{info.path}: {pixels} are treated as square")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError, fill
 from vidsum.options import ADVANCED, Checked, check, option
 from vidsum.times import parse_time
 
@@ -51,12 +51,21 @@ class Shorts:
     def __post_init__(self) -> None:
         check(self)
         if self.aspect != "9:16" and not self.vertical:
-            raise UsageError("--aspect needs --vertical", hint="--vertical")
+            raise UsageError(
+                fill("{} needs {}", Mention("aspect"), Mention("vertical")), hint=Mention("vertical", True)
+            )
 
     def require_encoded(self, *, copy: bool) -> None:
         """Raise UsageError where changed pictures would only be copied."""
         if copy and self != Shorts():
-            raise UsageError("--copy changes nothing: leave out --vertical and --burn")
+            raise UsageError(
+                fill(
+                    "{} changes nothing: leave out {} and {}",
+                    Mention("copy"),
+                    Mention("vertical"),
+                    Mention("burn"),
+                )
+            )
 
     @property
     def tag(self) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import av
 
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError, Text, UsageError
 from vidsum.io.outputs import atomic_write
 from vidsum.types import Interval, Progress, VideoInfo, join_near
 from vidsum.video.audio import SoundSource, SoundTrack, open_sound
@@ -72,7 +72,7 @@ def describe_gaps(source: Path, chosen: Sequence[Interval], written: Sequence[In
 
 
 @contextmanager
-def translate_ffmpeg_errors(message: str, hint: str | None = None) -> Iterator[None]:
+def translate_ffmpeg_errors(message: str, hint: Text | None = None) -> Iterator[None]:
     """Turn FFmpeg's errors into an InputError with this message; errors of files pass through."""
     try:
         yield

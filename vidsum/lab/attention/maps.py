@@ -13,7 +13,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.io.provenance import label_of
 from vidsum.lab.attention.settings import AttentionPart, AttentionRequest, parse_part
@@ -53,7 +53,7 @@ def draw_attention(
     """
     name, part = request.model, parse_part(request.part)
     if name in ("auto", *SCORERS):
-        raise UsageError(f"{name} has no attention to draw", hint="--model fulltransnet")
+        raise UsageError(f"{name} has no attention to draw", hint=Mention("model", "fulltransnet"))
     model = load_importance_checkpoint(name, extraction.device)
     require_part(model, part)
     opened = open_input(source, extraction)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vidsum.errors import InputError, UsageError, safe_name
+from vidsum.errors import InputError, Mention, UsageError, safe_name
 from vidsum.lab.datasets import group as fields
 from vidsum.lab.datasets.group import H5Group, by_number
 from vidsum.lab.datasets.labels import Labels, labels_of, read_labels
@@ -75,8 +75,17 @@ def pair_annotations(paths: Sequence[Path], annotations: Sequence[Path]) -> dict
             raise UsageError(f"{other} and {path} both go by the name {dataset_name(path)}")
     bare = [path for path in paths if annotations and not all(map(fields.has_importance, _groups_in(path)))]
     if len(bare) != len(annotations):
-        counts = f"{len(bare)} of {len(paths)} --data lack gtscore, but --annotations are {len(annotations)}"
-        raise UsageError(counts, hint="one --annotations for each of these, in the same order")
+        found = f"{len(bare)} of {len(paths)}"
+        counts = (
+            f"{found} ",
+            Mention("data"),
+            " lack gtscore, but ",
+            Mention("annotations"),
+            f" are {len(annotations)}",
+        )
+        raise UsageError(
+            counts, hint=("one ", Mention("annotations"), " for each of these, in the same order")
+        )
     return {**dict.fromkeys(paths), **dict(zip(bare, annotations, strict=True))}
 
 
@@ -110,7 +119,11 @@ def _video(group: H5Group, label: Labels | None, find_shots: bool) -> AnnotatedV
     """
     is_scored = fields.has_importance(group)
     if label is None and not is_scored:
-        hint = "add annotators' scores: --annotations FILE, see docs/formats.md#annotated-videos-h5"
+        hint = (
+            "add annotators' scores: ",
+            Mention("annotations", "FILE"),
+            ", see docs/formats.md#annotated-videos-h5",
+        )
         raise InputError(f"{group.path}: {group.name} has no gtscore", hint)
     rows = fields.feature_rows(group)
     bare = is_scored and not {"picks", "n_frames", "change_points", "user_summary"} & group.arrays.keys()

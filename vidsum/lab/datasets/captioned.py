@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.errors import InputError, UsageError, safe_name
+from vidsum.errors import InputError, Mention, UsageError, fill, safe_name
 from vidsum.grounding import vse_map
 from vidsum.grounding.settings import CaptionSpace
 from vidsum.lab.datasets.annotated_videos import AnnotatedVideo
@@ -33,7 +33,7 @@ def read_captioned(
     if len(captions) != len(annotations):
         raise UsageError(
             f"{len(captions)} files of captions, but {len(annotations)} of annotations",
-            hint="one --annotations for each --captions, in the same order",
+            hint=fill("one {} for each {}, in the same order", Mention("annotations"), Mention("captions")),
         )
     videos: dict[str, AnnotatedVideo] = {}
     for of_frames, of_people in zip(captions, annotations, strict=True):

@@ -13,7 +13,7 @@ from typing import Any, Final
 import h5py
 import numpy as np
 
-from vidsum.errors import InputError, UsageError, safe_name
+from vidsum.errors import InputError, Mention, UsageError, safe_name
 from vidsum.io.arrays import convert_errors, read_arrays, require_file
 from vidsum.lab.datasets import group as fields
 from vidsum.lab.datasets.group import TOLERANCE, H5Group, by_number
@@ -80,7 +80,7 @@ def read_labels(path: Path) -> dict[str, Labels]:
     if path.suffix not in DATASETS:
         raise UsageError(
             f"{path}: annotations are TVSum's .mat file or SumMe's protocol (.npz)",
-            hint="--annotations ydata-tvsum50.mat",
+            hint=Mention("annotations", "ydata-tvsum50.mat"),
         )
     return read_tvsum_mat(path) if path.suffix == ".mat" else read_summe_protocol(path)
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from vidsum.errors import InputError, UsageError, safe_name
+from vidsum.errors import InputError, Mention, UsageError, fill, safe_name
 from vidsum.io.text import read_json, read_yaml
 from vidsum.lab.datasets.annotated_videos import dataset_name
 
@@ -46,7 +46,11 @@ def read_splits(source: Path, available: Collection[str]) -> list[Split]:
             tuple(_name(key, source, datasets) for key in entry[f"{part}_keys"]) for part in ("train", "test")
         )
         if (absent := next((name for name in (*train, *test) if name not in available), None)) is not None:
-            hint = f"add --data eccv16_dataset_{safe_name(_dataset_of(absent))}_google_pool5.h5"
+            hint = (
+                "add ",
+                Mention("data"),
+                f" eccv16_dataset_{safe_name(_dataset_of(absent))}_google_pool5.h5",
+            )
             raise InputError(f"{source}: names {safe_name(absent)}, which is not in the data", hint)
         try:
             splits.append(Split(f"{source.stem}-{number}", train, test))
@@ -66,8 +70,8 @@ def _entries(source: Path) -> list[dict[str, list[str]]]:
     try:
         content = read_json(source) if source.suffix == ".json" else read_yaml(source)
     except InputError as error:
-        hint = error.hint or f"a file of splits, or one of {', '.join(SETTINGS)}"
-        raise InputError(error.message, hint) from error
+        hint = error.hint_text or f"a file of splits, or one of {', '.join(SETTINGS)}"
+        raise InputError(error.text, hint) from error
     if not isinstance(content, list) or not content:
         raise InputError(f"{source}: is not a list of splits")
     for number, entry in enumerate(content, start=1):
@@ -87,7 +91,11 @@ def _name(key: str, source: Path, datasets: Sequence[str]) -> str:
     if len(fitting) != 1:
         raise InputError(
             f"{source}: does not say which of {', '.join(datasets)} its {safe_name(video)} is in",
-            hint=f"give one dataset by --data, or name the file after it: {datasets[0]}_splits.json",
+            hint=(
+                "give one dataset by ",
+                Mention("data"),
+                f", or name the file after it: {datasets[0]}_splits.json",
+            ),
         )
     return f"{fitting[0]}/{video}"
 
@@ -100,7 +108,9 @@ def k_fold(names: Collection[str], folds: int = 5, seed: int = 0, *, name: str =
     if not 2 <= folds <= len(names):
         raise UsageError(
             f"{len(names)} videos cannot be split into {folds} folds",
-            hint="give more videos by --data, or a file of splits by --splits",
+            hint=fill(
+                "give more videos by {}, or a file of splits by {}", Mention("data"), Mention("splits")
+            ),
         )
     order = sorted(names)
     random.Random(seed).shuffle(order)
@@ -122,7 +132,8 @@ def settings(
     others = tuple(name for dataset, names in names_by_dataset.items() if dataset != target for name in names)
     if setting != "canonical" and not others:
         raise UsageError(
-            f"the setting {setting} trains on other datasets than {target}", hint="add their files by --data"
+            f"the setting {setting} trains on other datasets than {target}",
+            hint=("add their files by ", Mention("data")),
         )
     if setting == "transfer":
         return [Split("transfer", others, tuple(names_by_dataset[target]))]
@@ -143,7 +154,7 @@ def hold_out(names: Collection[str], fraction: float, seed: int) -> list[str]:
     """Return a fraction of the names, at least one, chosen at random. Raises UsageError: fewer than two."""
     if len(names) < 2:
         fault = "one video cannot be split into training and validation"
-        raise UsageError(fault, hint="--validation 0")
+        raise UsageError(fault, hint=Mention("validation", 0))
     number = min(max(1, round(fraction * len(names))), len(names) - 1)
     return random.Random(seed).sample(sorted(names), number)
 

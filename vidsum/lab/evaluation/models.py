@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from vidsum.checkpoints.trained import Trained, read_trained
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError, Mention, UsageError
 from vidsum.grounding.moment_model import MomentModel, Prediction, build_moment_model, ground_video
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.text_encoders import load_text_encoder
@@ -95,19 +95,23 @@ class _Model:
         if run.query_features:
             if self.is_detr or text is not None:
                 reads = "the words of queries" if self.is_detr else f"queries that {text} embeds"
-                raise UsageError(f"--query-features: {run.checkpoint} reads {reads}", hint="leave it out")
+                raise UsageError(
+                    (Mention("query_features"), f": {run.checkpoint} reads {reads}"), hint="leave it out"
+                )
             return list(read_queries(run.query_features, queries)[:, None])
         if run.text_features:
             if not self.is_detr:
                 hint = "without it, the model's text encoder embeds the queries"
-                raise UsageError("--text-features: MRNet reads one vector per query, not its words", hint)
+                raise UsageError(
+                    (Mention("text_features"), ": MRNet reads one vector per query, not its words"), hint
+                )
             return read_words(run.text_features, [query.qid for query in queries])
         if "queries" in features:
             reads = "reads queries from files, as it was trained"
             hint = "VIDSUM_EVALUATE_MOMENTS_QUERY_FEATURES=FOLDER vidsum evaluate moments"
             raise InputError(f"{run.checkpoint}: {reads}", hint=hint)
         if not isinstance(text, str):
-            words = "--text-features FOLDER has their words" if self.is_detr else None
+            words = (Mention("text_features", "FOLDER"), " has their words") if self.is_detr else None
             raise InputError(f"{run.checkpoint}: does not say what embeds its queries (text)", words)
         encoder = load_text_encoder(text)
         return self.grounder.tokens(encoder, [query.text for query in queries])
@@ -145,7 +149,7 @@ def _load(run: ModelRun, videos: Sequence[str], progress: Progress | None) -> _M
         if dims != learned:
             raise UsageError(
                 f"{name}: was trained on sources of {learned} numbers side by side, not of {dims}",
-                hint="--features in the order of the training",
+                hint=(Mention("features"), " in the order of the training"),
             )
     if grounder.guided:
         raise UsageError(

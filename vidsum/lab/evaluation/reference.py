@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError
 from vidsum.lab.datasets.annotated_videos import AnnotatedVideo
 from vidsum.lab.datasets.labels import Labels
 from vidsum.types import BoolArray, FloatArray, IntArray, TimeArray
@@ -116,7 +116,7 @@ class Reference:
         if segmentation != CHANGE_POINTS:
             return SEGMENTATIONS[segmentation](self.n_frames, rng)
         if self.change_points is None:
-            hint = f"--segmentation {next(iter(SEGMENTATIONS))}"
+            hint = Mention("segmentation", next(iter(SEGMENTATIONS)))
             raise UsageError(f"{self.name}: annotations alone have no change points", hint)
         return self.change_points
 
@@ -132,7 +132,7 @@ class Reference:
             what = "no user_summary" if segmentation == CHANGE_POINTS else "no scores of each annotator"
             raise UsageError(
                 f"{self.name}: the data has {what}: nothing to compare summaries with",
-                hint="for TVSum: --annotations ydata-tvsum50.mat",
+                hint=("for TVSum: ", Mention("annotations", "ydata-tvsum50.mat")),
             )
         return at_every_frame(self.user_scores, self.picks, self.n_frames)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from vidsum.device import Device
-from vidsum.errors import UsageError, unknown_name_error
+from vidsum.errors import Mention, UsageError, fill, unknown_name_error
 from vidsum.grounding.settings import CaptionSpace
 from vidsum.options import Option, check, option
 from vidsum.summary.settings import SUMMARIZERS
@@ -45,7 +45,9 @@ class SummaryRequest:
         metavar="FILE",
     )
     captions: Path | None = option("Captions of the frames, in place of --data.", None, metavar="FILE.json")
-    space: CaptionSpace = option("Features made from --captions. See `vidsum train ridge`.", "text")
+    space: CaptionSpace = option(
+        "Features made from --captions. See `vidsum train ridge`.", "text", flags=("--captions-as",)
+    )
     model: tuple[str, ...] = option(
         "As in `vidsum summarize`, run on the features. Can be repeated.",
         (),
@@ -79,10 +81,15 @@ class SummaryRequest:
     seeds: Seeds = 10
     device: Device = "auto"
     plot: Path | None = option(
-        "PNG or SVG plot of the report.", None, panel="Output", metavar="FILE", writes=True
+        "PNG or SVG plot of the report.",
+        None,
+        flags=("--plot-file",),
+        panel="Output",
+        metavar="FILE",
+        writes=True,
     )
     plot_of: Literal["scores", "segments"] = option(
-        "Content of --plot. scores over time, or segments of each row under the annotators'.",
+        "Content of --plot-file. scores over time, or segments of each row under the annotators'.",
         "scores",
         panel="Output",
     )
@@ -90,22 +97,48 @@ class SummaryRequest:
     def __post_init__(self) -> None:
         check(self)
         if not (self.data or self.annotations):
-            raise UsageError("nothing to evaluate on", hint="--data FILE.h5, or --annotations FILE.mat")
+            raise UsageError(
+                "nothing to evaluate on",
+                hint=fill("{}, or {}", Mention("data", "FILE.h5"), Mention("annotations", "FILE.mat")),
+            )
         if self.captions and (self.data or not self.annotations):
-            raise UsageError("--captions go with --annotations, without --data", hint="--annotations FILE")
+            raise UsageError(
+                fill(
+                    "{} go with {}, without {}", Mention("captions"), Mention("annotations"), Mention("data")
+                ),
+                hint=Mention("annotations", "FILE"),
+            )
         if self.space != "text" and not self.captions:
-            raise UsageError("--space has no effect without --captions", hint="leave it out")
+            raise UsageError(
+                fill("{} has no effect without {}", Mention("space"), Mention("captions")),
+                hint="leave it out",
+            )
         if not self.has_features and (self.model or self.scores or self.runs):
-            raise UsageError("--model, --scores and --run need videos with features", hint="--data FILE.h5")
+            raise UsageError(
+                fill(
+                    "{}, {} and {} need videos with features",
+                    Mention("model"),
+                    Mention("scores"),
+                    Mention("runs"),
+                ),
+                hint=Mention("data", "FILE.h5"),
+            )
         if "auto" in self.model:
-            hint = "--model ridge"
-            raise UsageError("--model auto may be any model: name the one to measure", hint)
+            hint = Mention("model", "ridge")
+            raise UsageError((Mention("model", "auto"), " may be any model: name the one to measure"), hint)
         if self.protocol == "paper" and not self.runs:
-            raise UsageError("--protocol paper is for models of a training run", hint="--run FOLDER")
+            raise UsageError(
+                (Mention("protocol", "paper"), " is for models of a training run"),
+                hint=Mention("runs", "FOLDER"),
+            )
         if self.plot_of == "segments" and not self.plot:
-            raise UsageError("--plot-of needs a file to plot to", hint="--plot FILE.png")
+            raise UsageError(
+                (Mention("plot_of"), " needs a file to plot to"), hint=Mention("plot", "FILE.png")
+            )
         if self.plot and self.plot_of == "scores" and not self.has_features:
-            raise UsageError("--plot needs videos with features", hint="--data FILE.h5")
+            raise UsageError(
+                (Mention("plot"), " needs videos with features"), hint=Mention("data", "FILE.h5")
+            )
 
     @property
     def source(self) -> Path:
@@ -158,9 +191,15 @@ class MomentsRequest:
     def __post_init__(self) -> None:
         check(self)
         if bool(self.runs) != bool(self.features):
-            raise UsageError("--run and --features go together", hint="--run FOLDER --features FILE")
+            raise UsageError(
+                fill("{} and {} go together", Mention("runs"), Mention("features")),
+                hint=fill("{} {}", Mention("runs", "FOLDER"), Mention("features", "FILE")),
+            )
         if self.query_features and not self.runs:
-            raise UsageError("--query-features is for a model of --run", hint="--run FOLDER --features FILE")
+            raise UsageError(
+                fill("{} is for a model of {}", Mention("query_features"), Mention("runs")),
+                hint=fill("{} {}", Mention("runs", "FOLDER"), Mention("features", "FILE")),
+            )
 
     @property
     def source(self) -> Path:
@@ -193,15 +232,21 @@ class HighlightsRequest:
         check(self)
         if bool(self.predictions) == bool(self.run):
             raise UsageError(
-                "give PREDICTIONS, or a model by --run, and then ANNOTATIONS",
+                ("give PREDICTIONS, or a model by ", Mention("run"), ", and then ANNOTATIONS"),
                 hint="vidsum evaluate highlights PREDICTIONS ANNOTATIONS",
             )
         if bool(self.run) != bool(self.features):
-            raise UsageError("--run and --features go together", hint="--run FOLDER --features FOLDER")
+            raise UsageError(
+                fill("{} and {} go together", Mention("run"), Mention("features")),
+                hint=fill("{} {}", Mention("run", "FOLDER"), Mention("features", "FOLDER")),
+            )
         for name in ("text_features", "write_predictions"):
             if getattr(self, name) and not self.run:
                 flag = f"--{name.replace('_', '-')}"
-                raise UsageError(f"{flag} is for a model of --run", hint="--run FOLDER --features FOLDER")
+                raise UsageError(
+                    (f"{flag} is for a model of ", Mention("run")),
+                    hint=fill("{} {}", Mention("run", "FOLDER"), Mention("features", "FOLDER")),
+                )
 
     @property
     def source(self) -> Path:

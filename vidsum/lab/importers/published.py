@@ -32,7 +32,7 @@ def read_published(file: Path, hint: str) -> tuple[Tensors, Mapping[str, Any]]:
     except OSError as error:
         raise WeightsError(f"{file}: cannot be read ({error.strerror})") from error
     except WeightsError as error:
-        raise WeightsError(error.message, hint=hint) from error
+        raise WeightsError(error.text, hint=hint) from error
     import torch  # which takes 0.6 GB: not for a file that is something else
 
     # trained on several GPUs, every name has a prefix

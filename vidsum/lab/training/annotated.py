@@ -7,7 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError, fill
 from vidsum.grounding.spaces import describe_space
 from vidsum.grounding.text_encoders import DIMS, load_text_encoder
 from vidsum.grounding.windows import resample, with_endpoints
@@ -81,14 +81,18 @@ def annotated_highlights(
     if folder:
         if not all(query.qid for query in split.queries):
             fault = f"{source.data[0]}: its queries have no numbers, by which words are found"
-            raise UsageError(fault, hint="without --text-features they are embedded")
+            raise UsageError(fault, hint=("without ", Mention("text_features"), " they are embedded"))
         all_words = read_words(folder, [query.qid for query in split.queries])
         size, expected = all_words[0].shape[1], DIMS[split.encoder]
         if size != expected:
             others = f"those of {split.encoder}, which have {expected}"
             fault = f"{folder}: words of {size} numbers are not {others}"
             if is_encoder_given:
-                hint = "leave out --text and --space: no text encoder is recorded for others"
+                hint = fill(
+                    "leave out {} and {}: no text encoder is recorded for others",
+                    Mention("text"),
+                    Mention("space"),
+                )
                 raise UsageError(fault, hint)
             warning = f"{fault}: the model will read queries from such a folder alone"
             reads, split = {}, split._replace(warnings=(*split.warnings, warning))
@@ -147,14 +151,15 @@ def _encoder_of(source: DataSettings) -> str:
     encoder = describe_space(source.space).text_encoder
     if source.text not in (None, encoder):
         fault = f"queries in the space {source.space} are embedded by {encoder}, not by {source.text}"
-        raise UsageError(fault, hint=f"--text {encoder}")
+        raise UsageError(fault, hint=Mention("text", encoder))
     return encoder
 
 
 def held_out_of(videos: Mapping[str, MomentVideo], fraction: float, seed: int) -> dict[str, MomentVideo]:
     """Return a fraction of the videos, at least one if it is above 0, chosen at random."""
     if not 0 <= fraction < 1:
-        raise UsageError(f"validation must be a file, or a fraction from 0 to less than 1, not {fraction:g}")
+        rule = f" must be a file, or a fraction from 0 to less than 1, not {fraction:g}"
+        raise UsageError((Mention("validation"), rule), option="validation")
     return {name: videos[name] for name in (hold_out(videos, fraction, seed) if fraction else ())}
 
 

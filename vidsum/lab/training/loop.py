@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from vidsum.checkpoints.trained import Trained, save_trained
-from vidsum.errors import VidsumError
+from vidsum.errors import Mention, VidsumError, fill
 from vidsum.io.outputs import make_folder
 from vidsum.lab.training import state
 from vidsum.lab.training.settings import LoopSettings
@@ -203,7 +203,10 @@ def quick_products(device: torch.device) -> Iterator[None]:
 def _finite(value: float, what: str, where: str, folder: Path) -> float:
     if not math.isfinite(value):
         hint = f"{folder} keeps the epochs before"
-        raise VidsumError(f"{where}: {what} is {value}; {hint}", hint="a smaller --lr, or --precision fp32")
+        raise VidsumError(
+            f"{where}: {what} is {value}; {hint}",
+            hint=fill("a smaller {}, or {}", Mention("lr"), Mention("precision", "fp32")),
+        )
     return value
 
 

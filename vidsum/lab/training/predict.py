@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 import torch
 
 from vidsum.checkpoints.trained import read_trained
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError, Mention, UsageError
 from vidsum.lab.datasets.annotated_videos import AnnotatedVideo, shot_of_sample, shots_of
 from vidsum.lab.training.run import read_run
 from vidsum.lab.training.state import BEST
@@ -66,7 +66,9 @@ def predict_run(
     summarizers: dict[str, ImportanceModel] = {}
     for split, folder, name in reported(tests, "videos decoded", progress):
         if name not in videos:
-            raise UsageError(f"{out}: tests on {name}, which is not in the data", hint="--data FILE")
+            raise UsageError(
+                f"{out}: tests on {name}, which is not in the data", hint=Mention("data", "FILE")
+            )
         if folder not in summarizers:
             path = out / folder / BEST
             summarizers = {folder: build_importance_model(read_trained(path), str(path), device)}

@@ -8,7 +8,7 @@ from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError, Mention, UsageError
 from vidsum.grounding import vse_map
 from vidsum.io.outputs import as_utf8, make_folder, write_text
 from vidsum.io.provenance import identify_file
@@ -138,11 +138,13 @@ def read_run(out: Path) -> dict[str, Any]:
     """
     path = out / NAME
     if not path.is_file():
-        raise InputError(f"{out}: holds no training run ({NAME})", hint="give the --out of `vidsum train`")
+        raise InputError(
+            f"{out}: holds no training run ({NAME})", hint=("give the ", Mention("out"), " of `vidsum train`")
+        )
     try:
         document = read_json(path)
     except InputError as error:
-        raise InputError(error.message, hint="start over with --overwrite") from error
+        raise InputError(error.text, hint=("start over with ", Mention("overwrite", True))) from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise InputError(f"{path}: does not describe a training run ({SCHEMA})")
     return document

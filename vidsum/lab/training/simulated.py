@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, guided_rows
 from vidsum.grounding.windows import grid, resample, resample_clips
 from vidsum.lab.datasets.moment_examples import MOST_SALIENT, HighlightExample, MomentExample, Pair, scores_at
@@ -116,7 +116,7 @@ def _draft(settings: SimulationSettings, rng: np.random.Generator) -> _Draft:
     raise UsageError(
         f"{settings.captions.n_sentences} captions are too few, or last too long: each is true in nearly "
         "all of its video",
-        hint="more --data",
+        hint=("more ", Mention("data")),
     )
 
 

@@ -13,13 +13,13 @@ from torch.optim import Optimizer
 
 from vidsum.checkpoints.named import BEST as BEST
 from vidsum.checkpoints.trained import read_tensors, read_trained, write_tensors
-from vidsum.errors import InputError, OutputError
+from vidsum.errors import InputError, Mention, OutputError, fill
 from vidsum.io.outputs import atomic_write
 from vidsum.io.provenance import flat
 
 SCHEMA = "vidsum.training_state/2"
 LAST, LOG = "last.safetensors", "log.csv"
-_ANEW = "--overwrite starts over, or choose another --out"
+_ANEW = fill("{} starts over, or choose another {}", Mention("overwrite", True), Mention("out"))
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def load_state(
         if not (folder / BEST).is_file():
             raise InputError(f"{folder / BEST}: is missing, though the run has got to epoch {len(history)}")
     except InputError as error:
-        raise InputError(error.message, hint=_ANEW) from error
+        raise InputError(error.text, hint=_ANEW) from error
     model.load_state_dict(_with_prefix("model.", tensors))
     state: dict[int, dict[str, torch.Tensor]] = {}
     for name, tensor in _with_prefix("optimizer.", tensors).items():

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from vidsum.device import Device
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError, fill
 from vidsum.grounding.settings import CaptionSpace
 from vidsum.lab.training.settings import LoopSettings
 from vidsum.models.configs import FullTransNetConfig, RidgeConfig
@@ -37,6 +37,7 @@ class SplitOptions:
         "Features made from --captions. text: their embeddings; vse: what the map to sentences "
         "might show of such frames, with its noise. Either model reads real video by that map.",
         "text",
+        flags=("--captions-as",),
     )
     splits: str = option(
         "canonical, augmented, transfer, or a file. A file has published splits (.json, .yml).",
@@ -50,9 +51,19 @@ class SplitOptions:
     def __post_init__(self) -> None:
         if bool(self.data) == bool(self.captions):
             fault = "give videos with features, or captions of their frames"
-            raise UsageError(fault, hint="--data FILE.h5, or --captions FILE.json --annotations FILE.mat")
+            raise UsageError(
+                fault,
+                hint=fill(
+                    "{}, or {} {}",
+                    Mention("data", "FILE.h5"),
+                    Mention("captions", "FILE.json"),
+                    Mention("annotations", "FILE.mat"),
+                ),
+            )
         if self.space != "text" and not self.captions:
-            raise UsageError("--space has no effect on --data", hint="leave it out")
+            raise UsageError(
+                fill("{} has no effect on {}", Mention("space"), Mention("data")), hint="leave it out"
+            )
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -128,5 +139,5 @@ class RidgeSettings(Checked):
     ends: bool = option(
         "Also read the time from the start and to the end.", True, flags=("--ends/--no-ends",)
     )
-    draws: int = option("With --space vse: simulations of each video.", 6, min=1)
+    draws: int = option("With --captions-as vse: simulations of each video.", 6, min=1)
     seed: int = option("Random seed of the folds and of the simulations.", 0, min=0)

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from vidsum.checkpoints.trained import Trained
 from vidsum.device import choose_device
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError, fill
 from vidsum.lab.datasets.annotated_videos import AnnotatedVideo, shot_of_sample, shots_of, target_of
 from vidsum.lab.datasets.splits import Split, with_validation
 from vidsum.lab.evaluation.reference import BUDGET, at_every_frame
@@ -62,19 +62,36 @@ def prepare_run(
     Raises UsageError too where videos do not go with the model.
     """
     if settings.validation and not settings.model.decodes:
-        fault = "the epoch is chosen by summaries without labels, which --target same-step cannot write"
-        raise UsageError(fault, hint="--validation 0 takes the last epoch")
+        fault = (
+            "the epoch is chosen by summaries without labels, which ",
+            Mention("target", "same-step"),
+            " cannot write",
+        )
+        raise UsageError(fault, hint=(Mention("validation", 0), " takes the last epoch"))
     if settings.order == "any" and not settings.model.decodes:
-        raise UsageError("--target same-step repeats its inputs, which have an order", hint="--order time")
+        raise UsageError(
+            (Mention("target", "same-step"), " repeats its inputs, which have an order"),
+            hint=Mention("order", "time"),
+        )
     if settings.ridge and settings.order != "any":
-        raise UsageError("--ridge has no effect on --order time", hint="--order any")
+        raise UsageError(
+            fill("{} has no effect on {}", Mention("ridge"), Mention("order", "time")),
+            hint=Mention("order", "any"),
+        )
     if settings.validation:
         splits = [with_validation(split, settings.validation) for split in splits]
     if (most := settings.model.max_samples) is not None:
         longest = max((videos[n] for split in splits for n in split.train), key=lambda v: len(v.features))
         if len(longest.features) > most:
-            fault = f"{longest.name} has {len(longest.features)} samples; the model has positions for {most}"
-            raise UsageError(fault, hint="--head pointer without --mask trains on videos of any length")
+            samples = f"{longest.name} has {len(longest.features)} samples"
+            raise UsageError(
+                f"{samples}; the model has positions for {most}",
+                hint=fill(
+                    "{} without {} trains on videos of any length",
+                    Mention("head", "pointer"),
+                    Mention("mask"),
+                ),
+            )
     device = choose_device(settings.device).type
     return start_run("fulltransnet", videos, splits, settings, out, device=device, **options)
 

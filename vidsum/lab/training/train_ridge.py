@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from vidsum.checkpoints.trained import Trained, save_trained
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError
 from vidsum.io.outputs import make_folder
 from vidsum.lab.datasets.annotated_videos import target_of
 from vidsum.lab.datasets.splits import k_fold
@@ -114,7 +114,7 @@ def _choose(videos: Sequence[_Video], settings: RidgeSettings) -> tuple[float, f
     """Return the penalty whose models rank frames best in folds, and their correlation."""
     if len(videos) < _FOLDS:
         fault = f"{len(videos)} training videos are too few to choose a penalty by {_FOLDS} folds"
-        raise UsageError(fault, hint="--penalty 0.1, or more videos")
+        raise UsageError(fault, hint=(Mention("penalty", 0.1), ", or more videos"))
     names = [str(number) for number in range(len(videos))]
     correlations: dict[float, list[float]] = {penalty: [] for penalty in PENALTIES}
     for fold in k_fold(names, _FOLDS, settings.seed):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.errors import UsageError
+from vidsum.errors import Mention, UsageError, fill
 from vidsum.grounding.spaces import describe_space, embed_words
 from vidsum.grounding.text_encoders import load_text_encoder
 from vidsum.grounding.vse_map import NAME, load_map
@@ -73,8 +73,8 @@ def _simulate_data(
     space, fraction = space_of(source), source.held_out
     n_videos = source.videos or _VIDEOS
     if isinstance(fraction, Path):
-        fault = "with captions, --validation is a fraction of the annotated videos"
-        raise UsageError(fault, hint="--validation 0.1")
+        fault = ("with captions, ", Mention("validation"), " is a fraction of the annotated videos")
+        raise UsageError(fault, hint=Mention("validation", 0.1))
     # by the file's name too, since two files may describe one video
     videos: dict[str, MomentVideo] = {}
     for path in map(Path, source.data):
@@ -127,7 +127,7 @@ def _captions_of_clips(
 ) -> dict[str, ClipCaptions]:
     """Captions of clips of those videos that a file of them names; the first file counts."""
     if source.features and describe_space(space_of(source)).text_encoder != ENCODER:
-        raise UsageError(f"captions of clips are embedded by {ENCODER}", hint="--space vse")
+        raise UsageError(f"captions of clips are embedded by {ENCODER}", hint=Mention("space", "vse"))
     known: dict[str, ClipCaptions] = {}
     for path in source.features:
         texts = read_clip_captions(path)
@@ -137,7 +137,10 @@ def _captions_of_clips(
             if video in texts and name not in known:
                 known[name] = ClipCaptions(texts[video], vectors[video])
     if source.features and not known:
-        raise UsageError("the captions of clips are of no video of --data", hint="--data with their queries")
+        raise UsageError(
+            ("the captions of clips are of no video of ", Mention("data")),
+            hint=(Mention("data"), " with their queries"),
+        )
     return known
 
 
@@ -167,22 +170,34 @@ def highlight_data(
 def _check_options(source: DataSettings) -> None:
     """Raise UsageError unless the source has all options that it needs and none without effect."""
     if source.recipe == "captions":
-        _refuse(source, _FOR_FEATURES, "with --recipe captions")
+        _refuse(source, _FOR_FEATURES, ("with ", Mention("recipe", "captions")))
         if other := next((path for path in source.features if not is_captions(path)), None):
-            fault = f"{other}: with --recipe captions, --features accepts captions of clips only"
-            raise UsageError(fault, hint="--features FILE.jsonl, or leave out --recipe captions")
+            fault = fill(
+                "{}: with {}, {} accepts captions of clips only",
+                str(other),
+                Mention("recipe", "captions"),
+                Mention("features"),
+            )
+            raise UsageError(
+                fault,
+                hint=fill(
+                    "{}, or leave out {}", Mention("features", "FILE.jsonl"), Mention("recipe", "captions")
+                ),
+            )
         return
-    _refuse(source, ("videos",), "without --recipe captions")
+    _refuse(source, ("videos",), ("without ", Mention("recipe", "captions")))
     if len(source.data) > 1:
-        raise UsageError("--features needs exactly one file of annotations", hint="one --data")
+        raise UsageError(
+            (Mention("features"), " needs exactly one file of annotations"), hint=("one ", Mention("data"))
+        )
     if not source.features:
-        raise UsageError("no features to train on", hint="--features FILE or FOLDER")
+        raise UsageError("no features to train on", hint=(Mention("features", "FILE"), " or FOLDER"))
     if source.query_features:
-        _refuse(source, ("text", "space"), "with --query-features, as no text is embedded")
+        where = ("with ", Mention("query_features"), ", as no text is embedded")
+        _refuse(source, ("text", "space"), where)
 
 
-def _refuse(source: DataSettings, names: tuple[str, ...], where: str) -> None:
+def _refuse(source: DataSettings, names: tuple[str, ...], where: tuple[str | Mention, ...]) -> None:
     for leaf in leaves(DataSettings):
         if leaf.name in names and getattr(source, leaf.name) != leaf.default:
-            flag = leaf.flags[0].replace("/", " or ")
-            raise UsageError(f"{flag} has no effect {where}", hint="leave it out")
+            raise UsageError((Mention(leaf.name), " has no effect ", *where), hint="leave it out")
