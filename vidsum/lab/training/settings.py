@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from vidsum.device import Device
 from vidsum.errors import UsageError
-from vidsum.models.configs import HEADS, DETRConfig, MRNetConfig
+from vidsum.models.configs import HEADS, MASK_TRAITS, DETRConfig, MaskKind, MRNetConfig
 from vidsum.options import Checked, Limits, Option, check, option
 
 Presets = Mapping[str, Mapping[str, Any]]  # values of settings, by the name of the preset
@@ -179,6 +179,14 @@ class DETRSettings(MomentSettings):
         "Optimizer. adamw: QD-DETR's; adam: LAM's and STAMP's, whose weight decay is part of the gradient.",
         "adamw",
     )
+
+    @classmethod
+    def published(cls, preset: str, size: str = "paper", mask: MaskKind | None = None) -> dict[str, Any]:
+        """Return the choices of a preset, in one of `SIZES`, without a start of masks that have no layers."""
+        choices = super().published(preset, size)
+        if mask and not MASK_TRAITS[mask].has_layers:
+            choices.pop("mask_init", None)
+        return choices
 
 
 @dataclass(frozen=True, kw_only=True)
