@@ -251,15 +251,16 @@ def test_addresses() -> None:
 @pytest.mark.parametrize(
     "address",
     [
-        *(
-            "ftp://localhost/v1",
-            "http://",
-            "http:///v1",
-            "http://localhost:port/",
-            "http://localhost/#secret",
-        ),
-        *("http://me:secret@localhost/v1", "http://localhost/v1?api-version=secret"),
-        *("http://evil.example\\@127.0.0.1/secret", "http://127.0.0.1 /secret", "http://loc\nalhost/"),
+        "ftp://localhost/v1",
+        "http://",
+        "http:///v1",
+        "http://localhost:port/",
+        "http://localhost/#secret",
+        "http://me:secret@localhost/v1",
+        "http://localhost/v1?api-version=secret",
+        "http://evil.example\\@127.0.0.1/secret",
+        "http://127.0.0.1 /secret",
+        "http://loc\nalhost/",
     ],
 )
 def test_addresses_with_more(address: str) -> None:

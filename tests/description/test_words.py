@@ -74,8 +74,17 @@ def test_a_person_is_called_a_woman_if_sure() -> None:
 
 def test_two_things_an_activity_and_a_place() -> None:
     values = chances(
-        **{"a_person": 0.9, "a_woman": 0.8, "a_dog": 0.72, "an_animal": 0.72, "a_cat": 0.6, "a_hat": 0.6},
-        **{"water": 0.55, "running": 0.6, "jumping": 0.5, "outdoors": 0.9, "on_a_beach": 0.6},
+        a_person=0.9,
+        a_woman=0.8,
+        a_dog=0.72,
+        an_animal=0.72,
+        a_cat=0.6,
+        a_hat=0.6,
+        water=0.55,
+        running=0.6,
+        jumping=0.5,
+        outdoors=0.9,
+        on_a_beach=0.6,
     )
     # a cat has the parent of the dog, and the hat is the rarest of the rest
     assert texts(choose_words(values, 0.6)) == ["a dog", "a hat", "running", "on a beach"]
