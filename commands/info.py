@@ -31,8 +31,15 @@ if TYPE_CHECKING:
     from vidsum.types import VideoInfo
 
 _PACKAGES = (
-    *("torch", "torchvision", "av", "decord", "opencv-python"),
-    *("numpy", "scikit-learn", "onnx", "onnxruntime"),
+    "torch",
+    "torchvision",
+    "av",
+    "decord",
+    "opencv-python",
+    "numpy",
+    "scikit-learn",
+    "onnx",
+    "onnxruntime",
 )
 _NAMES = {"length_s": "duration_s", "sound": "audio_codec"}
 _COLUMNS: Columns = {

@@ -171,9 +171,9 @@ def detr(
         from vidsum.lab.training.train_detr import train_detr
         from vidsum.lab.training.training_examples import highlight_data
 
-        preset = DETRSettings.published(choice.preset or _preset(data, "qvhighlights"), choice.size)
-        if chosen.get("mask") == "static":  # it has no layers
-            preset.pop("mask_init", None)
+        preset = DETRSettings.published(
+            choice.preset or _preset(data, "qvhighlights"), choice.size, chosen.get("mask")
+        )
         settings = build(DETRSettings, chosen, preset)
         examples = highlight_data(data, settings, progress)
         fitted = train_detr(

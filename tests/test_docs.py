@@ -34,7 +34,9 @@ OPTIONS = {words: facts_of(command) for words, command in options.commands()}
 PAGE_OF = {
     **{f"train {name}": f"train_{name}" for name in ("ridge", "mrnet", "detr")},
     **{f"evaluate {name}": f"evaluate_{name}" for name in ("moments", "highlights", "captions")},
-    **{"help": "cli", "index": "archive", "search": "archive"},
+    "help": "cli",
+    "index": "archive",
+    "search": "archive",
 }
 """The page of a command, where it is not called like its first word."""
 SHARED_PAGES = ("cli", "extract", "shots", "export", "report")

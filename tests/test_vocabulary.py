@@ -17,8 +17,19 @@ MODULES = sorted(
 )
 """All modules; the links to `commands/` and `weights/` would show some of them twice."""
 FORBIDDEN_NAMES = {
-    *("how", "one", "each", "told", "kept", "asked", "shown", "found", "heard", "given", "own"),
-    *("wishes", "beside"),
+    "how",
+    "one",
+    "each",
+    "told",
+    "kept",
+    "asked",
+    "shown",
+    "found",
+    "heard",
+    "given",
+    "own",
+    "wishes",
+    "beside",
 }
 """Pronouns and participles say nothing about a value."""
 _MAX_LINES = 350

@@ -28,10 +28,24 @@ from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss
 from vidsum.models.mrnet import MRNet
 
 SMALL = describer.AudioDescriptionConfig(
-    **{"dim_visual": 384, "dim_audio": 32, "n_tokens": 10, "d": 32, "heads": 4, "d_ff": 64, "layers": 3},
-    **{"d_adapter": 32, "adapter_heads": 4, "adapter_layers": 1, "n_queries": 4},
-    **{"d_lm": 32, "lm_heads": 4, "lm_ff": 64, "lm_layers": 2, "adapted": 1},
-    **{"vocabulary": 300, "lora_rank": 4},
+    dim_visual=384,
+    dim_audio=32,
+    n_tokens=10,
+    d=32,
+    heads=4,
+    d_ff=64,
+    layers=3,
+    d_adapter=32,
+    adapter_heads=4,
+    adapter_layers=1,
+    n_queries=4,
+    d_lm=32,
+    lm_heads=4,
+    lm_ff=64,
+    lm_layers=2,
+    adapted=1,
+    vocabulary=300,
+    lora_rank=4,
 )
 LARGEST_ERROR = {torch.float32: 1e-3, torch.bfloat16: 0.05, torch.float16: 1e-2}
 """1 - cosine of outputs; float32 convolutions run in TF32."""

@@ -54,7 +54,7 @@ EXPERIMENTS: Mapping[str, tuple[CaptionSpace, str]] = {
 }
 """Space, and the data set that is tested on; the names with `to` train on the other one."""
 
-SMALL: Mapping[str, Any] = {**{"layers": 2, "heads": 4, "d_ff": 128, "dropout": 0.5, "head": "pointer"}}
+SMALL: Mapping[str, Any] = {"layers": 2, "heads": 4, "d_ff": 128, "dropout": 0.5, "head": "pointer"}
 """Sizes of FullTransNet: 200,000 weights. The paper's has 3.6 million, for the 40 videos of a fold."""
 EPOCHS: Mapping[CaptionSpace, int] = {"text": 8, "vse": 25}
 """Chosen, like all of the recipe, by folds of the 30 videos that `tvsum_ship.json` trains on."""

@@ -106,8 +106,8 @@ def test_i3d_agrees_with_its_layers_written_out() -> None:
 
 
 LAYERS = (
-    *("conv1a", "pool1"), *("conv2a", "pool2"), *("conv3a", "conv3b", "pool3"),
-    *("conv4a", "conv4b", "pool4"), *("conv5a", "conv5b", "pool5"), *("fc6", "fc7"),
+    "conv1a", "pool1", "conv2a", "pool2", "conv3a", "conv3b", "pool3",
+    "conv4a", "conv4b", "pool4", "conv5a", "conv5b", "pool5", "fc6", "fc7",
 )  # fmt: skip
 """Figure 3 of the paper: 3x3x3 convolutions, pools of 2x2x2 but for the first, fully connected layers."""
 

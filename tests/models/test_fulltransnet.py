@@ -9,14 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from vidsum.models.attention.learned_mask import MASKS
-from vidsum.models.configs import FullTransNetConfig, MaskConfig
+from vidsum.models.configs import MASK_TRAITS, FullTransNetConfig, MaskConfig
 from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss, global_tokens, positions
 
 SMALL = {"dim_in": 12, "d": 16, "layers": 2, "heads": 4, "d_ff": 24, "window": 3, "t_max": 40}
 N_SAMPLES = 18
 PATTERNS = ("full", "local", "global", "local-global")
-KINDS = [kind for kind in MASKS if kind != "static"]
+KINDS = [kind for kind, traits in MASK_TRAITS.items() if not traits.is_fixed]
 MASK_CONFIGS = [MaskConfig(kind=kind, fusion=fusion) for kind in KINDS for fusion in ("product", "sum")]
 MASK_CONFIGS += [MaskConfig(depth=1), MaskConfig(shared=True)]
 

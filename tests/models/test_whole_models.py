@@ -10,10 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from vidsum.checkpoints.trained import Trained, build_trained, read_trained, save_trained
+from vidsum.errors import UsageError
 from vidsum.models.attention import learned_mask
 from vidsum.models.attention.heads import initialise
 from vidsum.models.attention.learned_mask import MASKS, Mask, SoftMask
-from vidsum.models.configs import HEADS, DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
+from vidsum.models.configs import HEADS, MASK_TRAITS, DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
 from vidsum.models.detr_models import MODELS, build
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.models.mrnet import MRNet
@@ -26,7 +27,7 @@ CONFIGS: dict[str, Any] = {
         MODELS, DETRConfig(dim_video=DIM, dim_query=DIM, clips=T, words=4, d=16, heads=2, d_ff=8)
     ),
 }
-KINDS = [kind for kind in MASKS if kind != "static"]  # of which each model can have a mask
+KINDS = [kind for kind, traits in MASK_TRAITS.items() if not traits.is_fixed]  # that each model can have
 CHOICES: list[dict[str, Any]] = [
     {},
     {"fusion": "sum", "shared": True},
@@ -90,6 +91,50 @@ def test_identity_mask_changes_nothing(name: str, fusion: Any, kind: Any) -> Non
     assert all(".mask." in key for key in missing)
     assert unexpected == []
     torch.testing.assert_close(outputs(name, extended), outputs(name, plain), atol=1e-5, rtol=1e-5)
+
+
+class PlacedMask(Mask):
+    """A mask of places alone, in each form that `SoftMask` allows: the same numbers for all videos."""
+
+    rows_by_video = columns_by_video = False
+
+    def forward(self, x: Tensor, n_keys: int) -> SoftMask:
+        rows, columns = (torch.arange(n)[:, None] * torch.tensor([0.3, 0.7]) for n in (x.shape[1], n_keys))
+        mask = SoftMask(rows.sin()[None], columns.cos(), columns[:, 0].sin(), self.config.fusion)
+        whole = mask.of_videos(len(x))
+        mask = mask._replace(rows=whole.rows) if self.rows_by_video else mask
+        return mask._replace(columns=whole.columns, bias=whole.bias) if self.columns_by_video else mask
+
+
+@pytest.mark.parametrize("rows_by_video", [False, True])
+@pytest.mark.parametrize("columns_by_video", [False, True])
+@pytest.mark.parametrize("fusion", ["product", "sum"])
+@each_model
+def test_form_of_a_mask_changes_no_answer(
+    name: str, fusion: Any, columns_by_video: bool, rows_by_video: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Factors for each video give the answers of factors for all; MRNet has more tokens than keys."""
+    monkeypatch.setattr(learned_mask, "MASKS", {"stamp": PlacedMask})
+    model = make(name, replace(CONFIGS[name], mask=MaskConfig(kind="stamp", fusion=fusion))).eval()
+    expected = outputs(name, model)
+    monkeypatch.setattr(PlacedMask, "rows_by_video", rows_by_video)
+    monkeypatch.setattr(PlacedMask, "columns_by_video", columns_by_video)
+    torch.testing.assert_close(outputs(name, model), expected)
+    plain = make(name, CONFIGS[name]).eval()
+    assert not torch.allclose(outputs(name, plain)[0], expected[0])
+
+
+@pytest.mark.parametrize("kind", MASKS)
+@each_model
+def test_each_kind_runs_in_each_model_or_is_refused(name: str, kind: Any) -> None:
+    """A mask that is the same for all videos needs a loss of its own, which only the DETR models have."""
+    mask = MaskConfig(kind=kind, depth=2)
+    if mask.traits.is_fixed and name in ("fulltransnet", "mrnet", "mrnet-detr"):
+        with pytest.raises(UsageError, match=f"no {kind} mask"):
+            make(name, replace(CONFIGS[name], mask=mask))
+        return
+    model = make(name, replace(CONFIGS[name], mask=mask)).eval()
+    assert all(output.isfinite().all() for output in outputs(name, model))
 
 
 @pytest.fixture

@@ -35,13 +35,19 @@ class ClipModel:
 _ZERO, _FULL = (0.0, 0.0, 0.0), (255.0, 255.0, 255.0)
 _OPENAI = (
     (0.48145466 * 255, 0.4578275 * 255, 0.40821073 * 255),
-    (*(0.26862954 * 255, 0.26130258 * 255, 0.27577711 * 255),),
+    (
+        0.26862954 * 255,
+        0.26130258 * 255,
+        0.27577711 * 255,
+    ),
 )
 _MOBILE = Preprocessing(ShortSide(256), 256, _ZERO, _FULL)
 
 _MODELS = (
     ClipModel(
-        *("siglip2-b16-256", "ViT-B-16-SigLIP2-256", 768),
+        "siglip2-b16-256",
+        "ViT-B-16-SigLIP2-256",
+        768,
         Preprocessing(Exact(256, 256), 256, HALF_RANGE, HALF_RANGE),
         64,
         has_own_tokenizer=True,

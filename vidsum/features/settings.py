@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from vidsum.device import Backend, Device, PrecisionChoice
 from vidsum.errors import Mention, UsageError, fill
 from vidsum.options import ADVANCED, check, option
+from vidsum.results.settings import ClipName
 from vidsum.video.settings import Reader, parse_track
 
 DEFAULT_EXTRACTOR = "efficientnet_lite0"
-CLIP_FAMILY = ("siglip2-b16-256", "mobileclip2-s2", "mobileclip2-s0", "clip")
-"""Networks for pictures and texts, of the best published accuracy first."""
-VARIANTS = {"c3d_fc7": "c3d", "i3d_128": "i3d", **dict.fromkeys(CLIP_FAMILY[:-1], "clip")}
+CLIP_FAMILY = get_args(ClipName)
+VARIANTS = {"c3d_fc7": "c3d", "i3d_128": "i3d"} | {name: "clip" for name in CLIP_FAMILY if name != "clip"}
 """Extractors in the file of another one."""
 _NAMES = [*(file.stem for file in (Path(__file__).parent / "extractors").glob("[!_]*.py")), *VARIANTS]
 EXTRACTORS = tuple(sorted(_NAMES, key=lambda name: (name != DEFAULT_EXTRACTOR, name)))

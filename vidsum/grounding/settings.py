@@ -6,6 +6,7 @@ from typing import Literal
 
 from vidsum.errors import Mention, UsageError
 from vidsum.options import Checked, option
+from vidsum.results.settings import ClipName
 from vidsum.times import TIME
 
 DEFAULT_MODEL = "auto"
@@ -28,7 +29,7 @@ def require_language(code: str) -> None:
         raise UsageError(f"unknown language {code!r}", hint, option="language")
 
 
-EmbeddingSpace = Literal["auto", "siglip2-b16-256", "mobileclip2-s2", "mobileclip2-s0", "clip", "vse"]
+EmbeddingSpace = Literal["auto", ClipName, "vse"]
 """Where text and video are compared. `auto`: in the model's own, else the first of
 `CLIP_FAMILY` that is installed, else `vse`."""
 CaptionSpace = Literal["text", "vse"]

@@ -114,13 +114,15 @@ class ImageTextSpace:
 
 _SPACES = (
     *(
-        ImageTextSpace(
-            *(name, model.dim, name, name, (name,)), fps=1.0, is_multilingual=model.is_multilingual
-        )
+        ImageTextSpace(name, model.dim, name, name, (name,), fps=1.0, is_multilingual=model.is_multilingual)
         for name, model in CLIP_MODELS.items()
     ),
     ImageTextSpace(
-        *(vse_map.NAME, 384, vse_map.EXTRACTOR, "minilm", (vse_map.EXTRACTOR, vse_map.NAME, "minilm")),
+        vse_map.NAME,
+        384,
+        vse_map.EXTRACTOR,
+        "minilm",
+        (vse_map.EXTRACTOR, vse_map.NAME, "minilm"),
         is_mapped=True,
         prompts=("{}", "there is {}"),
     ),

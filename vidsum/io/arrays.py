@@ -21,8 +21,20 @@ from vidsum.io.file_names import missing_file
 _KINDS = "biufU"  # numbers and text; objects are pickles, which are never loaded
 _MAX_COMPRESSION = 1032  # the largest ratio of deflate; bzip2 and LZMA can unpack a small file without end
 _UNREADABLE = (
-    *(OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, MemoryError),
-    *(RuntimeError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+    OSError,
+    EOFError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    MemoryError,
+    RuntimeError,
+    SyntaxError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
 )  # errors of NumPy and h5py for damaged files: NumPy parses its headers as Python
 
 

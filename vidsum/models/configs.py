@@ -44,6 +44,25 @@ FeedForward = Annotated[int, Option("Feed-forward hidden size (d_ff).", min=1)]
 Heads = Annotated[int, Option("Attention heads (h).", min=1)]
 
 
+@dataclass(frozen=True)
+class MaskTraits:
+    """Properties of a kind of mask that models and options depend on."""
+
+    is_fixed: bool = False  # the same for all videos, and with a loss of its own
+    is_square: bool = False  # its tokens are its keys: none in cross-attention
+    has_layers: bool = True  # linear layers, which `init` starts and `bound` keeps within 0 and 1
+    may_hide: bool = False  # its numbers are at most 1, so that 0 can hide a key
+
+
+MASK_TRAITS: Mapping[MaskKind, MaskTraits] = MappingProxyType(
+    {
+        "lam": MaskTraits(),
+        "stamp": MaskTraits(),
+        "static": MaskTraits(is_fixed=True, is_square=True, has_layers=False, may_hide=True),
+    }
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class MaskConfig:
     """A learned mask of the attention, with the defaults of the papers where they have one."""
@@ -88,24 +107,27 @@ class MaskConfig:
         Except `depth`: checkpoints with a static mask may have stored 32, of the preset `qvhighlights`.
         """
         if self.fusion is None:
-            default = "hide" if self.is_static else "product"  # type: ignore[unreachable]
+            hides = self.kind in MASK_TRAITS and self.traits.may_hide  # type: ignore[unreachable]
+            default = "hide" if hides else "product"
             object.__setattr__(self, "fusion", default)  # the dataclass is frozen
         check(self)
-        if self.fusion == "hide" and not self.is_static:
+        if self.fusion == "hide" and not self.traits.may_hide:
             fault = f"hide is for static masks, whose numbers are at most 1, not for {self.kind}"
             raise UsageError(
                 fault,
                 hint=fill("{}, or {} or sum", Mention("mask", "static"), Mention("mask_fusion", "product")),
             )
         for name, default in (("init", "default"), ("bound", "none")):
-            if self.is_static and getattr(self, name) != default:
-                fault = f"{name} has no effect on a static mask, which has no layers and lies within 0 and 1"
+            if not self.traits.has_layers and getattr(self, name) != default:
+                fault = (
+                    f"{name} has no effect on a {self.kind} mask, which has no layers and lies within 0 and 1"
+                )
                 raise UsageError(fault, hint=("leave out ", Mention(f"mask_{name}")))
 
     @property
-    def is_static(self) -> bool:
-        """Whether the mask is the same for all videos, and square: its tokens are the keys."""
-        return self.kind == "static"
+    def traits(self) -> MaskTraits:
+        """Return the properties of its kind."""
+        return MASK_TRAITS[self.kind]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +164,7 @@ class FullTransNetConfig:
         """Refuse with a UsageError what makes no model; a mask from JSON becomes a MaskConfig."""
         object.__setattr__(self, "mask", from_mapping(MaskConfig, self.mask))
         check(self)
-        _refuse_static(self.mask, "FullTransNet: its loss has no term for one")
+        _refuse_fixed(self.mask, "FullTransNet: its loss has no term for one")
         is_split = self.d % self.heads == 0 or None not in (self.d_k, self.d_v)
         _require(is_split and self.d % 2 == 0, "d", "even and a multiple of heads", self.d, self.heads)
         _require(self.window % 2 == 1, "window", "odd", self.window)
@@ -242,7 +264,7 @@ class MRNetConfig:
         """Refuse with a UsageError what makes no model; JSON's lists become tuples, its mask a MaskConfig."""
         object.__setattr__(self, "mask", from_mapping(MaskConfig, self.mask))
         check(self)
-        _refuse_static(self.mask, "MRNet's blocks: they have a sparse mask of their own")
+        _refuse_fixed(self.mask, "MRNet's blocks: they have a sparse mask of their own")
         object.__setattr__(self, "regions", tuple(self.regions))
         object.__setattr__(self, "counts", tuple(self.counts))
         _require(self.d % (2 * self.heads) == 0, "d", "an even multiple of heads", self.d, self.heads)
@@ -289,9 +311,9 @@ class DETRConfig:
         _require(fits, "d", "a multiple of 4 and of twice the heads", self.d, self.heads)
 
 
-def _refuse_static(mask: MaskConfig | None, reason: str) -> None:
-    if mask and mask.is_static:
-        raise UsageError(f"no static mask in {reason}", hint=Mention("mask", "stamp"))
+def _refuse_fixed(mask: MaskConfig | None, reason: str) -> None:
+    if mask and mask.traits.is_fixed:
+        raise UsageError(f"no {mask.kind} mask in {reason}", hint=Mention("mask", "stamp"))
 
 
 def _require(holds: bool, name: str, rule: str, value: int, heads: int = 0) -> None:

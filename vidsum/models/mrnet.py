@@ -106,17 +106,26 @@ class ProposalMap(nn.Module):
         return out.permute(0, 2, 3, 1).flatten(1, 2).index_select(1, self.cells)
 
     def place(self, values: Tensor) -> Tensor:
-        """Return [B, T, T, C]: [B, N, C] of the proposals at their cells of the map, 0 elsewhere."""
-        n_videos, _, width = values.shape
-        cells = values.new_zeros(n_videos, self.clips**2, width).index_copy(1, self.cells, values)
-        return cells.view(n_videos, self.clips, self.clips, width)
+        """Return maps [B, T, T, C] with the numbers [B, N, C] of each proposal in its cell.
+
+        Cells without a proposal are 0.
+        """
+        n_videos, _, n_numbers = values.shape
+        empty = values.new_zeros(n_videos, self.clips * self.clips, n_numbers)
+        filled = empty.index_copy(1, self.cells, values)
+        return filled.view(n_videos, self.clips, self.clips, n_numbers)
 
 
 def cell_weights(valid: Tensor, kernel: int, paddings: list[int]) -> list[Tensor]:
-    """After each convolution, 1 / the number of existing cells under the kernel; 0 where there are none.
+    """Return the weights of the cells after each convolution, which undo that kernels at edges sum less.
 
-    A cell that a convolution reached exists for the next one (the authors' and MMN's reading). Of `valid`
-    [T, T] bool, the side of the kernel, and the padding of each convolution.
+    A weight is 1 / the number of existing cells under the kernel, and 0 without any. A cell that a
+    convolution reached exists for the next one (the authors' and MMN's reading).
+
+    Args:
+        valid: [T, T] bool, the cells with a proposal.
+        kernel: side of the kernel in cells.
+        paddings: number of cells around the map, for each convolution.
     """
     ones = torch.ones(1, 1, kernel, kernel)
     exists = valid[None, None].to(ones)
@@ -216,7 +225,7 @@ class MRTBlock(nn.Module):
         `previous` is the mask of the block before, for a block without one of its own.
         """
         normed = self.norms[0](x)
-        learned = self.mask(normed, x.shape[1] - n_queries) if self.mask else previous
+        learned = self.mask(normed, x.shape[1] - n_queries) if self.mask else previous  # N > n_keys
         x = x + self.dropout(self.retention(normed, n_queries, is_key, learned))
         return x + self.dropout(self.feed_forward(self.norms[1](x))), learned
 

@@ -41,8 +41,20 @@ from vidsum.video.threads import Consumer, fan_out
 
 _LONG_S = 1800.0
 _RECORDED_BY_EFFECT = (
-    *("extractor", "fps", "clip_frames", "stride_frames", "logits", "precision", "backend", "device"),
-    *("reader", "fast", "strict", "cache", "video_track", "audio_track"),
+    "extractor",
+    "fps",
+    "clip_frames",
+    "stride_frames",
+    "logits",
+    "precision",
+    "backend",
+    "device",
+    "reader",
+    "fast",
+    "strict",
+    "cache",
+    "video_track",
+    "audio_track",
 )  # options of which `_job_provenance` records the effect on the features, if any
 
 

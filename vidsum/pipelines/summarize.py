@@ -183,7 +183,8 @@ class _Work:
             drop=selection.drop,
             uncut=[*words, *find_fades(changes, shots.edges_s)],
             limits=SegmentLimits(
-                *(selection.min_segment_s, selection.max_segment_s),
+                selection.min_segment_s,
+                selection.max_segment_s,
                 is_strict=selection.min_segment_s != Selection.min_segment_s,
                 is_whole_sentences=selection.snap == "sentence",
             ),

@@ -39,7 +39,7 @@ def format_match(present: float) -> str:
     return f"{min(100 * present, 99):.0f} %"
 
 
-class MomentData(TypedDict):
+class MomentFacts(TypedDict):
     """A segment that may match a query."""
 
     start_s: SignedSeconds  # negative for speech before the first picture
@@ -69,7 +69,7 @@ class QueryData(TypedDict):
     verdict: NotRequired[Verdict | None]
     """Whether the query is in the video, by `present`; `no` was right about 95 times of 100 on the clips that
     chose the rule."""
-    moments: Sequence[MomentData]  # best first; half-open. None where `present` is below --min-present
+    moments: Sequence[MomentFacts]  # best first; half-open. None where `present` is below --min-present
     spoken: NotRequired[SpokenData]
     saliency: NotRequired[Sequence[Fraction]]
     """With `saliency`: how well each clip fits, from 0 to 1; see docs/ground.md."""
@@ -108,8 +108,8 @@ class Moment:
         """Start and end in seconds."""
         return self.start_s, self.end_s
 
-    def to_dict(self, *, with_evidence: bool = False) -> MomentData:
-        data: MomentData = {"start_s": self.start_s, "end_s": self.end_s, "score": self.score}
+    def to_dict(self, *, with_evidence: bool = False) -> MomentFacts:
+        data: MomentFacts = {"start_s": self.start_s, "end_s": self.end_s, "score": self.score}
         if self.present is not None:
             data["present"] = self.present
         if with_evidence:

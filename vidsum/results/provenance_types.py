@@ -6,11 +6,11 @@ The schemas are generated from these types (docs/schemas.py).
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from vidsum.results.settings import Evidence
+from vidsum.results.settings import ClipName, Evidence
 from vidsum.types import Above0, Count, Fraction, Number, Sha256, rules
 
 Parameters = Mapping[str, Any]
-Space = Literal["clip", "own", "vse"]
+Space = Literal[ClipName, "own", "vse"]
 Several = rules(minItems=1)
 
 

@@ -1,4 +1,4 @@
-"""Names that options share with results: export formats (`vidsum.results.formats`) and kinds of evidence."""
+"""Names that options share with results: export formats, image-text spaces and kinds of evidence."""
 
 from typing import Final, Literal, get_args
 
@@ -9,6 +9,8 @@ ExportFormat = Literal[
 """Timelines of editors, then lists: the keys of `vidsum.results.formats.FORMATS`."""
 ExportName = Literal[ExportFormat, "losslesscut", "premiere", "resolve", "davinci", "finalcut", "youtube"]
 """Formats, and programs that read one of them: see `vidsum.results.formats.PROGRAMS`."""
+ClipName = Literal["siglip2-b16-256", "mobileclip2-s2", "mobileclip2-s0", "clip"]
+"""Networks for pictures and texts (`vidsum.features.clip_family`), of the best published accuracy first."""
 MediaPaths = Literal["absolute", "relative"]
 Evidence = Literal["picture", "speech", "text", "sound"]
 """Where a moment was found: in what is seen, said, written on screen, and heard in addition to words."""

@@ -12,9 +12,25 @@ from vidsum.models.configs import MaskConfig, MaskKind
 PAPER = AudioDescriptionConfig()
 STAMP = MaskConfig(kind="stamp", depth=16)
 TINY = AudioDescriptionConfig(
-    **{"dim_visual": 6, "dim_audio": 4, "n_tokens": 3, "d": 16, "heads": 4, "d_ff": 16, "layers": 2},
-    **{"dropout": 0.0, "d_adapter": 16, "adapter_heads": 4, "adapter_layers": 1, "n_queries": 4},
-    **{"d_lm": 16, "lm_heads": 4, "lm_ff": 16, "lm_layers": 2, "adapted": 1, "vocabulary": 9, "lora_rank": 2},
+    dim_visual=6,
+    dim_audio=4,
+    n_tokens=3,
+    d=16,
+    heads=4,
+    d_ff=16,
+    layers=2,
+    dropout=0.0,
+    d_adapter=16,
+    adapter_heads=4,
+    adapter_layers=1,
+    n_queries=4,
+    d_lm=16,
+    lm_heads=4,
+    lm_ff=16,
+    lm_layers=2,
+    adapted=1,
+    vocabulary=9,
+    lora_rank=2,
 )
 
 

@@ -138,8 +138,14 @@ MOMENTS = [*EVERY, {"max_norm": 0}, {"warmup": -1}, {"batch_size": 0}, {"decay_a
 WRONG: dict[type[Any], list[dict[str, Any]]] = {
     FullTransNetSettings: [
         *EVERY,
-        *({"validation": 1}, {"validation": -0.1}, {"crop": 0}, {"d": 63}, {"window": 4}),
-        *({"mask": {"depth": 0}}, {"mask": {"heads": 8}}, {"global_tokens": 4}),
+        {"validation": 1},
+        {"validation": -0.1},
+        {"crop": 0},
+        {"d": 63},
+        {"window": 4},
+        {"mask": {"depth": 0}},
+        {"mask": {"heads": 8}},
+        {"global_tokens": 4},
     ],
     MRNetSettings: [*MOMENTS, {"queries_per_video": 0}, {"kernel": 4}, {"temperature": 0.0}],
     DETRSettings: [*MOMENTS, {"d": 30}, {"mask": {"kind": "stencil"}}, {"tau": 0}],

@@ -34,7 +34,10 @@ def attend_directly(case: dict) -> Tensor:
             for head in range(n_heads):
                 scores = k[video, head, seen] @ q[video, head, m] / math.sqrt(d_k)
                 if mask is not None:
-                    own = mask.columns[seen] @ mask.rows[video, m] + mask.bias[seen]
+                    rows = mask.rows[video if len(mask.rows) > 1 else 0]
+                    columns = mask.columns if mask.columns.dim() == 2 else mask.columns[video]
+                    bias = mask.bias if mask.bias.dim() == 1 else mask.bias[video]
+                    own = columns[seen] @ rows[m] + bias[seen]
                     scores = scores * own if mask.fusion == "product" else scores + own
                 out[video, head, m] = scores.softmax(0) @ v[video, head, seen]
     return out
@@ -51,13 +54,18 @@ def cases(draw: st.DrawFn) -> dict[str, Tensor | int]:
         "is_valid": torch.arange(n_tokens) < lengths[:, None],
         "window": 2 * draw(st.integers(0, 8)) + 1,
         "mask": draw(st.sampled_from([None, "product", "sum"])),
+        "rows_by_video": draw(st.booleans()),
+        "columns_by_video": draw(st.booleans()),
     }
 
 
 def with_mask(case: dict) -> dict:
+    """Rows and columns for each video, or for all."""
     n_videos, _, n_tokens, _ = case["q"].shape
-    factors = torch.randn(n_videos, n_tokens, 5), torch.randn(n_tokens, 5), torch.randn(n_tokens)
-    return {**case, "mask": case["mask"] and SoftMask(*factors, case["mask"])}
+    rows = torch.randn(n_videos if case["rows_by_video"] else 1, n_tokens, 5)
+    videos = (n_videos,) if case["columns_by_video"] else ()
+    columns, bias = torch.randn(*videos, n_tokens, 5), torch.randn(*videos, n_tokens)
+    return {**case, "mask": case["mask"] and SoftMask(rows, columns, bias, case["mask"])}
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -105,7 +105,7 @@ class HighlightEvaluationProvenance(TypedDict):
     files: Annotated[Sequence[File], rules(minItems=2, maxItems=2)]  # annotations; predictions or checkpoint
     features: NotRequired[Annotated[Sequence[Extent], rules(minItems=1)]]  # that a checkpoint reads
     text_features: NotRequired[Sequence[Extent]]
-    """Of a checkpoint: the folder of the queries' words, where no text encoder embedded them."""
+    """The folder of the words of queries, where no text encoder embedded them for a checkpoint."""
     seeds: Number
 
 

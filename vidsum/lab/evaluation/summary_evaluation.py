@@ -107,16 +107,15 @@ def evaluate_summaries(
     n_videos = len({video.name for video in videos.values()})
     counts = [reference.n_annotators for reference in references]
     shots = _shot_frames(references)
-    facts: SummaryEvaluationFacts = {
+    facts = {
         "n_videos": n_videos,
         "n_tests": len(references),
         "n_annotators": {"fewest": min(counts), "most": max(counts)},
+        **({"shot_frames": shots} if shots else {}),
         "ranked_against": "user_scores" if scored else "gtscore",
         "n_seeds": n_seeds,
         "budget_share": BUDGET,
     }
-    if shots:
-        facts["shot_frames"] = shots
     compared = "each annotator's scores, averaged" if scored else "gtscore"
     return Report(
         "summary",

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from vidsum.device import Device
 from vidsum.errors import UsageError
-from vidsum.models.configs import HEADS, DETRConfig, MRNetConfig
+from vidsum.models.configs import HEADS, MASK_TRAITS, DETRConfig, MaskKind, MRNetConfig
 from vidsum.options import Checked, Limits, Option, check, option
 
 Presets = Mapping[str, Mapping[str, Any]]  # values of settings, by the name of the preset
@@ -121,16 +121,34 @@ class MRNetSettings(MomentSettings):
     PRESETS: ClassVar[Presets] = {
         "activitynet": {},
         "charades": {
-            **{"lr": 1e-3, "epochs": 25, "decay_at": (8, 13), "lambda_c": 0.05, "margin": 0.4},
-            **{"cross_modal": False, "kernel": 17, "convolutions": 2},
+            "lr": 1e-3,
+            "epochs": 25,
+            "decay_at": (8, 13),
+            "lambda_c": 0.05,
+            "margin": 0.4,
+            "cross_modal": False,
+            "kernel": 17,
+            "convolutions": 2,
         },
         "tacos": {
-            **{"clips": 128, "lr": 1.5e-3, "epochs": 250, "decay_at": (130, 190), "margin": 0.1},
-            **{"iou_low": 0.3, "iou_high": 0.7, "positives": 3, "kernel": 5, "convolutions": 3},
+            "clips": 128,
+            "lr": 1.5e-3,
+            "epochs": 250,
+            "decay_at": (130, 190),
+            "margin": 0.1,
+            "iou_low": 0.3,
+            "iou_high": 0.7,
+            "positives": 3,
+            "kernel": 5,
+            "convolutions": 3,
         },
         "qvhighlights": {"clips": 75, "lr": 1e-4, "epochs": 200, "decay_at": ()},
         "captions": {
-            **{"epochs": 12, "decay_at": (8, 11), "warmup": 2.0, "batch_size": 24, "weight_decay": 1e-2},
+            "epochs": 12,
+            "decay_at": (8, 11),
+            "warmup": 2.0,
+            "batch_size": 24,
+            "weight_decay": 1e-2,
             "dropout_in": 0.1,
         },
     }
@@ -163,7 +181,11 @@ class DETRSettings(MomentSettings):
     PRESETS: ClassVar[Presets] = {
         "qvhighlights": {"clips": 75, "mask_depth": 32, "mask_init": "he"},
         "captions": {
-            **{"epochs": 14, "lr": 4e-4, "warmup": 0.3, "decay_at": (10, 13), "batch_size": 8},
+            "epochs": 14,
+            "lr": 4e-4,
+            "warmup": 0.3,
+            "decay_at": (10, 13),
+            "batch_size": 8,
             "dropout_in": 0.0,
         },
     }
@@ -179,6 +201,14 @@ class DETRSettings(MomentSettings):
         "Optimizer. adamw: QD-DETR's; adam: LAM's and STAMP's, whose weight decay is part of the gradient.",
         "adamw",
     )
+
+    @classmethod
+    def published(cls, preset: str, size: str = "paper", mask: MaskKind | None = None) -> dict[str, Any]:
+        """Return the choices of a preset, in one of `SIZES`, without a start of masks that have no layers."""
+        choices = super().published(preset, size)
+        if mask and not MASK_TRAITS[mask].has_layers:
+            choices.pop("mask_init", None)
+        return choices
 
 
 @dataclass(frozen=True, kw_only=True)

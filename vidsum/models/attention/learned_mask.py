@@ -26,17 +26,28 @@ _HIDDEN_LOGIT = 10000.0  # subtracted from a logit where `hide` has M = 0, as in
 class SoftMask(NamedTuple):
     """M [B, N, N_k] of a batch as factors, M = rows columns^T + bias, of which sparse attention takes a part.
 
-    With a bound, M is the sigmoid of that.
+    With a bound, M is the sigmoid of that. There are N rows for the tokens that attend and N_k for the keys.
+    N is N_k where tokens attend to themselves; it differs in cross-attention, and is larger in MRNet, whose
+    queries attend to the clips too. A mask that is the same for all videos has B = 1, columns that are the
+    same have none; users of a mask expand both (`of_videos`).
     """
 
-    rows: Tensor  # [B, N, H], the input of the last linear layer; B is 1 where all videos have one mask
-    columns: Tensor  # [N_k, H], that layer's weights; or [B, N_k, H] of keys picked by video
-    bias: Tensor  # [N_k] or [B, N_k]
+    rows: Tensor  # [B or 1, N, H], the input of the last linear layer
+    columns: Tensor  # [N_k, H], the weights of that layer; or [B, N_k, H]
+    bias: Tensor  # [N_k]; or [B, N_k]
     fusion: Fusion
     bound: Bound = "none"
 
+    def of_videos(self, n_videos: int) -> "SoftMask":
+        """Return the same mask with factors for each of B videos: [B, N, H], [B, N_k, H] and [B, N_k]."""
+        rows, columns, bias = (
+            part.expand(n_videos, *part.shape[-n_axes:])
+            for part, n_axes in ((self.rows, 2), (self.columns, 2), (self.bias, 1))
+        )
+        return self._replace(rows=rows, columns=columns, bias=bias)
+
     def dense(self) -> Tensor:
-        """Return [B, N, N_k] M itself."""
+        """Return M itself, [B or 1, N, N_k]."""
         mask = self.rows @ self.columns.mT + self.bias[..., None, :]
         return mask.sigmoid() if self.bound == "sigmoid" else mask
 
@@ -45,7 +56,7 @@ class SoftMask(NamedTuple):
         return logits * self.dense()[:, None] if self.fusion == "product" else logits + self.added()[:, None]
 
     def added(self) -> Tensor:
-        """Return [B, N, N_k]: the bias of the logits, where M does not multiply them."""
+        """Return the bias of the logits [B or 1, N, N_k], where M does not multiply them."""
         mask = self.dense()
         return (mask - 1) * _HIDDEN_LOGIT if self.fusion == "hide" else mask
 
@@ -86,7 +97,11 @@ class Mask(nn.Module):
         return mask
 
     def forward(self, x: Tensor, n_keys: int) -> SoftMask:
-        """Return the mask of tokens [B, N, d] over n_keys keys; ValueError where the mask has fewer."""
+        """Return the mask of tokens [B, N, d] over n_keys keys, with a row for each token.
+
+        N may be larger than n_keys, as in MRNet, or smaller, as in cross-attention; a kind whose traits say
+        `is_square` is called with N = n_keys alone. Raises ValueError: the mask has fewer columns.
+        """
         raise NotImplementedError
 
 
@@ -205,9 +220,9 @@ def learned_masks(
 ) -> list[Mask | None]:
     """Return the mask of each layer; if shared, of the first, which the others are given.
 
-    None without config, or for cross-attention a static one, whose diagonal is a token itself.
+    None without config, or for cross-attention a square mask, whose tokens are its keys.
     """
-    if config is None or (cross and config.is_static):
+    if config is None or (cross and config.traits.is_square):
         return [None] * layers
     make, n_masks = MASKS[config.kind], 1 if config.shared else layers
     return [make(config, d, n_keys, cross=cross) if n < n_masks else None for n in range(layers)]

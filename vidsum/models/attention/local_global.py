@@ -63,12 +63,14 @@ def local_global_attention(
     Args:
         q, k, v: [B, h, T, d_k]
         pattern: which token attends to which.
-        mask: a learned one of T tokens and T keys; only the attended part of it is made.
+        mask: a learned one of T tokens and T keys, for each video or for all; only the attended part of it is
+            made.
 
     Returns [B, h, T, d_k]; rows of padding mean nothing.
     """
-    out = _attend_in_blocks(q, k, v, pattern, mask)
     index = pattern.index
+    mask = mask and mask.of_videos(len(index))
+    out = _attend_in_blocks(q, k, v, pattern, mask)
     if index.shape[1] == 0:
         return out
     global_rows = mask and mask._replace(rows=_pick(mask.rows[:, None], index)[:, 0])
@@ -107,17 +109,16 @@ def _attend_in_blocks(
 
 
 def _mask_of_blocks(mask: SoftMask, pattern: SparsePattern, n_blocks: int) -> SoftMask:
-    """Return the mask of each block of queries [B n, b, H] over its keys [B n, K, H]."""
-    batch = len(pattern.index)
+    """Return the mask of each block of queries [B n, b, H] over its keys [B n, K, H]; see `of_videos`."""
 
     def columns_by_block(x: Tensor) -> Tensor:
-        """Return [B n, K, H] of columns [T, H]."""
-        near = _neighbours(x[None], pattern.radius).mT.repeat(batch, 1, 1)
-        return torch.cat([near, _each_block(x[pattern.index], n_blocks)], dim=1)
+        """Return [B n, K, H] of columns [B, T, H]."""
+        near = _neighbours(x, pattern.radius).mT
+        far = _pick(x[:, None], pattern.index)[:, 0]
+        return torch.cat([near, _each_block(far, n_blocks)], dim=1)
 
-    rows = _blocks(mask.rows.expand(batch, -1, -1))
-    columns, bias = columns_by_block(mask.columns), columns_by_block(mask.bias[:, None])[..., 0]
-    return mask._replace(rows=rows, columns=columns, bias=bias)
+    bias = columns_by_block(mask.bias[..., None])[..., 0]
+    return mask._replace(rows=_blocks(mask.rows), columns=columns_by_block(mask.columns), bias=bias)
 
 
 def _blocks(x: Tensor) -> Tensor:
