@@ -88,7 +88,7 @@ def prepare(folder: Path, shared: Path) -> None:
 
 def main() -> None:
     """Rewrite the pages that are named, or all."""
-    from tests.conftest import SHARED
+    from tests.conftest import _SHARED as SHARED
 
     names = sys.argv[1:] or [*PAGES, *(DATA_PAGES if SHARED.is_dir() else ())]
     with tempfile.TemporaryDirectory() as folder:

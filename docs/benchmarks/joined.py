@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.conftest import SHARED
+from tests.conftest import _SHARED as SHARED
 from vidsum.device import Precision
 from vidsum.features.settings import Extraction
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings

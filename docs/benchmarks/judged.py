@@ -20,7 +20,7 @@ import numpy.typing as npt
 from sklearn.metrics import roc_auc_score
 
 from docs.benchmarks.joined import KINDS, composite, known_clips, notes, truth_of
-from tests.conftest import SHARED
+from tests.conftest import _SHARED as SHARED
 from vidsum.evidence.match_probability import kind_of
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.types import TimeArray

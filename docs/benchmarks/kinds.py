@@ -17,7 +17,7 @@ from pathlib import Path
 from docs.benchmarks import argument_parser
 from docs.benchmarks.grounding import TOP_K, scored
 from docs.benchmarks.joined import KINDS, composite, embed, notes, truth_of
-from tests.conftest import SHARED
+from tests.conftest import _SHARED as SHARED
 from vidsum.evidence.spoken import fuse
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval

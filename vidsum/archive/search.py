@@ -12,21 +12,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.archive.packed import (
-    CLASSES,
-    Records,
-    clip_type,
-    piece_type,
-    read_edges,
-    read_records,
-    unpack_clips,
-    unpack_shares,
-)
+from vidsum.archive.checked_records import read_edges, read_records
 from vidsum.archive.rows import damaged, list_shots, read_rows, stream_rows
 from vidsum.archive.settings import ArchiveEvidence, SearchOptions
 from vidsum.archive.space_versions import StoredSpace
 from vidsum.archive.store import Database
 from vidsum.evidence.match_probability import Condition, MatchedQueries, Usual, match_windows
+from vidsum.evidence.records import CLASSES, Records, clip_type, piece_type, unpack_clips, unpack_shares
 from vidsum.grounding.proposals import find_moments, is_moment
 from vidsum.grounding.spaces import SHARPNESS, STEP_S, ClipEmbeddings, scenes_of, similarity
 from vidsum.grounding.windows import grid
