@@ -6,8 +6,8 @@ Every query of every shared clip is asked of each of ten films (docs.benchmarks.
 each clip by itself; docs.benchmarks.judged describes the photographs. True and absent queries count alike in
 sum. The curve of each kind of query is fitted in ten folds, without the clip, photograph or word that a query
 is of; the threshold of "nested no" is chosen in ten folds of the others. In brackets are 95 % of a bootstrap
-over these. "watch" has the same curves, and the best second of `vidsum watch`, which sees the source once. The
-last lines are fitted to all, and are the curves of `vidsum.evidence.match_probability`.
+over these. "watch" has the same curves, and the best second of `vidsum watch`, which sees the source once.
+The last lines are fitted to all, and are the curves of `vidsum.evidence.match_probability`.
 """
 
 from collections.abc import Sequence
@@ -226,7 +226,8 @@ def print_verdicts(answers: Sequence[Asked], said: TimeArray) -> None:
     whole = truth_about(answers)
     print("\n| verdict | right | of films | of clips | of photographs | given |\n|---|---|---|---|---|---|")
     verdicts = {"no": (said < NO_BELOW, True), "yes": (said >= YES_FROM, False)}
-    verdicts["nested no"] = nested_no(answers), True
+    if any(answer.source == "photograph" for answer in answers):
+        verdicts["nested no"] = nested_no(answers), True
     for name, (is_said, is_absent) in verdicts.items():
         right = partial(share_right, is_absent=is_absent)
         cells = [with_interval(right, whole, is_said)]

@@ -1,5 +1,6 @@
 """Archives of version 10, as an earlier vidsum wrote them, become those of today."""
 
+import os
 import re
 import sqlite3
 from contextlib import closing
@@ -12,8 +13,7 @@ from tests.archive.made import film, make_with, spoken, use_archive, written
 from vidsum.archive.archive import Archive
 from vidsum.archive.matches import Match
 from vidsum.archive.schema import VERSION
-from vidsum.archive.store import SQLite
-from vidsum.errors import DamagedArchiveError, VidsumError
+from vidsum.errors import DamagedArchiveError, InputError, VidsumError
 
 OLD_COLUMNS = (
     "spoken BLOB", "written BLOB", "sounds BLOB", "described BLOB", "described_by TEXT", "described_with TEXT"
@@ -70,6 +70,7 @@ def test_an_old_archive_answers_as_a_new_one(old: tuple[Path, list[Match]]) -> N
     with Archive(path, create=False) as archive:
         found = find(archive)
         assert archive._connection.version() == VERSION
+        assert archive.notes == (f"{path}: was of schema 10, and is now of {VERSION}",)
     assert [(match.video, match.evidence, match.text) for match in found] == [
         (match.video, match.evidence, match.text) for match in expected
     ]
@@ -118,12 +119,12 @@ def test_a_damaged_old_archive_is_refused(old: tuple[Path, list[Match]]) -> None
         Archive(old[0], create=False)
 
 
-def test_an_archive_that_cannot_be_written_is_named(
+def test_an_old_archive_that_cannot_be_written_is_refused(
     old: tuple[Path, list[Match]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> None:
-        raise sqlite3.OperationalError("attempt to write a readonly database")
-
-    monkeypatch.setattr(SQLite, "transaction", refuse)
-    with pytest.raises(VidsumError, match=r"a\.vidsum"):
+    monkeypatch.setattr(os, "access", lambda path, mode: mode == os.R_OK)
+    with pytest.raises(
+        InputError, match=r"a\.vidsum: has schema 10, and must be written to become 11"
+    ) as raised:
         Archive(old[0], create=False)
+    assert "can be written" in str(raised.value.hint)

@@ -14,11 +14,12 @@ import pytest
 
 from tests.archive.made import film
 from tests.full_disk import files_up_to, small_disk
-from vidsum.archive import index, store
+from vidsum.archive import store
 from vidsum.archive.archive import Archive
 from vidsum.archive.schema import VERSION
 from vidsum.archive.store import APPLICATION_ID, connect, faults
 from vidsum.errors import InputError, OutputError
+from vidsum.evidence import picture
 
 
 @pytest.fixture
@@ -196,8 +197,8 @@ def test_full_disk_leaves_no_empty_archive(
 ) -> None:
     """Whether the file cannot be made, or no video fits into it."""
     video = film(tmp_path / "film.mp4")
-    kept = index.pack_clips  # as large as a long video
-    monkeypatch.setattr(index, "pack_clips", lambda clips: np.tile(kept(clips), 40_000))
+    kept = picture.pack_clips  # as large as a long video
+    monkeypatch.setattr(picture, "pack_clips", lambda clips: np.repeat(kept(clips), 40_000))
     with small_disk(tmp_path / "small", kib) as disk:
         with Archive(disk / "a.vidsum") as archive, pytest.raises(OutputError, match="cannot be used"):
             archive.add(video)

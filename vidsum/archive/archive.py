@@ -74,6 +74,7 @@ class Archive:
 
     def __init__(self, path: str | os.PathLike[str] | None = None, *, create: bool = True) -> None:
         self.path = path if isinstance(path, str) and is_server(path) else Path(path or default_path())
+        self.notes: tuple[str, ...] = ()  # on what opening it has changed
         if self.is_there or not create:
             self._connection = self._connect(create=create)
 
@@ -102,12 +103,22 @@ class Archive:
         connection = connect(self.path, create=create)
         try:
             with faults(self.path):
-                if connection.version() != VERSION:
+                if (version := connection.version()) != VERSION:
+                    self._require_writable(version)
                     migrate(connection)
+                    self.notes = (f"{self.name}: was of schema {version}, and is now of {VERSION}",)
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _require_writable(self, version: int) -> None:
+        """Raise InputError where an archive of an earlier schema cannot be brought to today's."""
+        if isinstance(self.path, Path):
+            places = (self.path, self.path.parent)
+            if not all(os.access(place, os.W_OK) for place in places):
+                fault = f"{self.name}: has schema {version}, and must be written to become {VERSION}"
+                raise InputError(fault, hint="copy it into a folder that can be written")
 
     def close(self) -> None:
         if "_connection" in self.__dict__:

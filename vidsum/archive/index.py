@@ -25,10 +25,10 @@ from vidsum.archive.stored_evidence import (
 )
 from vidsum.errors import InputError
 from vidsum.evidence.audible import MAX_VIDEO_S
-from vidsum.evidence.match_probability import Usual, embed_background, usual_of
-from vidsum.evidence.records import pack_clips, pack_pieces
+from vidsum.evidence.match_probability import embed_background
+from vidsum.evidence.picture import Picture
+from vidsum.evidence.records import pack_pieces
 from vidsum.features.settings import Extraction
-from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.io.paths import is_file
 from vidsum.io.provenance import hash_file, identify_file
 from vidsum.pipelines.decoding import reads_key_frames
@@ -64,8 +64,7 @@ class IndexedVideo:
 class _VideoContent:
     """The pictures of a video as an archive stores them."""
 
-    clips: ClipEmbeddings
-    usual: Usual
+    picture: Picture
     starts: Sequence[int]  # the first clip of each shot; shots that contain no middle of a clip are left out
     pictures: Sequence[bytes]
     fast: bool  # whether key frames alone were read
@@ -300,8 +299,7 @@ def _embed_video(space: str, video: str, extraction: Extraction, progress: Progr
     middles = (clips.shots_s[shots] + clips.shots_s[shots + 1]) / 2
     pictures = read_jpegs(info, middles.tolist(), _SIDE, _JPEG_QUALITY)
     return _VideoContent(
-        clips,
-        usual_of(clips, embed_background(space)),
+        Picture.of(clips, space, embed_background(space)),
         starts.tolist(),
         pictures,
         reads_key_frames(info, extraction),
@@ -314,8 +312,7 @@ def _insert(
     connection: Database, digest: str, size: int, space: str, embedded: _VideoContent, tracks: str
 ) -> None:
     """Write a video; one of the same tracks keeps its texts and sounds, and its files."""
-    clips, shots_s = embedded.clips, embedded.clips.shots_s
-    assert shots_s is not None
+    clips, packed = embedded.picture.clips, embedded.picture.pack()
     stored = insert_space(connection, space)
     newest = read_rows(connection, ["shots.id"], "FROM shots ORDER BY id DESC LIMIT 1")
     last = newest[0][0] if newest else 0
@@ -328,13 +325,13 @@ def _insert(
         "fast": int(embedded.fast),
         "space": stored.id,
         "added_s": time.time(),
-        "edges": shots_s.tobytes(),
+        "edges": packed.shots_s.tobytes(),
         "first_shot": last + 1,
         "n_shots": len(embedded.starts),
         "scan": pack_pieces(clips, np.array(embedded.starts), stored.axes).tobytes(),
-        "usual_mean": embedded.usual.mean,
-        "usual_deviation": embedded.usual.deviation,
-        "usual_best": embedded.usual.best,
+        "usual_mean": packed.usual.mean,
+        "usual_deviation": packed.usual.deviation,
+        "usual_best": packed.usual.best,
     }
     same = "SELECT id FROM videos WHERE sha256 = ? AND tracks = ? ORDER BY id DESC"
     before = connection.execute(same, (digest, tracks)).fetchone()
@@ -347,12 +344,12 @@ def _insert(
         places = ", ".join("?" * len(facts))
         connection.execute(f"INSERT INTO videos ({', '.join(facts)}) VALUES ({places})", (*facts.values(),))
         (number,) = connection.execute("SELECT max(id) FROM videos").fetchone()
-    records, ends = pack_clips(clips), [*embedded.starts[1:], len(clips)]
+    ends = [*embedded.starts[1:], len(clips)]
     shots = zip(embedded.starts, ends, embedded.pictures, strict=True)
     for shot, (start, end, picture) in enumerate(shots, last + 1):
         start_s, end_s = clips.timestamps[[start, end - 1]].tolist()
         span = (start_s, min(end_s + clips.step_s, clips.duration_s))
-        row = (shot, number, *span, records[start:end].tobytes(), picture)
+        row = (shot, number, *span, packed.clips[start:end].tobytes(), picture)
         connection.execute("INSERT INTO shots VALUES (?, ?, ?, ?, ?, ?)", row)
 
 

@@ -16,7 +16,7 @@ from vidsum.archive.settings import ArchiveEvidence, SearchOptions, flag_of
 from vidsum.archive.store import Database
 from vidsum.errors import InputError
 from vidsum.evidence.described import Described
-from vidsum.evidence.protocol import Evidence, Packed, Query, encode_queries
+from vidsum.evidence.protocol import Packed, Query, TextEvidence, encode_queries
 from vidsum.io.outputs import stems_of
 from vidsum.io.provenance import hash_file
 from vidsum.pipelines.evidence import KINDS
@@ -27,7 +27,7 @@ from vidsum.results.settings import Evidence as Kind
 from vidsum.types import Progress
 
 _N_CANDIDATES = 100  # videos searched exactly: the likeliest by their records, and as many by exact words
-CLASSES: Final[Mapping[ArchiveEvidence, type[Evidence[Query]]]] = {
+CLASSES: Final[Mapping[ArchiveEvidence, type[TextEvidence]]] = {
     **{kind: made.evidence for kind, made in KINDS.items()},
     "described": Described,
 }

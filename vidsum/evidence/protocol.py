@@ -61,28 +61,33 @@ class Packed(NamedTuple):
 
 
 Asked_contra = TypeVar("Asked_contra", contravariant=True)
+Stored = TypeVar("Stored")
 
 
-class Evidence(Protocol[Asked_contra]):
+class Evidence(Protocol[Asked_contra, Stored]):
     """What a video holds of one kind."""
+
+    def search(self, query: Asked_contra, most: int) -> list[Found]:
+        """Return the moments of a query, best first, at most `most`."""
+        ...
+
+    def pack(self) -> Stored: ...
+
+    @classmethod
+    def unpack(cls, packed: Stored, duration_s: float) -> Self:
+        """Return evidence that gives the same moments. Raises ValueError: it is not what `pack` returns."""
+        ...
+
+
+class TextEvidence(Evidence[Query, Packed], Protocol):
+    """Evidence that a text is searched in; the text says what is meant, or the words."""
 
     @classmethod
     def of(cls, made: Any) -> Self:
         """Return the evidence in a result, such as a transcript."""
         ...
 
-    def search(self, query: Asked_contra, most: int) -> list[Found]:
-        """Return the moments of a query, best first, at most `most`."""
-        ...
-
-    def pack(self) -> Packed: ...
-
     @classmethod
-    def unpack(cls, packed: Packed, duration_s: float) -> Self:
-        """Return evidence that gives the same moments. Raises ValueError: records are not of `pack`."""
-        ...
-
-    @classmethod
-    def rank(cls, records: bytes, query: Asked_contra) -> float | None:
+    def rank(cls, records: bytes, query: Query) -> float | None:
         """Return how near a query may be, by records alone; None: it is not there. Raises ValueError."""
         ...

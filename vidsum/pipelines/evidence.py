@@ -10,7 +10,7 @@ from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.evidence.audible import Audible, SoundScores, describe_unknown, match_classes
 from vidsum.evidence.fusion import fuse
-from vidsum.evidence.protocol import ENCODER, Evidence, Query, encode_queries
+from vidsum.evidence.protocol import ENCODER, Query, TextEvidence, encode_queries
 from vidsum.evidence.spoken import Spoken
 from vidsum.evidence.written import Written
 from vidsum.features.yamnet import STEP_S as SOUND_STEP_S
@@ -45,18 +45,18 @@ def _plan_text(video_input: Input, *, only_cached: bool) -> Plan[ScreenText] | N
     return Plan({"screen_text": facts}, plan.make)
 
 
-class _Search(NamedTuple):
+class Search(NamedTuple):
     """Queries, and what their answers are made for."""
 
     queries: Sequence[Query]
     times: TimeArray
     retrieval: Retrieval
 
-    def moments(self, evidence: Evidence[Query], query: Query) -> tuple[Moment, ...]:
+    def moments(self, evidence: TextEvidence, query: Query) -> tuple[Moment, ...]:
         return tuple(moment for moment, _ in evidence.search(query, self.retrieval.most_moments))
 
 
-def _answer_by_speech(transcript: Transcript, search: _Search) -> list[QueryMoments]:
+def search_speech(transcript: Transcript, search: Search) -> list[QueryMoments]:
     """Return the answers by speech alone, with a curve at the times of the search."""
     spoken, answers = Spoken.of(transcript), list[QueryMoments]()
     for query in search.queries:
@@ -65,7 +65,7 @@ def _answer_by_speech(transcript: Transcript, search: _Search) -> list[QueryMome
     return answers
 
 
-def _answer_by_text(text: ScreenText, search: _Search) -> list[QueryMoments]:
+def search_text(text: ScreenText, search: Search) -> list[QueryMoments]:
     """Return the answers by text alone; `present` is that of the best moment, 0 without any."""
     written, answers = Written.of(text), list[QueryMoments]()
     for query in search.queries:
@@ -76,7 +76,7 @@ def _answer_by_text(text: ScreenText, search: _Search) -> list[QueryMoments]:
     return answers
 
 
-def _answer_by_sounds(sounds: SoundScores, search: _Search) -> list[QueryMoments]:
+def search_sounds(sounds: SoundScores, search: Search) -> list[QueryMoments]:
     """Return the answers by sounds alone, with a curve per window of sound."""
     audible, answers = Audible.of(sounds), list[QueryMoments]()
     for query in search.queries:
@@ -98,8 +98,8 @@ class EvidenceKind(NamedTuple):
     """A kind of evidence besides pictures: how it is made of a video, and searched."""
 
     plan: Callable[..., Plan[Any] | None]  # of an `Input`; with `only_cached` None for what is not there
-    evidence: type[Evidence[Query]]
-    answer: Callable[[Any, _Search], list[QueryMoments]]  # for what the plan makes
+    evidence: type[TextEvidence]
+    answer: Callable[[Any, Search], list[QueryMoments]]  # for what the plan makes
     part: str  # of the provenance
     is_of_sound: bool
     describe: Callable[[str, Any], Iterable[str]]  # warnings of a path, and of what the plan makes
@@ -109,18 +109,18 @@ KINDS: Mapping[Kind, EvidenceKind] = {
     "speech": EvidenceKind(
         plan_english,
         Spoken,
-        _answer_by_speech,
+        search_speech,
         "speech",
         is_of_sound=True,
         describe=lambda path, made: (f"{path}: {note}" for note in describe_doubtful(made)),
     ),
     "text": EvidenceKind(
-        _plan_text, Written, _answer_by_text, "screen_text", is_of_sound=False, describe=lambda *_: ()
+        _plan_text, Written, search_text, "screen_text", is_of_sound=False, describe=lambda *_: ()
     ),
     "sound": EvidenceKind(
         plan_sounds,
         Audible,
-        _answer_by_sounds,
+        search_sounds,
         "sounds",
         is_of_sound=True,
         describe=lambda _, made: made.warnings,
@@ -158,7 +158,7 @@ class PlannedEvidence:
         if self.kinds == ("picture",):
             return grounding
         encoded = encode_queries(queries.texts, retrieval.language) if others else []
-        search = _Search(encoded, grounding.timestamps, retrieval)
+        search = Search(encoded, grounding.timestamps, retrieval)
         matches = [KINDS[kind].answer(made, search) for kind, made in others.items()]
         if self.has_pictures:
             min_ratio = MIN_SCORE_RATIO if retrieval.top_k is None else 0.0
