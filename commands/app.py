@@ -124,7 +124,7 @@ def help_(
 ) -> None:
     """Show the help of a command, or of the program."""
     if words == ["sounds"]:
-        from vidsum.pipelines.sounds import list_sounds
+        from vidsum.pipelines.listening import list_sounds
 
         print(list_sounds())
     else:

@@ -272,7 +272,7 @@ def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterato
 
 def _doubt(grounding: "Grounding", query: "QueryMoments", name: str, *, has_clips: bool) -> str:
     """Return what is doubtful about the answer to a query; empty if nothing is."""
-    from vidsum.pipelines.sounds import explains_silence
+    from vidsum.pipelines.listening import explains_silence
     from vidsum.results.moments import NO_BELOW, format_match
 
     moments, present, evidence = query.moments, query.present, grounding.evidence

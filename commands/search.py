@@ -90,7 +90,7 @@ def search(
         facts = {"schema": SCHEMA, "archive": archive.name, "query": text, **terms}
         document = {**facts, "moments": rows}
         missing = describe_missing(archive, filters)
-        messages += archive.query_warnings(text, filters, matches)
+        messages += (*archive.notes, *archive.query_warnings(text, filters, matches))
         if outdated := archive.n_outdated():
             fault = f"{outdated} files are not in the archive's space, {archive.space}"
             messages.append(f"{fault}: run vidsum index on them")

@@ -156,7 +156,7 @@ def _plan(
         from vidsum.results.screen_text import ScreenText
 
         return plan_screen_text(path, extraction), ScreenText
-    from vidsum.pipelines.sounds import with_events
+    from vidsum.pipelines.listening import with_events
     from vidsum.pipelines.transcribe import plan_transcript
     from vidsum.results.transcript import Transcript
 

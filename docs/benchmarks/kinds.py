@@ -17,13 +17,14 @@ from pathlib import Path
 from docs.benchmarks import SHARED, argument_parser
 from docs.benchmarks.grounding import TOP_K, scored
 from docs.benchmarks.joined import KINDS, composite, embed, notes, truth_of
-from vidsum.evidence.spoken import fuse
+from vidsum.evidence.fusion import fuse
+from vidsum.evidence.protocol import encode_queries
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
+from vidsum.pipelines.evidence import Search, search_speech
 from vidsum.pipelines.ground import MomentSearch
 from vidsum.pipelines.queries import parse_queries
-from vidsum.pipelines.speech_evidence import search_speech
 from vidsum.pipelines.transcribe import transcribe
 from vidsum.results.clock import shift_times
 from vidsum.results.moments import QueryMoments
@@ -57,7 +58,7 @@ def listed(
     retrieval = Retrieval(top_k=TOP_K)
     search = MomentSearch(parse_queries(texts), retrieval, Extraction(), "similarity", "vse")
     seen = search.answers(video, embed_queries("vse", texts))
-    said = search_speech(transcript, texts, video.timestamps, retrieval)
+    said = search_speech(transcript, Search(encode_queries(texts), video.timestamps, retrieval))
     return seen, [fuse(*pair, TOP_K) for pair in zip(seen, ([answer] for answer in said), strict=True)]
 
 

@@ -6,17 +6,17 @@ Every query of every shared clip is asked of each of ten films (docs.benchmarks.
 each clip by itself; docs.benchmarks.judged describes the photographs. True and absent queries count alike in
 sum. The curve of each kind of query is fitted in ten folds, without the clip, photograph or word that a query
 is of; the threshold of "nested no" is chosen in ten folds of the others. In brackets are 95 % of a bootstrap
-over these. `before` is the rule by single clips. The last lines are fitted to
-all, and are the curves of `vidsum.evidence.match_probability`.
+over these. "watch" has the same curves, and the best second of `vidsum watch`, which sees the source once.
+The last lines are fitted to all, and are the curves of `vidsum.evidence.match_probability`.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from numpy.lib.stride_tricks import sliding_window_view
 from sklearn.linear_model import LogisticRegression
 
 from docs.benchmarks import argument_parser
@@ -36,26 +36,24 @@ from docs.benchmarks.judged import (
 )
 from vidsum.evidence.match_probability import (
     NAMED,
-    OFFSET,
-    SLOPE,
     Curve,
     commonness,
-    compare_named,
-    compare_with_usual,
     embed_background,
     list_windows,
-    window_evidence,
+    prepare_queries,
+    usual_of,
+    window_means,
 )
+from vidsum.evidence.running_match import RunningMatch
 from vidsum.features import get_extractor
 from vidsum.features.extractors.efficientnet_lite0 import SPEC
 from vidsum.features.pictures import encode_pictures
-from vidsum.grounding.settings import UNLIKELY
+from vidsum.grounding.scenes import look_cosine
 from vidsum.grounding.spaces import (
     ClassMixture,
     ClipEmbeddings,
     class_probabilities,
     embed_queries,
-    log_likelihood,
     name_embeddings,
 )
 from vidsum.grounding.vse_map import EXTRACTOR, load_map
@@ -79,17 +77,31 @@ def background() -> FloatArray:
 
 
 def measure(video: ClipEmbeddings, texts: Sequence[str]) -> list[FloatArray]:
-    """The evidence, by the cosines alone, z by photographs of the best mean of three clips, commonness."""
+    """The evidence, by the cosines alone, of the best second of `vidsum watch`, commonness."""
     vectors, phrases = np.stack([embed_one(text) for text in texts]), background()
-    bare = ClipEmbeddings(video.rows, video.timestamps, video.step_s, video.duration_s, shots_s=video.shots_s)
+    bare = replace(video, objects=None)
+    evidence = []
+    for part in (video, bare):
+        queries = prepare_queries(
+            ["noun"] * len(texts), vectors, phrases, part.objects.names if part.objects else None
+        )
+        curves = queries.clip_evidence(part.rows, part.objects, usual_of(part, phrases))
+        evidence.append(window_means(curves, list_windows(part)).max(axis=1))
+    return [*evidence, live_evidence(video, vectors, phrases), commonness(phrases, vectors)]
+
+
+def live_evidence(video: ClipEmbeddings, vectors: FloatArray, phrases: FloatArray) -> FloatArray:
+    """The evidence at the best second of a source that is seen once."""
     assert video.objects is not None
-    named = compare_named(video.objects.names, vectors)(log_likelihood(video.objects, vectors))
-    z = compare_with_usual(vectors, phrases).along(video.rows) + named
-    means = sliding_window_view(z, min(3, len(video)), axis=1).mean(axis=2).max(axis=1)
-    evidence = [
-        window_evidence(part, phrases, vectors, list_windows(part)).max(axis=1) for part in (video, bare)
-    ]
-    return [*evidence, np.asarray(means, np.float32), commonness(phrases, vectors)]
+    queries = prepare_queries(["noun"] * len(vectors), vectors, phrases, video.objects.names)
+    match, rows = RunningMatch(queries, phrases), video.rows
+    starts = [True, *(np.sum(rows[1:] * rows[:-1], axis=1) < look_cosine("vse")).tolist()]
+    best = np.zeros(len(vectors), np.float32)
+    for row, shares, begins in zip(rows, video.objects.probabilities, starts, strict=True):
+        mixture = ClassMixture(shares[None], video.objects.names)
+        best = np.maximum(best, match.add(row, mixture, begins_shot=begins))
+    logits = np.log(best / (1 - best))[:, None]
+    return np.asarray((logits - queries.offsets) / queries.slopes, np.float32)[:, 0]
 
 
 def folds_of(answers: Sequence[Asked]) -> TimeArray:
@@ -98,18 +110,25 @@ def folds_of(answers: Sequence[Asked]) -> TimeArray:
     return np.array([groups[answer.group] for answer in answers])
 
 
-def cross_fitted(answers: Sequence[Asked], number: int) -> TimeArray:
-    """[N] probabilities by a measure, whose curves did not see the group."""
+def cross_fitted(answers: Sequence[Asked], number: int, applied_to: int | None = None) -> TimeArray:
+    """[N] probabilities by a measure, whose curves did not see the group; see `predict`."""
     fold, truth, probabilities = folds_of(answers), truth_about(answers), np.zeros(len(answers))
     for out in range(_FOLDS):
-        probabilities[fold == out] = predict(answers, truth, fold == out, number)
+        probabilities[fold == out] = predict(answers, truth, fold == out, number, applied_to)
     return probabilities
 
 
-def predict(answers: Sequence[Asked], truth: Truth, is_held: npt.NDArray[np.bool_], number: int) -> TimeArray:
-    """The probabilities of some answers by the curves of the others."""
+def predict(
+    answers: Sequence[Asked],
+    truth: Truth,
+    is_held: npt.NDArray[np.bool_],
+    number: int,
+    applied_to: int | None = None,
+) -> TimeArray:
+    """The probabilities of some answers by the curves of the others, maybe applied to another measure."""
     rule, probabilities = np.array([answer.rule for answer in answers]), np.zeros(len(answers))
-    values = np.array([[answer.measures[number], 1.0, answer.measures[3]] for answer in answers])
+    used = number if applied_to is None else applied_to
+    values = np.array([[answer.measures[used], 1.0, answer.measures[3]] for answer in answers])
     for kind in set(rule[is_held]):
         curve = fit_curve(answers, truth, np.flatnonzero(~is_held & (rule == kind)), number)
         rows = is_held & (rule == kind)
@@ -187,27 +206,28 @@ def ask_all(films: Path, photographs: Path | None) -> list[Asked]:
     return answers + ask_photographs(sentences, group, measure)
 
 
-def print_kinds(answers: Sequence[Asked], said: TimeArray, bare: TimeArray, before: TimeArray) -> None:
+def print_kinds(answers: Sequence[Asked], said: TimeArray, bare: TimeArray, live: TimeArray) -> None:
     """Print a table of accuracy and calibration by kind."""
     whole, kinds = truth_about(answers), dict.fromkeys((answer.source, answer.kind) for answer in answers)
-    print("| | queries | AUC | by cosines | before | calibration error | by cosines | before |")
+    print("| | queries | AUC | by cosines | watch | calibration error | by cosines | watch |")
     print("|---|---|---|---|---|---|---|---|")
     for source, kind in kinds:
         rows = rows_of(answers, source, kind)
         cells = [
             with_interval(measure, whole.take(rows), values[rows])
             for measure in (auc, calibration_error)
-            for values in (said, bare, before)
+            for values in (said, bare, live)
         ]
         print(f"| {source}: {kind} | {len(rows)} | {' | '.join(cells)} |")
 
 
-def print_verdicts(answers: Sequence[Asked], said: TimeArray, before: TimeArray) -> None:
+def print_verdicts(answers: Sequence[Asked], said: TimeArray) -> None:
     """Print how many verdicts are right, and how many of the absent, or of the true, get one."""
     whole = truth_about(answers)
     print("\n| verdict | right | of films | of clips | of photographs | given |\n|---|---|---|---|---|---|")
     verdicts = {"no": (said < NO_BELOW, True), "yes": (said >= YES_FROM, False)}
-    verdicts |= {"nested no": (nested_no(answers), True), "no, before": (before < UNLIKELY, True)}
+    if any(answer.source == "photograph" for answer in answers):
+        verdicts["nested no"] = nested_no(answers), True
     for name, (is_said, is_absent) in verdicts.items():
         right = partial(share_right, is_absent=is_absent)
         cells = [with_interval(right, whole, is_said)]
@@ -225,9 +245,8 @@ def main() -> None:
     options = parser.parse_args()
     answers = ask_all(options.folder, options.photographs)
     said, bare = cross_fitted(answers, 0), cross_fitted(answers, 1)
-    before = logistic(SLOPE * np.array([answer.measures[2] for answer in answers]) + OFFSET)
-    print_kinds(answers, said, bare, before)
-    print_verdicts(answers, said, before)
+    print_kinds(answers, said, bare, cross_fitted(answers, 0, applied_to=2))
+    print_verdicts(answers, said)
     for number, name in enumerate(("NAMED", "BARE")):
         for rule in NAMED:
             rows = np.flatnonzero([answer.rule == rule for answer in answers])

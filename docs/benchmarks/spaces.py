@@ -29,7 +29,14 @@ from docs.benchmarks.judged import (
     truth_about,
     with_interval,
 )
-from vidsum.evidence.match_probability import background_phrases, match_windows
+from vidsum.evidence.match_probability import (
+    Condition,
+    background_phrases,
+    kind_of,
+    match_windows,
+    prepare_queries,
+    usual_of,
+)
 from vidsum.grounding.spaces import ClipEmbeddings, describe_space
 from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray, TimeArray
@@ -82,7 +89,10 @@ def probabilities(
     encoders: Encoders, background: FloatArray, video: ClipEmbeddings, texts: Sequence[str]
 ) -> list[FloatArray]:
     """The probability of each text in a video."""
-    return [match_windows(video, background, texts, encoders.texts(texts)).best()]
+    names = video.objects.names if video.objects else None
+    queries = prepare_queries([*map(kind_of, texts)], encoders.texts(texts), background, names)
+    matches = match_windows(video, queries, usual_of(video, background))
+    return [np.exp([Condition((number,)).log_present(matches.logits).max() for number in range(len(texts))])]
 
 
 def photograph_videos(rows: FloatArray) -> Callable[[Sequence[int]], ClipEmbeddings]:

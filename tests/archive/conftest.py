@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.archive.made import film, spoken, use_archive, written
+from tests.archive.made import film, make_with, spoken, use_archive, written
 from tests.archive.serving import new_database, serving, started
-from vidsum.archive import index
 from vidsum.archive.archive import Archive
 from vidsum.archive.serve import Server
 
@@ -52,8 +51,11 @@ def server(folder: Path) -> Iterator[Server]:
         use_archive(patch)
         with Archive(folder / "a.vidsum") as archive:
             archive.add(film(folder / "videos" / "film.mp4"))
-            patch.setattr(index, "read_speech", lambda *_, **__: spoken("Blue <b>blue</b>.", "Green yellow."))
-            patch.setattr(index, "read_screen", lambda *_, **__: written("EXIT 7", "Lost <i>property"))
+            make_with(
+                patch,
+                speech=lambda *_: spoken("Blue <b>blue</b>.", "Green yellow."),
+                text=lambda *_: written("EXIT 7", "Lost <i>property"),
+            )
             archive.add(film(folder / "videos" / "the sea.mp4", ("blue", "blue", "green"), seed=2))
         with serving(folder / "a.vidsum") as started:
             yield started

@@ -1,7 +1,7 @@
 """Archives without weights: a second of a video is its mean colour, and so is a query."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,17 +13,21 @@ from tests import media
 from tests.grounding.colours import COLOURS, ENCODER, extractor_of_colours, use_colours
 from vidsum.archive.archive import Archive
 from vidsum.archive.matches import Match
-from vidsum.archive.packed import pack_rows
-from vidsum.archive.texts import Evidence
-from vidsum.evidence.spoken import Passage, iter_passages
+from vidsum.archive.stored_evidence import NewEvidence, make_evidence
+from vidsum.evidence.passages import encode_passages
+from vidsum.evidence.protocol import Passage
+from vidsum.evidence.spoken import Spoken, iter_passages
+from vidsum.evidence.written import Written
 from vidsum.features.extractor import Extractor
 from vidsum.features.settings import Extraction
 from vidsum.grounding.spaces import SPACES, ClassMixture, ClipEmbeddings
 from vidsum.grounding.windows import grid, to_grid
 from vidsum.models.scaling import softmax, unit_rows
 from vidsum.models.vse import CLASSES
+from vidsum.pipelines.plan import Input
 from vidsum.results.features import Features
-from vidsum.types import FloatArray
+from vidsum.results.settings import Evidence
+from vidsum.types import FloatArray, Progress
 
 NAMES = ENCODER.encode(list(COLOURS))
 GREYS = unit_rows(1 + 0.3 * np.random.default_rng(1).standard_normal((9, 3)).astype(np.float32))
@@ -49,7 +53,9 @@ def use_archive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.archive.space_versions.name_embeddings", lambda: NAMES)
     spaces = {name: replace(space, dim=3) for name, space in SPACES.items()}
     monkeypatch.setattr("vidsum.grounding.spaces.SPACES", spaces)
-    monkeypatch.setattr("vidsum.archive.texts.load_text_encoder", lambda *_: ENCODER)
+    for module in ("passages", "protocol"):
+        monkeypatch.setattr(f"vidsum.evidence.{module}.load_text_encoder", lambda *_: ENCODER)
+    monkeypatch.setattr("vidsum.evidence.passages.DIM", 3)
 
 
 def use_live(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,17 +108,35 @@ def film(path: Path, colours: Sequence[str] = FILM, seed: int = 0) -> Path:
     return path
 
 
-def spoken(*texts: str) -> Evidence:
+def spoken(*texts: str) -> NewEvidence:
     """Sentences, five seconds apart."""
     sentences = [Passage(5.0 * place, 5.0 * place + 2, text) for place, text in enumerate(texts)]
-    passages = [passage.text for passage in iter_passages(sentences)]
-    return Evidence("speech", pack_rows(ENCODER.encode(passages)).tobytes(), sentences)
+    passages = encode_passages([*iter_passages(sentences)])
+    return NewEvidence("speech", Spoken(sentences, passages).pack())
 
 
-def written(*texts: str) -> Evidence:
+def written(*texts: str) -> NewEvidence:
     """Lines on the screen, two seconds each, five seconds apart."""
     lines = [Passage(5.0 * place, 5.0 * place + 2, text, certain=0.9) for place, text in enumerate(texts)]
-    return Evidence("text", pack_rows(ENCODER.encode(texts)).tobytes(), lines)
+    return NewEvidence("text", Written.of_lines(lines).pack())
+
+
+Make = Callable[[str, bool], NewEvidence | None]
+"""From the path of a video, and whether its evidence is wanted, to that evidence."""
+
+
+def make_with(monkeypatch: pytest.MonkeyPatch, **by_kind: Make) -> None:
+    """Let `index` make some kinds of evidence by functions."""
+
+    def make(
+        kind: Evidence, video_input: Input, progress: Progress | None, *, is_wanted: bool
+    ) -> NewEvidence | None:
+        if kind not in by_kind:
+            return make_evidence(kind, video_input, progress, is_wanted=is_wanted)
+        assert video_input.video is not None
+        return by_kind[kind](video_input.video.path, is_wanted)
+
+    monkeypatch.setattr("vidsum.archive.index.make_evidence", make)
 
 
 def count(archive: Archive, table: str) -> int:

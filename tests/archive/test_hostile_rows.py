@@ -20,15 +20,17 @@ from tests.archive.made import film, spoken, use_archive, written
 from tests.grounding.colours import use_names_of_sounds
 from vidsum.archive import answers
 from vidsum.archive.archive import Archive
-from vidsum.archive.packed import pack_rows
 from vidsum.archive.rows import COLUMNS
-from vidsum.archive.schema import TEXT_TABLES
+from vidsum.archive.schema import PASSAGES
 from vidsum.archive.serve import Server
 from vidsum.archive.store import connect
-from vidsum.archive.texts import Evidence, pack_sounds, store_evidence
+from vidsum.archive.stored_evidence import NewEvidence, store_evidence
 from vidsum.archive.tools import Folders, Tools
 from vidsum.errors import DamagedArchiveError, VidsumError
-from vidsum.evidence.spoken import Passage
+from vidsum.evidence.audible import Audible, SoundScores
+from vidsum.evidence.described import Described
+from vidsum.evidence.passages import encode_passages
+from vidsum.evidence.protocol import Passage
 
 Command = Callable[[Archive, Path], Any]
 
@@ -46,9 +48,10 @@ VALID: dict[tuple[str, str], tuple[object, ...]] = {
     ("videos", "start_offset_s"): _SPAN,
     ("videos", "fast"): (0,),
     ("videos", "added_s"): (0, 0.5),
-    **{("videos", name): (None, b"") for name in ("spoken", "written", "sounds", "described")},
-    ("videos", "described_by"): (None,),
-    ("videos", "described_with"): (None, "", *_TEXTS, *NUMBERS),
+    ("evidence", "kind"): ("text",),
+    ("evidence", "records"): (b"",),
+    ("evidence", "made_from"): (None,),
+    ("evidence", "made_with"): (None, "", *_TEXTS, *NUMBERS),
     ("videos", "usual_mean"): _SPAN,
     ("videos", "usual_deviation"): (0.5,),
     ("videos", "usual_best"): _SPAN,
@@ -61,9 +64,11 @@ VALID: dict[tuple[str, str], tuple[object, ...]] = {
     ("claims", "path"): (b"\xff" * 1000,),
     ("claims", "owner"): (*_TEXTS, *NUMBERS),
     ("claims", "until_s"): (0, 0.5),
-    **{(table, "text"): ("", *_TEXTS) for table in TEXT_TABLES},
-    **{(table, "certain"): (0, 0.5) for table in TEXT_TABLES},
-    **{(table, name): _SPAN for table in TEXT_TABLES for name in ("start_s", "end_s")},
+    (PASSAGES, "text"): ("", *_TEXTS),
+    (PASSAGES, "kind"): ("text",),
+    (PASSAGES, "certain"): (0, 0.5),
+    (PASSAGES, "start_s"): _SPAN,
+    (PASSAGES, "end_s"): _SPAN,
 }
 """Values that vidsum may write: answers may differ. Any other is damage to whoever reads it."""
 
@@ -96,18 +101,17 @@ COMMANDS: dict[str, Command] = {
 QUICK = ("auto", "sound", "serve")
 """Commands that together read every value of this archive."""
 _NO_SHOT = ("first_shot", 10**12)
-_OF_ALL = ("spaces", "videos", "files", "claims")
+_OF_ALL = ("spaces", "videos", "files", "evidence", "claims")
 """Tables whose values every command reads; of the others, it reads the rows that its answer needs."""
 
 
 def columns() -> list[tuple[str, str]]:
     """The columns of a new archive, as its own schema has them."""
-    shadows = tuple(f"{table}_" for table in TEXT_TABLES)
     with tempfile.TemporaryDirectory() as folder:
         connect(Path(folder, "a.vidsum"), create=True).close()
         with closing(sqlite3.connect(Path(folder, "a.vidsum"))) as connection:
             rows = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
-            tables = [name for (name,) in rows if not name.startswith(shadows)]
+            tables = [name for (name,) in rows if not name.startswith(f"{PASSAGES}_")]
             facts = {table: connection.execute(f"PRAGMA table_info({table})").fetchall() for table in tables}
     return [(table, row[1]) for table, rows in facts.items() for row in rows]
 
@@ -131,13 +135,13 @@ def make_archive(folder: Path) -> None:
         connection = archive._connection
         scores = np.zeros((10, 521), np.float32)
         scores[2:5], scores[7, 7] = 0.9, 0.6
-        described = pack_rows(np.eye(3, dtype=np.float32)[:1]).tobytes()
-        sentences = [Passage(1.0, 3.0, "A blue sea.")]
+        sounds = Audible.of(SoundScores(scores, 10.0)).pack()
+        described = Described(encode_passages([Passage(1.0, 3.0, "A blue sea.")]), "a model").pack()
         with connection.transaction():
             store_evidence(connection, 1, spoken("The sea is blue.", "Grass is green."))
             store_evidence(connection, 1, written("EXIT blue"))
-            store_evidence(connection, 1, Evidence("sound", pack_sounds(scores).tobytes()))
-            store_evidence(connection, 1, Evidence("described", described, sentences, "0" * 64, "a model"))
+            store_evidence(connection, 1, NewEvidence("sound", sounds))
+            store_evidence(connection, 1, NewEvidence("described", described, "0" * 64))
             connection.execute("INSERT INTO claims VALUES (?, ?, ?)", (b"/claimed.mp4", "another", 9.0))
         connection.execute("PRAGMA journal_mode = DELETE")
 
@@ -220,8 +224,8 @@ def test_hostile_values(table: str, column: str, archive_of: Any) -> None:
 
 
 BLOBS = [
-    *(("spaces", "axes"), ("videos", "edges"), ("videos", "scan"), ("videos", "spoken")),
-    *(("videos", "written"), ("videos", "sounds"), ("videos", "described"), ("shots", "clips")),
+    *(("spaces", "axes"), ("videos", "edges"), ("videos", "scan"), ("shots", "clips")),
+    ("evidence", "records"),
 ]
 _CONTENT = st.one_of(st.binary(min_size=1, max_size=200), st.floats().map(struct.Struct("<d").pack))
 
@@ -232,7 +236,7 @@ _CONTENT = st.one_of(st.binary(min_size=1, max_size=200), st.floats().map(struct
 def test_records_of_any_size_and_content(table: str, column: str, content: bytes, archive_of: Any) -> None:
     """No other error than damage, and no answer beyond the video."""
     path = copy(archive_of[0])
-    assert tamper(path, f"UPDATE {table} SET {column} = ? WHERE id = 1", content)
+    assert tamper(path, f"UPDATE {table} SET {column} = ? WHERE rowid = 1", content)
     for name in ("auto", "sound"):
         found = outcome(name, path)
         assert found == "damaged" or isinstance(found, list)
@@ -257,8 +261,8 @@ _SQL_OF_SHOTS = "UPDATE sqlite_schema SET sql = replace(sql, {!r}, {!r}) WHERE n
         ["CREATE VIEW more AS SELECT 1"],
         ["CREATE INDEX more ON shots(hex(jpeg))"],
         ["DROP INDEX shots_of_video"],
-        ["DROP TABLE sentences", "CREATE TABLE sentences(text, video, start_s, end_s, certain)"],
-        ["PRAGMA defensive = OFF", "DROP TABLE sentences_config"],
+        ["DROP TABLE passages", "CREATE TABLE passages(text, video, kind, start_s, end_s, certain)"],
+        ["PRAGMA defensive = OFF", "DROP TABLE passages_config"],
         [_SQL_OF_SHOTS.format("-- a record", "DEFAULT '--', more AS (1) --")],
         [_SQL_OF_SHOTS.format("REAL NOT NULL", "REAL NOT NULL CHECK (1)")],
         ["UPDATE sqlite_schema SET sql = 5 WHERE name = 'shots'"],

@@ -11,14 +11,16 @@ from typing import Any
 
 import pytest
 
-from tests.archive.made import count, film, spoken, written
+from tests.archive.made import count, film, make_with, spoken, written
 from tests.media import Track, make_tracks
 from vidsum.archive import index
 from vidsum.archive.archive import Archive
-from vidsum.archive.texts import Evidence
+from vidsum.archive.stored_evidence import NewEvidence
 from vidsum.errors import InputError
-from vidsum.features.settings import Extraction
+from vidsum.evidence.protocol import Packed
 from vidsum.pipelines import decoding
+from vidsum.pipelines.evidence import KINDS
+from vidsum.pipelines.plan import Plan
 from vidsum.results.descriptions import Description, Descriptions
 from vidsum.results.screen_text import ScreenLine
 from vidsum.results.transcript import Segment, Transcript
@@ -192,34 +194,29 @@ def test_add_bad_files(archive: Archive, videos: Path) -> None:
 def test_add_cached_transcripts(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     transcripts = list[str]()
 
-    def hear(video: str, extraction: Extraction, progress: object, *, transcribe: bool) -> object:
-        return spoken("we paint it green.") if transcripts else None
-
     def find_transcript(source: dict[str, object], *_: object) -> object:
         return "something" if source["sha256"] in transcripts else None
 
-    monkeypatch.setattr(index, "read_speech", hear)
+    make_with(monkeypatch, speech=lambda *_: spoken("we paint it green.") if transcripts else None)
     monkeypatch.setattr(index, "find_transcript", find_transcript)
     archive.add(videos)
     assert set(states(archive, videos).values()) == {"unchanged"}
     transcripts.append(index.identify_file(videos / "a.mp4")["sha256"])
     assert states(archive, videos) == {"a.mp4": "changed", "b.mp4": "unchanged"}
     assert set(states(archive, videos).values()) == {"unchanged"}
-    assert count(archive, "sentences") == 1
+    assert count(archive, "passages WHERE kind = 'speech'") == 1
 
 
 def test_add_with_transcribe(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def hear(video: str, extraction: Extraction, progress: object, *, transcribe: bool) -> object:
-        return spoken("we paint it green.", "then red.") if transcribe else None
-
-    monkeypatch.setattr(index, "read_speech", hear)
+    said = spoken("we paint it green.", "then red.")
+    make_with(monkeypatch, speech=lambda _, is_wanted: said if is_wanted else None)
     archive.add(videos)
-    assert count(archive, "sentences") == 0
+    assert count(archive, "passages WHERE kind = 'speech'") == 0
     archive.add(videos / "a.mp4", transcribe=True)
     archive.add(videos / "a.mp4", transcribe=True)
-    assert (count(archive, "sentences"), count(archive, "videos")) == (2, 2)
+    assert (count(archive, "passages WHERE kind = 'speech'"), count(archive, "videos")) == (2, 2)
     archive.remove(videos / "a.mp4")
-    assert count(archive, "sentences") == 0
+    assert count(archive, "passages WHERE kind = 'speech'") == 0
 
 
 def test_uncertain_text_is_not_indexed(
@@ -228,10 +225,11 @@ def test_uncertain_text_is_not_indexed(
     said = ((0.0, 3.0, "we paint it green.", False), (3.0, 15.0, "wa wa wa.", True))
     segments = [Segment(*about, 0.9, 0.0, uncertain=uncertain) for *about, uncertain in said]
     transcript = Transcript(tuple(segments), "en", 0.9, 15.0)
-    plan = SimpleNamespace(run=lambda progress: transcript)
-    monkeypatch.setattr("vidsum.archive.texts.plan_transcript", lambda *_: plan)
+    plan = Plan[Transcript]({}, lambda progress: transcript)
+    monkeypatch.setitem(KINDS, "speech", KINDS["speech"]._replace(plan=lambda *_, **__: plan))
+    monkeypatch.setattr("vidsum.types.VideoInfo.has_audio", True)
     (added,) = archive.add(videos / "a.mp4", transcribe=True)
-    assert archive.rows("SELECT text FROM sentences") == [("we paint it green.",)]
+    assert archive.rows("SELECT text FROM passages") == [("we paint it green.",)]
     left_out = "uncertain throughout: subtitles, titles and searches leave it out"
     assert [note for note in added.warnings if "uncertain" in note] == [
         f"{videos / 'a.mp4'}: the text from 0:03.00 to 0:15.00 is {left_out}"
@@ -242,25 +240,32 @@ def test_texts_outlive_another_reading(
     archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stored() -> list[object]:
-        return [archive.rows(f"SELECT text, video FROM {table}") for table in ("sentences", "screen_lines")]
+        return [
+            archive.rows("SELECT text, video FROM passages WHERE kind = ?", kind)
+            for kind in ("speech", "text")
+        ]
 
     path, copy = videos / "a.mp4", shutil.copy(videos / "a.mp4", videos / "copy.mp4")
     speech = [spoken("we paint it green.")]
-    monkeypatch.setattr(index, "read_speech", lambda *_, **__: speech[0] if speech else None)
-    monkeypatch.setattr(index, "read_screen", lambda *_, **__: written("EXIT 7") if speech else None)
-    monkeypatch.setattr(index, "read_sounds", lambda *_, **__: Evidence("sound", b"") if speech else None)
+    make_with(
+        monkeypatch,
+        speech=lambda *_: speech[0] if speech else None,
+        text=lambda *_: written("EXIT 7") if speech else None,
+        sound=lambda *_: NewEvidence("sound", Packed(b"")) if speech else None,
+    )
     archive.add([path, copy], fast=True, transcribe=True)
     texts = [[("we paint it green.", 1)], [("EXIT 7", 1)]]
     assert stored() == texts
     speech.clear()  # as an empty cache
     assert archive.add(path)[0].state == "changed"
-    assert archive.rows("SELECT fast, sounds IS NULL FROM videos") == [(0, 0)]
+    assert archive.rows("SELECT fast FROM videos") == [(0,)]
+    assert count(archive, "evidence WHERE kind = 'sound'") == 1
     assert stored() == texts
     assert len(archive.search("painted in green", evidence="speech")) == 1
     assert len(archive.videos()) == 2
     assert archive.rows("SELECT n_shots FROM videos") == [(count(archive, "shots"),)]
     archive.remove(path, copy)
-    assert [count(archive, table) for table in ("videos", "shots", "sentences")] == [0, 0, 0]
+    assert [count(archive, table) for table in ("videos", "shots", "passages", "evidence")] == [0, 0, 0, 0]
 
 
 def test_add_in_two_processes(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,7 +319,7 @@ def test_add_text_on_the_screen(
     (added,) = archive.add(videos / "a.mp4", on_screen_text=True)
     assert (added.state, len(decoded)) == ("changed", 1)
     assert archive.add(videos / "a.mp4", on_screen_text=True)[0].state == "unchanged"
-    n_lines = count(archive, "screen_lines")
+    n_lines = count(archive, "passages WHERE kind = 'text'")
     assert n_lines >= 2
     best, *_ = archive.search("gate 12", evidence="text")
     assert (best.evidence, best.text, best.score > 1) == ("text", "Gate 12", True)
@@ -329,9 +334,9 @@ def test_add_text_on_the_screen(
         decoded.clear()
         other.add(videos, on_screen_text=True)
         assert sorted(decoded) == [str(videos / name) for name in ("a.mp4", "b.mp4")]
-        assert count(other, "screen_lines") >= n_lines
+        assert count(other, "passages WHERE kind = 'text'") >= n_lines
         other.remove(videos / "a.mp4", videos / "b.mp4")
-        assert count(other, "screen_lines") == 0
+        assert count(other, "passages WHERE kind = 'text'") == 0
 
 
 def describe(video: Path, *texts: str, of: Path | None = None, by: str = "tags") -> Path:
@@ -360,7 +365,7 @@ def test_add_descriptions(archive: Archive, videos: Path) -> None:
     path.unlink()  # they stay
     assert set(states(archive, videos).values()) == {"unchanged"}
     archive.remove(videos / "a.mp4")
-    assert count(archive, "descriptions") == 0
+    assert count(archive, "passages WHERE kind = 'described'") == 0
     with pytest.raises(InputError, match="none of its videos has evidence of the kind described"):
         archive.search("blue", evidence="described")
 
@@ -386,7 +391,7 @@ def test_add_bad_descriptions(archive: Archive, videos: Path) -> None:
         assert "of another video" in warning or content != other
         assert "descriptions are not used" in warning
         assert "\n" not in warning
-    assert count(archive, "descriptions") == 0
+    assert count(archive, "passages WHERE kind = 'described'") == 0
 
 
 def test_add_other_tracks(archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -396,12 +401,13 @@ def test_add_other_tracks(archive: Archive, tmp_path: Path, monkeypatch: pytest.
     assert [archive.add(path)[0].state for _ in range(2)] == ["added", "unchanged"]
     other = [archive.add(path, audio_track=1)[0].state for _ in range(2)]
     assert other == ["changed", "unchanged"]
-    monkeypatch.setattr(index, "read_speech", lambda *_, **__: spoken("Blue."))
+    make_with(monkeypatch, speech=lambda *_: spoken("Blue."))
     (changed,) = archive.add(path, transcribe=True)
     assert changed.state == "changed"
     assert any("used audio track 2 of 2" in warning for warning in changed.warnings)
     assert archive.rows("SELECT tracks FROM videos") == [("2,2",)]
     copy = shutil.copy(path, tmp_path / "copy.mkv")
     archive.add(copy, audio_track=1)
-    query = "SELECT path, tracks, spoken IS NULL FROM files JOIN videos ON videos.id = video ORDER BY path"
+    query = "SELECT path, tracks, video NOT IN (SELECT video FROM evidence WHERE kind = 'speech') "
+    query += "FROM files JOIN videos ON videos.id = video ORDER BY path"
     assert archive.rows(query) == [(os.fsencode(path), "2,2", 0), (os.fsencode(copy), "2,1", 0)]

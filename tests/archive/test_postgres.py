@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from tests.archive.made import count, film, spoken
+from tests.archive.made import count, film, make_with, spoken
 from tests.archive.serving import ask, new_database, serving
 from vidsum.archive import index, postgres
 from vidsum.archive.archive import Archive
 from vidsum.archive.matches import Match
 from vidsum.archive.postgres import public_name
+from vidsum.archive.stored_evidence import NewEvidence
 from vidsum.errors import DamagedArchiveError, InputError, OutputError, UsageError
 
 pytestmark = pytest.mark.usefixtures("colours")
@@ -46,10 +47,10 @@ def videos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     os.utime(folder / "grass.mp4", (86400, 86400))
     texts = {"film.mp4": ("the sky is blue today.", "nothing else."), "sea.mp4": ("unrelated talk.",)}
 
-    def hear(video: str, *rest: object, transcribe: bool) -> object:
-        return spoken(*texts.get(Path(video).name, ("silence.",))) if transcribe else None
+    def hear(video: str, is_wanted: bool) -> NewEvidence | None:
+        return spoken(*texts.get(Path(video).name, ("silence.",))) if is_wanted else None
 
-    monkeypatch.setattr(index, "read_speech", hear)
+    make_with(monkeypatch, speech=hear)
     return folder
 
 
@@ -84,7 +85,7 @@ def test_server_changes(url: str, videos: Path) -> None:
         archive.add(videos)
         assert count(archive, "videos WHERE fast = 1") == 0
         assert archive.remove(*videos.iterdir(), videos / "copy.mp4") == 4
-        tables = ("videos", "files", "shots", "sentences")
+        tables = ("videos", "files", "shots", "passages", "evidence")
         assert [count(archive, table) for table in tables] == [0] * 4
 
 
@@ -199,14 +200,14 @@ def test_offline_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
         "UPDATE files SET mtime_ns = -9223372036854775808",
         "UPDATE files SET gone_s = 'NaN'",
         "UPDATE shots SET start_s = 9",
-        "UPDATE sentences SET certain = 'NaN'",
-        "UPDATE sentences SET end_s = '-Infinity'",
-        "DELETE FROM sentences",
+        "UPDATE passages SET certain = 'NaN'",
+        "UPDATE passages SET end_s = '-Infinity'",
+        "DELETE FROM passages",
         "ALTER TABLE videos DROP COLUMN added_s",
         "ALTER TABLE files ALTER COLUMN mtime_ns TYPE TEXT",
         "DROP TABLE shots",
         "DROP TABLE claims",
-        "ALTER TABLE sentences DROP COLUMN words",
+        "ALTER TABLE passages DROP COLUMN words",
     ],
 )
 def test_hostile_rows_on_a_server(url: str, videos: Path, statement: str) -> None:

@@ -15,10 +15,10 @@ import pytest
 from PIL import Image
 
 import vidsum
-from tests.archive.made import film, names, spoken
+from tests.archive.made import film, make_with, names, spoken
 from tests.grounding.colours import COLOURS
 from tests.media import make_video
-from vidsum.archive import answers, index
+from vidsum.archive import answers
 from vidsum.archive.archive import Archive
 from vidsum.archive.search import Hit, _merge_takes
 from vidsum.archive.settings import SearchOptions
@@ -210,10 +210,8 @@ def test_search_pictures(archive: Archive, videos: Path) -> None:
 
 def test_search_in_speech(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = {"film.mp4": ("the sky is blue today.", "nothing else."), "sea.mp4": ("unrelated talk.",)}
-    monkeypatch.setattr(
-        index, "read_speech", lambda video, *rest, transcribe: spoken(*texts[Path(video).name])
-    )
-    archive.rows("UPDATE videos SET spoken = NULL")  # these films are silent, which is known
+    make_with(monkeypatch, speech=lambda video, _: spoken(*texts[Path(video).name]))
+    archive.rows("DELETE FROM evidence WHERE kind = 'speech'")  # these films are silent, which is known
     archive.add([videos / name for name in texts], transcribe=True)
     result = archive.search("blue", evidence="speech")
     assert (Path(result[0].video).name, result[0].evidence, result[0].start_s) == ("film.mp4", "speech", 0)

@@ -12,9 +12,10 @@ from tests.archive.made import film
 from tests.grounding.colours import use_names_of_sounds
 from vidsum.archive.archive import Archive
 from vidsum.archive.settings import SearchOptions, describe_missing
-from vidsum.archive.texts import RUN, pack_sounds
 from vidsum.errors import DamagedArchiveError, InputError
 from vidsum.evidence import audible as sounds
+from vidsum.evidence.audible import RUN, Audible, SoundScores
+from vidsum.evidence.protocol import encode_queries
 from vidsum.features.yamnet import STEP_S
 from vidsum.pipelines.ground import ground
 
@@ -40,8 +41,9 @@ def moments(archive: Archive, query: str, **options: str) -> list[tuple[float, .
 def test_runs_of_scores() -> None:
     scores = np.zeros((6, 521), np.float32)
     scores[1:3, 7], scores[5, 7], scores[:, 520], scores[2, 3] = (0.4, 0.75), 0.5, 0.375, 0.2
-    assert pack_sounds(scores).tolist() == [(7, 1, 3, 0.75), (7, 5, 6, 0.5), (520, 0, 6, 0.375)]
-    assert len(pack_sounds(scores[:0])) == 0
+    runs = Audible.of(SoundScores(scores, 6.0)).runs
+    assert runs.tolist() == [(7, 1, 3, 0.75), (7, 5, 6, 0.5), (520, 0, 6, 0.375)]
+    assert len(Audible.of(SoundScores(scores[:0], 0.0)).runs) == 0
 
 
 def test_search_finds_what_ground_finds(place: str, tone: Path) -> None:
@@ -61,24 +63,24 @@ def test_search_finds_what_ground_finds(place: str, tone: Path) -> None:
         assert moments(archive, "busy signal") == expected  # auto
         assert moments(archive, "busy signal", evidence="picture") == []
         assert archive.search("applause", evidence="sound") == []
-        ((size,),) = archive.rows("SELECT length(sounds) FROM videos")
+        ((size,),) = archive.rows("SELECT length(records) FROM evidence WHERE kind = 'sound'")
         assert 0 < size < 100 * RUN.itemsize
 
 
 def test_sounds_from_the_cache(archive: Archive, tone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ground(tone, "busy signal", evidence="sound", device="cpu")
-    monkeypatch.setattr("vidsum.pipelines.sounds.read_sound", None)
+    monkeypatch.setattr("vidsum.pipelines.listening.read_sound", None)
     archive.add(tone)
     assert len(moments(archive, "busy signal")) == 1
 
 
 def test_run_beyond_the_end(archive: Archive, tone: Path) -> None:
     archive.add(tone, sounds=True)
-    ((content,),) = archive.rows("SELECT sounds FROM videos")
+    ((content,),) = archive.rows("SELECT records FROM evidence WHERE kind = 'sound'")
     runs = np.frombuffer(content, RUN).copy()
     runs["after"][runs["after"] == runs["after"].max()] = 2**31 - 2  # 8 GiB, if it were believed
-    archive.rows("UPDATE videos SET sounds = ?", runs.tobytes())
-    with pytest.raises(DamagedArchiveError, match=r"videos\.id 1: sounds"):
+    archive.rows("UPDATE evidence SET records = ? WHERE kind = 'sound'", runs.tobytes())
+    with pytest.raises(DamagedArchiveError, match=r"evidence\.video 1: sound"):
         moments(archive, "busy signal")
 
 
@@ -108,13 +110,13 @@ def test_runs_give_the_moments_of_their_curve(runs: list[tuple[int, int, int]]) 
 
 def test_films_without_sound(archive: Archive, tmp_path: Path) -> None:
     archive.add(film(tmp_path / "mute.mp4"), sounds=True)
-    assert archive.rows("SELECT length(sounds) FROM videos") == [(0,)]
+    assert archive.rows("SELECT length(records) FROM evidence WHERE kind = 'sound'") == [(0,)]
     quiet = np.zeros(8 * media.SAMPLE_RATE, np.float32)
     path = media.make_video(tmp_path / "quiet.mp4", n_frames=80, fps=10, samples=quiet).path
     (added,) = archive.add(path, sounds=True)
     assert any("silent, or nearly so" in warning for warning in added.warnings)
     assert archive.search("busy signal", evidence="sound") == []
-    (message,) = sounds.describe_unknown(["a green field"])
+    (message,) = sounds.describe_unknown(encode_queries(["a green field"]))
     assert "'a green field': no sound that can be recognised; the nearest are " in message
     assert "vidsum help sounds" in message
 
@@ -129,5 +131,8 @@ def test_what_an_archive_lacks(archive: Archive, tone: Path, tmp_path: Path) -> 
     assert describe_missing(archive, SearchOptions(evidence="speech")) == only
     assert describe_missing(archive, SearchOptions(evidence="sound")) == ""
     assert describe_missing(archive, SearchOptions(without=("a dog",))) == ""
-    archive.rows("UPDATE videos SET spoken = ?, written = ?, sounds = ?", b"", b"", b"")
+    archive.rows("DELETE FROM evidence")
+    for video in (1, 2):
+        for kind in ("speech", "text", "sound"):
+            archive.rows("INSERT INTO evidence VALUES (?, ?, ?, NULL, NULL)", video, kind, b"")
     assert describe_missing(archive, options) == ""

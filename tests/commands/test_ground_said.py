@@ -11,7 +11,6 @@ from tests import media
 from tests.grounding.colours import use_colours
 from tests.program import Run, read_valid
 from tests.speech import stub
-from vidsum.evidence import spoken as speech
 from vidsum.results.load import load
 from vidsum.results.moments import Grounding
 from vidsum.video import open as opening
@@ -26,7 +25,8 @@ def model(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> stub.StubModel:
     encoder = SimpleNamespace(
         encode=lambda texts: np.array([["word3" in text, 0.01] for text in texts], "f4")
     )
-    monkeypatch.setattr(speech, "load_text_encoder", lambda name: encoder)
+    for module in ("passages", "protocol"):
+        monkeypatch.setattr(f"vidsum.evidence.{module}.load_text_encoder", lambda *_: encoder)
     return stub.install(monkeypatch, language=("en", 0.99))
 
 

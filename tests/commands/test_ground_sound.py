@@ -24,7 +24,7 @@ def encoder(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_sounds_are_cached(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = run("ground", film, *IN_SOUND, "--query", "sine wave", "-o", "-").json
-    monkeypatch.setattr("vidsum.pipelines.sounds.read_sound", None)
+    monkeypatch.setattr("vidsum.pipelines.listening.read_sound", None)
     second = run("ground", film, *IN_SOUND, "--query", "sine wave", "-o", "-").json
     assert second == first
     monkeypatch.setattr("vidsum.pipelines.decoding.read_frames", None)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.archive.made import claim, film, spoken, use_archive
+from tests.archive.made import claim, film, make_with, spoken, use_archive
 from tests.archive.serving import started
 from tests.commands.conftest import csv_rows
 from tests.program import Run, check_schema
@@ -57,10 +57,8 @@ def test_index_lists_a_single_unchanged_video(run: Run, videos: Path) -> None:
 def test_search_in_speech(run: Run, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The table names the kind of evidence, and the films that have no transcript are counted."""
 
-    def read_speech(video: str, *_: object, transcribe: bool) -> object:
-        return spoken("the sky is blue.") if video.endswith("sea.mp4") else None
-
-    monkeypatch.setattr("vidsum.archive.index.read_speech", read_speech)
+    said = spoken("the sky is blue.")
+    make_with(monkeypatch, speech=lambda video, _: said if video.endswith("sea.mp4") else None)
     run("index", videos, "-r", "--device", "cpu")
     ran = run("search", "blue", "--in", "speech")
     assert ran.out.splitlines()[0].split() == ["rank", "match", "start", "end", "in", "video", "text"]

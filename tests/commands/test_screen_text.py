@@ -33,7 +33,8 @@ def reads(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr("vidsum.pipelines.decoding.reader_facts", lambda: ("pp_ocr", "0" * 64))
     monkeypatch.setattr("vidsum.pipelines.decoding.load_reader", lambda _: SimpleNamespace(read=read))
     encoder = SimpleNamespace(encode=lambda texts: np.eye(64, dtype=np.float32)[: len(texts)] * 0.0)
-    monkeypatch.setattr("vidsum.evidence.spoken.load_text_encoder", lambda *_: encoder)
+    for module in ("passages", "protocol"):
+        monkeypatch.setattr(f"vidsum.evidence.{module}.load_text_encoder", lambda *_: encoder)
     return sizes
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from tests.conftest import real_weights
 from vidsum.evidence.audible import match_classes, read_names, sound_moments
+from vidsum.evidence.protocol import encode_queries
 from vidsum.features.yamnet import N_CLASSES
 
 _NEAREST = (
@@ -47,10 +48,10 @@ def test_names() -> None:
 @pytest.mark.weights
 def test_classes_of_queries() -> None:
     real_weights("minilm")
-    nearest = [read_names()[classes[0]][0] for classes in match_classes(list(QUERIES))]
+    nearest = [read_names()[classes[0]][0] for classes in map(match_classes, encode_queries(list(QUERIES)))]
     assert all(name in right.split(", ") for name, right in zip(nearest, QUERIES.values(), strict=True))
-    assert not any(len(classes) for classes in match_classes(_OTHERS.split("; ")))
-    (car,) = match_classes(["a yellow car"])  # what is seen may sound too
+    assert not any(len(match_classes(query)) for query in encode_queries(_OTHERS.split("; ")))
+    car = match_classes(*encode_queries(["a yellow car"]))  # what is seen may sound too
     assert read_names()[car[0]][0] == "car"
 
 

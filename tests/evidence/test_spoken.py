@@ -1,5 +1,6 @@
 """Moments that are said: sentences, passages, evidence, and both kinds together."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -9,19 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import real_weights
-from vidsum.evidence import spoken as speech
-from vidsum.evidence.spoken import (
-    Passage,
-    fuse,
-    iter_passages,
-    score_passages,
-    speech_curve,
-    speech_moments,
-    split_sentences,
-)
+from vidsum.evidence.fusion import fuse
+from vidsum.evidence.passages import encode_passages
+from vidsum.evidence.protocol import Passage, encode_queries
+from vidsum.evidence.spoken import iter_passages, speech_curve, speech_moments, split_sentences
 from vidsum.results.moments import Moment, QueryMoments
 from vidsum.results.settings import Evidence
 from vidsum.results.transcript import Segment, Transcript, Word
+from vidsum.types import FloatArray
 
 
 def transcript(*words: tuple[float, float, str]) -> Transcript:
@@ -57,7 +53,14 @@ def test_a_translation_has_its_segments_as_sentences() -> None:
 def no_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
     """All texts mean the same, so that words alone decide."""
     encoder = SimpleNamespace(encode=lambda texts: np.ones((len(texts), 1), np.float32))
-    monkeypatch.setattr(speech, "load_text_encoder", lambda *_: encoder)
+    for module in ("passages", "protocol"):
+        monkeypatch.setattr(f"vidsum.evidence.{module}.load_text_encoder", lambda *_: encoder)
+
+
+def score(passages: Sequence[Passage], queries: Sequence[str]) -> FloatArray:
+    """[M, P] how well passages fit queries."""
+    encoded = encode_passages(passages)
+    return np.stack([encoded.score(query) for query in encode_queries(queries)])
 
 
 def test_what_is_uncertain_counts_less(no_meaning: None) -> None:
@@ -68,7 +71,7 @@ def test_what_is_uncertain_counts_less(no_meaning: None) -> None:
     )
     sentences = split_sentences(Transcript(segments, "en", 1.0, 4.0))
     assert [sentence.certain for sentence in sentences] == [1, 0]
-    first, together, second = score_passages(list(iter_passages(sentences)), ["question"])[0]
+    first, together, second = score(list(iter_passages(sentences)), ["question"])[0]
     assert first == 1 > together > second > 0
 
 
@@ -81,12 +84,12 @@ def test_passages_are_runs_without_a_long_pause() -> None:
 
 def test_exact_words_count_the_more_the_rarer_they_are(no_meaning: None) -> None:
     texts = ["the harbour of Aarhus", "a harbour at night", "another harbour", "sailors sing", "the of and"]
-    evidence = score_passages([Passage(0, 1, text) for text in texts], ["Aarhus harbour", "the"])
+    evidence = score([Passage(0, 1, text) for text in texts], ["Aarhus harbour", "the"])
     assert evidence.shape == (2, 5)
     aarhus, night, _, sailors, _ = evidence[0]
     assert aarhus > night > sailors == 1
     assert np.allclose(evidence[1], 1)  # stop words are no evidence
-    assert score_passages([Passage(0, 1, "the of and")], ["the"]).tolist() == [[1.0]]
+    assert score([Passage(0, 1, "the of and")], ["the"]).tolist() == [[1.0]]
 
 
 PASSAGES = [Passage(0, 4, "a"), Passage(4, 6, "b"), Passage(0, 6, "a b", 2), Passage(8, 9.5, "c")]
@@ -233,7 +236,7 @@ def test_a_paraphrase_is_found() -> None:
     real_weights("minilm")
     texts = ["The bakery sells rye bread.", "He crossed the ocean on a ship.", "The numbers look bad."]
     passages = [Passage(at, at + 1, text) for at, text in enumerate(texts)]
-    evidence = score_passages(passages, ["a journey over the sea", "where to buy a loaf"])
+    evidence = score(passages, ["a journey over the sea", "where to buy a loaf"])
     assert evidence.argmax(axis=1).tolist() == [1, 0]
 
 

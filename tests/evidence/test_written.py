@@ -5,10 +5,39 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from vidsum.evidence import written as screen_text
-from vidsum.evidence.spoken import Passage
-from vidsum.evidence.written import OTHER_NUMBER, find_written, split_words, text_moments, to_passages
+from vidsum.evidence.passages import EncodedPassages
+from vidsum.evidence.protocol import encode_queries
+from vidsum.evidence.written import OTHER_NUMBER, Written, find_written, split_words, to_passages
+from vidsum.results.moments import Moment
 from vidsum.results.screen_text import ScreenLine, ScreenText
+
+
+def text_moments(queries: list[str], text: ScreenText, most: int) -> list[list[Moment]]:
+    """The moments of each query."""
+    written = Written.of(text)
+    return [[found.moment for found in written.search(query, most)] for query in encode_queries(queries)]
+
+
+@pytest.fixture(autouse=True)
+def encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a stub, "takings" means what lines with "Revenue" do."""
+
+    def encode(texts: list[str]) -> np.ndarray:
+        return np.array([["Revenue" in text or text == "takings", True] for text in texts]) / np.sqrt(2)
+
+    stub = SimpleNamespace(encode=encode)
+    for module in ("passages", "protocol"):
+        monkeypatch.setattr(f"vidsum.evidence.{module}.load_text_encoder", lambda *_: stub)
+    monkeypatch.setattr("vidsum.evidence.passages.DIM", 2)
+
+
+def set_evidence(monkeypatch: pytest.MonkeyPatch, of_text: dict[str, float], other: float) -> None:
+    """Let passages fit any query by what their texts are."""
+    monkeypatch.setattr(
+        EncodedPassages,
+        "score",
+        lambda self, _: np.array([of_text.get(part.text, other) for part in self.passages], np.float32),
+    )
 
 
 def made(*lines: tuple[float, float, str]) -> ScreenText:
@@ -82,20 +111,13 @@ def test_passages_are_lines_and_screens() -> None:
 
 def test_another_number_is_not_likely(monkeypatch: pytest.MonkeyPatch) -> None:
     rooms = made((0, 9, "Room 204"), (10, 19, "Rooms of the house"))
-    monkeypatch.setattr(screen_text, "score_passages", lambda *_: np.array([[0.9, 0.7]], np.float32))
+    set_evidence(monkeypatch, {"Room 204": 0.9}, 0.7)
     other, house = text_moments(["room 205"], rooms, 3)[0]
     assert (other.present, house.present) == pytest.approx((OTHER_NUMBER, OTHER_NUMBER))
     assert (text_moments(["room 204"], rooms, 3)[0][0].present or 0) > 0.9
 
 
-def test_written_words_come_before_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a stub of the encoder, "takings" means what lines with "Revenue" do."""
-
-    def encode(texts: list[str]) -> np.ndarray:
-        return np.array([["Revenue" in text or text == "takings", True] for text in texts]) / np.sqrt(2)
-
-    encoder = SimpleNamespace(encode=encode)
-    monkeypatch.setattr("vidsum.evidence.spoken.load_text_encoder", lambda *_: encoder)
+def test_written_words_come_before_meaning() -> None:
     meant, written = text_moments(["takings", "acme"], SLIDES, 5)
     assert (meant[0].start_s, meant[0].end_s, meant[0].score < 1) == (20, 40, True)
     assert (written[0].start_s, written[0].end_s, written[0].score > 1) == (0, 100, True)
@@ -110,10 +132,7 @@ def test_screens_inside_a_better_line_are_left_out(monkeypatch: pytest.MonkeyPat
     deck = made((0, 30, "Glaciers"), (5, 30, "Ice flows"), (12, 30, "Basal sliding"))
     scores = {"Glaciers": 0.9, "Glaciers Ice flows": 0.8, "Glaciers Ice flows Basal sliding": 0.7}
 
-    def score(passages: list[Passage], _: object) -> np.ndarray:
-        return np.array([[scores.get(passage.text, 0.6) for passage in passages]], np.float32)
-
-    monkeypatch.setattr(screen_text, "score_passages", score)
+    set_evidence(monkeypatch, scores, 0.6)
     for query in ("ice sheets", "glaciers"):  # by meaning, and as it is written
         spans = [(moment.start_s, moment.end_s) for moment in text_moments([query], deck, 9)[0]]
         assert spans == [(0, 30)]

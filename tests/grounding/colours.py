@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from vidsum.evidence import audible as sounds
+from vidsum.evidence import audible
 from vidsum.features import describe
 from vidsum.features.extractor import Extractor
 from vidsum.features.settings import CLIP_FAMILY, Extraction
@@ -41,13 +41,23 @@ def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def use_names_of_sounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compare queries for sounds by their names alone; there is no text encoder to fetch."""
-    names = [name for entry in sounds.read_names() for name in entry]
+    """Compare texts by colours and by names of sounds; there is no text encoder to fetch."""
+    names = [name for entry in audible.read_names() for name in entry]
 
-    def encode(texts: Sequence[str]) -> FloatArray:
+    def name(texts: Sequence[str]) -> FloatArray:
         return np.array([[text == name for name in names] for text in texts], np.float32)
 
-    monkeypatch.setattr(sounds, "load_text_encoder", lambda name: SimpleNamespace(encode=encode))
+    def encode_names(texts: Sequence[str]) -> FloatArray:
+        return np.hstack([np.zeros((len(texts), 3), np.float32), name(texts)])
+
+    def encode(texts: Sequence[str]) -> FloatArray:
+        return np.hstack([_encode(texts), name(texts)])
+
+    of_names, of_texts = (SimpleNamespace(encode=function) for function in (encode_names, encode))
+    monkeypatch.setattr("vidsum.evidence.audible.load_text_encoder", lambda _: of_names)
+    for module in ("passages", "protocol"):
+        monkeypatch.setattr(f"vidsum.evidence.{module}.load_text_encoder", lambda _: of_texts)
+    monkeypatch.setattr("vidsum.evidence.passages.DIM", 3 + len(names))
 
 
 def _encode(texts: Sequence[str]) -> FloatArray:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vidsum.grounding.settings import Retrieval
-from vidsum.pipelines.evidence import PlannedEvidence
+from vidsum.pipelines.evidence import KINDS, PlannedEvidence
 from vidsum.pipelines.queries import parse_queries
 from vidsum.results.moments import Grounding, Moment, QueryMoments
 from vidsum.results.settings import Evidence
@@ -19,11 +19,14 @@ def test_the_default_list_is_part_of_the_longest(monkeypatch: pytest.MonkeyPatch
 
     def search(kind: Evidence, *scores: float) -> Callable[..., list[QueryMoments]]:
         moments = [Moment(at, at + 1, score, kind, score % 1, score >= 1) for at, score in enumerate(scores)]
-        return lambda *given: [QueryMoments("q", tuple(moments[: given[-1].most_moments]), flat)]
+        return lambda _, wanted: [QueryMoments("q", tuple(moments[: wanted.retrieval.most_moments]), flat)]
 
     flat = np.zeros(3, np.float32)
     searches = {"speech": search("speech", 1.9, 0.8, 0.7, 0.6), "text": search("text", 0.9, 0.6, 0.55, 0.3)}
-    monkeypatch.setattr("vidsum.pipelines.evidence._SEARCHES", searches)
+    for kind in searches:
+        answer = KINDS[kind]._replace(answer=lambda *given, kind=kind: searches[kind](*given))
+        monkeypatch.setitem(KINDS, kind, answer)
+    monkeypatch.setattr("vidsum.pipelines.evidence.encode_queries", lambda *_: [])
     seen = QueryMoments("q", (Moment(7, 8, 1.6, present=0.3),), flat, 0.3)
     found = Grounding((seen,), np.arange(3.0), 1.0, 9.0, "similarity", "vse")
     planned = PlannedEvidence(("picture", "speech", "text"), {})

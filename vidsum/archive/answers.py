@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 from vidsum.archive.archive import Archive
 from vidsum.archive.matches import Match
-from vidsum.archive.settings import EVIDENCE, SearchOptions
+from vidsum.archive.settings import EVIDENCE, ArchiveEvidence, SearchOptions, flag_of
 from vidsum.archive.store import default_path, require_copy
 from vidsum.errors import ForeignFileError, MissingError, UsageError, quote
 from vidsum.grounding.settings import UNLIKELY
@@ -172,13 +172,12 @@ def describe_archive(archive: Archive) -> dict[str, Any]:
     rows = archive.read_rows(columns, f"{_FROM_PRESENT} ORDER BY videos.id DESC, path DESC")
     videos = {row[0]: (row[0], os.fsdecode(row[1]), *row[2:]) for row in rows[:_N_LATEST]}
     seconds = sum({number: duration_s for number, _, duration_s, _ in rows}.values())
-    filled = "coalesce(sum(CASE WHEN length({}) > 0 THEN 1 END), 0)"
-    counted = [filled.format(stored.column) for stored in EVIDENCE.values()]
-    ((videos_there, *counts),) = archive.rows(
-        f"SELECT count(*), {', '.join(counted)} FROM videos WHERE id IN (SELECT videos.id {_FROM_PRESENT})"
-    )
+    present = f"(SELECT videos.id {_FROM_PRESENT})"
+    ((n_videos,),) = archive.rows(f"SELECT count(*) FROM videos WHERE id IN {present}")
+    filled = f"FROM evidence WHERE length(records) > 0 AND video IN {present} GROUP BY kind"
+    counts = {"picture": n_videos, **dict(archive.rows(f"SELECT kind, count(*) {filled}"))}
     options = "" if archive.path == default_path() else f" --archive {shlex.quote(archive.name)}"
-    evidence = [(kind, n, flag) for (kind, (_, flag, _)), n in zip(EVIDENCE.items(), counts, strict=True)]
+    evidence = [(kind, counts.get(kind, 0), flag_of(kind)) for kind in EVIDENCE]
     return {
         "version": __version__,
         "archive": archive.name,
@@ -186,7 +185,7 @@ def describe_archive(archive: Archive) -> dict[str, Any]:
         "unlikely": UNLIKELY,
         "sure": YES_FROM,
         "latest": _to_dicts([*videos.values()], "id", "video", "duration_s", "shot"),
-        "videos": videos_there,
+        "videos": n_videos,
         "seconds": seconds,
         "evidence": _to_dicts(evidence, "kind", "videos", "flag"),
         "index": f"vidsum index FOLDER{options}",
@@ -198,10 +197,10 @@ def video(archive: Archive, number: int) -> dict[str, Any]:
     source = find_video(archive, number)
     shots = archive.list_shots(number, source.duration_s)
     offset_s = source.start_offset_s
+    kinds: tuple[ArchiveEvidence, ...] = ("speech", "text", "described")
     said, written, described = (
-        shift_times([row[:3] for row in archive.list_texts(stored.table, number)], offset_s)
-        for stored in EVIDENCE.values()
-        if stored.table
+        shift_times([(part.start_s, part.end_s, part.text) for part in passages], offset_s)
+        for passages in (archive.list_passages(kind, number) for kind in kinds)
     )
     placed = [(shot, *shift_times(tuple(span), offset_s)) for shot, *span in shots]
     starts = [start_s for _, start_s, _ in placed]

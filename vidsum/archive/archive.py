@@ -25,10 +25,10 @@ from vidsum.archive.like import embed_example
 from vidsum.archive.matches import Match, filter_files, select_best, to_matches
 from vidsum.archive.migration import migrate
 from vidsum.archive.postgres import public_name
-from vidsum.archive.rows import list_files, list_shots, list_texts, read_rows
+from vidsum.archive.rows import list_files, list_passages, list_shots, read_rows
 from vidsum.archive.schema import VERSION
 from vidsum.archive.search import ArchiveSearch
-from vidsum.archive.settings import Indexing, SearchOptions, has_words, is_server
+from vidsum.archive.settings import ArchiveEvidence, Indexing, SearchOptions, has_words, is_server
 from vidsum.archive.space_versions import (
     embed_class_names,
     find_space,
@@ -37,7 +37,7 @@ from vidsum.archive.space_versions import (
     require_weights,
 )
 from vidsum.archive.store import Database, connect, default_path, faults, require_copy
-from vidsum.archive.texts import search_evidence
+from vidsum.archive.stored_evidence import search_evidence
 from vidsum.errors import DamagedArchiveError, InputError, Mention, UsageError, VidsumError
 from vidsum.evidence.audible import describe_unknown
 from vidsum.evidence.match_probability import (
@@ -48,6 +48,7 @@ from vidsum.evidence.match_probability import (
     kind_of,
     prepare_queries,
 )
+from vidsum.evidence.protocol import Passage, encode_queries
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.grounding.spaces import embed_queries, resolve_space
@@ -73,6 +74,7 @@ class Archive:
 
     def __init__(self, path: str | os.PathLike[str] | None = None, *, create: bool = True) -> None:
         self.path = path if isinstance(path, str) and is_server(path) else Path(path or default_path())
+        self.notes: tuple[str, ...] = ()  # on what opening it has changed
         if self.is_there or not create:
             self._connection = self._connect(create=create)
 
@@ -101,12 +103,22 @@ class Archive:
         connection = connect(self.path, create=create)
         try:
             with faults(self.path):
-                if connection.version() != VERSION:
+                if (version := connection.version()) != VERSION:
+                    self._require_writable(version)
                     migrate(connection)
+                    self.notes = (f"{self.name}: was of schema {version}, and is now of {VERSION}",)
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _require_writable(self, version: int) -> None:
+        """Raise InputError where an archive of an earlier schema cannot be brought to today's."""
+        if isinstance(self.path, Path):
+            places = (self.path, self.path.parent)
+            if not all(os.access(place, os.W_OK) for place in places):
+                fault = f"{self.name}: has schema {version}, and must be written to become {VERSION}"
+                raise InputError(fault, hint="copy it into a folder that can be written")
 
     def close(self) -> None:
         if "_connection" in self.__dict__:
@@ -282,7 +294,8 @@ class Archive:
         by_words = [text] if text and (is_by_words or not options.includes("picture")) else []
         notes = query_warnings(texts, unknown, options.language, by_words=by_words)
         is_of_sounds = options.evidence == "sound"
-        return (*notes, *(describe_unknown(texts, options.language) if is_of_sounds else ()))
+        of_sounds = describe_unknown(encode_queries(texts, options.language)) if is_of_sounds else ()
+        return (*notes, *of_sounds)
 
     def picture(self, match: Match) -> bytes:
         """Return a small JPEG of the shot in the middle of a moment; empty where the archive has none."""
@@ -310,10 +323,10 @@ class Archive:
         with faults(self.path):
             return list_shots(self._connection, video, duration_s)
 
-    def list_texts(self, table: str, video: int) -> list[tuple[float, float, str, float]]:
-        """Return (start_s, end_s, text, certain) of the texts of a video, in order."""
+    def list_passages(self, kind: ArchiveEvidence, video: int) -> list[Passage]:
+        """Return what is said or written in a video, or told of it, in order."""
         with faults(self.path):
-            return list_texts(self._connection, table, video)
+            return list_passages(self._connection, kind, video)
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """Return the rows of an SQL query; docs/formats.md has the tables."""

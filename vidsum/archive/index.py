@@ -5,35 +5,35 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
-from operator import and_
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from vidsum.archive.claims import claim_file
-from vidsum.archive.packed import pack_clips, pack_pieces
-from vidsum.archive.rows import MAX_VIDEO_S, read_rows
+from vidsum.archive.rows import read_rows
 from vidsum.archive.settings import Indexing
 from vidsum.archive.space_versions import drop_orphans, find_space, insert_space, list_answering
 from vidsum.archive.store import Database
-from vidsum.archive.texts import (
+from vidsum.archive.stored_evidence import (
+    NewEvidence,
     find_descriptions,
+    list_kinds,
+    make_evidence,
     read_descriptions,
-    read_screen,
-    read_sounds,
-    read_speech,
     store_evidence,
 )
 from vidsum.errors import InputError
-from vidsum.evidence.match_probability import Usual, embed_background, usual_of
+from vidsum.evidence.audible import MAX_VIDEO_S
+from vidsum.evidence.match_probability import embed_background
+from vidsum.evidence.picture import Picture
+from vidsum.evidence.records import pack_pieces
 from vidsum.features.settings import Extraction
-from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.io.paths import is_file
 from vidsum.io.provenance import hash_file, identify_file
 from vidsum.pipelines.decoding import reads_key_frames
 from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
+from vidsum.pipelines.evidence import KINDS
 from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.transcribe import find_transcript
@@ -64,8 +64,7 @@ class IndexedVideo:
 class _VideoContent:
     """The pictures of a video as an archive stores them."""
 
-    clips: ClipEmbeddings
-    usual: Usual
+    picture: Picture
     starts: Sequence[int]  # the first clip of each shot; shots that contain no middle of a clip are left out
     pictures: Sequence[bytes]
     fast: bool  # whether key frames alone were read
@@ -77,22 +76,13 @@ class _StoredVideo(NamedTuple):
     """A video that an archive holds."""
 
     id: int
-    shots: int
+    n_shots: int
     duration_s: float
-    # fields 3 to 5, in the order of `Indexing`: whether it lacks them
-    is_silent: bool
-    is_unread: bool
-    is_unheard: bool
-    described_by: str | None
     start_offset_s: float
     sha256: str
 
 
-_STORED_COLUMNS = (
-    *("videos.id", "videos.n_shots", "videos.duration_s"),
-    *("videos.spoken IS NULL", "videos.written IS NULL", "videos.sounds IS NULL"),
-    *("videos.described_by", "videos.start_offset_s", "videos.sha256"),
-)
+_STORED_COLUMNS = tuple(f"videos.{name}" for name in _StoredVideo._fields)
 
 
 def add(
@@ -114,86 +104,119 @@ def add(
     if not is_file(path):  # planning names the fault; hashing a pipe would wait for a writer
         plan_video(space, path, extraction)
     status = Path(path).stat()
-    facts, descriptions = (status.st_size, status.st_mtime_ns), find_descriptions(video)
-    described_by = hash_file(descriptions) if descriptions else None
+    file = _File(path, key, status.st_size, status.st_mtime_ns)
     columns = ("files.bytes", "files.mtime_ns", "videos.tracks", *_STORED_COLUMNS)
-    in_files = "FROM files JOIN videos ON videos.id = files.video"
-    rows = read_rows(connection, columns, f"{in_files} WHERE path = ?", (key,))
-    before = rows[0] if rows else ()
-    known = _StoredVideo(*before[3:]) if before else None
-    if known and before[:2] == facts:
-        tracks = _find_tracks(path, extraction, before[2])
-        source = {"bytes": facts[0], "sha256": known.sha256}
-        if audio_track := int(tracks.split(",")[1]):
-            source["audio_track"] = audio_track
-        wanted = (indexing.transcribe, indexing.on_screen_text, indexing.sounds)
-        lacks = any(map(and_, known[3:6], wanted))
-        lacks = lacks or (
-            known.is_silent and find_transcript(source, extraction, known.start_offset_s) is not None
-        )
-        made = _find_stored(connection, known.sha256, space, tracks, fast=extraction.fast)
-        is_made = made is not None and made.id == known.id
-        if is_made and not lacks and described_by in (None, known.described_by):
+    source = "FROM files JOIN videos ON videos.id = files.video WHERE path = ?"
+    before = None
+    for size, mtime_ns, tracks, *values in read_rows(connection, columns, source, (key,)):
+        before = _StoredVideo(*values)
+        is_same = (size, mtime_ns) == (file.bytes, file.mtime_ns)
+        if is_same and _is_complete(connection, file, before, tracks, extraction, space, indexing):
             connection.execute("UPDATE files SET gone_s = NULL WHERE path = ?", (key,))
-            return IndexedVideo(video, "unchanged", known.duration_s, known.shots)
+            return IndexedVideo(video, "unchanged", before.duration_s, before.n_shots)
     with claim_file(connection, key, owner) as is_ours:
         if not is_ours:
             return IndexedVideo(video, "claimed", 0.0, 0)
-        return _renew(connection, path, facts, known, extraction, space, indexing, progress)
+        return _renew(connection, file, before, extraction, space, indexing, progress)
+
+
+class _File(NamedTuple):
+    """A file to add."""
+
+    path: str
+    key: bytes
+    bytes: int
+    mtime_ns: int
+
+
+def _is_complete(
+    connection: Database,
+    file: _File,
+    stored: _StoredVideo,
+    tracks: str,
+    extraction: Extraction,
+    space: str,
+    indexing: Indexing,
+) -> bool:
+    """Return whether nothing is to be made of a file that is unchanged."""
+    tracks = _find_tracks(file.path, extraction, tracks)
+    made = _find_stored(connection, stored.sha256, space, tracks, fast=extraction.fast)
+    if made is None or made.id != stored.id:
+        return False
+    kinds = list_kinds(connection, stored.id)
+    if any(kind not in kinds and indexing.makes(kind) for kind in KINDS):
+        return False
+    descriptions = find_descriptions(os.fsdecode(file.key))
+    if descriptions and hash_file(descriptions) != kinds.get("described"):
+        return False
+    if "speech" in kinds:
+        return True
+    source: dict[str, Any] = {"bytes": file.bytes, "sha256": stored.sha256}
+    if audio_track := int(tracks.split(",")[1]):
+        source["audio_track"] = audio_track
+    return find_transcript(source, extraction, stored.start_offset_s) is None
 
 
 def _renew(
     connection: Database,
-    path: str,
-    facts: tuple[int, int],
+    file: _File,
     before: _StoredVideo | None,
     extraction: Extraction,
     space: str,
     indexing: Indexing,
     progress: Progress | None,
 ) -> IndexedVideo:
-    key, digest, tracks = key_of(path), identify_file(Path(path))["sha256"], _find_tracks(path, extraction)
+    """Make what an archive lacks of a file, and store it."""
+    path, video = file.path, os.fsdecode(file.key)
+    digest, tracks = identify_file(Path(path))["sha256"], _find_tracks(path, extraction)
     find = partial(_find_stored, connection, digest, space, tracks, fast=extraction.fast)
     known = find()
-    spoken = written = sounds = None
-    if known is None or known.is_unread:  # first, as one pass makes the features too
-        written = read_screen(space, path, extraction, progress, read=indexing.on_screen_text)
+    kinds = list_kinds(connection, known.id) if known else {}
+    video_input = open_in_space(space, path, extraction)
+    missing = [kind for kind in KINDS if kind not in kinds]
+
+    def make(*, of_sound: bool) -> list[NewEvidence]:
+        chosen = [kind for kind in missing if KINDS[kind].is_of_sound == of_sound]
+        made = (make_evidence(kind, video_input, progress, is_wanted=indexing.makes(kind)) for kind in chosen)
+        return [evidence for evidence in made if evidence]
+
+    made = make(of_sound=False)  # first, as one pass makes the features too
     embedded = _embed_video(space, path, extraction, progress) if known is None else None
-    if known is None or known.is_silent:
-        spoken = read_speech(path, extraction, progress, transcribe=indexing.transcribe)
-    if known is None or known.is_unheard:
-        sounds = read_sounds(space, path, extraction, progress, listen=indexing.sounds)
-    described, warnings = None, tuple[str, ...]()
-    descriptions = find_descriptions(os.fsdecode(key))
-    if descriptions and (known is None or hash_file(descriptions) != known.described_by):
-        described, warnings = read_descriptions(descriptions, path, digest)
+    made += make(of_sound=True)
+    warnings = [*(embedded.warnings if embedded else ())]
+    if any(evidence.kind == "speech" for evidence in made):
+        warnings += describe_used(path, "audio", int(tracks.split(",")[1]) or None)
+    warnings += [note for evidence in made for note in evidence.warnings]
+    descriptions = find_descriptions(video)
+    if descriptions and hash_file(descriptions) != kinds.get("described"):
+        described, notes = read_descriptions(descriptions, path, digest)
+        warnings += notes
+        made += [described] if described else []
     with connection.transaction():
         known = find()  # another process may have been first
         if known is None:
             if embedded is None:
                 raise InputError(f"{path}: was removed from the archive meanwhile", hint="try again")
-            _insert(connection, digest, facts[0], space, embedded, tracks)
+            _insert(connection, digest, file.bytes, space, embedded, tracks)
             known = find()
             assert known is not None
-        for made, is_lacking in zip((spoken, written, sounds, described), (*known[3:6], True), strict=True):
-            if made and (is_lacking or embedded):  # else another process was first
-                store_evidence(connection, known.id, made)
+        kinds = list_kinds(connection, known.id)
+        for evidence in made:
+            if embedded or evidence.kind not in kinds or evidence.made_from:  # else another was first
+                store_evidence(connection, known.id, evidence)
         moved_from = None if before else _forget_moved(connection, digest)
         connection.execute(
             "INSERT INTO files VALUES (?, ?, ?, ?, NULL) ON CONFLICT (path) DO UPDATE SET "
             "video = excluded.video, bytes = excluded.bytes, mtime_ns = excluded.mtime_ns, gone_s = NULL",
-            (key, known.id, *facts),
+            (file.key, known.id, file.bytes, file.mtime_ns),
         )
         drop_orphans(connection)
     state: State = "changed" if before else "moved" if moved_from else "added"
-    has_new = embedded or described or any(made and made.rows for made in (spoken, written, sounds))
+    has_new = embedded or any(evidence.packed.records or evidence.made_from for evidence in made)
     if before and before.id == known.id and not has_new:
         state = "unchanged"
-    about_track = describe_used(path, "audio", int(tracks.split(",")[1]) or None) if spoken else ()
-    of_sound = (made.warnings for made in (spoken, sounds) if made)
-    parts = (embedded.warnings if embedded else (), about_track, *of_sound, warnings)
-    warnings = tuple(dict.fromkeys(chain(*parts)))
-    return IndexedVideo(os.fsdecode(key), state, known.duration_s, known.shots, moved_from, warnings)
+    unique = tuple(dict.fromkeys(warnings))
+    return IndexedVideo(video, state, known.duration_s, known.n_shots, moved_from, unique)
 
 
 def plan_video(space: str, video: str, extraction: Extraction) -> Plan[EmbeddedVideo]:
@@ -276,8 +299,7 @@ def _embed_video(space: str, video: str, extraction: Extraction, progress: Progr
     middles = (clips.shots_s[shots] + clips.shots_s[shots + 1]) / 2
     pictures = read_jpegs(info, middles.tolist(), _SIDE, _JPEG_QUALITY)
     return _VideoContent(
-        clips,
-        usual_of(clips, embed_background(space)),
+        Picture.of(clips, space, embed_background(space)),
         starts.tolist(),
         pictures,
         reads_key_frames(info, extraction),
@@ -290,8 +312,7 @@ def _insert(
     connection: Database, digest: str, size: int, space: str, embedded: _VideoContent, tracks: str
 ) -> None:
     """Write a video; one of the same tracks keeps its texts and sounds, and its files."""
-    clips, shots_s = embedded.clips, embedded.clips.shots_s
-    assert shots_s is not None
+    clips, packed = embedded.picture.clips, embedded.picture.pack()
     stored = insert_space(connection, space)
     newest = read_rows(connection, ["shots.id"], "FROM shots ORDER BY id DESC LIMIT 1")
     last = newest[0][0] if newest else 0
@@ -304,13 +325,13 @@ def _insert(
         "fast": int(embedded.fast),
         "space": stored.id,
         "added_s": time.time(),
-        "edges": shots_s.tobytes(),
+        "edges": packed.shots_s.tobytes(),
         "first_shot": last + 1,
         "n_shots": len(embedded.starts),
         "scan": pack_pieces(clips, np.array(embedded.starts), stored.axes).tobytes(),
-        "usual_mean": embedded.usual.mean,
-        "usual_deviation": embedded.usual.deviation,
-        "usual_best": embedded.usual.best,
+        "usual_mean": packed.usual.mean,
+        "usual_deviation": packed.usual.deviation,
+        "usual_best": packed.usual.best,
     }
     same = "SELECT id FROM videos WHERE sha256 = ? AND tracks = ? ORDER BY id DESC"
     before = connection.execute(same, (digest, tracks)).fetchone()
@@ -323,12 +344,12 @@ def _insert(
         places = ", ".join("?" * len(facts))
         connection.execute(f"INSERT INTO videos ({', '.join(facts)}) VALUES ({places})", (*facts.values(),))
         (number,) = connection.execute("SELECT max(id) FROM videos").fetchone()
-    records, ends = pack_clips(clips), [*embedded.starts[1:], len(clips)]
+    ends = [*embedded.starts[1:], len(clips)]
     shots = zip(embedded.starts, ends, embedded.pictures, strict=True)
     for shot, (start, end, picture) in enumerate(shots, last + 1):
         start_s, end_s = clips.timestamps[[start, end - 1]].tolist()
         span = (start_s, min(end_s + clips.step_s, clips.duration_s))
-        row = (shot, number, *span, records[start:end].tobytes(), picture)
+        row = (shot, number, *span, packed.clips[start:end].tobytes(), picture)
         connection.execute("INSERT INTO shots VALUES (?, ?, ?, ?, ?, ?)", row)
 
 

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
+from vidsum.archive.checked_records import read_records
 from vidsum.archive.index import plan_video
-from vidsum.archive.packed import clip_type, read_records, unpack_rows
 from vidsum.archive.rows import list_shots, read_rows
 from vidsum.archive.space_versions import embed_class_names, list_answering
 from vidsum.archive.store import Database
 from vidsum.errors import InputError, Mention, fill
+from vidsum.evidence.records import clip_type, unpack_rows
 from vidsum.features.settings import Extraction
 from vidsum.grounding.spaces import STEP_S, describe_space
 from vidsum.models.scaling import unit_rows

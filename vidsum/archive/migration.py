@@ -1,21 +1,45 @@
 """Bring an archive of an earlier version to today's schema, by what it holds: no video is read."""
 
+from collections.abc import Iterator, Mapping
+
 import numpy as np
 
-from vidsum.archive.packed import clip_type, pack_pieces, read_edges, read_records, unpack_clips
-from vidsum.archive.rows import list_shots, read_rows
-from vidsum.archive.schema import VERSION
+from vidsum.archive.checked_records import read_edges, read_records
+from vidsum.archive.rows import list_passages, list_shots, read_rows
+from vidsum.archive.schema import PASSAGES, VERSION
+from vidsum.archive.settings import ArchiveEvidence
 from vidsum.archive.space_versions import embed_class_names, read_axes
-from vidsum.archive.store import Database
+from vidsum.archive.store import Database, SQLite, require_tables
 from vidsum.evidence.match_probability import embed_background, usual_of
+from vidsum.evidence.records import clip_type, pack_pieces, unpack_clips
+from vidsum.evidence.written import Written
 from vidsum.grounding.spaces import STEP_S, describe_space
 from vidsum.types import FloatArray
 
-_STATEMENTS = (
-    "ALTER TABLE videos ADD COLUMN usual_mean REAL NOT NULL DEFAULT 0",
-    "ALTER TABLE videos ADD COLUMN usual_deviation REAL NOT NULL DEFAULT 1",
-    "ALTER TABLE videos ADD COLUMN usual_best REAL NOT NULL DEFAULT 0",
-)
+_OLD: Mapping[ArchiveEvidence, tuple[str, str]] = {
+    "speech": ("spoken", "sentences"),
+    "text": ("written", "screen_lines"),
+    "sound": ("sounds", ""),
+    "described": ("described", "descriptions"),
+}
+"""The columns of `videos`, and the tables of texts, that held each kind in version 10."""
+
+
+def _iter_statements() -> Iterator[str]:
+    """Yield statements of SQLite from version 10 to 11."""
+    for column, default in (("usual_mean", 0), ("usual_deviation", 1), ("usual_best", 0)):
+        yield f"ALTER TABLE videos ADD COLUMN {column} REAL NOT NULL DEFAULT {default}"
+    for kind, (column, table) in _OLD.items():
+        made = "described_by, described_with" if kind == "described" else "NULL, NULL"
+        columns = "video, kind, records, made_from, made_with"
+        of_videos = f"SELECT id, '{kind}', {column}, {made} FROM videos WHERE {column} IS NOT NULL"
+        yield f"INSERT INTO evidence ({columns}) {of_videos}"
+        if table:
+            columns = "video, start_s, end_s, text, certain"
+            yield f"INSERT INTO {PASSAGES} (kind, {columns}) SELECT '{kind}', {columns} FROM {table}"
+            yield f"DROP TABLE {table}"
+    for column in (*(column for column, _ in _OLD.values()), "described_by", "described_with"):
+        yield f"ALTER TABLE videos DROP COLUMN {column}"
 
 
 def migrate(connection: Database) -> None:
@@ -26,13 +50,17 @@ def migrate(connection: Database) -> None:
     with connection.transaction():
         if connection.version() == VERSION:
             return
-        for statement in _STATEMENTS:
+        connection.create_evidence()
+        for statement in _iter_statements():
             connection.execute(statement)
         columns = ("videos.id", "videos.duration_s", "videos.edges", "spaces.name", "spaces.axes")
         source = "FROM videos JOIN spaces ON spaces.id = videos.space ORDER BY videos.id"
         for number, duration_s, edges, space, axes in read_rows(connection, columns, source):
             _compare_with_usual(connection, number, duration_s, edges, space, read_axes(number, space, axes))
+        _encode_screens(connection)
         connection.set_version(VERSION)
+        if isinstance(connection, SQLite):
+            require_tables(connection, connection.where)
 
 
 def _compare_with_usual(
@@ -50,3 +78,13 @@ def _compare_with_usual(
     values = (*usual, pack_pieces(clips, starts, axes).tobytes(), number)
     changed = "usual_mean = ?, usual_deviation = ?, usual_best = ?, scan = ?"
     connection.execute(f"UPDATE videos SET {changed} WHERE id = ?", values)
+
+
+def _encode_screens(connection: Database) -> None:
+    """Store the meaning of what is on a screen together, as of its lines."""
+    source = "FROM evidence WHERE kind = 'text' AND length(records) > 0"
+    for (video,) in read_rows(connection, ["evidence.video"], source):
+        lines = list_passages(connection, "text", video)
+        text = Written.of_lines(lines)
+        values = (text.pack().records, video)
+        connection.execute("UPDATE evidence SET records = ? WHERE video = ? AND kind = 'text'", values)

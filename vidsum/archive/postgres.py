@@ -6,7 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from vidsum.archive.schema import REINDEX_HINT, TABLES, TEXT_TABLES, VERSION, require_known
+from vidsum.archive.schema import (
+    EVIDENCE_TABLE,
+    PASSAGES,
+    REINDEX_HINT,
+    TABLES,
+    VERSION,
+    require_known,
+)
 from vidsum.errors import DamagedArchiveError, InputError, Mention, MissingError, OutputError, UsageError
 from vidsum.io.packages import install_extra_command
 from vidsum.io.urls import Url, is_loopback, is_offline
@@ -19,12 +26,12 @@ _TYPES = (
     ("REAL", "DOUBLE PRECISION"),
     ("BLOB", "BYTEA"),
 )
-_TEXTS = (
-    "CREATE TABLE {0} (text TEXT NOT NULL, video BIGINT NOT NULL, start_s DOUBLE PRECISION NOT NULL, "
-    "end_s DOUBLE PRECISION NOT NULL, certain DOUBLE PRECISION NOT NULL, "
+TEXTS = (
+    f"CREATE TABLE {PASSAGES} (text TEXT NOT NULL, video BIGINT NOT NULL, kind TEXT NOT NULL, "
+    "start_s DOUBLE PRECISION NOT NULL, end_s DOUBLE PRECISION NOT NULL, certain DOUBLE PRECISION NOT NULL, "
     "words TSVECTOR GENERATED ALWAYS AS (to_tsvector('simple', text)) STORED)",
-    "CREATE INDEX {0}_of_video ON {0}(video)",
-    "CREATE INDEX {0}_with_words ON {0} USING gin(words)",
+    f"CREATE INDEX {PASSAGES}_of_video ON {PASSAGES}(video)",
+    f"CREATE INDEX {PASSAGES}_with_words ON {PASSAGES} USING gin(words)",
 )
 
 
@@ -60,10 +67,14 @@ class Postgres:
             self.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             yield
 
-    def find_words(self, table: str, words: Sequence[str]) -> Iterator[tuple[int]]:
-        query = f"SELECT video FROM {table}, to_tsquery('simple', ?) AS asked WHERE words @@ asked "
+    def find_words(self, kind: str, words: Sequence[str]) -> Iterator[int]:
+        """Return the videos whose passages of a kind contain some words, best first."""
+        query = (
+            f"SELECT video FROM {PASSAGES}, to_tsquery('simple', ?) AS asked "
+            "WHERE words @@ asked AND kind = ? ORDER BY ts_rank(words, asked) DESC"
+        )
         text = " | ".join(f"'{word}'" for word in words)
-        return iter(self.execute(f"{query} ORDER BY ts_rank(words, asked) DESC", (text,)))
+        return (video for (video,) in self.execute(query, (text, kind)))
 
     def close(self) -> None:
         self._connection.close()
@@ -88,11 +99,16 @@ class Postgres:
     def set_version(self, version: int) -> None:
         self.execute(f"UPDATE schema SET version = {version}")
 
-    def _create_tables(self) -> None:
-        texts = [text.format(table) for table in TEXT_TABLES for text in _TEXTS]
-        version = ("CREATE TABLE schema (version BIGINT NOT NULL)", f"INSERT INTO schema VALUES ({VERSION})")
-        for statement in ("CREATE SCHEMA vidsum", *version, *TABLES.split(";\n"), *texts):
+    def create_evidence(self) -> None:
+        """Create the tables of evidence."""
+        for statement in (*EVIDENCE_TABLE, *TEXTS):
             self.execute(statement)
+
+    def _create_tables(self) -> None:
+        version = ("CREATE TABLE schema (version BIGINT NOT NULL)", f"INSERT INTO schema VALUES ({VERSION})")
+        for statement in ("CREATE SCHEMA vidsum", *version, *TABLES.split(";\n")):
+            self.execute(statement)
+        self.create_evidence()
 
 
 def _translate(statement: str) -> str:

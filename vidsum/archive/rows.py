@@ -11,21 +11,22 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from vidsum.archive.schema import REINDEX_HINT, TEXT_TABLES
+from vidsum.archive.schema import PASSAGES, REINDEX_HINT
+from vidsum.archive.settings import EVIDENCE, ArchiveEvidence
 from vidsum.errors import DamagedArchiveError, quote
+from vidsum.evidence.audible import MAX_VIDEO_S
+from vidsum.evidence.protocol import Passage
 from vidsum.grounding.spaces import SPACES
 
 if TYPE_CHECKING:
     from vidsum.archive.store import Database
 
-MAX_VIDEO_S: Final = 3 * 86_400.0  # longest video of an archive
 _MAX_ID, _MAX_INTEGER = 2**53, 2**63 - 1
 _MAX_COSINE = 1.01
 _MAX_CLOCK_S = 1e11  # of seconds since 1970
 TOLERANCE_S = 0.001
 _MAX_NAME, _MAX_TEXT, _MAX_PATH_BYTES, _MAX_JPEG_BYTES = 1_000, 1_000_000, 65_536, 1_000_000
-_TYPE = re.compile(r"typeof\((\w+)\.(\w+)\)")
-_IS_NULL = " IS NULL"
+_TYPE = re.compile(r"typeof\(\w+\.\w+\)")
 
 
 @dataclass(frozen=True)
@@ -62,16 +63,16 @@ def _text(most: int, pattern: str = "", *, least: int = 1, may_be_null: bool = F
     return Values((str,), least, most, pattern, may_be_null=may_be_null)
 
 
-def _records(least: int = 1, *, may_be_null: bool = False) -> Values:
+def _records(least: int = 1) -> Values:
     """Return the values of a BLOB of records, whose length SQLite bounds; see `store.connect`."""
-    return Values((bytes,), least, math.inf, may_be_null=may_be_null)
+    return Values((bytes,), least, math.inf)
 
 
 _ID, _NUMBER = _integer(1, _MAX_ID), _integer(0)
 _TIME, _MAYBE_NEGATIVE = _real(0, MAX_VIDEO_S), _real(-MAX_VIDEO_S, MAX_VIDEO_S)
 _PATH = Values((bytes,), 1, _MAX_PATH_BYTES, rb"[^\0]*")
 _SHA256 = "[0-9a-f]{64}"
-_EVIDENCE = _records(0, may_be_null=True)
+_KIND = _text(_MAX_NAME, "|".join(EVIDENCE))
 COLUMNS: Final[dict[str, dict[str, Values]]] = {
     "spaces": {
         "id": _ID,
@@ -93,12 +94,6 @@ COLUMNS: Final[dict[str, dict[str, Values]]] = {
         "first_shot": _ID,
         "n_shots": _integer(1, int(MAX_VIDEO_S)),
         "scan": _records(),
-        "spoken": _EVIDENCE,
-        "written": _EVIDENCE,
-        "sounds": _EVIDENCE,
-        "described": _EVIDENCE,
-        "described_by": _text(64, _SHA256, may_be_null=True),
-        "described_with": _text(_MAX_NAME, least=0, may_be_null=True),
         "usual_mean": _real(-_MAX_COSINE, _MAX_COSINE),
         "usual_deviation": _real(1e-6, _MAX_COSINE),
         "usual_best": _real(-1e7, 1e7),
@@ -118,16 +113,21 @@ COLUMNS: Final[dict[str, dict[str, Values]]] = {
         "clips": _records(),
         "jpeg": Values((bytes,), 1, _MAX_JPEG_BYTES, rb"(?s)\xff\xd8\xff.*"),
     },
+    "evidence": {
+        "video": _ID,
+        "kind": _KIND,
+        "records": _records(0),
+        "made_from": _text(64, _SHA256, may_be_null=True),
+        "made_with": _text(_MAX_NAME, least=0, may_be_null=True),
+    },
     "claims": {"path": _PATH, "owner": _text(_MAX_NAME), "until_s": _real(0, _MAX_CLOCK_S)},
-    **{
-        table: {
-            "text": _text(_MAX_TEXT, least=0),
-            "video": _ID,
-            "start_s": _MAYBE_NEGATIVE,  # sound may begin before the first picture, and end later
-            "end_s": _MAYBE_NEGATIVE,
-            "certain": _real(0, 1),
-        }
-        for table in TEXT_TABLES
+    PASSAGES: {
+        "text": _text(_MAX_TEXT, least=0),
+        "video": _ID,
+        "kind": _KIND,
+        "start_s": _MAYBE_NEGATIVE,  # sound may begin before the first picture, and end later
+        "end_s": _MAYBE_NEGATIVE,
+        "certain": _real(0, 1),
     },
 }
 """The values of each column, by table."""
@@ -141,7 +141,7 @@ def damaged(reason: str) -> DamagedArchiveError:
 def read_rows(
     connection: "Database", columns: Sequence[str], source: str, values: Sequence[object] = ()
 ) -> list[tuple[Any, ...]]:
-    """Return the rows of `SELECT columns source`; a column is `TABLE.COLUMN`, its `typeof` or `IS NULL`.
+    """Return the rows of `SELECT columns source`; a column is `TABLE.COLUMN`, or its `typeof`.
 
     Errors name a row by its first column. Raises DamagedArchiveError: a value is none of its column's, or a
     start is after its end.
@@ -177,11 +177,8 @@ def _iter_checked(columns: Sequence[str], rows: Any) -> Iterator[tuple[Any, ...]
 
 
 def _values_of(column: str) -> Values:
-    if match := _TYPE.fullmatch(column):
-        is_optional = COLUMNS[match[1]][match[2]].may_be_null
-        return _text(5, "blob|bytea|null" if is_optional else "blob|bytea")
-    if column.endswith(_IS_NULL):
-        return Values((int, bool), 0, 1)
+    if _TYPE.fullmatch(column):
+        return _text(5, "blob|bytea")
     table, name = column.split(".")
     return COLUMNS[table][name]
 
@@ -210,14 +207,12 @@ class StoredVideo(NamedTuple):
     added_s: float
     first_shot: int
     n_shots: int
-    described_by: str | None
-    described_with: str | None
     usual_mean: float
     usual_deviation: float
     usual_best: float
 
 
-_RECORDS = ("edges", "scan", "spoken", "written", "sounds", "described")
+_RECORDS = ("edges", "scan")
 
 
 def list_files(connection: "Database") -> tuple[list[StoredFile], dict[int, StoredVideo]]:
@@ -240,6 +235,10 @@ def list_files(connection: "Database") -> tuple[list[StoredFile], dict[int, Stor
     for file in files:
         if file.video not in videos:
             raise damaged(f"files.path {quote(file.path)}: its video is not there")
+    names = [f"evidence.{name}" for name in ("video", "kind", "made_from", "made_with")]
+    for number, kind, *_ in read_rows(connection, [*names, "typeof(evidence.records)"], "FROM evidence"):
+        if number not in videos:
+            raise damaged(f"evidence.video {number}: {kind}: its video is not there")
     read_rows(connection, ["claims.path", "claims.owner", "claims.until_s"], "FROM claims")
     return files, videos
 
@@ -255,8 +254,9 @@ def list_shots(connection: "Database", video: int, duration_s: float, *columns: 
     return [row[: len(names)] for row in rows]
 
 
-def list_texts(connection: "Database", table: str, video: int) -> list[tuple[float, float, str, float]]:
-    """Return (start_s, end_s, text, certain) of the texts of a video in a table, in order of time."""
-    columns = [f"{table}.{name}" for name in ("video", "start_s", "end_s", "text", "certain")]
-    source = f"FROM {table} WHERE video = ? ORDER BY start_s, end_s"
-    return [(row[1], row[2], row[3], row[4]) for row in read_rows(connection, columns, source, (video,))]
+def list_passages(connection: "Database", kind: ArchiveEvidence, video: int) -> list[Passage]:
+    """Return the passages of a kind of evidence of a video, in order of time."""
+    columns = [f"{PASSAGES}.{name}" for name in ("video", "start_s", "end_s", "text", "certain")]
+    source = f"FROM {PASSAGES} WHERE video = ? AND kind = ? ORDER BY start_s, end_s"
+    rows = read_rows(connection, columns, source, (video, kind))
+    return [Passage(start_s, end_s, text, certain=certain) for _, start_s, end_s, text, certain in rows]

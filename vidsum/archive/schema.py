@@ -25,12 +25,6 @@ CREATE TABLE videos (
     first_shot INTEGER NOT NULL,        -- id; those of a video follow each other
     n_shots INTEGER NOT NULL,
     scan BLOB NOT NULL,                 -- a record per piece of a shot
-    spoken BLOB,                        -- [P] a record per passage; NULL: no transcript
-    written BLOB,                       -- [P] a record per line of text on the screen; NULL: not read
-    sounds BLOB,                        -- a record per run of a sound; NULL: not listened to
-    described BLOB,                     -- [P] a record per description
-    described_by TEXT,                  -- SHA-256 of the file that they are from
-    described_with TEXT,                -- the vision-language model that wrote them; NULL: none did
     usual_mean REAL NOT NULL DEFAULT 0, -- cosine of everyday phrases with its clips: see `Usual`
     usual_deviation REAL NOT NULL DEFAULT 1,
     usual_best REAL NOT NULL DEFAULT 0
@@ -59,8 +53,18 @@ CREATE TABLE claims (
     until_s REAL NOT NULL               -- seconds since 1970
 );
 """
-TEXT_TABLES = ("sentences", "screen_lines", "descriptions")
-"""Full-text tables with the columns text, video, start_s, end_s, certain."""
+EVIDENCE_TABLE = (
+    """CREATE TABLE evidence (
+    video INTEGER NOT NULL REFERENCES videos(id) ON DELETE CASCADE,
+    kind TEXT NOT NULL,                 -- speech, text, sound or described
+    records BLOB NOT NULL,              -- empty where there is none; no row: it was not looked for
+    made_from TEXT,                     -- SHA-256 of the file that it is from; NULL: of the video
+    made_with TEXT                      -- the vision-language model that wrote it; NULL: none did
+)""",
+    "CREATE UNIQUE INDEX evidence_of_video ON evidence(video, kind)",
+)
+PASSAGES = "passages"
+"""The full-text table of what is said, written and told: text, video, kind, start_s, end_s, certain."""
 
 
 OLDEST = 10  # version that `vidsum.archive.migration` reads

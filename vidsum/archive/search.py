@@ -12,23 +12,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.archive.packed import (
-    CLASSES,
-    Records,
-    clip_type,
-    piece_type,
-    read_edges,
-    read_records,
-    unpack_clips,
-    unpack_shares,
-)
+from vidsum.archive.checked_records import read_edges, read_records
 from vidsum.archive.rows import damaged, list_shots, read_rows, stream_rows
 from vidsum.archive.settings import ArchiveEvidence, SearchOptions
 from vidsum.archive.space_versions import StoredSpace
 from vidsum.archive.store import Database
 from vidsum.evidence.match_probability import Condition, MatchedQueries, Usual, match_windows
-from vidsum.grounding.proposals import find_moments, is_moment
-from vidsum.grounding.spaces import SHARPNESS, STEP_S, ClipEmbeddings, scenes_of, similarity
+from vidsum.evidence.picture import PackedPicture, Picture, PictureQuery
+from vidsum.evidence.records import CLASSES, Records, clip_type, piece_type, unpack_clips, unpack_shares
+from vidsum.grounding.proposals import is_moment
+from vidsum.grounding.spaces import SHARPNESS, STEP_S, ClipEmbeddings
 from vidsum.grounding.windows import grid
 from vidsum.models.scaling import unit_rows
 from vidsum.types import BoolArray, FloatArray, Interval
@@ -238,20 +231,17 @@ class ArchiveSearch:
             raise damaged(f"videos.id {video}: its shots do not follow each other")
         if len(records) != len(grid(duration_s, STEP_S)):
             raise damaged(f"videos.id {video}: has {len(records)} clips in {duration_s:g} s")
-        clips = unpack_clips(records, self.names, duration_s, STEP_S, shots_s)
-        clips = replace(clips, scenes_s=scenes_of(clips, shots_s, self.space))
-        matches = match_windows(clips, self.queries, self._read_usual([video])[video])
-        curves, several = similarity(clips, self.queries.vectors), len(self.steps) > 1
-        by_step = []
+        usual = self._read_usual([video])[video]
+        packed = PackedPicture(records, shots_s, usual, self.space, self.names)
+        picture, several = Picture.unpack(packed, duration_s), len(self.steps) > 1
+        clips, by_step = picture.clips, []
         for step in self.steps:
-            curve = curves[list(step.wanted)].sum(axis=0) - curves[list(step.unwanted)].sum(axis=0)
             top_k = _STEP_MOMENTS if several else self.options.per_video
-            where = (clips.timestamps, STEP_S, duration_s, top_k)
             hits = list[Hit]()
-            for moment in find_moments(curve, *where, shots_s=shots_s, scenes_s=clips.scenes_s):
+            for moment, _ in picture.search(PictureQuery(self.queries, step), top_k):
                 inside = _clips_within(clips, *moment.interval)
                 (row,) = unit_rows(clips.rows[inside].mean(axis=0, keepdims=True))
-                hits.append(Hit(video, *moment.interval, matches.within(step, *moment.interval), row))
+                hits.append(Hit(video, *moment.interval, moment.present or 0.0, row))
             by_step.append(sorted(hits, key=lambda hit: -hit.present))
         hits, options = _best_chain(by_step) if several else _merge_takes(by_step[0], clips), self.options
         return [hit for hit in hits if hit.present >= options.min_present]

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, get_args
 
 from vidsum.errors import Mention, UsageError, fill
 from vidsum.grounding.settings import LANGUAGE_HELP, EmbeddingSpace, require_language
@@ -34,21 +34,14 @@ ArchiveEvidence = Literal[Evidence, "described"]
 """Where a moment of an archive was found; `described`: in a description of `vidsum describe`."""
 
 
-class StoredEvidence(NamedTuple):
-    """Where an archive holds a kind of evidence."""
-
-    column: str  # of `videos`; NULL where it was not looked for, empty where there is none
-    flag: str = ""  # of `index`, which adds it
-    table: str = ""  # its texts
+EVIDENCE: Final[tuple[ArchiveEvidence, ...]] = (*get_args(Evidence), "described")
+_MADE_BY: Final = {"speech": "transcribe", "text": "on_screen_text", "sound": "sounds"}
+"""The fields of `Indexing` that make a kind of evidence."""
 
 
-EVIDENCE: Final[dict[ArchiveEvidence, StoredEvidence]] = {
-    "picture": StoredEvidence("scan"),
-    "speech": StoredEvidence("spoken", "--transcribe", "sentences"),
-    "text": StoredEvidence("written", "--on-screen-text", "screen_lines"),
-    "sound": StoredEvidence("sounds", "--sounds"),
-    "described": StoredEvidence("described", table="descriptions"),
-}
+def flag_of(kind: str) -> str:
+    """Return the flag of `index` that makes a kind of evidence; empty where none does."""
+    return f"--{_MADE_BY[kind].replace('_', '-')}" if kind in _MADE_BY else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +59,10 @@ class Indexing:
         "auto",
         flag_on=(),
     )
+
+    def makes(self, kind: ArchiveEvidence) -> bool:
+        """Return whether a kind of evidence is made where it is not in the cache."""
+        return kind in _MADE_BY and bool(getattr(self, _MADE_BY[kind]))
 
 
 @dataclass(frozen=True)
@@ -160,12 +157,12 @@ def describe_missing(archive: Any, options: SearchOptions) -> str:
     """Say which evidence of a search videos of an `Archive` lack, with the flags of `index`; or nothing."""
     if options.is_of_pictures:
         return ""
-    counts = ", ".join(["count(*)", *(f"count({stored.column})" for stored in EVIDENCE.values())])
-    of_files = "SELECT video FROM files WHERE gone_s IS NULL"
-    ((total, *made),) = archive.rows(f"SELECT {counts} FROM videos WHERE id IN ({of_files})")
+    of_files = "(SELECT video FROM files WHERE gone_s IS NULL)"
+    ((total,),) = archive.rows(f"SELECT count(*) FROM videos WHERE id IN {of_files}")
+    made = dict(archive.rows(f"SELECT kind, count(*) FROM evidence WHERE video IN {of_files} GROUP BY kind"))
     parts = [
-        f"{kind} of {total - count} of {total} videos ({stored.flag})" if count else f"{kind} ({stored.flag})"
-        for (kind, stored), count in zip(EVIDENCE.items(), made, strict=True)
-        if stored.flag and count < total and options.includes(kind)
+        f"{kind} of {total - made[kind]} of {total} videos ({flag})" if kind in made else f"{kind} ({flag})"
+        for kind in EVIDENCE
+        if (flag := flag_of(kind)) and made.get(kind, 0) < total and options.includes(kind)
     ]
     return f"not searched: {', '.join(parts)}; see vidsum index" if parts else ""

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.archive.packed import AXES, read_records
+from vidsum.archive.checked_records import read_records
 from vidsum.archive.rows import StoredVideo, damaged, read_rows
-from vidsum.archive.schema import TEXT_TABLES
+from vidsum.archive.schema import PASSAGES
 from vidsum.archive.store import Database
 from vidsum.errors import Mention, UsageError, WeightsError
+from vidsum.evidence.records import AXES
 from vidsum.features import describe, weights_sha256
 from vidsum.grounding.spaces import describe_space, name_embeddings, resolve_space
 from vidsum.grounding.vse_map import NAME, load_map
@@ -98,11 +99,10 @@ def insert_space(connection: Database, name: str) -> StoredSpace:
 
 
 def drop_orphans(connection: Database) -> None:
-    """Remove the videos that no file holds, with their shots and texts; in a transaction."""
+    """Remove the videos that no file holds, with their shots and evidence; in a transaction."""
     orphans = "SELECT id FROM videos WHERE id NOT IN (SELECT video FROM files)"
     for video in connection.execute(orphans).fetchall():  # ids are used as they are
-        for table in TEXT_TABLES:
-            connection.execute(f"DELETE FROM {table} WHERE video = ?", video)
+        connection.execute(f"DELETE FROM {PASSAGES} WHERE video = ?", video)
         connection.execute("DELETE FROM videos WHERE id = ?", video)
 
 

@@ -8,14 +8,14 @@ import os
 import re
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from vidsum.archive import postgres
-from vidsum.archive.schema import REINDEX_HINT, TABLES, TEXT_TABLES, VERSION, require_known
+from vidsum.archive.schema import EVIDENCE_TABLE, PASSAGES, REINDEX_HINT, TABLES, VERSION, require_known
 from vidsum.archive.settings import is_server
 from vidsum.errors import (
     DamagedArchiveError,
@@ -43,9 +43,9 @@ _OF_THE_MACHINE = frozenset(
     }
 )  # errors of SQLite that say nothing about what is in a file
 _STATISTICS = "sqlite_stat"  # tables that ANALYZE makes
-_TEXTS = (
-    "CREATE VIRTUAL TABLE {} USING fts5(text, video UNINDEXED, start_s UNINDEXED, end_s UNINDEXED, "
-    "certain UNINDEXED)"
+TEXTS = (
+    f"CREATE VIRTUAL TABLE {PASSAGES} USING fts5(text, video UNINDEXED, kind UNINDEXED, start_s UNINDEXED, "
+    "end_s UNINDEXED, certain UNINDEXED)",
 )
 
 
@@ -73,10 +73,16 @@ class SQLite(sqlite3.Connection):
     def snapshot(self) -> AbstractContextManager[object]:
         return self.transaction("BEGIN")
 
-    def find_words(self, table: str, words: Sequence[str]) -> Iterable[tuple[int]]:
-        """Return the videos whose texts contain some words, best first."""
-        query = f"SELECT video FROM {table} WHERE {table} MATCH ? ORDER BY rank"
-        return self.execute(query, (" OR ".join(f'"{word}"' for word in words),))
+    def create_evidence(self) -> None:
+        """Create the tables of evidence."""
+        for statement in (*EVIDENCE_TABLE, *TEXTS):
+            self.execute(statement)
+
+    def find_words(self, kind: str, words: Sequence[str]) -> Iterator[int]:
+        """Return the videos whose passages of a kind contain some words, best first."""
+        query = f"SELECT video FROM {PASSAGES} WHERE {PASSAGES} MATCH ? AND kind = ? ORDER BY rank"
+        text = " OR ".join(f'"{word}"' for word in words)
+        return (video for (video,) in self.execute(query, (text, kind)))
 
 
 Database = SQLite | postgres.Postgres
@@ -219,7 +225,8 @@ def _faults(path: Path) -> Iterator[None]:
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             reason = f"{path}: another process has been writing to it for {_WAIT_S:.0f} s"
             raise OutputError(reason, hint="try again when it is done") from error
-        fault: VidsumError = DamagedArchiveError(f"{path}: is damaged ({error})", hint=REINDEX_HINT)
+        reason = " ".join(str(error).split())  # SQLite quotes whole statements
+        fault: VidsumError = DamagedArchiveError(f"{path}: is damaged ({reason})", hint=REINDEX_HINT)
         if code in _OF_THE_MACHINE:
             fault = OutputError(f"{path}: cannot be used ({error})")
             fault.ends_batch = True
@@ -245,14 +252,14 @@ def _prepare(connection: SQLite, path: Path, *, may_write: bool) -> None:
                 connection.set_version(VERSION)
     require_known(connection.version(), str(path))
     if connection.version() == VERSION:
-        _require_tables(connection, path)
+        require_tables(connection, path)
     if may_write:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
 
 
 def _create_tables(connection: sqlite3.Connection) -> None:
-    for statement in [*TABLES.split(";\n"), *map(_TEXTS.format, TEXT_TABLES)]:
+    for statement in (*TABLES.split(";\n"), *EVIDENCE_TABLE, *TEXTS):
         connection.execute(statement)
 
 
@@ -278,7 +285,7 @@ def _without_layout(statement: str) -> str:
     return re.sub(r"\s*([(),])\s*|\s+", lambda match: match[1] or " ", plain)
 
 
-def _require_tables(connection: sqlite3.Connection, path: Path) -> None:
+def require_tables(connection: sqlite3.Connection, path: Path) -> None:
     """Raise DamagedArchiveError where a table is not as vidsum makes it: no views, no triggers."""
     expected = _new_tables()
     tables = {

@@ -6,22 +6,23 @@ The cosine of a query with a class is that of MiniLM's vectors with the nearest 
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from vidsum import checkpoints
+from vidsum.evidence.protocol import ENCODER, Found, Packed, Query
+from vidsum.evidence.records import Records, parse_records
 from vidsum.features.yamnet import STEP_S
-from vidsum.grounding.languages import encode_in
 from vidsum.grounding.text_encoders import load_text_encoder
 from vidsum.io.cache import cached_rows
 from vidsum.results.moments import Moment, shorten
 from vidsum.types import FloatArray, IntArray
 
-ENCODER: Final = "minilm"
 _N_NEAREST = 3  # names in the message on an unknown sound
 _SILENCE = "silence"
 
@@ -33,6 +34,7 @@ _MIN_BEST = 0.5  # score of the best window of a moment
 _MAX_GAP = 1  # windows below `MIN_SCORE` that do not end a moment
 _SLOPE = 0.5  # of the logistic curve from the logit of a moment's score to its probability
 _OFFSET = 0.1
+MAX_VIDEO_S: Final = 3 * 86_400.0  # longest video of an archive
 _MAX_SCORE = 0.999  # scores of 1 say no more than this
 EVENTS: Final = {
     "applause": ("applause", "clapping"),
@@ -50,22 +52,21 @@ def read_names() -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(entry.split(", ")) for entry in entries)
 
 
-def match_classes(queries: Sequence[str], language: str = "auto") -> list[npt.NDArray[np.intp]]:
-    """Return the numbers of the classes that each query means, nearest first; none where no name is near.
+def match_classes(query: Query) -> npt.NDArray[np.intp]:
+    """Return the numbers of the classes that a query means, nearest first; none where no name is near.
 
-    Raises WeightsError where a text encoder's weights are unavailable.
+    Raises WeightsError where the text encoder's weights are unavailable.
     """
-    return [_nearest(row) for row in _compare(queries, language)]
+    return _nearest(_compare(query))
 
 
-def describe_unknown(queries: Sequence[str], language: str = "auto") -> tuple[str, ...]:
+def describe_unknown(queries: Sequence[Query]) -> tuple[str, ...]:
     """Return a message for each query that names no sound, with the sounds whose names are nearest to it."""
-    rows = _compare(queries, language)
     return tuple(
-        f"'{shorten(text)}': no sound that can be recognised; the nearest are {_list_nearest(row)} "
-        "(vidsum help sounds lists all)"
-        for text, row in zip(queries, rows, strict=True)
-        if not len(_nearest(row))
+        f"'{shorten(query.text)}': no sound that can be recognised; the nearest are "
+        f"{_list_nearest(_compare(query))} (vidsum help sounds lists all)"
+        for query in queries
+        if not len(match_classes(query))
     )
 
 
@@ -73,14 +74,13 @@ def _list_nearest(cosines: FloatArray) -> str:
     return ", ".join(read_names()[number][0] for number in np.argsort(-cosines, kind="stable")[:_N_NEAREST])
 
 
-def _compare(queries: Sequence[str], language: str) -> FloatArray:
-    """Return [M, N_CLASSES] cosines of queries with the nearest name of each class."""
+def _compare(query: Query) -> FloatArray:
+    """Return [N_CLASSES] cosines of a query with the nearest name of each class."""
     names = [name for entry in read_names() for name in entry]
     starts = np.cumsum([0, *(len(entry) for entry in read_names()[:-1])])
     provenance = {"weights_sha256": checkpoints.sha256_of(ENCODER), "names": names}
-    encode = load_text_encoder(ENCODER).encode
-    vectors = cached_rows("sound_names", provenance, lambda: encode(names))
-    return np.maximum.reduceat(encode_in(queries, language, encode) @ vectors.T, starts, axis=1)
+    vectors = cached_rows("sound_names", provenance, lambda: load_text_encoder(ENCODER).encode(names))
+    return np.maximum.reduceat(vectors @ query.vector, starts)
 
 
 def _nearest(cosines: FloatArray) -> npt.NDArray[np.intp]:
@@ -140,3 +140,78 @@ def join_sounds(first: IntArray, after: IntArray, scores: FloatArray, duration_s
         if score >= _MIN_BEST and start_s < duration_s
     ]
     return sorted(moments, key=lambda moment: (-moment.score, moment.start_s))
+
+
+@dataclass(frozen=True, eq=False)
+class SoundScores:
+    """How much of each class is in the sound of a video."""
+
+    scores: FloatArray  # [T, N_CLASSES] in [0, 1], each of `STEP_S` from the first picture on
+    duration_s: float
+    warnings: tuple[str, ...] = ()
+
+
+RUN: Final = np.dtype([("class", "<u2"), ("first", "<u4"), ("after", "<u4"), ("score", "<f2")])
+"""A run of windows [first, after), `STEP_S` apart, in which a class scores `MIN_SCORE` or more; its best."""
+
+
+@dataclass(frozen=True, eq=False)
+class Audible:
+    """What is heard in a video: the runs of each class, which hold all that moments are made of."""
+
+    runs: Records  # of `RUN`, by class and time
+    duration_s: float
+
+    @classmethod
+    def of(cls, made: SoundScores) -> Self:
+        """Return the runs of scores."""
+        scores = made.scores
+        is_loud = np.pad(MIN_SCORE <= scores.T, ((0, 0), (1, 1)))
+        edges = np.diff(is_loud.astype(np.int8))
+        classes, starts = np.nonzero(edges == 1)
+        runs = np.zeros(len(classes), RUN)
+        runs["class"], runs["first"], runs["after"] = classes, starts, np.nonzero(edges == -1)[1]
+        runs["score"] = [scores[run["first"] : run["after"], run["class"]].max() for run in runs]
+        return cls(runs, made.duration_s)
+
+    def search(self, query: Query, most: int) -> list[Found]:
+        """Return the moments of the classes that a query means, with the name of the loudest in each."""
+        runs = self.runs[np.isin(self.runs["class"], match_classes(query))]
+        order = np.argsort(runs["first"], kind="stable")
+        first, after = (runs[name][order].astype(np.int64) for name in ("first", "after"))
+        moments = join_sounds(first, after, runs["score"][order].astype(np.float32), self.duration_s)
+        found = []
+        for moment in moments[:most]:
+            is_in = (runs["first"] * STEP_S < moment.end_s) & (runs["after"] * STEP_S > moment.start_s)
+            loudest = runs[is_in][runs[is_in]["score"].argmax()]
+            found.append(Found(moment, read_names()[loudest["class"]][0]))
+        return found
+
+    def pack(self) -> Packed:
+        return Packed(self.runs.tobytes())
+
+    @classmethod
+    def unpack(cls, packed: Packed, duration_s: float) -> Self:
+        return cls(_parse_runs(packed.records), duration_s)
+
+    @classmethod
+    def rank(cls, records: bytes, query: Query) -> float | None:
+        runs = _parse_runs(records)
+        scores = runs["score"][np.isin(runs["class"], match_classes(query))]
+        return float(scores.max()) if len(scores) else None
+
+
+def _parse_runs(records: bytes) -> Records:
+    runs = parse_records(records, RUN)
+    if not _are_runs(runs):
+        raise ValueError("has a record out of range")
+    return runs
+
+
+def _are_runs(runs: Records) -> bool:
+    """Return whether runs are in order by class and time, apart, and of known classes."""
+    first, after, classes = (runs[name].astype(np.int64) for name in ("first", "after", "class"))
+    is_next = (np.diff(classes) > 0) | ((np.diff(classes) == 0) & (first[1:] > after[:-1]))
+    is_loud = (runs["score"] >= np.float16(MIN_SCORE)) & (runs["score"] <= 1)
+    is_inside = (first < after) & (after <= MAX_VIDEO_S) & (classes < len(read_names()))
+    return bool(is_next.all() and is_loud.all() and is_inside.all())

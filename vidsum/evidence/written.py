@@ -7,18 +7,25 @@ is near. docs/algorithms/screen_text.md explains the rules.
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import chain
+from typing import Self
 
 import numpy as np
 
-from vidsum.evidence.spoken import Passage, score_passages, to_probabilities
+from vidsum.evidence.passages import (
+    EncodedPassages,
+    encode_passages,
+    rank_passages,
+    to_probabilities,
+    unpack_passages,
+)
+from vidsum.evidence.protocol import Found, Packed, Passage, Query
 from vidsum.grounding.proposals import MAX_IOU, suppress
 from vidsum.results.moments import Moment
 from vidsum.results.screen_text import Screen, ScreenLine, ScreenText
-from vidsum.types import FloatArray
 
 _WORD = re.compile(r"[^\W_]+")
 _THOUSANDS = re.compile(r"(?<=\d)[,.'’](?=\d{3}(?!\d))")
@@ -34,7 +41,7 @@ OTHER_NUMBER = 0.4  # at most, of lines that are near in meaning but lack a numb
 
 
 @dataclass(frozen=True)
-class Written:
+class WordsFound:
     """A query that is written in some lines."""
 
     start_s: float
@@ -44,12 +51,12 @@ class Written:
     is_exact: bool = True  # whether all words are there, with no difference in spelling
 
 
-def find_written(query: str, text: ScreenText) -> list[Written]:
+def find_written(query: str, text: ScreenText) -> list[WordsFound]:
     """Return where the words of a query are written: exactly, likeliest first, then with differences."""
     wanted = split_words(query)
     if not wanted:
         return []
-    spans = dict[tuple[float, float], Written]()
+    spans = dict[tuple[float, float], WordsFound]()
     for screen in text.screens():
         if written := _match(wanted, screen):
             span = written.start_s, written.end_s
@@ -67,10 +74,10 @@ def split_words(text: str) -> list[str]:
     return _WORD.findall(_WIDE.sub(r" \g<0> ", _THOUSANDS.sub("", plain)))
 
 
-def _match(wanted: Sequence[str], screen: Screen) -> Written | None:
+def _match(wanted: Sequence[str], screen: Screen) -> WordsFound | None:
     """Return the lines of a screen that hold the words: one line, or as many as are needed."""
     words = [split_words(line.text) for line in screen.lines]
-    best: Written | None = None
+    best: WordsFound | None = None
     for line, line_words in zip(screen.lines, words, strict=True):
         likeness = _likeness(wanted, line_words)
         present = _probability(likeness, is_phrase=_holds(line_words, wanted))
@@ -88,10 +95,12 @@ def _match(wanted: Sequence[str], screen: Screen) -> Written | None:
     return _written(used, present, is_exact=likeness == 1) if present else None
 
 
-def _written(lines: Sequence[ScreenLine], present: float, *, is_exact: bool) -> Written:
+def _written(lines: Sequence[ScreenLine], present: float, *, is_exact: bool) -> WordsFound:
     start_s, end_s = max(line.start_s for line in lines), min(line.end_s for line in lines)
     sure = min(line.confidence for line in lines)
-    return Written(start_s, end_s, round(present * sure, 4), "\n".join(line.text for line in lines), is_exact)
+    return WordsFound(
+        start_s, end_s, round(present * sure, 4), "\n".join(line.text for line in lines), is_exact
+    )
 
 
 def _probability(likeness: float, *, is_phrase: bool) -> float:
@@ -134,43 +143,82 @@ def to_passages(text: ScreenText) -> list[Passage]:
     return [part for part in parts() if sum(map(str.isalpha, part.text)) >= _MIN_LETTERS]
 
 
-def text_moments(queries: Sequence[str], text: ScreenText, top_k: int) -> list[list[Moment]]:
-    """Return the moments of each query: where its words are written, then where its meaning is.
+@dataclass(frozen=True, eq=False)
+class Written:
+    """What is written on the screen of a video, and the texts of it that have a meaning."""
 
-    The score is the probability, `present`, and 1 more where the words are written, so that nothing else
-    comes before them; exact words are quoted. Raises WeightsError where the text encoder's weights are
-    unavailable.
-    """
-    passages = to_passages(text)
-    rows = score_passages(passages, queries) if passages else np.zeros((len(queries), 0), np.float32)
-    return [
-        suppress(_new_moments(query, find_written(query, text), passages, row), MAX_IOU, top_k)
-        for query, row in zip(queries, rows, strict=True)
-    ]
+    text: ScreenText
+    passages: EncodedPassages  # of `to_passages`
+
+    @classmethod
+    def of(cls, text: ScreenText) -> Self:
+        """Return the text of a screen. Raises WeightsError: the text encoder is unavailable."""
+        # lines of a moment in the order in which an archive returns them
+        lines = tuple(sorted(text.lines, key=lambda line: (line.start_s, line.end_s)))
+        text = replace(text, lines=lines)
+        return cls(text, encode_passages(to_passages(text)))
+
+    def search(self, query: Query, most: int) -> list[Found]:
+        """Return the moments of a query: where its words are written, then where its meaning is.
+
+        The score is the probability, `present`, and 1 more where the words are written, so that nothing else
+        comes before them; exact words are quoted.
+        """
+        found = list(self._iter_found(query))
+        texts = {id(moment): text for moment, text in found}
+        listed = suppress((moment for moment, _ in found), MAX_IOU, most)
+        return [Found(moment, texts[id(moment)]) for moment in listed]
+
+    def _iter_found(self, query: Query) -> Iterator[Found]:
+        """Yield moments, best first, without screens inside better ones: these hold what was found."""
+        written = find_written(query.text, self.text)
+        better = [Passage(part.start_s, part.end_s, part.text) for part in written]
+        for part in written:
+            score, present = 1 + part.present, part.present
+            moment = Moment(part.start_s, part.end_s, score, "text", present, is_quoted=part.is_exact)
+            yield Found(moment, part.text)
+        for passage, present in _by_meaning(query, self.passages):
+            if passage.n_sentences == 1 or not any(other.holds(passage) for other in better):
+                better.append(passage)
+                moment = Moment(passage.start_s, passage.end_s, present, "text", present)
+                yield Found(moment, passage.text)
+
+    def pack(self) -> Packed:
+        lines = [
+            Passage(line.start_s, line.end_s, line.text, certain=line.confidence) for line in self.text.lines
+        ]
+        return Packed(self.passages.pack(), lines)
+
+    @classmethod
+    def of_lines(cls, lines: Sequence[Passage], duration_s: float = 0.0) -> Self:
+        """Return the text of lines, whose places are not known. Raises WeightsError, see `of`."""
+        return cls.of(_to_screen_text(lines, duration_s))
+
+    @classmethod
+    def unpack(cls, packed: Packed, duration_s: float) -> Self:
+        text = _to_screen_text(packed.passages, duration_s)
+        return cls(text, unpack_passages(to_passages(text), packed.records))
+
+    @classmethod
+    def rank(cls, records: bytes, query: Query) -> float | None:
+        return rank_passages(records, query)
 
 
-def _new_moments(
-    query: str, written: Sequence[Written], passages: Sequence[Passage], evidence: FloatArray
-) -> Iterator[Moment]:
-    """Yield moments, best first, without screens inside better ones: these hold what was found already."""
-    better = [Passage(part.start_s, part.end_s, part.text) for part in written]
-    for part in written:
-        score, present = 1 + part.present, part.present
-        yield Moment(part.start_s, part.end_s, score, "text", present, is_quoted=part.is_exact)
-    for passage, present in _by_meaning(query, passages, evidence):
-        if passage.n_sentences == 1 or not any(other.holds(passage) for other in better):
-            better.append(passage)
-            yield Moment(passage.start_s, passage.end_s, present, "text", present)
+def _to_screen_text(lines: Sequence[Passage], duration_s: float) -> ScreenText:
+    box = (0.0, 0.0, 1.0, 1.0)
+    placed = (ScreenLine(line.start_s, line.end_s, line.text, line.certain, box) for line in lines)
+    return ScreenText(tuple(placed), duration_s, 0)
 
 
-def _by_meaning(
-    query: str, passages: Sequence[Passage], evidence: FloatArray
-) -> Iterator[tuple[Passage, float]]:
+def _by_meaning(query: Query, encoded: EncodedPassages) -> Iterator[tuple[Passage, float]]:
     """Yield passages with their probabilities, best first."""
+    if not encoded.passages:
+        return
+    evidence = encoded.score(query)
     probable = to_probabilities(evidence)
-    numbers = {word for word in split_words(query) if any(map(str.isdigit, word))}
+    numbers = {word for word in split_words(query.text) if any(map(str.isdigit, word))}
     if numbers:  # "room 204" is no answer to "room 205", near as the sentences are
-        lacks = [not numbers.issubset(split_words(passage.text)) for passage in passages]
+        lacks = [not numbers.issubset(split_words(passage.text)) for passage in encoded.passages]
         probable = np.where(lacks, np.minimum(probable, OTHER_NUMBER), probable)
     for number in np.lexsort((-evidence, -probable)).tolist():
-        yield passages[number], float(probable[number])
+        yield encoded.passages[number], float(probable[number])

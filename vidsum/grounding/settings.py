@@ -6,7 +6,7 @@ from typing import Literal
 
 from vidsum.errors import Mention, UsageError
 from vidsum.options import Checked, option
-from vidsum.results.settings import ClipName
+from vidsum.results.settings import ClipName, Evidence
 from vidsum.times import TIME
 
 DEFAULT_MODEL = "auto"
@@ -34,7 +34,7 @@ EmbeddingSpace = Literal["auto", ClipName, "vse"]
 `CLIP_FAMILY` that is installed, else `vse`."""
 CaptionSpace = Literal["text", "vse"]
 """Captions of frames as sentences, or as their counterparts in the picture space."""
-EvidenceChoice = Literal["auto", "picture", "speech", "text", "sound", "both"]
+EvidenceChoice = Literal["auto", Evidence, "both"]
 """Where moments are searched; `auto`: in the pictures, and in what is cached of the others."""
 
 

@@ -17,7 +17,7 @@ from vidsum import checkpoints
 from vidsum.description.titles import title_passages
 from vidsum.description.writers import write_words
 from vidsum.errors import InputError, UsageError
-from vidsum.evidence.spoken import ENCODER
+from vidsum.evidence.protocol import ENCODER
 from vidsum.features.settings import Extraction
 from vidsum.grounding.languages import encode_in
 from vidsum.grounding.spaces import extraction_for

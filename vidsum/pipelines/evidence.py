@@ -1,45 +1,42 @@
 """Evidence in addition to pictures: which of speech, text and sounds is searched, and their answers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from vidsum import checkpoints
 from vidsum.errors import Mention, UsageError
-from vidsum.evidence.audible import describe_unknown
-from vidsum.evidence.spoken import ENCODER, fuse
-from vidsum.evidence.written import text_moments
+from vidsum.evidence.audible import Audible, SoundScores, describe_unknown, match_classes
+from vidsum.evidence.fusion import fuse
+from vidsum.evidence.protocol import ENCODER, Query, TextEvidence, encode_queries
+from vidsum.evidence.spoken import Spoken
+from vidsum.evidence.written import Written
 from vidsum.features.yamnet import STEP_S as SOUND_STEP_S
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import STEP_S
 from vidsum.grounding.windows import grid
+from vidsum.pipelines.listening import plan_sounds
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.queries import Queries
 from vidsum.pipelines.read_text import find_screen_text, plan_input_text
-from vidsum.pipelines.sounds import plan_sounds, search_sounds
-from vidsum.pipelines.speech_evidence import (
-    MIN_SCORE_RATIO,
-    describe_speech_cuts,
-    plan_english,
-    search_speech,
-    without_weak,
-)
+from vidsum.pipelines.speech_evidence import MIN_SCORE_RATIO, describe_speech_cuts, plan_english, without_weak
+from vidsum.pipelines.transcribe import describe_doubtful
 from vidsum.results.moments import Grounding, Moment, QueryMoments
 from vidsum.results.screen_text import ScreenText
-from vidsum.results.settings import Evidence, list_evidence
+from vidsum.results.settings import Evidence as Kind
+from vidsum.results.settings import list_evidence
+from vidsum.results.transcript import Transcript
 from vidsum.types import FloatArray, Progress, TimeArray
 from vidsum.video.probe import start_offset_s
 
-Others = Mapping[Evidence, Any]  # the transcript, the text and the sounds of a video, by their kind
-_FACTS: Mapping[Evidence, str] = {"speech": "speech", "sound": "sounds", "text": "screen_text"}
-"""The parts of the provenance, in their order there."""
+Others = Mapping[Kind, Any]  # the transcript, the text and the sounds of a video, by their kind
 
 
 def _plan_text(video_input: Input, *, only_cached: bool) -> Plan[ScreenText] | None:
     if not only_cached:
-        plan = plan_input_text(replace(video_input, jobs=()))
+        plan = plan_input_text(video_input)
     elif text := find_screen_text(video_input):
         plan = Plan(dict(text.provenance), lambda _: text)
     else:
@@ -48,16 +45,43 @@ def _plan_text(video_input: Input, *, only_cached: bool) -> Plan[ScreenText] | N
     return Plan({"screen_text": facts}, plan.make)
 
 
-def _search_text(
-    text: ScreenText, queries: Sequence[str], times: TimeArray, retrieval: Retrieval
-) -> list[QueryMoments]:
+class Search(NamedTuple):
+    """Queries, and what their answers are made for."""
+
+    queries: Sequence[Query]
+    times: TimeArray
+    retrieval: Retrieval
+
+    def moments(self, evidence: TextEvidence, query: Query) -> tuple[Moment, ...]:
+        return tuple(moment for moment, _ in evidence.search(query, self.retrieval.most_moments))
+
+
+def search_speech(transcript: Transcript, search: Search) -> list[QueryMoments]:
+    """Return the answers by speech alone, with a curve at the times of the search."""
+    spoken, answers = Spoken.of(transcript), list[QueryMoments]()
+    for query in search.queries:
+        curve = spoken.curve(query, search.times, STEP_S)
+        answers.append(QueryMoments(query.text, search.moments(spoken, query), curve, said=curve))
+    return answers
+
+
+def search_text(text: ScreenText, search: Search) -> list[QueryMoments]:
     """Return the answers by text alone; `present` is that of the best moment, 0 without any."""
-    answers = []
-    rows = text_moments(queries, text, retrieval.most_moments)
-    for query, moments in zip(queries, rows, strict=True):
+    written, answers = Written.of(text), list[QueryMoments]()
+    for query in search.queries:
+        moments = search.moments(written, query)
         present = max((moment.present or 0.0 for moment in moments), default=0.0)
-        listed = tuple(moments) if present >= retrieval.min_present else ()
-        answers.append(QueryMoments(query, listed, _curve(moments, times), present))
+        listed = moments if present >= search.retrieval.min_present else ()
+        answers.append(QueryMoments(query.text, listed, _curve(moments, search.times), present))
+    return answers
+
+
+def search_sounds(sounds: SoundScores, search: Search) -> list[QueryMoments]:
+    """Return the answers by sounds alone, with a curve per window of sound."""
+    audible, answers = Audible.of(sounds), list[QueryMoments]()
+    for query in search.queries:
+        curve = sounds.scores[:, match_classes(query)].max(axis=1, initial=0.0)
+        answers.append(QueryMoments(query.text, search.moments(audible, query), curve))
     return answers
 
 
@@ -70,15 +94,37 @@ def _curve(moments: Sequence[Moment], times: TimeArray) -> FloatArray:
     return curve
 
 
-_PLANS: Mapping[Evidence, Callable[..., Plan[Any] | None]] = {
-    "speech": plan_english,
-    "text": _plan_text,
-    "sound": plan_sounds,
-}
-_SEARCHES: Mapping[Evidence, Callable[..., list[QueryMoments]]] = {
-    "speech": search_speech,
-    "text": _search_text,
-    "sound": search_sounds,
+class EvidenceKind(NamedTuple):
+    """A kind of evidence besides pictures: how it is made of a video, and searched."""
+
+    plan: Callable[..., Plan[Any] | None]  # of an `Input`; with `only_cached` None for what is not there
+    evidence: type[TextEvidence]
+    answer: Callable[[Any, Search], list[QueryMoments]]  # for what the plan makes
+    part: str  # of the provenance
+    is_of_sound: bool
+    describe: Callable[[str, Any], Iterable[str]]  # warnings of a path, and of what the plan makes
+
+
+KINDS: Mapping[Kind, EvidenceKind] = {
+    "speech": EvidenceKind(
+        plan_english,
+        Spoken,
+        search_speech,
+        "speech",
+        is_of_sound=True,
+        describe=lambda path, made: (f"{path}: {note}" for note in describe_doubtful(made)),
+    ),
+    "text": EvidenceKind(
+        _plan_text, Written, search_text, "screen_text", is_of_sound=False, describe=lambda *_: ()
+    ),
+    "sound": EvidenceKind(
+        plan_sounds,
+        Audible,
+        search_sounds,
+        "sounds",
+        is_of_sound=True,
+        describe=lambda _, made: made.warnings,
+    ),
 }
 
 
@@ -86,8 +132,8 @@ _SEARCHES: Mapping[Evidence, Callable[..., list[QueryMoments]]] = {
 class PlannedEvidence:
     """The evidence that is searched, with the plans of what is not pictures."""
 
-    kinds: tuple[Evidence, ...]
-    plans: Mapping[Evidence, Plan[Any]]
+    kinds: tuple[Kind, ...]
+    plans: Mapping[Kind, Plan[Any]]
 
     @property
     def has_pictures(self) -> bool:
@@ -97,10 +143,9 @@ class PlannedEvidence:
     def facts(self) -> dict[str, Any]:
         """Return the parts of the provenance."""
         encoder = checkpoints.sha256_of(ENCODER) if self.plans else ""
-        parts = {
-            part: self.plans[kind].provenance[part] for kind, part in _FACTS.items() if kind in self.plans
-        }
-        return {part: {**facts, "text_weights_sha256": encoder} for part, facts in parts.items()}
+        parts = {KINDS[kind].part: plan.provenance[KINDS[kind].part] for kind, plan in self.plans.items()}
+        order = sorted(parts, reverse=True)  # of the parts in stored results
+        return {part: {**parts[part], "text_weights_sha256": encoder} for part in order}
 
     def run(self, progress: Progress | None) -> Others:
         """Return the speech, the text and the sounds, made or from the cache."""
@@ -112,8 +157,9 @@ class PlannedEvidence:
         """Return the answers by pictures, if they are searched, merged with the others."""
         if self.kinds == ("picture",):
             return grounding
-        texts, times = queries.texts, grounding.timestamps
-        matches = [_SEARCHES[kind](made, texts, times, retrieval) for kind, made in others.items()]
+        encoded = encode_queries(queries.texts, retrieval.language) if others else []
+        search = Search(encoded, grounding.timestamps, retrieval)
+        matches = [KINDS[kind].answer(made, search) for kind, made in others.items()]
         if self.has_pictures:
             min_ratio = MIN_SCORE_RATIO if retrieval.top_k is None else 0.0
             rows = zip(grounding.queries, *matches, strict=True)
@@ -125,7 +171,7 @@ class PlannedEvidence:
             offset_s = start_offset_s(grounding.video)
             warnings += describe_speech_cuts(others["speech"], answers, offset_s)
         if self.kinds == ("sound",):
-            warnings += describe_unknown(texts, retrieval.language)
+            warnings += describe_unknown(encoded)
         return replace(
             grounding,
             queries=queries.attach_spoken(answers),
@@ -149,9 +195,11 @@ def plan_evidence(retrieval: Retrieval, video_input: Input) -> PlannedEvidence:
         raise UsageError(
             f"features have no {others[0]}", hint=("give the video, or ", Mention("evidence", "picture"))
         )
-    plans = dict[Evidence, Plan[Any]]()
-    for kind in others if kinds else _PLANS:
-        if video_input.video and (plan := _PLANS[kind](video_input, only_cached=not kinds)):
+    plans = dict[Kind, Plan[Any]]()
+    for kind in others if kinds else KINDS:
+        # the features of a space are not made where pictures are read for text alone
+        source = video_input if KINDS[kind].is_of_sound else replace(video_input, jobs=())
+        if video_input.video and (plan := KINDS[kind].plan(source, only_cached=not kinds)):
             plans[kind] = plan
     return PlannedEvidence(kinds or ("picture", *plans), plans)
 

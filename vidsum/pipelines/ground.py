@@ -19,10 +19,9 @@ from vidsum.evidence.match_probability import (
     WindowMatches,
     embed_background,
     kind_of,
-    match_windows,
     prepare_queries,
-    usual_of,
 )
+from vidsum.evidence.picture import Picture
 from vidsum.features.settings import Extraction
 from vidsum.grounding import languages, vse_map
 from vidsum.grounding.chosen_model import EncodedQueries, load_model, locate, resolve_model
@@ -165,17 +164,17 @@ class MomentSearch:
         """Return the answers, a few queries at a time: curves of many and of a long video are large."""
         seen, without = np.split(vectors, [len(self.queries.texts)])
         background = None if self.space == "own" else embed_background(self.space)
-        usual = None if background is None else usual_of(clips, background)
+        picture = None if background is None else Picture.of(clips, self.space, background)
         names, most = clips.objects.names if clips.objects else None, self.retrieval.most_moments
         answers = list[QueryMoments]()
         for start in range(0, len(seen), _QUERIES_AT_ONCE):
             texts = self.queries.texts[start : start + _QUERIES_AT_ONCE]
             request = EncodedQueries(texts, seen[start : start + len(texts)], without, self._others())
             located = locate(self._grounder, clips, request, most, alone=self.retrieval.alone)
-            if background is not None and usual is not None:
+            if background is not None and picture is not None:
                 kinds = [kind_of(text) for text in (*texts, *self.retrieval.without)]
                 queries = prepare_queries(kinds, np.vstack([request.vectors, without]), background, names)
-                matches = match_windows(clips, queries, usual)
+                matches = picture.match(queries)
                 located = [self._judged(answer, matches, number) for number, answer in enumerate(located)]
             answers += located
         return answers

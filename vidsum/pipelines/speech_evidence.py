@@ -5,19 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import inf
 
-import numpy as np
-
 from vidsum.errors import Mention, UsageError
-from vidsum.evidence.spoken import (
-    iter_passages,
-    score_passages,
-    speech_curve,
-    speech_moments,
-    split_sentences,
-)
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval
-from vidsum.grounding.spaces import STEP_S
 from vidsum.io.outputs import write_text
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.transcribe import describe_doubtful, find_transcript, plan_transcript, to_english
@@ -30,7 +20,7 @@ from vidsum.results.transcript import Segment, Transcript, to_cue_words
 from vidsum.speech.settings import Transcription
 from vidsum.summary.settings import Selection
 from vidsum.times import to_srt
-from vidsum.types import Interval, Progress, TimeArray
+from vidsum.types import Interval, Progress
 
 MIN_SCORE_RATIO = 0.5  # of a moment to the first: those below are listed with top_k alone
 
@@ -47,22 +37,6 @@ def plan_english(video_input: Input, *, only_cached: bool) -> Plan[Transcript] |
         return None
     path, plan = video.path, plan_transcript(video.path, Transcription(), extraction, video)
     return replace(plan, make=lambda progress: to_english(plan.run(progress), path, extraction, progress))
-
-
-def search_speech(
-    transcript: Transcript, texts: Sequence[str], times: TimeArray, retrieval: Retrieval
-) -> list[QueryMoments]:
-    """Return the answers by speech alone, with a curve at `times`."""
-    passages = list(iter_passages(split_sentences(transcript)))
-    if not passages:
-        silent = np.zeros(len(times), np.float32)
-        return [QueryMoments(text, (), silent, said=silent) for text in texts]
-    answers = []
-    for text, row in zip(texts, score_passages(passages, texts), strict=True):
-        curve = speech_curve(passages, row, times, STEP_S)
-        moments = tuple(speech_moments(text, passages, row, retrieval.most_moments))
-        answers.append(QueryMoments(text, moments, curve, said=curve))
-    return answers
 
 
 def describe_speech_cuts(

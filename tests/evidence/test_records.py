@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from tests.archive.made import unit
-from vidsum.archive.packed import (
+from vidsum.evidence.records import (
     pack_clips,
     pack_pieces,
     pack_rows,

@@ -1,25 +1,25 @@
-"""Sounds of a video: plan (what their scores depend on), then listen; and the moments of queries in them."""
+"""Sounds of a video: plan (what their scores depend on), then listen."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.evidence.audible import find_events, is_silent, match_classes, read_names, sound_moments
+from vidsum.evidence.audible import SoundScores, find_events, is_silent, match_classes, read_names
+from vidsum.evidence.protocol import encode_queries
 from vidsum.features.settings import Extraction
 from vidsum.features.yamnet import N_CLASSES, NAME, RATE, STEP_S, score_sounds
-from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.windows import grid
 from vidsum.io import cache
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import source_path
 from vidsum.pipelines.transcribe import describe_damage
-from vidsum.results.moments import SILENT, Grounding, QueryMoments
+from vidsum.results.moments import SILENT, Grounding
 from vidsum.results.transcript import SoundEvent, Transcript
-from vidsum.types import FloatArray, Progress, TimeArray
+from vidsum.types import FloatArray, Progress
 from vidsum.version import __version__
 from vidsum.video.damage import CANCELLED, DecodeLog
 from vidsum.video.listen import SoundInfo, describe_used, probe_sound, read_sound
@@ -28,15 +28,6 @@ from vidsum.video.threads import ReadAhead
 _FOLDER = "sounds"  # folder in the cache
 _STORED = np.dtype("<f2")  # 4 MB for an hour
 _BLOCK_S, _BLOCKS_AHEAD = 30.0, 2  # length of blocks, and how many are decoded while the network runs
-
-
-@dataclass(frozen=True, eq=False)
-class SoundScores:
-    """How much of each class is in the sound of a video."""
-
-    scores: FloatArray  # [T, N_CLASSES] in [0, 1], each of `STEP_S` from the first picture on
-    duration_s: float
-    warnings: tuple[str, ...] = ()
 
 
 def plan_sounds(video_input: Input, *, only_cached: bool) -> Plan[SoundScores] | None:
@@ -52,23 +43,11 @@ def plan_sounds(video_input: Input, *, only_cached: bool) -> Plan[SoundScores] |
     return None if only_cached and not cache.find_bytes(_FOLDER, plan.provenance) else plan
 
 
-def search_sounds(
-    sounds: SoundScores, texts: Sequence[str], _: TimeArray, retrieval: Retrieval
-) -> list[QueryMoments]:
-    """Return the answers by sounds alone, with a curve per window of `STEP_S`."""
-    answers = []
-    for text, classes in zip(texts, match_classes(texts, retrieval.language), strict=True):
-        curve = sounds.scores[:, classes].max(axis=1, initial=0.0)
-        moments = tuple(sound_moments(curve, sounds.duration_s)[: retrieval.most_moments])
-        answers.append(QueryMoments(text, moments, curve))
-    return answers
-
-
 def explains_silence(grounding: Grounding, text: str) -> bool:
     """Return whether a warning says why a query has no sounds: it names none, or the video is silent."""
     language = grounding.provenance["grounding"].get("language", "auto")
     silent = f"{grounding.video.path}: {SILENT}" if grounding.video else ""
-    return silent in grounding.warnings or not len(match_classes([text], language)[0])
+    return silent in grounding.warnings or not len(match_classes(*encode_queries([text], language)))
 
 
 def list_sounds() -> str:

@@ -1,0 +1,44 @@
+"""Records in BLOBs of an archive, checked as they are read: it may come from a stranger."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.archive.rows import TOLERANCE_S, damaged
+from vidsum.evidence.records import Records, are_numbers
+from vidsum.types import BoolArray, TimeArray
+
+
+def read_records(
+    layout: npt.DTypeLike, *parts: tuple[str, bytes], is_valid: Callable[[Records], BoolArray] | None = None
+) -> npt.NDArray[Any]:
+    """Return the records in BLOBs, joined; each part is the name of a place in the archive, and its BLOB.
+
+    `is_valid` returns for [N] records whether they are as vidsum writes them, in addition to what the layout
+    says. Raises DamagedArchiveError: one is not, or a length does not fit.
+    """
+    kind = np.dtype(layout)
+    for place, content in parts:
+        if len(content) % kind.itemsize:
+            raise damaged(f"{place} has a record of another size")
+    records = np.frombuffer(b"".join(content for _, content in parts), kind)
+    valid = are_numbers(records)
+    if is_valid:
+        valid = np.logical_and(valid, is_valid(records))
+    if not valid.all():
+        ends = np.cumsum([len(content) // kind.itemsize for _, content in parts])
+        place, _ = parts[int(np.searchsorted(ends, int(valid.argmin()), side="right"))]
+        raise damaged(f"{place} has a record out of range")
+    return records
+
+
+def read_edges(video: int, content: bytes, duration_s: float) -> TimeArray:
+    """Return the edges [E + 1] of the shots of a video, which rise from 0 to its end."""
+    place = f"videos.id {video}: edges"
+    edges: TimeArray = read_records(np.float64, (place, content))
+    is_whole = len(edges) > 1 and abs(edges[0]) <= TOLERANCE_S and abs(edges[-1] - duration_s) <= TOLERANCE_S
+    if not is_whole or (np.diff(edges) < 0).any():
+        raise damaged(f"{place} do not lead from 0 to {duration_s:g} s")
+    return edges
