@@ -14,8 +14,9 @@ import typer
 from typer.core import TyperCommand
 
 from vidsum.commands.config import variable_for
-from vidsum.commands.options import CommandGroup, complete, metavar_of, settings_of
+from vidsum.commands.options import complete, metavar_of, settings_of
 from vidsum.commands.result import CommandResult, View, render
+from vidsum.commands.usage import CommandGroup
 from vidsum.device import use_one_arena
 from vidsum.errors import OutputError, UsageError, did_you_mean, show_warning
 

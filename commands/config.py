@@ -133,19 +133,19 @@ def find_sources(context: Any, leaves: Sequence[Leaf], typed: Mapping[str, Any])
     set_by = {
         leaf.name: _flag_or_variable(leaf, " ".join(words), typed.get(leaf.parameter)) for leaf in leaves
     }
-    found = {name: source for name, source in set_by.items() if source}
+    sources = {name: source for name, source in set_by.items() if source}
     config = next(leaf for leaf in leaves if leaf.parameter == "config")
-    if file := config_file(value_of(config, found)):
+    if file := config_file(value_of(config, sources)):
         stored = _read_file(context, words, file, {leaf.parameter for leaf in leaves})
-        found = {leaf.name: stored[leaf.parameter] for leaf in leaves if leaf.parameter in stored} | found
-    return found
+        sources = {leaf.name: stored[leaf.parameter] for leaf in leaves if leaf.parameter in stored} | sources
+    return sources
 
 
 def _flag_or_variable(leaf: Leaf, command: str, typed: Any) -> Source | None:
     if isinstance(typed, list | tuple) and not item_of(leaf.kind):
         if len(values := dict.fromkeys(typed)) > 1:
-            given = f" is given {len(values)} times: {', '.join(map(quote, values))}"
-            raise UsageError(f"{leaf.flags[0]}{given}", hint=f"one {leaf.flags[0]}")
+            fault = f"{leaf.flags[0]} is given {len(values)} times: {', '.join(map(quote, values))}"
+            raise UsageError(fault, hint=f"one {leaf.flags[0]}")
         typed = typed[0] if typed else None
     if typed is not None and typed != []:
         return Source(typed)

@@ -9,9 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from vidsum.commands.batch import Verb, Videos, run_verb
-from vidsum.commands.options import Chosen, CommandGroup, Only, command
+from vidsum.commands.options import Chosen, Only, command
 from vidsum.commands.outputs import Destination, Outputs
 from vidsum.commands.result import CommandResult, Table, View
+from vidsum.commands.usage import CommandGroup
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.lab.attention.settings import AttentionFiles, AttentionRequest

@@ -22,19 +22,17 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_origin
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo
 
 from vidsum.commands.config import OptionNames, describe_unknown_variables, find_sources, has_flag, value_of
 from vidsum.commands.result import CommandResult, run_alone
-from vidsum.errors import UsageError, VidsumError, did_you_mean
+from vidsum.commands.usage import HELP_ALL, LAST_PANELS, Command
+from vidsum.errors import VidsumError
 from vidsum.io import paths
-from vidsum.options import ADVANCED, Leaf, build, item_of, leaves, required
+from vidsum.options import Leaf, build, item_of, leaves, required
 
-_FIRST_PANEL, _LAST_PANELS = "Inputs", ("Reading and features", ADVANCED)  # of the help of a command
+_FIRST_PANEL = "Inputs"  # of the help of a command
 _METAVARS = {bool: "", int: "N", float: "NUMBER", Path: "PATH"}  # choices are listed
-_MAX_METAVAR = 12  # characters of a placeholder in a short help
-_ALL = "vidsum.help_all"  # key in a context's `meta`: show the advanced options too
 
 F = TypeVar("F", bound=Callable[..., CommandResult | None])
 
@@ -80,81 +78,6 @@ def command(app: typer.Typer) -> Callable[[F], F]:
     return add
 
 
-class Command(TyperCommand):
-    """A command whose `--help` fits on a screen, and whose `--help-all` has every option."""
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Print the help: with `--help`, the first sentences about the main options."""
-        params: list[Any] = self.params
-        if _ALL not in ctx.meta:
-            first, *rest = (self.help or "").split("\n\n")
-            self.help = "\n\n".join([first, *(part for part in rest if part.startswith("Examples:"))])
-            self.epilog = "--help-all explains all options, inputs and outputs."
-            for parameter in params:
-                is_main = getattr(parameter, "rich_help_panel", None) not in (None, *_LAST_PANELS)
-                parameter.hidden = parameter.hidden or not is_main
-                parameter.help = re.split(r"(?<!e\.g)\. ", parameter.help or "")[0].removesuffix(".")
-                if len(parameter.metavar or "") > _MAX_METAVAR:
-                    parameter.metavar = parameter.opts[0].rpartition("-")[2].upper()
-        super().format_help(ctx, formatter)
-
-    def get_help_option(self, ctx: Any) -> Any:
-        """Return `--help`, which a short help does not list."""
-        option: Any = super().get_help_option(ctx)
-        option.hidden = True
-        return option
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words of a command line. Raises UsageError: there are too many."""
-        _skip_conversion(self.params)
-        try:
-            rest = super().parse_args(ctx, args)
-        except Exception as error:
-            if hasattr(error, "ctx"):
-                error.ctx = error.ctx or ctx  # so that it names the command
-            raise
-        if ctx.args and not ctx.resilient_parsing:
-            raise _extra_words(ctx)
-        return rest
-
-
-def _extra_words(ctx: Any) -> UsageError:
-    extra = " ".join(ctx.args)
-    if "text" in ctx.params:
-        text = f"{ctx.params['text']} {extra}"
-        return UsageError("put the query in quotes", hint=f'{ctx.command_path} "{text}"')
-    fault = f"Got unexpected extra argument{'s' if len(ctx.args) > 1 else ''} ({extra})"
-    return UsageError(fault, hint=f"{ctx.command_path} --help")
-
-
-class CommandGroup(TyperGroup):
-    """A command of commands."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        _skip_conversion(self.params)
-        return super().parse_args(ctx, args)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that the first word names, and the words after it."""
-        name, known = args[0], self.list_commands(ctx)
-        if name not in known and not (name.startswith("-") or ctx.resilient_parsing):
-            fault = f"`{ctx.command_path}` has no command {name!r}{did_you_mean(name, known)}"
-            raise UsageError(fault, hint=f"{ctx.command_path} --help")
-        return super().resolve_command(ctx, args)
-
-
-def _skip_conversion(params: Iterable[Any]) -> None:
-    """Leave options that were not given as they are: to convert nothing, Typer would load Pydantic."""
-
-    def process(param: Any, convert: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
-        if value is not None or param.required:
-            return convert(ctx, value)
-        return param.callback(ctx, param, value) if param.callback else None
-
-    for param in params:
-        param.process_value = partial(process, param, param.process_value)
-
-
 def leaves_of(command: Any) -> list[Leaf]:
     """Return the options of a command that are fields of settings and have a flag."""
     return [leaf for leaf in settings_of(command) if has_flag(leaf, command.name)]
@@ -186,13 +109,6 @@ def metavar_of(leaf: Leaf) -> str:
 def range_of(leaf: Leaf) -> str:
     """Return the range of a number, such as `>= 1`."""
     return "" if leaf.option.parse else leaf.option.words(as_signs=True)
-
-
-def _show_all(ctx: typer.Context, value: bool) -> None:
-    if value:
-        ctx.meta[_ALL] = True
-        typer.echo(ctx.get_help(), nl=False)  # Rich has printed it, and left an empty text
-        raise typer.Exit()
 
 
 def _flatten(function: Callable[..., Any]) -> Callable[..., None]:
@@ -249,17 +165,12 @@ def _flatten(function: Callable[..., Any]) -> Callable[..., None]:
             inspect.Parameter(_name(leaf), keyword_only, default=_option(leaf), annotation=_type(leaf))
             for leaf in flags
         ),
-        inspect.Parameter("help_all", keyword_only, default=_HELP_ALL, annotation=bool),
+        inspect.Parameter("help_all", keyword_only, default=HELP_ALL, annotation=bool),
     ]
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     call.leaves = all_leaves  # type: ignore[attr-defined]
     return call
-
-
-_HELP_ALL = typer.Option(
-    False, "--help-all", is_eager=True, expose_value=False, callback=_show_all, help="Show all options."
-)
 
 
 def _name(leaf: Leaf) -> str:
@@ -305,7 +216,7 @@ def complete(names: Iterable[str] | Callable[[], Iterable[str]]) -> Callable[[st
 def _place(leaves: Sequence[Leaf]) -> Callable[[Leaf], int]:
     """Return the key that sorts options by their panels: inputs first, advanced ones last."""
     panels = list(dict.fromkeys(leaf.option.panel for leaf in leaves))
-    ends = {_FIRST_PANEL: -1, **{panel: len(panels) + i for i, panel in enumerate(_LAST_PANELS)}}
+    ends = {_FIRST_PANEL: -1, **{panel: len(panels) + i for i, panel in enumerate(LAST_PANELS)}}
     return lambda leaf: ends.get(leaf.option.panel, panels.index(leaf.option.panel))
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from vidsum.commands.batch import Verb, run_verb
-from vidsum.commands.options import Chosen, CommandGroup, Flags, Without, command
+from vidsum.commands.options import Chosen, Flags, Without, command
 from vidsum.commands.result import CommandResult, View, render
+from vidsum.commands.usage import CommandGroup
 from vidsum.errors import UsageError
 from vidsum.lab.training.settings import DataSettings, DETRChoice, DETRSettings, MRNetChoice, MRNetSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings, SplitOptions

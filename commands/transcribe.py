@@ -76,7 +76,7 @@ def transcribe(
 
     vidsum transcribe *.mp4 --output-dir transcripts --words
 
-    vidsum transcribe rede.mp4 --language de --translate --format txt -o -
+    vidsum transcribe rede.mp4 --spoken-language de --translate --format txt -o -
 
     vidsum transcribe show.mp4 --events --format srt
 

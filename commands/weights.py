@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vidsum.commands.batch import Verb, run_verb
-from vidsum.commands.options import CommandGroup, Flags, command, complete
+from vidsum.commands.options import Flags, command, complete
 from vidsum.commands.result import CommandResult, Table, View
+from vidsum.commands.usage import CommandGroup
 from vidsum.errors import Problem
 from vidsum.features.settings import EXTRACTORS
 from vidsum.options import Option, option

@@ -28,7 +28,7 @@ MAN_PAGES = dict(man.pages())
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("weights/**/*.md")])
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL)
 WEIGHTS = ("i3d", "efficientnet_lite0", "minilm")
-OPTIONS = {words: facts_of(command) for words, command in options.commands()}
+OPTIONS = {words: facts_of(words, command) for words, command in options.commands()}
 """The options of every command."""
 
 PAGE_OF = {

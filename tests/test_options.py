@@ -93,8 +93,8 @@ def test_build() -> None:
         ({"siez": 3}, "siez"),
         ({"size": 10}, "at most 9"),
         ({"rates": (0.5, 1.0)}, "below 1"),
-        ({"tone_steps": 3}, "--tone-steps: there is no tone"),
-        ({"tone_loud": False}, "--tone-soft: there is no tone"),
+        ({"tone_steps": 3}, "tone_steps: there is no tone"),
+        ({"tone_loud": False}, "tone_loud=False: there is no tone"),
         ({"tone": "middle"}, "high, low"),
     ],
 )
@@ -118,7 +118,7 @@ def test_build_parts() -> None:
     assert build(Outer, {"file": Path("x"), "tone": Tone(steps=3)}, {"tone_steps": 7}).inner.tone == Tone(
         steps=3
     )
-    with pytest.raises(UsageError, match="--tone-steps"):
+    with pytest.raises(UsageError, match="tone_steps"):
         build(Outer, {"file": Path("x"), "tone": None, "tone_steps": 7})
 
 
@@ -172,7 +172,7 @@ def test_read_text(kind: Any, text: str, value: object) -> None:
 def test_read_text_errors(kind: Any, text: str, words: str) -> None:
     with pytest.raises(UsageError) as raised:
         Leaf("top_k", kind, Option("It.", min=1), None).read(text)
-    assert raised.value.message == f"--top-k must be {words}"
+    assert raised.value.message == f"top_k must be {words}"
 
 
 @given(st.integers(-(10**6), 10**6), st.floats(allow_nan=False))
@@ -271,7 +271,7 @@ def test_keep_and_drop_pairs(name: str, stretch: object) -> None:
 
 
 def test_min_and_max_segment() -> None:
-    with pytest.raises(UsageError, match="--max-segment 5 s is less than --min-segment 6 s"):
+    with pytest.raises(UsageError, match="max_segment_s 5 s is less than min_segment_s 6 s"):
         Selection(min_segment_s=6.0)
     Selection(min_segment_s=6.0, max_segment_s=None)
 

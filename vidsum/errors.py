@@ -159,7 +159,7 @@ class Problem:
     message: str
     hint: str | None = None
     error: VidsumError | None = field(default=None, compare=False, repr=False)
-    """What `message` and `hint` are of, for callers that name its options otherwise."""
+    """The error itself, for callers that name its options otherwise."""
 
     @classmethod
     def of(cls, error: Exception) -> "Problem":

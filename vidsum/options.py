@@ -302,14 +302,14 @@ def _build_optional(
     if isinstance(switch, Mapping):
         return {name: from_mapping(kind, {**parts, **switch})}
     first, *others = _optional_leaves(name, kind)
-    given = [
+    parts_alone = [
         Mention(leaf.name, False if chosen[leaf.name] is False else None)
         for leaf in others
         if leaf.name in chosen
     ]
-    if given:
+    if parts_alone:
         hint = listed((Mention(name, choice) for choice in first.choices), " or ")
-        raise UsageError((*listed(given, " and "), f": there is no {name}"), hint)
+        raise UsageError((*listed(parts_alone, " and "), f": there is no {name}"), hint)
     return {} if switch is MISSING else {name: switch}
 
 

@@ -42,7 +42,8 @@ def test_evaluate_run_of_captions(run: Run, model: str, space: str) -> None:
     assert len([line for line in lines if line.startswith("run/split_")]) == 5
     command = last.removeprefix("evaluate it with: ")
     wanted = (
-        f"vidsum evaluate summary --captions captions.json --annotations ydata.mat --space {space} --run run"
+        f"vidsum evaluate summary --captions captions.json --annotations ydata.mat --captions-as {space}"
+        " --run run"
     )
     assert command == wanted
     run(*shlex.split(command)[1:], "--seeds", 1, "-o", "report.json")

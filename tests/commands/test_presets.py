@@ -63,7 +63,7 @@ RUN = ("--data", "train.json", "--out", "run")
 
 def options_of(model: str) -> Mapping[str, Any]:
     options = all_options(dict(commands())[f"train {model}"])
-    return {{"region": "regions"}.get(leaf.parameter, leaf.parameter): leaf for leaf in options}
+    return {leaf.name: leaf for leaf in options}
 
 
 def settings_of(model: str) -> set[str]:
@@ -78,8 +78,9 @@ def value_of(settings: Settings, name: str) -> Any:
 
 
 def option_name(name: str) -> str:
-    """The option of a setting: its name but for one."""
-    return "region" if name == "regions" else name
+    """The option of a setting: its name but for three."""
+    others = {"regions": "region", "clips": "clips_per_video", "words": "max_words"}
+    return others.get(name, name)
 
 
 def flags(name: str, value: Any) -> list[object]:

@@ -131,6 +131,6 @@ def test_sound_has_no_text(run: Run, tmp_path: Path) -> None:
     run("transcribe", sound, "--on-screen-text", code=3, error="no video")
 
 
-@pytest.mark.parametrize("option", [["--events"], ["--words"], ["--language", "de"], ["--translate"]])
+@pytest.mark.parametrize("option", [["--events"], ["--words"], ["--spoken-language", "de"], ["--translate"]])
 def test_options_of_speech_are_refused(run: Run, film: Path, option: list[str]) -> None:
     run("transcribe", film, "--on-screen-text", *option, code=2, error="--on-screen-text reads no speech")

@@ -89,9 +89,7 @@ class SearchOptions:
         "Leave out moments that show this. Can be repeated.", (), flags=("--not",), metavar="TEXT"
     )
     then: tuple[str, ...] = option("Require this later in the video. Can be repeated.", (), metavar="TEXT")
-    language: str = option(
-        LANGUAGE_HELP, "auto", flags=("--query-language",), metavar="CODE", flag_on=("search",)
-    )
+    language: str = option(LANGUAGE_HELP, "auto", metavar="CODE", flag_on=("search",))
     path: tuple[str, ...] = option(
         "Only videos at this path, such as '2024/*.mp4'. Can be repeated.", (), metavar="GLOB"
     )

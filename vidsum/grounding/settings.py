@@ -75,9 +75,7 @@ class Retrieval(Checked):
         flags=("--in",),
     )
     alone: bool = option("Use only the trained model.", False, flag_on=())
-    language: str = option(
-        LANGUAGE_HELP, "auto", flags=("--query-language",), metavar="CODE", flag_on=("ground",)
-    )
+    language: str = option(LANGUAGE_HELP, "auto", metavar="CODE", flag_on=("ground",))
     without: tuple[str, ...] = option(
         "Leave out moments that show this. Only with similarity. Can be repeated.",
         (),
@@ -144,9 +142,7 @@ class Watching(Checked):
         default_text="5s",
         **TIME,
     )
-    language: str = option(
-        LANGUAGE_HELP, "auto", flags=("--query-language",), metavar="CODE", flag_on=("watch",)
-    )
+    language: str = option(LANGUAGE_HELP, "auto", metavar="CODE", flag_on=("watch",))
     follow: bool = option("Follow a file that is still being recorded.", False)
     idle_s: float | None = option(
         "Stop after this long without new pictures.",

@@ -92,7 +92,7 @@ def plan_transcript(
     """Plan a transcript: the file is hashed and, unless `video` is known, probed. Errors: `transcribe`."""
     if settings.language is not None and settings.language not in LANGUAGES:
         hint = ("give a code such as en, de or fr; without ", Mention("language"), " it is detected")
-        raise UsageError(f"unknown language {settings.language!r}", hint=hint)
+        raise UsageError(f"unknown language {settings.language!r}", hint, option="language")
     sound = probe_sound(source_path(path), video, extraction.audio_track)
     source = {**identify_file(sound.path), **({"audio_track": sound.track} if sound.track else {})}
     provenance = _transcript_provenance(source, settings, extraction.device, sound.ahead_s)

@@ -122,10 +122,8 @@ def _load(folder: str, device: str) -> "WhisperModel":
     try:
         model = WhisperModel(folder, kind, int(number or 0), compute_type=weight_precision(device))
     except (RuntimeError, ValueError) as error:  # an unknown device, or no CUDA
-        fault = str(error).strip().splitlines()[0]
-        raise UsageError(
-            f"Whisper does not run on {device} ({fault})", hint=Mention("device", "cpu")
-        ) from error
+        fault = f"Whisper does not run on {device} ({str(error).strip().splitlines()[0]})"
+        raise UsageError(fault, hint=Mention("device", "cpu")) from error
     _cache_encoder(model)
     return model
 

@@ -15,7 +15,11 @@ class Transcription(Checked):
     PANEL = "Speech"
 
     language: str | None = option(
-        "Spoken language code (en, de, fr).", None, default_text="detect", metavar="CODE"
+        "Spoken language code (en, de, fr).",
+        None,
+        flags=("--spoken-language",),
+        default_text="detect",
+        metavar="CODE",
     )
     translate: bool = option("Translate to English.", False)
     verbatim: bool = option("Write filler words (um, uh) too.", False, flag_on=("transcribe",))

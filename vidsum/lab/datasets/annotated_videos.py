@@ -75,9 +75,9 @@ def pair_annotations(paths: Sequence[Path], annotations: Sequence[Path]) -> dict
             raise UsageError(f"{other} and {path} both go by the name {dataset_name(path)}")
     bare = [path for path in paths if annotations and not all(map(fields.has_importance, _groups_in(path)))]
     if len(bare) != len(annotations):
-        found = f"{len(bare)} of {len(paths)}"
+        of_all = f"{len(bare)} of {len(paths)}"
         counts = (
-            f"{found} ",
+            f"{of_all} ",
             Mention("data"),
             " lack gtscore, but ",
             Mention("annotations"),
