@@ -13,7 +13,7 @@ from tests.shots.direct import direct_change_points
 from vidsum.errors import UsageError
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.shots.segmentation import equal_edges, find
+from vidsum.shots.segmentation import apply_limits, equal_edges, find
 from vidsum.shots.settings import ShotMethod, ShotSettings
 
 METHODS = get_args(ShotMethod)
@@ -202,3 +202,21 @@ def test_equal_shots_obey_limits_that_can_be_met(
     assert len(lengths) <= (max_shots or math.inf)
     assert len(lengths) == 1 or lengths.min() >= min_shot * (1 - 1e-6)
     assert lengths.max() <= max_shot * (1 + 1e-6)
+
+
+@given(st.data())
+def test_moved_starts_obey_the_limits_of_shots(data: Any) -> None:
+    steps = np.array(data.draw(st.lists(st.integers(2, 6), min_size=2, max_size=8)))
+    latest = np.cumsum(steps)[:-1].astype(float)
+    early = np.array(data.draw(st.lists(st.floats(0, 0.99), min_size=len(latest), max_size=len(latest))))
+    shortest, longest = float(steps.min()), float(steps.max())
+    moved = apply_limits(latest - early, latest, float(steps.sum()), shortest, longest)
+    lengths = np.diff([0.0, *moved, steps.sum()])
+    assert (lengths >= shortest - 1e-9).all()
+    assert (lengths <= longest + 1e-9).all()
+    assert (moved <= latest).all()
+    assert (moved > latest - 1).all()
+
+
+def test_starts_within_the_limits_stay() -> None:
+    assert apply_limits(np.array([1.7, 4.1]), np.array([2.0, 4.5]), 6.0, 1.0, 3.0).tolist() == [1.7, 4.1]
