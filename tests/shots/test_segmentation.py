@@ -37,12 +37,17 @@ def steps(*lengths: int, fps: float = 2.0, duration_s: float | None = None) -> F
         (steps(10, 1, 10), {"min_shot_s": 0.5}, [0, 5, 5.5, 10.5]),
         (steps(5, 10), {"min_shot_s": 8.0}, [0, 7.5]),
         (steps(5, 10), {"min_shot_s": 100.0}, [0, 7.5]),
-        (steps(40), {"shots": "uniform", "max_shot_s": 4.0}, [0, 4, 8, 12, 16, 20]),
     ],
-    ids=["three", "longer video", "short shot", "minimum", "minimum above all", "uniform"],
+    ids=["three", "longer video", "short shot", "minimum", "minimum above all"],
 )
-def test_edges_of_shots(features: Features, settings: dict[str, Any], edges_s: list[float]) -> None:
+def test_shots_begin_where_features_change(
+    features: Features, settings: dict[str, Any], edges_s: list[float]
+) -> None:
     assert cut(features, **settings).edges_s.tolist() == edges_s
+
+
+def test_uniform_shots_are_equal_and_no_longer_than_the_longest() -> None:
+    assert cut(steps(40), shots="uniform", max_shot_s=4.0).edges_s.tolist() == [0, 4, 8, 12, 16, 20]
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 8])
