@@ -1,13 +1,16 @@
-"""Memory is given back now and then, and nothing of what passes is lost."""
+"""The choice of a device and a precision; memory that is given back while items pass."""
 
 import ctypes
 import sys
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from tests.conftest import needs_torch
 from vidsum import device
 from vidsum.device import trimming
+from vidsum.errors import UsageError
 
 
 @pytest.fixture
@@ -83,3 +86,73 @@ def test_memory_can_be_given_back_after_every_item(trims: list[int]) -> None:
 def test_items_pass_where_memory_cannot_be_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device, "_of_libc", lambda name: None)
     assert list(trimming("abc")) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("name", ["gpu", "cuda:x", "cuda:12345", ""])
+def test_unknown_device_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="unknown device"):
+        device.choose_device(name)
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("name", "n_gpus", "fault"),
+    [
+        ("cuda", 0, "no CUDA device on this machine"),
+        ("cuda:3", 1, r"no cuda:3 on this machine: it has 1 CUDA device"),
+        ("mps", 0, "no MPS device on this machine"),
+    ],
+)
+def test_device_that_is_not_there_is_refused(
+    name: str, n_gpus: int, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: n_gpus > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: n_gpus)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    with pytest.raises(UsageError, match=fault):
+        device.choose_device(name)
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("has_cuda", "has_mps", "kind"),
+    [(True, True, "cuda"), (False, True, "mps"), (False, False, "cpu")],
+    ids=["CUDA first", "then MPS", "then the CPU"],
+)
+def test_automatic_device(has_cuda: bool, has_mps: bool, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: has_cuda)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: has_mps)
+    assert device.choose_device("auto").type == kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "precision", "fault"),
+    [("cpu", "fp8", "unknown precision"), ("cpu", "fp16", "for GPUs"), ("cuda", "int8", "for CPUs")],
+)
+def test_precision_that_a_device_lacks_is_refused(
+    kind: str, precision: Any, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device, "device_type", lambda name: kind)
+    with pytest.raises(UsageError, match=fault):
+        device.require_precision(kind, precision)
+
+
+@pytest.mark.parametrize(
+    ("choice", "is_quick", "is_taken"),
+    [
+        ("bf16", False, True),
+        ("auto", True, True),
+        ("int8", True, True),
+        ("auto", False, False),
+        ("fp32", True, False),
+    ],
+)
+def test_bf16_is_taken_where_it_is_asked_for_or_quick(
+    choice: Any, is_quick: bool, is_taken: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device, "prefers_bf16", lambda name: is_quick)
+    assert device.takes_bf16(choice) == is_taken

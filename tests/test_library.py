@@ -25,6 +25,7 @@ from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.features.extractor import _registered
 from vidsum.results.features import Features
 from vidsum.results.moments import Moment
+from vidsum.results.summary import Summary
 
 CALLS = {
     name: value if inspect.isfunction(value) else value.__init__
@@ -54,20 +55,36 @@ def made(film: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]
     return {**matches, "features": features}
 
 
+SIGNATURES = {name: str(inspect.signature(call)) for name, call in CALLS.items()}
+
+
 @pytest.mark.parametrize("name", CALLS)
-def test_signatures(name: str) -> None:
-    signature = str(inspect.signature(CALLS[name]))
-    assert "numpy." not in signature
-    assert "collections.abc" not in signature
-    assert len(signature) < 700
+def test_signature_names_public_types(name: str) -> None:
+    assert "numpy." not in SIGNATURES[name]
+    assert "collections.abc" not in SIGNATURES[name]
 
 
-def test_pickled_results(made: dict[str, Any]) -> None:
-    for result in made.values():
-        again = pickle.loads(pickle.dumps(result))
-        assert again == result
-        assert hash(again) == hash(result)
-        assert result != result.to_dict()
+@pytest.mark.parametrize("name", CALLS)
+def test_signature_is_short_enough_to_read(name: str) -> None:
+    assert len(SIGNATURES[name]) < 700
+
+
+KINDS = ("summary.json", "shots.json", "moments", "highlights", "features")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pickled_result_is_equal(kind: str, made: dict[str, Any]) -> None:
+    again = pickle.loads(pickle.dumps(made[kind]))
+    assert again == made[kind]
+    assert hash(again) == hash(made[kind])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_result_is_not_equal_to_its_dictionary(kind: str, made: dict[str, Any]) -> None:
+    assert made[kind] != made[kind].to_dict()
+
+
+def test_results_with_other_numbers_differ(made: dict[str, Any]) -> None:
     summary = made["summary.json"]
     other = pickle.loads(pickle.dumps(summary))
     other.importance[3] += 0.1
@@ -75,20 +92,22 @@ def test_pickled_results(made: dict[str, Any]) -> None:
     assert len({summary, other, pickle.loads(pickle.dumps(summary))}) == 2
 
 
-@pytest.mark.parametrize("queries", [5, None, b"a dog", [5], ["a dog", None]])
-def test_query_type_errors(film: Path, queries: Any) -> None:
+@pytest.mark.parametrize("queries", [5, None, b"a dog", [5], ["a dog", None]], ids=str)
+def test_queries_that_are_no_texts_are_refused(film: Path, queries: Any) -> None:
     with pytest.raises(UsageError, match="queries must be") as refused:
         vidsum.ground(film, queries)
     assert "\n" not in refused.value.message
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "fault"),
-    [*((name, 5, name) for name in ("keep", "drop", "about")), ("snap", "speech", "have no speech")],
-)
-def test_list_type_errors(made: dict[str, Any], option: str, value: Any, fault: str) -> None:
-    with pytest.raises(UsageError, match=fault):
-        vidsum.summarize(made["features"], **{option: value})  # type: ignore[arg-type]
+@pytest.mark.parametrize("option", ["keep", "drop", "about"])
+def test_list_option_that_is_a_number_is_refused(made: dict[str, Any], option: str) -> None:
+    with pytest.raises(UsageError, match=option):
+        vidsum.summarize(made["features"], **{option: 5})  # type: ignore[arg-type]
+
+
+def test_speech_of_features_is_refused(made: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="have no speech"):
+        vidsum.summarize(made["features"], snap="speech")
 
 
 WRONG: dict[str, Callable[[Any], Any]] = {
@@ -110,7 +129,7 @@ WRONG: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_argument_type_errors(name: str, made: dict[str, Any]) -> None:
+def test_argument_of_another_type_is_refused(name: str, made: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=r"expected, not|not an array of numbers") as refused:
         WRONG[name](made)
     assert "\n" not in refused.value.message
@@ -132,45 +151,63 @@ READS: dict[str, Callable[[str], Any]] = {
 
 
 @pytest.mark.parametrize("name", READS)
-def test_nul_in_input_path(name: str, tmp_path: Path) -> None:
+def test_nul_in_an_input_path_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError):
         READS[name](f"{tmp_path}/a\0b.mp4")
 
 
-def test_nul_in_output_path(made: dict[str, Any], tmp_path: Path) -> None:
-    path, summary = f"{tmp_path}/a\0b", made["summary.json"]
-    for write in (
-        lambda: summary.save(f"{path}.json"),
-        lambda: vidsum.write_video(summary, f"{path}.mp4"),
-        lambda: vidsum.write_timeline(summary, f"{path}.csv"),
-        lambda: vidsum.write_storyboard(summary, tmp_path / "board.png", path),
-        lambda: vidsum.write_clips(summary, path),
-        lambda: vidsum.write_features(made["features"], f"{path}.npz"),
-    ):
-        with pytest.raises(OutputError):
-            write()
+WRITES_TO: dict[str, Callable[[dict[str, Any], str], Any]] = {
+    "save": lambda made, path: made["summary.json"].save(f"{path}.json"),
+    "write_video": lambda made, path: vidsum.write_video(made["summary.json"], f"{path}.mp4"),
+    "write_timeline": lambda made, path: vidsum.write_timeline(made["summary.json"], f"{path}.csv"),
+    "write_storyboard": lambda made, path: vidsum.write_storyboard(
+        made["summary.json"], Path(path).with_name("board.png"), path
+    ),
+    "write_clips": lambda made, path: vidsum.write_clips(made["summary.json"], path),
+    "write_features": lambda made, path: vidsum.write_features(made["features"], f"{path}.npz"),
+}
 
 
-def test_read_frames(film: Path) -> None:
+@pytest.mark.parametrize("name", WRITES_TO)
+def test_nul_in_an_output_path_is_refused(name: str, made: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(OutputError):
+        WRITES_TO[name](made, f"{tmp_path}/a\0b")
+
+
+def test_frames_are_read_at_times_and_at_the_ends_outside(film: Path) -> None:
     frames = vidsum.read_frames(film, [4.0, 0.0, 9.96, 99.0, -1.0])
     assert [media.read_number(frame) for frame in frames] == [100, 0, 249, 249, 0]
     assert {(frame.shape, frame.dtype.name) for frame in frames} == {((48, 64, 3), "uint8")}
-    assert vidsum.read_frames(vidsum.Video(film), np.array([1.0]), max_side=32)[0].shape == (24, 32, 3)
-    assert vidsum.read_frames(film, [1.0], max_side=5000)[0].shape == (48, 64, 3)
+
+
+def test_frames_are_read_of_a_video_at_times_in_an_array(film: Path) -> None:
+    (frame,) = vidsum.read_frames(vidsum.Video(film), np.array([1.0]))
+    assert media.read_number(frame) == 25
+
+
+@pytest.mark.parametrize(("max_side", "shape"), [(32, (24, 32, 3)), (5000, (48, 64, 3))])
+def test_frames_are_made_smaller_but_not_larger(max_side: int, shape: tuple[int, ...], film: Path) -> None:
+    assert vidsum.read_frames(film, [1.0], max_side=max_side)[0].shape == shape
+
+
+def test_no_times_read_no_frames(film: Path) -> None:
     assert vidsum.read_frames(film, []) == []
 
 
-@pytest.mark.parametrize(
-    ("source", "times", "max_side"),
-    [
-        *(("film.mp4", times, None) for times in ([float("nan")], 3.0, ["x"], None)),
-        ("film.npz", [0.0], None),
-        ("film.mp4", [0.0], 0),
-    ],
-)
-def test_read_frames_errors(source: str, times: Any, max_side: int | None) -> None:
+@pytest.mark.parametrize("times", [[float("nan")], 3.0, ["x"], None], ids=str)
+def test_times_that_are_no_list_of_numbers_are_refused(times: Any) -> None:
     with pytest.raises(UsageError):
-        vidsum.read_frames(source, times, max_side=max_side)
+        vidsum.read_frames("film.mp4", times)
+
+
+def test_frames_of_features_are_refused() -> None:
+    with pytest.raises(UsageError):
+        vidsum.read_frames("film.npz", [0.0])
+
+
+def test_frames_of_no_pixels_are_refused() -> None:
+    with pytest.raises(UsageError):
+        vidsum.read_frames("film.mp4", [0.0], max_side=0)
 
 
 @pytest.mark.parametrize(
@@ -180,29 +217,43 @@ def test_read_frames_errors(source: str, times: Any, max_side: int | None) -> No
         (np.ones((4, 3)), "Features.from_array"),
         (["a.mp4", "b.mp4"], "iter_results"),
     ],
+    ids=["features", "an array", "a list"],
 )
-def test_sources_that_are_no_path(source: Any, hint: str) -> None:
+def test_source_that_is_no_path_is_refused_with_what_to_do(source: Any, hint: str) -> None:
     with pytest.raises(UsageError, match="expected the path of a video") as refused:
         vidsum.read_frames(source, [0.0])
     assert hint in refused.value.hint
 
 
-def test_names_of_clips(made: dict[str, Any], film: Path, tmp_path: Path) -> None:
-    paths = vidsum.write_clips(made["moments"], tmp_path / "a" / "b")
-    assert sorted(paths) == sorted((tmp_path / "a" / "b").iterdir())
-    names = [path.name for path in paths]
-    assert len(names) == 4
-    assert all("_film_0m0" in name for name in names)
-    best = made["moments"].queries[0].moments[0]
-    (text,) = {query.query for query in made["moments"].queries[:1]}
-    clip = vidsum.probe(tmp_path / "a" / "b" / f"{text}_film_0m{int(best.start_s):02}s.mp4")
+@pytest.fixture(scope="module")
+def moment_clips(made: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Clips of the two moments of two queries, in a folder that was not there."""
+    return vidsum.write_clips(made["moments"], tmp_path_factory.mktemp("clips") / "a" / "b")
+
+
+def test_clips_of_moments_are_the_files_of_their_folder(moment_clips: list[Path]) -> None:
+    assert len(moment_clips) == 4
+    assert sorted(moment_clips) == sorted(moment_clips[0].parent.iterdir())
+
+
+def test_clip_of_a_moment_is_named_by_query_film_and_time(
+    moment_clips: list[Path], made: dict[str, Any]
+) -> None:
+    query = made["moments"].queries[0]
+    best = query.moments[0]
+    name = f"{query.query}_film_0m{int(best.start_s):02}s.mp4"
+    clip = vidsum.probe(moment_clips[0].with_name(name))
     assert clip.duration_s == pytest.approx(best.end_s - best.start_s, abs=0.04)
+    assert all("_film_0m0" in path.name for path in moment_clips)
+
+
+def test_clip_is_named_by_the_given_name(made: dict[str, Any], tmp_path: Path) -> None:
     highlights = replace(made["highlights"], moments=(Moment(2.0, 5.0, 0.3),))
     (path,) = vidsum.write_clips(highlights, tmp_path, "own")
     assert path.name == "highlight_own_0m02s.mp4"
 
 
-def test_clips_of_summary_segments(film: Path, tmp_path: Path) -> None:
+def test_clips_of_a_summary_are_its_segments(film: Path, tmp_path: Path) -> None:
     features = Features.from_array(np.random.default_rng(0).normal(size=(20, 3)), 2.0, video=film)
     summary = vidsum.summarize(features, "40%")
     paths = vidsum.write_clips(summary, tmp_path)
@@ -211,22 +262,30 @@ def test_clips_of_summary_segments(film: Path, tmp_path: Path) -> None:
     assert lengths == pytest.approx([end - start for start, end in summary.segments], abs=0.04)
 
 
-def test_moments_of_single_query(made: dict[str, Any]) -> None:
+def test_moments_of_a_single_query(made: dict[str, Any]) -> None:
     several = made["moments"]
     single = replace(several, queries=several.queries[:1])
     assert single.moments == several.queries[0].moments
-    assert repr(single).startswith("Grounding(film.mp4: 2 moments of 1 query, by ")
+
+
+def test_moments_of_several_queries_are_refused(made: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="moments of 2 queries"):
-        _ = several.moments
+        _ = made["moments"].moments
+
+
+def test_result_in_a_prompt_is_one_line_without_arrays(made: dict[str, Any]) -> None:
+    several = made["moments"]
+    single = replace(several, queries=several.queries[:1])
+    assert repr(single).startswith("Grounding(film.mp4: 2 moments of 1 query, by ")
     assert "array" not in repr(several.queries[0])
 
 
 @pytest.mark.parametrize(("name", "function"), [("highlights", "find_highlights"), ("shots", "find_shots")])
-def test_names_of_commands(name: str, function: str) -> None:
-    for modules in ("vidsum", "vidsum, vidsum.shots.segmentation"):
-        code = f"import {modules}; vidsum.{name}('film.mp4')"
-        ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-        assert f"use vidsum.{function}" in ran.stderr.splitlines()[-1]
+@pytest.mark.parametrize("modules", ["vidsum", "vidsum, vidsum.shots.segmentation"])
+def test_name_of_a_command_leads_to_its_function(name: str, function: str, modules: str) -> None:
+    code = f"import {modules}; vidsum.{name}('film.mp4')"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert f"use vidsum.{function}" in ran.stderr.splitlines()[-1]
 
 
 WRITES: dict[str, Callable[..., Any]] = {
@@ -243,38 +302,78 @@ WRITES: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def writable(made: dict[str, Any]) -> dict[str, Any]:
+    return {**made, "summary": vidsum.summarize(made["features"], "40%")}
+
+
+def put_foreign(path: Path, film: Path) -> bytes:
+    """Write a file that vidsum did not make, and return its content."""
+    path.write_bytes(film.read_bytes() if path.name == "film.mp4" else b"{}")
+    return path.read_bytes()
+
+
 @pytest.mark.parametrize("name", WRITES)
-def test_foreign_files_are_refused(name: str, made: dict[str, Any], film: Path, tmp_path: Path) -> None:
-    path, write = tmp_path / name, WRITES[name]
-    results = {**made, "summary": vidsum.summarize(made["features"], "40%")}
-    path.write_bytes(film.read_bytes() if name == "film.mp4" else b"{}")
-    before = path.read_bytes()
+def test_file_of_others_is_not_replaced(
+    name: str, writable: dict[str, Any], film: Path, tmp_path: Path
+) -> None:
+    before = put_foreign(tmp_path / name, film)
     with pytest.raises(OutputError, match="already exists") as refused:
-        write(results, path)
+        WRITES[name](writable, tmp_path / name)
     assert refused.value.__notes__ == ["try: overwrite=True replaces it"]
-    assert path.read_bytes() == before
-    write(results, path, overwrite=True)
-    after = path.read_bytes()
-    assert after != before
-    write(results, path)  # the same again replaces what vidsum wrote
-    assert path.read_bytes() == after
+    assert (tmp_path / name).read_bytes() == before
 
 
-def test_foreign_clips_are_refused(made: dict[str, Any], film: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", WRITES)
+def test_file_of_others_is_replaced_with_overwrite(
+    name: str, writable: dict[str, Any], film: Path, tmp_path: Path
+) -> None:
+    before = put_foreign(tmp_path / name, film)
+    WRITES[name](writable, tmp_path / name, overwrite=True)
+    assert (tmp_path / name).read_bytes() != before
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_own_file_is_replaced_by_the_same_bytes(name: str, writable: dict[str, Any], tmp_path: Path) -> None:
+    WRITES[name](writable, tmp_path / name)
+    before = (tmp_path / name).read_bytes()
+    WRITES[name](writable, tmp_path / name)
+    assert (tmp_path / name).read_bytes() == before
+
+
+@pytest.fixture
+def clips_with_foreign(made: dict[str, Any], film: Path, tmp_path: Path) -> tuple[Path, Path]:
+    """Two of the clips of `moments`, of which the second was replaced by another film."""
     first, second, *_ = vidsum.write_clips(made["moments"], tmp_path)
     second.write_bytes(film.read_bytes())
-    before = first.read_bytes()
+    return first, second
+
+
+def test_no_clip_is_replaced_where_one_is_of_others(
+    clips_with_foreign: tuple[Path, Path], made: dict[str, Any], tmp_path: Path
+) -> None:
+    before = clips_with_foreign[0].read_bytes()
     with pytest.raises(OutputError, match="already exists"):
         vidsum.write_clips(made["moments"], tmp_path, pad_s=1)
-    assert first.read_bytes() == before
+    assert clips_with_foreign[0].read_bytes() == before
+
+
+def test_clip_of_others_is_replaced_with_overwrite(
+    clips_with_foreign: tuple[Path, Path], made: dict[str, Any], film: Path, tmp_path: Path
+) -> None:
     vidsum.write_clips(made["moments"], tmp_path, overwrite=True)
-    assert second.read_bytes() != film.read_bytes()
+    assert clips_with_foreign[1].read_bytes() != film.read_bytes()
 
 
-def test_edited_json_is_refused(made: dict[str, Any], tmp_path: Path) -> None:
+def test_json_of_another_result_is_replaced(made: dict[str, Any], tmp_path: Path) -> None:
+    made["moments"].save(tmp_path / "a.json")
+    made["highlights"].save(tmp_path / "a.json")
+    assert vidsum.load(tmp_path / "a.json").to_dict() == made["highlights"].to_dict()
+
+
+def test_edited_json_is_not_replaced(made: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "a.json"
-    made["moments"].save(path)
-    made["highlights"].save(path)  # replaces what vidsum wrote
+    made["highlights"].save(path)
     path.write_text(path.read_text().replace("highlights", "hightlights"))
     with pytest.raises(OutputError, match="edited"):
         made["highlights"].save(path)
@@ -314,67 +413,110 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
     del _registered["colour"]
 
 
-def test_iter_results(films: list[Path], tmp_path: Path) -> None:
-    summarizer = partial(vidsum.summarize, budget="30%", extractor="colour", device="cpu")
-    stored: dict[str, Any] = {}
-    for path, summary in vidsum.iter_results(summarizer, films):
-        if isinstance(summary, vidsum.VidsumError):
-            stored[path.stem] = summary.message
-            continue
-        vidsum.write_video(summary, tmp_path / f"{path.stem}_summary.mp4")
-        stored[path.stem] = summary
-    assert list(stored) == ["a", "b", "c"]
-    assert str(films[1]) in str(stored["b"])
-    assert vidsum.probe(tmp_path / "c_summary.mp4").duration_s == pytest.approx(
-        stored["c"].duration_s, abs=0.05
-    )
-    begun = vidsum.iter_results(summarizer, iter(films))
-    assert next(begun)[0] == films[0]  # before the others are looked at
+SUMMARIZER = partial(vidsum.summarize, budget="30%", extractor="colour", device="cpu")
 
 
-def test_iter_results_ends_batch() -> None:
-    def full(source: int) -> int:
-        fault = vidsum.VidsumError("the disk is full")
-        fault.ends_batch = True
-        raise fault
+@pytest.fixture(scope="module")
+def batch(films: list[Path]) -> dict[str, Any]:
+    """What `iter_results` gave for each film, by its name."""
+    return {path.stem: result for path, result in vidsum.iter_results(SUMMARIZER, films)}
 
+
+def test_batch_goes_on_behind_a_broken_file(batch: dict[str, Any], films: list[Path]) -> None:
+    assert list(batch) == ["a", "b", "c"]
+    assert isinstance(batch["b"], vidsum.VidsumError)
+    assert str(films[1]) in batch["b"].message
+
+
+def test_results_of_a_batch_can_be_written(batch: dict[str, Any], tmp_path: Path) -> None:
+    vidsum.write_video(batch["c"], tmp_path / "c.mp4")
+    assert vidsum.probe(tmp_path / "c.mp4").duration_s == pytest.approx(batch["c"].duration_s, abs=0.05)
+
+
+def test_batch_looks_at_a_source_when_its_turn_comes(films: list[Path]) -> None:
+    taken: list[Path] = []
+
+    def sources() -> Iterator[Path]:
+        for film in films:
+            taken.append(film)
+            yield film
+
+    assert next(vidsum.iter_results(SUMMARIZER, sources()))[0] == films[0]
+    assert taken == films[:1]
+
+
+def full(source: int) -> int:
+    """Fail as where no further file could be written."""
+    fault = vidsum.VidsumError("the disk is full")
+    fault.ends_batch = True
+    raise fault
+
+
+def test_fault_that_every_file_would_have_ends_the_batch() -> None:
     with pytest.raises(vidsum.VidsumError, match="full"):
         list(vidsum.iter_results(full, [1, 2]))
+
+
+def test_batch_with_its_arguments_exchanged_is_refused() -> None:
     with pytest.raises(vidsum.VidsumError, match="the step cannot be called"):
         list(vidsum.iter_results([1, 2], full))  # type: ignore[arg-type, var-annotated]
 
 
-@pytest.mark.parametrize("source", ["film.mp4", Path("film.mp4"), vidsum.Video("film.mp4"), None])
-def test_iter_results_of_a_single_source(source: Any) -> None:
+@pytest.mark.parametrize("source", ["film.mp4", Path("film.mp4"), vidsum.Video("film.mp4"), None], ids=str)
+def test_batch_of_a_single_source_is_refused(source: Any) -> None:
     with pytest.raises(UsageError, match="expected a list of videos, not") as refused:
         list(vidsum.iter_results(vidsum.summarize, source))
     assert "[source]" in str(refused.value.hint)
 
 
-def test_progress(films: list[Path]) -> None:
-    def stop(what: str, done: float, total: float) -> None:
+def test_progress_is_reported_within_the_total(films: list[Path]) -> None:
+    calls: list[tuple[str, float, float]] = []
+
+    def report(what: str, done: float, total: float) -> None:
         calls.append((what, done, total))
+
+    vidsum.extract(films[0], "colour", device="cpu", cache=False, progress=report)
+    assert calls
+    assert all(0 <= done <= total for _, done, total in calls)
+
+
+def test_call_works_after_one_that_progress_stopped(films: list[Path]) -> None:
+    def stop(what: str, done: float, total: float) -> None:
+        calls.append(what)
         if len(calls) == 3:
             raise KeyboardInterrupt
 
-    calls: list[tuple[str, float, float]] = []
+    calls: list[str] = []
     extract = partial(vidsum.extract, films[0], "colour", device="cpu", cache=False)
     with pytest.raises(KeyboardInterrupt):
         extract(progress=stop)
     assert len(calls) == 3
-    assert all(0 <= done <= total for _, done, total in calls)
-    assert extract(progress=None).array.any()  # the call after it
+    assert extract(progress=None).array.any()
+
+
+def test_progress_that_is_no_function_is_refused(films: list[Path]) -> None:
     with pytest.raises(UsageError, match="progress must be a function, not True"):
-        extract(progress=True)  # type: ignore[arg-type]
+        vidsum.extract(films[0], "colour", device="cpu", progress=True)  # type: ignore[arg-type]
 
 
-def test_custom_features_and_scores(films: list[Path], tmp_path: Path) -> None:
-    film = films[0]
+@pytest.fixture(scope="module")
+def own_summary(films: list[Path]) -> Summary:
+    """A summary of features and scores that were computed elsewhere."""
     array = np.random.default_rng(0).normal(size=(20, 64))
-    features = vidsum.Features.from_array(array, fps=2.0, video=film)
-    summary = vidsum.summarize(features, "3s", model=lambda content: content.timestamps)
-    vidsum.write_video(summary, tmp_path / "own.mp4")
-    summary.save(tmp_path / "own.json")
-    assert vidsum.load(tmp_path / "own.json").to_dict() == summary.to_dict()
-    if find_spec("pandas"):
-        assert summary.to_pandas()["end_s"].max() == pytest.approx(10)
+    features = vidsum.Features.from_array(array, fps=2.0, video=films[0])
+    return vidsum.summarize(features, "3s", model=lambda content: content.timestamps)
+
+
+def test_summary_of_own_features_and_scores_is_written(own_summary: Summary, tmp_path: Path) -> None:
+    vidsum.write_video(own_summary, tmp_path / "own.mp4")
+    assert vidsum.probe(tmp_path / "own.mp4").duration_s == pytest.approx(3, abs=0.1)
+
+
+def test_summary_of_own_features_and_scores_is_read_back(own_summary: Summary, tmp_path: Path) -> None:
+    own_summary.save(tmp_path / "own.json")
+    assert vidsum.load(tmp_path / "own.json").to_dict() == own_summary.to_dict()
+
+
+@pytest.mark.skipif(not find_spec("pandas"), reason="could not import pandas")
+def test_summary_becomes_a_table_of_pandas(own_summary: Summary) -> None:
+    assert own_summary.to_pandas()["end_s"].max() == pytest.approx(10)

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from vidsum.errors import UsageError
 from vidsum.times import (
+    format_short_time,
     format_time,
+    format_timestamp,
     parse_budget,
     parse_interval,
     parse_limit,
@@ -67,6 +69,23 @@ def test_text_that_is_no_time_is_refused(text: str) -> None:
 @given(st.integers(0, 360_000_00))
 def test_formatted_time_is_read_back(hundredths: int) -> None:
     assert parse_time(format_time(hundredths / 100)) == pytest.approx(hundredths / 100, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(3.5, "0:03.50"), (123.456, "2:03.46"), (3723.5, "1:02:03.50"), (59.999, "1:00.00")]
+)
+def test_time_has_hours_only_where_there_are_any(seconds: float, text: str) -> None:
+    assert format_time(seconds) == text
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(65, "1:05"), (7265, "2:01:05"), (1.5, "0:01.5")])
+def test_short_time_has_a_fraction_only_where_there_is_one(seconds: float, text: str) -> None:
+    assert format_short_time(seconds) == text
+
+
+@pytest.mark.parametrize(("point", "text"), [(".", "01:02:03.500"), (",", "01:02:03,500")])
+def test_time_stamp_has_the_point_of_its_format(point: str, text: str) -> None:
+    assert format_timestamp(3723.5, point) == text
 
 
 BUDGETS = {

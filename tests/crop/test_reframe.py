@@ -55,6 +55,14 @@ def test_path_follows_motion() -> None:
     assert np.all(np.diff(path) >= -1e-9)
 
 
+def test_path_takes_its_time_where_the_best_place_jumps() -> None:
+    times_s = np.arange(0, 8, 0.2)
+    left, right = (np.exp(-(((PLACES - place) / 0.15) ** 2)) for place in (0, 1))
+    path = plan_path(times_s, np.where(times_s[:, None] < 4, left, right), 0.4)
+    assert (path[0], path[-1]) == (0, 1)
+    assert np.all(np.abs(np.diff(path)) * (1 - 0.4) / 0.4 <= SPEED * np.diff(times_s) + 1e-6)
+
+
 def test_path_ignores_what_happens_for_a_moment() -> None:
     scores = np.tile(np.exp(-(((PLACES - 0.2) / 0.15) ** 2)), (len(TIMES_S), 1))
     scores[20] = scores[20, ::-1]

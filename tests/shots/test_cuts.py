@@ -7,12 +7,9 @@ import av
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from vidsum.results.features import Features
 from vidsum.shots.cuts import ShotPictures, WithCuts, add_cuts, place_starts
-from vidsum.shots.segmentation import apply_limits
 from vidsum.types import Interval
 from vidsum.video.changes import ChangeMeter
 
@@ -110,24 +107,6 @@ def test_change_behind_skipped_pictures_stays_where_they_cannot_be_decoded(decod
 
 def test_pictures_are_decoded_where_no_changes_are_known() -> None:
     assert start(ShotPictures(None, lambda _: changes({65: 40.0}))) == 65 / FPS
-
-
-@given(st.data())
-def test_moved_starts_obey_the_limits_of_shots(data: Any) -> None:
-    steps = np.array(data.draw(st.lists(st.integers(2, 6), min_size=2, max_size=8)))
-    latest = np.cumsum(steps)[:-1].astype(float)
-    early = np.array(data.draw(st.lists(st.floats(0, 0.99), min_size=len(latest), max_size=len(latest))))
-    shortest, longest = float(steps.min()), float(steps.max())
-    moved = apply_limits(latest - early, latest, float(steps.sum()), shortest, longest)
-    lengths = np.diff([0.0, *moved, steps.sum()])
-    assert (lengths >= shortest - 1e-9).all()
-    assert (lengths <= longest + 1e-9).all()
-    assert (moved <= latest).all()
-    assert (moved > latest - 1).all()
-
-
-def test_starts_within_the_limits_stay() -> None:
-    assert apply_limits(np.array([1.7, 4.1]), np.array([2.0, 4.5]), 6.0, 1.0, 3.0).tolist() == [1.7, 4.1]
 
 
 # --- cuts that are no change points, and change points that are no cuts ---

@@ -13,7 +13,7 @@ from tests.shots.direct import direct_change_points
 from vidsum.errors import UsageError
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.shots.segmentation import equal_edges, find
+from vidsum.shots.segmentation import apply_limits, equal_edges, find
 from vidsum.shots.settings import ShotMethod, ShotSettings
 
 METHODS = get_args(ShotMethod)
@@ -37,12 +37,17 @@ def steps(*lengths: int, fps: float = 2.0, duration_s: float | None = None) -> F
         (steps(10, 1, 10), {"min_shot_s": 0.5}, [0, 5, 5.5, 10.5]),
         (steps(5, 10), {"min_shot_s": 8.0}, [0, 7.5]),
         (steps(5, 10), {"min_shot_s": 100.0}, [0, 7.5]),
-        (steps(40), {"shots": "uniform", "max_shot_s": 4.0}, [0, 4, 8, 12, 16, 20]),
     ],
-    ids=["three", "longer video", "short shot", "minimum", "minimum above all", "uniform"],
+    ids=["three", "longer video", "short shot", "minimum", "minimum above all"],
 )
-def test_edges_of_shots(features: Features, settings: dict[str, Any], edges_s: list[float]) -> None:
+def test_shots_begin_where_features_change(
+    features: Features, settings: dict[str, Any], edges_s: list[float]
+) -> None:
     assert cut(features, **settings).edges_s.tolist() == edges_s
+
+
+def test_uniform_shots_are_equal_and_no_longer_than_the_longest() -> None:
+    assert cut(steps(40), shots="uniform", max_shot_s=4.0).edges_s.tolist() == [0, 4, 8, 12, 16, 20]
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 8])
@@ -202,3 +207,21 @@ def test_equal_shots_obey_limits_that_can_be_met(
     assert len(lengths) <= (max_shots or math.inf)
     assert len(lengths) == 1 or lengths.min() >= min_shot * (1 - 1e-6)
     assert lengths.max() <= max_shot * (1 + 1e-6)
+
+
+@given(st.data())
+def test_moved_starts_obey_the_limits_of_shots(data: Any) -> None:
+    steps = np.array(data.draw(st.lists(st.integers(2, 6), min_size=2, max_size=8)))
+    latest = np.cumsum(steps)[:-1].astype(float)
+    early = np.array(data.draw(st.lists(st.floats(0, 0.99), min_size=len(latest), max_size=len(latest))))
+    shortest, longest = float(steps.min()), float(steps.max())
+    moved = apply_limits(latest - early, latest, float(steps.sum()), shortest, longest)
+    lengths = np.diff([0.0, *moved, steps.sum()])
+    assert (lengths >= shortest - 1e-9).all()
+    assert (lengths <= longest + 1e-9).all()
+    assert (moved <= latest).all()
+    assert (moved > latest - 1).all()
+
+
+def test_starts_within_the_limits_stay() -> None:
+    assert apply_limits(np.array([1.7, 4.1]), np.array([2.0, 4.5]), 6.0, 1.0, 3.0).tolist() == [1.7, 4.1]

@@ -1,5 +1,6 @@
 """Highlights: one scene each, of limited length, with the peak inside; on made-up features and curves."""
 
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -114,28 +115,51 @@ def test_highlight_ends_at_a_cut_near_it() -> None:
     assert (near_s, last_s) == pytest.approx((start_s - 0.7, end_s + 0.6))
 
 
-@given(
-    st.lists(st.tuples(st.integers(1, 12), st.floats(0, 1)), min_size=1, max_size=12),
-    st.floats(2, 20),
-    st.lists(st.tuples(st.floats(0, 60), st.floats(0.5, 8)), max_size=4),
-)
-def test_highlights_hold_to_the_rules(
-    scenes: list[Scene], max_length_s: float, words: list[tuple[float, float]]
-) -> None:
+@dataclass(frozen=True)
+class Chosen:
+    """The highlights of a made-up video, and what they were chosen from."""
+
+    importance: np.ndarray
+    features: Features
+    max_length_s: float
+    highlights: list[Moment]
+
+
+@st.composite
+def chosen_highlights(draw: st.DrawFn) -> Chosen:
+    scenes = draw(st.lists(st.tuples(st.integers(1, 12), st.floats(0, 1)), min_size=1, max_size=12))
+    max_length_s = draw(st.floats(2, 20))
+    words = draw(st.lists(st.tuples(st.floats(0, 60), st.floats(0.5, 8)), max_size=4))
     importance, features, edges = video(*scenes)
     settings = HighlightSettings(max_length_s=max_length_s, top_k=99)
-    spans = [(start_s, start_s + length_s) for start_s, length_s in words]
-    spoken = said(*spans)
+    spoken = said(*((start_s, start_s + length_s) for start_s, length_s in words))
     highlights = choose_highlights(importance, features, edges, settings, spoken)
-    assert all(
-        before.end_s <= after.start_s
-        for before, after in pairwise(sorted(highlights, key=lambda m: m.start_s))
-    )
-    longest_s = longest_highlight(features.duration_s, max_length_s)
-    scores = [moment.score for moment in highlights]
+    return Chosen(importance, features, max_length_s, highlights)
+
+
+@given(chosen_highlights())
+def test_highlights_do_not_overlap(chosen: Chosen) -> None:
+    in_time = sorted(chosen.highlights, key=lambda moment: moment.start_s)
+    assert all(before.end_s <= after.start_s for before, after in pairwise(in_time))
+
+
+@given(chosen_highlights())
+def test_highlights_come_best_first_above_the_least_score(chosen: Chosen) -> None:
+    scores = [moment.score for moment in chosen.highlights]
     assert scores == sorted(scores, reverse=True)
-    for moment in highlights:
-        assert moment.score >= PARAMS.min_score
+    assert min(scores, default=1) >= PARAMS.min_score
+
+
+@given(chosen_highlights())
+def test_length_of_a_highlight_is_within_its_limits(chosen: Chosen) -> None:
+    longest_s = longest_highlight(chosen.features.duration_s, chosen.max_length_s)
+    for moment in chosen.highlights:
         assert PARAMS.min_s - 1e-6 <= moment.end_s - moment.start_s <= longest_s + 1e-6
-        inside = (features.timestamps >= moment.start_s) & (features.timestamps < moment.end_s)
-        assert importance[inside].max() > importance.mean()
+
+
+@given(chosen_highlights())
+def test_peak_of_a_highlight_is_above_the_mean(chosen: Chosen) -> None:
+    times = chosen.features.timestamps
+    for moment in chosen.highlights:
+        inside = (times >= moment.start_s) & (times < moment.end_s)
+        assert chosen.importance[inside].max() > chosen.importance.mean()

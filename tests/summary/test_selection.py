@@ -16,6 +16,7 @@ from vidsum.errors import UsageError
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.summary.selection import SegmentLimits, SelectedSegments, select
+from vidsum.types import FloatArray
 
 FPS = 25.0
 WHOLE = {"limits": SegmentLimits(1.0, None)}
@@ -44,27 +45,34 @@ def blocks(values: Sequence[float], counts: Any) -> Any:
     return np.repeat(np.array(values, np.float32), counts)
 
 
-SINGLE_TAKE = np.full(120, 0.2, np.float32)
-SINGLE_TAKE[[20, 21, 22, 23, 70, 71, 72, 73, 100, 101, 102, 103]] = 0.8
+def test_whole_shots_of_the_highest_mean_are_selected() -> None:
+    importance = blocks([0.2, 0.9, 0.5, 0.4], 20)
+    assert select(video(40), cut(0, 10, 20, 30, 40), importance, 20.0, **WHOLE).segments == ((10, 30),)
 
 
-@pytest.mark.parametrize(
-    ("edges_s", "importance", "budget_s", "options", "segments"),
-    [
-        ((0, 10, 20, 30, 40), blocks([0.2, 0.9, 0.5, 0.4], 20), 20.0, WHOLE, ((10, 30),)),
-        ((0, 2, 12, 14, 16), blocks([0.2, 0.8, 0.2, 0.2], [4, 20, 4, 4]), 10.0, WHOLE, ((2, 12),)),
-        ((0, 10, 22, 27, 32, 40), blocks([0.5], 80), 10.0, WHOLE, ((22, 32),)),
-        ((0, 4, 9.99), blocks([1], 20), 9.99, {}, ((0, 9.99),)),
-        ((0, 40), blocks([1], 80), 12.0, {"keep": [(0, 10.5)], "drop": [(10.5, 40)]}, ((0, 10.52),)),
-        ((0, 60), SINGLE_TAKE, 3.0, {}, ((34.52, 37.52),)),
-    ],
-    ids=["highest-mean", "long-before-weak", "flat", "whole-length", "keep-touches-drop", "single-take"],
-)
-def test_selected_segments(
-    edges_s: Any, importance: Any, budget_s: float, options: Any, segments: Any
-) -> None:
-    selected = select(video(edges_s[-1]), cut(*edges_s), importance, budget_s, **options)
-    assert selected.segments == segments
+def test_long_good_shot_is_selected_before_short_weak_ones() -> None:
+    importance = blocks([0.2, 0.8, 0.2, 0.2], [4, 20, 4, 4])
+    assert select(video(16), cut(0, 2, 12, 14, 16), importance, 10.0, **WHOLE).segments == ((2, 12),)
+
+
+def test_budget_is_filled_by_whole_shots_where_all_are_equal() -> None:
+    shots = cut(0, 10, 22, 27, 32, 40)
+    assert select(video(40), shots, blocks([0.5], 80), 10.0, **WHOLE).segments == ((22, 32),)
+
+
+def test_video_as_long_as_the_budget_is_kept_to_its_end() -> None:
+    assert select(video(9.99), cut(0, 4, 9.99), blocks([1], 20), 9.99).segments == ((0, 9.99),)
+
+
+def test_frame_in_which_keep_and_drop_meet_is_kept() -> None:
+    parts: dict[str, Any] = {"keep": [(0, 10.5)], "drop": [(10.5, 40)]}
+    assert select(video(40), cut(0, 40), blocks([1], 80), 12.0, **parts).segments == ((0, 10.52),)
+
+
+def test_single_take_gives_its_middle_peak() -> None:
+    importance = np.full(120, 0.2, np.float32)
+    importance[[20, 21, 22, 23, 70, 71, 72, 73, 100, 101, 102, 103]] = 0.8
+    assert select(video(60), cut(0, 60), importance, 3.0).segments == ((34.52, 37.52),)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -136,6 +144,14 @@ def test_shot_of_little_worth_fills_the_budget_before_a_lesser_one() -> None:
 
 
 def test_shot_of_little_worth_is_selected_where_the_better_ones_are_dropped() -> None:
+    features = Features.from_array(np.eye(20), fps=4.0, video_fps=4.0)
+    shots = Shots(np.arange(6.0), "uniform", video_fps=4.0)
+    worth = np.repeat(np.array([0.02, 1.0, 0.06, 0.5, 0.03], np.float32), 4)
+    selected = select(features, shots, worth, 2.0, drop=[(1.0, 2.0), (3.0, 4.0)], **WHOLE)
+    assert selected.segments == ((2.0, 3.0), (4.0, 5.0))
+
+
+def test_all_that_is_not_dropped_is_kept_where_it_fits() -> None:
     selected = select(FOUR_SECONDS, SECONDS, WORTH, 2.0, drop=[(1.0, 2.0), (3.0, 4.0)], **WHOLE)
     assert selected.segments == ((0.0, 1.0), (2.0, 3.0))
 
@@ -272,29 +288,50 @@ def test_selected_shots_are_those_that_segments_show(made: Selected) -> None:
         assert shot.selected == any(overlaps)
 
 
-@settings(max_examples=100, deadline=None)
-@given(
-    st.lists(st.floats(1.2, 30), min_size=1, max_size=12),
-    st.floats(0.02, 0.45),
-    st.integers(0, 99),
-    st.floats(0.3, 1.2),
-    st.floats(1.2, 9),
-)
-def test_pieces_lie_in_one_shot_and_within_limits_and_the_best_shot_has_some(
-    lengths: list[float], fraction: float, seed: int, shortest_s: float, longest_s: float
-) -> None:
-    rng, frame_s = np.random.default_rng(seed), 1 / FPS
+@dataclass(frozen=True)
+class Pieces:
+    """Pieces of shots, with strict limits, of less than half of a video."""
+
+    edges_s: FloatArray
+    shortest_s: float
+    longest_s: float
+    result: SelectedSegments
+
+
+@st.composite
+def chosen_pieces(draw: st.DrawFn) -> Pieces:
+    lengths = draw(st.lists(st.floats(1.2, 30), min_size=1, max_size=12))
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    shortest_s, longest_s = draw(st.floats(0.3, 1.2)), draw(st.floats(1.2, 9))
     edges_s = np.round(np.concatenate([[0], np.cumsum(lengths)]) * FPS) / FPS
     features = varied(float(edges_s[-1]))
     importance = rng.random(len(features)).astype(np.float32)
-    budget_s = max(fraction * edges_s[-1], shortest_s + frame_s)
+    budget_s = max(draw(st.floats(0.02, 0.45)) * edges_s[-1], shortest_s + 1 / FPS)
     assume(budget_s < edges_s[-1] / 2)
     limits = SegmentLimits(shortest_s, longest_s, is_strict=True)
-    selected = select(features, cut(*edges_s), importance, budget_s, limits=limits)
-    for start, end in selected.segments:
-        assert shortest_s - frame_s <= end - start <= longest_s + 1e-6
-        assert any(first <= start + 1e-6 and end <= last + 1e-6 for first, last in pairwise(edges_s))
-    assert max(selected.shots, key=lambda shot: shot.score).selected
+    return Pieces(
+        edges_s, shortest_s, longest_s, select(features, cut(*edges_s), importance, budget_s, limits=limits)
+    )
+
+
+@BY_PROPERTY
+@given(chosen_pieces())
+def test_every_piece_lies_in_one_shot(made: Pieces) -> None:
+    for start, end in made.result.segments:
+        assert any(first <= start + 1e-6 and end <= last + 1e-6 for first, last in pairwise(made.edges_s))
+
+
+@BY_PROPERTY
+@given(chosen_pieces())
+def test_every_piece_is_within_the_limits(made: Pieces) -> None:
+    for start, end in made.result.segments:
+        assert made.shortest_s - 1 / FPS <= end - start <= made.longest_s + 1e-6
+
+
+@BY_PROPERTY
+@given(chosen_pieces())
+def test_best_shot_is_selected(made: Pieces) -> None:
+    assert max(made.result.shots, key=lambda shot: shot.score).selected
 
 
 @pytest.mark.parametrize("seed", range(5))

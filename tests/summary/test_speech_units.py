@@ -1,11 +1,11 @@
 """Sentences and clauses of a transcript, and which of them a summary takes."""
 
 import itertools
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tests.grounding.test_speech import transcript
@@ -14,9 +14,11 @@ from vidsum.errors import UsageError
 from vidsum.results.features import Features
 from vidsum.results.sentences import cuts_inside_phrases
 from vidsum.results.shots import Shots
+from vidsum.results.transcript import Transcript
 from vidsum.summary.constraints import VideoFrames
 from vidsum.summary.selection import SegmentLimits, SelectedSegments, select
 from vidsum.summary.speech_units import SpeechUnit, choose_speech, speech_units, split_long
+from vidsum.types import Interval
 
 FPS = 10.0
 
@@ -37,6 +39,12 @@ def test_sentence_of_a_word_joins_its_neighbour_or_gets_silence() -> None:
     words = [*sentence(1.0, "Yes."), *sentence(1.8, "It", "is", "the", "oldest", "book."), (9.0, 9.3, "No.")]
     units = speech_units(transcript(*words), 2.0)
     assert [unit.start_s for unit in units] == pytest.approx([0.7, 8.15])  # "No." is in 2 s, and silence
+
+
+def test_sentence_at_the_start_gets_its_silence_behind_it() -> None:
+    words = [(0.0, 0.3, "Yes."), *sentence(9.0, "It", "is", "the", "oldest", "book.")]
+    first = speech_units(transcript(*words), 2.0)[0]
+    assert (first.start_s, first.end_s) == pytest.approx((0.0, 2.0))
 
 
 def test_clauses_of_a_unit_end_at_commas_and_pauses() -> None:
@@ -163,42 +171,72 @@ def speech_of(draw: st.DrawFn, duration_s: float) -> list[SpeechUnit]:
         at_s = end_s + draw(st.floats(0, 4))
 
 
-@settings(max_examples=150, deadline=None)
-@given(data=st.data(), duration_s=st.floats(8, 90), is_whole=st.booleans(), seed=st.integers(0, 99))
-def test_any_summary_of_speech_obeys_budget_keep_and_drop(
-    data: st.DataObject, duration_s: float, is_whole: bool, seed: int
-) -> None:
-    rng = np.random.default_rng(seed)
-    features = Features.from_array(
-        rng.normal(size=(int(2 * duration_s) + 1, 16)), duration_s=duration_s, video_fps=25
-    )
-    inside = rng.uniform(0, duration_s, data.draw(st.integers(0, 12)))
+@dataclass(frozen=True)
+class Spoken:
+    """A summary of a made-up talk, and what it had to obey."""
+
+    budget_s: float
+    keep: list[Interval]
+    drop: list[Interval]
+    result: SelectedSegments
+
+
+@st.composite
+def summaries_of_speech(draw: st.DrawFn) -> Spoken:
+    duration_s, rng = draw(st.floats(8, 90)), np.random.default_rng(draw(st.integers(0, 99)))
+    rows = rng.normal(size=(int(2 * duration_s) + 1, 16))
+    features = Features.from_array(rows, duration_s=duration_s, video_fps=25)
+    inside = rng.uniform(0, duration_s, draw(st.integers(0, 12)))
     shots = Shots(np.unique(np.concatenate([[0], inside, [duration_s]])), "test", video_fps=25)
-    units = data.draw(speech_of(duration_s))
-    budget_s = data.draw(st.floats(1, duration_s))
-    keep, drop = data.draw(segments(duration_s)), data.draw(segments(duration_s))
-    limits = SegmentLimits(is_whole_sentences=is_whole)
+    units, budget_s = draw(speech_of(duration_s)), draw(st.floats(1, duration_s))
+    keep, drop = draw(segments(duration_s)), draw(segments(duration_s))
+    importance = rng.random(len(features)).astype(np.float32)
+    limits = SegmentLimits(is_whole_sentences=draw(st.booleans()))
     try:
-        selected = select(
-            features,
-            shots,
-            rng.random(len(features)).astype(np.float32),
-            budget_s,
-            keep=keep,
-            drop=drop,
-            limits=limits,
-            speech=units,
+        result = select(
+            features, shots, importance, budget_s, keep=keep, drop=drop, limits=limits, speech=units
         )
     except UsageError:
         assume(False)
-    chosen, frame_s = selected.segments, 1 / 25
-    used_s = sum(end - start for start, end in chosen)
-    assert 0 < used_s <= budget_s + 1e-6
+    return Spoken(budget_s, keep, drop, result)
+
+
+OF_SPEECH = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+
+
+@OF_SPEECH
+@given(summaries_of_speech())
+def test_summary_of_speech_is_within_its_budget_and_not_empty(made: Spoken) -> None:
+    assert 0 < sum(end - start for start, end in made.result.segments) <= made.budget_s + 1e-6
+
+
+@OF_SPEECH
+@given(summaries_of_speech())
+def test_segments_of_speech_are_in_order_and_apart(made: Spoken) -> None:
+    chosen = made.result.segments
     assert all(start < end for start, end in chosen)
     assert all(end <= start + 1e-9 for (_, end), (start, _) in itertools.pairwise(chosen))
-    assert all(any(a <= start + 1e-6 and end <= b + frame_s for a, b in chosen) for start, end in keep)
-    assert all(b <= start + frame_s or a >= end - frame_s for a, b in chosen for start, end in drop)
-    assert used_s >= 0.88 * budget_s or selected.note or selected.messages
+
+
+@OF_SPEECH
+@given(summaries_of_speech())
+def test_kept_parts_are_in_a_summary_of_speech(made: Spoken) -> None:
+    for start, end in made.keep:
+        assert any(a <= start + 1e-6 and end <= b + 1 / 25 for a, b in made.result.segments)
+
+
+@OF_SPEECH
+@given(summaries_of_speech())
+def test_dropped_parts_are_not_in_a_summary_of_speech(made: Spoken) -> None:
+    for start, end in made.drop:
+        assert all(b <= start + 1 / 25 or a >= end - 1 / 25 for a, b in made.result.segments)
+
+
+@OF_SPEECH
+@given(summaries_of_speech())
+def test_summary_of_speech_says_why_its_budget_is_not_used(made: Spoken) -> None:
+    used_s = sum(end - start for start, end in made.result.segments)
+    assert used_s >= 0.88 * made.budget_s or made.result.note or made.result.messages
 
 
 def footage(duration_s: int) -> Features:
@@ -266,18 +304,25 @@ def is_good_edge(words: list[tuple[float, float, str]], time_s: float) -> bool:
     )
 
 
-@settings(max_examples=80, deadline=None)
-@given(spoken_words(), st.floats(0.1, 0.45), st.booleans(), st.integers(0, 99))
-def test_speech_is_cut_at_its_edges_into_segments_of_minimum_length(
-    words: list[tuple[float, float, str]], share: float, is_whole: bool, seed: int
-) -> None:
-    rng, duration_s = np.random.default_rng(seed), words[-1][1] + 2
-    features = Features.from_array(
-        rng.normal(size=(int(2 * duration_s) + 1, 16)), duration_s=duration_s, video_fps=25
-    )
+@dataclass(frozen=True)
+class Talk:
+    """A summary of spoken words, in which no word may be cut."""
+
+    words: list[tuple[float, float, str]]
+    transcript: Transcript
+    budget_s: float
+    segments: tuple[Interval, ...]
+
+
+@st.composite
+def talks(draw: st.DrawFn) -> Talk:
+    words, rng = draw(spoken_words()), np.random.default_rng(draw(st.integers(0, 99)))
+    duration_s = words[-1][1] + 2
+    rows = rng.normal(size=(int(2 * duration_s) + 1, 16))
+    features = Features.from_array(rows, duration_s=duration_s, video_fps=25)
     inside = np.sort(rng.uniform(0, duration_s, 6))
     edges = np.unique(np.concatenate([[0], np.round(inside * 25) / 25, [duration_s]]))
-    budget_s = max(share * duration_s, 5.0)
+    budget_s = max(draw(st.floats(0.1, 0.45)) * duration_s, 5.0)
     said = replace(transcript(*words), duration_s=duration_s)
     selected = select(
         features,
@@ -285,18 +330,28 @@ def test_speech_is_cut_at_its_edges_into_segments_of_minimum_length(
         rng.random(len(features)).astype(np.float32),
         budget_s,
         uncut=[(start_s, end_s) for start_s, end_s, _ in words],
-        limits=SegmentLimits(is_whole_sentences=is_whole),
+        limits=SegmentLimits(is_whole_sentences=draw(st.booleans())),
         speech=speech_units(said, 2.0, budget_s),
     )
-    assert all(end_s - start_s >= 2.0 - 2 / 25 for start_s, end_s in selected.segments)
-    is_edge = [is_good_edge(words, time_s) for segment in selected.segments for time_s in segment]
-    forced = cuts_inside_phrases(said.spoken, [s for segment in selected.segments for s in segment])
-    sentences = said.sentences(budget_s - 0.6, 2.0)
+    return Talk(words, said, budget_s, selected.segments)
+
+
+@settings(max_examples=60, deadline=None)
+@given(talks())
+def test_segments_of_speech_have_the_minimum_length(talk: Talk) -> None:
+    assert all(end_s - start_s >= 2.0 - 2 / 25 for start_s, end_s in talk.segments)
+
+
+@settings(max_examples=80, deadline=None)
+@given(talks())
+def test_speech_is_cut_at_stops_pauses_and_commas(talk: Talk) -> None:
+    is_edge = [is_good_edge(talk.words, time_s) for segment in talk.segments for time_s in segment]
+    forced = cuts_inside_phrases(talk.transcript.spoken, [s for segment in talk.segments for s in segment])
+    sentences = talk.transcript.sentences(talk.budget_s - 0.6, 2.0)
     edges_s = [time_s for sentence in sentences for time_s in (sentence.start_s, sentence.end_s)]
-    is_forced = not all(
-        is_good_edge(words, time_s) for time_s in edges_s
-    )  # a sentence without a better place
-    has_room = any(sentence.length_s + 0.7 <= budget_s for sentence in sentences)
+    # a sentence may have no better place
+    is_forced = not all(is_good_edge(talk.words, time_s) for time_s in edges_s)
+    has_room = any(sentence.length_s + 0.7 <= talk.budget_s for sentence in sentences)
     if has_room and not is_forced:
         assert all(is_edge)
     assert all(is_edge) or forced

@@ -97,6 +97,11 @@ def read_rgb(path: Path) -> Picture:
     return np.asarray(cv2.cvtColor(cv2.imread(str(path)), cv2.COLOR_BGR2RGB), np.uint8)
 
 
+def test_key_frames_are_the_files_of_their_folder(tmp_path: Path) -> None:
+    paths = save_key_frames([flat(COLOURS[0]), flat(COLOURS[1])], [3.0, 125.5], tmp_path / "frames")
+    assert sorted((tmp_path / "frames").iterdir()) == paths
+
+
 def test_key_frames_are_named_by_number_and_time(tmp_path: Path) -> None:
     paths = save_key_frames([flat(COLOURS[0]), flat(COLOURS[1])], [3.0, 125.5], tmp_path / "frames")
     assert [path.name for path in paths] == ["01_3.00s.jpg", "02_125.50s.jpg"]

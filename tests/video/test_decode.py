@@ -10,8 +10,25 @@ from tests.media import GOOD_VIDEOS
 from tests.video.clips import number_at
 from tests.video.conftest import Made
 from vidsum.video.damage import DecodeLog
-from vidsum.video.decode import decode_frames, read_packets
+from vidsum.video.decode import can_seek, decode_frames, read_packets
+from vidsum.video.jumps import Jumps
 from vidsum.video.open import open_video, video_stream
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_right"), [("plain", True), ("vp9", True), ("raw_h264", False), ("odd_size", False)]
+)
+def test_seeks_are_right_but_in_raw_and_444_h264(kind: str, is_right: bool, made: Made) -> None:
+    video = made(kind)
+    with open_video(video.path) as container:
+        assert can_seek(container, video_stream(container, video.path), Jumps()) == is_right
+
+
+def test_no_seek_is_right_where_time_stamps_jump(made: Made) -> None:
+    video = made("plain")
+    with open_video(video.path) as container:
+        stream = video_stream(container, video.path)
+        assert not can_seek(container, stream, Jumps(restarts_s=(1.0,)))
 
 
 def test_packet_of_a_new_stream_is_an_error_that_does_not_end_reading(made: Made) -> None:

@@ -62,6 +62,21 @@ def test_probe_names_the_codec_of_sound(kind: str, made: Made) -> None:
     assert info.has_audio == (kind not in SILENT)
 
 
+@pytest.mark.parametrize(
+    ("kind", "container"),
+    [
+        ("plain", "mp4"),
+        ("rotated_180", "mov"),
+        ("vfr_mkv", "matroska"),
+        ("vp8", "webm"),
+        ("ts", "mpegts"),
+        ("mpeg4_avi", "avi"),
+    ],
+)
+def test_probe_names_the_container_by_the_suffix(kind: str, container: str, made: Made) -> None:
+    assert probe(made(kind).path).container == container
+
+
 def test_probe_gives_the_size_of_the_file(kind: str, made: Made) -> None:
     assert probe(made(kind).path).bytes == made(kind).path.stat().st_size
 

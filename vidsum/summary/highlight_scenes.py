@@ -23,7 +23,7 @@ from vidsum.types import FloatArray, Interval, TimeArray
 
 @dataclass(frozen=True)
 class HighlightParams:
-    """Tuned numbers (docs/highlights.md, tests/summary/test_choosing_highlights.py)."""
+    """Tuned numbers (docs/highlights.md, tests/summary/test_highlight_scenes.py)."""
 
     min_s: float = 2.0  # length of a highlight, at least
     usual_s: float = 4.0  # length of a part of a long take, at least
