@@ -18,14 +18,16 @@ if TYPE_CHECKING:
 RandomClips = Callable[..., Picture]
 
 
+def make_clips(spec: Spec, count: int = 2) -> Picture:
+    """[count, clip_frames, crop, crop, 3] random pixels."""
+    side = spec.preprocessing.crop
+    shape = (count, spec.clip_frames, side, side, 3)
+    return np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
+
+
 @pytest.fixture
 def random_clips() -> RandomClips:
-    def make(spec: Spec, count: int = 2) -> Picture:
-        side = spec.preprocessing.crop
-        shape = (count, spec.clip_frames, side, side, 3)
-        return np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
-
-    return make
+    return make_clips
 
 
 @pytest.fixture(scope="session")

@@ -77,46 +77,87 @@ def numbers(clips: Iterator[tuple[float, list[Picture]]]) -> list[list[int]]:
         (0, 4, 1, []),
     ],
 )
-def test_iter_clips(count: int, length: int, stride: int, expected: list[list[int]]) -> None:
+def test_clips_of_a_few_frames(count: int, length: int, stride: int, expected: list[list[int]]) -> None:
     assert numbers(iter_clips(frames(count), spec_of(length, stride))) == expected
 
 
-@given(count=st.integers(1, 60), length=st.integers(1, 9), stride=st.integers(1, 12))
-def test_iter_clips_by_the_rules(count: int, length: int, stride: int) -> None:
-    clips = numbers(iter_clips(frames(count), spec_of(length, stride)))
-    whole = [list(range(start, start + length)) for start in range(0, count - length + 1, stride)]
-    assert clips[: len(whole)] == whole
-    start = len(whole) * stride
-    rest = list(range(start, count))
+any_clips = given(count=st.integers(1, 60), length=st.integers(1, 9), stride=st.integers(1, 12))
+
+
+def whole_clips(count: int, length: int, stride: int) -> list[list[int]]:
+    return [list(range(start, start + length)) for start in range(0, count - length + 1, stride)]
+
+
+@any_clips
+def test_whole_clips_begin_at_each_stride(count: int, length: int, stride: int) -> None:
+    whole = whole_clips(count, length, stride)
+    assert numbers(iter_clips(frames(count), spec_of(length, stride)))[: len(whole)] == whole
+
+
+@any_clips
+def test_last_clip_repeats_its_last_frame_where_half_of_it_is_new(
+    count: int, length: int, stride: int
+) -> None:
+    whole = whole_clips(count, length, stride)
+    last = numbers(iter_clips(frames(count), spec_of(length, stride)))[len(whole) :]
+    rest = list(range(len(whole) * stride, count))
     unseen = set(rest) - {number for clip in whole for number in clip}
     if not whole or (unseen and 2 * len(rest) >= length):
-        assert clips[len(whole) :] == [rest + [count - 1] * (length - len(rest))]
+        assert last == [rest + [count - 1] * (length - len(rest))]
     else:
-        assert clips[len(whole) :] == []
+        assert last == []
 
 
-def test_extract_times(video: VideoInfo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_features_have_the_times_of_their_clips(video: VideoInfo) -> None:
     extractor, _ = stand_in(spec_of(clip_frames=8, stride_frames=4))
     features = extract_features(frames(25), extractor, video)
     np.testing.assert_allclose(features.timestamps, [0, 0.4, 0.8, 1.2, 1.6, 2.0])
     np.testing.assert_array_equal(features.array, [[0, 7], [4, 11], [8, 15], [12, 19], [16, 23], [20, 24]])
     assert (features.step_s, features.covers_s) == (0.4, 0.8)
+
+
+def test_features_have_the_facts_of_their_video(video: VideoInfo) -> None:
+    features = extract_features(frames(25), stand_in(spec_of())[0], video)
     assert (features.duration_s, features.video_fps, features.video) == (2.5, 25.0, video)
     assert features.extractor == "stand-in"
-    assert features.logits is None
+
+
+def test_video_without_a_frame_is_refused(video: VideoInfo) -> None:
     with pytest.raises(InputError, match=r"film\.mp4: no frame"):
-        extract_features(frames(0), extractor, video)
+        extract_features(frames(0), stand_in(spec_of())[0], video)
+
+
+def test_features_have_class_scores_where_they_are_asked_for(video: VideoInfo) -> None:
     weight = np.float32([[1, 2], [3, 4], [5, 6]])
     extractor = replace(stand_in(spec_of())[0], classify=lambda rows: rows @ weight.T)
+    assert extract_features(frames(5), extractor, video).logits is None
     features = extract_features(frames(5), extractor, video, with_logits=True)
     assert features.logits is not None
     np.testing.assert_allclose(features.logits, features.array @ weight.T, rtol=1e-5)
+
+
+def test_missing_class_scores_are_refused_after_the_first_batch(
+    video: VideoInfo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(extract, "batch_size", lambda extractor: 5)
     extractor, batches = stand_in(spec_of())
     with pytest.raises(UsageError, match="no class scores"):
         extract_features(frames(50), extractor, video, with_logits=True)
-    assert batches == [5]  # at once
+    assert batches == [5]
+
+
+@pytest.fixture
+def batches_of_ten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extract, "batch_size", lambda extractor: 10)
+
+
+def test_progress_is_the_time_up_to_which_features_are_there(video: VideoInfo, batches_of_ten: None) -> None:
+    calls: list[tuple[str, float, float]] = []
+    extract_features(frames(25), stand_in(spec_of())[0], video, progress=lambda *call: calls.append(call))
+    assert calls == [("extracting features", pytest.approx(done), 2.5) for done in (1.0, 2.0, 2.5)]
+
+
+def test_no_more_than_a_batch_of_frames_is_held(video: VideoInfo, batches_of_ten: None) -> None:
     extractor, batches = stand_in(spec_of())
     ahead: list[int] = []
 
@@ -125,14 +166,14 @@ def test_extract_times(video: VideoInfo, monkeypatch: pytest.MonkeyPatch) -> Non
             ahead.append(frame.index + 1 - sum(batches))
             yield frame
 
-    calls: list[tuple[str, float, float]] = []
-    extract_features(watched(), extractor, video, progress=lambda *call: calls.append(call))
-    assert calls == [("extracting features", pytest.approx(done), 2.5) for done in (1.0, 2.0, 2.5)]
+    extract_features(watched(), extractor, video)
     assert max(ahead) <= 11
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 7, 100])
-def test_extract_in_batches(video: VideoInfo, batch_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_features_are_the_same_in_any_batch(
+    video: VideoInfo, batch_size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(extract, "batch_size", lambda extractor: batch_size)
     extractor, batches = stand_in(spec_of(clip_frames=3, stride_frames=2))
     features = extract_features(frames(20), extractor, video)
@@ -142,7 +183,9 @@ def test_extract_in_batches(video: VideoInfo, batch_size: int, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 7])
-def test_extract_of_stills(video: VideoInfo, batch_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_picture_that_stays_is_encoded_once(
+    video: VideoInfo, batch_size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(extract, "batch_size", lambda extractor: batch_size)
     extractor, batches = stand_in(spec_of())
     all_frames = list(frames(12))
@@ -157,8 +200,11 @@ def test_extract_of_stills(video: VideoInfo, batch_size: int, monkeypatch: pytes
     np.testing.assert_array_equal(features.array, np.repeat(whole.array, 4, axis=0))
 
 
-def test_spec() -> None:
+def test_picture_extractor_covers_its_step() -> None:
     spec = replace(spec_of(fps=2.0), clip_lengths=range(1, 2))
     assert spec.covers_s == spec.step_s == 0.5
+
+
+def test_crop_is_the_middle_of_a_picture() -> None:
     image = np.arange(6 * 9 * 3, dtype=np.uint8).reshape(6, 9, 3)
-    np.testing.assert_array_equal(spec.crop(image), image[2:4, 4:6])
+    np.testing.assert_array_equal(spec_of().crop(image), image[2:4, 4:6])

@@ -1,6 +1,7 @@
 """Each extractor's features against an independent source, with random weights."""
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
@@ -8,14 +9,14 @@ import torch
 from torch import Tensor
 
 from tests.features import networks
-from tests.features.conftest import RandomClips
+from tests.features.conftest import RandomClips, make_clips
 from vidsum.checkpoints.registry import HubSource, builtin_entries
 from vidsum.errors import UsageError
 from vidsum.features import EXTRACTORS, describe
 from vidsum.features.clip_family import CLIP_MODELS
-from vidsum.features.extractor import imagenet_classes, kinetics_classes
+from vidsum.features.extractor import Extractor, imagenet_classes, kinetics_classes
 from vidsum.features.torch_backend import build_torch_extractor
-from vidsum.types import Picture
+from vidsum.types import FloatArray, Picture
 from vidsum.video.frames import Exact, ShortSide
 
 RandomWeights = Callable[[str], networks.Weights]
@@ -34,11 +35,16 @@ def as_images(clips: Picture) -> Tensor:
     return torch.from_numpy(clips[:, 0]).permute(0, 3, 1, 2) / 255
 
 
+def build(name: str, weights: networks.Weights, **options: object) -> Extractor:
+    spec = describe(name, **options)  # type: ignore[arg-type]
+    return build_torch_extractor(spec, spec.build(weights), device="cpu")
+
+
 @pytest.mark.parametrize("name", ["googlenet", "mobilenet_v2"])
-def test_extractor_agrees_with_torchvision(random_clips: RandomClips, name: str) -> None:
-    model, spec = getattr(networks, name)(), describe(name)
-    extractor = build_torch_extractor(spec, spec.build(model.state_dict()), device="cpu")
-    clips = random_clips(spec)
+def test_features_and_class_scores_agree_with_torchvision(random_clips: RandomClips, name: str) -> None:
+    model = getattr(networks, name)()
+    extractor = build(name, model.state_dict())
+    clips = random_clips(extractor.spec)
     inputs: list[Tensor] = []
     head = model.fc if name == "googlenet" else model.classifier
     head.register_forward_hook(lambda _module, arguments, _output: inputs.append(arguments[0]))
@@ -55,42 +61,63 @@ def test_extractor_agrees_with_torchvision(random_clips: RandomClips, name: str)
 def test_clip_family_agrees_with_open_clip(random_clips: RandomClips, name: str) -> None:
     from open_clip.pretrained import get_pretrained_cfg
 
-    model, spec = networks.clip(name), describe(name)
-    weights = dict(model.state_dict())
-    if name == "clip":  # OpenAI's archive also holds three numbers about the model
-        weights |= {"input_resolution": torch.tensor(224), "context_length": torch.tensor(77)}
-        weights["vocab_size"] = torch.tensor(49408)
-    extractor = build_torch_extractor(spec, spec.build(weights), device="cpu")
-    clips, facts = random_clips(spec), get_pretrained_cfg(*OPEN_CLIP[name])
+    model = networks.clip(name)
+    extractor = build(name, dict(model.state_dict()))
+    clips, facts = random_clips(extractor.spec), get_pretrained_cfg(*OPEN_CLIP[name])
     mean, std = (torch.tensor(facts[key]).view(3, 1, 1) for key in ("mean", "std"))
     with torch.inference_mode():
         images = model.encode_image((as_images(clips) - mean) / std, normalize=True)
     np.testing.assert_allclose(extractor.encode(clips), images, atol=1e-4)
 
 
-def test_clip_family_follows_open_clip() -> None:
+def test_numbers_about_the_model_in_openais_archive_are_left_out(random_clips: RandomClips) -> None:
+    weights = dict(networks.clip().state_dict())
+    numbers = {"input_resolution": 224, "context_length": 77, "vocab_size": 49408}
+    archive = weights | {name: torch.tensor(number) for name, number in numbers.items()}
+    clips = random_clips(describe("clip"), 1)
+    np.testing.assert_array_equal(build("clip", archive).encode(clips), build("clip", weights).encode(clips))
+
+
+@pytest.mark.parametrize("name", CLIP_MODELS)
+def test_sizes_of_the_clip_family_are_those_of_open_clip(name: str) -> None:
     import open_clip
+
+    model = CLIP_MODELS[name]
+    assert model.architecture == OPEN_CLIP[name][0]
+    config = open_clip.factory.get_model_config(model.architecture)
+    size, text = config["vision_cfg"]["image_size"], config["text_cfg"]
+    assert (model.dim, model.preprocessing.crop) == (config["embed_dim"], size)
+    assert model.max_tokens == text["context_length"]
+    assert model.has_own_tokenizer == ("hf_tokenizer_name" in text)
+
+
+@pytest.mark.parametrize("name", CLIP_MODELS)
+def test_pictures_of_the_clip_family_are_resized_as_by_open_clip(name: str) -> None:
     from open_clip.pretrained import get_pretrained_cfg
 
-    for name, model in CLIP_MODELS.items():
-        assert model.architecture == OPEN_CLIP[name][0]
-        config = open_clip.factory.get_model_config(model.architecture)
-        facts = get_pretrained_cfg(*OPEN_CLIP[name])
-        size, text = config["vision_cfg"]["image_size"], config["text_cfg"]
-        assert (model.dim, model.preprocessing.crop) == (config["embed_dim"], size)
-        assert model.max_tokens == text["context_length"]
-        assert model.has_own_tokenizer == ("hf_tokenizer_name" in text)
-        squash = facts["resize_mode"] == "squash"
-        assert model.preprocessing.size == (Exact(size, size) if squash else ShortSide(size))
-        if name != "clip":
-            source = builtin_entries()[name].files[0].sources[0]
-            assert isinstance(source, HubSource)
-            assert source.hub == facts["hf_hub"].strip("/")
+    preprocessing = CLIP_MODELS[name].preprocessing
+    size, is_squashed = preprocessing.crop, get_pretrained_cfg(*OPEN_CLIP[name])["resize_mode"] == "squash"
+    assert preprocessing.size == (Exact(size, size) if is_squashed else ShortSide(size))
+
+
+@pytest.mark.parametrize("name", [name for name in CLIP_MODELS if name != "clip"])
+def test_weights_of_the_clip_family_are_those_of_open_clip(name: str) -> None:
+    from open_clip.pretrained import get_pretrained_cfg
+
+    source = builtin_entries()[name].files[0].sources[0]
+    assert isinstance(source, HubSource)
+    assert source.hub == get_pretrained_cfg(*OPEN_CLIP[name])["hf_hub"].strip("/")
+
+
+def test_names_of_imagenets_classes_are_torchvisions() -> None:
     from torchvision.models import MobileNet_V2_Weights
+
+    assert list(imagenet_classes()) == MobileNet_V2_Weights.IMAGENET1K_V1.meta["categories"]
+
+
+def test_names_of_the_classes_of_kinetics_are_torchvisions() -> None:
     from torchvision.models.video import R3D_18_Weights
 
-    imagenet = MobileNet_V2_Weights.IMAGENET1K_V1.meta["categories"]
-    assert list(imagenet_classes()) == imagenet
     assert list(kinetics_classes()) == R3D_18_Weights.KINETICS400_V1.meta["categories"]
 
 
@@ -104,48 +131,99 @@ SLOW = ("c3d", "c3d_fc7", "i3d", "mobileclip2-s0", "mobileclip2-s2", "siglip2-b1
 CLASSES = {"mobilenet_v2": 1000, "efficientnet_lite0": 1000, "googlenet": 1000, "i3d": 400, "i3d_128": 400}
 
 
-@pytest.mark.parametrize(
+each_extractor = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.deep] * (name in SLOW)) for name in EXTRACTORS]
 )
-def test_extractor_follows_its_spec(
-    random_weights: RandomWeights, random_clips: RandomClips, name: str
-) -> None:
-    """Its size, in any batch; a name for each logit."""
-    spec = describe(name, clip_frames=9 if "i3d" in name else None)
-    if spec.custom:  # it has no weights
-        extractor = spec.custom.extractor(spec)
-    else:
-        extractor = build_torch_extractor(spec, spec.build(random_weights(name)), device="cpu")
-    clips = random_clips(spec)
-    together = extractor.encode(clips)
-    assert together.shape == (2, spec.dim + spec.inner)
+
+
+Encoded = Callable[[str], tuple[Extractor, Picture, FloatArray]]
+
+
+@pytest.fixture(scope="module")
+def encoded(random_weights: RandomWeights) -> Encoded:
+    """An extractor by its name, two random clips, and their features; each made once."""
+
+    def encode(name: str) -> tuple[Extractor, Picture, FloatArray]:
+        spec = describe(name, clip_frames=9 if "i3d" in name else None)
+        if spec.custom:  # it has no weights
+            extractor = spec.custom.extractor(spec)
+        else:
+            extractor = build_torch_extractor(spec, spec.build(random_weights(name)), device="cpu")
+        clips = make_clips(spec)
+        return extractor, clips, extractor.encode(clips)
+
+    return cache(encode)
+
+
+@each_extractor
+def test_features_have_the_size_of_the_spec(encoded: Encoded, name: str) -> None:
+    extractor, _, features = encoded(name)
+    assert features.shape == (2, extractor.spec.dim + extractor.spec.inner)
+
+
+@each_extractor
+def test_features_of_a_clip_do_not_depend_on_its_batch(encoded: Encoded, name: str) -> None:
+    extractor, clips, together = encoded(name)
     alone = extractor.encode(clips[1:])
     np.testing.assert_allclose(alone, together[1:], rtol=1e-3, atol=1e-4 * np.abs(together).max())
-    assert np.abs(together[0] - together[1]).max() > 1e-3 * np.abs(together).max()
+
+
+@each_extractor
+def test_features_of_different_clips_differ(encoded: Encoded, name: str) -> None:
+    _, _, features = encoded(name)
+    assert np.abs(features[0] - features[1]).max() > 1e-3 * np.abs(features).max()
+
+
+@pytest.mark.parametrize("name", EXTRACTORS)
+def test_extractor_names_its_classes(name: str) -> None:
+    spec = describe(name)
     assert len(spec.class_names() if spec.class_names else ()) == CLASSES.get(name, 0)
-    if name in CLASSES:
-        assert extractor.logits(together).shape == (2, CLASSES[name])
-    else:
-        with pytest.raises(UsageError, match=f"{name} has no class scores") as refused:
-            extractor.logits(together)
-        assert set(CLASSES) == set(str(refused.value.hint).removeprefix("choose from ").split(", "))
 
 
-def test_i3d_128_is_i3d_on_smaller_pictures(random_weights: RandomWeights, random_clips: RandomClips) -> None:
-    large, small = (describe(name, clip_frames=9) for name in ("i3d", "i3d_128"))
-    views = [spec.preprocessing.crop / vars(spec.preprocessing.size)["pixels"] for spec in (large, small)]
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.deep] * (name in SLOW)) for name in CLASSES]
+)
+def test_extractor_scores_each_class(encoded: Encoded, name: str) -> None:
+    extractor, _, features = encoded(name)
+    assert extractor.logits(features).shape == (2, CLASSES[name])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.deep] * (name in SLOW))
+        for name in EXTRACTORS
+        if name not in CLASSES
+    ],
+)
+def test_extractor_without_classes_names_those_with_some(encoded: Encoded, name: str) -> None:
+    extractor, _, features = encoded(name)
+    with pytest.raises(UsageError, match=f"{name} has no class scores") as refused:
+        extractor.logits(features)
+    assert set(CLASSES) == set(str(refused.value.hint).removeprefix("choose from ").split(", "))
+
+
+def test_i3d_128_sees_as_much_of_a_picture_as_i3d() -> None:
+    views = [
+        spec.preprocessing.crop / vars(spec.preprocessing.size)["pixels"]
+        for spec in (describe("i3d"), describe("i3d_128"))
+    ]
     assert views[0] == pytest.approx(views[1], abs=0.002)
-    clips = random_clips(small)
-    found = build_torch_extractor(small, small.build(random_weights("i3d")), device="cpu").encode(clips)
+
+
+def test_i3d_128_is_the_network_of_i3d(encoded: Encoded, random_weights: RandomWeights) -> None:
+    _, clips, features = encoded("i3d_128")
     images = torch.from_numpy(clips).permute(0, 4, 1, 2, 3) / 127.5 - 1
     with torch.inference_mode():
-        expected = large.build(random_weights("i3d")).backbone.eval()(images)
-    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4 * float(expected.abs().max()))
+        expected = describe("i3d", clip_frames=9).build(random_weights("i3d")).backbone.eval()(images)
+    np.testing.assert_allclose(features, expected, rtol=1e-3, atol=1e-4 * float(expected.abs().max()))
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("name", ["mobilenet_v2", "i3d", "clip"])
-def test_extractor_in_bf16(random_weights: RandomWeights, random_clips: RandomClips, name: str) -> None:
+def test_features_in_bf16_are_near_those_in_fp32(
+    random_weights: RandomWeights, random_clips: RandomClips, name: str
+) -> None:
     spec = describe(name, clip_frames=9 if name == "i3d" else None)
     network = spec.build(random_weights(name))
     clips = random_clips(spec, 1)

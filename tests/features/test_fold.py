@@ -1,6 +1,7 @@
 """Folding batch normalisation leaves the numbers as they were."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import pytest
 import torch
@@ -16,27 +17,49 @@ def count_norms(model: nn.Module) -> int:
     return sum(isinstance(part, nn.BatchNorm2d | nn.BatchNorm3d) for part in model.modules())
 
 
-@pytest.mark.parametrize(
-    ("name", "shape"),
-    [
+@dataclass(frozen=True)
+class Folded:
+    """A network, its outputs before folding, and the folded network."""
+
+    plain: nn.Module
+    folded: nn.Module
+    x: Tensor
+    expected: Tensor
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
         ("googlenet", (2, 3, 64, 64)),
         ("mobilenet_v2", (2, 3, 64, 64)),
         ("efficientnet_lite0", (2, 3, 64, 64)),
         ("i3d", (2, 3, 9, 64, 64)),
     ],
+    ids=lambda param: param[0],
 )
-def test_fold_batch_norm(
-    random_weights: Callable[[str], networks.Weights], name: str, shape: tuple[int, ...]
-) -> None:
+def made(request: pytest.FixtureRequest, random_weights: Callable[[str], networks.Weights]) -> Folded:
+    name, shape = request.param
     plain = describe(name).build(random_weights(name)).backbone.eval()
     x = torch.rand(shape, generator=torch.Generator().manual_seed(1)) * 2 - 1
     with torch.inference_mode():
         expected = plain(x)
-        folded = fold_batch_norm(plain)
-        torch.testing.assert_close(plain(x), expected, rtol=0, atol=0)  # it is not changed
-        torch.testing.assert_close(folded(x), expected, rtol=1e-4, atol=1e-4 * float(expected.abs().max()))
-    assert count_norms(plain) >= 49
-    assert count_norms(folded) == 0
+    return Folded(plain, fold_batch_norm(plain), x, expected)
+
+
+@torch.inference_mode()
+def test_folded_network_has_the_outputs_of_the_plain_one(made: Folded) -> None:
+    largest = float(made.expected.abs().max())
+    torch.testing.assert_close(made.folded(made.x), made.expected, rtol=1e-4, atol=1e-4 * largest)
+
+
+@torch.inference_mode()
+def test_folding_does_not_change_the_network_itself(made: Folded) -> None:
+    torch.testing.assert_close(made.plain(made.x), made.expected, rtol=0, atol=0)
+    assert count_norms(made.plain) >= 49
+
+
+def test_folded_network_has_no_normalisation(made: Folded) -> None:
+    assert count_norms(made.folded) == 0
 
 
 class Shared(nn.Module):
@@ -70,7 +93,7 @@ class NormFirst(Shared):
 
 
 @pytest.mark.parametrize("kind", [Shared, Branching, NormFirst])
-def test_fold_batch_norm_impossible(kind: type[nn.Module]) -> None:
+def test_normalisation_that_cannot_be_folded_stays(kind: type[nn.Module]) -> None:
     torch.manual_seed(0)
     plain = networks.settled(kind(), torch.randn(4, 3, 8, 8))
     x = torch.randn(2, 3, 8, 8)

@@ -15,32 +15,56 @@ from vidsum.video.probe import probe
 from vidsum.video.read import read_frames_at
 
 
-def test_a_picture_is_seen_as_a_frame_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A frame of a film, and a red circle."""
+    path = tmp_path_factory.mktemp("pictures")
+    media.make_video(path / "film.mp4", n_frames=20, fps=10, paint=media.colour_picture)
+    (frame,) = read_frames_at(probe(path / "film.mp4"), [1.0])
+    Image.fromarray(frame.image).save(path / "frame.png")
+    save_circle(path / "red.png")
+    return path
+
+
+def test_pictures_are_encoded_in_batches(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     batches = use_stand_in(monkeypatch)
-    media.make_video(tmp_path / "film.mp4", n_frames=20, fps=10, paint=media.colour_picture)
-    (frame,) = read_frames_at(probe(tmp_path / "film.mp4"), [1.0])
-    Image.fromarray(frame.image).save(tmp_path / "frame.png")
-    save_circle(tmp_path / "red.png")
     monkeypatch.setattr(pictures, "_BATCH", 2)
-    paths = [tmp_path / name for name in ("frame.png", "red.png", "frame.png")]
+    paths = [folder / name for name in ("frame.png", "red.png", "frame.png")]
     rows = encode_pictures(paths, EXTRACTOR, "cpu")
     assert (rows.shape, batches) == ((3, 48), [2, 1])
     assert np.array_equal(rows[0], rows[2])
-    height, width = frame.image.shape[:2]
-    small = Image.fromarray(frame.image).resize((64 * width // height, 64), Image.Resampling.BILINEAR)
+    assert not np.array_equal(rows[0], rows[1])
+
+
+def test_picture_is_seen_as_a_frame_is(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_stand_in(monkeypatch)
+    (row,) = encode_pictures([folder / "frame.png"], EXTRACTOR, "cpu")
+    frame = Image.open(folder / "frame.png")
+    small = frame.resize((64 * frame.width // frame.height, 64), Image.Resampling.BILINEAR)
     left = round((small.width - 64) / 2)
-    assert np.abs(cells(np.asarray(small)[None, :, left : left + 64])[0] - rows[0]).max() < 1
-    grey = Image.fromarray(np.arange(0, 240, 10, dtype=np.uint8).reshape(4, 6))
-    grey.save(tmp_path / "grey.png")
+    assert np.abs(cells(np.asarray(small)[None, :, left : left + 64])[0] - row).max() < 1
+
+
+GREY = Image.fromarray(np.arange(0, 240, 10, dtype=np.uint8).reshape(4, 6))
+
+
+@pytest.mark.parametrize("mode", ["L", "RGBA"])
+def test_picture_of_another_mode_is_read_in_colour(tmp_path: Path, mode: str) -> None:
+    GREY.convert(mode).save(tmp_path / "grey.png")
+    assert read_picture(tmp_path / "grey.png").shape == (4, 6, 3)
+
+
+def test_picture_is_read_upright(tmp_path: Path) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6  # a quarter turn
-    grey.convert("RGB").save(tmp_path / "turned.png", exif=exif)
-    grey.convert("RGBA").save(tmp_path / "clear.png")
-    shapes = [read_picture(tmp_path / f"{name}.png").shape for name in ("grey", "turned", "clear")]
-    assert shapes == [(4, 6, 3), (6, 4, 3), (4, 6, 3)]
+    GREY.convert("RGB").save(tmp_path / "turned.png", exif=exif)
+    assert read_picture(tmp_path / "turned.png").shape == (6, 4, 3)
+
+
+@pytest.mark.parametrize("name", ["text.jpg", "cut.png"])
+def test_file_that_is_no_picture_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "text.jpg").write_text("a dog")
-    whole = (tmp_path / "clear.png").read_bytes()
-    (tmp_path / "cut.png").write_bytes(whole[: len(whole) // 2])
-    for name in ("text.jpg", "cut.png"):
-        with pytest.raises(InputError, match=f"{name}: the picture cannot be read"):
-            read_picture(tmp_path / name)
+    GREY.save(tmp_path / "cut.png")
+    (tmp_path / "cut.png").write_bytes((tmp_path / "cut.png").read_bytes()[:50])
+    with pytest.raises(InputError, match=f"{name}: the picture cannot be read"):
+        read_picture(tmp_path / name)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import cv2
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vidsum.features.text_boxes import FoundBox, cut_line, find_bands, find_boxes, is_tall, sort_boxes
@@ -20,14 +20,30 @@ def paint(*rectangles: tuple[tuple[float, float], tuple[float, float], float]) -
     return probability
 
 
-@given(st.floats(200, 440), st.floats(120, 200), st.floats(60, 200), st.floats(8, 30), st.floats(-80, 80))
-def test_a_box_is_around_its_core(x: float, y: float, width: float, height: float, angle: float) -> None:
+any_core = given(
+    st.floats(200, 440), st.floats(120, 200), st.floats(60, 200), st.floats(8, 30), st.floats(-80, 80)
+)
+
+
+@settings(max_examples=50)
+@any_core
+def test_box_has_the_middle_and_the_score_of_its_core(
+    x: float, y: float, width: float, height: float, angle: float
+) -> None:
     (box,) = find_boxes(paint(((x, y), (width, height), angle)), 640, 320)
     assert box.corners.mean(axis=0) == pytest.approx((x, y), abs=3)
+    assert 0.5 <= box.score <= 0.91
+
+
+@settings(max_examples=50)
+@any_core
+def test_box_is_wider_than_its_core_by_its_area(
+    x: float, y: float, width: float, height: float, angle: float
+) -> None:
+    (box,) = find_boxes(paint(((x, y), (width, height), angle)), 640, 320)
     sides = sorted(float(np.linalg.norm(box.corners[0] - box.corners[n])) for n in (1, 3))
     grown = 2 * 1.6 * width * height / (2 * (width + height))
     assert sides == pytest.approx(sorted((width + grown, height + grown)), abs=12)
-    assert 0.5 <= box.score <= 0.91
 
 
 def test_boxes_are_in_pixels_of_the_picture() -> None:
@@ -36,12 +52,15 @@ def test_boxes_are_in_pixels_of_the_picture() -> None:
     np.testing.assert_allclose(large.corners, 3 * small.corners, atol=2)
 
 
-def test_weak_and_tiny_spots_are_no_boxes() -> None:
+def test_weak_spot_is_no_box() -> None:
     assert find_boxes(0.3 * paint(((320, 160), (200, 20), 0)), 640, 320) == []
+
+
+def test_tiny_spot_is_no_box() -> None:
     assert find_boxes(paint(((320, 160), (2, 1), 0)), 640, 320) == []
 
 
-def test_a_curved_core_is_marked() -> None:
+def test_curved_core_is_marked() -> None:
     probability = np.zeros((320, 640), np.float32)
     cv2.ellipse(probability, (320, 300), (250, 250), 0, 200, 340, 0.9, 20)
     (box,) = find_boxes(probability, 640, 320)
@@ -62,48 +81,82 @@ def test_boxes_are_read_row_by_row() -> None:
     ]
 
 
-@given(st.integers(1, 5000), st.integers(1, 5000))
-def test_the_detectors_input_is_bounded(width: int, height: int) -> None:
+any_picture = given(st.integers(1, 5000), st.integers(1, 5000))
+
+
+@any_picture
+def test_sides_of_the_detectors_input_are_multiples_of_32(width: int, height: int) -> None:
+    assert all(side >= 32 and side % 32 == 0 for side in input_size(width, height))
+
+
+@any_picture
+def test_area_of_the_detectors_input_is_bounded(width: int, height: int) -> None:
     sides = input_size(width, height)
-    assert all(side >= 32 and side % 32 == 0 for side in sides)
-    if max(width, height) < 8 * min(width, height):
-        assert sides[0] * sides[1] <= 1.6e6
+    assert sides[0] * sides[1] <= 1.6e6 or max(width, height) >= 8 * min(width, height)
 
 
-def test_a_line_is_cut_upright() -> None:
+@pytest.fixture
+def line() -> np.ndarray:
+    """A line of text, cut from a picture."""
     picture = np.zeros((100, 200, 3), np.uint8)
     picture[40:60, 50:150] = 200
-    corners = np.array([[50, 40], [149, 40], [149, 59], [50, 59]], np.float32)
-    line = cut_line(picture, corners)
+    return cut_line(picture, np.array([[50, 40], [149, 40], [149, 59], [50, 59]], np.float32))
+
+
+def test_line_is_cut_at_its_corners(line: np.ndarray) -> None:
     assert line.shape == (19, 99, 3)
     assert line.min() == 200
+
+
+def test_line_that_is_higher_than_wide_is_tall(line: np.ndarray) -> None:
     assert not is_tall(line)
     assert is_tall(np.rot90(line))
 
 
-def test_columns_are_letters_once() -> None:
+@pytest.fixture
+def recognizer() -> TextRecognizer:
+    """A network that writes `a`, `a`, `b` and a blank into ten columns, with nothing between them."""
     classes = [0, 1, 1, 0, 1, 2, 2, 0, 0, 3]
     output = np.eye(4, dtype=np.float32)[classes][None] * 0.9
-    names = [SimpleNamespace(name="x")]
     session = SimpleNamespace(
         run=lambda _, inputs, options: [np.repeat(output, len(inputs["x"]), axis=0)],
-        get_inputs=lambda: names,
+        get_inputs=lambda: [SimpleNamespace(name="x")],
         get_modelmeta=lambda: SimpleNamespace(custom_metadata_map={"character": "a\nb"}),
     )
-    (letters,) = TextRecognizer(session).read([np.zeros((48, 320, 3), np.uint8)])
+    return TextRecognizer(session)
+
+
+def test_columns_of_a_letter_are_the_letter_once(recognizer: TextRecognizer) -> None:
+    (letters,) = recognizer.read([np.zeros((48, 320, 3), np.uint8)])
     assert "".join(letter.text for letter in letters) == "aab "
+
+
+def test_letter_has_the_place_of_its_columns(recognizer: TextRecognizer) -> None:
+    (letters,) = recognizer.read([np.zeros((48, 320, 3), np.uint8)])
     assert [letter.place for letter in letters] == pytest.approx([0.15, 0.45, 0.55, 0.95])
-    assert TextRecognizer(session).read([]) == []
 
 
-@given(st.lists(st.booleans(), min_size=2, max_size=60), st.integers(1, 60))
-def test_rows_that_may_have_text_are_looked_at(rows: list[bool], tens: int) -> None:
+def test_no_lines_have_no_letters(recognizer: TextRecognizer) -> None:
+    assert recognizer.read([]) == []
+
+
+any_rows = given(st.lists(st.booleans(), min_size=2, max_size=60), st.integers(1, 60))
+
+
+@any_rows
+def test_bands_fit_the_detector_and_the_picture(rows: list[bool], tens: int) -> None:
     high = 32 * tens
-    parts = find_bands(np.array(rows), high)
-    assert all(0 <= top < bottom <= high and bottom - top <= 416 for top, bottom in parts)
-    assert all((bottom - top) % 32 == 0 for top, bottom in parts)
+    for top, bottom in find_bands(np.array(rows), high):
+        assert 0 <= top < bottom <= high
+        assert bottom - top <= 416
+        assert (bottom - top) % 32 == 0
+
+
+@any_rows
+def test_rows_that_may_have_text_are_in_bands(rows: list[bool], tens: int) -> None:
+    high = 32 * tens
     covered = np.zeros(high, np.bool_)
-    for top, bottom in parts:
+    for top, bottom in find_bands(np.array(rows), high):
         covered[top:bottom] = True
     wanted = np.repeat(rows, high)[np.arange(high) * len(rows)]
     assert covered[wanted].all()

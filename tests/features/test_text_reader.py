@@ -8,7 +8,8 @@ import pytest
 
 from tests.conftest import real_weights
 from tests.features.text_pictures import draw, draw_arc, draw_stack
-from vidsum.features.text_reader import CHECKPOINT, TextReader, load_reader
+from vidsum.features.text_reader import CHECKPOINT, TextReader, is_legible, load_reader, reader_facts
+from vidsum.results.screen_text import ScreenLine
 from vidsum.types import Picture
 
 pytestmark = pytest.mark.weights
@@ -29,21 +30,19 @@ def test_turned_text_is_read(reader: TextReader, angle: int) -> None:
     assert texts(reader, draw("Quarterly sales", angle=angle, shape=(640, 640))) == ["Quarterly sales"]
 
 
-def test_a_picture_on_its_head_is_read(reader: TextReader) -> None:
+def test_picture_on_its_head_is_read(reader: TextReader) -> None:
     picture = np.concatenate(
         [draw(text, shape=(120, 640)) for text in ("Sound of music", "Sound", "Editing")]
     )
     assert sorted(texts(reader, picture[::-1, ::-1])) == ["Editing", "Sound", "Sound of music"]
 
 
-def test_boxes_of_turned_words_are_their_places(reader: TextReader) -> None:
-    down = draw("Harbour Street", angle=270, shape=(640, 640))
-    (line,) = reader.read(down)
-    first, second = line.words
+@pytest.mark.parametrize(("angle", "is_downwards"), [(270, True), (90, False)], ids=["down", "up"])
+def test_boxes_of_turned_words_are_their_places(reader: TextReader, angle: int, is_downwards: bool) -> None:
+    (line,) = reader.read(draw("Harbour Street", angle=angle, shape=(640, 640)))
     assert [word.text for word in line.words] == ["Harbour", "Street"]
-    assert first.box[3] < second.box[1] + 0.02
-    (line,) = reader.read(draw("Harbour Street", angle=90, shape=(640, 640)))
-    assert line.words[0].box[1] > line.words[1].box[3] - 0.02
+    upper, lower = line.words if is_downwards else reversed(line.words)
+    assert upper.box[3] < lower.box[1] + 0.02
 
 
 def test_mirrored_text_is_seen_but_not_read(reader: TextReader) -> None:
@@ -91,12 +90,64 @@ def test_curved_text_is_seen(reader: TextReader) -> None:
     assert set(read) <= {"", "COPACABANA", "BEACH", "BAR"}
 
 
-def test_a_line_is_read_the_same_in_other_company(reader: TextReader) -> None:
+def test_line_is_read_the_same_beside_others(reader: TextReader) -> None:
     alone = texts(reader, draw("Total 3,410 km", shape=(200, 640)))
     both = np.concatenate(
         [draw("Total 3,410 km", shape=(200, 640)), draw("A much longer line of it", shape=(200, 640))]
     )
     assert alone[0] in texts(reader, both)
+
+
+@pytest.fixture(scope="module")
+def report(reader: TextReader) -> list[ScreenLine]:
+    """Two lines of a report, one below the other."""
+    picture = [draw(text, shape=(120, 640)) for text in ("Quarterly results", "Revenue 12,500")]
+    return list(reader.read(np.concatenate(picture)))
+
+
+def test_lines_are_read_from_top_to_bottom(report: list[ScreenLine]) -> None:
+    assert [line.text for line in report] == ["Quarterly results", "Revenue 12,500"]
+    assert report[0].box[3] < report[1].box[1] + 0.02
+
+
+def test_lines_that_are_clear_are_sure(report: list[ScreenLine]) -> None:
+    assert min(line.confidence for line in report) > 0.9
+
+
+def test_boxes_of_lines_are_shares_of_the_picture(report: list[ScreenLine]) -> None:
+    assert all(0 <= line.box[0] < line.box[2] <= 1 for line in report)
+
+
+def test_line_has_its_words_side_by_side(report: list[ScreenLine]) -> None:
+    first, second = report[0].words
+    assert (first.text, second.text) == ("Quarterly", "results")
+    assert first.box[2] <= second.box[0] + 0.02
+
+
+@pytest.mark.parametrize(
+    "picture",
+    [
+        np.zeros((360, 640, 3), np.uint8),
+        np.zeros((1, 1, 3), np.uint8),
+        np.random.default_rng(0).integers(0, 255, (240, 320, 3), dtype=np.uint8),
+    ],
+    ids=["black", "pixel", "noise"],
+)
+def test_picture_without_text_has_none(reader: TextReader, picture: Picture) -> None:
+    assert reader.read(picture) == []
+
+
+def test_facts_of_the_reader_name_its_checkpoint(reader: TextReader) -> None:
+    package, sha256 = reader_facts()
+    assert (package, len(sha256)) == (CHECKPOINT, 64)
+
+
+@pytest.mark.parametrize(
+    ("text", "confidence", "is_kept"),
+    [("a", 0.9, False), ("7", 0.97, True), ("ok", 0.75, True), ("ok", 0.6, False), ("--", 0.99, False)],
+)
+def test_short_text_must_be_surer_to_be_legible(text: str, confidence: float, is_kept: bool) -> None:
+    assert is_legible(ScreenLine(0, 1, text, confidence, (0.0, 0.0, 1.0, 1.0))) == is_kept
 
 
 def frames(count: int) -> Iterator[Picture]:

@@ -16,8 +16,11 @@ def test_letters_above_each_other_are_a_column(count: int, pitch: float) -> None
     assert find_columns(column(count, pitch), []) == [list(range(count))]
 
 
-def test_letters_far_apart_or_aside_are_none() -> None:
+def test_letters_far_apart_are_no_column() -> None:
     assert find_columns(column(5, 120), []) == []
+
+
+def test_letters_on_a_slant_are_no_column() -> None:
     slanted = [(100 + 40 * n, 20 + 40 * n, 130 + 40 * n, 56 + 40 * n) for n in range(5)]
     assert find_columns(slanted, []) == []
 
@@ -28,9 +31,15 @@ def test_labels_of_a_list_are_no_column() -> None:
     assert find_columns(labels, texts) == []
 
 
-def test_a_stack_is_laid_flat() -> None:
+def test_stack_is_laid_flat() -> None:
     flat = lay_flat(draw_stack("HOTEL", 40, 48)[:, 170:230])
     assert flat is not None
     assert flat.shape[1] > 2 * flat.shape[0]
+
+
+def test_two_letters_are_no_stack() -> None:
     assert lay_flat(draw_stack("HO", 40, 48)[:, 170:230]) is None
+
+
+def test_rectangle_around_others_has_their_outermost_sides() -> None:
     assert enclose([(1, 2, 3, 4), (0, 3, 2, 9)]) == (0, 2, 3, 9)

@@ -1,5 +1,8 @@
 """I3D and C3D against their layers written out one after the other."""
 
+from dataclasses import dataclass
+
+import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import batch_norm, conv3d, linear, max_pool3d, pad
@@ -80,8 +83,19 @@ def mixed(weights: Released, name: str, x: Tensor) -> Tensor:
     return torch.cat(branches, dim=1)
 
 
-def test_i3d_agrees_with_its_layers_written_out() -> None:
-    """The features and the logits, on odd sizes on the way down, so that "SAME" pads on both sides."""
+@dataclass(frozen=True)
+class I3DReference:
+    """Random weights, a clip, and its features and scores by the layers written out."""
+
+    weights: Released
+    clip: Tensor
+    features: Tensor
+    scores: Tensor
+
+
+@pytest.fixture(scope="module")
+def reference() -> I3DReference:
+    """Odd sizes on the way down, so that "SAME" pads on both sides."""
     weights = released_weights()
     draw = torch.Generator().manual_seed(1)
     clip = torch.rand(1, 3, 17, 34, 42, generator=draw, dtype=torch.float64) * 2 - 1
@@ -96,46 +110,95 @@ def test_i3d_agrees_with_its_layers_written_out() -> None:
     places = torch.stack([x[0, :, t : t + 2].mean(dim=(1, 2, 3)) for t in range(x.shape[2] - 1)])
     kernel = weights["params/Logits/Conv3d_0c_1x1/Conv_0/kernel"][0, 0, 0]
     scores = (places @ kernel + weights["params/Logits/Conv3d_0c_1x1/Conv_0/bias"]).mean(dim=0)
-    state, head = from_released(weights)
-    model = I3D().double().eval()
-    model.load_state_dict(state)
-    with torch.inference_mode():
-        features = model(clip)
-        torch.testing.assert_close(features[0], places.mean(dim=0), rtol=1e-6, atol=1e-8)
-        torch.testing.assert_close(head.double()(features)[0], scores, rtol=1e-5, atol=1e-5)
-
-
-LAYERS = (
-    "conv1a", "pool1", "conv2a", "pool2", "conv3a", "conv3b", "pool3",
-    "conv4a", "conv4b", "pool4", "conv5a", "conv5b", "pool5", "fc6", "fc7",
-)  # fmt: skip
-"""Figure 3 of the paper: 3x3x3 convolutions, pools of 2x2x2 but for the first, fully connected layers."""
+    return I3DReference(weights, clip, places.mean(dim=0), scores)
 
 
 @torch.inference_mode()
-def test_c3d_agrees_with_its_layers_written_out() -> None:
+def test_features_of_i3d_agree_with_its_layers_written_out(reference: I3DReference) -> None:
+    state, _ = from_released(reference.weights)
+    model = I3D().double().eval()
+    model.load_state_dict(state)
+    torch.testing.assert_close(model(reference.clip)[0], reference.features, rtol=1e-6, atol=1e-8)
+
+
+@torch.inference_mode()
+def test_class_scores_of_i3d_agree_with_its_layers_written_out(reference: I3DReference) -> None:
+    _, head = from_released(reference.weights)
+    scores = head.double()(reference.features[None])[0]
+    torch.testing.assert_close(scores, reference.scores, rtol=1e-5, atol=1e-5)
+
+
+LAYERS = (
+    "conv1a",
+    "pool1",
+    "conv2a",
+    "pool2",
+    "conv3a",
+    "conv3b",
+    "pool3",
+    "conv4a",
+    "conv4b",
+    "pool4",
+    "conv5a",
+    "conv5b",
+    "pool5",
+    "fc6",
+    "fc7",
+)
+"""Figure 3 of the paper: 3x3x3 convolutions, pools of 2x2x2 but for the first, fully connected layers."""
+
+
+@pytest.fixture(scope="module")
+def c3d() -> C3D:
+    """C3D whose activations are of order 1 everywhere."""
     torch.manual_seed(0)
     with torch.device("meta"):
         model = C3D("fc7").eval()
     model.to_empty(device="cpu")
-    for parameter in model.parameters():  # activations of order 1 everywhere
-        spread = (2 / parameter[0].numel()) ** 0.5 if parameter.ndim > 1 else 0.1
-        parameter.uniform_(-(3**0.5) * spread, 3**0.5 * spread)
-    x = clip = torch.randn(1, 3, 16, 112, 112)
-    outputs = {}
-    for name in LAYERS:
-        if name.startswith("pool"):
-            sides = (1, 1, 1, 1) if name == "pool5" else (0, 0, 0, 0)
-            x = max_pool3d(pad(x, sides, value=-torch.inf), (1 if name == "pool1" else 2, 2, 2))
-        elif name.startswith("conv"):
-            conv = model.get_submodule(f"{name}.conv")
-            x = conv3d(x, conv.weight, conv.bias, padding=1).relu()
-        else:
-            layer = model.get_submodule(name)
-            x = linear(x.flatten(1), layer.weight, layer.bias).relu()
-        outputs[name] = x
-    torch.testing.assert_close(model(clip), outputs["fc7"], rtol=1e-4, atol=1e-4)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            spread = (2 / parameter[0].numel()) ** 0.5 if parameter.ndim > 1 else 0.1
+            parameter.uniform_(-(3**0.5) * spread, 3**0.5 * spread)
+    return model
+
+
+@pytest.fixture(scope="module")
+def clip() -> Tensor:
+    return torch.randn(1, 3, 16, 112, 112, generator=torch.Generator().manual_seed(1))
+
+
+@pytest.fixture(scope="module")
+def outputs(c3d: C3D, clip: Tensor) -> dict[str, Tensor]:
+    """The output of each layer, one after the other."""
+    x, made = clip, dict[str, Tensor]()
+    with torch.inference_mode():
+        for name in LAYERS:
+            if name.startswith("pool"):
+                sides = (1, 1, 1, 1) if name == "pool5" else (0, 0, 0, 0)
+                x = max_pool3d(pad(x, sides, value=-torch.inf), (1 if name == "pool1" else 2, 2, 2))
+            elif name.startswith("conv"):
+                conv = c3d.get_submodule(f"{name}.conv")
+                x = conv3d(x, conv.weight, conv.bias, padding=1).relu()
+            else:
+                layer = c3d.get_submodule(name)
+                x = linear(x.flatten(1), layer.weight, layer.bias).relu()
+            made[name] = x
+    return made
+
+
+@torch.inference_mode()
+def test_fc7_of_c3d_agrees_with_its_layers_written_out(
+    c3d: C3D, clip: Tensor, outputs: dict[str, Tensor]
+) -> None:
+    torch.testing.assert_close(c3d(clip), outputs["fc7"], rtol=1e-4, atol=1e-4)
+
+
+@torch.inference_mode()
+def test_fc6_of_c3d_agrees_with_its_layers_written_out(
+    c3d: C3D, clip: Tensor, outputs: dict[str, Tensor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the last pool on, which leaves out the convolutions."""
     for name in LAYERS[:-2]:
-        setattr(model, name, nn.Identity())
-    model.last = "fc6"
-    torch.testing.assert_close(model(outputs["pool5"]), outputs["fc6"], rtol=1e-4, atol=1e-4)
+        monkeypatch.setitem(c3d._modules, name, nn.Identity())
+    monkeypatch.setattr(c3d, "last", "fc6")
+    torch.testing.assert_close(c3d(outputs["pool5"]), outputs["fc6"], rtol=1e-4, atol=1e-4)

@@ -9,8 +9,7 @@ import pytest
 from vidsum.models.configs import DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
 from vidsum.options import from_mapping
 
-
-@pytest.mark.parametrize(
+each_config = pytest.mark.parametrize(
     "config",
     [
         MaskConfig(kind="lam", depth=32, fusion="sum", shared=True, identity=True),
@@ -18,17 +17,31 @@ from vidsum.options import from_mapping
         MRNetConfig(regions=("vv", "qq"), counts=(15, 2), mask=MaskConfig(kind="lam", depth=3, shared=True)),
         DETRConfig(clips=50, mask=MaskConfig(kind="lam", depth=4, init="he", bound="sigmoid")),
     ],
+    ids=lambda config: type(config).__name__,
 )
-def test_a_config_survives_json(config: Any) -> None:
+
+
+@each_config
+def test_config_survives_json(config: Any) -> None:
     assert type(config)(**json.loads(json.dumps(asdict(config)))) == config
+
+
+@each_config
+def test_config_is_its_own_mapping(config: Any) -> None:
     assert from_mapping(type(config), config) is config
 
 
-def test_an_optional_mask_comes_from_a_mapping() -> None:
+def test_no_mask_comes_from_none() -> None:
     assert from_mapping(MaskConfig, None) is None
+
+
+def test_default_mask_comes_from_an_empty_mapping() -> None:
     assert from_mapping(MaskConfig, {}) == MaskConfig(
         kind="stamp", depth=2, fusion="product", shared=False, identity=False
     )
+
+
+def test_mask_of_an_older_run_has_defaults_for_newer_options() -> None:
     stored = {"kind": "lam", "depth": 8, "fusion": "sum", "shared": True, "identity": False}
     config = DETRConfig(**{**asdict(DETRConfig()), "mask": stored})
     assert config.mask == MaskConfig(
@@ -36,12 +49,16 @@ def test_an_optional_mask_comes_from_a_mapping() -> None:
     )
 
 
+@pytest.mark.parametrize(("kind", "fusion"), [("static", "hide"), ("lam", "product"), ("stamp", "product")])
+def test_default_fusion_is_of_the_kind_of_mask(kind: Any, fusion: str) -> None:
+    assert MaskConfig(kind=kind).fusion == fusion
+
+
 @pytest.mark.parametrize("fusion", ["product", "sum"])
-def test_a_static_mask_hides_unless_its_run_was_stored_with_another_fusion(fusion: str) -> None:
-    assert MaskConfig(kind="static").fusion == "hide"
-    assert MaskConfig(kind="lam").fusion == "product"
+def test_static_mask_keeps_the_fusion_with_which_its_run_was_stored(fusion: str) -> None:
     stored = {"kind": "static", "depth": 2, "fusion": fusion, "shared": False, "identity": False}
     mask = DETRConfig(**{**asdict(DETRConfig()), "mask": stored}).mask
+    assert mask is not None
     assert mask.fusion == fusion
 
 
@@ -71,25 +88,45 @@ MASK, FULLTRANSNET, MRNET, DETR = MaskConfig, FullTransNetConfig, MRNetConfig, D
         (DETR, {"mask": {"deep": 2}}, "no option 'deep'"),
     ],
 )
-def test_what_makes_no_model_is_refused(kind: Any, options: dict[str, Any], message: str) -> None:
+def test_options_that_make_no_model_are_refused(kind: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         from_mapping(kind, options)
 
 
 @pytest.mark.parametrize(
-    ("kind", "wrong"),
+    ("kind", "name", "value"),
     [
-        (FULLTRANSNET, {"window": 4, "global_tokens": 4, "heads": 0, "layers": 0, "dropout": 1.0}),
-        (FULLTRANSNET, {"attention": "Local", "head": "softmax"}),
-        (MRNET, {"decay": "backward", "nonlinearity": "relu", "positions": "never", "inputs": "raw"}),
-        (MRNET, {"regions": ("vx",), "clips": 1, "kernel": 4, "hidden": 0, "layers": -1, "gamma": 0.0}),
-        (MRNET, {"gamma": 1.1, "contrastive_power": 0.0, "dropout": 1.0, "sparsity": -0.1}),
-        (MRNET, {"contrastive_power": float("nan")}),
-        (DETR, {"clips": 0, "layers": 0, "n_moments": 0, "dropout": 1.0, "sparsity": -0.1, "gamma": 0.0}),
-        (DETR, {"decay": "both"}),
+        (FULLTRANSNET, "window", 4),
+        (FULLTRANSNET, "global_tokens", 4),
+        (FULLTRANSNET, "heads", 0),
+        (FULLTRANSNET, "layers", 0),
+        (FULLTRANSNET, "dropout", 1.0),
+        (FULLTRANSNET, "attention", "Local"),
+        (FULLTRANSNET, "head", "softmax"),
+        (MRNET, "decay", "backward"),
+        (MRNET, "nonlinearity", "relu"),
+        (MRNET, "positions", "never"),
+        (MRNET, "inputs", "raw"),
+        (MRNET, "regions", ("vx",)),
+        (MRNET, "clips", 1),
+        (MRNET, "kernel", 4),
+        (MRNET, "hidden", 0),
+        (MRNET, "layers", -1),
+        (MRNET, "gamma", 0.0),
+        (MRNET, "gamma", 1.1),
+        (MRNET, "contrastive_power", 0.0),
+        (MRNET, "contrastive_power", float("nan")),
+        (MRNET, "dropout", 1.0),
+        (MRNET, "sparsity", -0.1),
+        (DETR, "clips", 0),
+        (DETR, "layers", 0),
+        (DETR, "n_moments", 0),
+        (DETR, "dropout", 1.0),
+        (DETR, "sparsity", -0.1),
+        (DETR, "gamma", 0.0),
+        (DETR, "decay", "both"),
     ],
 )
-def test_each_wrong_option_is_named(kind: Any, wrong: dict[str, Any]) -> None:
-    for name, value in wrong.items():
-        with pytest.raises(ValueError, match=f"{name} must be"):
-            from_mapping(kind, {name: value})
+def test_wrong_option_is_named(kind: Any, name: str, value: object) -> None:
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        from_mapping(kind, {name: value})

@@ -60,18 +60,28 @@ def batch(clips: list[int], words: list[int], seed: int = 0) -> tuple[Tensor, Te
 @settings(max_examples=3, deadline=None)
 def test_padding_changes_nothing(name: str, mask: str, sizes: list[tuple[int, int]], seed: int) -> None:
     model = small(name, mask=MASK_CONFIGS[mask])
-    video, is_clip, words, is_word = batch([one[0] for one in sizes], [one[1] for one in sizes], seed)
+    inputs = batch([clips for clips, _ in sizes], [words for _, words in sizes], seed)
+    video, is_clip, words, is_word = inputs
     with torch.no_grad():
-        found = model(video, is_clip, words, is_word)
-        encoded = model.saliency(video, is_clip, words, is_word)
-        assert torch.equal(encoded, found.saliency)
-        for n, (clips, texts) in enumerate(sizes):
-            own = slice(n, n + 1)
-            alone = model(video[own, :clips], is_clip[own, :clips], words[own, :texts], is_word[own, :texts])
-            assert torch.allclose(found.logits[:, own], alone.logits, atol=1e-5)
-            assert torch.allclose(found.spans[:, own], alone.spans, atol=1e-5)
-            assert torch.allclose(found.saliency[own, :clips], alone.saliency, atol=1e-5)
-    assert found.saliency.isfinite().all()
+        together = model(*inputs)
+        for n, (n_clips, n_words) in enumerate(sizes):
+            row = slice(n, n + 1)
+            alone = model(
+                video[row, :n_clips], is_clip[row, :n_clips], words[row, :n_words], is_word[row, :n_words]
+            )
+            assert torch.allclose(together.logits[:, row], alone.logits, atol=1e-5)
+            assert torch.allclose(together.spans[:, row], alone.spans, atol=1e-5)
+            assert torch.allclose(together.saliency[row, :n_clips], alone.saliency, atol=1e-5)
+
+
+@torch.no_grad()
+@each_masked_model
+def test_saliency_alone_is_that_of_the_whole_model(name: str, mask: str) -> None:
+    model = small(name, mask=MASK_CONFIGS[mask])
+    inputs = batch([9, 5], [4, 2])
+    saliency = model.saliency(*inputs)
+    assert torch.equal(saliency, model(*inputs).saliency)
+    assert saliency.isfinite().all()
 
 
 @each_masked_model
@@ -81,11 +91,8 @@ def test_every_weight_learns(name: str, mask: str) -> None:
     with torch.no_grad():
         for parameter in model.parameters():  # biases start at 0, which hides what comes before them
             parameter += 0.1 * torch.randn(parameter.shape, generator=draw)
-    found = model(*batch([9, 5], [4, 2]))
-    assert found.logits.shape == found.spans.shape == (2, 2, 3, 2)
-    assert found.saliency.shape == (2, 9)
-    assert ((found.spans > 0) & (found.spans < 1)).all()
-    sum((one * torch.randn(one.shape, generator=draw)).sum() for one in found).backward()
+    outputs = model(*batch([9, 5], [4, 2]))
+    sum((output * torch.randn(output.shape, generator=draw)).sum() for output in outputs).backward()
     for parameter_name, parameter in model.named_parameters():
         assert parameter.grad.isfinite().all(), parameter_name
         # a bias of the keys changes no softmax; the first layer's moments are 0, whichever they attend to
@@ -94,99 +101,152 @@ def test_every_weight_learns(name: str, mask: str) -> None:
             assert parameter.grad.abs().sum() > 0, parameter_name
 
 
+@torch.no_grad()
 @each_model
-def test_more_than_the_model_reads_is_refused(name: str) -> None:
-    model = small(name)
+def test_outputs_have_their_shapes_and_spans_lie_in_the_video(name: str) -> None:
+    outputs = small(name)(*batch([9, 5], [4, 2]))
+    assert outputs.logits.shape == outputs.spans.shape == (2, 2, 3, 2)
+    assert outputs.saliency.shape == (2, 9)
+    assert ((outputs.spans > 0) & (outputs.spans < 1)).all()
+
+
+@each_model
+def test_more_clips_than_the_model_reads_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match="10 clips are more than the model's 9"):
-        model(*batch([10], [4]))
+        small(name)(*batch([10], [4]))
+
+
+@each_model
+def test_more_words_than_the_model_reads_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match="5 words are more than the model's 4"):
-        model.saliency(*batch([9], [5]))
+        small(name).saliency(*batch([9], [5]))
 
 
+@pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize(
     ("name", "layers", "columns"),
     [("moment-detr", 2, {9 + 4}), ("qd-detr", 4, {4, 1 + 9}), ("mrnet-detr", 2, {9})],
 )
-def test_masks_are_of_the_encoders_keys(name: str, layers: int, columns: set[int]) -> None:
-    for shared in (False, True):
-        model = small(name, mask=MaskConfig(shared=shared))
-        masks = [one for one in model.modules() if isinstance(one, LearnedMask)]
-        assert len(masks) == (layers // 2 if shared else layers)
-        assert {mask.layers[-1].out_features for mask in masks} == columns
+def test_masks_are_of_the_encoders_keys(name: str, layers: int, columns: set[int], shared: bool) -> None:
+    model = small(name, mask=MaskConfig(shared=shared))
+    masks = [part for part in model.modules() if isinstance(part, LearnedMask)]
+    assert len(masks) == (layers // 2 if shared else layers)
+    assert {mask.layers[-1].out_features for mask in masks} == columns
 
 
-def test_a_static_mask_is_of_self_attention_and_not_of_mrnets_blocks() -> None:
-    plain = {name: set(small(name).state_dict()) for name in ("moment-detr", "qd-detr")}
-    for name, n_keys in (("moment-detr", 9 + 4), ("qd-detr", 1 + 9)):
-        model = small(name, mask=MaskConfig(kind="static"))
-        added = {key: tuple(model.state_dict()[key].shape) for key in set(model.state_dict()) - plain[name]}
-        assert added == {f"encoder.{layer}.mask.weights": (n_keys, n_keys) for layer in range(2)}
+@pytest.mark.parametrize(("name", "n_keys"), [("moment-detr", 9 + 4), ("qd-detr", 1 + 9)])
+def test_static_masks_are_in_self_attention_alone(name: str, n_keys: int) -> None:
+    plain, masked = small(name).state_dict(), small(name, mask=MaskConfig(kind="static")).state_dict()
+    added = {key: tuple(masked[key].shape) for key in masked.keys() - plain.keys()}
+    assert added == {f"encoder.{layer}.mask.weights": (n_keys, n_keys) for layer in range(2)}
+
+
+def test_static_masks_are_refused_in_mrnets_blocks() -> None:
     with pytest.raises(UsageError, match="a sparse mask of their own"):
         small("mrnet-detr", mask=MaskConfig(kind="static"))
-    sizes = {name: sum(one.numel() for one in build(name, DETRConfig()).parameters()) for name in MODELS}
+
+
+@pytest.mark.parametrize(
+    ("name", "n_parameters"),
     # of the first two, see tests/lab/importers/test_import_detr.py
-    assert sizes == {"moment-detr": 4_814_601, "qd-detr": 7_576_869, "mrnet-detr": 6_400_787}
+    [("moment-detr", 4_814_601), ("qd-detr", 7_576_869), ("mrnet-detr", 6_400_787)],
+)
+def test_number_of_parameters(name: str, n_parameters: int) -> None:
+    with torch.device("meta"):
+        model = build(name, DETRConfig())
+    assert count(model) == n_parameters
 
 
-def test_masks_act_on_the_logits_of_both_attentions() -> None:
+@torch.no_grad()
+@pytest.mark.parametrize("is_cross", [False, True], ids=["self-attention", "cross-attention"])
+def test_mask_acts_on_the_logits_of_attention(is_cross: bool) -> None:
     """One head by hand: softmax(Q K^T / sqrt(d) * M) V."""
     torch.manual_seed(0)
     config = DETRConfig(**{**SIZES, "heads": 1})
     x, words, positions = torch.randn(1, 5, 16), torch.randn(1, 3, 16), torch.randn(1, 5, 16)
-    own = DETREncoderLayer(config, LearnedMask(MaskConfig(), 16, 6), nn.ReLU()).eval()
-    cross = CrossLayer(config, LearnedMask(MaskConfig(), 16, 4, cross=True)).eval()
-    for layer, keys, values in ((own, x + positions, x), (cross, words, words)):
-        is_key = torch.ones(1, keys.shape[1], dtype=torch.bool)
-        inputs = (x, positions, is_key, None) if layer is own else (x, positions, words, is_key, None)
-        found, _ = layer(*inputs)
-        hidden = layer.mask.layers[0](x).relu()
-        mask = layer.mask.layers[1](hidden)[:, :, : keys.shape[1]]
-        logits = layer.attention.q(x + positions) @ layer.attention.k(keys).mT / 4 * mask
-        mixed = x + layer.attention.out(logits.softmax(2) @ layer.attention.v(values))
-        first = layer.norms[0](mixed)
-        expected = layer.norms[1]((first if layer is own else mixed) + layer.feed_forward(first))
-        assert torch.allclose(found, expected, atol=1e-5)
+    if is_cross:
+        keys, values = words, words
+        layer = CrossLayer(config, LearnedMask(MaskConfig(), 16, 4, cross=True)).eval()
+        found, _ = layer(x, positions, words, torch.ones(1, 3, dtype=torch.bool), None)
+    else:
+        keys, values = x + positions, x
+        layer = DETREncoderLayer(config, LearnedMask(MaskConfig(), 16, 6), nn.ReLU()).eval()
+        found, _ = layer(x, positions, torch.ones(1, 5, dtype=torch.bool), None)
+    hidden = layer.mask.layers[0](x).relu()
+    mask = layer.mask.layers[1](hidden)[:, :, : keys.shape[1]]
+    logits = layer.attention.q(x + positions) @ layer.attention.k(keys).mT / 4 * mask
+    mixed = x + layer.attention.out(logits.softmax(2) @ layer.attention.v(values))
+    first = layer.norms[0](mixed)
+    expected = layer.norms[1]((mixed if is_cross else first) + layer.feed_forward(first))
+    assert torch.allclose(found, expected, atol=1e-5)
 
 
+def count(model: nn.Module) -> int:
+    """The number of parameters of a model."""
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+@torch.no_grad()
 def test_linear_layers_stand_at_the_end_of_each_encoder_layer() -> None:
     """STAMP Sec. 4.3, "adding additional linear layers at the end of each transformer stage": by hooks."""
-    model, plain = small("qd-detr", linear_layers=2), small("qd-detr")
+    model = small("qd-detr", linear_layers=2)
     layers = [*model.cross, *model.encoder]
-    found = dict[str, list[Tensor]](outputs=[], inputs=[])
+    outputs, inputs = list[Tensor](), list[Tensor]()
     for layer in layers:
-        layer.norms[1].register_forward_hook(lambda module, arguments, out: found["outputs"].append(out))
-        layer.register_forward_pre_hook(lambda module, arguments: found["inputs"].append(arguments[0]))
-    saliency = model.saliency(*batch([6], [3]))
-    assert not torch.allclose(saliency, plain.saliency(*batch([6], [3])), atol=1e-3)
+        layer.norms[1].register_forward_hook(lambda module, arguments, out: outputs.append(out))
+        layer.register_forward_pre_hook(lambda module, arguments: inputs.append(arguments[0]))
+    model.saliency(*batch([6], [3]))
     for number in (0, 2):  # the first layers of both encoders: behind them comes the second
         first, second = (module for module in layers[number].linear if isinstance(module, nn.Linear))
-        end = found["outputs"][number]
-        assert torch.allclose(found["inputs"][number + 1], end + second(first(end).relu()), atol=1e-6)
-    weights = sum(one.numel() for one in model.parameters()) - sum(one.numel() for one in plain.parameters())
-    assert weights == 4 * 2 * (16 * 16 + 16)
+        end = outputs[number]
+        assert torch.allclose(inputs[number + 1], end + second(first(end).relu()), atol=1e-6)
+
+
+@torch.no_grad()
+def test_linear_layers_change_the_saliency() -> None:
+    inputs = batch([6], [3])
+    added, plain = small("qd-detr", linear_layers=2), small("qd-detr")
+    assert not torch.allclose(added.saliency(*inputs), plain.saliency(*inputs), atol=1e-3)
+
+
+def test_each_encoder_layer_has_the_linear_layers() -> None:
+    n_added = count(small("qd-detr", linear_layers=2)) - count(small("qd-detr"))
+    assert n_added == 4 * 2 * (16 * 16 + 16)
+
+
+def test_linear_layers_are_refused_in_mrnets_blocks() -> None:
     with pytest.raises(UsageError, match="no added linear layers"):
         small("mrnet-detr", linear_layers=1)
 
 
+@torch.no_grad()
 def test_mrnet_detr_encodes_by_equations_7_to_9() -> None:
     """The blocks once more, one head at a time, for one video and query without padding."""
     model = small("mrnet-detr")
     video, is_clip, words, is_word = batch([6], [3])
     token = model.global_saliency.token + model.global_saliency.position
-    with torch.no_grad():
-        x = torch.cat([token[None], model.inputs["words"](words)[0], model.inputs["video"](video)[0]])
-        for block in model.blocks:
-            x = x + retain_directly(block.retention, block.norms[0](x), 4)
-            inner = gelu(block.feed_forward[0](block.norms[1](x)))
-            x = x + block.feed_forward[2](inner)
-        x = model.norm(x)
-        products = model.global_saliency.of_clips(x[4:]) @ model.global_saliency.of_token(x[0])
-        assert torch.allclose(model.saliency(video, is_clip, words, is_word)[0], products / 4, atol=1e-5)
+    x = torch.cat([token[None], model.inputs["words"](words)[0], model.inputs["video"](video)[0]])
+    for block in model.blocks:
+        x = x + retain_directly(block.retention, block.norms[0](x), 4)
+        inner = gelu(block.feed_forward[0](block.norms[1](x)))
+        x = x + block.feed_forward[2](inner)
+    x = model.norm(x)
+    products = model.global_saliency.of_clips(x[4:]) @ model.global_saliency.of_token(x[0])
+    assert torch.allclose(model.saliency(video, is_clip, words, is_word)[0], products / 4, atol=1e-5)
+
+
+def test_sparsity_loss_is_how_much_masks_exceed_half_the_target() -> None:
     model = small("mrnet-detr", sparsity=0.25)
     means = [block.retention.sparse_weights.detach().sigmoid().mean() for block in model.blocks]
     expected = sum(max(0.0, float(mean) - 0.125) for mean in means) / 2
     assert model.sparsity_loss().item() == pytest.approx(expected)
+
+
+def test_sparsity_loss_without_sparse_masks_is_zero() -> None:
     assert small("mrnet-detr", sparse=False).sparsity_loss().item() == 0
+
+
+def test_models_without_sparse_masks_have_no_sparsity_loss() -> None:
     assert not hasattr(small("qd-detr"), "sparsity_loss")
 
 
@@ -201,22 +261,45 @@ def boxes(spans: Tensor) -> Tensor:
 
 
 @given(SPANS, SPANS)
-def test_generalized_iou_is_that_of_boxes_of_height_1(a: Tensor, b: Tensor) -> None:
+def test_generalized_iou_is_torchvisions_for_boxes_of_height_1(a: Tensor, b: Tensor) -> None:
     from torchvision.ops import generalized_box_iou
 
     assert torch.allclose(generalized_iou(a, b), generalized_box_iou(boxes(a), boxes(b)), atol=1e-9)
-    pairs = generalized_iou_of_pairs(a, a.flip(0))
-    assert torch.allclose(pairs, generalized_iou(a, a.flip(0)).diagonal())
-    assert torch.allclose(start_end(centre_width(a)), a)
 
 
-def test_iou_of_known_and_of_empty_spans() -> None:
-    a = torch.tensor([[[0.0, 0.5], [0.25, 0.75]], [[0.0, 0.1], [0.9, 1.0]]])
-    b = torch.tensor([[[0.5, 1.0]], [[0.0, 0.2]]])
-    # touching: 0 of 1, nothing between; half of 3/4 less nothing; inside; 0.7 of 1 is neither's
-    expected = torch.tensor([[[0.0], [1 / 3]], [[0.5], [-0.7]]])
-    assert torch.allclose(generalized_iou(a, b), expected)
-    empty = torch.tensor([0.3, 0.3])
-    others = torch.tensor([[0.3, 0.3], [0.0, 1.0], [0.9, 0.9]])
-    assert generalized_iou_of_pairs(empty.expand(3, 2), others).tolist() == pytest.approx([0, 0, -1])
+@given(SPANS)
+def test_generalized_iou_of_pairs_is_the_diagonal_of_all_pairs(spans: Tensor) -> None:
+    pairs = generalized_iou_of_pairs(spans, spans.flip(0))
+    assert torch.allclose(pairs, generalized_iou(spans, spans.flip(0)).diagonal())
+
+
+@given(SPANS)
+def test_spans_come_back_from_centre_and_width(spans: Tensor) -> None:
+    assert torch.allclose(start_end(centre_width(spans)), spans)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "iou"),
+    [
+        ((0.0, 0.5), (0.5, 1.0), 0.0),
+        ((0.25, 0.75), (0.5, 1.0), 1 / 3),
+        ((0.0, 0.1), (0.0, 0.2), 0.5),
+        ((0.9, 1.0), (0.0, 0.2), -0.7),
+    ],
+    ids=["touching", "overlapping", "inside", "apart"],
+)
+def test_generalized_iou_of_known_spans(
+    first: tuple[float, float], second: tuple[float, float], iou: float
+) -> None:
+    found = generalized_iou(torch.tensor([[first]]), torch.tensor([[second]]))
+    assert torch.allclose(found, torch.tensor([[[iou]]]))
+
+
+@pytest.mark.parametrize(("other", "iou"), [((0.3, 0.3), 0), ((0.0, 1.0), 0), ((0.9, 0.9), -1)])
+def test_generalized_iou_of_an_empty_span_is_finite(other: tuple[float, float], iou: float) -> None:
+    found = generalized_iou_of_pairs(torch.tensor([0.3, 0.3])[None], torch.tensor(other)[None])
+    assert found.tolist() == pytest.approx([iou])
+
+
+def test_centre_and_width_of_a_span() -> None:
     assert torch.equal(centre_width(torch.tensor([0.25, 0.75])), torch.tensor([0.5, 0.5]))

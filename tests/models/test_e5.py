@@ -81,22 +81,40 @@ def bert(tensors: dict[str, np.ndarray], tokens: list[int]) -> Array:
     return x
 
 
-def test_batch_with_padding_agrees_with_a_plain_bert(tmp_path: Path) -> None:
+def test_batch_with_padding_agrees_with_a_plain_bert() -> None:
     tensors = random_tensors()
     network = build_e5(tensors)
-    assert isinstance(network, E5)
-    assert network.layers == LAYERS
     for row, text in zip(network(TEXTS), TEXTS, strict=True):
         mean = bert(tensors, text).mean(axis=0)
         np.testing.assert_allclose(row, mean / np.linalg.norm(mean), atol=1e-5)
+
+
+def test_network_has_the_layers_of_its_tensors() -> None:
+    network = build_e5(random_tensors())
+    assert isinstance(network, E5)
+    assert network.layers == LAYERS
+
+
+def test_blocks_of_4_bits_are_low_halves_then_high_ones() -> None:
     blocks = np.zeros((1, 1), BLOCK)
     blocks["scale"], blocks["codes"] = 0.5, np.arange(16) + 16 * 9
     expected = [(number - 8) / 2 for number in range(16)] + [0.5] * 16
     np.testing.assert_array_equal(unpack_blocks(blocks), [expected])
-    pieces, tensors = [("<s>", 0.0), ("\u2581Hund", -3.5), ("\u72d7", -9.25)], random_tensors()
-    (tmp_path / "net.bin").write_bytes(file_content(pieces, tensors))
-    read_pieces, read = read_e5(tmp_path / "net.bin")
-    assert list(read_pieces) == pieces
+
+
+PIECES = [("<s>", 0.0), ("\u2581Hund", -3.5), ("\u72d7", -9.25)]
+
+
+def test_pieces_of_words_are_read_with_their_scores(tmp_path: Path) -> None:
+    (tmp_path / "net.bin").write_bytes(file_content(PIECES, random_tensors()))
+    pieces, _ = read_e5(tmp_path / "net.bin")
+    assert list(pieces) == PIECES
+
+
+def test_tensors_are_read_as_they_were_written(tmp_path: Path) -> None:
+    tensors = random_tensors()
+    (tmp_path / "net.bin").write_bytes(file_content(PIECES, tensors))
+    _, read = read_e5(tmp_path / "net.bin")
     assert read.keys() == tensors.keys()
     for name, tensor in tensors.items():
         np.testing.assert_array_equal(read[name], tensor)

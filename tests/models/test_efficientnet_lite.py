@@ -43,23 +43,28 @@ def features(weights: dict[str, Tensor], x: Tensor) -> Tensor:
         y = norm(convolve(y, weights[f"{block}._project_conv.weight"]), f"{block}._bn2")
         x = x + y if x.shape == y.shape else y
     x = relu6(norm(convolve(x, weights["_conv_head.weight"]), "_bn1"))
-    return torch.cat([each.mean(dim=(2, 3)) for each in (x, *inner)], dim=1)
+    return torch.cat([maps.mean(dim=(2, 3)) for maps in (x, *inner)], dim=1)
 
 
 @pytest.mark.parametrize("size", [64, 96])
-def test_it_agrees_with_its_layers_written_out(size: int) -> None:
+@torch.inference_mode()
+def test_features_agree_with_the_layers_written_out(size: int) -> None:
     weights = efficientnet_lite0_weights()
-    state, head = from_published(weights)
+    state, _ = from_published(weights)
     model = EfficientNetLite0().eval()
     model.load_state_dict(state)
     x = torch.randn(2, 3, size, size, generator=torch.Generator().manual_seed(1))
-    with torch.inference_mode():
-        expected = features(weights, x)
-        torch.testing.assert_close(model(x), expected, rtol=1e-4, atol=1e-4 * float(expected.abs().max()))
+    expected = features(weights, x)
+    torch.testing.assert_close(model(x), expected, rtol=1e-4, atol=1e-4 * float(expected.abs().max()))
+
+
+def test_classifier_has_the_published_weights() -> None:
+    weights = efficientnet_lite0_weights()
+    _, head = from_published(weights)
     assert torch.equal(head.weight, weights["_fc.weight"])
     assert torch.equal(head.bias, weights["_fc.bias"])
 
 
-def test_it_has_the_published_number_of_parameters() -> None:
+def test_network_has_the_published_number_of_parameters() -> None:
     classifier = 1280 * 1000 + 1000
     assert sum(one.numel() for one in EfficientNetLite0().parameters()) + classifier == 4_652_008

@@ -72,25 +72,37 @@ def torch_layer(ours: nn.Module, kind: type[nn.Module]) -> nn.Module:
     return theirs
 
 
-def test_with_full_attention_it_is_the_transformer_of_torch(video):
-    features, is_global, key_frames = video
-    model = small(attention="full", head="linear")
+def torch_memory(model, features):
+    """The encoder of torch's transformer with the weights of ours."""
     embedded = model.embedding(features)
     memory = embedded + positions(N_SAMPLES, embedded)
     for layer in model.encoder:
         memory = torch_layer(layer, nn.TransformerEncoderLayer)(memory)
-    s = torch.cat([model.start.expand(1, 1, -1), embedded[:, key_frames[0]]], dim=1)
+    return memory
+
+
+def test_encoder_with_full_attention_is_torchs(video):
+    features, is_global, _ = video
+    model = small(attention="full", head="linear")
+    memory = model.encode(features, is_global).memory
+    assert torch.allclose(memory, torch_memory(model, features), atol=1e-5)
+
+
+def test_decoder_is_torchs(video):
+    features, is_global, key_frames = video
+    model = small(attention="full", head="linear")
+    memory = torch_memory(model, features)
+    s = torch.cat([model.start.expand(1, 1, -1), model.embedding(features)[:, key_frames[0]]], dim=1)
     s = s + positions(6, s)
     causal = nn.Transformer.generate_square_subsequent_mask(6)
     for layer in model.decoder:
         s = torch_layer(layer, nn.TransformerDecoderLayer)(s, memory, tgt_mask=causal)
     logits = torch.cat([(s @ model.head.scores.weight.T)[:, :, :N_SAMPLES], model.end(s)], dim=2)
-    assert torch.allclose(model.encode(features, is_global).memory, memory, atol=1e-5)
     assert torch.allclose(model(features, is_global, key_frames), logits.log_softmax(2), atol=1e-5)
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_a_summed_mask_is_the_bias_of_the_transformer_of_torch(video, shared):
+def test_summed_mask_is_the_bias_of_torchs_transformer(video, shared):
     features, is_global, _ = video
     model = small(attention="full", mask=MaskConfig(depth=3, fusion="sum", shared=shared))
     embedded = model.embedding(features)
@@ -103,18 +115,32 @@ def test_a_summed_mask_is_the_bias_of_the_transformer_of_torch(video, shared):
     assert torch.allclose(model.encode(features, is_global).memory, x, atol=1e-5)
 
 
-def test_a_mask_reads_as_many_samples_as_it_has_columns():
-    assert FullTransNetConfig(t_max=9).max_samples == 9
-    assert FullTransNetConfig(t_max=9, head="pointer").max_samples is None
-    config = FullTransNetConfig(**{**SMALL, "t_max": 9}, head="pointer", mask=MaskConfig())
-    assert config.max_samples == 9
+@pytest.mark.parametrize(
+    ("options", "most"),
+    [({}, 9), ({"head": "pointer"}, None), ({"head": "pointer", "mask": MaskConfig()}, 9)],
+    ids=["linear head", "pointer", "pointer with masks"],
+)
+def test_number_of_samples_is_bounded_by_a_linear_head_and_by_masks(options, most):
+    assert FullTransNetConfig(t_max=9, **options).max_samples == most
+
+
+def test_more_samples_than_a_mask_has_columns_are_refused():
+    model = small(t_max=9, head="pointer", mask=MaskConfig())
     with pytest.raises(ValueError, match="10 keys are more than the mask's 9"):
-        FullTransNet(config).encode(torch.zeros(1, 10, 12), torch.zeros(1, 10, dtype=torch.bool))
+        model.encode(torch.zeros(1, 10, 12), torch.zeros(1, 10, dtype=torch.bool))
+
+
+def test_more_samples_than_a_linear_head_scores_are_refused():
+    with pytest.raises(ValueError, match="41 samples are more than t_max = 40"):
+        small()(torch.randn(1, 41, 12), torch.zeros(1, 41, dtype=torch.bool), torch.tensor([[0]]))
+
+
+@pytest.mark.parametrize(("position", "i"), [(0, 0), (7, 3), (49, 7)])
+def test_positions_are_sines_and_cosines_in_turn(position, i):
     encoding = positions(50, torch.empty(0, 16))
-    for position, i in ((0, 0), (7, 3), (49, 7)):
-        angle = position / 10000 ** (2 * i / 16)
-        assert encoding[position, 2 * i] == pytest.approx(math.sin(angle), abs=1e-5)
-        assert encoding[position, 2 * i + 1] == pytest.approx(math.cos(angle), abs=1e-5)
+    angle = position / 10000 ** (2 * i / 16)
+    assert encoding[position, 2 * i] == pytest.approx(math.sin(angle), abs=1e-5)
+    assert encoding[position, 2 * i + 1] == pytest.approx(math.cos(angle), abs=1e-5)
 
 
 @pytest.mark.parametrize("head", ["linear", "pointer"])
@@ -130,34 +156,56 @@ def test_decoding_step_by_step_gives_what_teacher_forcing_gives(video, pattern, 
         frame = key_frames[:, number] if number < 5 else None
 
 
-@pytest.mark.parametrize(
-    ("head", "mask"), [("linear", None), ("pointer", None), *(("pointer", mask) for mask in MASK_CONFIGS)]
+padded_models = pytest.mark.parametrize(
+    ("pattern", "head", "mask"),
+    [
+        (pattern, head, mask)
+        for pattern in PATTERNS
+        for head, mask in [("linear", None), ("pointer", None), *(("pointer", mask) for mask in MASK_CONFIGS)]
+    ],
 )
-@pytest.mark.parametrize("pattern", PATTERNS)
-def test_padding_changes_nothing_and_gets_nothing(video, pattern, head, mask):
+
+
+def run_padded(model, video):
+    """The outputs with four more samples, which are padding; global tokens there do not count."""
     features, is_global, key_frames = video
-    model = small(attention=pattern, head=head, mask=mask)
-    alone = model(features, is_global, key_frames)
     padded = torch.cat([features, torch.full((1, 4, 12), 7.0)], dim=1)
     is_valid = torch.arange(N_SAMPLES + 4)[None] < N_SAMPLES
-    # global tokens in the padding do not count either
-    both = model(padded, nn.functional.pad(is_global, (0, 4), value=True), key_frames, is_valid)
-    assert torch.allclose(both[:, :, [*range(N_SAMPLES), -1]], alone, atol=1e-5)
+    return model(padded, nn.functional.pad(is_global, (0, 4), value=True), key_frames, is_valid)
+
+
+@padded_models
+def test_padding_changes_nothing(video, pattern, head, mask):
+    model = small(attention=pattern, head=head, mask=mask)
+    both = run_padded(model, video)
+    assert torch.allclose(both[:, :, [*range(N_SAMPLES), -1]], model(*video), atol=1e-5)
+
+
+@padded_models
+def test_padding_is_never_chosen(video, pattern, head, mask):
+    both = run_padded(small(attention=pattern, head=head, mask=mask), video)
     assert (both[:, :, N_SAMPLES:-1] == -math.inf).all()
 
 
-def test_loss_is_equation_13_written_out(video):
-    features, is_global, key_frames = video
-    log_probabilities = small()(features, is_global, key_frames)
-    wanted = torch.zeros(6, N_SAMPLES + 1)
-    for step, frame in enumerate([*key_frames[0].tolist(), N_SAMPLES]):
+def entropy_of(log_probabilities, frames):
+    """Eq. 13 written out: the binary cross-entropy of the frames, step by step."""
+    wanted = torch.zeros(len(frames), N_SAMPLES + 1)
+    for step, frame in enumerate(frames):
         wanted[step, frame] = 1
     entropy = nn.functional.binary_cross_entropy(log_probabilities[0].exp(), wanted, reduction="sum")
-    loss = fulltransnet_loss(log_probabilities, key_frames)
-    assert loss.item() == pytest.approx(entropy.item() / N_SAMPLES, rel=1e-5)
-    features, is_global, key_frames = video
+    return entropy.item() / N_SAMPLES
+
+
+def test_loss_is_equation_13_written_out(video):
+    _, _, key_frames = video
+    log_probabilities = small()(*video)
+    expected = entropy_of(log_probabilities, [*key_frames[0].tolist(), N_SAMPLES])
+    assert fulltransnet_loss(log_probabilities, key_frames).item() == pytest.approx(expected, rel=1e-5)
+
+
+def test_every_weight_learns_from_the_loss(video):
     model = small()
-    fulltransnet_loss(model(features, is_global, key_frames), key_frames).backward()
+    fulltransnet_loss(model(*video), video[2]).backward()
     without = [name for name, p in model.named_parameters() if p.grad is None or not p.grad.any()]
     assert without == []
 
@@ -170,8 +218,6 @@ def test_loss_and_gradient_stay_finite_where_the_model_is_sure_and_wrong():
     loss.backward()
     assert loss.isfinite()
     assert logits.grad.isfinite().all()
-    with pytest.raises(ValueError, match="41 samples are more than t_max = 40"):
-        small()(torch.randn(1, 41, 12), torch.zeros(1, 41, dtype=torch.bool), torch.tensor([[0]]))
 
 
 @settings(deadline=None)
@@ -195,18 +241,16 @@ def test_one_sample_and_no_key_frame_make_a_video_and_a_summary_too(pattern):
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_heads_may_have_sizes_of_their_own_as_in_table_4_row_d(video, pattern):
-    features, is_global, key_frames = video
     model = small(attention=pattern, heads=3, d_k=6, d_v=2)
     layer = model.encoder[0].attention
-    assert [part.weight.shape for part in (layer.q, layer.k, layer.v, layer.out)] == [
-        (18, 16), (18, 16), (6, 16), (16, 6),
-    ]  # fmt: skip
-    rows = model(features, is_global, key_frames)
-    state = model.encode(features, is_global)
-    assert torch.allclose(model.step(state, None)[0], rows[:, 0], atol=1e-5)
+    shapes = [part.weight.shape for part in (layer.q, layer.k, layer.v, layer.out)]
+    assert shapes == [(18, 16), (18, 16), (6, 16), (16, 6)]
+    features, is_global, _ = video
+    first, _ = model.step(model.encode(features, is_global), None)
+    assert torch.allclose(first, model(*video)[:, 0], atol=1e-5)
 
 
-def test_with_the_target_same_step_a_step_predicts_the_key_frame_that_it_reads(video):
+def test_with_the_target_same_step_a_step_reads_the_key_frame_that_it_predicts(video):
     features, is_global, key_frames = video
     model = small(target="same-step")
     rows = model(features, is_global, key_frames)
@@ -216,7 +260,9 @@ def test_with_the_target_same_step_a_step_predicts_the_key_frame_that_it_reads(v
     after = model(features, is_global, changed)
     assert torch.equal(rows[:, :3], after[:, :3])
     assert not torch.allclose(rows[:, 3], after[:, 3])
-    wanted = torch.zeros(5, N_SAMPLES + 1)
-    wanted[range(5), key_frames[0]] = 1
-    entropy = nn.functional.binary_cross_entropy(rows[0].exp(), wanted, reduction="sum")
-    assert fulltransnet_loss(rows, key_frames).item() == pytest.approx(entropy.item() / N_SAMPLES, rel=1e-5)
+
+
+def test_loss_of_the_target_same_step_has_no_end(video):
+    rows = small(target="same-step")(*video)
+    expected = entropy_of(rows, video[2][0].tolist())
+    assert fulltransnet_loss(rows, video[2]).item() == pytest.approx(expected, rel=1e-5)

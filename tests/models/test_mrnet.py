@@ -4,6 +4,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import nn
 
 from vidsum.models.configs import MaskConfig, MRNetConfig
 from vidsum.models.mrnet import MRNet, Scores, match_scores, pool_proposals, pooling_counts, proposals
@@ -25,59 +26,106 @@ def inputs(n_videos: int = 2, n_queries: int = 3) -> tuple[torch.Tensor, torch.T
     )
 
 
-def test_the_papers_numbers_of_parameters() -> None:
+def millions(*parts: nn.Module) -> str:
+    return f"{sum(parameter.numel() for part in parts for parameter in part.parameters()) / 1e6:.2f}"
+
+
+def test_numbers_of_parameters_are_the_papers() -> None:
     with torch.device("meta"):
         model = MRNet(MRNetConfig())
-    blocks = sum(one.numel() for one in [*model.blocks.parameters(), *model.norm.parameters()])
-    head = [model.map, model.proposal_iou, model.proposal_contrastive]
-    assert f"{sum(one.numel() for one in model.parameters()) / 1e6:.2f}" == "77.16"
-    assert f"{blocks / 1e6:.2f}" == "1.98"
+    assert millions(model) == "77.16"
+    assert millions(model.blocks, model.norm) == "1.98"
     # "the total parameters of whole back-end of MMN are 74.59 M"
-    assert f"{sum(one.numel() for part in head for one in part.parameters()) / 1e6:.2f}" == "74.59"
-    iou, cosine = torch.tensor([0.0, 2.0, -3.0]), torch.tensor([1.0, -1.0, 0.28])
-    found = match_scores(Scores(iou, cosine, iou, iou))
-    expected = [0.5, 0.0, torch.tensor(-3.0).sigmoid().item() * 0.8]
-    assert found.tolist() == pytest.approx(expected, abs=1e-6)
-    assert torch.equal(found, iou.sigmoid() * ((cosine + 1) / 2).sqrt())
-    cubed = match_scores(Scores(iou, cosine, iou, iou, contrastive_power=3.0))
-    assert cubed.tolist() == pytest.approx([0.5, 0.0, iou[2].sigmoid().item() * 0.64**3], abs=1e-6)
+    assert millions(model.map, model.proposal_iou, model.proposal_contrastive) == "74.59"
 
 
-def test_scores_have_their_shapes_and_ranges() -> None:
-    model = small()
+IOU, COSINE = torch.tensor([0.0, 2.0, -3.0]), torch.tensor([1.0, -1.0, 0.28])
+
+
+def test_score_of_a_match_is_the_iou_times_the_root_of_the_cosine() -> None:
+    scores = match_scores(Scores(IOU, COSINE, IOU, IOU))
+    assert scores.tolist() == pytest.approx([0.5, 0.0, IOU[2].sigmoid().item() * 0.8], abs=1e-6)
+    assert torch.equal(scores, IOU.sigmoid() * ((COSINE + 1) / 2).sqrt())
+
+
+def test_power_of_the_cosine_can_be_chosen() -> None:
+    cubed = match_scores(Scores(IOU, COSINE, IOU, IOU, contrastive_power=3.0))
+    assert cubed.tolist() == pytest.approx([0.5, 0.0, IOU[2].sigmoid().item() * 0.64**3], abs=1e-6)
+
+
+@pytest.fixture(scope="module")
+def model() -> MRNet:
+    return small()
+
+
+@pytest.fixture(scope="module")
+def scores(model: MRNet) -> Scores:
     with torch.no_grad():
-        scores = model(*inputs())
+        return model(*inputs())
+
+
+def test_scores_have_their_shapes(model: MRNet, scores: Scores) -> None:
     assert scores.iou.shape == scores.contrastive.shape == (2, 3, 20, 20)
     assert scores.proposals.shape == (2, int(model.valid.sum()), 8)
     assert scores.queries.shape == (2, 3, 8)
+
+
+def test_queries_and_proposals_have_unit_length(scores: Scores) -> None:
     assert torch.allclose(scores.queries.norm(dim=2), torch.ones(2, 3))
     assert torch.allclose(scores.proposals.norm(dim=2), torch.ones(1))
+
+
+def test_logits_of_the_iou_are_bounded(scores: Scores) -> None:
     assert scores.iou.abs().max() <= 10 + 1e-5
+
+
+def test_contrastive_scores_are_cosines_of_queries_and_proposals(model: MRNet, scores: Scores) -> None:
     cosines = torch.einsum("bmd,bnd->bmn", scores.queries, scores.proposals)
     assert torch.allclose(cosines, scores.contrastive[..., model.valid], atol=1e-6)
+
+
+def test_no_proposal_ends_before_it_begins(model: MRNet) -> None:
     assert model.valid[0, 0]
     assert not model.valid[1, 0]
+
+
+@torch.no_grad()
+def test_pooled_input_is_the_mean_of_its_samples() -> None:
     model = small(inputs="pooled", pool=4, dim_pool=7)
     video = torch.randn(1, 80, 6)
-    with torch.no_grad():
-        assert model(video, inputs()[1][:1]).iou.shape == (1, 3, 20, 20)
-        pooled = model.video_input[0]
-        expected = pooled.projection(video[0, 4:8]).relu().mean(dim=0)
-        assert torch.allclose(pooled(video)[0, 1], expected, atol=1e-6)
-    model = small(sparsity=0.25)
-    masks = [block.retention.sparse_weights for block in model.blocks]
-    model.sparsity_loss().backward()
-    for mask in masks:
-        # Eq. 6, mean over two blocks
+    assert model(video, inputs()[1][:1]).iou.shape == (1, 3, 20, 20)
+    pooled = model.video_input[0]
+    expected = pooled.projection(video[0, 4:8]).relu().mean(dim=0)
+    assert torch.allclose(pooled(video)[0, 1], expected, atol=1e-6)
+
+
+@pytest.fixture
+def sparse() -> MRNet:
+    """A model whose masks should have a mean of a quarter."""
+    return small(sparsity=0.25)
+
+
+def sparse_masks(model: MRNet) -> list[torch.Tensor]:
+    return [block.retention.sparse_weights for block in model.blocks]
+
+
+def test_gradient_of_the_sparsity_loss_is_of_equation_6(sparse: MRNet) -> None:
+    sparse.sparsity_loss().backward()
+    for mask in sparse_masks(sparse):  # a mean over two blocks
         values = mask.detach().sigmoid()
         assert torch.allclose(mask.grad, values * (1 - values) / mask.numel() / 2)
-        mask.grad = None
-    for mask in masks:
+
+
+def test_masks_that_are_sparse_enough_have_no_loss(sparse: MRNet) -> None:
+    for mask in sparse_masks(sparse):
         torch.nn.init.constant_(mask, torch.tensor(0.124).logit().item())
-    loss = model.sparsity_loss()
+    loss = sparse.sparsity_loss()
     assert loss.item() == 0
     loss.backward()
-    assert all((mask.grad == 0).all() for mask in masks)
+    assert all((mask.grad == 0).all() for mask in sparse_masks(sparse))
+
+
+def test_model_without_sparse_masks_has_no_sparsity_loss() -> None:
     assert small(sparse=False).sparsity_loss().item() == 0
 
 
@@ -122,7 +170,7 @@ def test_padded_queries_change_nothing(mask: MaskConfig | None) -> None:
 @pytest.mark.parametrize(
     ("clips", "counts"), [(16, (15,)), (64, (15, 8, 8)), (128, (15, 8, 8, 8)), (2, (1,)), (17, (15,))]
 )
-def test_the_published_counts(clips: int, counts: tuple[int, ...]) -> None:
+def test_counts_of_pooled_proposals_are_published(clips: int, counts: tuple[int, ...]) -> None:
     assert pooling_counts(clips) == counts
 
 

@@ -22,22 +22,42 @@ def by_equation(tensors: dict[str, np.ndarray], features: np.ndarray) -> np.ndar
     return y / np.linalg.norm(y, axis=1, keepdims=True)
 
 
-def test_rows_are_those_of_a_plain_computation(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = map_tensors(np.random.default_rng(0), 5, 7, 3)
-    features = np.random.default_rng(1).standard_normal((9, 5)).astype(np.float32)
-    found = VisualSemanticMap(given)(features)
-    np.testing.assert_allclose(found, by_equation(given, features), atol=1e-5)
+TENSORS = map_tensors(np.random.default_rng(0), 5, 7, 3)
+FEATURES = np.random.default_rng(1).standard_normal((9, 5)).astype(np.float32)
+
+
+def test_map_is_its_equation() -> None:
+    rows = VisualSemanticMap(TENSORS)(FEATURES)
+    np.testing.assert_allclose(rows, by_equation(TENSORS, FEATURES), atol=1e-5)
+
+
+def test_rows_are_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = VisualSemanticMap(TENSORS)(FEATURES)
     monkeypatch.setattr(vse, "_BLOCK", 4)
-    np.testing.assert_allclose(VisualSemanticMap(given)(features), found, atol=1e-6)
-    assert VisualSemanticMap(given)(features[:0]).shape == (0, 3)
+    np.testing.assert_allclose(VisualSemanticMap(TENSORS)(FEATURES), whole, atol=1e-6)
+
+
+def test_no_features_have_no_rows() -> None:
+    assert VisualSemanticMap(TENSORS)(FEATURES[:0]).shape == (0, 3)
+
+
+def test_simulated_pictures_are_captions_with_noise_of_unit_length() -> None:
     captions, noise = (
         np.random.default_rng(seed).standard_normal((4, 3)).astype(np.float32) for seed in (2, 3)
     )
-    rows = captions @ given["answer.weight"].T + given["answer.bias"] + noise @ given["noise.weight"].T
-    found = VisualSemanticMap(given).simulate(captions, noise)
-    np.testing.assert_allclose(found, rows / np.linalg.norm(rows, axis=1, keepdims=True), atol=1e-5)
-    small = VisualSemanticMap(UnpackedTensors(packed(given)))
-    for name, tensor in given.items():
-        step = np.abs(tensor).max(axis=-1, keepdims=True) / 127 * (tensor.ndim == 2)
-        assert (np.abs(small.tensors[name] - tensor) <= step / 2 + 1e-6).all()
-    np.testing.assert_allclose(small(features), VisualSemanticMap(given)(features), atol=0.05)
+    rows = captions @ TENSORS["answer.weight"].T + TENSORS["answer.bias"] + noise @ TENSORS["noise.weight"].T
+    simulated = VisualSemanticMap(TENSORS).simulate(captions, noise)
+    np.testing.assert_allclose(simulated, rows / np.linalg.norm(rows, axis=1, keepdims=True), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", TENSORS)
+def test_tensor_in_8_bits_is_within_half_a_step(name: str) -> None:
+    tensor = TENSORS[name]
+    step = np.abs(tensor).max(axis=-1, keepdims=True) / 127 * (tensor.ndim == 2)
+    unpacked = UnpackedTensors(packed(TENSORS))[name]
+    assert (np.abs(unpacked - tensor) <= step / 2 + 1e-6).all()
+
+
+def test_map_in_8_bits_is_near_the_map() -> None:
+    small = VisualSemanticMap(UnpackedTensors(packed(TENSORS)))
+    np.testing.assert_allclose(small(FEATURES), VisualSemanticMap(TENSORS)(FEATURES), atol=0.05)

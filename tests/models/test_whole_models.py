@@ -60,11 +60,13 @@ def outputs(name: str, model: nn.Module, dtype: torch.dtype = torch.float32) -> 
     return [value[is_clip] if value.shape == is_clip.shape else value for value in tensors]
 
 
-@pytest.mark.parametrize("mask", MASK_CONFIGS)
+each_mask = pytest.mark.parametrize("mask", MASK_CONFIGS)
+
+
+@each_mask
 @each_model
-def test_masked_model_learns_and_is_saved(name: str, mask: MaskConfig, tmp_path: Path) -> None:
-    config = replace(CONFIGS[name], mask=mask)
-    model = make(name, config).eval()
+def test_masks_of_a_model_learn(name: str, mask: MaskConfig) -> None:
+    model = make(name, replace(CONFIGS[name], mask=mask)).eval()
     sum(output.square().sum() for output in outputs(name, model)).backward()
     masks = [part for part in model.modules() if isinstance(part, Mask)]
     assert masks
@@ -72,6 +74,14 @@ def test_masked_model_learns_and_is_saved(name: str, mask: MaskConfig, tmp_path:
         for key, parameter in part.named_parameters():
             assert parameter.grad is not None, key
             assert parameter.grad.abs().sum() > 0, key
+
+
+@torch.no_grad()
+@each_mask
+@each_model
+def test_masked_model_is_read_as_it_was_saved(name: str, mask: MaskConfig, tmp_path: Path) -> None:
+    config = replace(CONFIGS[name], mask=mask)
+    model = make(name, config).eval()
     path = tmp_path / "best.safetensors"
     save_trained(path, Trained(name, asdict(config), {}, {}, model.state_dict()))
     again = build_trained(read_trained(path), name, lambda saved: make(name, type(config)(**saved)), "best")
@@ -144,6 +154,7 @@ def default_dtype() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("default_dtype")
+@torch.no_grad()
 @each_kind
 @each_model
 def test_float64_as_default_gives_the_answers_of_float32(name: str, mask: MaskConfig | None) -> None:
@@ -156,16 +167,24 @@ def test_float64_as_default_gives_the_answers_of_float32(name: str, mask: MaskCo
     for output, before in zip(outputs(name, wide.eval(), torch.float64), expected, strict=True):
         assert output.dtype == torch.float64
         assert torch.allclose(output, before.double(), atol=1e-4)
-    loss = sum(output.sum() for output in outputs(name, wide.train(), torch.float64))
-    if hasattr(wide, "sparsity_loss"):
-        loss = loss + wide.sparsity_loss()
+
+
+@pytest.mark.usefixtures("default_dtype")
+@each_kind
+@each_model
+def test_model_learns_with_float64_as_default(name: str, mask: MaskConfig | None) -> None:
+    torch.set_default_dtype(torch.float64)
+    model = make(name, replace(CONFIGS[name], mask=mask)).train()
+    loss = sum(output.sum() for output in outputs(name, model, torch.float64))
+    if hasattr(model, "sparsity_loss"):
+        loss = loss + model.sparsity_loss()
     loss.backward()
-    assert all(p.grad is None or p.grad.isfinite().all() for p in wide.parameters())
+    assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
 
 
 @each_kind
 @each_model
-def test_a_model_runs_after_bfloat16(name: str, mask: MaskConfig | None) -> None:
+def test_model_runs_in_bfloat16(name: str, mask: MaskConfig | None) -> None:
     model = make(name, replace(CONFIGS[name], mask=mask)).eval()
     expected = outputs(name, model)
     for output, before in zip(outputs(name, model.bfloat16(), torch.bfloat16), expected, strict=True):
@@ -200,9 +219,12 @@ def test_a_new_mask_keeps_its_own_start(name: str, monkeypatch: pytest.MonkeyPat
     torch.testing.assert_close(outputs(name, masked), outputs(name, plain), atol=1e-5, rtol=1e-5)
 
 
-def test_a_mask_with_linear_layers_needs_a_start_of_its_own() -> None:
+def test_mask_with_linear_layers_needs_a_start_of_its_own() -> None:
     mask = Mask(MaskConfig(), 4, 4)
-    mask.apply(initialise)  # nothing to overwrite
     mask.layer = nn.Linear(4, 4)
     with pytest.raises(NotImplementedError):
         mask.apply(initialise)
+
+
+def test_mask_without_linear_layers_needs_no_start() -> None:
+    Mask(MaskConfig(), 4, 4).apply(initialise)

@@ -103,68 +103,101 @@ cases = st.builds(
 
 @settings(deadline=None, max_examples=25)
 @given(cases)
-def test_mask_and_attention_are_those_of_the_equations(case: Case) -> None:
-    mask = mask_directly(case)
-    assert torch.allclose(case.mask().dense(), mask)
+def test_mask_is_the_equations(case: Case) -> None:
+    assert torch.allclose(case.mask().dense(), mask_directly(case))
+
+
+@settings(deadline=None, max_examples=25)
+@given(cases)
+def test_attention_with_a_mask_is_the_equations(case: Case) -> None:
     found = fused_attention(case.q, case.k, case.v, case.mask(), case.is_key)
-    assert torch.allclose(found, attend_directly(case, mask, case.module.config.fusion))
+    assert torch.allclose(found, attend_directly(case, mask_directly(case), case.module.config.fusion))
 
 
-@pytest.mark.parametrize("fusion", ["product", "sum"])
-@pytest.mark.parametrize("depth", [1, 2, 32])
-@pytest.mark.parametrize("cross", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
-def test_identity_is_no_mask_at_all_until_it_has_learned(
-    kind: Any, cross: bool, depth: int, fusion: Fusion
-) -> None:
+each_identity = pytest.mark.parametrize(
+    ("kind", "cross", "depth", "fusion"),
+    [
+        (kind, cross, depth, fusion)
+        for kind in KINDS
+        for cross in (False, True)
+        for depth in (1, 2, 32)
+        for fusion in ("product", "sum")
+    ],
+)
+
+
+@each_identity
+def test_identity_changes_no_logit(kind: Any, cross: bool, depth: int, fusion: Fusion) -> None:
     case = case_of(MaskConfig(kind=kind, depth=depth, fusion=fusion, identity=True), cross)
     assert torch.equal(case.mask().dense(), torch.full_like(case.mask().dense(), float(fusion == "product")))
     plain = fused_attention(case.q, case.k, case.v, None, case.is_key)
     found = fused_attention(case.q, case.k, case.v, case.mask(), case.is_key)
     assert torch.allclose(found, plain, atol=1e-12)
+
+
+@each_identity
+def test_identity_learns(kind: Any, cross: bool, depth: int, fusion: Fusion) -> None:
+    case = case_of(MaskConfig(kind=kind, depth=depth, fusion=fusion, identity=True), cross)
     optimizer = torch.optim.SGD(case.module.parameters(), lr=0.5)
-    found.square().sum().backward()
+    fused_attention(case.q, case.k, case.v, case.mask(), case.is_key).square().sum().backward()
     optimizer.step()
     assert case.mask().dense().std() > 0
 
 
-def test_a_new_start_is_of_the_same_kind() -> None:
-    plain, identity = (LearnedMask(MaskConfig(identity=one), D, MOST_KEYS) for one in (False, True))
-    for module in (plain, identity):
-        before = [parameter.clone() for parameter in module.parameters()]
-        module.apply(lambda one: torch.nn.init.ones_(one.weight) if hasattr(one, "weight") else None)
-        module.reset_parameters()
-        assert not torch.equal(before[0], next(module.parameters()))
-    assert plain.layers[-1].weight.std() > 0
-    assert identity.layers[-1].weight.abs().sum() == 0
+@pytest.mark.parametrize("identity", [False, True])
+def test_new_start_is_of_the_same_kind(identity: bool) -> None:
+    module = LearnedMask(MaskConfig(identity=identity), D, MOST_KEYS)
+    before = [parameter.clone() for parameter in module.parameters()]
+    module.apply(lambda part: torch.nn.init.ones_(part.weight) if hasattr(part, "weight") else None)
+    module.reset_parameters()
+    assert not torch.equal(before[0], next(module.parameters()))
+    assert bool(module.layers[-1].weight.any()) != identity
 
-    def layers(init: MaskInit) -> tuple[Tensor, Tensor]:
-        torch.manual_seed(0)
-        layer = LearnedMask(MaskConfig(init=init), 256, 100).layers[0]
-        return layer.weight.detach(), layer.bias.detach()
 
-    bound = 256**-0.5
-    for init, largest in (("default", bound), ("xavier", (6 / 512) ** 0.5)):
-        weight, bias = layers(init)
-        assert 0.99 * largest < weight.abs().max() <= largest
-        assert 0.9 * bound < bias.abs().max() <= bound
-    weight, bias = layers("he")
+def first_layer(init: MaskInit) -> tuple[Tensor, Tensor]:
+    """Weights [256, 256] and bias [256] of the first layer."""
+    torch.manual_seed(0)
+    layer = LearnedMask(MaskConfig(init=init), 256, 100).layers[0]
+    return layer.weight.detach(), layer.bias.detach()
+
+
+@pytest.mark.parametrize(("init", "largest"), [("default", 256**-0.5), ("xavier", (6 / 512) ** 0.5)])
+def test_start_by_default_and_xavier_is_uniform_up_to_its_bound(init: MaskInit, largest: float) -> None:
+    weight, bias = first_layer(init)
+    assert 0.99 * largest < weight.abs().max() <= largest
+    assert 0.9 * 256**-0.5 < bias.abs().max() <= 256**-0.5
+
+
+def test_start_by_he_is_normal_without_a_bias() -> None:
+    weight, bias = first_layer("he")
     assert weight.std().item() == pytest.approx((2 / 256) ** 0.5, rel=0.02)
     assert weight.abs().max() > 3 * weight.std()  # normal, not uniform
     assert not bias.any()
 
 
-@pytest.mark.parametrize("fusion", ["product", "sum"])
-@pytest.mark.parametrize("cross", [False, True])
-def test_a_bounded_mask_starts_near_none_and_learns(cross: bool, fusion: Fusion) -> None:
+def bounded_case(cross: bool, fusion: Fusion) -> Case:
     config = MaskConfig(kind="lam", depth=3, fusion=fusion, identity=True, init="he", bound="sigmoid")
-    case = case_of(config, cross)
-    dense = case.mask().dense()
-    assert (dense - float(fusion == "product")).abs().max() < 0.01
+    return case_of(config, cross)
+
+
+each_bounded = pytest.mark.parametrize(
+    ("cross", "fusion"), [(cross, fusion) for cross in (False, True) for fusion in ("product", "sum")]
+)
+
+
+@each_bounded
+def test_bounded_identity_starts_near_no_mask(cross: bool, fusion: Fusion) -> None:
+    case = bounded_case(cross, fusion)
+    assert (case.mask().dense() - float(fusion == "product")).abs().max() < 0.01
     plain = fused_attention(case.q, case.k, case.v, None, case.is_key)
     found = fused_attention(case.q, case.k, case.v, case.mask(), case.is_key)
     assert torch.allclose(found, plain, atol=0.01)
-    found.square().sum().backward()
+
+
+@each_bounded
+def test_bounded_identity_learns(cross: bool, fusion: Fusion) -> None:
+    case = bounded_case(cross, fusion)
+    fused_attention(case.q, case.k, case.v, case.mask(), case.is_key).square().sum().backward()
     assert case.module.layers[-1].weight.grad.abs().sum() > 0
 
 
@@ -181,7 +214,7 @@ def static_directly(weights: Tensor, n: int) -> Tensor:
 
 
 @pytest.mark.parametrize("fusion", ["product", "sum"])
-def test_a_static_mask_is_the_sigmoid_of_its_weights_for_every_video(fusion: Fusion) -> None:
+def test_static_mask_is_the_sigmoid_of_its_weights_for_every_video(fusion: Fusion) -> None:
     case = case_of(lengths=(7, 4))
     module = StaticMask(MaskConfig(kind="static", fusion=fusion), D, MOST_KEYS).double()
     mask = module(case.x, 7)
@@ -189,18 +222,27 @@ def test_a_static_mask_is_the_sigmoid_of_its_weights_for_every_video(fusion: Fus
     assert torch.allclose(mask.dense()[0], expected)
     found = fused_attention(case.q, case.k, case.v, mask, case.is_key)
     assert torch.allclose(found, attend_directly(case, expected.expand(2, -1, -1), fusion))
-    found.square().sum().backward()
+
+
+@pytest.mark.parametrize("fusion", ["product", "sum"])
+def test_weights_of_a_static_mask_learn_for_the_keys_but_not_on_the_diagonal(fusion: Fusion) -> None:
+    case = case_of(lengths=(7, 4))
+    module = StaticMask(MaskConfig(kind="static", fusion=fusion), D, MOST_KEYS).double()
+    fused_attention(case.q, case.k, case.v, module(case.x, 7), case.is_key).square().sum().backward()
     grad = module.weights.grad
     assert not grad.diagonal().any()
     assert not grad[7:].any()
     assert grad[:7, :7].abs().sum() > 0
+
+
+def test_static_mask_refuses_more_keys_than_it_has() -> None:
     with pytest.raises(ValueError, match="10 keys are more than the mask's 9"):
-        module(torch.zeros(1, 10, D), 10)
+        StaticMask(STATIC, D, MOST_KEYS)(torch.zeros(1, 10, D), 10)
 
 
 @pytest.mark.parametrize("level", [None, -6.0, 12.0])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_a_static_mask_hides_as_swinberts_source_does(level: float | None, dtype: torch.dtype) -> None:
+def test_static_mask_hides_as_swinberts_source_does(level: float | None, dtype: torch.dtype) -> None:
     """BertImgModel adds (1 - attention_mask) * -10000.0; SwinBERT writes its soft matrix into that mask."""
     case = case_of(lengths=(7, 7))
     q, k, v, x = (each.to(dtype) for each in (case.q, case.k, case.v, case.x))
@@ -224,17 +266,28 @@ def test_a_static_mask_hides_as_swinberts_source_does(level: float | None, dtype
     assert own > 0.999 if level != 12 else own < 0.9, "a closed mask leaves a token itself alone"
 
 
-def test_the_loss_of_static_masks_is_their_mean_without_the_diagonal() -> None:
-    assert static_sparsity(torch.nn.Linear(2, 2)) == 0
-    masks = torch.nn.ModuleList([StaticMask(STATIC, D, 4), StaticMask(STATIC, D, 6), torch.nn.Linear(2, 2)])
-    sizes = (masks[0], 4), (masks[1], 6)
+@pytest.fixture
+def static_masks() -> torch.nn.ModuleList:
+    """Static masks of four and six keys, and a layer that is none."""
+    return torch.nn.ModuleList([StaticMask(STATIC, D, 4), StaticMask(STATIC, D, 6), torch.nn.Linear(2, 2)])
+
+
+def test_loss_of_static_masks_is_their_mean_without_the_diagonal(static_masks: torch.nn.ModuleList) -> None:
+    sizes = (static_masks[0], 4), (static_masks[1], 6)
     expected = [(static_directly(mask.weights, n).sum() - n) / n**2 for mask, n in sizes]
-    assert static_sparsity(masks).item() == pytest.approx(float(sum(expected)) / 2)
-    static_sparsity(masks).backward()
-    for mask in masks[:2]:  # each step closes every pair but a token's own
+    assert static_sparsity(static_masks).item() == pytest.approx(float(sum(expected)) / 2)
+
+
+def test_loss_of_static_masks_closes_every_pair_but_a_tokens_own(static_masks: torch.nn.ModuleList) -> None:
+    static_sparsity(static_masks).backward()
+    for mask in static_masks[:2]:
         grad = mask.weights.grad
         assert not grad.diagonal().any()
         assert (grad + torch.eye(len(grad)) > 0).all()
+
+
+def test_model_without_static_masks_has_no_loss_of_them() -> None:
+    assert static_sparsity(torch.nn.Linear(2, 2)) == 0
 
 
 @pytest.mark.parametrize(
@@ -247,27 +300,38 @@ def test_the_loss_of_static_masks_is_their_mean_without_the_diagonal() -> None:
         (MaskConfig(kind="static", shared=True), [StaticMask, None, None]),
     ],
 )
-def test_learned_masks_by_layer(config: MaskConfig | None, kinds: list[type[Any] | None]) -> None:
+def test_each_layer_has_a_mask_or_the_first_a_shared_one(
+    config: MaskConfig | None, kinds: list[type[Any] | None]
+) -> None:
     masks = learned_masks(config, D, MOST_KEYS, 3)
     assert [mask if mask is None else type(mask) for mask in masks] == kinds
     assert len({id(mask) for mask in masks}) == (3 if None not in kinds else 2 if config else 1)
+
+
+def test_cross_attention_has_no_static_masks() -> None:
     assert learned_masks(STATIC, D, MOST_KEYS, 2, cross=True) == [None, None]
 
 
-def test_more_keys_than_columns_are_refused() -> None:
-    for kind in KINDS:
-        module = LearnedMask(MaskConfig(kind=kind), D, MOST_KEYS, cross=True)
-        q, k = torch.zeros(1, HEADS, 2, 3), torch.zeros(1, HEADS, MOST_KEYS + 1, 3)
-        with pytest.raises(ValueError, match="10 keys are more than the mask's 9"):
-            module.of_cross_attention(torch.zeros(1, 2, D), q, k)
+@pytest.mark.parametrize("kind", KINDS)
+def test_more_keys_than_columns_are_refused(kind: MaskKind) -> None:
+    module = LearnedMask(MaskConfig(kind=kind), D, MOST_KEYS, cross=True)
+    q, k = torch.zeros(1, HEADS, 2, 3), torch.zeros(1, HEADS, MOST_KEYS + 1, 3)
+    with pytest.raises(ValueError, match="10 keys are more than the mask's 9"):
+        module.of_cross_attention(torch.zeros(1, 2, D), q, k)
+
+
+def test_names_of_masks_are_the_kinds_of_a_config() -> None:
     assert get_args(MaskKind) == tuple(MASKS)
+
+
+@pytest.mark.parametrize("fusion", ["product", "sum"])
+def test_masked_attention_has_dropout(fusion: Fusion) -> None:
     torch.manual_seed(0)
     q, k = torch.zeros(2, 64, 4, 50, 2).unbind()
-    for fusion in ("product", "sum"):
-        mask = LearnedMask(MaskConfig(fusion=fusion, identity=True), D, 50)(torch.zeros(64, 50, D), 50)
-        found = fused_attention(q, k, torch.ones_like(k), mask, dropout=0.5)
-        assert found.std() > 0.1
-        assert found.mean().item() == pytest.approx(1, abs=0.01)
+    mask = LearnedMask(MaskConfig(fusion=fusion, identity=True), D, 50)(torch.zeros(64, 50, D), 50)
+    found = fused_attention(q, k, torch.ones_like(k), mask, dropout=0.5)
+    assert found.std() > 0.1
+    assert found.mean().item() == pytest.approx(1, abs=0.01)
 
 
 @settings(deadline=None, max_examples=20)

@@ -79,15 +79,21 @@ def small_blocks() -> Iterator[pytest.MonkeyPatch]:
 
 @settings(deadline=None, max_examples=30)
 @given(cases())
-def test_equals_dense_masked_softmax(case):
+def test_attention_is_the_equations(case):
     case = with_mask(case)
     pattern = SparsePattern.of(case["is_global"], case["is_valid"], case["window"])
-    found = (
-        local_global_attention(*(case[name] for name in "qkv"), pattern, case["mask"])
-        * case["is_valid"][:, None, :, None]
-    )
-    assert torch.allclose(found, attend_directly(case), atol=1e-5)
+    found = local_global_attention(*(case[name] for name in "qkv"), pattern, case["mask"])
+    is_valid = case["is_valid"][:, None, :, None]
+    assert torch.allclose(found * is_valid, attend_directly(case), atol=1e-5)
+
+
+@settings(deadline=None, max_examples=30)
+@given(cases())
+def test_attention_is_a_softmax_over_the_dense_mask(case):
+    case = with_mask(case)
     q, k, v, window, learned = (case[name] for name in ("q", "k", "v", "window", "mask"))
+    pattern = SparsePattern.of(case["is_global"], case["is_valid"], window)
+    found = local_global_attention(q, k, v, pattern, learned) * case["is_valid"][:, None, :, None]
     mask = local_global_mask(case["is_global"], case["is_valid"], window)
     scores = q @ k.transpose(2, 3) / math.sqrt(q.shape[3])
     scores = learned.fuse(scores) if learned else scores
@@ -96,7 +102,7 @@ def test_equals_dense_masked_softmax(case):
 
 
 @pytest.mark.parametrize("n_tokens", [63, 64, 65, 137, 257, 700])
-def test_long_sequence_in_whole_blocks(small_blocks, n_tokens):
+def test_long_sequence_is_attended_to_in_blocks(small_blocks, n_tokens):
     small_blocks.setattr(local_global, "_BLOCK", 64)
     torch.manual_seed(0)
     q, k, v = (torch.randn(1, 8, n_tokens, 8) for _ in range(3))
@@ -120,12 +126,17 @@ def test_no_more_of_a_learned_mask_is_made_than_is_attended_to():
     # queries go in blocks, each to its neighbours and to the 10 global tokens, and these to all
     padded = 1000 + -1000 % local_global._BLOCK
     assert sum(sizes) == padded * (local_global._BLOCK + 2 * 8 + 10) + 10 * 1000
+
+
+@pytest.mark.parametrize("is_masked", [False, True])
+def test_attention_runs_on_another_device(is_masked):
     is_global, is_valid = torch.arange(40).expand(2, -1) % 9 == 0, torch.ones(2, 40, dtype=torch.bool)
     pattern = SparsePattern.of(is_global, is_valid, 5)
     tensors = {name: value for name, value in vars(pattern).items() if isinstance(value, Tensor)}
     elsewhere = replace(pattern, **{name: value.to("meta") for name, value in tensors.items()})
     q = torch.randn(2, 2, 40, 4, device="meta")
-    mask = SoftMask(torch.randn(2, 40, 5), torch.randn(40, 5), torch.randn(40), "product")
-    there = mask._replace(**{name: getattr(mask, name).to("meta") for name in ("rows", "columns", "bias")})
-    for learned in (None, there):
-        assert local_global_attention(q, q, q, elsewhere, learned).shape == q.shape
+    mask = None
+    if is_masked:
+        rows, columns = torch.randn(2, 40, 5, device="meta"), torch.randn(40, 5, device="meta")
+        mask = SoftMask(rows, columns, torch.randn(40, device="meta"), "product")
+    assert local_global_attention(q, q, q, elsewhere, mask).shape == q.shape

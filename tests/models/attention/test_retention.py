@@ -19,41 +19,64 @@ def as_complex(x: Tensor) -> list[complex]:
     return [complex(a, b) for a, b in x.double().view(-1, 2).tolist()]
 
 
-def test_xpos_decay_and_sines() -> None:
+@pytest.mark.parametrize("inverse", [False, True])
+def test_xpos_turns_and_scales_pairs_by_their_place(inverse: bool) -> None:
     d, length = 6, 5
     x = torch.randn(length, d, generator=torch.Generator().manual_seed(0))
-    for inverse in (False, True):
-        found = xpos(x, inverse=inverse)
-        for n in range(length):
-            pairs = zip(as_complex(x[n]), as_complex(found[n]), strict=True)
-            for pair, (given_one, found_one) in enumerate(pairs):
-                zeta = (2 * pair / d + 0.4) / 1.4
-                scale = zeta ** (n / 512 * (-1 if inverse else 1))
-                expected = given_one * scale * cmath.exp(1j * n * 10000 ** (-2 * pair / d))
-                assert abs(found_one - expected) < 1e-5
+    placed = xpos(x, inverse=inverse)
+    for n in range(length):
+        pairs = zip(as_complex(x[n]), as_complex(placed[n]), strict=True)
+        for pair, (before, after) in enumerate(pairs):
+            zeta = (2 * pair / d + 0.4) / 1.4
+            scale = zeta ** (n / 512 * (-1 if inverse else 1))
+            expected = before * scale * cmath.exp(1j * n * 10000 ** (-2 * pair / d))
+            assert abs(after - expected) < 1e-5
+
+
+PAIRS = [(n, m) for n in range(5) for m in range(5)]
+
+
+def test_decay_is_gamma_to_the_distance() -> None:
     mask = decay_mask(5, 0.9)
-    forward, doubled = decay_mask(5, 0.9, "forward"), decay_mask(5, 0.9, diagonal=2.0)
-    for n in range(5):
-        for m in range(5):
-            assert mask[n, m].item() == pytest.approx(0.9 ** abs(n - m))
-            assert forward[n, m].item() == pytest.approx(0.9 ** (n - m) if n >= m else 0)
-            assert doubled[n, m].item() == pytest.approx(2 if n == m else 0.9 ** abs(n - m))
+    assert [mask[n, m].item() for n, m in PAIRS] == pytest.approx([0.9 ** abs(n - m) for n, m in PAIRS])
+
+
+def test_forward_decay_hides_what_comes_later() -> None:
+    mask = decay_mask(5, 0.9, "forward")
+    expected = [0.9 ** (n - m) if n >= m else 0 for n, m in PAIRS]
+    assert [mask[n, m].item() for n, m in PAIRS] == pytest.approx(expected)
+
+
+def test_diagonal_of_the_decay_can_be_chosen() -> None:
+    mask = decay_mask(5, 0.9, diagonal=2.0)
+    expected = [2 if n == m else 0.9 ** abs(n - m) for n, m in PAIRS]
+    assert [mask[n, m].item() for n, m in PAIRS] == pytest.approx(expected)
+
+
+def test_no_decay_is_one_everywhere() -> None:
     assert (decay_mask(5, 0.9, "none") == 1).all()
-    found = sines(torch.arange(1.0, 4.0) / (3 + 1e-6), 4)
+
+
+def test_sines_of_places() -> None:
+    encoded = sines(torch.arange(1.0, 4.0) / (3 + 1e-6), 4)
     for n in range(3):
         place = (n + 1) / (3 + 1e-6) * 2 * math.pi
         expected = [math.sin(place), math.cos(place), math.sin(place / 100), math.cos(place / 100)]
-        assert found[n].tolist() == pytest.approx(expected, abs=1e-6)
+        assert encoded[n].tolist() == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.parametrize("inverse", [False, True])
 @pytest.mark.parametrize("length", [2, 512, 1000, 20_000])
-def test_xpos_stays_near_up_to_its_base(length: int) -> None:
+def test_xpos_stays_near_up_to_its_base(length: int, inverse: bool) -> None:
     ones = torch.ones(length, 32)
-    for inverse in (False, True):
-        placed = xpos(ones, inverse=inverse, base=max(512, length)).view(length, 16, 2).norm(dim=2)
-        assert placed.max() < 5.1
-        assert placed.min() > 0.3
-        assert xpos(ones, inverse=inverse).isfinite().all()
+    placed = xpos(ones, inverse=inverse, base=max(512, length)).view(length, 16, 2).norm(dim=2)
+    assert placed.max() < 5.1
+    assert placed.min() > 0.3
+
+
+@pytest.mark.parametrize("inverse", [False, True])
+def test_xpos_beyond_its_base_is_finite(inverse: bool) -> None:
+    assert xpos(torch.ones(20_000, 32), inverse=inverse).isfinite().all()
 
 
 def parallel_retention(
@@ -79,38 +102,70 @@ def drawn(seed: int, length: int, d: int = 4) -> Tensor:
     return torch.randn(3, 2, length, d, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-@given(st.integers(1, 25), st.integers(1, 25), st.floats(0.05, 1.0), st.integers(0, 1000))
+@given(st.integers(1, 25), st.floats(0.05, 1.0), st.integers(0, 1000))
 @settings(max_examples=15, deadline=None)
-def test_both_forms_of_retention_are_one(length: int, first: int, gamma: float, seed: int) -> None:
+def test_recurrent_form_is_the_parallel_form(length: int, gamma: float, seed: int) -> None:
+    q, k, v = drawn(seed, length)
+    recurrent, _ = recurrent_retention(q, k, v, gamma, xpos_turn(4))
+    assert torch.allclose(recurrent, parallel_retention(q, k, v, gamma, "forward"), atol=1e-6)
+
+
+@given(st.integers(2, 25), st.data(), st.floats(0.05, 1.0), st.integers(0, 1000))
+@settings(max_examples=15, deadline=None)
+def test_recurrent_form_goes_on_from_a_state(
+    length: int, data: st.DataObject, gamma: float, seed: int
+) -> None:
+    first = data.draw(st.integers(1, length - 1))
     q, k, v = drawn(seed, length)
     expected = parallel_retention(q, k, v, gamma, "forward")
-    turn = xpos_turn(4)
-    recurrent, _ = recurrent_retention(q, k, v, gamma, turn)
-    assert torch.allclose(recurrent, expected, atol=1e-6)
-    if first < length:  # it goes on from a state
-        _, before = recurrent_retention(q[:, :first], k[:, :first], v[:, :first], gamma, turn)
-        rest, _ = recurrent_retention(q[:, first:], k[:, first:], v[:, first:], gamma, turn, before)
-        assert torch.allclose(rest, expected[:, first:], atol=1e-6)
+    _, before = recurrent_retention(q[:, :first], k[:, :first], v[:, :first], gamma, xpos_turn(4))
+    rest, _ = recurrent_retention(q[:, first:], k[:, first:], v[:, first:], gamma, xpos_turn(4), before)
+    assert torch.allclose(rest, expected[:, first:], atol=1e-6)
 
 
-@pytest.mark.parametrize("length", [63, 65, 512, 513, 1000, pytest.param(5000, marks=pytest.mark.deep)])
-@pytest.mark.parametrize(("dtype", "near"), [(torch.float64, 1e-10), (torch.float32, 1e-3)])
+each_length = pytest.mark.parametrize(
+    "length", [63, 65, 512, 513, 1000, pytest.param(5000, marks=pytest.mark.deep)]
+)
+each_dtype = pytest.mark.parametrize(("dtype", "near"), [(torch.float64, 1e-10), (torch.float32, 1e-3)])
+
+
+@each_length
+@each_dtype
 def test_forms_of_retention_are_one_at_any_length(length: int, dtype: torch.dtype, near: float) -> None:
     """The base of xPos is one for both forms, on both sides of it; outputs are of size 16."""
     q, k, v = drawn(0, length, 16).to(dtype)[:, :1]
     weights = xpos(q) @ xpos(k, inverse=True).mT
     together = (weights * decay_mask(length, 0.98, "forward", dtype=dtype)) @ v
-    found, _ = recurrent_retention(q, k, v, 0.98, xpos_turn(16))
-    torch.testing.assert_close(found, together, atol=near, rtol=0)
-    # Eq. A3-A4, which looks ahead, against pairs whose distance is what counts
+    recurrent, _ = recurrent_retention(q, k, v, 0.98, xpos_turn(16))
+    torch.testing.assert_close(recurrent, together, atol=near, rtol=0)
+
+
+@each_length
+@each_dtype
+def test_recurrent_form_that_looks_ahead_is_the_rest_of_both_directions(
+    length: int, dtype: torch.dtype, near: float
+) -> None:
+    """Eq. A3-A4 against pairs whose distance is what counts."""
+    q, k, v = drawn(0, length, 16).to(dtype)[:, :1]
+    weights = xpos(q) @ xpos(k, inverse=True).mT
+    back = (weights * decay_mask(length, 0.98, "forward", dtype=dtype)) @ v
     both = (weights * decay_mask(length, 0.98, dtype=dtype)) @ v
     ahead, _ = recurrent_retention(q.flip(-2), k.flip(-2), v.flip(-2), 0.98, 1 / xpos_turn(16))
     itself = (q * k).sum(-1, keepdim=True) * v
-    torch.testing.assert_close(together + ahead.flip(-2) - itself, both, atol=2 * near, rtol=0)
-    n, m = length - 1, max(0, length - 40)  # one pair, directly
+    torch.testing.assert_close(back + ahead.flip(-2) - itself, both, atol=2 * near, rtol=0)
+
+
+@each_length
+@each_dtype
+def test_product_of_two_places_depends_on_their_distance(
+    length: int, dtype: torch.dtype, near: float
+) -> None:
+    q, k, _ = drawn(0, length, 16).to(dtype)[:, :1]
+    n, m = length - 1, max(0, length - 40)
+    product = (xpos(q)[0, n] @ xpos(k, inverse=True)[0, m]).item()
     step = xpos_turn(16, 512) ** (n - m)
-    own, other = (torch.view_as_complex(each.double().view(8, 2)) for each in (q[0, n], k[0, m]))
-    assert weights[0, n, m].item() == pytest.approx((own * other.conj() * step).sum().real.item(), abs=near)
+    own, other = (torch.view_as_complex(part.double().view(8, 2)) for part in (q[0, n], k[0, m]))
+    assert product == pytest.approx((own * other.conj() * step).sum().real.item(), abs=near)
 
 
 def layer(**options: object) -> MaskRetention:
@@ -158,41 +213,50 @@ def retain_directly(
     return torch.cat(heads_out, dim=1) @ module.out.weight.T + module.out.bias
 
 
+@torch.no_grad()
 def test_retention_is_the_equations() -> None:
     module = layer()
     x = torch.randn(2, 7, 8)
-    with torch.no_grad():
-        found = module(x, 3)
-        for one, expected in zip(found, (retain_directly(module, video, 3) for video in x), strict=True):
-            assert torch.allclose(one, expected, atol=1e-5)
+    for found, video in zip(module(x, 3), x, strict=True):
+        assert torch.allclose(found, retain_directly(module, video, 3), atol=1e-5)
+
+
+@torch.no_grad()
+def test_padding_between_queries_and_clips_changes_nothing() -> None:
     module = layer()
     x = torch.randn(1, 6, 8)
     padded = torch.cat([x[:, :2], torch.full((1, 1, 8), 9.0), x[:, 2:]], dim=1)
     is_key = torch.tensor([[True, True, False, True, True, True, True]])
-    with torch.no_grad():
-        plain, with_padding = module(x, 2), module(padded, 3, is_key)
+    plain, with_padding = module(x, 2), module(padded, 3, is_key)
     assert torch.allclose(plain[:, :2], with_padding[:, :2], atol=1e-6)
     assert torch.allclose(plain[:, 2:], with_padding[:, 3:], atol=1e-6)
     assert with_padding.isfinite().all()
+
+
+@torch.no_grad()
+def test_padding_after_the_clips_changes_nothing() -> None:
     module = layer()
     x = torch.randn(1, 6, 8)
     is_key = torch.tensor([[True, True, True, True, False, False]])
-    with torch.no_grad():
-        fewer, with_padding = module(x[:, :4], 2), module(x, 2, is_key)
-        expected = retain_directly(module, x[0, :4], 2)
+    fewer, with_padding = module(x[:, :4], 2), module(x, 2, is_key)
     assert torch.allclose(fewer, with_padding[:, :4], atol=1e-6)
-    assert torch.allclose(fewer[0], expected, atol=1e-5)
+    assert torch.allclose(fewer[0], retain_directly(module, x[0, :4], 2), atol=1e-5)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("changed", "unchanged"), [(slice(0, 2), slice(2, 6)), (slice(2, 6), slice(0, 2))])
+def test_without_cross_modal_attention_clips_and_queries_are_apart(changed: slice, unchanged: slice) -> None:
     module = layer(cross_modal=False)
     x = torch.randn(1, 6, 8)
-    other_queries, other_clips = x.clone(), x.clone()
-    other_queries[:, :2] += 1
-    other_clips[:, 2:] += 1
-    with torch.no_grad():
-        out = module(x, 2)
-        assert torch.allclose(module(other_queries, 2)[:, 2:], out[:, 2:])
-        assert torch.allclose(module(other_clips, 2)[:, :2], out[:, :2])
-        all_padding = module(x, 2, torch.zeros(1, 6, dtype=torch.bool))
-    assert all_padding.isfinite().all()
+    other = x.clone()
+    other[:, changed] += 1
+    assert torch.allclose(module(other, 2)[:, unchanged], module(x, 2)[:, unchanged])
+
+
+@torch.no_grad()
+def test_retention_of_padding_alone_is_finite() -> None:
+    module = layer(cross_modal=False)
+    assert module(torch.randn(1, 6, 8), 2, torch.zeros(1, 6, dtype=torch.bool)).isfinite().all()
 
 
 @pytest.mark.parametrize("fusion", ["product", "sum"])
@@ -221,26 +285,40 @@ def test_each_region_can_be_masked(region: Region) -> None:
                 assert 0 < mask[n, m] < decayed[n, m]
 
 
-def test_variants_without_masks_or_softmax() -> None:
-    with torch.no_grad():
-        assert (layer(decay="none", sparse=False).retention_mask(2, 6) == 1).all()
-        assert torch.equal(layer(sparse=False).retention_mask(2, 6)[2:, 2:], decay_mask(4, 0.7))
-        module = layer(decay="none")
-        assert module.sparse_weights is not None
-        assert torch.equal(module.retention_mask(2, 6)[2:, 2:], sparse_mask(module.sparse_weights))
+@torch.no_grad()
+def test_retention_without_decay_and_sparse_mask_has_no_mask() -> None:
+    assert (layer(decay="none", sparse=False).retention_mask(2, 6) == 1).all()
+
+
+@torch.no_grad()
+def test_retention_without_a_sparse_mask_has_the_decay_alone() -> None:
+    assert torch.equal(layer(sparse=False).retention_mask(2, 6)[2:, 2:], decay_mask(4, 0.7))
+
+
+@torch.no_grad()
+def test_retention_without_decay_has_the_sparse_mask_alone() -> None:
+    module = layer(decay="none")
+    assert module.sparse_weights is not None
+    assert torch.equal(module.retention_mask(2, 6)[2:, 2:], sparse_mask(module.sparse_weights))
+
+
+@torch.no_grad()
+def test_gated_retention_is_normed_by_heads_and_has_no_softmax() -> None:
     module = layer(decay="none", sparse=False, nonlinearity="gate")
     x = torch.randn(1, 5, 8)
-    with torch.no_grad():
-        q, k, v = module._project(x, 1)
-        heads = (q @ k.transpose(2, 3) / 2) @ v
-        normed = torch.nn.functional.group_norm(heads.transpose(1, 2).reshape(5, 8), 2)
-        gate = x @ module.gate.weight.T
-        expected = (gate * gate.sigmoid() * normed) @ module.out.weight.T + module.out.bias
-        assert torch.allclose(module(x, 1), expected, atol=1e-4)
+    q, k, v = module._project(x, 1)
+    heads = (q @ k.transpose(2, 3) / 2) @ v
+    normed = torch.nn.functional.group_norm(heads.transpose(1, 2).reshape(5, 8), 2)
+    gate = x @ module.gate.weight.T
+    expected = (gate * gate.sigmoid() * normed) @ module.out.weight.T + module.out.bias
+    assert torch.allclose(module(x, 1), expected, atol=1e-4)
+
+
+@torch.no_grad()
+def test_retention_without_nonlinearity_is_the_parallel_form() -> None:
     module = layer(sparse=False, nonlinearity="none", cross_modal=False)
     x = torch.randn(2, 6, 8)
-    with torch.no_grad():
-        q, k, v = module._split(module.video_projections, *[x[:, 2:]] * 3)
-        heads = parallel_retention(q / 2, k, v, 0.7)
-        expected = module.out(heads.transpose(1, 2).flatten(2))
-        assert torch.allclose(module(x, 2)[:, 2:], expected, atol=1e-5)
+    q, k, v = module._split(module.video_projections, *[x[:, 2:]] * 3)
+    heads = parallel_retention(q / 2, k, v, 0.7)
+    expected = module.out(heads.transpose(1, 2).flatten(2))
+    assert torch.allclose(module(x, 2)[:, 2:], expected, atol=1e-5)

@@ -1,0 +1,22 @@
+"""Curves and rows of one scale."""
+
+import numpy as np
+import pytest
+
+from vidsum.models.scaling import unit_range, unit_rows
+
+
+@pytest.mark.parametrize("flat", [0.0, 0.5, 1.0])
+def test_curve_reaches_from_0_to_1(flat: float) -> None:
+    assert unit_range(np.array([2, 4, 3], np.float32), flat).tolist() == [0.0, 1.0, 0.5]
+
+
+@pytest.mark.parametrize("flat", [0.0, 0.5, 1.0])
+def test_flat_curve_has_the_given_value(flat: float) -> None:
+    assert unit_range(np.full(3, 7, np.float32), flat).tolist() == [flat] * 3
+
+
+def test_rows_have_unit_length_and_rows_of_zeros_stay() -> None:
+    rows = unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]], np.float32))
+    np.testing.assert_allclose(rows, [[0.6, 0.8], [0.0, 0.0]], rtol=1e-6)
+    assert rows.dtype == np.float32
