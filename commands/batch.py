@@ -35,9 +35,9 @@ from vidsum.io.progress import Display
 from vidsum.io.series import suggest_film
 from vidsum.io.text import STDIN
 from vidsum.options import ADVANCED, option
-from vidsum.pipelines.records import has_foreign
-from vidsum.pipelines.tasks import Files, Progress, Queue, Task, Work
-from vidsum.results.batch import Outcome, count_states, require_table, write_table
+from vidsum.outputs.records import has_foreign
+from vidsum.outputs.tasks import Files, Progress, Queue, Task, Work
+from vidsum.batch.states import Outcome, count_states, require_table, write_table
 
 Sources = Annotated[
     list[str],
@@ -260,11 +260,11 @@ def _start(
     queue: Queue[CommandResult], verb: Verb, batch: Batch | None
 ) -> Generator[CommandResult, None, None]:
     if batch and batch.ray:
-        from vidsum.pipelines.cluster import on_cluster
+        from vidsum.batch.cluster import on_cluster
 
         return on_cluster(queue, batch.ray, verb.device)
     if batch and _needs_workers(queue.tasks, verb, batch):
-        from vidsum.pipelines.workers import in_workers  # multiprocessing is slow to load
+        from vidsum.batch.workers import in_workers  # multiprocessing is slow to load
 
         return in_workers(queue, min(batch.jobs, len(queue.tasks)))
     return _run_here(queue)

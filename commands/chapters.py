@@ -15,8 +15,8 @@ from vidsum.commands.result import Columns, CommandResult, Table, View
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.options import option
-from vidsum.pipelines.saving import Saving
-from vidsum.pipelines.tasks import Files, Progress, Task
+from vidsum.outputs.saving import Saving
+from vidsum.outputs.tasks import Files, Progress, Task
 from vidsum.shots.settings import ChapterSettings
 from vidsum.times import format_short_time
 
@@ -59,7 +59,7 @@ def chapters(
 
     vidsum chapters talk.mp4 --chapters 8 --export chapters --export ffmetadata --report
     """
-    from vidsum.pipelines.timelines import copy_suffix
+    from vidsum.outputs.timelines import copy_suffix
 
     sources = batch.inputs(sources)
     if extra.copy and outputs.to_stdout:
@@ -91,7 +91,7 @@ def find_chapters(
 
 
 def _write(chapters: "Chapters", files: Files) -> Sequence[str]:
-    from vidsum.pipelines.timelines import write_chaptered
+    from vidsum.outputs.timelines import write_chaptered
 
     if "copy" in files.named:
         write_chaptered(chapters, files.named["copy"])

@@ -20,9 +20,9 @@ from vidsum.features.settings import Extraction
 from vidsum.io.outputs import write_text
 from vidsum.io.paths import register_input
 from vidsum.options import option
-from vidsum.pipelines.saving import Saving
-from vidsum.pipelines.staging import hidden
-from vidsum.pipelines.tasks import Files, Progress, Task
+from vidsum.outputs.saving import Saving
+from vidsum.outputs.staging import hidden
+from vidsum.outputs.tasks import Files, Progress, Task
 
 if TYPE_CHECKING:
     from vidsum.results.descriptions import Descriptions
@@ -83,7 +83,7 @@ def describe(
             raise UsageError(f"--texts has the descriptions of one film, not of {len(sources)}")
         register_input(settings.texts, "--texts")
     if extra.speak is not None:
-        from vidsum.pipelines.audio_description import find_speaker
+        from vidsum.outputs.audio_description import find_speaker
 
         settings = replace(settings, in_gaps=True)
         if outputs.to_stdout:
@@ -133,7 +133,7 @@ def _speak(
     """Write the film with spoken descriptions, if there are any to speak, and return those that were."""
     if path is None or speaker is None or not descriptions.descriptions:
         return descriptions
-    from vidsum.pipelines.audio_description import write_audio_description
+    from vidsum.outputs.audio_description import write_audio_description
 
     return write_audio_description(descriptions, path, speaker, progress=progress)
 

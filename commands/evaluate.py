@@ -23,10 +23,10 @@ from vidsum.lab.evaluation.settings import (
     SummaryRequest,
 )
 from vidsum.options import build, option
-from vidsum.pipelines.names import check_outputs, require_suffix
-from vidsum.pipelines.saving import Saving
-from vidsum.pipelines.staging import replacing
-from vidsum.pipelines.tasks import Files, Progress, Task
+from vidsum.outputs.names import check_outputs, require_suffix
+from vidsum.outputs.saving import Saving
+from vidsum.outputs.staging import replacing
+from vidsum.outputs.tasks import Files, Progress, Task
 
 app = typer.Typer(
     cls=CommandGroup,

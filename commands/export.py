@@ -14,8 +14,8 @@ from vidsum.commands.outputs import MEDIA_HELP, Outputs, attempt
 from vidsum.commands.result import CommandResult, View
 from vidsum.errors import Problem, UsageError, VidsumError
 from vidsum.options import ADVANCED, option
-from vidsum.pipelines.staging import save_text
-from vidsum.pipelines.tasks import Files, Progress, Task
+from vidsum.outputs.staging import save_text
+from vidsum.outputs.tasks import Files, Progress, Task
 from vidsum.results.settings import ExportName, MediaPaths
 
 app = typer.Typer(add_completion=False)
@@ -63,7 +63,7 @@ def export(results: Results, outputs: Outputs, settings: ExportSettings, view: V
     outputs.check(targets)
 
     def step(task: Task, progress: Progress | None) -> CommandResult:
-        from vidsum.pipelines.timelines import timeline_text
+        from vidsum.outputs.timelines import timeline_text
         from vidsum.results.load import read_result
 
         result = read_result(task.path)
@@ -115,7 +115,7 @@ def _wanted(settings: ExportSettings, outputs: Outputs) -> tuple[list[str], str,
 
     Raises UsageError: several formats for stdout.
     """
-    from vidsum.pipelines.timelines import format_of
+    from vidsum.outputs.timelines import format_of
     from vidsum.results.formats import FORMATS, PROGRAMS
 
     output = None if outputs.to_stdout else outputs.output

@@ -13,8 +13,8 @@ from vidsum.commands.outputs import Destination, Outputs
 from vidsum.commands.result import Columns, CommandResult, View
 from vidsum.features.settings import Extraction
 from vidsum.options import option
-from vidsum.pipelines.saving import Saving
-from vidsum.pipelines.tasks import Files, Progress, Task
+from vidsum.outputs.saving import Saving
+from vidsum.outputs.tasks import Files, Progress, Task
 
 app = typer.Typer(add_completion=False)
 

@@ -18,9 +18,9 @@ from vidsum.errors import InputError, Problem, UsageError, printable
 from vidsum.features.settings import CLIP_FAMILY, Extraction
 from vidsum.grounding.settings import UNLIKELY, Retrieval
 from vidsum.options import option
-from vidsum.pipelines.records import Earlier
-from vidsum.pipelines.saving import Saving, write_moments
-from vidsum.pipelines.tasks import Files, Progress, Task
+from vidsum.outputs.records import Earlier
+from vidsum.outputs.saving import Saving, write_moments
+from vidsum.outputs.tasks import Files, Progress, Task
 from vidsum.video.settings import Clips
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def ground_one(
     *,
     is_batch: bool,
 ) -> CommandResult:
-    from vidsum.pipelines.clips import is_of_another
+    from vidsum.outputs.clips import is_of_another
     from vidsum.pipelines.ground import plan_moments
     from vidsum.pipelines.queries import merge_groundings, without_queries
     from vidsum.results.moments import Grounding

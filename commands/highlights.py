@@ -13,8 +13,8 @@ from vidsum.commands.result import MOMENT_COLUMNS, Columns, CommandResult, Table
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import HighlightSettings
 from vidsum.options import option
-from vidsum.pipelines.saving import Saving, write_moments
-from vidsum.pipelines.tasks import Progress, Task
+from vidsum.outputs.saving import Saving, write_moments
+from vidsum.outputs.tasks import Progress, Task
 from vidsum.video.settings import Clips
 
 app = typer.Typer(add_completion=False)

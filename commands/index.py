@@ -21,7 +21,7 @@ from vidsum.errors import UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.io.paths import register_input
 from vidsum.options import option
-from vidsum.pipelines.tasks import Progress, Task
+from vidsum.outputs.tasks import Progress, Task
 from vidsum.times import format_short_time
 
 if TYPE_CHECKING:

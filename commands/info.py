@@ -22,7 +22,7 @@ from vidsum.io.packages import (
     installed_version,
 )
 from vidsum.options import option
-from vidsum.pipelines.tasks import Progress, Task
+from vidsum.outputs.tasks import Progress, Task
 from vidsum.times import format_short_time
 
 app = typer.Typer(add_completion=False)

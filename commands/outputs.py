@@ -10,7 +10,7 @@ from vidsum.commands.result import CommandResult
 from vidsum.errors import EmptyResultError, InputError, OutputError, Problem, UsageError, VidsumError
 from vidsum.io.paths import register_input
 from vidsum.options import ADVANCED, Option, leaves, option
-from vidsum.pipelines.names import (
+from vidsum.outputs.names import (
     check_outputs,
     fill_template,
     find_clip_faults,
@@ -19,8 +19,8 @@ from vidsum.pipelines.names import (
     require_suffix,
     stem_of,
 )
-from vidsum.pipelines.saving import Saving, save_result
-from vidsum.pipelines.tasks import Files, Task
+from vidsum.outputs.saving import Saving, save_result
+from vidsum.outputs.tasks import Files, Task
 from vidsum.results.settings import ExportFormat, ExportName, MediaPaths
 from vidsum.video.settings import Clips
 
@@ -160,7 +160,7 @@ class Exports:
         if outputs.to_stdout:
             hint = "-o FILE.json, with --export or --report"
             raise UsageError("-o - writes JSON only", hint=hint)
-        from vidsum.pipelines.exports import export_targets
+        from vidsum.outputs.exports import export_targets
 
         exported = dict(targets)
         for source, files in targets.items():
@@ -178,7 +178,7 @@ class Exports:
         """
         if not files.derived:
             return result
-        from vidsum.pipelines.exports import write_export
+        from vidsum.outputs.exports import write_export
         from vidsum.results.load import result_of
 
         lines, messages, made = list(result.lines), list(result.messages), result_of(result.data)
@@ -204,9 +204,9 @@ class Exports:
         )
 
     def _check(self, source: str, outputs: Outputs, kind: str, target: Path) -> None:
-        from vidsum.pipelines.records import require_ours
+        from vidsum.outputs.records import require_ours
         from vidsum.pipelines.sources import has_pictures
-        from vidsum.pipelines.timelines import require_expressible, require_nameable
+        from vidsum.outputs.timelines import require_expressible, require_nameable
 
         if kind != "html":
             require_expressible(kind, has_video=has_pictures(source))
@@ -254,7 +254,7 @@ class Destination:
 
 
 def _save_table(table: Path, overwrite: bool, results: Sequence[CommandResult]) -> CommandResult:
-    from vidsum.pipelines.exports import save_table
+    from vidsum.outputs.exports import save_table
     from vidsum.results.load import result_of
 
     made = [result_of(result.data) for result in results if not result.exit_code]

@@ -13,11 +13,11 @@ from vidsum.commands.result import CommandResult, View
 from vidsum.errors import InputError, Problem, UsageError
 from vidsum.io.text import STDIN
 from vidsum.options import option
-from vidsum.pipelines.names import check_outputs, require_suffix
-from vidsum.pipelines.staging import replacing, save_text
+from vidsum.outputs.names import check_outputs, require_suffix
+from vidsum.outputs.staging import replacing, save_text
 
 if TYPE_CHECKING:
-    from vidsum.pipelines.report import PageResult
+    from vidsum.outputs.pages import PageResult
 
 app = typer.Typer(add_completion=False)
 
@@ -76,8 +76,8 @@ def report(results: Results, page: Page, view: View) -> CommandResult:
 
 
 def _write(made: "Sequence[tuple[str, PageResult]]", page: Page, target: Path) -> CommandResult:
-    from vidsum.pipelines.bundle import write_bundle
-    from vidsum.pipelines.report import report_text
+    from vidsum.outputs.bundle import write_bundle
+    from vidsum.outputs.pages import report_text
 
     if page.bundle is not None:
         with replacing(page.bundle, overwrite=page.overwrite) as shadow:

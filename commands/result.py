@@ -15,7 +15,7 @@ from vidsum.errors import Problem, VidsumError, printable, redact
 from vidsum.io.packages import explain_import_error
 from vidsum.io.urls import Url
 from vidsum.options import ADVANCED, option
-from vidsum.results.batch import Outcome
+from vidsum.batch.states import Outcome
 from vidsum.times import format_time
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from vidsum.grounding.settings import UNLIKELY
 from vidsum.io.outputs import make_folder, stems_of
 from vidsum.io.paths import register_input
 from vidsum.options import option
-from vidsum.pipelines.names import check_outputs, require_suffix
-from vidsum.pipelines.records import require_ours
-from vidsum.pipelines.staging import replacing, save_text
+from vidsum.outputs.names import check_outputs, require_suffix
+from vidsum.outputs.records import require_ours
+from vidsum.outputs.staging import replacing, save_text
 from vidsum.times import format_time
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _texts(
 ) -> dict[Path, str]:
     """Return the contents of the timeline and the page; add warnings and errors to the lists."""
     from vidsum.archive.answers import make_cuts, render_page
-    from vidsum.pipelines.timelines import joint_format, joint_timeline_text
+    from vidsum.outputs.timelines import joint_format, joint_timeline_text
 
     texts = dict[Path, str]()
     if extra.export:
@@ -150,7 +150,7 @@ def _nameable(
 ) -> "list[tuple[str, Cut]]":
     """Return the cuts of videos that are there and that a timeline can name; add the problems of others."""
     from vidsum.pipelines.sources import probe_video
-    from vidsum.pipelines.timelines import joint_format, require_nameable
+    from vidsum.outputs.timelines import joint_format, require_nameable
 
     def check(video: str) -> None:
         require_nameable(joint_format(target), video, target, "absolute")
@@ -169,7 +169,7 @@ def _target(extra: SearchOutputs) -> Path | None:
     if target:
         require_suffix(target, (".json", ".csv"))
     if extra.export:
-        from vidsum.pipelines.timelines import joint_format
+        from vidsum.outputs.timelines import joint_format
 
         joint_format(extra.export)
     if extra.report:

@@ -13,8 +13,8 @@ from vidsum.commands.outputs import ClipOutputs, Destination, Exports, Outputs, 
 from vidsum.commands.result import Columns, CommandResult, View, interval_table
 from vidsum.features.settings import Extraction
 from vidsum.options import option
-from vidsum.pipelines.saving import Saving, write_moments
-from vidsum.pipelines.tasks import Files, Progress, Task
+from vidsum.outputs.saving import Saving, write_moments
+from vidsum.outputs.tasks import Files, Progress, Task
 from vidsum.shots.settings import ShotSettings
 
 app = typer.Typer(add_completion=False)
@@ -76,7 +76,7 @@ def find_shots(
     task: Task,
     progress: Progress | None,
 ) -> CommandResult:
-    from vidsum.pipelines.clips import write_images
+    from vidsum.outputs.clips import write_images
     from vidsum.pipelines.summarize import plan_shots
     from vidsum.results.clock import to_player_time
     from vidsum.results.shots import Shots

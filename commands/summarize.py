@@ -15,8 +15,8 @@ from vidsum.commands.result import Columns, CommandResult, View, interval_table
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.options import ADVANCED, check, option
-from vidsum.pipelines.saving import Saving
-from vidsum.pipelines.tasks import Files, Progress, Task
+from vidsum.outputs.saving import Saving
+from vidsum.outputs.tasks import Files, Progress, Task
 from vidsum.shots.settings import ShotSettings
 from vidsum.summary.settings import Selection
 from vidsum.times import format_time

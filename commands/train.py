@@ -16,7 +16,7 @@ from vidsum.errors import UsageError
 from vidsum.lab.training.settings import DataSettings, DETRChoice, DETRSettings, MRNetChoice, MRNetSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings, SplitOptions
 from vidsum.options import Option, build, option
-from vidsum.pipelines.tasks import Progress, Task
+from vidsum.outputs.tasks import Progress, Task
 
 if TYPE_CHECKING:
     from vidsum.lab.training.annotated import MomentData

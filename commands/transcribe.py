@@ -16,8 +16,8 @@ from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.io.outputs import write_text
 from vidsum.options import option, without_defaults
-from vidsum.pipelines.saving import Saving
-from vidsum.pipelines.tasks import Files, Progress, Task
+from vidsum.outputs.saving import Saving
+from vidsum.outputs.tasks import Files, Progress, Task
 from vidsum.speech.settings import Transcription
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from vidsum.commands.outputs import Destination, Exports, Outputs
 from vidsum.commands.result import Columns, CommandResult, View, text_table
 from vidsum.features.settings import Extraction
 from vidsum.options import Checked, option
-from vidsum.pipelines.saving import Saving
-from vidsum.pipelines.tasks import Files, Progress, Task
+from vidsum.outputs.saving import Saving
+from vidsum.outputs.tasks import Files, Progress, Task
 from vidsum.speech.settings import Transcription, Trimming
 from vidsum.times import format_time
 from vidsum.video.settings import Encoding

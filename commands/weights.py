@@ -13,7 +13,7 @@ from vidsum.commands.result import CommandResult, Table, View
 from vidsum.errors import Problem
 from vidsum.features.settings import EXTRACTORS
 from vidsum.options import Option, option
-from vidsum.pipelines.tasks import Progress, Task
+from vidsum.outputs.tasks import Progress, Task
 
 if TYPE_CHECKING:
     from vidsum.checkpoints.registry import EntryStatus

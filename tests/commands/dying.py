@@ -5,7 +5,7 @@ import signal
 import sys
 from pathlib import Path
 
-from vidsum.pipelines.tasks import Progress, Task
+from vidsum.outputs.tasks import Progress, Task
 
 
 def work(task: Task, progress: Progress | None) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from vidsum.commands.result import CommandResult
-from vidsum.pipelines.tasks import Task
+from vidsum.outputs.tasks import Task
 
 
 class RayError(Exception):

@@ -15,7 +15,7 @@ import pytest
 from tests.commands.conftest import copies
 from tests.program import Run
 from vidsum.commands.result import CommandResult
-from vidsum.pipelines.cluster import _finish_next
+from vidsum.batch.cluster import _finish_next
 
 pytestmark = [
     pytest.mark.deep,
@@ -81,7 +81,7 @@ def test_lost_node(run: Run, film: Path, cluster: Any, monkeypatch: pytest.Monke
             cluster.remove_node(nodes[0], allow_graceful=False)
         return number, result
 
-    monkeypatch.setattr("vidsum.pipelines.cluster._finish_next", lose_the_node)
+    monkeypatch.setattr("vidsum.batch.cluster._finish_next", lose_the_node)
     many = run("shots", *films, *options, "--output-dir", "out", "--ray", cluster.address)
     assert len(cluster.worker_nodes) == 1
     assert [line for line in many.out.splitlines() if line[:1] != "{"] == []

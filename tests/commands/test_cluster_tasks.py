@@ -13,15 +13,15 @@ from tests.commands import stub_ray
 from tests.commands.stub_ray import StubRay
 from tests.program import Run
 from vidsum.commands.result import CommandResult
-from vidsum.pipelines.cluster import divert_stdout, on_cluster
-from vidsum.pipelines.tasks import Queue, Task
+from vidsum.batch.cluster import divert_stdout, on_cluster
+from vidsum.outputs.tasks import Queue, Task
 
 TASKS = [Task(number, f"{number}.mp4") for number in range(30)]
 PATHS = [task.path for task in TASKS]
 PRINTING = """
 import os, subprocess, sys
 from contextlib import redirect_stdout
-from vidsum.pipelines.cluster import divert_stdout
+from vidsum.batch.cluster import divert_stdout
 
 print("before")
 with divert_stdout() as out:

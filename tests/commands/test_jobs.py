@@ -27,8 +27,8 @@ from tests.program import Run, heed_interruptions
 from vidsum.archive.archive import Archive
 from vidsum.commands.result import CommandResult
 from vidsum.pipelines import workers
-from vidsum.pipelines.tasks import Files, Queue, Task, Work
-from vidsum.pipelines.workers import Worker, in_workers
+from vidsum.outputs.tasks import Files, Queue, Task, Work
+from vidsum.batch.workers import Worker, in_workers
 
 ROOT = Path(__file__).parents[2]
 ODD_PARENT = """

@@ -15,7 +15,7 @@ from tests.commands.conftest import copies
 from tests.program import Run
 from vidsum.errors import InputError
 from vidsum.io.outputs import is_special
-from vidsum.pipelines.names import own_names
+from vidsum.outputs.names import own_names
 from vidsum.results.load import load, read_document
 from vidsum.results.summary import Summary
 
@@ -131,7 +131,7 @@ def test_stopped_run_leaves_nothing(
     arguments = ("summarize", film, "--storyboard", "--plot")
     for budget in ([], ["--budget", "40%"]):
         with monkeypatch.context() as context:
-            context.setattr(f"vidsum.pipelines.export.{step}", stop)
+            context.setattr(f"vidsum.outputs.mp4.{step}", stop)
             before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
             assert run(*arguments, *budget, code=None).code != 0
         assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
@@ -152,7 +152,7 @@ def test_interrupted_batch(run: Run, film: Path, tmp_path: Path, monkeypatch: py
         return write_video(summary, path, **options)
 
     with monkeypatch.context() as context:
-        context.setattr("vidsum.pipelines.export.write_video", interrupted)
+        context.setattr("vidsum.outputs.mp4.write_video", interrupted)
         ran = run("summarize", *films, code=130)
     assert ran.err.splitlines()[-1] == "interrupted"
     assert [Path(f"{name}_summary.json").exists() for name in ("film", "b", "c")] == [True, False, False]

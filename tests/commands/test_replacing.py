@@ -16,8 +16,8 @@ from tests.program import Run
 from tests.speech import stub
 from vidsum.pipelines import records, staging
 from vidsum.pipelines.ground import _Work
-from vidsum.pipelines.records import hash_of
-from vidsum.pipelines.saving import Saving
+from vidsum.outputs.records import hash_of
+from vidsum.outputs.saving import Saving
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 

@@ -13,7 +13,7 @@ from vidsum.features.extractor import Extractor
 from vidsum.features.settings import Extraction
 from vidsum.pipelines import decoding as jobs
 from vidsum.pipelines.plan import extract, open_input
-from vidsum.pipelines.replacing import read_result_record
+from vidsum.outputs.replacing import read_result_record
 from vidsum.pipelines.summarize import plan_shots, plan_summary, summarize
 from vidsum.results import result as documents
 from vidsum.results.feature_files import write_features

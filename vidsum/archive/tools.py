@@ -26,7 +26,7 @@ from vidsum.io import paths
 from vidsum.io.outputs import make_folder
 from vidsum.io.provenance import label_of
 from vidsum.pipelines.ground import ground
-from vidsum.pipelines.replacing import require_replaceable
+from vidsum.outputs.replacing import require_replaceable
 from vidsum.pipelines.sources import has_pictures, probe_video
 from vidsum.pipelines.summarize import summarize
 from vidsum.pipelines.transcribe import transcribe

@@ -16,7 +16,7 @@ from typing import Any, Generic, TextIO, TypeVar
 from vidsum.errors import UsageError, VidsumError
 from vidsum.io.packages import install_extra_command
 from vidsum.io.urls import is_loopback, is_offline
-from vidsum.pipelines.tasks import Queue, Task, Work
+from vidsum.outputs.tasks import Queue, Task, Work
 
 R = TypeVar("R")
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests import media
 from vidsum.errors import OutputError, UsageError
-from vidsum.pipelines.clips import clip_paths, video_stem, write_clips
+from vidsum.outputs.clips import clip_paths, video_stem, write_clips
 from vidsum.results.moments import Grounding, Moment, QueryMoments
 from vidsum.results.shots import Shots
 from vidsum.video.probe import probe

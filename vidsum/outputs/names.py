@@ -12,7 +12,7 @@ from vidsum.errors import OutputError, UsageError
 from vidsum.io.outputs import check_name, make_folder, shortened, stems_of
 from vidsum.io.paths import named_folders, register_input, register_output, url_of
 from vidsum.io.text import STDIN
-from vidsum.pipelines.tasks import Files
+from vidsum.outputs.tasks import Files
 
 _SOUNDS = (".aac", ".aiff", ".flac", ".m4a", ".mp3", ".ogg", ".opus", ".wav", ".wma")
 _FIELDS = ("stem", "name", "suffix", "parent", "n")
@@ -164,7 +164,7 @@ def fill_template(output: str, source: str, number: int, suffix: str) -> Path:
 
 def find_clip_faults(targets: Mapping[str, Files]) -> Iterator[tuple[str, UsageError]]:
     """Yield sources whose clips have the names of those of another source, or of an input."""
-    from vidsum.pipelines.clips import video_stem
+    from vidsum.outputs.clips import video_stem
 
     owners: dict[tuple[str, str], str] = {}
     for source, files in targets.items():

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vidsum.pipelines.staging import save_text
+from vidsum.outputs.staging import save_text
 
 if TYPE_CHECKING:
     from vidsum.results.cut_list import Cutting
@@ -33,8 +33,8 @@ def write_export(
     result: Cutting, record: Path, kind: str, target: Path, media: MediaPaths, *, overwrite: bool
 ) -> tuple[str, tuple[str, ...]]:
     """Write an export of the result in a record; return a line about it, and warnings."""
-    from vidsum.pipelines.report import report_text
-    from vidsum.pipelines.timelines import timeline_text
+    from vidsum.outputs.pages import report_text
+    from vidsum.outputs.timelines import timeline_text
 
     if kind == "html":
         text, warnings = report_text([(str(record), result)], target)

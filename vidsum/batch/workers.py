@@ -28,7 +28,7 @@ from typing import Any, Generic, TypeVar
 
 from vidsum.device import n_threads, use_one_arena
 from vidsum.errors import VidsumError, show_warning
-from vidsum.pipelines.tasks import Progress, Queue, Task, Work
+from vidsum.outputs.tasks import Progress, Queue, Task, Work
 
 R = TypeVar("R")
 
