@@ -2,7 +2,6 @@
 
 import errno
 import os
-import re
 import signal
 import sys
 import warnings
@@ -143,8 +142,12 @@ def find_command(words: Sequence[str]) -> Any:
 
 
 def run(words: Sequence[str] | None = None) -> int:
-    """Run a command in this process, by default that of the command line, and return its exit code."""
-    code = typer.main.get_command(app).main(words, prog_name="vidsum", standalone_mode=False)
+    """Run a command in this process, by default that of the command line, and return its exit code.
+
+    Only the command line has unknown variables named, so that they are once in a process.
+    """
+    program = typer.main.get_command(app)
+    code = program.main(words, prog_name="vidsum", standalone_mode=False, obj=words is None)
     return code if isinstance(code, int) else 0
 
 
@@ -203,33 +206,31 @@ def _report(error: Exception) -> int:
 
 
 def _report_usage(error: Any) -> int:
-    if type(error).__name__ == "NoArgsIsHelpError":  # the help is printed
+    """Report wrong usage that Typer found, and return its code."""
+    context: Any = getattr(error, "ctx", None)
+    path = context.command_path if context else "vidsum"
+    kind = type(error).__name__
+    if kind == "NoArgsIsHelpError":  # the help is printed
         return UsageError.exit_code
-    context = getattr(error, "ctx", None)
-    command, message = context.command_path if context else "vidsum", error.format_message()
-    message, hint = message.replace("argument(s)", "argument"), f"{command} --help"
-    if context and "text" in context.params and (extra := re.search(r"extra arguments? \((.*)\)", message)):
-        message, hint = "put the query in quotes", f'{command} "{context.params["text"]} {extra[1]}"'
-    if context and "Missing argument 'RESULT" in message:
-        message, hint = f"{context.command.name} needs results", f"{command} film_summary.json"
-    if context and (name := getattr(error, "option_name", "")).startswith("-") and "No such" in message:
-        message = f"No such option {name!r}"
-        if replacement := _setting_of(name, context.command, command):
-            hint = replacement
-        else:
-            flags = [
-                flag for option in context.command.params for flag in option.opts + option.secondary_opts
-            ]
-            known = [flag for flag in flags if flag.startswith("--")]
-            message += did_you_mean(name, known, quoted=False)
-    return _report(UsageError(message.removesuffix("."), hint))
+    if kind == "NoSuchOption" and context:
+        return _report(_no_such_option(error.option_name, context.command, path))
+    if kind == "MissingParameter" and error.param.name == "results":
+        fault, hint = f"{context.command.name} needs results", f"{path} film_summary.json"
+        return _report(UsageError(fault, hint))
+    return _report(UsageError(error.format_message().rstrip("."), f"{path} --help"))
 
 
-def _setting_of(flag: str, command: Any, path: str) -> str | None:
-    """Return how to set an option of a command that has no flag; None if there is no such option."""
+def _no_such_option(flag: str, command: Any, path: str) -> UsageError:
+    """Return the error for an unknown flag; the hint says how to set an option that has none."""
+    fault, hint = f"No such option {flag!r}", f"{path} --help"
     leaf = next((leaf for leaf in settings_of(command) if flag in "/".join(leaf.flags).split("/")), None)
-    if leaf is None:
-        return None
-    value = metavar_of(leaf) or "true"
-    variable = variable_for(leaf, path.removeprefix("vidsum "))
-    return f"{variable}={value}, or `{leaf.parameter}: {value}` in a --config file"
+    if leaf:
+        words = path.removeprefix("vidsum ")
+        value = metavar_of(leaf) or "true"
+        entry = f"{leaf.parameter}: {value}"
+        for word in reversed(words.split()):
+            entry = f"{word}: {{{entry}}}"
+        return UsageError(fault, f"{variable_for(leaf, words)}={value}, or `{entry}` in a --config file")
+    flags = [flag for option in command.params for flag in option.opts + option.secondary_opts]
+    known = [flag for flag in flags if flag.startswith("--")]
+    return UsageError(fault + did_you_mean(flag, known, quoted=False), hint)

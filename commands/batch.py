@@ -170,7 +170,7 @@ def run_verb(
             tasks,
             lambda task: display.reporter(label(task)),
             finish,
-            lambda task, error: CommandResult.failed(verb.name, task.name, error),
+            lambda task, error: CommandResult.failed(verb.name, task.name, error, view),
         )
         with contextlib.closing(_iter_results(queue, verb, batch)) as finished:
             for result in finished:

@@ -1,9 +1,11 @@
-"""Values of options from flags, the environment and a file: the first that has one wins.
+"""Values of options from flags, the environment and a file, and where each is from.
 
-The file is that of `--config` or VIDSUM_CONFIG, else `vidsum.yaml` in the user's configuration folder. vidsum
-looks for none next to the inputs: it could have come with them.
+The first that has a value wins: a flag, a variable, the file of `--config` or VIDSUM_CONFIG, else of
+`vidsum.yaml` in the user's configuration folder. vidsum looks for none next to the inputs: it could have come
+with them.
 
-A key is an option's long name; a key that is a command's name holds options for that command alone:
+A variable has the name of command and option, `VIDSUM_SUMMARIZE_BUDGET`. In a file, options stand under their
+command. Options that many commands share (`SHARED`) need none: `VIDSUM_DEVICE`, or the top of the file:
 
     device: cpu
     summarize:
@@ -11,25 +13,33 @@ A key is an option's long name; a key that is a command's name holds options for
     train:
       fulltransnet:
         epochs: 100
-
-Likewise `VIDSUM_SUMMARIZE_BUDGET` sets an option of one command, and `VIDSUM_DEVICE` of all that have it.
 """
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING
-from importlib import import_module
+from dataclasses import MISSING, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from platformdirs import user_config_path
 
-from vidsum.errors import InputError, UsageError, VidsumError, did_you_mean, find_nearest
+from vidsum.errors import (
+    InputError,
+    Mention,
+    UsageError,
+    VidsumError,
+    did_you_mean,
+    find_nearest,
+    mentions,
+    quote,
+)
 from vidsum.io.paths import is_file
 from vidsum.options import Leaf, item_of, required
 
 NAME = "vidsum.yaml"
+_SHARED_KEYS = ("device", "quiet", "verbose", "jobs", "archive")
+SHARED = (*_SHARED_KEYS, "config", "offline", "home", "cache_limit")
+"""Options whose variables name no command; the last four have no key in a file."""
 
 
 def user_file() -> Path:
@@ -52,88 +62,92 @@ def has_flag(leaf: Leaf, command: str) -> bool:
     return leaf.option.flag_on is None or command.split()[-1] in leaf.option.flag_on
 
 
-def name_settings(error: VidsumError, command: str) -> None:
-    """Replace flags that a command such as `train mrnet` lacks in the hint of an error by their variables.
+@dataclass(frozen=True)
+class Source:
+    """The texts of an option as they were typed, or values as a file has them, and where they are from."""
 
-    `--space vse` becomes `VIDSUM_GROUND_SPACE=vse`. Commands that a hint quotes stay as they are.
+    values: Any
+    origin: str = ""  # a variable, or file and line; empty for a flag
+
+
+@dataclass(frozen=True)
+class OptionNames:
+    """Names of a command's options in messages: flags, or variables where it has no flags."""
+
+    command: str = ""  # such as `train mrnet`
+    switches: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """By field: what sets an option or turns it on, and what turns it off."""
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """By field: the variable, or file and line, that sets an option."""
+
+    @classmethod
+    def of(cls, command: str, leaves: Iterable[Leaf], sources: Mapping[str, Source]) -> "OptionNames":
+        """Return the names of the options of a command, whose values are from `sources`."""
+        origins = {name: source.origin for name, source in sources.items() if source.origin}
+        return cls(command, {leaf.name: _switches(leaf, command) for leaf in leaves}, origins)
+
+    def name(self, mention: Mention) -> str:
+        """Return an option in a message as its users know it: `--budget 20s` or `VIDSUM_GROUND_SPACE=vse`."""
+        flag = f"--{mention.name.replace('_', '-')}"  # an option of other commands, perhaps
+        on, off = self.switches.get(mention.name, (flag, f"--no-{flag[2:]}"))
+        if mention.value is None or isinstance(mention.value, bool):
+            return off if mention.value is False else on
+        value = str(mention.value)
+        joint = " " if on.startswith("-") else "="
+        return f'{on}{joint}"{value}"' if " " in value else f"{on}{joint}{value}"
+
+    def explain(self, error: VidsumError) -> None:
+        """Name the options in an error as users of the command know them, and where their values are from."""
+        about = dict.fromkeys([error.option, *(mention.name for mention in mentions(error.text))])
+        named = [self.name(Mention(option)) for option in about]
+        origins = dict.fromkeys(self.origins[option] for option in about if option in self.origins)
+        places = [origin for origin in origins if origin not in named]
+        error.name_options(self.name, f" (from {' and '.join(places)})" if places else "")
+        if isinstance(error, UsageError):
+            error.hint = error.hint or f"vidsum {self.command} --help"
+
+
+def _switches(leaf: Leaf, command: str) -> tuple[str, str]:
+    """Return what sets an option or turns it on, and what turns it off."""
+    if has_flag(leaf, command):
+        on, _, off = leaf.flags[0].partition("/")
+        return (off or on, on) if leaf.is_inverted else (on, off or on)
+    variable = variable_for(leaf, command)
+    if required(leaf.kind) is not bool:
+        return variable, variable
+    switches = f"{variable}=true", f"{variable}=false"
+    return switches[::-1] if leaf.is_inverted else switches
+
+
+def find_sources(context: Any, leaves: Sequence[Leaf], typed: Mapping[str, Any]) -> dict[str, Source]:
+    """Return the source of each option that has a value, by field.
+
+    `typed` has the texts of flags by parameter. Raises UsageError: an option that has one value is given
+    several, or the file cannot be read, or has a key that is no option.
     """
-    hint = error.hint or ""
-    if "--" not in hint:
-        return
-    leaves = {
-        flag: leaf
-        for leaf in _leaves_named(command)
-        if not has_flag(leaf, command)
-        for flag in "/".join(leaf.flags).split("/")
+    words = context.command_path.split()[1:]
+    set_by = {
+        leaf.name: _flag_or_variable(leaf, " ".join(words), typed.get(leaf.parameter)) for leaf in leaves
     }
-
-    def variable(match: re.Match[str]) -> str:
-        if (leaf := leaves.get(match["flag"])) is None:
-            return match[0]
-        name, value = variable_for(leaf, command), match["value"] or ""
-        if required(leaf.kind) is bool:
-            is_on = match["flag"] == leaf.flags[0].split("/")[0]
-            return f"{name}={str(is_on).lower()} {value}".strip()
-        is_value = value in leaf.choices or (not leaf.choices and re.search(r"[A-Z0-9]", value))
-        return f"{name}={value}" if is_value else f"{name} {value}".strip()
-
-    error.hint = _FLAG.sub(variable, hint)
+    found = {name: source for name, source in set_by.items() if source}
+    config = next(leaf for leaf in leaves if leaf.parameter == "config")
+    if file := config_file(value_of(config, found)):
+        stored = _read_file(context, words, file, {leaf.parameter for leaf in leaves})
+        found = {leaf.name: stored[leaf.parameter] for leaf in leaves if leaf.parameter in stored} | found
+    return found
 
 
-_FLAG = re.compile(r"vidsum [a-z][^,;]*|(?<![\w`-])(?P<flag>--[a-z][a-z-]*)(?: (?P<value>[^\s,;:()]+))?")
-"""A command, or a flag and the word after it."""
-
-
-def _leaves_named(command: str) -> list[Leaf]:
-    """Return the options of a command such as `train mrnet`; none if there is no such command."""
-    first, *rest = command.split() or [""]
-    try:
-        entries = import_module(f"vidsum.commands.{first}").app.registered_commands
-    except (ImportError, AttributeError):
-        return []
-    name = rest[0] if rest else first
-    return next((entry.callback.leaves for entry in entries if entry.name == name), [])
-
-
-class Choices:
-    """The values of a command's options, from its flags, the environment and a configuration file."""
-
-    def __init__(self, context: Any, leaves: Sequence[Leaf], typed: Mapping[str, Any]) -> None:
-        self._typed, self._hint = typed, f"{context.command_path} --help"
-        self._words = context.command_path.split()[1:]
-        self._file, self._defaults = None, dict[str, Any]()
-        config = next(leaf for leaf in leaves if leaf.parameter == "config")
-        if file := config_file(self.of(config)):
-            names = {leaf.parameter for leaf in leaves if leaf is not config}
-            self._defaults = _read_defaults(context, self._words, file, names)
-            self._file = file
-
-    def of(self, leaf: Leaf) -> Any:
-        """Return the chosen value of an option; None without one. Raises UsageError: wrong, or missing."""
-        values, origin = self._find(leaf)
-        if values is None:
-            if leaf.default is MISSING:
-                flags = " / ".join(f"'{flag}'" for flag in leaf.flags)
-                raise UsageError(f"Missing option {flags}", self._hint)
-            return None
-        try:
-            if item_of(leaf.kind):
-                values = values if isinstance(values, list | tuple) else [values]
-                return tuple(_read(leaf, value) for value in values)
-            value = _read(leaf, values)
-        except UsageError as error:
-            hint = error.hint or self._hint
-            raise UsageError(f"{error.message}{origin}", hint, option=leaf.name) from error
-        return not value if leaf.is_inverted else value
-
-    def _find(self, leaf: Leaf) -> tuple[Any, str]:
-        """Return texts, as typed or as a file has them, and where they are from; None if there are none."""
-        if (typed := self._typed.get(leaf.parameter)) is not None:
-            return typed, ""
-        for variable in (variable_for(leaf, " ".join(self._words)), variable_for(leaf, "")):
-            if text := os.environ.get(variable):
-                return _split(leaf, text), f" (from {variable})"
-        return self._defaults.get(leaf.parameter), f" (from {self._file})"
+def _flag_or_variable(leaf: Leaf, command: str, typed: Any) -> Source | None:
+    if isinstance(typed, list | tuple) and not item_of(leaf.kind):
+        if len(values := dict.fromkeys(typed)) > 1:
+            given = f" is given {len(values)} times: {', '.join(map(quote, values))}"
+            raise UsageError(f"{leaf.flags[0]}{given}", hint=f"one {leaf.flags[0]}")
+        typed = typed[0] if typed else None
+    if typed is not None and typed != []:
+        return Source(typed)
+    names = [variable_for(leaf, command), *([variable_for(leaf, "")] if leaf.parameter in SHARED else [])]
+    variable = next((name for name in names if os.environ.get(name)), None)
+    return Source(_split(leaf, os.environ[variable]), variable) if variable else None
 
 
 def _split(leaf: Leaf, text: str) -> Any:
@@ -144,93 +158,114 @@ def _split(leaf: Leaf, text: str) -> Any:
     return text.split(os.pathsep if item is Path else None)
 
 
+def value_of(leaf: Leaf, sources: Mapping[str, Source]) -> Any:
+    """Return the chosen value of an option; None without one. Raises UsageError: not allowed, or missing."""
+    source = sources.get(leaf.name)
+    if source is None or source.values is None:
+        if leaf.default is MISSING:
+            raise UsageError(f"Missing option {' / '.join(map(repr, leaf.flags))}")
+        return None
+    values = source.values
+    if item_of(leaf.kind):
+        values = values if isinstance(values, list | tuple) else [values]
+        return tuple(_read(leaf, value) for value in values)
+    value = _read(leaf, values)
+    return not value if leaf.is_inverted else value
+
+
 def _read(leaf: Leaf, value: Any) -> Any:
     """Return the value of a text, or of what YAML has in its place. Raises UsageError: it is not allowed."""
     is_switch = required(leaf.kind) is bool
     if isinstance(value, list | tuple | dict) or (isinstance(value, bool) and not is_switch):
         hint = 'put yes, no, on and off in quotes: "yes"' if isinstance(value, bool) else None
-        raise UsageError(f"{leaf.flags[0]} takes a single value", hint)
+        raise UsageError((Mention(leaf.name), " takes a single value"), hint, option=leaf.name)
     return leaf.read(str(value))
 
 
-def _read_defaults(context: Any, words: Sequence[str], path: Path, names: set[str]) -> dict[str, Any]:
-    """Return the values of a file for the options of a command; those under its own name win.
+def _read_file(context: Any, words: Sequence[str], path: Path, names: set[str]) -> dict[str, Source]:
+    """Return the values of a file for the options of a command, by their keys; its own section wins.
 
     Raises UsageError: the file cannot be read, or a section that the command reads has a key that is none.
     """
-    from vidsum.io.text import read_yaml  # PyYAML is slow to load, and most runs have no file
+    from vidsum.io.text import parse_yaml, read_text, yaml_lines  # PyYAML is slow, and most runs have no file
 
     try:
-        section = read_yaml(path)
+        section = parse_yaml(text := read_text(path), str(path))
     except InputError as error:
-        raise UsageError(error.message, error.hint) from error
-    values, command = dict[str, Any](), context.find_root().command
-    for depth, word in enumerate([*words, None]):
-        title = " ".join(["vidsum", *words[:depth]])
-        options = _read_section(section, path, title)
-        inner = command.list_commands(context) if word else []
-        chosen = names if depth in (0, len(words)) else set()
-        known = {*inner, *chosen}
-        if not depth and not options.keys() <= known:  # the keys of other commands, which take long to load
-            known |= {*_option_names(context, command)} - {"config"}
-        if unknown := [key for key in options if key not in known]:
-            kinds = " or ".join([*(["command"] if inner else []), *(["option"] if chosen else [])])
-            near = did_you_mean(unknown[0], sorted(known))
-            hint = f"{title if depth else 'vidsum COMMAND'} --help"
-            raise UsageError(f"{path}: `{title}` has no {kinds} {unknown[0]!r}{near}", hint)
-        values |= {key: value for key, value in options.items() if key in chosen and key not in inner}
-        if word:
-            section, command = options.get(word), command.resolve_command(context, [word])[1]
+        raise UsageError(error.text, error.hint_text) from error
+    lines = {tuple(map(_key, place)): line for place, line in yaml_lines(text, len(words) + 1).items()}
+    values, command = dict[str, Source](), context.find_root().command
+    for depth in range(len(words) + 1):
+        place, is_last = tuple(words[:depth]), depth == len(words)
+        options = _read_section(section, path, " ".join(["vidsum", *words[:depth]]))
+        inner = [] if is_last else command.list_commands(context)
+        chosen = {*names} - {"config"} if is_last else {*_SHARED_KEYS} if not depth else set[str]()
+        for key in options:
+            if key not in {*inner, *chosen}:
+                where = f"{path}:{lines[(*place, key)]}" if (*place, key) in lines else str(path)
+                raise _unknown_key(where, key, place, inner, sorted(chosen))
+        for key in (options.keys() & chosen) - {*inner}:
+            line = lines.get((*place, key))
+            values[key] = Source(options[key], f"{path}:{line}" if line else str(path))
+        if not is_last:
+            section, command = options.get(words[depth]), command.resolve_command(context, [words[depth]])[1]
     return values
+
+
+def _unknown_key(
+    where: str, key: str, place: Sequence[str], commands: Sequence[str], options: Sequence[str]
+) -> UsageError:
+    kinds = " or ".join([*(["command"] if commands else []), *(["option"] if options else [])])
+    title, near = " ".join(["vidsum", *place]), did_you_mean(key, [*commands, *options])
+    hint = (
+        f"{title} --help"
+        if place
+        else f"options stand under their command; shared ones: {', '.join(options)}"
+    )
+    return UsageError(f"{where}: `{title}` has no {kinds} {key!r}{near}", hint)
+
+
+def _key(name: Any) -> str:
+    return str(name).replace("-", "_")
 
 
 def _read_section(section: Any, path: Path, title: str) -> dict[str, Any]:
     if not isinstance(section, dict | None):
         raise UsageError(f"{path}: {title} must be a mapping of options to values")
-    options = {str(key).replace("-", "_"): value for key, value in (section or {}).items()}
+    options = {_key(name): value for name, value in (section or {}).items()}
     if len(options) < len(section or {}):
         raise UsageError(f"{path}: a key appears twice, with - and with _")
     return options
 
 
-def describe_unknown_variables(context: Any, leaves: Sequence[Leaf]) -> list[str]:
-    """Return a line for each variable of vidsum's that nothing reads; `leaves` are those of the command."""
-    variables = {name for name in os.environ if name.startswith("VIDSUM_")}
-    variables -= {*_OTHER_VARIABLES, *_variables_of(leaves, " ".join(context.command_path.split()[1:]))}
-    if variables:  # of other commands, perhaps, which take long to load
-        root = context.find_root().command
-        known = {*_OTHER_VARIABLES}
-        for words, others in _leaves_below(context, root):
-            known.update(_variables_of(others, words))
-        ends = {name.removeprefix("VIDSUM_") for name in known}
-        near = {name: find_nearest(name.removeprefix("VIDSUM_"), ends)[:1] for name in variables - known}
-        guesses = {
-            name: f"; did you mean VIDSUM_{guess[0]}?" if guess else "" for name, guess in near.items()
-        }
-        return [f"{name} sets no option{guess}" for name, guess in sorted(guesses.items())]
-    return []
+def describe_unknown_variables(context: Any) -> list[str]:
+    """Return a line for each variable of vidsum's that nothing reads."""
+    root, lines = context.find_root().command, list[str]()
+    known = {f"VIDSUM_{name.upper()}" for name in SHARED} | {*_OTHER_VARIABLES}
+    for name in sorted(name for name in os.environ if name.startswith("VIDSUM_") and name not in known):
+        words = name.removeprefix("VIDSUM_")
+        if words not in _variables_below(context, root, words):
+            ends = [*(name.removeprefix("VIDSUM_") for name in known), *_variables_below(context, root)]
+            guess = find_nearest(words, ends)[:1]
+            lines.append(f"{name} sets no option" + (f"; did you mean VIDSUM_{guess[0]}?" if guess else ""))
+    return lines
 
 
-_OTHER_VARIABLES = (
-    *("VIDSUM_HOME", "VIDSUM_OFFLINE", "VIDSUM_CACHE_LIMIT", "VIDSUM_VLM_KEY"),
-    *("VIDSUM_SHARED", "VIDSUM_REGENERATE", "VIDSUM_TEST_KILLS"),  # of the tests
-)
+_OTHER_VARIABLES = ("VIDSUM_DESCRIBE_VLM_KEY",)
 """Variables that set no option."""
 
 
-def _variables_of(leaves: Iterable[Leaf], command: str) -> Iterator[str]:
-    for leaf in leaves:
-        yield from (variable_for(leaf, command), variable_for(leaf, ""))
+def _variables_below(context: Any, command: Any, start: str | None = None) -> Iterator[str]:
+    """Yield the variables of a command and of all below it, without `VIDSUM_`.
 
-
-def _option_names(context: Any, command: Any) -> Iterator[str]:
-    """Yield the names of the options of a command, or of all commands below it."""
-    yield from (leaf.parameter for _, leaves in _leaves_below(context, command) for leaf in leaves)
-
-
-def _leaves_below(context: Any, command: Any, words: str = "") -> Iterator[tuple[str, Sequence[Leaf]]]:
-    """Yield the words of a command, or of all commands below it, with its options."""
-    for name in command.list_commands(context) if hasattr(command, "list_commands") else ():
-        inner = command.resolve_command(context, [name])[1]
-        yield from _leaves_below(context, inner, f"{words} {name}".strip())
-    yield words, getattr(command.callback, "leaves", ())
+    `start` leaves out commands that are not the first words of it: each takes long to load.
+    """
+    if not hasattr(command, "list_commands"):
+        yield from (leaf.parameter.upper() for leaf in getattr(command.callback, "leaves", ()))
+        return
+    for name in command.list_commands(context):
+        head = f"{name.upper()}_"
+        if start is None or start.startswith(head):
+            inner = command.resolve_command(context, [name])[1]
+            rest = None if start is None else start.removeprefix(head)
+            yield from (f"{head}{end}" for end in _variables_below(context, inner, rest))

@@ -25,8 +25,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo
 
-from vidsum.commands.config import Choices, describe_unknown_variables, has_flag, name_settings
-from vidsum.commands.repeated import require_single
+from vidsum.commands.config import OptionNames, describe_unknown_variables, find_sources, has_flag, value_of
 from vidsum.commands.result import CommandResult, run_alone
 from vidsum.errors import UsageError, VidsumError, did_you_mean
 from vidsum.io import paths
@@ -72,6 +71,7 @@ def command(app: typer.Typer) -> Callable[[F], F]:
         app.command(
             function.__name__.rstrip("_"),
             cls=Command,
+            context_settings={"allow_extra_args": True},  # which `Command` refuses in our words
             help=_escape(_with_examples(text, _arguments(function))),
             short_help=text.partition("\n\n")[0],
         )(_flatten(function))
@@ -105,16 +105,26 @@ class Command(TyperCommand):
         return option
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words of a command line. Raises UsageError: there are too many."""
         _skip_conversion(self.params)
-        words = [*args]
         try:
             rest = super().parse_args(ctx, args)
-            require_single(self, ctx, words)
-            return rest
         except Exception as error:
             if hasattr(error, "ctx"):
                 error.ctx = error.ctx or ctx  # so that it names the command
             raise
+        if ctx.args and not ctx.resilient_parsing:
+            raise _extra_words(ctx)
+        return rest
+
+
+def _extra_words(ctx: Any) -> UsageError:
+    extra = " ".join(ctx.args)
+    if "text" in ctx.params:
+        text = f"{ctx.params['text']} {extra}"
+        return UsageError("put the query in quotes", hint=f'{ctx.command_path} "{text}"')
+    fault = f"Got unexpected extra argument{'s' if len(ctx.args) > 1 else ''} ({extra})"
+    return UsageError(fault, hint=f"{ctx.command_path} --help")
 
 
 class CommandGroup(TyperGroup):
@@ -195,31 +205,35 @@ def _flatten(function: Callable[..., Any]) -> Callable[..., None]:
     flags = sorted(filter(is_offered, all_leaves), key=_place(all_leaves))
 
     def call(ctx: typer.Context, **words: Any) -> None:
+        command = ctx.command_path.removeprefix("vidsum ")
+        names = OptionNames.of(command, all_leaves, {})
         try:
-            run(ctx, **words)
+            typed = {leaf.parameter: words.pop(_name(leaf)) for leaf in flags}
+            sources = find_sources(ctx, all_leaves, typed)
+            names = OptionNames.of(command, all_leaves, sources)
+            values = {leaf.name: value_of(leaf, sources) for leaf in all_leaves}
+            read = [(leaf.flags[0], values[leaf.name]) for leaf in all_leaves if not leaf.option.writes]
+            paths.begin([*(("", word) for word in words.values()), *read])
+            arguments = {name: argument(name, words.get(name), values) for name in groups}
+            arguments["view"] = view = replace(arguments["view"], explain=names.explain)
+            if ctx.obj and not view.quiet:
+                for line in describe_unknown_variables(ctx):
+                    print(f"warning: {line}", file=sys.stderr)
+            if returns is CommandResult:
+                run_alone(command, view, partial(function, **arguments))
+            else:
+                function(**arguments)
         except VidsumError as error:
-            name_settings(error, ctx.command_path.removeprefix("vidsum "))
+            names.explain(error)
             raise
 
-    def run(ctx: typer.Context, **words: Any) -> None:
-        choices = Choices(ctx, all_leaves, {leaf.parameter: words.pop(_name(leaf)) for leaf in flags})
-        read = [(leaf.flags[0], choices.of(leaf)) for leaf in all_leaves if not leaf.option.writes]
-        paths.begin([*(("", word) for word in words.values()), *read])
-        arguments: dict[str, Any] = {}
-        for name, group in groups.items():
-            chosen = {leaf.name: value for leaf in group if (value := choices.of(leaf)) is not None}
-            kind = _kind(hints[name])
-            arguments[name] = build(kind, chosen) if kind else chosen if group else words[name]
-            if not group and arguments[name] is None and get_origin(hints[name].__origin__) is list:
-                arguments[name] = []
-        if not arguments["view"].quiet:
-            for line in describe_unknown_variables(ctx, all_leaves):
-                print(f"warning: {line}", file=sys.stderr)
-        if returns is CommandResult:
-            path = ctx.command_path.removeprefix("vidsum ")
-            run_alone(path, arguments["view"], partial(function, **arguments))
-        else:
-            function(**arguments)
+    def argument(name: str, word: Any, values: Mapping[str, Any]) -> Any:
+        """Return settings, chosen values by name, or the words of the command line."""
+        group, kind = groups[name], _kind(hints[name])
+        chosen = {leaf.name: values[leaf.name] for leaf in group if values[leaf.name] is not None}
+        if group:
+            return build(kind, chosen) if kind else chosen
+        return [] if word is None and get_origin(hints[name].__origin__) is list else word
 
     positional = {name: copy(info) for name, info in _arguments(function).items()}
     for info in positional.values():
@@ -253,10 +267,11 @@ def _name(leaf: Leaf) -> str:
 
 
 def _type(leaf: Leaf) -> Any:
-    """Return the type that Typer reads: texts, which `Leaf.read` turns into values; or a switch."""
-    if required(leaf.kind) is bool:
-        return bool
-    return list[str] if item_of(leaf.kind) else str
+    """Return the type that Typer reads: texts, which `Leaf.read` turns into values; or a switch.
+
+    Typer would drop all texts but the last of an option that has one value.
+    """
+    return bool if required(leaf.kind) is bool else list[str]
 
 
 def _option(leaf: Leaf) -> Any:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from typer import Exit
 
-from vidsum.commands.config import name_settings
 from vidsum.errors import Problem, VidsumError, printable, redact
 from vidsum.io.packages import explain_import_error
 from vidsum.io.urls import Url
@@ -38,6 +37,8 @@ class View:
         "Show details, and tracebacks of internal errors.", False, flags=("--verbose", "-v"), panel=ADVANCED
     )
     config: Path | None = option("YAML file with defaults for options.", None, metavar="FILE", panel=ADVANCED)
+    explain: Callable[[VidsumError], None] | None = None
+    """Puts an error into words for users of the command."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,8 @@ class CommandResult:
             for line in "".join(traceback.format_exception(error)).splitlines():
                 print(printable(hide(line)), file=sys.stderr)
         error = explain_import_error(error) or error
-        if isinstance(error, VidsumError):
-            name_settings(error, command)
+        if isinstance(error, VidsumError) and view.explain:
+            view.explain(error)
         code = error.exit_code if isinstance(error, VidsumError) else 1
         fatal = error if isinstance(error, VidsumError) and error.ends_batch else None
         return cls(command, input and redact(input), errors=(Problem.of(error),), exit_code=code, fatal=fatal)

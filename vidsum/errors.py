@@ -1,8 +1,12 @@
 """The errors that vidsum raises on purpose, with their exit codes, and the wording of their messages.
 
 Each message is one line that names the thing at fault and the reason. `hint` names the remedy, if anything
-does: a command, an option, a package. Neither shows secrets of a URL: `redact` removes them. `quote` and
-`did_you_mean` are for the wording of messages.
+does: a command, an option, a package. Options stand in both as values (`Mention`), which Python shows as
+keywords and the command line as flags:
+
+    raise UsageError((Mention("keep"), " and ", Mention("drop"), " overlap"))
+
+Neither shows secrets of a URL: `redact` removes them. `quote` and `did_you_mean` are for the wording.
 """
 
 import errno
@@ -10,7 +14,7 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from reprlib import Repr
 from typing import Any, get_args
@@ -32,18 +36,62 @@ _LINE_BREAKERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe
 letters, spaces, signs and joiners may be in names."""
 
 
+@dataclass(frozen=True)
+class Mention:
+    """An option in a message: each caller has a name for it, such as a flag or a keyword argument."""
+
+    name: str
+    """The field of its settings, which is the keyword in Python."""
+    value: str | float | None = None  # the value to give it; None: the option alone
+
+    def __str__(self) -> str:
+        return self.name if self.value is None else f"{self.name}={self.value!r}"
+
+
+Text = str | Mention | tuple[str | Mention, ...]
+"""A message: words of its own and options, one after the other."""
+
+
+def mentions(text: Text) -> list[Mention]:
+    """Return the options in a message."""
+    return [part for part in _parts(text) if isinstance(part, Mention)]
+
+
+def words_of(text: Text, name: Callable[[Mention], str] = str) -> str:
+    """Return a message in words; `name` gives an option as the reader knows it, by default as a keyword."""
+    return redact("".join(part if isinstance(part, str) else name(part) for part in _parts(text)))
+
+
+def listed(options: Iterable[Mention], joint: str) -> tuple[str | Mention, ...]:
+    """Return options for a message, with a joint such as ` or ` between them."""
+    parts = [part for option in options for part in (joint, option)]
+    return tuple(parts[1:])
+
+
+def _parts(text: Text) -> tuple[str | Mention, ...]:
+    return text if isinstance(text, tuple) else (text,)
+
+
 class VidsumError(Exception):
-    """Base of all errors that vidsum raises on purpose."""
+    """Base of all errors that vidsum raises on purpose.
+
+    `option` is the name of the field whose value is at fault, if it is one option's.
+    """
 
     exit_code = 1
     ends_batch = False  # whether every input that follows would meet the same fault
 
-    def __init__(self, message: str, hint: str | None = None) -> None:
-        self.message = redact(message)
+    def __init__(self, message: Text, hint: Text | None = None, option: str = "") -> None:
+        self.text, self.hint_text, self.option = message, hint, option
+        self.message, self.hint = words_of(message), words_of(hint) if hint else None
         super().__init__(self.message)
-        self.hint = hint and redact(hint)
         if self.hint:
             self.add_note(f"try: {self.hint}")  # tracebacks show it
+
+    def name_options(self, name: Callable[[Mention], str], origin: str = "") -> None:
+        """Put message and hint into a caller's words: its names of the options, and `origin` at the end."""
+        self.message = words_of(self.text, name) + redact(origin)
+        self.hint = words_of(self.hint_text, name) if self.hint_text else None
 
 
 def is_full(error: OSError) -> bool:
@@ -52,13 +100,9 @@ def is_full(error: OSError) -> bool:
 
 
 class UsageError(VidsumError, ValueError):
-    """An option, argument or parameter value makes no sense; `option` is its name, if it is one option's."""
+    """An option, argument or parameter value makes no sense."""
 
     exit_code = 2
-
-    def __init__(self, message: str, hint: str | None = None, option: str = "") -> None:
-        super().__init__(message, hint)
-        self.option = option
 
 
 class InputError(VidsumError):

@@ -25,7 +25,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from vidsum.errors import UsageError, did_you_mean
+from vidsum.errors import Mention, UsageError, did_you_mean, listed
 from vidsum.io.file_names import existing_path
 
 Settings = TypeVar("Settings")
@@ -120,7 +120,8 @@ class Leaf:
             with suppress(ValueError, KeyError):
                 value = _TYPES[kind][2](text)
         if fault := "" if value is None else _fault(value, kind, limits, self.choices):
-            raise UsageError(f"{self.flags[0]} must be {fault}, not {text}{did_you_mean(text, self.choices)}")
+            near = did_you_mean(text, self.choices)
+            raise UsageError((Mention(self.name), f" must be {fault}, not {text}{near}"), option=self.name)
         return Path(existing_path(text)) if kind is Path and not limits.writes else value
 
 
@@ -131,12 +132,12 @@ def check(settings: Any) -> None:
         if is_dataclass(kind) or _optional(kind) or (value is None and NoneType in get_args(kind)):
             continue
         if item is not None and not isinstance(value, tuple | list):
-            raise UsageError(f"{name} must be a list, not {value!r}")
+            raise UsageError((Mention(name), f" must be a list, not {value!r}"), option=name)
         choices = choices_of(kind) or getattr(limits, "choices", ())
         for part in (value,) if item is None else value:
             if fault := _fault(part, item or required(kind), limits, choices):
                 near = did_you_mean(part, choices) if isinstance(part, str) else ""
-                raise UsageError(f"{name} must be {fault}, not {part!r}{near}", option=name)
+                raise UsageError((Mention(name), f" must be {fault}, not {part!r}{near}"), option=name)
 
 
 class Checked:
@@ -300,10 +301,14 @@ def _build_optional(
     if isinstance(switch, Mapping):
         return {name: from_mapping(kind, {**parts, **switch})}
     first, *others = _optional_leaves(name, kind)
-    flag_values = [(leaf.flags[0].split("/"), chosen[leaf.name]) for leaf in others if leaf.name in chosen]
-    if flags := " and ".join(flags[-1 if value is False else 0] for flags, value in flag_values):
-        hint = " or ".join(f"--{name} {choice}" for choice in first.choices)
-        raise UsageError(f"{flags}: there is no {name}", hint)
+    given = [
+        Mention(leaf.name, False if chosen[leaf.name] is False else None)
+        for leaf in others
+        if leaf.name in chosen
+    ]
+    if given:
+        hint = listed((Mention(name, choice) for choice in first.choices), " or ")
+        raise UsageError((*listed(given, " and "), f": there is no {name}"), hint)
     return {} if switch is MISSING else {name: switch}
 
 

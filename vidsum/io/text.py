@@ -194,6 +194,23 @@ def parse_yaml(text: str, where: str) -> Any:
     raise InputError(f"{where}: cannot be read as YAML ({reason})")
 
 
+def yaml_lines(text: str, depth: int) -> dict[tuple[str, ...], int]:
+    """Return the line of each key of a valid YAML text, by the keys that lead to it, `depth` at most."""
+    import yaml
+
+    lines = dict[tuple[str, ...], int]()
+
+    def walk(node: Any, place: tuple[str, ...]) -> None:
+        if isinstance(node, yaml.MappingNode) and len(place) < depth:
+            for key, value in node.value:
+                inner = (*place, str(key.value))
+                lines[inner] = key.start_mark.line + 1
+                walk(value, inner)
+
+    walk(yaml.compose(text, _yaml_loader()), ())
+    return lines
+
+
 @cache
 def _yaml_loader() -> "type[yaml.SafeLoader]":
     """Return PyYAML's safe loader, in C where it has that, which refuses a key that occurs twice."""
