@@ -3,7 +3,7 @@
     app = typer.Typer(add_completion=False)
 
     @command(app)
-    def shots(sources: Sources, outputs: Outputs, shots: ShotSettings, view: View) -> None: ...
+    def shots(sources: Sources, common: Clipping, shots: ShotSettings) -> None: ...
 
 The command gets settings made from the command line, the environment and a file, and may return its result.
 `Annotated[Mapping[str, Any], Chosen(MRNetSettings)]` gets only the chosen values, by name; a preset has the
@@ -25,10 +25,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo
 
+from vidsum.batch.answer import Answer
 from vidsum.commands.config import OptionNames, describe_unknown_variables, find_sources, has_flag, value_of
-from vidsum.commands.result import CommandResult, run_alone
+from vidsum.commands.result import run_alone
 from vidsum.errors import UsageError, VidsumError, did_you_mean
-from vidsum.io import paths
+from vidsum.io.paths import files_read
 from vidsum.options import ADVANCED, Leaf, build, item_of, leaves, required
 
 _FIRST_PANEL, _LAST_PANELS = "Inputs", ("Reading and features", ADVANCED)  # of the help of a command
@@ -36,7 +37,7 @@ _METAVARS = {bool: "", int: "N", float: "NUMBER", Path: "PATH"}  # choices are l
 _MAX_METAVAR = 12  # characters of a placeholder in a short help
 _ALL = "vidsum.help_all"  # key in a context's `meta`: show the advanced options too
 
-F = TypeVar("F", bound=Callable[..., CommandResult | None])
+F = TypeVar("F", bound=Callable[..., Answer | None])
 
 
 class Only(tuple[str, ...]):
@@ -213,14 +214,14 @@ def _flatten(function: Callable[..., Any]) -> Callable[..., None]:
             names = OptionNames.of(command, all_leaves, sources)
             values = {leaf.name: value_of(leaf, sources) for leaf in all_leaves}
             read = [(leaf.flags[0], values[leaf.name]) for leaf in all_leaves if not leaf.option.writes]
-            paths.begin([*(("", word) for word in words.values()), *read])
             arguments = {name: argument(name, words.get(name), values) for name in groups}
-            arguments["view"] = view = replace(arguments["view"], explain=names.explain)
-            if ctx.obj and not view.quiet:
+            common = replace(arguments["common"], explain=names.explain, reads=files_read(read))
+            if ctx.obj and not common.quiet:
                 for line in describe_unknown_variables(ctx):
                     print(f"warning: {line}", file=sys.stderr)
-            if returns is CommandResult:
-                run_alone(command, view, partial(function, **arguments))
+            arguments["common"] = common
+            if returns is Answer:
+                run_alone(command, common, partial(function, **arguments))
             else:
                 function(**arguments)
         except VidsumError as error:

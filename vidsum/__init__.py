@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from vidsum.features.extractor import register_extractor as register_extractor
     from vidsum.outputs.audio_description import write_audio_description as write_audio_description
     from vidsum.outputs.bundle import write_report as write_report
-    from vidsum.pipelines.chapters import find_chapters as find_chapters
     from vidsum.outputs.clips import write_clips as write_clips
+    from vidsum.outputs.mp4 import write_video as write_video
+    from vidsum.outputs.pictures import write_plot as write_plot
+    from vidsum.outputs.pictures import write_storyboard as write_storyboard
+    from vidsum.outputs.timelines import write_timeline as write_timeline
+    from vidsum.pipelines.chapters import find_chapters as find_chapters
     from vidsum.pipelines.describe import describe as describe
     from vidsum.pipelines.download import download as download
-    from vidsum.outputs.mp4 import write_plot as write_plot
-    from vidsum.outputs.mp4 import write_storyboard as write_storyboard
-    from vidsum.outputs.mp4 import write_video as write_video
     from vidsum.pipelines.ground import ground as ground
     from vidsum.pipelines.highlights import find_highlights as find_highlights
     from vidsum.pipelines.plan import extract as extract
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from vidsum.pipelines.sources import read_frames as read_frames
     from vidsum.pipelines.summarize import find_shots as find_shots
     from vidsum.pipelines.summarize import summarize as summarize
-    from vidsum.outputs.timelines import write_timeline as write_timeline
     from vidsum.pipelines.transcribe import transcribe as transcribe
     from vidsum.pipelines.trim import trim as trim
     from vidsum.pipelines.watch import Alert as Alert
@@ -79,7 +79,8 @@ _NAMES = {
     "pipelines.describe": "describe",
     "pipelines.download": "download",
     "outputs.clips": "write_clips",
-    "outputs.mp4": "write_plot write_storyboard write_video",
+    "outputs.mp4": "write_video",
+    "outputs.pictures": "write_plot write_storyboard",
     "pipelines.highlights": "find_highlights",
     "pipelines.ground": "ground",
     "pipelines.plan": "extract",

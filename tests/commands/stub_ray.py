@@ -8,9 +8,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from vidsum.outputs.tasks import Task
 
 from vidsum.commands.result import CommandResult
-from vidsum.outputs.tasks import Task
 
 
 class RayError(Exception):

@@ -14,8 +14,8 @@ import pytest
 
 from tests.commands.conftest import copies
 from tests.program import Run
-from vidsum.commands.result import CommandResult
 from vidsum.batch.cluster import _finish_next
+from vidsum.commands.result import CommandResult
 
 pytestmark = [
     pytest.mark.deep,

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from vidsum.outputs.tasks import Queue, Task
 
 from tests.commands import stub_ray
 from tests.commands.stub_ray import StubRay
 from tests.program import Run
-from vidsum.commands.result import CommandResult
 from vidsum.batch.cluster import divert_stdout, on_cluster
-from vidsum.outputs.tasks import Queue, Task
+from vidsum.commands.result import CommandResult
 
 TASKS = [Task(number, f"{number}.mp4") for number in range(30)]
 PATHS = [task.path for task in TASKS]

@@ -20,15 +20,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from vidsum.outputs.tasks import Files, Queue, Task, Work
 
 from tests.commands import dying, odd_worker
 from tests.conftest import deep
 from tests.program import Run, heed_interruptions
 from vidsum.archive.archive import Archive
+from vidsum.batch.workers import Worker, in_workers
 from vidsum.commands.result import CommandResult
 from vidsum.pipelines import workers
-from vidsum.outputs.tasks import Files, Queue, Task, Work
-from vidsum.batch.workers import Worker, in_workers
 
 ROOT = Path(__file__).parents[2]
 ODD_PARENT = """

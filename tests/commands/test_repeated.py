@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 import typer
+from vidsum.commands.repeated import is_single
 
 from tests.program import Run
 from vidsum.commands.app import COMMANDS, find_command
-from vidsum.commands.repeated import is_single
 
 
 def leaf_commands() -> list[tuple[str, ...]]:

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from vidsum.outputs.saving import Saving
 
 from tests.commands.conftest import copies, csv_rows, files_here
 from tests.commands.killed import kill
 from tests.grounding.colours import use_colours
 from tests.program import Run
 from tests.speech import stub
+from vidsum.outputs.records import hash_of
 from vidsum.pipelines import records, staging
 from vidsum.pipelines.ground import _Work
-from vidsum.outputs.records import hash_of
-from vidsum.outputs.saving import Saving
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 

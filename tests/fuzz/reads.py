@@ -127,6 +127,7 @@ def read_config(path: Path) -> None:
 
 def read_record(path: Path) -> None:
     from vidsum.outputs.replacing import read_result_record
+
     from vidsum.results.result import to_text
 
     document = read_result_record(path)

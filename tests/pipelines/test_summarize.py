@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from vidsum.outputs.replacing import read_result_record
 
 from tests import media
 from vidsum.features import describe
@@ -13,7 +14,6 @@ from vidsum.features.extractor import Extractor
 from vidsum.features.settings import Extraction
 from vidsum.pipelines import decoding as jobs
 from vidsum.pipelines.plan import extract, open_input
-from vidsum.outputs.replacing import read_result_record
 from vidsum.pipelines.summarize import plan_shots, plan_summary, summarize
 from vidsum.results import result as documents
 from vidsum.results.feature_files import write_features

@@ -27,7 +27,8 @@ def files_read(named: Iterable[tuple[str, object]]) -> dict[FileKey, str]:
 
 def require_not_read(path: Path, reads: Reads) -> None:
     """Raise a UsageError where a path to be written is read, under this or another name."""
-    option = next((reads[key] for key in () if is_special(path) else keys_of(path) if key in reads), None)
+    keys = () if is_special(path) else keys_of(path)
+    option = next((reads[key] for key in keys if key in reads), None)
     if option is not None:
         what = f"the file of {option}" if option else "the input"
         raise UsageError(f"{path}: would be written over {what}", hint=OTHER_NAME)

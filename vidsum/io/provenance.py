@@ -66,4 +66,3 @@ def flat(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str,
             yield from flat(entry, (*path, str(number)))
     else:
         yield path, value
-

@@ -5,23 +5,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from vidsum.errors import VidsumError
 from vidsum.io.outputs import check_target, write_text
-from vidsum.io.paths import Reads
+from vidsum.io.paths import FileKey
 from vidsum.outputs.artifacts import Artifacts, Writer
 from vidsum.outputs.records import lock, record_of
 
 PathLike = str | os.PathLike[str]
 Made = TypeVar("Made")
-_KEYWORD = "overwrite=True replaces it"
 
 
 def write_alone(
-    artifacts: Artifacts,
-    write: Callable[[Path], Made],
-    *,
-    overwrite: bool,
-    reads: Reads = {},
+    artifacts: Artifacts, write: Callable[[Path], Made], *, overwrite: bool, reads: Mapping[FileKey, str] = {}
 ) -> tuple[Made, bool]:
     """Write a file, the only one of its record; return what the writer does, and whether it has changed.
 
@@ -47,7 +41,7 @@ def own_record(path: Path) -> Artifacts:
     return Artifacts(record_of(path), {"output": path})
 
 
-def save_text(text: str, target: Path, *, overwrite: bool, reads: Reads = {}) -> str:
+def save_text(text: str, target: Path, *, overwrite: bool, reads: Mapping[FileKey, str] = {}) -> str:
     """Write a file, unless the same one is there already, and return a line about it.
 
     Errors are those of `write_alone`.
@@ -67,9 +61,9 @@ def write_public(
     """
     first = next(iter(files.values()))
     check_target(first)
-    artifacts = Artifacts(record_of(first), files, _KEYWORD)
+    artifacts = Artifacts(record_of(first), files)
     if not overwrite:
         with lock(artifacts.record):
             artifacts.require_ours(files.values())
     _, _, notices = artifacts.write(result, writers, overwrite=overwrite)
-    return tuple(notice for notice in notices if not isinstance(notice, VidsumError))
+    return tuple(warning for _, warning in notices if isinstance(warning, str))

@@ -6,15 +6,15 @@ then, and a second record, which goes at the end, those of the files that are re
 kill each file is the old or the new one, and listed as such.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vidsum.errors import InputError, OutputError, VidsumError
+from vidsum.errors import InputError, Mention, OutputError, UsageError, VidsumError
 from vidsum.io.outputs import check_name, check_target, is_special, make_folder
-from vidsum.io.paths import Reads, require_not_read
+from vidsum.io.paths import FileKey, require_not_read
 from vidsum.outputs.records import (
     Hashes,
     hash_of,
@@ -29,11 +29,16 @@ from vidsum.outputs.records import (
 )
 from vidsum.outputs.staging import differs, hidden, move, write_hidden, written
 
-Notice = str | VidsumError
-"""A warning, or why one of the files could not be made."""
-Writer = Callable[[Any, Path], Iterable[Notice]]
-"""Writes a result to a file, or into a folder that it makes."""
+Notice = tuple[str, str | VidsumError]
+"""The kind of a file, and a warning about it or why it could not be made."""
+Writer = Callable[[Any, Path], Iterable[str]]
+"""Writes a result to a file, or into a folder that it makes; gives warnings."""
 Document = dict[str, Any]
+_REMEDY = (Mention("overwrite", True), " replaces it")
+
+
+def _replace(earlier: Document | None) -> tuple[Document, Callable[[str], bool]]:
+    return {}, lambda name: False
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,6 @@ class Artifacts:
 
     record: Path  # the JSON document of the result, or `NAME.vidsum.json` of a file that has none
     files: Mapping[str, Path] = field(default_factory=dict)  # by kind, the document and folders included
-    remedy: str = "--overwrite, or -o FILE"  # of errors about foreign files
 
     def read(self) -> tuple[Document | None, Hashes]:
         """Return the earlier document of the record, if nobody edited it, and the files that it lists."""
@@ -58,7 +62,7 @@ class Artifacts:
             except InputError as error:
                 if record.is_symlink() or (record.exists() and not is_special(record)):
                     reason = f"already exists, and {error.message}"
-                    fault = fault or OutputError(reason, self.remedy, record)
+                    fault = fault or OutputError(reason, _REMEDY, record)
                 continue
             document = facts if record == self.record else document
             for name, sha256 in listed.items():
@@ -91,7 +95,7 @@ class Artifacts:
             check_name(path)
             if path.is_file() and path != self.record and not self._is_listed(path, hashes):
                 reason = "already exists, and was not written by vidsum, or edited since"
-                raise OutputError(reason, self.remedy, path)
+                raise OutputError(reason, _REMEDY, path)
 
     def write(
         self,
@@ -99,9 +103,10 @@ class Artifacts:
         writers: Mapping[str, Writer],
         *,
         overwrite: bool = False,
-        compose: Callable[[Document | None], tuple[Document, Collection[str] | None]] = lambda _: ({}, ()),
+        compose: Callable[[Document | None], tuple[Document, Callable[[str], bool]]] = _replace,
         is_fresh: Callable[[str, Document | None, Hashes], bool] = lambda *_: False,
-        reads: Reads = {},
+        optional: Collection[str] = (),
+        reads: Mapping[FileKey, str] = {},
     ) -> tuple[set[Path], list[str], list[Notice]]:
         """Write a result.
 
@@ -109,9 +114,10 @@ class Artifacts:
             result: what the writers get.
             writers: by kind; those of other kinds are left as they are.
             overwrite: replace foreign files too.
-            compose: returns the new document for the earlier one of the record, and the names of the earlier
-                files that belong to the new result too; None for all.
+            compose: returns the new document for the earlier one of the record, and whether an earlier file
+                belongs to the new result too, by its name in the record.
             is_fresh: whether the files of a kind need not be written.
+            optional: kinds without which the others are written.
             reads: files that nothing is written over.
 
         Returns the files that changed, the names of the deleted ones, and what the writers have to say.
@@ -124,12 +130,12 @@ class Artifacts:
             left = {kind for kind in writers if is_fresh(kind, *earlier)}
             for kind in writers:
                 if kind not in left:
-                    notices += self._stage(kind, writers[kind], result, shadows[kind])
+                    notices += self._stage(kind, writers[kind], result, shadows[kind], kind in optional)
             stack.enter_context(lock(self.record))
             earlier = self.read()
             for kind in left:
                 if not is_fresh(kind, *earlier):  # another process has replaced them
-                    notices += self._stage(kind, writers[kind], result, shadows[kind])
+                    notices += self._stage(kind, writers[kind], result, shadows[kind], kind in optional)
             produced = dict[Path, Path]()
             for kind, shadow in shadows.items():
                 produced |= written(shadow, self.files[kind])
@@ -140,17 +146,29 @@ class Artifacts:
                 if path not in (self.record, *self.files.values()):  # of a folder
                     make_folder(path.parent)
                 check_target(path)
-            document, kept = compose(earlier[0])
-            changed, deleted = self._publish(document, kept, produced, *earlier, always=overwrite)
+            document, belongs = compose(earlier[0])
+            changed, deleted = self._publish(document, belongs, produced, *earlier, always=overwrite)
         return changed, deleted, notices
 
-    def _stage(self, kind: str, write: Writer, result: Any, shadow: Path) -> Sequence[Any]:
-        return write_hidden(lambda path: write(result, path), shadow, self.files[kind])
+    def is_interrupted(self) -> bool:
+        """Return whether a run was killed while it replaced the files."""
+        return record_of(self.record).is_file()
+
+    def _stage(
+        self, kind: str, write: Writer, result: Any, shadow: Path, is_optional: bool
+    ) -> Iterator[Notice]:
+        try:
+            for warning in write_hidden(lambda path: write(result, path), shadow, self.files[kind]):
+                yield kind, warning
+        except (InputError, OutputError, UsageError) as fault:
+            if not is_optional:
+                raise
+            yield kind, fault
 
     def _publish(
         self,
         document: Document,
-        kept: Collection[str] | None,
+        belongs: Callable[[str], bool],
         produced: Mapping[Path, Path],
         earlier: Document | None,
         hashes: Hashes,
@@ -161,7 +179,7 @@ class Artifacts:
         changed = {path for path, shadow in produced.items() if is_special(path) or differs(path, shadow)}
         current = self._current(hashes)
         listed = {name_in(path, self.record): path for path in produced if not is_special(path)}
-        stays = {name for name in current if kept is None or name in kept or not is_inside(name)}
+        stays = {name for name in current if belongs(name) or not is_inside(name)}
         outputs = {name: current[name] for name in stays}
         outputs |= {name: hash_of(produced[path]) for name, path in listed.items()}
         deleted = self._outdated(current, outputs)

@@ -54,9 +54,8 @@ def write_audio_description(
     speaks no text at all, or the file cannot be written.
     """
     require_type(descriptions, Descriptions)
-    target = replace(own_record(Path(path)), remedy="overwrite=True replaces it")
     write = partial(speak_descriptions, descriptions, speaker=speaker, progress=progress)
-    return write_alone(target, write, overwrite=overwrite)[0]
+    return write_alone(own_record(Path(path)), write, overwrite=overwrite)[0]
 
 
 def speak_descriptions(

@@ -12,8 +12,8 @@ from urllib.parse import unquote
 
 from vidsum.errors import require_type
 from vidsum.io.outputs import atomic_write, write_text
-from vidsum.outputs.names import require_suffix
 from vidsum.outputs.alone import PathLike, write_public
+from vidsum.outputs.names import require_suffix
 from vidsum.outputs.pages import PageResult, is_playable, report_text, report_videos
 from vidsum.results.media import url_of
 from vidsum.results.page import render

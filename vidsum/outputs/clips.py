@@ -18,13 +18,12 @@ from vidsum.features.settings import Extraction
 from vidsum.io.outputs import make_folder, shortened, slug, stems_of
 from vidsum.io.provenance import label_of
 from vidsum.options import from_keywords
-from vidsum.outputs.alone import PathLike, write_alone
-from vidsum.outputs.artifacts import Artifacts
+from vidsum.outputs.alone import PathLike, own_record, write_alone
+from vidsum.outputs.artifacts import Artifacts, Writer
 from vidsum.outputs.mp4 import style_for
-from vidsum.outputs.records import record_of
+from vidsum.outputs.timelines import result_video
 from vidsum.pipelines.keywords import MomentClipOptions
 from vidsum.pipelines.queries import without_queries
-from vidsum.outputs.timelines import result_video
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
@@ -69,13 +68,12 @@ def write_clips(
     require_type(result, ClipSource)
     settings, video = from_keywords(write_clips, Clips, options), result_video(result)
     spans = clip_paths(result, folder, stem or stems_of(video.path)[0])
-    clips = [Artifacts(record_of(path), {"clip": path}, "overwrite=True replaces it") for path, _ in spans]
-    for clip in () if overwrite else clips:
-        clip.require_ours(clip.files.values())
+    for path, _ in () if overwrite else spans:
+        own_record(path).require_ours([path])
     make_folder(Path(folder))
     write, messages = clip_writer(result, settings, extraction, progress)
-    for clip, (_, span) in zip(clips, spans, strict=True):
-        write_alone(clip, partial(write, span), overwrite=overwrite)
+    for path, span in spans:
+        write_alone(own_record(path), partial(write, span), overwrite=overwrite)
     for message in dict.fromkeys(messages):
         warnings.warn(message, stacklevel=2)
     return tuple(path for path, _ in spans)
@@ -157,6 +155,27 @@ def clip_paths(result: ClipSource, folder: PathLike, stem: str) -> list[tuple[Pa
         number = f"-{counts[name]}" if counts[name] > 1 else ""
         paths.append((Path(folder) / f"{name}{number}.mp4", span))
     return paths
+
+
+def moment_writers(
+    stem: str,
+    settings: Clips = Clips(),
+    extraction: Extraction = Extraction(),
+    progress: Progress | None = None,
+) -> dict[str, Writer]:
+    """Return the writers of the clips, plots and sheets of moments, highlights or shots."""
+    from vidsum.outputs.pictures import draw_plot, draw_sheet
+
+    def write(result: ClipSource, folder: Path) -> tuple[str, ...]:
+        return save_clips(result, folder, stem, settings, extraction, progress)
+
+    return {"clips": write, "plot": draw_plot, "sheet": draw_sheet}
+
+
+def clips_of(artifacts: Artifacts | None, stem: str, result: ClipSource) -> list[Path]:
+    """Return the clips of a result, wherever they go."""
+    folder = artifacts.files.get("clips", Path()) if artifacts else Path()
+    return [path for path, _ in clip_paths(result, folder, stem)]
 
 
 _CLIP = re.compile(r"[^_]+_(.*)_(?:\d+h)?\d+m\d\ds(?:-\d+)?|(.*)-Scene-\d{3,}", re.DOTALL)

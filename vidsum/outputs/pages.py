@@ -52,7 +52,8 @@ def page_writer(record: Path, target: Path, clips: tuple[Path, str] | None) -> W
     """
 
     def write(result: Cutting, path: Path) -> tuple[str, ...]:
-        new = {clip for clip, _ in clip_paths(result, *clips)} if clips else ()
+        has_clips = isinstance(result, Grounding | Highlights) and clips
+        new = {clip for clip, _ in clip_paths(result, *clips)} if has_clips else ()
         text, warnings = report_text([(str(record), result)], target, clips=new)
         write_text(path, text)
         return warnings
@@ -229,9 +230,7 @@ def _jpeg(picture: Picture) -> bytes:
     return content.getvalue()
 
 
-def _clips(
-    record: Path, result: Cutting, place: MediaLink, new_clips: Collection[Path]
-) -> list[str | None]:
+def _clips(record: Path, result: Cutting, place: MediaLink, new_clips: Collection[Path]) -> list[str | None]:
     """Return the URLs of the clips of a result next to it, or about to be; None for missing ones."""
     if not isinstance(result, Grounding | Highlights):
         return []

@@ -129,4 +129,3 @@ def lock(record: Path) -> Iterator[None]:
         return
     with lock_file(home() / "locks" / f"{name}.lock"):
         yield
-

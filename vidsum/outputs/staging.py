@@ -38,7 +38,7 @@ def hidden(target: Path) -> Iterator[Path]:
             shadow.unlink(missing_ok=True)
 
 
-def write_hidden(write: Callable[[Path], Iterable[object]], shadow: Path, target: Path) -> list[object]:
+def write_hidden(write: Callable[[Path], Iterable[str]], shadow: Path, target: Path) -> list[str]:
     """Write to a hidden path, and return what the writer does. Raises OutputError, which names the target."""
     try:
         return list(write(shadow))
