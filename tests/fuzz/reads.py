@@ -126,11 +126,10 @@ def read_config(path: Path) -> None:
 
 
 def read_record(path: Path) -> None:
-    from vidsum.outputs.replacing import read_result_record
-
+    from vidsum.outputs.records import read_document
     from vidsum.results.result import to_text
 
-    document = read_result_record(path)
+    document, _ = read_document(path)
     to_text(document)
     assert document == good.SUMMARY, "a record that was changed is trusted"
 

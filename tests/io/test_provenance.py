@@ -9,7 +9,7 @@ import pytest
 
 from vidsum.errors import InputError
 from vidsum.io import provenance
-from vidsum.io.provenance import hash_file, label_in
+from vidsum.io.provenance import hash_file
 from vidsum.results.features import Features
 from vidsum.results.figures import new_figure, save_figure
 
@@ -42,12 +42,7 @@ def test_provenance_of_custom_features() -> None:
     assert len({each["features"]["sha256"] for each in (one, slower, other)}) == 3
 
 
-@pytest.mark.parametrize("name", ["a.png", "a.svg"])
-def test_label_of_a_plot(tmp_path: Path, name: str) -> None:
-    assert label_in(tmp_path / name) is None
-    save_figure(new_figure(1, 1), tmp_path / name, "vidsum 0123 abc")
-    assert label_in(tmp_path / name) == "vidsum 0123 abc"
-    (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:40])
-    assert label_in(tmp_path / name) is None
-    save_figure(new_figure(1, 1), tmp_path / name)
-    assert label_in(tmp_path / name) is None
+def test_label_of_a_plot(tmp_path: Path) -> None:
+    for name in ("a.png", "a.svg"):
+        save_figure(new_figure(1, 1), tmp_path / name, "vidsum 0123 abc")
+        assert b"vidsum 0123 abc" in (tmp_path / name).read_bytes()
