@@ -29,7 +29,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Grounding:
 
 def test_clips_are_the_moments(result: Grounding, tmp_path: Path) -> None:
     clips = write_clips(result, tmp_path / "clips", "film")
-    assert sorted(clips) == sorted((tmp_path / "clips").iterdir())
+    assert sorted(clips) == sorted((tmp_path / "clips").glob("*.mp4"))
     assert [path.name for path in clips] == ["green_film_0m02s.mp4", "yellow_film_0m06s.mp4"]
     for path, seconds, colour in zip(clips, (2, 4), ([30, 200, 30], [180, 180, 40]), strict=True):
         assert probe(path).duration_s == pytest.approx(seconds, abs=0.05)

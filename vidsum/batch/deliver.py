@@ -54,15 +54,16 @@ class ResultSpec(Generic[R]):
         earlier, hashes = artifacts.read()
         if earlier is None or self.load is None or not self.is_alike(earlier) or artifacts.is_interrupted():
             return None
+        if not all(artifacts.holds(artifacts.files[kind], hashes) for kind in kinds if kind != "clips"):
+            return None
         before = self.load(earlier)
         part = self.select(before)
-        if part is None:
+        if part is None or not all(self.holds(artifacts, kind, part, hashes) for kind in kinds):
             return None
         document = self.document(part, ())
         shows_all = not (self.merge and kinds) or document == self.document(before, ())
         has_all = not is_result(artifacts.record) or set(earlier) >= set(document)
-        are_whole = all(self.holds(artifacts, kind, part, hashes) for kind in kinds)
-        return part if shows_all and has_all and are_whole else None
+        return part if shows_all and has_all else None
 
     def holds(self, artifacts: Artifacts, kind: str, part: R, hashes: Hashes) -> bool:
         """Return whether the files of a kind are as a run with the same settings wrote them."""
@@ -126,48 +127,62 @@ def deliver(
         made = describe(result, item.path) if prints_only else Answer(document=data)
         return replace(made, data=data, messages=result.warnings)
     kinds = [kind for kind in spec.writers if kind in artifacts.files]
-    exports = item.exports
     part = None
     with lock(artifacts.record):  # no other process is renaming these files
         if not common.overwrite:
             part = spec.find_unchanged(artifacts, kinds)
-        if not common.overwrite and (part is None or exports):
+        if not common.overwrite and (part is None or item.exports):
             artifacts.require_ours(artifacts.files.values())
-    is_found, whole = part is not None, part if part is not None else spec.run()
-    part = (spec.select(whole) if spec.merge else None) or whole
-    if is_found and not exports:
+    if part is not None and not item.exports:
         return _describe_files(item, spec, describe, part, "", is_new=False)
-    if "clips" in artifacts.files and not (common.overwrite or is_found):
+    return _save(item, common, spec, describe, part, page_clips)
+
+
+def _save(
+    item: BatchInput,
+    common: CommonOptions,
+    spec: ResultSpec[R],
+    describe: Callable[[R, str], Answer],
+    unchanged: R | None,
+    page_clips: tuple[Path, str] | None,
+) -> Answer:
+    """Return the answer about a result whose files are written; `unchanged` needs its exports only."""
+    assert item.artifacts is not None
+    artifacts, exports = item.artifacts, item.exports
+    whole = unchanged if unchanged is not None else spec.run()
+    part = (spec.select(whole) if spec.merge else None) or whole
+    if "clips" in artifacts.files and not (common.overwrite or unchanged is not None):
         artifacts.require_ours(spec.clips(part))
-    writers = {kind: spec.writers[kind] for kind in kinds}
-    writers |= _export_writers(item, common, spec.document(part, ()), page_clips)
     states = list[tuple[Document, Document]]()
 
     def compose(earlier: Document | None) -> tuple[Document, Callable[[str], bool]]:
+        if not is_result(artifacts.record):
+            return {"provenance": dict(spec.provenance)}, lambda name: spec.is_alike(earlier)
         document, belongs = spec.compose(whole, part, earlier, overwrite=common.overwrite)
         states.append((earlier or {}, document))
-        return document if is_result(artifacts.record) else {"provenance": dict(spec.provenance)}, belongs
+        return document, belongs
 
     def is_fresh(kind: str, earlier: Document | None, hashes: Hashes) -> bool:
         if kind in exports or common.overwrite or artifacts.is_interrupted():
             return False
-        can_stay = kind in spec.tags or is_found
+        can_stay = kind in spec.tags or unchanged is not None
         return can_stay and spec.is_alike(earlier) and spec.holds(artifacts, kind, part, hashes)
 
+    writers = {kind: write for kind, write in spec.writers.items() if kind in artifacts.files}
     changed, deleted, notices = artifacts.write(
         part,
-        writers,
+        writers | _export_writers(item, common, spec.document(part, ()), page_clips),
         overwrite=common.overwrite,
         compose=compose,
         is_fresh=is_fresh,
         optional=exports,
         reads={**files_read([("", item.path)]), **common.reads},
     )
-    removed = _removed_files(deleted, artifacts) + _lost_queries(*states[-1])
-    exported = {artifacts.files[kind] for kind in exports}
-    is_new = common.overwrite or bool(changed - exported)
+    removed = _removed_files(deleted, artifacts)
+    removed += _lost_queries(*states[-1]) if states and spec.merge else ""
+    is_new = common.overwrite or bool(changed - {artifacts.files[kind] for kind in exports})
     answer = _describe_files(item, spec, describe, part, removed, is_new=is_new)
-    return _with_notices(answer, artifacts, exports, notices, changed)
+    return _with_notices(answer, item, common, notices, changed)
 
 
 def _export_writers(
@@ -216,8 +231,8 @@ def _describe_files(
 
 def _with_notices(
     answer: Answer,
-    artifacts: Artifacts,
-    exports: Collection[str],
+    item: BatchInput,
+    common: CommonOptions,
     notices: Sequence[Notice],
     changed: Collection[Path],
 ) -> Answer:
@@ -225,7 +240,10 @@ def _with_notices(
 
     Each export that cannot be written is an error of its own. Without moments, timelines are left out.
     """
+    assert item.artifacts is not None
     faults = {kind: notice for kind, notice in notices if isinstance(notice, VidsumError)}
+    for fault in faults.values() if common.explain else ():
+        common.explain(fault)
     messages = [*answer.messages]
     for _, notice in notices:
         if isinstance(notice, str):
@@ -233,11 +251,11 @@ def _with_notices(
         elif isinstance(notice, EmptyResultError):
             messages.append(notice.message)
     errors = [Problem.of(fault) for fault in faults.values() if not isinstance(fault, EmptyResultError)]
-    written = [artifacts.files[kind] for kind in exports if kind not in faults]
+    written = [item.artifacts.files[kind] for kind in item.exports if kind not in faults]
     lines = [str(path) if path in changed else f"{path} (unchanged)" for path in written]
     return replace(
         answer,
-        data={**({"exports": [*map(str, written)]} if exports else {}), **answer.data},
+        data={**({"exports": [*map(str, written)]} if item.exports else {}), **answer.data},
         lines=(*answer.lines, *lines),
         messages=tuple(dict.fromkeys(messages)),
         errors=tuple(dict.fromkeys(errors)),

@@ -117,11 +117,11 @@ def check_files(inputs: Sequence[BatchInput], common: CommonOptions) -> list[Bat
     )
     for item in inputs:
         files = item.artifacts.files if item.artifacts else {}
-        named = [path for kind, path in files.items() if kind not in ("clips", *item.exports)]
-        fault = attempt(partial(check, item.path, named))
+        paths = [path for kind, path in files.items() if kind != "clips"]
+        fault = None
         for kind in item.exports:
             fault = fault or attempt(partial(_check_export, kind, item, common))
-            fault = fault or attempt(partial(check, item.path, [files[kind]]))
+        fault = fault or attempt(partial(check, item.path, paths))
         if fault:
             planned = refuse(planned, item, fault)
     return planned

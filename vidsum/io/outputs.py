@@ -20,11 +20,17 @@ _NAME_BYTES = 220  # longest name of a source: file systems take 255 bytes, our 
 
 def check_name(path: Path) -> None:
     """See that a file may have such a name. Raises OutputError: too long, or cannot be followed."""
+    _require_no_nul(path)
     try:
         path.exists()
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise OutputError(f"cannot be written ({reason})", path=path) from error
+
+
+def _require_no_nul(path: Path) -> None:
+    if "\0" in os.fspath(path):
+        raise OutputError("cannot be written (a path cannot hold a NUL)", path=path)
 
 
 @contextmanager
@@ -40,8 +46,6 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     or is a pipe that no process reads.
     """
     target = Path(path)
-    if "\0" in os.fspath(target):
-        raise OutputError("cannot be written (a path cannot hold a NUL)", path=target)
     try:
         check_target(target)
         if is_special(target):
@@ -89,6 +93,7 @@ def open_existing(path: Path) -> int:
 
 def check_target(target: Path) -> None:
     """See that a file could be written, or replaced. Raises OutputError: see `atomic_write`."""
+    _require_no_nul(target)
     if target.is_dir():
         raise OutputError("is a folder, not a file to write", path=target)
     if is_special(target):

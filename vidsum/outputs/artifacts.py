@@ -123,6 +123,8 @@ class Artifacts:
         Returns the files that changed, the names of the deleted ones, and what the writers have to say.
         Raises OutputError: a file is foreign, or cannot be written. UsageError: it is read.
         """
+        for kind in writers:
+            check_name(self.files[kind])
         with ExitStack() as stack:
             shadows = {kind: stack.enter_context(hidden(self.files[kind])) for kind in writers}
             notices = list[Notice]()
