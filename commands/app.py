@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from vidsum.batch.answer import failed
+from vidsum.batch.reply import failed
 from vidsum.batch.settings import CommonOptions
 from vidsum.commands.config import variable_for
 from vidsum.commands.options import CommandGroup, complete, metavar_of, settings_of

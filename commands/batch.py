@@ -13,8 +13,8 @@ from typing import Annotated, Any, TextIO
 import typer
 from typer import Exit
 
-from vidsum.batch.answer import Answer
 from vidsum.batch.inputs import BatchInput
+from vidsum.batch.reply import Reply
 from vidsum.batch.runner import Work, run_inputs
 from vidsum.batch.settings import EXPORTING, PRINTING, READING, WRITING, CommonOptions
 from vidsum.batch.states import Columns, count_states, require_table, row_of, write_table
@@ -49,8 +49,8 @@ def run_verb(
     *,
     device: str = "cpu",
     columns: Mapping[str, Any] = {},
-    rank: Callable[[Sequence[Answer]], Answer | None] | None = None,
-    collect: Callable[[Sequence[Answer]], Answer] | None = None,
+    rank: Callable[[Sequence[Reply]], Reply | None] | None = None,
+    collect: Callable[[Sequence[Reply]], Reply] | None = None,
     is_isolated: bool = False,
     retry: Callable[[Sequence[str]], Sequence[str]] | None = None,
     are_videos: bool = True,
@@ -64,13 +64,13 @@ def run_verb(
         Exit: an input failed; with its own code if it is the only one, else with 1.
     """
     rows = [row_of(redact(item.name)) for item in inputs]
-    is_batch, answers = len(inputs) > 1, list[Answer]()
+    is_batch, answers = len(inputs) > 1, list[Reply]()
     with _write_at_end(inputs, columns, rows, common), Display(quiet=common.quiet) as display:
 
         def label(item: BatchInput) -> str:
             return f"{item.number + 1}/{len(inputs)} {Path(item.path).name}" if is_batch else ""
 
-        def finish(item: BatchInput, answer: Answer) -> None:
+        def finish(item: BatchInput, answer: Reply) -> None:
             display.end(label(item))
             rows[item.number] = row_of(rows[item.number]["input"], answer, columns)
             if answer.fatal:
@@ -107,7 +107,7 @@ def run_verb(
         raise Exit(1 if is_batch else answers[-1].exit_code)
 
 
-def _print_end(rows: Sequence[dict[str, Any]], ranking: Answer | None, stream: TextIO) -> None:
+def _print_end(rows: Sequence[dict[str, Any]], ranking: Reply | None, stream: TextIO) -> None:
     """Print the counts of a batch, the inputs that failed, and the last table of a command."""
     failures = [
         (row["input"], str(row["exit_code"]), row["error"]) for row in rows if row["state"] == "failed"

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vidsum.batch.answer import Answer
 from vidsum.batch.deliver import ResultSpec, deliver
 from vidsum.batch.inputs import BatchInput, read_inputs
+from vidsum.batch.reply import Reply
 from vidsum.batch.runner import Progress
 from vidsum.batch.settings import CommonOptions
 from vidsum.batch.states import Columns
@@ -79,7 +79,7 @@ def find_chapters(
     common: CommonOptions,
     item: BatchInput,
     progress: Progress | None,
-) -> Answer:
+) -> Reply:
     from vidsum.outputs.timelines import write_chaptered
     from vidsum.pipelines.chapters import plan_chapters
     from vidsum.results.shots import Chapters
@@ -94,7 +94,7 @@ def find_chapters(
     return deliver(item, common, spec, _answer)
 
 
-def _answer(chapters: "Chapters", names: str) -> Answer:
+def _answer(chapters: "Chapters", names: str) -> Reply:
     from vidsum.results.clock import to_player_time
 
     parts = to_player_time(chapters).chapters  # as YouTube wants them: in whole seconds, from 0
@@ -109,4 +109,4 @@ def _answer(chapters: "Chapters", names: str) -> Answer:
     rows = tuple(
         (format_short_time(float(int(n and part.start_s))), part.title) for n, part in enumerate(parts)
     )
-    return Answer(lines=(*hints, line), table=(("start", "title"), *rows))
+    return Reply(lines=(*hints, line), table=(("start", "title"), *rows))

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 import typer
 
-from vidsum.batch.answer import Answer
 from vidsum.batch.deliver import ResultSpec, deliver
 from vidsum.batch.inputs import BatchInput, read_inputs
+from vidsum.batch.reply import Reply
 from vidsum.batch.runner import Progress
 from vidsum.batch.settings import CommonOptions
 from vidsum.batch.states import Columns
@@ -107,7 +107,7 @@ def describe_one(
     speaker: str | None,
     item: BatchInput,
     progress: Progress | None,
-) -> Answer:
+) -> Reply:
     from vidsum.pipelines.describe import plan_descriptions
     from vidsum.results.descriptions import Descriptions
 
@@ -156,12 +156,12 @@ def _writers(spoken: Path | None) -> Mapping[str, Writer]:
     return {"vtt": partial(write_as, "vtt"), "srt": partial(write_as, "srt"), "video": move_film}
 
 
-def _answer(descriptions: "Descriptions", names: str) -> Answer:
+def _answer(descriptions: "Descriptions", names: str) -> Reply:
     from vidsum.results.clock import to_player_time
 
     texts = to_player_time(descriptions).descriptions
     rows = ((text.start_s, text.end_s, text.confidence, text.text) for text in texts)
-    return Answer(lines=(_line(names, descriptions),), table=text_table(rows))
+    return Reply(lines=(_line(names, descriptions),), table=text_table(rows))
 
 
 def _line(names: str, result: "Descriptions") -> str:

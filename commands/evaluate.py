@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from vidsum.batch.answer import Answer
 from vidsum.batch.deliver import ResultSpec, deliver
 from vidsum.batch.inputs import BatchInput, plain_inputs
+from vidsum.batch.reply import Reply
 from vidsum.batch.runner import Progress
 from vidsum.batch.settings import CommonOptions
 from vidsum.commands.batch import Printing, Videos, run_verb
@@ -193,7 +193,7 @@ def draw_one(
     common: CommonOptions,
     item: BatchInput,
     progress: Progress | None,
-) -> Answer:
+) -> Reply:
     from vidsum.lab.attention.maps import draw_attention
 
     path = outputs.path(item.path, request)
@@ -204,7 +204,7 @@ def draw_one(
         reads={**files_read([("", item.path)]), **common.reads},
     )
     data = {"attention": str(path), **facts}
-    return Answer(input=item.path, data=data, lines=(str(path),), messages=messages)
+    return Reply(input=item.path, data=data, lines=(str(path),), messages=messages)
 
 
 def _evaluate(
@@ -234,7 +234,7 @@ def _evaluate_one(
     absent: Mapping[str, None],
     item: BatchInput,
     progress: Progress | None,
-) -> Answer:
+) -> Reply:
     from vidsum.lab.evaluate import evaluate
     from vidsum.lab.evaluation.evaluation_report import Report, document, table
     from vidsum.lab.finished_summaries import provenance
@@ -242,9 +242,9 @@ def _evaluate_one(
 
     made_from = provenance(request)
 
-    def describe(made: Report, names: str) -> Answer:
+    def describe(made: Report, names: str) -> Reply:
         lines, (columns, rows) = tuple(filter(None, (made.note, names))), table(made)
-        return Answer(lines=lines, table=(columns, *rows), title=f"{request.source.name}: {made.title}")
+        return Reply(lines=lines, table=(columns, *rows), title=f"{request.source.name}: {made.title}")
 
     def to_document(made: Report, _: Collection[str]) -> dict[str, Any]:
         return seal(document(made, made_from))
@@ -261,7 +261,7 @@ def _evaluate_one(
     if not named:
         made = spec.run()
         facts = to_document(made, ())
-        answer = Answer(document=facts) if report.output == "-" else describe(made, "")
+        answer = Reply(document=facts) if report.output == "-" else describe(made, "")
         data = facts if report.output == "-" else {**absent, **facts}
         return replace(answer, data=data, messages=tuple(facts["warnings"]))
     first = named.get("output") or next(iter(named.values()))
@@ -270,7 +270,7 @@ def _evaluate_one(
     answer = deliver(replace(item, artifacts=Artifacts(record, named)), saving, spec, describe)
     facts = {key: fact for key, fact in answer.data.items() if key not in ("up_to_date", "outputs", *absent)}
     if report.output == "-":  # the document alone, whatever other files were written
-        return Answer(data=facts, document=facts, messages=answer.messages)
+        return Reply(data=facts, document=facts, messages=answer.messages)
     state = {"up_to_date": True} if "up_to_date" in answer.data else {}
     return replace(
         answer, data={**state, **absent, **{kind: str(path) for kind, path in named.items()}, **facts}

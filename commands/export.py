@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from vidsum.batch.answer import Answer
 from vidsum.batch.inputs import BatchInput, plain_inputs
+from vidsum.batch.reply import Reply
 from vidsum.batch.runner import Progress
 from vidsum.batch.settings import MEDIA_HELP, PRINTING, WRITING, CommonOptions
 from vidsum.batch.targets import attempt, check_files, main_outputs, reads_of, require_one_text
@@ -73,7 +73,7 @@ def export(
     ]
     planned = planned if common.to_stdout else check_files(planned, common)
 
-    def work(item: BatchInput, progress: Progress | None) -> Answer:
+    def work(item: BatchInput, progress: Progress | None) -> Reply:
         return _export_one(item, paths[item.path], settings, common)
 
     run_verb("export", work, planned, common, are_videos=False)
@@ -81,7 +81,7 @@ def export(
 
 def _export_one(
     item: BatchInput, paths: Mapping[str, Path], settings: ExportSettings, common: CommonOptions
-) -> Answer:
+) -> Reply:
     from vidsum.outputs.timelines import timeline_text
     from vidsum.results.load import read_result
 
@@ -100,13 +100,13 @@ def _export_one(
     messages = list(dict.fromkeys(messages))
     format = next(iter(paths))
     if common.to_stdout:
-        return Answer(data={"format": format}, document=texts[format], messages=tuple(messages))
+        return Reply(data={"format": format}, document=texts[format], messages=tuple(messages))
     reads = reads_of([item], common)
     lines = [
         save_text(text, paths[name], overwrite=common.overwrite, reads=reads) for name, text in texts.items()
     ]
     facts = {kind: str(path) for kind, path in _named({name: paths[name] for name in texts}, is_one).items()}
-    return Answer(
+    return Reply(
         data={**facts, "format": format} if is_one else {"outputs": facts},
         lines=tuple(lines),
         messages=tuple(messages),

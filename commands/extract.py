@@ -7,9 +7,9 @@ from typing import Literal
 
 import typer
 
-from vidsum.batch.answer import Answer
 from vidsum.batch.deliver import ResultSpec, deliver
 from vidsum.batch.inputs import BatchInput, read_inputs
+from vidsum.batch.reply import Reply
 from vidsum.batch.runner import Progress
 from vidsum.batch.settings import CommonOptions
 from vidsum.batch.states import Columns
@@ -58,7 +58,7 @@ def extract(videos: Videos, common: Writing, file: FeatureFile, extraction: Extr
 
 def extract_one(
     common: CommonOptions, extraction: Extraction, item: BatchInput, progress: Progress | None
-) -> Answer:
+) -> Reply:
     from vidsum.pipelines.plan import plan_extraction, save_features
     from vidsum.results.feature_files import read_features
     from vidsum.results.features import Features
@@ -73,9 +73,9 @@ def extract_one(
         save_features(features, path)
         return ()
 
-    def describe(features: Features, name: str) -> Answer:
+    def describe(features: Features, name: str) -> Reply:
         line = f"{name}: {len(features)} features of {features.dim} numbers, one every {features.step_s:g} s"
-        return Answer(lines=(line,))
+        return Reply(lines=(line,))
 
     spec = ResultSpec(
         plan.provenance,

@@ -1,7 +1,7 @@
 """`vidsum ground`: the moments of a video that match text queries."""
 
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Exit
 
-from vidsum.batch.answer import Answer, Rows
 from vidsum.batch.deliver import ResultSpec, deliver
 from vidsum.batch.inputs import BatchInput, read_inputs
+from vidsum.batch.reply import Reply, Rows
 from vidsum.batch.runner import Progress
 from vidsum.batch.settings import CommonOptions
 from vidsum.batch.states import Columns
@@ -24,7 +24,6 @@ from vidsum.errors import InputError, Problem, UsageError, printable
 from vidsum.features.settings import CLIP_FAMILY, Extraction
 from vidsum.grounding.settings import UNLIKELY, Retrieval
 from vidsum.options import option
-from vidsum.outputs.artifacts import Artifacts, Document
 from vidsum.video.settings import Clips
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ def ground(
     queries = _read_queries(query_options, extraction, common)
     refused = tuple(map(Problem.of, queries.refused))
     if refused:
-        render(Answer("ground", errors=refused, exit_code=1), common)
+        render(Reply("ground", errors=refused, exit_code=1), common)
     more = {"plot": f"moments.{extra.plot_format}"} if extra.plot else {}
     more |= {"sheet": "moments_sheet.png"} if extra.sheet else {}
     planned, common, table = plan_moment_files(
@@ -162,17 +161,17 @@ def ground_one(
     *,
     has_table: bool,
     is_batch: bool,
-) -> Answer:
+) -> Reply:
     from vidsum.outputs.clips import clips_of, moment_writers
     from vidsum.pipelines.ground import plan_moments
-    from vidsum.pipelines.queries import merge_groundings, without_queries
+    from vidsum.pipelines.queries import find_outdated, merge_groundings, other_queries, without_queries
     from vidsum.results.moments import Grounding
 
     plan, stem = plan_moments(item.path, queries, retrieval, extraction), clip_stem("moments", item, common)
     is_added = common.output is None
     if is_added and item.artifacts:
-        earlier = _find_outdated(item.artifacts, plan.provenance, with_saliency=extra.saliency)
-        if earlier:
+        document, _ = item.artifacts.read()
+        if earlier := find_outdated(document, plan.provenance, with_saliency=extra.saliency):
             plan = plan_moments(item.path, queries.with_earlier(earlier), retrieval, extraction)
     has_clips = (extra.clips or common.clips_dir is not None) and not common.to_stdout
     clips = partial(clips_of, item.artifacts, stem)
@@ -181,7 +180,7 @@ def ground_one(
         partial(plan.run, progress),
         Grounding.from_dict,
         moment_writers(stem, extra.clip_settings, extraction, progress),
-        partial(_to_document, with_saliency=extra.saliency),
+        lambda result, keys: result.to_dict(with_saliency=extra.saliency or "timestamps_s" in keys),
         clips=clips,
         tags={"clips": extra.clip_settings.tag},
     )
@@ -191,7 +190,7 @@ def ground_one(
             select=queries.select,
             merge=merge_groundings,
             shared=without_queries,
-            other_clips=lambda earlier, part: clips(_other_queries(earlier, part)),
+            other_clips=lambda earlier, part: clips(other_queries(earlier, part)),
         )
     answer = deliver(
         item,
@@ -209,37 +208,10 @@ def ground_one(
     return answer
 
 
-def _find_outdated(
-    artifacts: Artifacts, provenance: Mapping[str, Any], *, with_saliency: bool
-) -> "Grounding | None":
-    """Return the earlier result if its queries must be answered again, before others are added to it."""
-    from vidsum.pipelines.queries import without_queries
-    from vidsum.results.load import kind_of
-    from vidsum.results.moments import Grounding
-
-    document, _ = artifacts.read()
-    if document is None or kind_of(document) != Grounding.kind:
-        return None
-    is_alike = without_queries(document["provenance"]) == without_queries(provenance)
-    has_all = "timestamps_s" in document or not with_saliency
-    return None if is_alike and has_all else Grounding.from_dict(document)
-
-
-def _other_queries(earlier: Document, part: "Grounding") -> "Grounding":
-    """Return the answers of an earlier document to other queries than those of a result."""
-    texts = {answer.query for answer in part.queries}
-    queries = [answer for answer in earlier.get("queries", ()) if answer["query"] not in texts]
-    return type(part).from_dict({**earlier, "queries": queries}) if queries else replace(part, queries=())
-
-
-def _to_document(grounding: "Grounding", keys: Collection[str], *, with_saliency: bool) -> dict[str, Any]:
-    return grounding.to_dict(with_saliency=with_saliency or "timestamps_s" in keys)
-
-
-def _answer(grounding: "Grounding", names: str, *, has_clips: bool) -> Answer:
+def _answer(grounding: "Grounding", names: str, *, has_clips: bool) -> Reply:
     line = f"{names} (model: {grounding.model}, space: {grounding.space})"
     notes = _low_confidence_notes(grounding, has_clips=has_clips)
-    return Answer(lines=(*notes, line), table=_table(grounding))
+    return Reply(lines=(*notes, line), table=_table(grounding))
 
 
 def _missing_evidence(document: Mapping[str, Any]) -> Iterator[str]:
@@ -341,7 +313,7 @@ def _doubt(grounding: "Grounding", query: "QueryMoments", name: str, *, has_clip
     return "" if moments else f"may be in this video ({match})"
 
 
-def _rank_videos(texts: Sequence[str], answers: Sequence[Answer]) -> Answer | None:
+def _rank_videos(texts: Sequence[str], answers: Sequence[Reply]) -> Reply | None:
     """Rank the videos of a batch for each query; None without match probabilities."""
     from vidsum.results.moments import format_match, shorten
 
@@ -357,10 +329,10 @@ def _rank_videos(texts: Sequence[str], answers: Sequence[Answer]) -> Answer | No
         for rank, (present, video) in enumerate(sorted(videos, key=lambda match: -match[0]))
     ]
     table = (("query", "match", "video"), *rows)
-    return Answer(table=table, title="videos, best match first:") if rows else None
+    return Reply(table=table, title="videos, best match first:") if rows else None
 
 
-def _queries_of(answer: Answer) -> Sequence[Mapping[str, Any]]:
+def _queries_of(answer: Reply) -> Sequence[Mapping[str, Any]]:
     """Return the queries of an answer; for a skipped video, read them from its JSON."""
     if not answer.data.get("skipped"):
         return list(answer.data.get("queries", ()))

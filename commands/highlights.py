@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from vidsum.batch.answer import Answer
 from vidsum.batch.deliver import ResultSpec, deliver
 from vidsum.batch.inputs import BatchInput, read_inputs
+from vidsum.batch.reply import Reply
 from vidsum.batch.runner import Progress
 from vidsum.batch.settings import CommonOptions
 from vidsum.batch.states import Columns
@@ -84,7 +84,7 @@ def find_highlights(
     progress: Progress | None,
     *,
     has_table: bool,
-) -> Answer:
+) -> Reply:
     from vidsum.outputs.clips import clips_of, moment_writers
     from vidsum.pipelines.highlights import plan_highlights
     from vidsum.results.clock import to_player_time
@@ -92,10 +92,10 @@ def find_highlights(
 
     plan, stem = plan_highlights(item.path, settings, extraction), clip_stem("highlights", item, common)
 
-    def describe(highlights: Highlights, names: str) -> Answer:
+    def describe(highlights: Highlights, names: str) -> Reply:
         moments = enumerate(to_player_time(highlights).moments, 1)
         rows = (moment_row(rank, moment) for rank, moment in moments)
-        return Answer(lines=(names,), table=(MOMENT_COLUMNS, *rows))
+        return Reply(lines=(names,), table=(MOMENT_COLUMNS, *rows))
 
     spec = ResultSpec(
         plan.provenance,

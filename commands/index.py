@@ -14,8 +14,8 @@ import typer
 from typer import Exit
 
 from vidsum.archive.settings import ArchiveFile, Indexing, is_server
-from vidsum.batch.answer import Answer
 from vidsum.batch.inputs import BatchInput, read_inputs
+from vidsum.batch.reply import Reply
 from vidsum.batch.runner import Progress
 from vidsum.batch.settings import CommonOptions
 from vidsum.batch.states import Columns
@@ -124,7 +124,7 @@ def index_one(
     progress: Progress | None,
     *,
     list_unchanged: bool = False,
-) -> Answer:
+) -> Reply:
     from vidsum.archive.archive import Archive
 
     with Archive(name) as archive:
@@ -147,7 +147,7 @@ def index_one(
     is_listed = not is_left and (list_unchanged or not is_unchanged)
     lines = (f"{item.path}: {added.state}{origin}, {length}",) if is_listed else ()
     messages = ("left to another process, which is adding it",) if is_left else added.warnings
-    return Answer("index", item.path, data, lines, messages=messages)
+    return Reply("index", item.path, data, lines, messages=messages)
 
 
 def _report_missing(archive: "Archive", named: Sequence[str], common: CommonOptions, *, prune: bool) -> None:
@@ -162,7 +162,7 @@ def _report_missing(archive: "Archive", named: Sequence[str], common: CommonOpti
         hint = () if prune else ("--prune removes missing videos",)
         lines = (*(f"{path}: {state}" for path in new), *hint)
         data = {"archive": archive.name, "removed" if prune else "gone": new}
-        render(Answer("index", data=data, lines=lines), common)
+        render(Reply("index", data=data, lines=lines), common)
 
 
 def _iter_stable(

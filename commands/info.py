@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vidsum.batch.answer import Answer
 from vidsum.batch.inputs import BatchInput, read_inputs
+from vidsum.batch.reply import Reply
 from vidsum.batch.runner import Progress
 from vidsum.batch.settings import PRINTING
 from vidsum.batch.states import Columns
@@ -75,7 +75,7 @@ def info(
 
 def _describe_video(
     extraction: Extraction, config: str | None, item: BatchInput, progress: Progress | None
-) -> Answer:
+) -> Reply:
     """Describe a video, and name the configuration file that decides how it is read, if any."""
     from vidsum.pipelines.sources import describe_file, list_tracks, probe_video
     from vidsum.results.result import video_data
@@ -86,7 +86,7 @@ def _describe_video(
         facts["config"] = config
     lines = (f"{item.path}: {_describe(video)}", *map(_track_line, tracks))
     data = {**facts, "tracks": tracks}
-    return Answer(data=data, lines=lines, messages=describe_file(video), details=_lines(facts))
+    return Reply(data=data, lines=lines, messages=describe_file(video), details=_lines(facts))
 
 
 def _describe(video: "VideoInfo") -> str:
@@ -106,16 +106,16 @@ def _track_line(track: dict[str, Any]) -> str:
     return f"{name:<20} {', '.join(filter(None, words))}"
 
 
-def _cache() -> Answer:
+def _cache() -> Reply:
     from vidsum.pipelines.plan import cache_state
 
     facts = cache_state()
     used = f"{facts['bytes'] / 2**20:.1f} of {facts['limit_bytes'] / 2**20:.0f} MiB"
     text = f"{facts['entries']} entries, {used}, in {facts['folder']}"
-    return Answer(data={"cache": facts}, lines=(text,))
+    return Reply(data={"cache": facts}, lines=(text,))
 
 
-def _machine(config: Path | None) -> Answer:
+def _machine(config: Path | None) -> Reply:
     from vidsum import checkpoints
     from vidsum.version import __version__
 
@@ -141,7 +141,7 @@ def _machine(config: Path | None) -> Answer:
         or "none here yet",
     }
     cache = _cache()
-    return Answer(
+    return Reply(
         data={**facts, **cache.data},
         lines=(*_lines(facts), f"{'cache':<20} {cache.lines[0]}"),
         messages=messages,

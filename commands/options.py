@@ -25,7 +25,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo
 
-from vidsum.batch.answer import Answer
+from vidsum.batch.reply import Reply
 from vidsum.commands.config import OptionNames, describe_unknown_variables, find_sources, has_flag, value_of
 from vidsum.commands.result import run_alone
 from vidsum.errors import UsageError, VidsumError, did_you_mean
@@ -37,7 +37,7 @@ _METAVARS = {bool: "", int: "N", float: "NUMBER", Path: "PATH"}  # choices are l
 _MAX_METAVAR = 12  # characters of a placeholder in a short help
 _ALL = "vidsum.help_all"  # key in a context's `meta`: show the advanced options too
 
-F = TypeVar("F", bound=Callable[..., Answer | None])
+F = TypeVar("F", bound=Callable[..., Reply | None])
 
 
 class Only(tuple[str, ...]):
@@ -220,7 +220,7 @@ def _flatten(function: Callable[..., Any]) -> Callable[..., None]:
                 for line in describe_unknown_variables(ctx):
                     print(f"warning: {line}", file=sys.stderr)
             arguments["common"] = common
-            if returns is Answer:
+            if returns is Reply:
                 run_alone(command, common, partial(function, **arguments))
             else:
                 function(**arguments)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from vidsum.batch.answer import Answer
+from vidsum.batch.reply import Reply
 from vidsum.commands.batch import Printing
 from vidsum.commands.export import Results
 from vidsum.commands.options import command
@@ -41,7 +41,7 @@ class Page:
 
 
 @command(app)
-def report(results: Results, page: Page, common: Printing) -> Answer:
+def report(results: Results, page: Page, common: Printing) -> Reply:
     """Show results in a browser.
 
     Writes report.html: a player, the curves with shots and selection, a picture of each segment to click on,
@@ -73,11 +73,11 @@ def report(results: Results, page: Page, common: Printing) -> Answer:
             failed.append(error)
     if not made and len(failed) == 1:
         raise failed[0]
-    answer = _write(made, page, target, reads) if made else Answer()
+    answer = _write(made, page, target, reads) if made else Reply()
     return replace(answer, errors=tuple(map(Problem.of, failed)), exit_code=1 if failed else 0)
 
 
-def _write(made: "Sequence[tuple[str, PageResult]]", page: Page, target: Path, reads: Reads) -> Answer:
+def _write(made: "Sequence[tuple[str, PageResult]]", page: Page, target: Path, reads: Reads) -> Reply:
     from vidsum.outputs.bundle import write_bundle
     from vidsum.outputs.pages import report_text
 
@@ -88,9 +88,9 @@ def _write(made: "Sequence[tuple[str, PageResult]]", page: Page, target: Path, r
             overwrite=page.overwrite,
             reads=reads,
         )
-        return Answer(data={"output": str(page.bundle)}, lines=(str(page.bundle),), messages=warnings)
+        return Reply(data={"output": str(page.bundle)}, lines=(str(page.bundle),), messages=warnings)
     text, warnings = report_text(made, target, page.title)
     if page.output == "-":
-        return Answer(document=text, messages=warnings)
+        return Reply(document=text, messages=warnings)
     line = save_text(text, target, overwrite=page.overwrite, reads=reads)
-    return Answer(data={"output": str(target)}, lines=(line,), messages=warnings)
+    return Reply(data={"output": str(target)}, lines=(line,), messages=warnings)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Exit
 
-from vidsum.batch.answer import Answer, Rows, answer_of
+from vidsum.batch.reply import Reply, Rows, reply_of
 from vidsum.batch.settings import CommonOptions
 from vidsum.commands.batch import Printing
 from vidsum.commands.config import has_flag
@@ -89,23 +89,23 @@ def reproduce(
     failed = False
     for _, table in find_tables(paper, wanted.table):
         name = f"{paper[0]}, {table.name(paper[0])}"
-        answer = answer_of("reproduce", name, common, partial(_reproduce, name, table, wanted, common))
+        answer = reply_of("reproduce", name, common, partial(_reproduce, name, table, wanted, common))
         render(answer, common, in_batch=True)
         failed = failed or bool(answer.exit_code)
     if failed:
         raise Exit(1)
 
 
-def _list(number: str | None) -> Answer:
+def _list(number: str | None) -> Reply:
     from vidsum.lab.reproduction import find_tables
 
     heads, tables = ("paper", "table", "state", "title"), find_tables(PAPERS, number)
     rows = tuple((paper, table.name(paper), table.state, table.title) for paper, table in tables)
     facts = [dict(zip(heads, row, strict=True)) for row in rows]
-    return Answer(data={"tables": facts}, table=(heads, *rows))
+    return Reply(data={"tables": facts}, table=(heads, *rows))
 
 
-def _reproduce(name: str, table: "reproduction.PaperTable", wanted: Wanted, common: CommonOptions) -> Answer:
+def _reproduce(name: str, table: "reproduction.PaperTable", wanted: Wanted, common: CommonOptions) -> Reply:
     """Return the figures of a table: make what is missing, and give the reason where that cannot be."""
     from vidsum.lab.reproduction import costs
 
@@ -136,7 +136,7 @@ def _reproduce(name: str, table: "reproduction.PaperTable", wanted: Wanted, comm
         lines.append("made-up data: our figures mean nothing")
     facts = {"state": table.state, "title": table.title, "rows": rows, "notes": list(table.notes)}
     digits = 3 if table.rows[0].computed else 2
-    return Answer(
+    return Reply(
         data=facts,
         table=_paired_rows(rows, digits),
         title=f"{name}: {table.title}",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 
 from typer import Exit
 
-from vidsum.batch.answer import Answer, Rows, answer_of
+from vidsum.batch.reply import Reply, Rows, reply_of
 from vidsum.batch.settings import CommonOptions
 from vidsum.errors import printable
 from vidsum.options import ADVANCED, Option
@@ -58,23 +58,23 @@ def moment_row(rank: int, moment: "Moment") -> tuple[str, ...]:
     return str(rank), *times, f"{moment.end_s - moment.start_s:.2f}", f"{moment.score:.2f}"
 
 
-def collect_table(table: Path | None, common: CommonOptions) -> Callable[[Sequence[Answer]], Answer] | None:
+def collect_table(table: Path | None, common: CommonOptions) -> Callable[[Sequence[Reply]], Reply] | None:
     """Return the function that writes one CSV of the answers of a batch, if there is one."""
     return partial(_save_table, table, common) if table else None
 
 
-def _save_table(table: Path, common: CommonOptions, answers: Sequence[Answer]) -> Answer:
+def _save_table(table: Path, common: CommonOptions, answers: Sequence[Reply]) -> Reply:
     from vidsum.outputs.exports import save_table
     from vidsum.results.load import result_of
 
     made = [result_of(answer.data) for answer in answers if not answer.exit_code]
     n_rows, line = save_table(made, table, overwrite=common.overwrite, reads=common.reads)
-    return Answer(data={"output": str(table), "rows": n_rows}, lines=(line,))
+    return Reply(data={"output": str(table), "rows": n_rows}, lines=(line,))
 
 
-def run_alone(command: str, common: CommonOptions, step: Callable[[], Answer]) -> None:
+def run_alone(command: str, common: CommonOptions, step: Callable[[], Reply]) -> None:
     """Run a command that has no inputs, print its answer and leave with its exit code."""
-    answer = answer_of(command, None, common, step)
+    answer = reply_of(command, None, common, step)
     render(answer, common)
     if answer.exit_code:
         raise Exit(answer.exit_code)
@@ -90,7 +90,7 @@ _REMEDIES = {
 """Remedies by the kind of an error, where it names no better one."""
 
 
-def _with_remedies(answer: Answer) -> Answer:
+def _with_remedies(answer: Reply) -> Reply:
     command = f"vidsum {answer.command}" if answer.command != "vidsum" else "vidsum"
     remedies = (_REMEDIES.get(problem.kind, "").format(command=command) for problem in answer.errors)
     pairs = zip(answer.errors, remedies, strict=True)
@@ -98,7 +98,7 @@ def _with_remedies(answer: Answer) -> Answer:
     return replace(answer, errors=tuple(errors))
 
 
-def render(answer: Answer, common: CommonOptions, *, in_batch: bool = False) -> None:
+def render(answer: Reply, common: CommonOptions, *, in_batch: bool = False) -> None:
     """Print a result to stdout, its warnings and errors to stderr.
 
     In a batch of several inputs, JSON documents take one line, and warnings and errors name the input.
@@ -137,7 +137,7 @@ def _add_prefix(message: str, prefix: str) -> str:
     return message if message.startswith(prefix) else prefix + message
 
 
-def _envelope(answer: Answer) -> dict[str, Any]:
+def _envelope(answer: Reply) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "command": answer.command,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vidsum.archive.settings import ArchiveFile, SearchOptions, describe_missing
-from vidsum.batch.answer import Answer, Rows
+from vidsum.batch.reply import Reply, Rows
 from vidsum.batch.targets import attempt
 from vidsum.commands.batch import Printing
 from vidsum.commands.options import command
@@ -65,7 +65,7 @@ def search(
     extra: SearchOutputs,
     common: Printing,
     text: Annotated[str | None, typer.Argument(None, metavar="TEXT", help="What to look for.")],
-) -> Answer:
+) -> Reply:
     """Find moments in all videos of an archive that match a text query.
 
     Prints them, most probable first. vidsum index makes the archive.
@@ -110,7 +110,7 @@ def search(
     lines += [
         save_text(content, path, overwrite=extra.overwrite, reads=reads) for path, content in texts.items()
     ]
-    return Answer(
+    return Reply(
         "search",
         text,
         document,

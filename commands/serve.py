@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import typer
 
 from vidsum.archive.settings import ArchiveFile
-from vidsum.batch.answer import Answer
+from vidsum.batch.reply import Reply
 from vidsum.commands.batch import Printing
 from vidsum.commands.options import command
 from vidsum.commands.result import render
@@ -32,7 +32,7 @@ class Address:
 
 
 @command(app)
-def serve(where: ArchiveFile, address: Address, common: Printing) -> Answer:
+def serve(where: ArchiveFile, address: Address, common: Printing) -> Reply:
     """Show an archive in a browser: search, play, save clips and timelines.
 
     Ctrl-C stops the server. vidsum index makes the archive.
@@ -44,14 +44,14 @@ def serve(where: ArchiveFile, address: Address, common: Printing) -> Answer:
     from vidsum.archive.serve import Server
 
     def warn(line: str) -> None:
-        render(Answer("serve", messages=(line,)), common)
+        render(Reply("serve", messages=(line,)), common)
 
     server = Server(where.archive, address.host, address.port, address.token, warn)
     data = {"url": server.url, "archive": server.archive.name}
     try:
         public = "all users of this machine can see it; VIDSUM_TOKEN sets a token"
         lines = (server.url, *(() if server.token else (public,)), "Ctrl-C stops it")
-        render(Answer("serve", data=data, lines=lines), common)
+        render(Reply("serve", data=data, lines=lines), common)
         if address.open:
             webbrowser.open(server.url)
         server.serve_forever()
@@ -59,4 +59,4 @@ def serve(where: ArchiveFile, address: Address, common: Printing) -> Answer:
         pass
     finally:
         server.server_close()
-    return Answer("serve", data={**data, "stopped": True}, lines=("stopped",))
+    return Reply("serve", data={**data, "stopped": True}, lines=("stopped",))

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from vidsum.batch.answer import Answer
 from vidsum.batch.deliver import ResultSpec, deliver
 from vidsum.batch.inputs import BatchInput, read_inputs
+from vidsum.batch.reply import Reply
 from vidsum.batch.runner import Progress
 from vidsum.batch.settings import CommonOptions
 from vidsum.batch.states import Columns
@@ -92,7 +92,7 @@ def find_shots(
     progress: Progress | None,
     *,
     has_table: bool = False,
-) -> Answer:
+) -> Reply:
     from vidsum.outputs.clips import clips_of, moment_writers, write_images
     from vidsum.pipelines.summarize import plan_shots
     from vidsum.results.clock import to_player_time
@@ -105,9 +105,9 @@ def find_shots(
         write_images(shots, folder, n_images or 1, stem)
         return ()
 
-    def describe(shots: Shots, names: str) -> Answer:
+    def describe(shots: Shots, names: str) -> Reply:
         line = f"{names}: {len(shots)} shot{'s' if len(shots) > 1 else ''} by {shots.method}"
-        return Answer(lines=(line,), table=interval_table("shot", to_player_time(shots).intervals))
+        return Reply(lines=(line,), table=interval_table("shot", to_player_time(shots).intervals))
 
     spec = ResultSpec(
         plan.provenance,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vidsum.batch.answer import Answer
 from vidsum.batch.deliver import ResultSpec, deliver
 from vidsum.batch.inputs import BatchInput, read_inputs
+from vidsum.batch.reply import Reply
 from vidsum.batch.runner import Progress
 from vidsum.batch.settings import CommonOptions
 from vidsum.batch.states import Columns
@@ -108,7 +108,7 @@ def summarize_one(
     common: CommonOptions,
     item: BatchInput,
     progress: Progress | None,
-) -> Answer:
+) -> Reply:
     """Summarize a video, or features."""
     from vidsum.pipelines.plan import open_input
     from vidsum.pipelines.summarize import plan_summary
@@ -121,10 +121,10 @@ def summarize_one(
         selection = replace(selection, snap="speech")
     plan = plan_summary(open_input(item.path, extraction), selection, shots)
 
-    def describe(summary: Summary, names: str) -> Answer:
+    def describe(summary: Summary, names: str) -> Reply:
         table = interval_table("segment", to_player_time(summary).segments)
         details = (f"model: {summary.model} ({summary.model_reason})",)
-        return Answer(lines=(_describe(names, summary),), table=table, details=details)
+        return Reply(lines=(_describe(names, summary),), table=table, details=details)
 
     spec = ResultSpec(
         plan.provenance,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from vidsum.batch.answer import Answer
 from vidsum.batch.inputs import BatchInput, plain_inputs
+from vidsum.batch.reply import Reply
 from vidsum.batch.runner import Progress
 from vidsum.batch.settings import CommonOptions
 from vidsum.commands.batch import Printing, run_verb
@@ -83,9 +83,7 @@ def fulltransnet(
     """
     from vidsum.lab.training.train_fulltransnet import prepare_run, train_split
 
-    def train(
-        prepared: "TrainingRun[FullTransNetSettings]", number: int, progress: Progress | None
-    ) -> Answer:
+    def train(prepared: "TrainingRun[FullTransNetSettings]", number: int, progress: Progress | None) -> Reply:
         fitted, warnings = train_split(
             prepared, number, keep_epochs=run.keep_epochs, overwrite=run.overwrite, progress=progress
         )
@@ -109,7 +107,7 @@ def ridge(
     from vidsum.lab.training.run import start_run
     from vidsum.lab.training.train_ridge import fit_split
 
-    def train(prepared: "TrainingRun[RidgeSettings]", number: int, progress: Progress | None) -> Answer:
+    def train(prepared: "TrainingRun[RidgeSettings]", number: int, progress: Progress | None) -> Reply:
         checkpoint, fitted = fit_split(prepared, number, progress)
         split, folder = prepared.splits[number].name, str(prepared.folder(number))
         rank = "" if fitted.validation is None else f", validation {fitted.validation:.3f}"
@@ -120,7 +118,7 @@ def ridge(
             "validation": fitted.validation,
         }
         line = f"{folder}: {split}, penalty {fitted.penalty:g}{rank}"
-        return Answer(data=facts, lines=(line,))
+        return Reply(data=facts, lines=(line,))
 
     _train_splits("train ridge", data, run, partial(start_run, "ridge", settings=settings), train, common)
 
@@ -142,7 +140,7 @@ def mrnet(
     vidsum train mrnet --recipe captions --data train.json --out runs/captions
     """
 
-    def step(item: BatchInput, progress: Progress | None) -> Answer:
+    def step(item: BatchInput, progress: Progress | None) -> Reply:
         from vidsum.lab.training.train_mrnet import train_mrnet
         from vidsum.lab.training.training_examples import moment_data
 
@@ -170,7 +168,7 @@ def detr(
     vidsum train detr --recipe captions --data train.jsonl --out runs/captions
     """
 
-    def step(item: BatchInput, progress: Progress | None) -> Answer:
+    def step(item: BatchInput, progress: Progress | None) -> Reply:
         from vidsum.lab.training.train_detr import train_detr
         from vidsum.lab.training.training_examples import highlight_data
 
@@ -192,7 +190,7 @@ def _train_splits(
     data: SplitOptions,
     run: RunFolder,
     prepare: "Callable[..., TrainingRun[S]]",
-    train: "Callable[[TrainingRun[S], int, Progress | None], Answer]",
+    train: "Callable[[TrainingRun[S], int, Progress | None], Reply]",
     common: CommonOptions,
 ) -> None:
     """Train a summarizer on each of the splits that were asked for, and say how the run goes on."""
@@ -212,7 +210,7 @@ def _train_splits(
     numbers = sorted(set(data.split)) or range(len(splits))
     number_of = {str(prepared.folder(number)): number for number in numbers}
 
-    def step(item: BatchInput, progress: Progress | None) -> Answer:
+    def step(item: BatchInput, progress: Progress | None) -> Reply:
         result = train(prepared, number_of[item.path], progress)
         use = f"use it with: vidsum summarize VIDEO --model {quote(result.data['checkpoint'])}"
         return replace(result, lines=(*result.lines, use)) if data.captions else result
@@ -232,10 +230,10 @@ def _train_splits(
     todo = f"still to train: {' '.join(f'--split {number}' for number in left)}"
     line = todo if left else f"evaluate it with: {evaluate}"
     facts = {"unfinished_splits": left, "evaluate": None if left else evaluate}
-    render(Answer(command, str(run.out), facts, lines=(line,)), common)
+    render(Reply(command, str(run.out), facts, lines=(line,)), common)
 
 
-def _run_result(folder: str, fitted: "FitResult", data: "MomentData[Any]") -> Answer:
+def _run_result(folder: str, fitted: "FitResult", data: "MomentData[Any]") -> Reply:
     """Return the end of a run; with how to use the model, where the command makes such features."""
     result = _fitted_result(folder, fitted, data.warnings)
     use = f"use it with: vidsum ground VIDEO --query TEXT --model {quote(str(fitted.checkpoint))}"
@@ -245,7 +243,7 @@ def _run_result(folder: str, fitted: "FitResult", data: "MomentData[Any]") -> An
 
 def _fitted_result(
     folder: str, fitted: "FitResult", warnings: tuple[str, ...], split: str | None = None
-) -> Answer:
+) -> Reply:
     best, n_epochs = fitted.best, len(fitted.history)
     validation = "" if best.validation is None else f", validation {best.validation:.3f}"
     name = f"{split}, " if split else ""
@@ -260,4 +258,4 @@ def _fitted_result(
         "validation": best.validation,
     }
     line = f"{folder}: {name}best epoch {best.epoch} of {n_epochs}{validation}{done}"
-    return Answer(data=facts, lines=(line,), messages=warnings)
+    return Reply(data=facts, lines=(line,), messages=warnings)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from vidsum.batch.answer import Answer
 from vidsum.batch.deliver import ResultSpec, deliver
 from vidsum.batch.inputs import BatchInput, read_inputs
+from vidsum.batch.reply import Reply
 from vidsum.batch.runner import Progress
 from vidsum.batch.settings import CommonOptions
 from vidsum.batch.states import Columns
@@ -114,7 +114,7 @@ def transcribe_one(
     extra: TranscriptOutputs,
     item: BatchInput,
     progress: Progress | None,
-) -> Answer:
+) -> Reply:
     """Transcribe the speech of a video or audio file, or the text on the screen of a video."""
     from vidsum.results.clock import to_player_time
 
@@ -142,7 +142,7 @@ def transcribe_one(
     if not (common.to_stdout and formats):
         return deliver(item, common, spec, _screen_answer if extra.on_screen_text else _answer)
     text = spec.run()
-    return Answer(data=spec.document(text, ()), document=formatted(text, formats[0]), messages=text.warnings)
+    return Reply(data=spec.document(text, ()), document=formatted(text, formats[0]), messages=text.warnings)
 
 
 def _plan(
@@ -162,23 +162,23 @@ def _plan(
     return with_events(plan, path, extraction) if extra.events else plan, Transcript
 
 
-def _screen_answer(text: "ScreenText", names: str) -> Answer:
+def _screen_answer(text: "ScreenText", names: str) -> Reply:
     from vidsum.results.clock import to_player_time
     from vidsum.results.result import count_text
 
     rows = ((line.start_s, line.end_s, line.confidence, line.text) for line in to_player_time(text).lines)
     counts = f"{count_text(len(text.lines), 'line')}, {count_text(text.n_frames_read, 'frame')} read"
-    return Answer(lines=(f"{names}: {counts}",), table=text_table(rows))
+    return Reply(lines=(f"{names}: {counts}",), table=text_table(rows))
 
 
-def _answer(transcript: "Transcript", names: str) -> Answer:
+def _answer(transcript: "Transcript", names: str) -> Reply:
     from vidsum.results.clock import to_player_time
     from vidsum.results.transcript import list_lines
 
     played = to_player_time(transcript)
     lines = list_lines(played.segments, played.events or ())
     rows = ((line.start_s, line.end_s, line.probability, line.displayed) for line in lines)
-    return Answer(lines=(_line(names, transcript),), table=text_table(rows))
+    return Reply(lines=(_line(names, transcript),), table=text_table(rows))
 
 
 def _line(names: str, transcript: "Transcript") -> str:

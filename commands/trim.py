@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vidsum.batch.answer import Answer
 from vidsum.batch.deliver import ResultSpec, deliver
 from vidsum.batch.inputs import BatchInput, read_inputs
+from vidsum.batch.reply import Reply
 from vidsum.batch.runner import Progress
 from vidsum.batch.settings import CommonOptions
 from vidsum.batch.states import Columns
@@ -80,7 +80,7 @@ def trim_one(
     common: CommonOptions,
     item: BatchInput,
     progress: Progress | None,
-) -> Answer:
+) -> Reply:
     from vidsum.outputs.mp4 import encode_segments
     from vidsum.pipelines.trim import plan_trim
     from vidsum.results.summary import Trim
@@ -100,12 +100,12 @@ def trim_one(
     return deliver(item, common, spec, partial(_answer, settings), prints_only=extra.dry_run)
 
 
-def _answer(settings: Trimming, trimmed: "Trim", names: str) -> Answer:
+def _answer(settings: Trimming, trimmed: "Trim", names: str) -> Reply:
     from vidsum.results.clock import to_player_time
 
     removed = ((part.start_s, part.end_s, part.reason, part.text) for part in to_player_time(trimmed).removed)
     table = text_table(removed, ("start", "end", "removed", "words"))
-    return Answer(lines=(_describe(settings, trimmed, names),), table=table)
+    return Reply(lines=(_describe(settings, trimmed, names),), table=table)
 
 
 def _describe(settings: Trimming, trimmed: "Trim", names: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vidsum.batch.answer import Answer
+from vidsum.batch.reply import Reply
 from vidsum.commands.batch import Printing
 from vidsum.commands.options import Only, command
 from vidsum.commands.result import render
@@ -57,7 +57,7 @@ def watch(
     settings: Watching,
     extraction: Annotated[Extraction, Only(("device", "video_track", "audio_track"))],
     common: Printing,
-) -> Answer:
+) -> Reply:
     """Watch a camera, a stream or a recording in progress, and alert when something is seen.
 
     It sees pictures, and does not listen: for sounds, record, then vidsum ground FILE --in sound.
@@ -109,16 +109,16 @@ def watch(
         events.close()
     data = {"seconds": seconds, "alerts": alerts, "longest_lag_s": round(longest_lag_s, 3)}
     count = "1 alert" if alerts == 1 else f"{alerts} alerts"
-    return Answer("watch", source, {"ended": data}, (f"{seconds} s watched, {count}",))
+    return Reply("watch", source, {"ended": data}, (f"{seconds} s watched, {count}",))
 
 
-def _second_answer(source: str, queries: Sequence[str], second: "Second") -> Answer:
+def _second_answer(source: str, queries: Sequence[str], second: "Second") -> Reply:
     present = {query: round(p, 3) for query, p in zip(queries, second.present, strict=True)}
     data = {"time_s": second.time_s, "present": present, "lag_s": round(second.lag_s, 3)}
-    return Answer("watch", source, data)
+    return Reply("watch", source, data)
 
 
-def _alert_answer(source: str, alert: "Alert") -> Answer:
+def _alert_answer(source: str, alert: "Alert") -> Reply:
     clip = None if alert.clip is None else str(alert.clip)
     data = {**vars(alert), "present": round(alert.present, 3), "clip": clip}
     start, query = format_time(alert.start_s), printable(alert.query)
@@ -127,7 +127,7 @@ def _alert_answer(source: str, alert: "Alert") -> Answer:
     else:
         file = f"; {clip}" if clip else ""
         line = f"{start}-{format_time(alert.end_s)}  {query}: over (at most {alert.present:.2f}){file}"
-    return Answer("watch", source, {"alert": data}, (line,))
+    return Reply("watch", source, {"alert": data}, (line,))
 
 
 def _warn(message: str) -> None:

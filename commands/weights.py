@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vidsum.batch.answer import Answer
 from vidsum.batch.inputs import BatchInput, plain_inputs
+from vidsum.batch.reply import Reply
 from vidsum.batch.runner import Progress
 from vidsum.batch.settings import PRINTING, CommonOptions
 from vidsum.commands.batch import run_verb
@@ -48,7 +48,7 @@ Name = Annotated[
 
 
 @command(app)
-def list_(common: Printing) -> Answer:
+def list_(common: Printing) -> Reply:
     """Show every checkpoint: what it is for, its size and licence, and whether it is installed."""
     from vidsum import checkpoints
 
@@ -57,7 +57,7 @@ def list_(common: Printing) -> Answer:
         entry, state = status.entry, _state(status).replace("present", "installed")
         rows.append((entry.name, state, _megabytes(status), entry.licence, entry.purpose))
     table = (("name", "state", "size", "licence", "description"), *rows)
-    return Answer(data={"weights": [_facts(status) for status in statuses]}, table=table)
+    return Reply(data={"weights": [_facts(status) for status in statuses]}, table=table)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,9 +79,9 @@ def pull(options: PullOptions, common: Printing, names: Names) -> None:
     every = [status.entry.name for status in checkpoints.entries()]
     wanted = every if options.all else names or [DEFAULT_EXTRACTOR]
 
-    def step(item: BatchInput, progress: Progress | None) -> Answer:
+    def step(item: BatchInput, progress: Progress | None) -> Reply:
         path = checkpoints.fetch(item.path, progress)
-        return Answer(data={"path": str(path)}, lines=(f"{item.path}: {path}",))
+        return Reply(data={"path": str(path)}, lines=(f"{item.path}: {path}",))
 
     run_verb("weights pull", step, plain_inputs(wanted), common, are_videos=False)
 
@@ -93,19 +93,19 @@ def verify(common: Printing, names: Names) -> None:
 
     wanted = names or [status.entry.name for status in checkpoints.entries() if status.state != "missing"]
 
-    def step(item: BatchInput, progress: Progress | None) -> Answer:
+    def step(item: BatchInput, progress: Progress | None) -> Reply:
         status = checkpoints.verify(item.path)
         line = f"{item.path}: {'verified' if status.state == 'present' else status.reason or status.state}"
         if status.state == "present":
-            return Answer(data=_facts(status), lines=(line,))
+            return Reply(data=_facts(status), lines=(line,))
         problem = Problem("WeightsError", line, f"vidsum weights pull {item.path}")
-        return Answer(data=_facts(status), errors=(problem,), exit_code=4)
+        return Reply(data=_facts(status), errors=(problem,), exit_code=4)
 
     run_verb("weights verify", step, plain_inputs(wanted), common, are_videos=False)
 
 
 @command(app)
-def path(name: Name, common: Printing) -> Answer:
+def path(name: Name, common: Printing) -> Reply:
     """Print the path of a checkpoint (no download)."""
     from vidsum import checkpoints
     from vidsum.errors import WeightsError
@@ -113,7 +113,7 @@ def path(name: Name, common: Printing) -> Answer:
     installed = checkpoints.find(name)
     if installed is None:
         raise WeightsError(f"{name}: its weights are not installed", hint=f"vidsum weights pull {name}")
-    return Answer(input=name, data={"path": str(installed)}, lines=(str(installed),))
+    return Reply(input=name, data={"path": str(installed)}, lines=(str(installed),))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +133,7 @@ def add(
     file: Annotated[Path, typer.Argument(..., help="Local weights file.")],
     options: AddOptions,
     common: Printing,
-) -> Answer:
+) -> Reply:
     """Import a local weights file: a published one by its SHA-256, or your own for an extractor's network.
 
     vidsum weights add googlenet-1378be20.pth --as googlenet
@@ -148,15 +148,15 @@ def add(
         from vidsum.lab.importers import add_official
 
         path = add_official(file, name)
-        return Answer(input=name, data={"name": name, "path": str(path)}, lines=(f"{name}: {path}",))
+        return Reply(input=name, data={"name": name, "path": str(path)}, lines=(f"{name}: {path}",))
     from vidsum.pipelines.weights import add_published, add_weights
 
     status = add_weights(file, name, options.network) if options.network else add_published(file, name)
-    return Answer(input=name, data=_facts(status), lines=(f"{name}: {status.state}, {status.path}",))
+    return Reply(input=name, data=_facts(status), lines=(f"{name}: {status.state}, {status.path}",))
 
 
 @command(app)
-def remove(name: Name, common: Printing) -> Answer:
+def remove(name: Name, common: Printing) -> Reply:
     """Delete weights of your own.
 
     vidsum weights remove my_net
@@ -164,7 +164,7 @@ def remove(name: Name, common: Printing) -> Answer:
     from vidsum.checkpoints.obtain import remove_user_weights
 
     path = remove_user_weights(name)
-    return Answer(input=name, data={"path": str(path)}, lines=(f"{name}: removed {path}",))
+    return Reply(input=name, data={"path": str(path)}, lines=(f"{name}: removed {path}",))
 
 
 def _state(status: "EntryStatus") -> str:

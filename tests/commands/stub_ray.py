@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from vidsum.batch.answer import Answer
 from vidsum.batch.inputs import BatchInput
+from vidsum.batch.reply import Reply
 
 
 class RayError(Exception):
@@ -59,12 +59,12 @@ class StubRay:
         finished = self.finishes(references)
         return [finished], [reference for reference in references if reference != finished]
 
-    def get(self, reference: int) -> Answer:
+    def get(self, reference: int) -> Reply:
         print("Ray says this from its own code")
         task: BatchInput = pickle.loads(self.tasks[reference])
         if "lost" in task.path:
             raise RayError("lines\nthe worker died")
-        return Answer("info", task.path, defaultdict(str))
+        return Reply("info", task.path, defaultdict(str))
 
 
 def install(monkeypatch: pytest.MonkeyPatch, **resources: float) -> StubRay:

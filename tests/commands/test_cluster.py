@@ -14,8 +14,8 @@ import pytest
 
 from tests.commands.conftest import copies
 from tests.program import Run
-from vidsum.batch.answer import Answer
 from vidsum.batch.cluster import _finish_next
+from vidsum.batch.reply import Reply
 
 pytestmark = [
     pytest.mark.deep,
@@ -74,7 +74,7 @@ def test_lost_node(run: Run, film: Path, cluster: Any, monkeypatch: pytest.Monke
     nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
     finished = list[int]()
 
-    def lose_the_node(*arguments: Any) -> tuple[int, Answer]:
+    def lose_the_node(*arguments: Any) -> tuple[int, Reply]:
         number, result = _finish_next(*arguments)
         finished.append(number)
         if len(finished) == len(nodes):  # what the node does next is under way, or about to be

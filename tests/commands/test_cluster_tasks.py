@@ -13,9 +13,9 @@ import pytest
 from tests.commands import stub_ray
 from tests.commands.stub_ray import StubRay
 from tests.program import Run
-from vidsum.batch.answer import Answer, failed
 from vidsum.batch.cluster import divert_stdout, on_cluster
 from vidsum.batch.inputs import BatchInput, plain_inputs
+from vidsum.batch.reply import Reply, failed
 from vidsum.batch.settings import CommonOptions
 
 TASKS = plain_inputs([f"{number}.mp4" for number in range(30)])
@@ -43,17 +43,17 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> StubRay:
     return stub_ray.install(monkeypatch)
 
 
-def _work(item: BatchInput, progress: Any) -> Answer:
+def _work(item: BatchInput, progress: Any) -> Reply:
     raise NotImplementedError
 
 
-def answers(done: list[int], address: str = "local", device: str = "cpu") -> Generator[Answer, None, None]:
+def answers(done: list[int], address: str = "local", device: str = "cpu") -> Generator[Reply, None, None]:
     """Yield the answers of the stub; it notes the inputs that are done."""
 
-    def finish(item: BatchInput, answer: Answer) -> None:
+    def finish(item: BatchInput, answer: Reply) -> None:
         done.append(item.number)
 
-    def fail(item: BatchInput, error: Exception) -> Answer:
+    def fail(item: BatchInput, error: Exception) -> Reply:
         return failed("info", item.path, error, CommonOptions())
 
     return on_cluster(_work, TASKS, lambda _: None, finish, fail, address, device)

@@ -26,8 +26,8 @@ from tests.conftest import deep
 from tests.program import Run, heed_interruptions
 from vidsum.archive.archive import Archive
 from vidsum.batch import workers
-from vidsum.batch.answer import Answer
 from vidsum.batch.inputs import BatchInput, plain_inputs
+from vidsum.batch.reply import Reply
 from vidsum.batch.workers import Work, Worker, in_workers
 from vidsum.outputs.artifacts import Artifacts
 
@@ -86,7 +86,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bytes, bytes]]:
     """Pickled messages to workers: the work, and a task."""
     messages: list[tuple[bytes, bytes]] = []
 
-    def send(self: Worker, work: Work[Answer], item: BatchInput, **more: Any) -> "Future[Answer]":
+    def send(self: Worker, work: Work[Reply], item: BatchInput, **more: Any) -> "Future[Reply]":
         messages.append((pickle.dumps(work), pickle.dumps(item)))
         return really_send(self, work, item, **more)
 
@@ -305,7 +305,7 @@ def test_workers_share_the_threads(run: Run, film: Path, monkeypatch: pytest.Mon
 def test_jobs_unpicklable_work() -> None:
     fail: Any = None
     inputs = plain_inputs(["a.mp4"])
-    results = in_workers(lambda *_: Answer(), inputs, lambda _: None, lambda *_: None, fail, 2)
+    results = in_workers(lambda *_: Reply(), inputs, lambda _: None, lambda *_: None, fail, 2)
     with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):
         next(results)
 

@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from vidsum.batch.answer import Answer
 from vidsum.batch.inputs import BatchInput
+from vidsum.batch.reply import Reply
 from vidsum.batch.settings import CommonOptions
 from vidsum.errors import EmptyResultError, Problem, VidsumError
 from vidsum.io.paths import files_read
@@ -103,11 +103,11 @@ def deliver(
     item: BatchInput,
     common: CommonOptions,
     spec: ResultSpec[R],
-    describe: Callable[[R, str], Answer],
+    describe: Callable[[R, str], Reply],
     *,
     page_clips: tuple[Path, str] | None = None,
     prints_only: bool = False,
-) -> Answer:
+) -> Reply:
     """Return the answer about an input whose document was made, or whose files were written.
 
     Args:
@@ -124,7 +124,7 @@ def deliver(
     if artifacts is None or common.to_stdout or prints_only:
         result = spec.run()
         data = spec.document(result, ())
-        made = describe(result, item.path) if prints_only else Answer(document=data)
+        made = describe(result, item.path) if prints_only else Reply(document=data)
         return replace(made, data=data, messages=result.warnings)
     kinds = [kind for kind in spec.writers if kind in artifacts.files]
     part = None
@@ -142,10 +142,10 @@ def _save(
     item: BatchInput,
     common: CommonOptions,
     spec: ResultSpec[R],
-    describe: Callable[[R, str], Answer],
+    describe: Callable[[R, str], Reply],
     unchanged: R | None,
     page_clips: tuple[Path, str] | None,
-) -> Answer:
+) -> Reply:
     """Return the answer about a result whose files are written; `unchanged` needs its exports only."""
     assert item.artifacts is not None
     artifacts, exports = item.artifacts, item.exports
@@ -205,12 +205,12 @@ def _write_made(write: Writer, made: Any, result: Any, path: Path) -> Iterable[s
 def _describe_files(
     item: BatchInput,
     spec: ResultSpec[R],
-    describe: Callable[[R, str], Answer],
+    describe: Callable[[R, str], Reply],
     part: R,
     removed: str,
     *,
     is_new: bool,
-) -> Answer:
+) -> Reply:
     """Return the answer about a result whose files were written, or found up to date."""
     assert item.artifacts is not None
     named = {kind: path for kind, path in item.artifacts.files.items() if kind not in item.exports}
@@ -230,12 +230,12 @@ def _describe_files(
 
 
 def _with_notices(
-    answer: Answer,
+    answer: Reply,
     item: BatchInput,
     common: CommonOptions,
     notices: Sequence[Notice],
     changed: Collection[Path],
-) -> Answer:
+) -> Reply:
     """Return an answer with what writers have to say, and a line about each export.
 
     Each export that cannot be written is an error of its own. Without moments, timelines are left out.

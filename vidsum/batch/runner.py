@@ -10,14 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from vidsum.batch.answer import Answer, answer_of, failed
 from vidsum.batch.inputs import BatchInput
+from vidsum.batch.reply import Reply, failed, reply_of
 from vidsum.batch.settings import CommonOptions
 from vidsum.errors import InputError, OutputError, VidsumError
 from vidsum.io.series import suggest_film
 
 Progress = Callable[[str, float, float], None]  # that of `vidsum.types`, which loads NumPy
-Work = Callable[[BatchInput, Progress | None], Answer]
+Work = Callable[[BatchInput, Progress | None], Reply]
 """The work on one input: a module-level function, or a `partial` of one, which worker processes unpickle."""
 
 
@@ -28,12 +28,12 @@ def run_inputs(
     common: CommonOptions,
     *,
     progress_of: Callable[[BatchInput], Progress | None],
-    finish: Callable[[BatchInput, Answer], None],
+    finish: Callable[[BatchInput, Reply], None],
     device: str = "cpu",
     is_isolated: bool = False,
     retry: Callable[[Sequence[str]], Sequence[str]] | None = None,
     are_videos: bool = True,
-) -> Generator[Answer, None, None]:
+) -> Generator[Reply, None, None]:
     """Yield the answers in the order of the inputs; those left to other processes come last.
 
     Args:
@@ -49,10 +49,10 @@ def run_inputs(
         are_videos: whether inputs may be URLs, and worker processes are used.
     """
 
-    def fail(item: BatchInput, error: VidsumError) -> Answer:
+    def fail(item: BatchInput, error: VidsumError) -> Reply:
         return failed(command, item.name, error, common)
 
-    def start(items: Sequence[BatchInput]) -> Generator[Answer, None, None]:
+    def start(items: Sequence[BatchInput]) -> Generator[Reply, None, None]:
         guarded = partial(_guarded, command, work, common, are_videos)
         if are_videos and common.ray:
             from vidsum.batch.cluster import on_cluster
@@ -64,7 +64,7 @@ def run_inputs(
             return in_workers(guarded, items, progress_of, finish, fail, min(common.jobs, len(items)))
         return _run_here(guarded, items, progress_of, finish)
 
-    left: dict[str, tuple[BatchInput, Answer]] = {}
+    left: dict[str, tuple[BatchInput, Reply]] = {}
     with contextlib.closing(start(inputs)) as answers:
         for item, answer in zip(inputs, answers, strict=False):
             if retry and answer.data.get("left"):
@@ -87,8 +87,8 @@ def _run_here(
     work: Work,
     inputs: Sequence[BatchInput],
     progress_of: Callable[[BatchInput], Progress | None],
-    finish: Callable[[BatchInput, Answer], None],
-) -> Generator[Answer, None, None]:
+    finish: Callable[[BatchInput, Reply], None],
+) -> Generator[Reply, None, None]:
     for item in inputs:
         answer = work(item, progress_of(item))
         finish(item, answer)
@@ -102,10 +102,10 @@ def _guarded(
     are_videos: bool,
     item: BatchInput,
     progress: Progress | None,
-) -> Answer:
+) -> Reply:
     """Return the answer of the work on an input, after the checks that all commands share."""
     step = partial(_check_and_run, command, work, common, are_videos, item, progress)
-    return answer_of(command, item.name, common, step)
+    return reply_of(command, item.name, common, step)
 
 
 def _check_and_run(
@@ -115,7 +115,7 @@ def _check_and_run(
     are_videos: bool,
     item: BatchInput,
     progress: Progress | None,
-) -> Answer:
+) -> Reply:
     if item.fault:
         raise item.fault
     if common.skip_existing and (skipped := _skipped(item)):
@@ -125,7 +125,7 @@ def _check_and_run(
     return work(item, progress)
 
 
-def _skipped(item: BatchInput) -> Answer | None:
+def _skipped(item: BatchInput) -> Reply | None:
     """Return the answer for an input whose outputs exist, or one of them, which may not be replaced."""
     if item.artifacts is None:
         return None
@@ -142,7 +142,7 @@ def _skipped(item: BatchInput) -> Answer | None:
     facts: dict[str, Any] = {kind: str(path) for kind, path in named.items()}
     if "clips" in item.artifacts.files:
         facts["clips"] = []
-    return Answer(data={"skipped": True, **({"outputs": facts} if item.is_nested else facts)}, lines=(line,))
+    return Reply(data={"skipped": True, **({"outputs": facts} if item.is_nested else facts)}, lines=(line,))
 
 
 def _prepare(command: str, item: BatchInput, common: CommonOptions, progress: Progress | None) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vidsum.batch.answer import Answer
+from vidsum.batch.reply import Reply
 from vidsum.errors import OutputError
 from vidsum.io.outputs import as_utf8, write_text
 from vidsum.io.text import csv_text
@@ -20,7 +20,7 @@ data of its answer."""
 _FIRST_COLUMNS, _LAST_COLUMNS = ("input", "state", "exit_code"), ("output", "warnings", "error")
 
 
-def row_of(name: str, answer: Answer | None = None, columns: Mapping[str, Any] = {}) -> dict[str, Any]:
+def row_of(name: str, answer: Reply | None = None, columns: Mapping[str, Any] = {}) -> dict[str, Any]:
     """Return the row of an input, by column; without an answer it was not run."""
     if answer is None:
         return {"input": name, "state": "not run"}
@@ -38,7 +38,7 @@ def row_of(name: str, answer: Answer | None = None, columns: Mapping[str, Any] =
     }
 
 
-def _state_of(answer: Answer) -> str:
+def _state_of(answer: Reply) -> str:
     if answer.exit_code:
         return "failed"
     if "skipped" in answer.data:

@@ -16,7 +16,7 @@ Rows = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
-class Answer:
+class Reply:
     """The answer about one input; who runs a command sets `command` and `input`."""
 
     command: str = ""
@@ -34,7 +34,7 @@ class Answer:
     details: tuple[str, ...] = ()  # more lines for people, printed with `--verbose`
 
 
-def failed(command: str, name: str | None, error: Exception, common: CommonOptions) -> Answer:
+def failed(command: str, name: str | None, error: Exception, common: CommonOptions) -> Reply:
     """Return the answer of a command that an exception ended; `-v` shows its traceback."""
     if common.verbose and not isinstance(error, VidsumError):
         hide = name.hide if isinstance(name, Url) else redact
@@ -45,10 +45,10 @@ def failed(command: str, name: str | None, error: Exception, common: CommonOptio
         common.explain(error)
     code = error.exit_code if isinstance(error, VidsumError) else 1
     fatal = error if isinstance(error, VidsumError) and error.ends_batch else None
-    return Answer(command, name and redact(name), errors=(Problem.of(error),), exit_code=code, fatal=fatal)
+    return Reply(command, name and redact(name), errors=(Problem.of(error),), exit_code=code, fatal=fatal)
 
 
-def answer_of(command: str, name: str | None, common: CommonOptions, step: Callable[[], Answer]) -> Answer:
+def reply_of(command: str, name: str | None, common: CommonOptions, step: Callable[[], Reply]) -> Reply:
     """Return the answer of a step; an exception becomes a failed one."""
     try:
         answer = step()
