@@ -261,3 +261,10 @@ def test_a_json_document_takes_over_the_record_of_a_file(tmp_path: Path) -> None
     assert record_of(tmp_path / "a.txt").exists()
     write(tmp_path, "r", ["a"], "other")
     assert not record_of(tmp_path / "a.txt").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no devices")
+def test_a_device_is_written_into_and_has_no_record(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").symlink_to("/dev/null")
+    assert save_text("text", tmp_path / "a.txt", overwrite=False) == str(tmp_path / "a.txt")
+    assert ([*tmp_path.iterdir()], Path("/dev/null").is_file()) == ([tmp_path / "a.txt"], False)

@@ -143,7 +143,8 @@ class Artifacts:
                 produced |= written(shadow, self.files[kind])
             if not overwrite:
                 self.require_ours(produced)
-            for path in (self.record, *produced):
+            has_record = is_result(self.record) or not all(map(is_special, produced))
+            for path in (*produced, *([self.record] if has_record else [])):
                 require_not_read(path, reads)
                 if path not in (self.record, *self.files.values()):  # of a folder
                     make_folder(path.parent)
