@@ -242,8 +242,9 @@ def _with_notices(
     """
     assert item.artifacts is not None
     faults = {kind: notice for kind, notice in notices if isinstance(notice, VidsumError)}
-    for fault in faults.values() if common.explain else ():
-        common.explain(fault)
+    if common.explain:
+        for fault in faults.values():
+            common.explain(fault)
     messages = [*answer.messages]
     for _, notice in notices:
         if isinstance(notice, str):

@@ -60,7 +60,8 @@ class Artifacts:
             try:
                 facts, listed = read_document(record)
             except InputError as error:
-                if record.is_symlink() or (record.exists() and not is_special(record)):
+                is_link = record.is_symlink() and not is_result(record)  # which is not written through
+                if is_link or (record.exists() and not is_special(record)):
                     reason = f"already exists, and {error.message}"
                     fault = fault or OutputError(reason, _REMEDY, record)
                 continue
@@ -155,7 +156,9 @@ class Artifacts:
 
     def is_interrupted(self) -> bool:
         """Return whether a run was killed while it replaced the files."""
-        return record_of(self.record).is_file()
+        with suppress(InputError):
+            return bool(read_document(record_of(self.record)))
+        return False
 
     def _stage(
         self, kind: str, write: Writer, result: Any, shadow: Path, is_optional: bool
@@ -188,7 +191,7 @@ class Artifacts:
         deleted = self._outdated(current, outputs)
         replaced = {name: sha256 for name, sha256 in current.items() if outputs.get(name) != sha256}
         second = record_of(self.record)
-        is_left_over = second.is_file() and not is_special(self.record)
+        is_left_over = self.is_interrupted()
         if not (always or changed or deleted or is_left_over or document != earlier):
             return set(), []
         if replaced:

@@ -52,8 +52,9 @@ def page_writer(record: Path, target: Path, clips: tuple[Path, str] | None) -> W
     """
 
     def write(result: Cutting, path: Path) -> tuple[str, ...]:
-        has_clips = isinstance(result, Grounding | Highlights) and clips
-        new = {clip for clip, _ in clip_paths(result, *clips)} if has_clips else ()
+        new = set[Path]()
+        if clips and isinstance(result, Grounding | Highlights):
+            new = {clip for clip, _ in clip_paths(result, *clips)}
         text, warnings = report_text([(str(record), result)], target, clips=new)
         write_text(path, text)
         return warnings
