@@ -12,7 +12,7 @@ from vidsum.batch.inputs import BatchInput, plain_inputs
 from vidsum.batch.reply import Reply
 from vidsum.batch.runner import Progress
 from vidsum.batch.settings import MEDIA_HELP, PRINTING, WRITING, CommonOptions
-from vidsum.batch.targets import attempt, check_files, main_outputs, reads_of, require_one_text
+from vidsum.batch.targets import attempt, check_files, files_of_run, main_outputs, require_one_text
 from vidsum.commands.batch import run_verb
 from vidsum.commands.options import Only, command
 from vidsum.errors import Problem, UsageError, VidsumError
@@ -67,14 +67,12 @@ def export(
     bases = main_outputs(inputs, ending, suffixes, common)
     paths = {source: _paths(base, formats) for source, base in bases.items()}
     is_one = len(formats) == 1
-    planned = [
-        replace(item, artifacts=Artifacts(record_of(bases[item.path]), _named(paths[item.path], is_one)))
-        for item in inputs
-    ]
+    files = {path: Artifacts(record_of(base), _named(paths[path], is_one)) for path, base in bases.items()}
+    planned = [replace(item, artifacts=files.get(item.path)) for item in inputs]
     planned = planned if common.to_stdout else check_files(planned, common)
 
     def work(item: BatchInput, progress: Progress | None) -> Reply:
-        return _export_one(item, paths[item.path], settings, common)
+        return _export_one(item, paths.get(item.path, {}), settings, common)
 
     run_verb("export", work, planned, common, are_videos=False)
 
@@ -101,7 +99,7 @@ def _export_one(
     format = next(iter(paths))
     if common.to_stdout:
         return Reply(data={"format": format}, document=texts[format], messages=tuple(messages))
-    reads = reads_of([item], common)
+    reads = files_of_run([item], common)
     lines = [
         save_text(text, paths[name], overwrite=common.overwrite, reads=reads) for name, text in texts.items()
     ]

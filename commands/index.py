@@ -24,7 +24,7 @@ from vidsum.commands.options import Without, command
 from vidsum.commands.result import render
 from vidsum.errors import UsageError, VidsumError
 from vidsum.features.settings import Extraction
-from vidsum.io.paths import files_read
+from vidsum.io.paths import reads_of
 from vidsum.options import option
 from vidsum.times import format_short_time
 
@@ -73,7 +73,7 @@ def index(
         hint = "--jobs N, --ray local, or --archive postgresql://..."
         raise UsageError("a file is written on one machine", hint=hint)
     if where.archive and not is_server(where.archive):  # no other output may have its name
-        common = replace(common, reads={**common.reads, **files_read([("--archive", where.archive)])})
+        common = replace(common, reads={**common.reads, **reads_of(where.archive, option="--archive")})
     from vidsum.archive.archive import Archive
 
     with Archive(where.archive) as archive, _without_remains(archive):

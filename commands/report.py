@@ -12,7 +12,7 @@ from vidsum.commands.batch import Printing
 from vidsum.commands.export import Results
 from vidsum.commands.options import command
 from vidsum.errors import InputError, Problem, UsageError
-from vidsum.io.paths import Reads, files_read
+from vidsum.io.paths import Reads, reads_of
 from vidsum.io.text import STDIN
 from vidsum.options import option
 from vidsum.outputs.alone import own_record, save_text, write_alone
@@ -54,7 +54,7 @@ def report(results: Results, page: Page, common: Printing) -> Reply:
     """
     from vidsum.results.load import read_displayable
 
-    target, reads = Path(page.output), {**files_read([("", results)]), **common.reads}
+    target, reads = Path(page.output), {**reads_of(*results), **common.reads}
     if page.bundle is not None and page.output != "report.html":
         fault = "--bundle excludes --output: its page is index.html"
         raise UsageError(fault, hint=f"--bundle {page.bundle}")

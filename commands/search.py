@@ -18,7 +18,7 @@ from vidsum.errors import Problem, UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.io.outputs import make_folder, stems_of
-from vidsum.io.paths import Reads, files_read
+from vidsum.io.paths import Reads, reads_of
 from vidsum.options import option
 from vidsum.outputs.alone import own_record, save_text, write_alone
 from vidsum.outputs.names import Written, check_outputs, require_not_written, require_suffix
@@ -99,7 +99,7 @@ def search(
         videos = {path for match in matches for path in (match.video, *match.also)}
         for video in videos:
             require_not_written(video, written)
-        reads = {**files_read(("", video) for video in videos), **common.reads}
+        reads = {**reads_of(*videos), **common.reads}
         if extra.clips:
             _save_clips(archive, matches, rows, extra, reads, messages, problems)
     if target:  # rows of failed clips have changed

@@ -23,7 +23,7 @@ from vidsum.archive.settings import Indexing, SearchOptions, has_words
 from vidsum.errors import InputError, MissingError, Problem
 from vidsum.features.settings import Extraction
 from vidsum.io.outputs import make_folder
-from vidsum.io.paths import files_read, require_not_read
+from vidsum.io.paths import reads_of, require_not_read
 from vidsum.io.provenance import label_of
 from vidsum.outputs.alone import own_record, write_alone
 from vidsum.pipelines.ground import ground
@@ -243,7 +243,7 @@ class Tools:
         if self._output is None:
             raise ToolUseError("this server writes no files")
         source, target = self._find_video(video), self._target(name)
-        reads = files_read([("", source)])
+        reads = reads_of(source)
         require_not_read(target, reads)
         own_record(target).require_ours([target])
         spans = [(part.start_s, part.end_s) for part in parts]

@@ -10,7 +10,7 @@ from vidsum.batch.inputs import BatchInput
 from vidsum.batch.reply import Reply
 from vidsum.batch.settings import CommonOptions
 from vidsum.errors import EmptyResultError, Problem, VidsumError
-from vidsum.io.paths import files_read
+from vidsum.io.paths import reads_of
 from vidsum.outputs.artifacts import Artifacts, Document, Notice, Writer
 from vidsum.outputs.records import Hashes, is_result, lock
 
@@ -176,7 +176,7 @@ def _save(
         compose=compose,
         is_fresh=is_fresh,
         optional=exports,
-        reads={**files_read([("", item.path)]), **common.reads},
+        reads={**reads_of(item.path), **common.reads},
     )
     removed = _removed_files(deleted, artifacts)
     removed += _lost_queries(*states[-1]) if states and spec.merge else ""

@@ -9,7 +9,7 @@ from typing import TypeVar
 from vidsum.batch.inputs import BatchInput
 from vidsum.batch.settings import CommonOptions
 from vidsum.errors import InputError, OutputError, UsageError, VidsumError
-from vidsum.io.paths import Reads, files_read, keys_of
+from vidsum.io.paths import Reads, keys_of, reads_of
 from vidsum.options import leaves
 from vidsum.outputs.artifacts import Artifacts
 from vidsum.outputs.names import (
@@ -110,7 +110,7 @@ def check_files(inputs: Sequence[BatchInput], common: CommonOptions) -> list[Bat
     written, planned = Written(), [*inputs]
     check = partial(
         check_outputs,
-        reads=reads_of(inputs, common),
+        reads=files_of_run(inputs, common),
         written=written,
         urls={item.path: item.url for item in inputs},
         make_folders=common.makes_folders,
@@ -133,14 +133,14 @@ def check_table(inputs: Sequence[BatchInput], common: CommonOptions) -> None:
     for item in inputs:
         for path in item.artifacts.files.values() if item.artifacts else ():
             written |= dict.fromkeys(keys_of(path), item.path)
-    if common.table and (owner := reserve(common.table, "--table", reads_of(inputs, common), written)):
+    if common.table and (owner := reserve(common.table, "--table", files_of_run(inputs, common), written)):
         fault = f"{common.table}: would be written for {owner} and for --table"
         raise UsageError(fault, hint="--table FILE")
 
 
-def reads_of(inputs: Iterable[BatchInput], common: CommonOptions) -> Reads:
+def files_of_run(inputs: Iterable[BatchInput], common: CommonOptions) -> Reads:
     """Return the files that a run reads: those of options, and the inputs."""
-    return {**files_read(("", item.path) for item in inputs), **common.reads}
+    return {**reads_of(*(item.path for item in inputs)), **common.reads}
 
 
 def refuse(inputs: Sequence[BatchInput], item: BatchInput, fault: VidsumError) -> list[BatchInput]:
@@ -185,7 +185,7 @@ def plan_moment_files(
             hint = "--output-dir FOLDER, for more files"
             raise UsageError("-o FILE.csv writes one table of all inputs", hint=hint)
         table = Path(str(common.output))
-        check_outputs("the table", [table], reads_of(inputs, common))
+        check_outputs("the table", [table], files_of_run(inputs, common))
         common = replace(common, output="-")
     elif common.is_file:
         require_suffix(Path(str(common.output)), (".json", ".csv"))

@@ -14,6 +14,11 @@ Reads = Mapping[FileKey, str]
 OTHER_NAME = "-o FILE, or --output-dir FOLDER"
 
 
+def reads_of(*paths: str | Path, option: str = "") -> dict[FileKey, str]:
+    """Return inputs, or the files of an option, as files that are read; they may not be there yet."""
+    return {key: option for path in paths for key in keys_of(path)}
+
+
 def files_read(named: Iterable[tuple[str, object]]) -> dict[FileKey, str]:
     """Return the files among values, by option; a value may be a path, several, or no path at all."""
     reads: dict[FileKey, str] = {}
