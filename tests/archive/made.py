@@ -41,7 +41,7 @@ def use_archive(monkeypatch: pytest.MonkeyPatch) -> None:
         CLASSES: rng.random((16, len(COLOURS))).astype(np.float32),
     }
     monkeypatch.setattr("vidsum.pipelines.embedding.embed_video", embed_video)
-    for module in ("archive.space_versions", "grounding.presence", "grounding.vse"):
+    for module in ("archive.space_versions", "grounding.presence", "grounding.vse_map"):
         monkeypatch.setattr(f"vidsum.{module}.load_map", lambda: SimpleNamespace(tensors=tensors))
     monkeypatch.setattr("vidsum.archive.archive.embed_queries", embed_queries)
     monkeypatch.setattr("vidsum.archive.archive.embed_background", lambda _: np.eye(3, dtype=np.float32))
