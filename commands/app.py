@@ -13,9 +13,11 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from vidsum.batch.reply import failed
+from vidsum.batch.settings import CommonOptions
 from vidsum.commands.config import variable_for
 from vidsum.commands.options import complete, metavar_of, settings_of
-from vidsum.commands.result import CommandResult, View, render
+from vidsum.commands.result import render
 from vidsum.commands.usage import CommandGroup
 from vidsum.device import use_one_arena
 from vidsum.errors import OutputError, UsageError, did_you_mean, show_warning
@@ -199,11 +201,11 @@ def _handle(error: Exception) -> int:
 
 def _report(error: Exception) -> int:
     words = sys.argv[1:]
-    view = View(json="--json" in words, verbose="-v" in words or "--verbose" in words)
+    common = CommonOptions(json="--json" in words, verbose="-v" in words or "--verbose" in words)
     command = next((word for word in words if not word.startswith("-")), "vidsum")
-    result = CommandResult.failed(command, None, error, view)
-    render(result, view)
-    return result.exit_code
+    answer = failed(command, None, error, common)
+    render(answer, common)
+    return answer.exit_code
 
 
 def _report_usage(error: Any) -> int:

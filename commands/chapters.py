@@ -1,22 +1,25 @@
 """`vidsum chapters`: titled chapters of a video, by what is said or seen."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vidsum.commands.batch import Batch, Verb, Videos, run_verb
+from vidsum.batch.deliver import ResultSpec, deliver
+from vidsum.batch.inputs import BatchInput, read_inputs
+from vidsum.batch.reply import Reply
+from vidsum.batch.runner import Progress
+from vidsum.batch.settings import CommonOptions
+from vidsum.batch.states import Columns
+from vidsum.batch.targets import main_outputs, with_files
+from vidsum.commands.batch import Exporting, Videos, run_verb
 from vidsum.commands.options import Only, command
-from vidsum.commands.outputs import Destination, Exports, Outputs
-from vidsum.commands.result import Columns, CommandResult, Table, View
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.options import option
-from vidsum.pipelines.saving import Saving
-from vidsum.pipelines.tasks import Files, Progress, Task
 from vidsum.shots.settings import ChapterSettings
 from vidsum.times import format_short_time
 
@@ -40,13 +43,10 @@ class ChapterOutputs:
 @command(app)
 def chapters(
     sources: Videos,
-    batch: Batch,
     settings: ChapterSettings,
-    outputs: Outputs,
+    common: Exporting,
     extra: ChapterOutputs,
-    exports: Exports,
     extraction: Annotated[Extraction, Only(("device", "cache", "audio_track", "reader"))],
-    view: View,
 ) -> None:
     """Cut videos into titled chapters.
 
@@ -59,46 +59,42 @@ def chapters(
 
     vidsum chapters talk.mp4 --chapters 8 --export chapters --export ffmetadata --report
     """
-    from vidsum.pipelines.timelines import copy_suffix
+    from vidsum.outputs.timelines import copy_suffix
 
-    sources = batch.inputs(sources)
-    if extra.save_video and outputs.to_stdout:
+    inputs = read_inputs(sources, common)
+    if extra.save_video and common.to_stdout:
         raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --save-video")
-    targets = {}
-    for source, json in outputs.destinations(sources, "_chapters.json", (".json",)).items():
-        copies = {"copy": json.with_suffix(copy_suffix(source))} if extra.save_video else {}
-        targets[source] = Files({"json": json, **copies})
-    outputs.check(targets)
-    targets = exports.with_exports(targets, outputs)
-    work = partial(find_chapters, settings, extraction, Destination(outputs, exports))
-    run_verb(Verb("chapters", work, extraction.device, _COLUMNS), sources, view, batch, outputs, targets)
+    files = {}
+    for path, json in main_outputs(inputs, "_chapters.json", (".json",), common).items():
+        copies = {"copy": json.with_suffix(copy_suffix(path))} if extra.save_video else {}
+        files[path] = {"json": json, **copies}
+    inputs = with_files(inputs, files, common)
+    work = partial(find_chapters, settings, extraction, common)
+    run_verb("chapters", work, inputs, common, device=extraction.device, columns=_COLUMNS)
 
 
 def find_chapters(
     settings: ChapterSettings,
     extraction: Extraction,
-    destination: Destination,
-    task: Task,
+    common: CommonOptions,
+    item: BatchInput,
     progress: Progress | None,
-) -> CommandResult:
+) -> Reply:
+    from vidsum.outputs.timelines import write_chaptered
     from vidsum.pipelines.chapters import plan_chapters
     from vidsum.results.shots import Chapters
 
-    record = None if destination.outputs.to_stdout else task.files.record
-    plan = plan_chapters(task.path, settings, extraction, record)
-    saving = Saving(plan.provenance, partial(plan.run, progress), Chapters.from_dict, _write)
-    return destination.deliver(task, saving, _answer)
+    def write(chapters: Chapters, path: Path) -> tuple[str, ...]:
+        write_chaptered(chapters, path)
+        return ()
+
+    record = None if common.to_stdout or item.artifacts is None else item.artifacts.record
+    plan = plan_chapters(item.path, settings, extraction, record)
+    spec = ResultSpec(plan.provenance, partial(plan.run, progress), Chapters.from_dict, {"copy": write})
+    return deliver(item, common, spec, _answer)
 
 
-def _write(chapters: "Chapters", files: Files) -> Sequence[str]:
-    from vidsum.pipelines.timelines import write_chaptered
-
-    if "copy" in files.named:
-        write_chaptered(chapters, files.named["copy"])
-    return ()
-
-
-def _answer(chapters: "Chapters", names: str) -> CommandResult:
+def _answer(chapters: "Chapters", names: str) -> Reply:
     from vidsum.results.clock import to_player_time
 
     parts = to_player_time(chapters).chapters  # as YouTube wants them: in whole seconds, from 0
@@ -113,4 +109,4 @@ def _answer(chapters: "Chapters", names: str) -> CommandResult:
     rows = tuple(
         (format_short_time(float(int(n and part.start_s))), part.title) for n, part in enumerate(parts)
     )
-    return CommandResult(lines=(*hints, line), table=Table(("start", "title"), rows))
+    return Reply(lines=(*hints, line), table=(("start", "title"), *rows))

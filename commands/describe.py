@@ -1,28 +1,32 @@
 """`vidsum describe`: describe the shots of videos in words, as text and as audio description."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
 
 import typer
 
-from vidsum.commands.batch import Batch, Verb, Videos, run_verb
+from vidsum.batch.deliver import ResultSpec, deliver
+from vidsum.batch.inputs import BatchInput, read_inputs
+from vidsum.batch.reply import Reply
+from vidsum.batch.runner import Progress
+from vidsum.batch.settings import CommonOptions
+from vidsum.batch.states import Columns
+from vidsum.batch.targets import main_outputs, with_files
+from vidsum.commands.batch import Videos, Writing, run_verb
 from vidsum.commands.options import Without, command
-from vidsum.commands.outputs import Destination, Outputs
-from vidsum.commands.result import Columns, CommandResult, View, text_table
+from vidsum.commands.result import text_table
 from vidsum.description.settings import Describing
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.io.outputs import write_text
-from vidsum.io.paths import register_input
 from vidsum.options import option
-from vidsum.pipelines.saving import Saving
-from vidsum.pipelines.staging import hidden
-from vidsum.pipelines.tasks import Files, Progress, Task
+from vidsum.outputs.artifacts import Writer
+from vidsum.outputs.staging import hidden
 
 if TYPE_CHECKING:
     from vidsum.results.descriptions import Descriptions
@@ -54,14 +58,12 @@ class DescriptionOutputs:
 @command(app)
 def describe(
     sources: Videos,
-    batch: Batch,
     settings: Describing,
-    outputs: Outputs,
+    common: Writing,
     extra: DescriptionOutputs,
     extraction: Annotated[
         Extraction, Without(("extractor", "fps", "clip_frames", "stride_frames", "logits"))
     ],
-    view: View,
 ) -> None:
     """Describe videos in words, a sentence per shot.
 
@@ -77,54 +79,53 @@ def describe(
 
     vidsum describe film.mp4 --writer http://localhost:11434/v1 --vlm qwen2.5vl:3b
     """
-    sources = batch.inputs(sources)
-    if settings.texts is not None:
-        if len(sources) > 1:
-            raise UsageError(f"--texts has the descriptions of one film, not of {len(sources)}")
-        register_input(settings.texts, "--texts")
+    inputs = read_inputs(sources, common)
+    if settings.texts is not None and len(inputs) > 1:
+        raise UsageError(f"--texts has the descriptions of one film, not of {len(inputs)}")
     if extra.speak is not None:
-        from vidsum.pipelines.audio_description import find_speaker
+        from vidsum.outputs.audio_description import find_speaker
 
         settings = replace(settings, in_gaps=True)
-        if outputs.to_stdout:
+        if common.to_stdout:
             raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --speak")
         find_speaker(extra.speak)
-    targets = {}
-    for source, json in outputs.destinations(sources, "_descriptions.json", (".json",)).items():
+    files = {}
+    for path, json in main_outputs(inputs, "_descriptions.json", (".json",), common).items():
         named = {"json": json, "vtt": json.with_suffix(".vtt"), "srt": json.with_suffix(".srt")}
         if extra.speak is not None:
             named["video"] = json.with_name(f"{json.stem.removesuffix('_descriptions')}_described.mp4")
-        targets[source] = Files(named)
-    outputs.check(targets)
-    work = partial(describe_one, settings, extraction, outputs, extra.speak)
-    run_verb(Verb("describe", work, extraction.device, _COLUMNS), sources, view, batch, outputs, targets)
+        files[path] = named
+    inputs = with_files(inputs, files, common)
+    work = partial(describe_one, settings, extraction, common, extra.speak)
+    run_verb("describe", work, inputs, common, device=extraction.device, columns=_COLUMNS)
 
 
 def describe_one(
     settings: Describing,
     extraction: Extraction,
-    outputs: Outputs,
+    common: CommonOptions,
     speaker: str | None,
-    task: Task,
+    item: BatchInput,
     progress: Progress | None,
-) -> CommandResult:
+) -> Reply:
     from vidsum.pipelines.describe import plan_descriptions
     from vidsum.results.descriptions import Descriptions
 
-    plan = plan_descriptions(task.path, settings, extraction, speaker)
-    with hidden(task.files.named["video"]) if speaker else nullcontext() as spoken:
-        saving = Saving(
+    plan = plan_descriptions(item.path, settings, extraction, speaker)
+    film = item.artifacts.files.get("video") if item.artifacts else None
+    with hidden(film) if film else nullcontext() as spoken:
+        spec = ResultSpec(
             plan.provenance,
             lambda: _speak(plan.run(progress), spoken, speaker, progress),
             Descriptions.from_dict,
-            partial(_write, spoken=spoken),
+            _writers(spoken),
         )
-        result = Destination(outputs).deliver(task, saving, _answer)
-    if not speaker or result.data["descriptions"]:
-        return result
-    line = f"{task.files.named['video']}: not written: there is nothing to speak"
-    named = {**result.data["outputs"], "video": None}
-    return replace(result, lines=(*result.lines, line), data={**result.data, "outputs": named})
+        answer = deliver(item, common, spec, _answer)
+    if not film or answer.data["descriptions"]:
+        return answer
+    line = f"{film}: not written: there is nothing to speak"
+    named = {**answer.data["outputs"], "video": None}
+    return replace(answer, lines=(*answer.lines, line), data={**answer.data, "outputs": named})
 
 
 def _speak(
@@ -133,28 +134,34 @@ def _speak(
     """Write the film with spoken descriptions, if there are any to speak, and return those that were."""
     if path is None or speaker is None or not descriptions.descriptions:
         return descriptions
-    from vidsum.pipelines.audio_description import write_audio_description
+    from vidsum.outputs.audio_description import speak_descriptions
 
-    return write_audio_description(descriptions, path, speaker, progress=progress)
-
-
-def _write(descriptions: "Descriptions", files: Files, *, spoken: Path | None) -> Sequence[str]:
-    from vidsum.results.clock import to_player_time
-
-    played = to_player_time(descriptions)
-    write_text(files.named["vtt"], played.as_text("vtt"))
-    write_text(files.named["srt"], played.as_text("srt"))
-    if spoken and spoken.exists():
-        spoken.replace(files.named["video"])
-    return ()
+    return speak_descriptions(descriptions, path, speaker, progress)
 
 
-def _answer(descriptions: "Descriptions", names: str) -> CommandResult:
+def _writers(spoken: Path | None) -> Mapping[str, Writer]:
+    """Return the writers of the texts, and of the film that has been spoken."""
+
+    def write_as(format: Literal["vtt", "srt"], descriptions: "Descriptions", path: Path) -> tuple[str, ...]:
+        from vidsum.results.clock import to_player_time
+
+        write_text(path, to_player_time(descriptions).as_text(format))
+        return ()
+
+    def move_film(_: object, path: Path) -> tuple[str, ...]:
+        if spoken and spoken.exists():
+            spoken.replace(path)
+        return ()
+
+    return {"vtt": partial(write_as, "vtt"), "srt": partial(write_as, "srt"), "video": move_film}
+
+
+def _answer(descriptions: "Descriptions", names: str) -> Reply:
     from vidsum.results.clock import to_player_time
 
     texts = to_player_time(descriptions).descriptions
     rows = ((text.start_s, text.end_s, text.confidence, text.text) for text in texts)
-    return CommandResult(lines=(_line(names, descriptions),), table=text_table(rows))
+    return Reply(lines=(_line(names, descriptions),), table=text_table(rows))
 
 
 def _line(names: str, result: "Descriptions") -> str:

@@ -1,6 +1,6 @@
 """`vidsum evaluate`: compare summaries, moments, highlights and captions with people, and with chance."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -8,13 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
-from vidsum.commands.batch import Verb, Videos, run_verb
+from vidsum.batch.deliver import ResultSpec, deliver
+from vidsum.batch.inputs import BatchInput, plain_inputs
+from vidsum.batch.reply import Reply
+from vidsum.batch.runner import Progress
+from vidsum.batch.settings import CommonOptions
+from vidsum.commands.batch import Printing, Videos, run_verb
 from vidsum.commands.options import Chosen, Only, command
-from vidsum.commands.outputs import Destination, Outputs
-from vidsum.commands.result import CommandResult, Table, View
 from vidsum.commands.usage import CommandGroup
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
+from vidsum.io.paths import reads_of
 from vidsum.lab.attention.settings import AttentionFiles, AttentionRequest
 from vidsum.lab.evaluation.settings import (
     CaptionsRequest,
@@ -24,10 +28,10 @@ from vidsum.lab.evaluation.settings import (
     SummaryRequest,
 )
 from vidsum.options import build, option
-from vidsum.pipelines.names import check_outputs, require_suffix
-from vidsum.pipelines.saving import Saving
-from vidsum.pipelines.staging import replacing
-from vidsum.pipelines.tasks import Files, Progress, Task
+from vidsum.outputs.alone import own_record, write_alone
+from vidsum.outputs.artifacts import Artifacts, Writer
+from vidsum.outputs.names import Written, check_outputs, require_suffix
+from vidsum.outputs.records import record_of
 
 app = typer.Typer(
     cls=CommandGroup,
@@ -55,7 +59,7 @@ class ReportFiles:
 
 
 @command(app)
-def summary(request: SummaryRequest, report: ReportFiles, view: View) -> None:
+def summary(request: SummaryRequest, report: ReportFiles, common: Printing) -> None:
     """Compare importance scores with annotators: rank correlation and F.
 
     Also reports the annotators, random scores and equal scores.
@@ -66,14 +70,14 @@ def summary(request: SummaryRequest, report: ReportFiles, view: View) -> None:
 
     vidsum evaluate summary --data summe.h5 --scores mine.json -o report.json
     """
-    _evaluate("summary", request, report, view, plot=request.plot)
+    _evaluate("summary", request, report, common, plot=request.plot)
 
 
 @command(app)
 def moments(
     chosen: Annotated[Mapping[str, Any], Chosen(MomentsRequest)],
     report: ReportFiles,
-    view: View,
+    common: Printing,
     predictions: Annotated[
         list[Path],
         typer.Argument(
@@ -94,14 +98,14 @@ def moments(
     vidsum evaluate moments --data charades_test.json --run OUT --features charades_i3d
     """
     request = build(MomentsRequest, {**chosen, "predictions": tuple(predictions or ())})
-    _evaluate("moments", request, report, view)
+    _evaluate("moments", request, report, common)
 
 
 @command(app)
 def highlights(
     chosen: Annotated[Mapping[str, Any], Chosen(HighlightsRequest)],
     report: ReportFiles,
-    view: View,
+    common: Printing,
     sources: Annotated[
         list[Path],
         typer.Argument(
@@ -127,14 +131,14 @@ def highlights(
         raise UsageError("only one file of PREDICTIONS is measured", hint="PREDICTIONS ANNOTATIONS")
     positional = {"annotations": annotations, "predictions": predictions[0] if predictions else None}
     request = build(HighlightsRequest, {**chosen, **positional})
-    _evaluate("highlights", request, report, view, predictions=request.write_predictions)
+    _evaluate("highlights", request, report, common, predictions=request.write_predictions)
 
 
 @command(app)
 def captions(
     chosen: Annotated[Mapping[str, Any], Chosen(CaptionsRequest)],
     report: ReportFiles,
-    view: View,
+    common: Printing,
     predictions: Annotated[
         list[Path],
         typer.Argument(
@@ -156,7 +160,7 @@ def captions(
     vidsum evaluate captions DESCRIPTIONS --data activitynet/val_1.json
     """
     request = build(CaptionsRequest, {**chosen, "predictions": tuple(predictions)})
-    _evaluate("captions", request, report, view)
+    _evaluate("captions", request, report, common)
 
 
 @command(app)
@@ -165,7 +169,7 @@ def attention(
     request: AttentionRequest,
     extraction: Annotated[Extraction, Only(("extractor", "device"))],
     outputs: AttentionFiles,
-    view: View,
+    common: Printing,
 ) -> None:
     """Draw the attention of a FullTransNet while it summarizes a video.
 
@@ -175,33 +179,38 @@ def attention(
     """
     if not sources:
         raise UsageError("no video", hint="vidsum evaluate attention VIDEO")
-    targets = {
-        source: Files({"attention": outputs.path(source, request)}, nested=False) for source in sources
-    }
-    for source, files in targets.items():
-        check_outputs(source, files.all)
-    work = partial(draw_one, request, extraction, overwrite=outputs.overwrite)
-    run_verb(Verb("evaluate attention", work), sources, view, targets=targets)
+    reads, written = {**reads_of(*sources), **common.reads}, Written()
+    inputs = plain_inputs(sources)
+    for item in inputs:
+        check_outputs(item.path, [outputs.path(item.path, request)], reads, written)
+    work = partial(draw_one, request, extraction, outputs, common)
+    run_verb("evaluate attention", work, inputs, common, are_videos=False)
 
 
 def draw_one(
     request: AttentionRequest,
     extraction: Extraction,
-    task: Task,
+    outputs: AttentionFiles,
+    common: CommonOptions,
+    item: BatchInput,
     progress: Progress | None,
-    *,
-    overwrite: bool,
-) -> CommandResult:
+) -> Reply:
     from vidsum.lab.attention.maps import draw_attention
 
-    path = task.files.named["attention"]
-    with replacing(path, overwrite=overwrite) as shadow:
-        facts, messages = draw_attention(request, task.path, shadow, extraction, progress)
-    data = {**task.files.facts(), **facts}
-    return CommandResult(input=task.path, data=data, lines=(str(path),), messages=messages)
+    path = outputs.path(item.path, request)
+    (facts, messages), _ = write_alone(
+        own_record(path),
+        lambda shadow: draw_attention(request, item.path, shadow, extraction, progress),
+        overwrite=outputs.overwrite,
+        reads={**reads_of(item.path), **common.reads},
+    )
+    data = {"attention": str(path), **facts}
+    return Reply(input=item.path, data=data, lines=(str(path),), messages=messages)
 
 
-def _evaluate(task: str, request: Request, report: ReportFiles, view: View, **others: Path | None) -> None:
+def _evaluate(
+    task: str, request: Request, report: ReportFiles, common: CommonOptions, **others: Path | None
+) -> None:
     """Make the report of a request, by the name of its source, unless its files are up to date.
 
     `others` are other files of it. All are checked before any work: UsageError for a wrong suffix, or a file
@@ -210,56 +219,60 @@ def _evaluate(task: str, request: Request, report: ReportFiles, view: View, **ot
     json = None if report.output in (None, "-") else Path(str(report.output))
     suffixes = {"output": (".json",), "plot": (".png", ".svg"), "predictions": (".jsonl",)}
     named = {kind: path for kind, path in {"output": json, **others}.items() if path}
+    reads, written = {**reads_of(request.source), **common.reads}, Written()
     for kind, path in named.items():
         require_suffix(path, suffixes[kind])
-        check_outputs(str(request.source), [path])
-    files = Files(named, nested=False, absent=("output", *others))
-
-    def step(item: Task, progress: Progress | None) -> CommandResult:
-        from vidsum.lab.evaluate import evaluate
-        from vidsum.lab.evaluation.evaluation_report import Report, document, table
-        from vidsum.lab.finished_summaries import provenance
-        from vidsum.results.result import seal
-
-        made_from = provenance(request)
-
-        def answer(made: Report, names: str) -> CommandResult:
-            drawn = Table(*table(made), f"{request.source.name}: {made.title}")
-            return CommandResult(lines=tuple(filter(None, (made.note, names))), table=drawn)
-
-        def to_document(made: Report, keys: Collection[str]) -> dict[str, Any]:
-            return seal(document(made, made_from))
-
-        def write(made: Report, files: Files) -> Sequence[str]:
-            for kind, path in files.named.items():
-                if kind in made.writers:
-                    made.writers[kind](path)
-            return ()
-
-        if not files.named:
-            made = evaluate(request, progress)
-            facts = to_document(made, ())
-            warnings = tuple(facts["warnings"])
-            if report.output == "-":
-                return CommandResult(data=facts, document=facts, messages=warnings)
-            return replace(answer(made, ""), data={**files.facts(), **facts}, messages=warnings)
-        saving: Saving[Any] = Saving(
-            made_from,
-            lambda: evaluate(request, progress),
-            lambda _: None,
-            write,
-            to_document,
-            select=lambda _: None,
-        )
-        outputs = Destination(Outputs(overwrite=report.overwrite))
-        saved = outputs.deliver(replace(item, files=files), saving, answer)
-        return _to_stdout(saved, files) if report.output == "-" else saved
-
-    run_verb(Verb(f"evaluate {task}", step), [str(request.source)], view)
+        check_outputs(str(request.source), [path], reads, written)
+    work = partial(_evaluate_one, request, report, common, named, dict.fromkeys(("output", *others)))
+    run_verb(f"evaluate {task}", work, plain_inputs([str(request.source)]), common, are_videos=False)
 
 
-def _to_stdout(saved: CommandResult, files: Files) -> CommandResult:
-    """Return the result for `-o -`: the document alone, whatever other files were written."""
-    about_files = {"up_to_date", *files.facts()}
-    facts = {key: value for key, value in saved.data.items() if key not in about_files}
-    return CommandResult(data=facts, document=facts, messages=saved.messages)
+def _evaluate_one(
+    request: Request,
+    report: ReportFiles,
+    common: CommonOptions,
+    named: Mapping[str, Path],
+    absent: Mapping[str, None],
+    item: BatchInput,
+    progress: Progress | None,
+) -> Reply:
+    from vidsum.lab.evaluate import evaluate
+    from vidsum.lab.evaluation.evaluation_report import Report, document, table
+    from vidsum.lab.finished_summaries import provenance
+    from vidsum.results.result import seal
+
+    made_from = provenance(request)
+
+    def describe(made: Report, names: str) -> Reply:
+        lines, (columns, rows) = tuple(filter(None, (made.note, names))), table(made)
+        return Reply(lines=lines, table=(columns, *rows), title=f"{request.source.name}: {made.title}")
+
+    def to_document(made: Report, _: Collection[str]) -> dict[str, Any]:
+        return seal(document(made, made_from))
+
+    def write_as(kind: str, made: Report, path: Path) -> tuple[str, ...]:
+        if kind in made.writers:
+            made.writers[kind](path)
+        return ()
+
+    others: dict[str, Writer] = {kind: partial(write_as, kind) for kind in named if kind != "output"}
+    spec: ResultSpec[Any] = ResultSpec(
+        made_from, lambda: evaluate(request, progress), None, others, to_document
+    )
+    if not named:
+        made = spec.run()
+        facts = to_document(made, ())
+        answer = Reply(document=facts) if report.output == "-" else describe(made, "")
+        data = facts if report.output == "-" else {**absent, **facts}
+        return replace(answer, data=data, messages=tuple(facts["warnings"]))
+    first = named.get("output") or next(iter(named.values()))
+    record = first if "output" in named else record_of(first)
+    saving = replace(common, overwrite=report.overwrite)
+    answer = deliver(replace(item, artifacts=Artifacts(record, named)), saving, spec, describe)
+    facts = {key: fact for key, fact in answer.data.items() if key not in ("up_to_date", "outputs", *absent)}
+    if report.output == "-":  # the document alone, whatever other files were written
+        return Reply(data=facts, document=facts, messages=answer.messages)
+    state = {"up_to_date": True} if "up_to_date" in answer.data else {}
+    return replace(
+        answer, data={**state, **absent, **{kind: str(path) for kind, path in named.items()}, **facts}
+    )

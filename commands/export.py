@@ -1,21 +1,25 @@
 """`vidsum export`: results as timelines for editors, and as lists."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from vidsum.commands.batch import Verb, run_verb
-from vidsum.commands.options import command
-from vidsum.commands.outputs import MEDIA_HELP, Outputs, attempt
-from vidsum.commands.result import CommandResult, View
+from vidsum.batch.inputs import BatchInput, plain_inputs
+from vidsum.batch.reply import Reply
+from vidsum.batch.runner import Progress
+from vidsum.batch.settings import MEDIA_HELP, PRINTING, WRITING, CommonOptions
+from vidsum.batch.targets import attempt, check_files, files_of_run, main_outputs, require_one_text
+from vidsum.commands.batch import run_verb
+from vidsum.commands.options import Only, command
 from vidsum.errors import Problem, UsageError, VidsumError
 from vidsum.options import ADVANCED, option
-from vidsum.pipelines.staging import save_text
-from vidsum.pipelines.tasks import Files, Progress, Task
+from vidsum.outputs.alone import save_text
+from vidsum.outputs.artifacts import Artifacts
+from vidsum.outputs.records import record_of
 from vidsum.results.settings import ExportName, MediaPaths
 
 app = typer.Typer(add_completion=False)
@@ -44,7 +48,9 @@ class ExportSettings:
 
 
 @command(app)
-def export(results: Results, outputs: Outputs, settings: ExportSettings, view: View) -> None:
+def export(
+    results: Results, common: Annotated[CommonOptions, Only((*WRITING, *PRINTING))], settings: ExportSettings
+) -> None:
     """Convert results to editor timelines, subtitles or lists.
 
     Writes {result}.otio into the current folder, or what the ending of -o stands for: .otio (OpenTimelineIO),
@@ -55,46 +61,56 @@ def export(results: Results, outputs: Outputs, settings: ExportSettings, view: V
 
     vidsum export *_moments.json --format fcpxml --media relative
     """
-    outputs.require_one_text(results)
-    formats, ending, suffixes = _wanted(settings, outputs)
-    bases = outputs.destinations(results, ending, suffixes)
+    inputs = plain_inputs(results)
+    require_one_text(results, common)
+    formats, ending, suffixes = _wanted(settings, common)
+    bases = main_outputs(inputs, ending, suffixes, common)
     paths = {source: _paths(base, formats) for source, base in bases.items()}
-    targets = {source: _files(named, is_one=len(formats) == 1) for source, named in paths.items()}
-    outputs.check(targets)
+    is_one = len(formats) == 1
+    files = {path: Artifacts(record_of(base), _named(paths[path], is_one)) for path, base in bases.items()}
+    planned = [replace(item, artifacts=files.get(item.path)) for item in inputs]
+    planned = planned if common.to_stdout else check_files(planned, common)
 
-    def step(task: Task, progress: Progress | None) -> CommandResult:
-        from vidsum.pipelines.timelines import timeline_text
-        from vidsum.results.load import read_result
+    def work(item: BatchInput, progress: Progress | None) -> Reply:
+        return _export_one(item, paths.get(item.path, {}), settings, common)
 
-        result = read_result(task.path)
-        named, record = paths[task.path], Path(task.path)
-        make = partial(timeline_text, result, paths=settings.media, video=settings.video, record=record)
-        texts, messages, errors = dict[str, str](), list[str](), list[Problem]()
-        for format, target in named.items():
-            made = attempt(partial(make, format=format, target=target))
-            if isinstance(made, VidsumError):
-                if len(formats) == 1:
-                    raise made
-                errors.append(Problem.of(made))
-            else:
-                texts[format], warnings = made
-                messages += warnings
-        messages = list(dict.fromkeys(messages))
-        if outputs.to_stdout:
-            data = {"format": formats[0]}
-            return CommandResult(data=data, document=texts[formats[0]], messages=tuple(messages))
-        lines = [save_text(text, named[name], overwrite=outputs.overwrite) for name, text in texts.items()]
-        files = _files({name: named[name] for name in texts}, is_one=len(formats) == 1)
-        data = {**files.facts(), **({"format": formats[0]} if len(formats) == 1 else {})}
-        return CommandResult(
-            data=data,
-            lines=tuple(lines),
-            messages=tuple(messages),
-            errors=tuple(errors),
-            exit_code=1 if errors else 0,
-        )
+    run_verb("export", work, planned, common, are_videos=False)
 
-    run_verb(Verb("export", step), results, view, outputs=outputs, targets=targets)
+
+def _export_one(
+    item: BatchInput, paths: Mapping[str, Path], settings: ExportSettings, common: CommonOptions
+) -> Reply:
+    from vidsum.outputs.timelines import timeline_text
+    from vidsum.results.load import read_result
+
+    result, record, is_one = read_result(item.path), Path(item.path), len(paths) == 1
+    make = partial(timeline_text, result, paths=settings.media, video=settings.video, record=record)
+    texts, messages, errors = dict[str, str](), list[str](), list[Problem]()
+    for format, target in paths.items():
+        made = attempt(partial(make, format=format, target=target))
+        if isinstance(made, VidsumError):
+            if is_one:
+                raise made
+            errors.append(Problem.of(made))
+        else:
+            texts[format], warnings = made
+            messages += warnings
+    messages = list(dict.fromkeys(messages))
+    format = next(iter(paths))
+    if common.to_stdout:
+        return Reply(data={"format": format}, document=texts[format], messages=tuple(messages))
+    reads = files_of_run([item], common)
+    lines = [
+        save_text(text, paths[name], overwrite=common.overwrite, reads=reads) for name, text in texts.items()
+    ]
+    facts = {kind: str(path) for kind, path in _named({name: paths[name] for name in texts}, is_one).items()}
+    return Reply(
+        data={**facts, "format": format} if is_one else {"outputs": facts},
+        lines=tuple(lines),
+        messages=tuple(messages),
+        errors=tuple(errors),
+        exit_code=1 if errors else 0,
+    )
 
 
 def _paths(base: Path, formats: Sequence[str]) -> dict[str, Path]:
@@ -106,22 +122,22 @@ def _paths(base: Path, formats: Sequence[str]) -> dict[str, Path]:
     return {formats[0]: base, **more}
 
 
-def _files(paths: Mapping[str, Path], *, is_one: bool) -> Files:
-    return Files({"output": next(iter(paths.values()))}, nested=False) if is_one else Files(paths)
+def _named(paths: Mapping[str, Path], is_one: bool) -> Mapping[str, Path]:
+    return {"output": next(iter(paths.values()))} if is_one else paths
 
 
-def _wanted(settings: ExportSettings, outputs: Outputs) -> tuple[list[str], str, tuple[str, ...]]:
+def _wanted(settings: ExportSettings, common: CommonOptions) -> tuple[list[str], str, tuple[str, ...]]:
     """Return the formats, how names end that are made from the input's, and the suffixes of --output.
 
     Raises UsageError: several formats for stdout.
     """
-    from vidsum.pipelines.timelines import format_of
+    from vidsum.outputs.timelines import format_of
     from vidsum.results.formats import FORMATS, PROGRAMS
 
-    output = None if outputs.to_stdout else outputs.output
+    output = None if common.to_stdout else common.output
     chosen = dict.fromkeys(PROGRAMS.get(name, name) for name in settings.format)
     formats = [*chosen] or [format_of(output) if output else "otio"]
-    if outputs.to_stdout and len(formats) > 1:
+    if common.to_stdout and len(formats) > 1:
         raise UsageError("-o - prints one format", hint="one --format, or --output-dir FOLDER")
     ending, named = FORMATS[formats[0]].ending, Path(output or "").suffix
     suffix = ending[ending.rindex(".") :]

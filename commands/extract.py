@@ -1,20 +1,23 @@
 """`vidsum extract`: features of videos, into .npz or .h5 files."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Literal
 
 import typer
 
-from vidsum.commands.batch import Batch, Verb, Videos, run_verb
+from vidsum.batch.deliver import ResultSpec, deliver
+from vidsum.batch.inputs import BatchInput, read_inputs
+from vidsum.batch.reply import Reply
+from vidsum.batch.runner import Progress
+from vidsum.batch.settings import CommonOptions
+from vidsum.batch.states import Columns
+from vidsum.batch.targets import main_outputs, with_files
+from vidsum.commands.batch import Videos, Writing, run_verb
 from vidsum.commands.options import command
-from vidsum.commands.outputs import Destination, Outputs
-from vidsum.commands.result import Columns, CommandResult, View
 from vidsum.features.settings import Extraction
 from vidsum.options import option
-from vidsum.pipelines.saving import Saving
-from vidsum.pipelines.tasks import Files, Progress, Task
 
 app = typer.Typer(add_completion=False)
 
@@ -36,9 +39,7 @@ class FeatureFile:
 
 
 @command(app)
-def extract(
-    videos: Videos, batch: Batch, outputs: Outputs, file: FeatureFile, extraction: Extraction, view: View
-) -> None:
+def extract(videos: Videos, common: Writing, file: FeatureFile, extraction: Extraction) -> None:
     """Turn videos into features.
 
     Writes {video}_{extractor}.npz into the current folder: features, and the time of each.
@@ -47,37 +48,40 @@ def extract(
 
     vidsum extract film.mp4 --extractor i3d --logits -o film.h5
     """
-    videos = batch.inputs(videos)
+    inputs = read_inputs(videos, common)
     ending = f"_{extraction.extractor}.{file.format}"
-    bases = outputs.destinations(videos, ending, (".npz", ".h5", ".hdf5"))
-    targets = {video: Files({"output": base}, nested=False) for video, base in bases.items()}
-    outputs.check(targets)
-    verb = Verb("extract", partial(extract_one, outputs, extraction), extraction.device, _COLUMNS)
-    run_verb(verb, videos, view, batch, outputs, targets)
+    bases = main_outputs(inputs, ending, (".npz", ".h5", ".hdf5"), common)
+    inputs = with_files(inputs, {path: {"output": base} for path, base in bases.items()}, common)
+    work = partial(extract_one, common, extraction)
+    run_verb("extract", work, inputs, common, device=extraction.device, columns=_COLUMNS)
 
 
 def extract_one(
-    outputs: Outputs, extraction: Extraction, task: Task, progress: Progress | None
-) -> CommandResult:
+    common: CommonOptions, extraction: Extraction, item: BatchInput, progress: Progress | None
+) -> Reply:
     from vidsum.pipelines.plan import plan_extraction, save_features
     from vidsum.results.feature_files import read_features
     from vidsum.results.features import Features
 
-    plan = plan_extraction(task.path, extraction)
+    plan = plan_extraction(item.path, extraction)
 
-    def write(features: Features, files: Files) -> Sequence[str]:
-        save_features(features, files.record)
+    def load(_: object) -> Features:
+        assert item.artifacts is not None
+        return read_features(item.artifacts.files["output"])
+
+    def write(features: Features, path: Path) -> tuple[str, ...]:
+        save_features(features, path)
         return ()
 
-    def answer(features: Features, name: str) -> CommandResult:
+    def describe(features: Features, name: str) -> Reply:
         line = f"{name}: {len(features)} features of {features.dim} numbers, one every {features.step_s:g} s"
-        return CommandResult(lines=(line,))
+        return Reply(lines=(line,))
 
-    saving = Saving(
+    spec = ResultSpec(
         plan.provenance,
         partial(plan.run, progress),
-        lambda _: read_features(task.files.record),
-        write,
-        lambda features, _: features.to_dict(with_arrays=outputs.to_stdout),
+        load,
+        {"output": write},
+        lambda features, _: features.to_dict(with_arrays=common.to_stdout),
     )
-    return Destination(outputs).deliver(task, saving, answer)
+    return deliver(item, common, spec, describe)

@@ -1,7 +1,7 @@
 """`vidsum ground`: the moments of a video that match text queries."""
 
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Exit
 
-from vidsum.commands.batch import Batch, Verb, Videos, run_verb
+from vidsum.batch.deliver import ResultSpec, deliver
+from vidsum.batch.inputs import BatchInput, read_inputs
+from vidsum.batch.reply import Reply, Rows
+from vidsum.batch.runner import Progress
+from vidsum.batch.settings import CommonOptions
+from vidsum.batch.states import Columns
+from vidsum.batch.targets import clip_place, clip_stem, plan_moment_files
+from vidsum.commands.batch import Clipping, Videos, run_verb
 from vidsum.commands.options import Without, command
-from vidsum.commands.outputs import ClipOutputs, Destination, Exports, Outputs, PlotFormat, Sheet, plan_files
-from vidsum.commands.result import MOMENT_COLUMNS, Columns, CommandResult, Table, View, moment_row, render
+from vidsum.commands.result import MOMENT_COLUMNS, PlotFormat, Sheet, collect_table, moment_row, render
 from vidsum.errors import InputError, Problem, UsageError, printable
 from vidsum.features.settings import CLIP_FAMILY, Extraction
 from vidsum.grounding.settings import UNLIKELY, Retrieval
 from vidsum.options import option
-from vidsum.pipelines.records import Earlier
-from vidsum.pipelines.saving import Saving, write_moments
-from vidsum.pipelines.tasks import Files, Progress, Task
 from vidsum.video.settings import Clips
 
 if TYPE_CHECKING:
@@ -54,8 +57,10 @@ class QueryOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroundOutputs(ClipOutputs):
+class GroundOutputs:
     """Outputs in addition to the JSON."""
+
+    PANEL = "Output"
 
     clips: bool = option("Save each moment as MP4.", False)
     clip_settings: Clips = field(default_factory=Clips)
@@ -68,16 +73,13 @@ class GroundOutputs(ClipOutputs):
 @command(app)
 def ground(
     sources: Videos,
-    batch: Batch,
     query_options: QueryOptions,
     retrieval: Retrieval,
-    outputs: Outputs,
+    common: Clipping,
     extra: GroundOutputs,
-    exports: Exports,
     extraction: Annotated[
         Extraction, Without(("extractor", "fps", "clip_frames", "stride_frames", "logits"))
     ],
-    view: View,
 ) -> None:
     """Find moments in videos that match a text query.
 
@@ -96,28 +98,46 @@ def ground(
     probability that a moment shows the query, compares videos and queries.
     """
 
-    _require_one_stdin(batch, query_options)
-    sources = batch.inputs(sources)
-    _require_query(sources, query_options)
-    _suggest_clip_family(retrieval, view)
-    queries = _read_queries(query_options, extraction, view)
+    _require_one_stdin(common, query_options)
+    inputs = read_inputs(sources, common)
+    _require_query([item.path for item in inputs], query_options)
+    _suggest_clip_family(retrieval, common)
+    queries = _read_queries(query_options, extraction, common)
     refused = tuple(map(Problem.of, queries.refused))
     if refused:
-        render(CommandResult("ground", errors=refused, exit_code=1), view)
+        render(Reply("ground", errors=refused, exit_code=1), common)
     more = {"plot": f"moments.{extra.plot_format}"} if extra.plot else {}
     more |= {"sheet": "moments_sheet.png"} if extra.sheet else {}
-    destination, targets = plan_files("moments", sources, outputs, exports, extra, more, extra.clip_settings)
-    work = partial(ground_one, queries, retrieval, extraction, extra, destination, is_batch=len(sources) > 1)
-    rank = partial(_rank_videos, queries.texts)
-    verb = Verb("ground", work, extraction.device, _COLUMNS, rank, destination.collect)
-    run_verb(verb, sources, view, batch, destination.outputs, targets)
+    planned, common, table = plan_moment_files(
+        "moments", inputs, common, more, extra.clip_settings, clips=extra.clips
+    )
+    work = partial(
+        ground_one,
+        queries,
+        retrieval,
+        extraction,
+        extra,
+        common,
+        has_table=table is not None,
+        is_batch=len(inputs) > 1,
+    )
+    run_verb(
+        "ground",
+        work,
+        planned,
+        common,
+        device=extraction.device,
+        columns=_COLUMNS,
+        rank=partial(_rank_videos, queries.texts),
+        collect=collect_table(table, common),
+    )
     if refused:
         raise Exit(1)
 
 
-def _require_one_stdin(batch: Batch, options: QueryOptions) -> None:
+def _require_one_stdin(common: CommonOptions, options: QueryOptions) -> None:
     """Raise a UsageError where several options would read stdin."""
-    if [batch.from_file, options.queries, *options.query_audio].count("-") > 1:
+    if [common.from_file, options.queries, *options.query_audio].count("-") > 1:
         fault = "only one of --from-file, --queries and --query-audio can read stdin"
         raise UsageError(fault, hint="write the others to files")
 
@@ -135,64 +155,63 @@ def ground_one(
     retrieval: Retrieval,
     extraction: Extraction,
     extra: GroundOutputs,
-    destination: Destination,
-    task: Task,
+    common: CommonOptions,
+    item: BatchInput,
     progress: Progress | None,
     *,
+    has_table: bool,
     is_batch: bool,
-) -> CommandResult:
-    from vidsum.pipelines.clips import is_of_another
+) -> Reply:
+    from vidsum.outputs.clips import clips_of, moment_writers
     from vidsum.pipelines.ground import plan_moments
-    from vidsum.pipelines.queries import merge_groundings, without_queries
+    from vidsum.pipelines.queries import find_outdated, merge_groundings, other_queries, without_queries
     from vidsum.results.moments import Grounding
 
-    plan = plan_moments(task.path, queries, retrieval, extraction)
-    is_added = destination.outputs.output is None
-    if is_added and (earlier := _find_outdated(task.files, plan.provenance, with_saliency=extra.saliency)):
-        plan = plan_moments(task.path, queries.with_earlier(earlier), retrieval, extraction)
-    has_clips = (extra.clips or extra.clips_dir is not None) and not destination.outputs.to_stdout
-    run = partial(plan.run, progress)
-    write = partial(write_moments, progress=progress, extraction=extraction)
-    to_document = partial(_to_document, with_saliency=extra.saliency)
-    saving = Saving(plan.provenance, run, Grounding.from_dict, write, to_document)
+    plan, stem = plan_moments(item.path, queries, retrieval, extraction), clip_stem("moments", item, common)
+    is_added = common.output is None
+    if is_added and item.artifacts:
+        document, _ = item.artifacts.read()
+        if earlier := find_outdated(document, plan.provenance, with_saliency=extra.saliency):
+            plan = plan_moments(item.path, queries.with_earlier(earlier), retrieval, extraction)
+    has_clips = (extra.clips or common.clips_dir is not None) and not common.to_stdout
+    clips = partial(clips_of, item.artifacts, stem)
+    spec = ResultSpec(
+        plan.provenance,
+        partial(plan.run, progress),
+        Grounding.from_dict,
+        moment_writers(stem, extra.clip_settings, extraction, progress),
+        lambda result, keys: result.to_dict(with_saliency=extra.saliency or "timestamps_s" in keys),
+        clips=clips,
+        tags={"clips": extra.clip_settings.tag},
+    )
     if is_added:
-        saving = replace(saving, select=queries.select, merge=merge_groundings, shared=without_queries)
-        saving = replace(saving, is_apart=is_of_another)
-    result = destination.deliver(task, saving, partial(_answer, has_clips=has_clips))
-    if task.number == 0 and retrieval.evidence == "auto" and not retrieval.without:  # once is enough
-        result = replace(result, lines=(*_missing_evidence(result.data), *result.lines))
-    is_ranked = all(query.get("present") is not None for query in result.data["queries"])
-    if (
-        is_batch
-        and task.number == 0
-        and not (destination.table or is_ranked or destination.outputs.to_stdout)
-    ):
-        return replace(result, messages=(*result.messages, _SCORES_NOTE))
-    return result
+        spec = replace(
+            spec,
+            select=queries.select,
+            merge=merge_groundings,
+            shared=without_queries,
+            other_clips=lambda earlier, part: clips(other_queries(earlier, part)),
+        )
+    answer = deliver(
+        item,
+        common,
+        spec,
+        partial(_answer, has_clips=has_clips),
+        page_clips=clip_place(item, stem),
+        prints_only=has_table,
+    )
+    if item.number == 0 and retrieval.evidence == "auto" and not retrieval.without:  # once is enough
+        answer = replace(answer, lines=(*_missing_evidence(answer.data), *answer.lines))
+    is_ranked = all(query.get("present") is not None for query in answer.data["queries"])
+    if is_batch and item.number == 0 and not (has_table or is_ranked or common.to_stdout):
+        return replace(answer, messages=(*answer.messages, _SCORES_NOTE))
+    return answer
 
 
-def _find_outdated(files: Files, provenance: Mapping[str, Any], *, with_saliency: bool) -> "Grounding | None":
-    """Return the earlier result if its queries must be answered again, before others are added to it."""
-    from vidsum.pipelines.queries import without_queries
-    from vidsum.results.load import kind_of
-    from vidsum.results.moments import Grounding
-
-    document = Earlier.read(files).document
-    if document is None or kind_of(document) != Grounding.kind:
-        return None
-    is_alike = without_queries(document["provenance"]) == without_queries(provenance)
-    has_all = "timestamps_s" in document or not with_saliency
-    return None if is_alike and has_all else Grounding.from_dict(document)
-
-
-def _to_document(grounding: "Grounding", keys: Collection[str], *, with_saliency: bool) -> dict[str, Any]:
-    return grounding.to_dict(with_saliency=with_saliency or "timestamps_s" in keys)
-
-
-def _answer(grounding: "Grounding", names: str, *, has_clips: bool) -> CommandResult:
+def _answer(grounding: "Grounding", names: str, *, has_clips: bool) -> Reply:
     line = f"{names} (model: {grounding.model}, space: {grounding.space})"
     notes = _low_confidence_notes(grounding, has_clips=has_clips)
-    return CommandResult(lines=(*notes, line), table=_table(grounding))
+    return Reply(lines=(*notes, line), table=_table(grounding))
 
 
 def _missing_evidence(document: Mapping[str, Any]) -> Iterator[str]:
@@ -207,10 +226,10 @@ def _missing_evidence(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"not searched: {', '.join(missing)}"
 
 
-def _suggest_clip_family(retrieval: Retrieval, view: View) -> None:
+def _suggest_clip_family(retrieval: Retrieval, common: CommonOptions) -> None:
     """Suggest better weights, at a terminal and once on this machine."""
     is_vse_by_default = retrieval.space == "auto" and retrieval.model in ("auto", "similarity")
-    if view.quiet or view.json or not is_vse_by_default or not sys.stderr.isatty():
+    if common.quiet or common.json or not is_vse_by_default or not sys.stderr.isatty():
         return
     from vidsum import checkpoints
     from vidsum.io.cache import is_first
@@ -223,7 +242,7 @@ def _suggest_clip_family(retrieval: Retrieval, view: View) -> None:
         )
 
 
-def _read_queries(options: QueryOptions, extraction: Extraction, view: View) -> "Queries":
+def _read_queries(options: QueryOptions, extraction: Extraction, common: CommonOptions) -> "Queries":
     """Read the queries, and print the texts of spoken ones."""
     from vidsum.pipelines.queries import read_queries
 
@@ -232,12 +251,12 @@ def _read_queries(options: QueryOptions, extraction: Extraction, view: View) -> 
         from vidsum.pipelines.transcribe import transcribe_query
 
         spoken = [transcribe_query(file, extraction) for file in options.query_audio]
-    for query in () if view.quiet else spoken:
+    for query in () if common.quiet else spoken:
         print(f"{query.file}: '{printable(query.text)}' ({query.confidence:.0%} sure)", file=sys.stderr)
     return read_queries(options.query, options.queries, spoken, skip=True)
 
 
-def _table(grounding: "Grounding") -> Table:
+def _table(grounding: "Grounding") -> Rows:
     """List the moments of each query, with its text and match probability (if known) in the first row."""
     from vidsum.results.clock import to_player_time
     from vidsum.results.moments import shorten
@@ -257,7 +276,7 @@ def _table(grounding: "Grounding") -> Table:
                 (shorten(query.query) if rank == 1 else "", *match, *moment_row(rank, moment), *evidence)
             )
     columns = ("query", *(["match"] if is_known else []), *MOMENT_COLUMNS, *(["in"] if has_evidence else []))
-    return Table(columns, tuple(rows))
+    return (columns, *rows)
 
 
 def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterator[str]:
@@ -293,32 +312,33 @@ def _doubt(grounding: "Grounding", query: "QueryMoments", name: str, *, has_clip
     return "" if moments else f"may be in this video ({match})"
 
 
-def _rank_videos(texts: Sequence[str], results: Sequence[CommandResult]) -> Table | None:
+def _rank_videos(texts: Sequence[str], answers: Sequence[Reply]) -> Reply | None:
     """Rank the videos of a batch for each query; None without match probabilities."""
     from vidsum.results.moments import format_match, shorten
 
     matches: dict[str, list[tuple[float, str]]] = {}
     queries = set(texts)
-    for result in results:
-        for query in _queries_of(result):
+    for answer in answers:
+        for query in _queries_of(answer):
             if query.get("present") is not None and query["query"] in queries:
-                matches.setdefault(query["query"], []).append((query["present"], str(result.input)))
+                matches.setdefault(query["query"], []).append((query["present"], str(answer.input)))
     rows = [
         (shorten(query) if rank == 0 else "", format_match(present), video)
         for query, videos in matches.items()
         for rank, (present, video) in enumerate(sorted(videos, key=lambda match: -match[0]))
     ]
-    return Table(("query", "match", "video"), tuple(rows), "videos, best match first:") if rows else None
+    table = (("query", "match", "video"), *rows)
+    return Reply(table=table, title="videos, best match first:") if rows else None
 
 
-def _queries_of(result: CommandResult) -> Sequence[Mapping[str, Any]]:
-    """Return the queries of a result; for a skipped video, read them from its JSON."""
-    if not result.data.get("skipped"):
-        return list(result.data.get("queries", ()))
+def _queries_of(answer: Reply) -> Sequence[Mapping[str, Any]]:
+    """Return the queries of an answer; for a skipped video, read them from its JSON."""
+    if not answer.data.get("skipped"):
+        return list(answer.data.get("queries", ()))
     from vidsum.results.load import read_result
 
     try:
-        return list(read_result(result.data["outputs"]["json"]).to_dict().get("queries", ()))
+        return list(read_result(answer.data["outputs"]["json"]).to_dict().get("queries", ()))
     except InputError:  # not a result of vidsum: skipped all the same
         return ()
 

@@ -6,15 +6,19 @@ from typing import Annotated
 
 import typer
 
-from vidsum.commands.batch import Batch, Verb, Videos, run_verb
+from vidsum.batch.deliver import ResultSpec, deliver
+from vidsum.batch.inputs import BatchInput, read_inputs
+from vidsum.batch.reply import Reply
+from vidsum.batch.runner import Progress
+from vidsum.batch.settings import CommonOptions
+from vidsum.batch.states import Columns
+from vidsum.batch.targets import clip_place, clip_stem, plan_moment_files
+from vidsum.commands.batch import Clipping, Videos, run_verb
 from vidsum.commands.options import Without, command
-from vidsum.commands.outputs import ClipOutputs, Destination, Exports, Outputs, Sheet, plan_files
-from vidsum.commands.result import MOMENT_COLUMNS, Columns, CommandResult, Table, View, moment_row
+from vidsum.commands.result import MOMENT_COLUMNS, Sheet, collect_table, moment_row
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import HighlightSettings
 from vidsum.options import option
-from vidsum.pipelines.saving import Saving, write_moments
-from vidsum.pipelines.tasks import Progress, Task
 from vidsum.video.settings import Clips
 
 app = typer.Typer(add_completion=False)
@@ -23,8 +27,10 @@ _COLUMNS: Columns = {"length_s": "duration_s", "highlights": "moments", "model":
 
 
 @dataclass(frozen=True, kw_only=True)
-class HighlightOutputs(ClipOutputs):
+class HighlightOutputs:
     """Outputs in addition to the JSON."""
+
+    PANEL = "Output"
 
     clips: bool = option("Save each highlight as MP4.", False)
     clip_settings: Clips = field(default_factory=Clips)
@@ -35,13 +41,10 @@ class HighlightOutputs(ClipOutputs):
 @command(app)
 def highlights(
     sources: Videos,
-    batch: Batch,
     settings: HighlightSettings,
-    outputs: Outputs,
+    common: Clipping,
     extra: HighlightOutputs,
-    exports: Exports,
     extraction: Annotated[Extraction, Without(("fps", "clip_frames", "stride_frames", "logits"))],
-    view: View,
 ) -> None:
     """Find what stands out in videos, without a query.
 
@@ -52,35 +55,54 @@ def highlights(
 
     vidsum highlights *.mp4 --top-k 3 --plot --clips
     """
-    sources = batch.inputs(sources)
+    inputs = read_inputs(sources, common)
     more = {"plot": "highlights.png"} if extra.plot else {}
     more |= {"sheet": "highlights_sheet.png"} if extra.sheet else {}
-    destination, targets = plan_files(
-        "highlights", sources, outputs, exports, extra, more, extra.clip_settings
+    planned, common, table = plan_moment_files(
+        "highlights", inputs, common, more, extra.clip_settings, clips=extra.clips
     )
-    work = partial(find_highlights, settings, extraction, destination)
-    verb = Verb("highlights", work, extraction.device, _COLUMNS, collect=destination.collect)
-    run_verb(verb, sources, view, batch, destination.outputs, targets)
+    work = partial(
+        find_highlights, settings, extraction, extra.clip_settings, common, has_table=table is not None
+    )
+    run_verb(
+        "highlights",
+        work,
+        planned,
+        common,
+        device=extraction.device,
+        columns=_COLUMNS,
+        collect=collect_table(table, common),
+    )
 
 
 def find_highlights(
     settings: HighlightSettings,
     extraction: Extraction,
-    destination: Destination,
-    task: Task,
+    clip_settings: Clips,
+    common: CommonOptions,
+    item: BatchInput,
     progress: Progress | None,
-) -> CommandResult:
+    *,
+    has_table: bool,
+) -> Reply:
+    from vidsum.outputs.clips import clips_of, moment_writers
     from vidsum.pipelines.highlights import plan_highlights
     from vidsum.results.clock import to_player_time
     from vidsum.results.moments import Highlights
 
-    plan = plan_highlights(task.path, settings, extraction)
+    plan, stem = plan_highlights(item.path, settings, extraction), clip_stem("highlights", item, common)
 
-    def answer(highlights: Highlights, names: str) -> CommandResult:
+    def describe(highlights: Highlights, names: str) -> Reply:
         moments = enumerate(to_player_time(highlights).moments, 1)
-        rows = tuple(moment_row(rank, moment) for rank, moment in moments)
-        return CommandResult(lines=(names,), table=Table(MOMENT_COLUMNS, rows))
+        rows = (moment_row(rank, moment) for rank, moment in moments)
+        return Reply(lines=(names,), table=(MOMENT_COLUMNS, *rows))
 
-    write = partial(write_moments, progress=progress, extraction=extraction)
-    saving = Saving(plan.provenance, partial(plan.run, progress), Highlights.from_dict, write)
-    return destination.deliver(task, saving, answer)
+    spec = ResultSpec(
+        plan.provenance,
+        partial(plan.run, progress),
+        Highlights.from_dict,
+        moment_writers(stem, clip_settings, extraction, progress),
+        clips=partial(clips_of, item.artifacts, stem),
+        tags={"clips": clip_settings.tag},
+    )
+    return deliver(item, common, spec, describe, page_clips=clip_place(item, stem), prints_only=has_table)

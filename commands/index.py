@@ -14,14 +14,18 @@ import typer
 from typer import Exit
 
 from vidsum.archive.settings import ArchiveFile, Indexing, is_server
-from vidsum.commands.batch import Batch, Verb, Videos, run_verb
+from vidsum.batch.inputs import BatchInput, read_inputs
+from vidsum.batch.reply import Reply
+from vidsum.batch.runner import Progress
+from vidsum.batch.settings import CommonOptions
+from vidsum.batch.states import Columns
+from vidsum.commands.batch import Reading, Videos, run_verb
 from vidsum.commands.options import Without, command
-from vidsum.commands.result import Columns, CommandResult, View, render
+from vidsum.commands.result import render
 from vidsum.errors import UsageError, VidsumError
 from vidsum.features.settings import Extraction
-from vidsum.io.paths import register_input
+from vidsum.io.paths import reads_of
 from vidsum.options import option
-from vidsum.pipelines.tasks import Progress, Task
 from vidsum.times import format_short_time
 
 if TYPE_CHECKING:
@@ -46,14 +50,13 @@ class Upkeep:
 @command(app)
 def index(
     sources: Videos,
-    batch: Batch,
+    common: Reading,
     where: ArchiveFile,
     indexing: Indexing,
     upkeep: Upkeep,
     extraction: Annotated[
         Extraction, Without(("extractor", "fps", "clip_frames", "stride_frames", "logits"))
     ],
-    view: View,
 ) -> None:
     """Add videos to an archive, for vidsum search.
 
@@ -66,29 +69,38 @@ def index(
     named = list(sources)
     if upkeep.watch and any("://" in name for name in named):
         raise UsageError("--watch looks at files and folders, not at URLs", hint="leave out --watch")
-    if batch.ray not in (None, "local") and not is_server(where.archive):
+    if common.ray not in (None, "local") and not is_server(where.archive):
         hint = "--jobs N, --ray local, or --archive postgresql://..."
         raise UsageError("a file is written on one machine", hint=hint)
     if where.archive and not is_server(where.archive):  # no other output may have its name
-        register_input(where.archive, "--archive")
+        common = replace(common, reads={**common.reads, **reads_of(where.archive, option="--archive")})
     from vidsum.archive.archive import Archive
 
     with Archive(where.archive) as archive, _without_remains(archive):
         if archive.is_there:
             archive.require_whole()
         work = partial(index_one, where.archive, extraction, indexing, secrets.token_hex(16))
-        verb = Verb("index", work, extraction.device, _COLUMNS, isolated=True, retry=archive.wait_for)
-        for inputs in _iter_stable(named, batch, archive) if upkeep.watch else [batch.inputs(named)]:
+        run = partial(
+            run_verb,
+            "index",
+            common=common,
+            device=extraction.device,
+            columns=_COLUMNS,
+            is_isolated=True,
+            retry=archive.wait_for,
+        )
+        batches = _iter_stable(named, common, archive) if upkeep.watch else [read_inputs(named, common)]
+        for inputs in batches:
             # failed videos are tried again when they change
             with contextlib.suppress(*([Exit] if upkeep.watch else [])):
                 try:
                     if len(inputs) == 1:  # a batch counts unchanged videos at its end
-                        run_verb(replace(verb, work=partial(work, list_unchanged=True)), inputs, view, batch)
+                        run(partial(work, list_unchanged=True), inputs)
                     elif inputs:
-                        run_verb(verb, inputs, view, batch)
+                        run(work, inputs)
                 finally:  # moved videos are known by now
                     if archive.is_there:
-                        _report_missing(archive, named, view, prune=upkeep.prune)
+                        _report_missing(archive, named, common, prune=upkeep.prune)
 
 
 @contextlib.contextmanager
@@ -108,16 +120,16 @@ def index_one(
     extraction: Extraction,
     indexing: Indexing,
     run: str,
-    task: Task,
+    item: BatchInput,
     progress: Progress | None,
     *,
     list_unchanged: bool = False,
-) -> CommandResult:
+) -> Reply:
     from vidsum.archive.archive import Archive
 
     with Archive(name) as archive:
-        owner = f"{run} {task.number}"  # a second try has the claim of a first that was killed
-        added = archive.add_video(task.path, extraction, indexing, progress, owner)
+        owner = f"{run} {item.number}"  # a second try has the claim of a first that was killed
+        added = archive.add_video(item.path, extraction, indexing, progress, owner)
         name = archive.name
     is_left, is_unchanged = added.state == "claimed", added.state == "unchanged"
     data = {
@@ -133,12 +145,12 @@ def index_one(
     origin = f" from {added.moved_from}" if added.moved_from else ""
     length = format_short_time(added.duration_s)
     is_listed = not is_left and (list_unchanged or not is_unchanged)
-    lines = (f"{task.path}: {added.state}{origin}, {length}",) if is_listed else ()
+    lines = (f"{item.path}: {added.state}{origin}, {length}",) if is_listed else ()
     messages = ("left to another process, which is adding it",) if is_left else added.warnings
-    return CommandResult("index", task.path, data, lines, messages=messages)
+    return Reply("index", item.path, data, lines, messages=messages)
 
 
-def _report_missing(archive: "Archive", named: Sequence[str], view: View, *, prune: bool) -> None:
+def _report_missing(archive: "Archive", named: Sequence[str], common: CommonOptions, *, prune: bool) -> None:
     """Mark the videos that are missing from folders, or remove them, and print them."""
     before = set(archive.videos())
     gone = archive.mark_gone(*[path for path in named if Path(path).is_dir()])
@@ -150,10 +162,12 @@ def _report_missing(archive: "Archive", named: Sequence[str], view: View, *, pru
         hint = () if prune else ("--prune removes missing videos",)
         lines = (*(f"{path}: {state}" for path in new), *hint)
         data = {"archive": archive.name, "removed" if prune else "gone": new}
-        render(CommandResult("index", data=data, lines=lines), view)
+        render(Reply("index", data=data, lines=lines), common)
 
 
-def _iter_stable(named: Sequence[str], batch: Batch, archive: "Archive") -> Iterator[list[str]]:
+def _iter_stable(
+    named: Sequence[str], common: CommonOptions, archive: "Archive"
+) -> Iterator[list[BatchInput]]:
     """Yield at each poll the new or changed videos that have not changed since the poll before.
 
     Videos claimed by another process, which may have been killed, are yielded again.
@@ -161,13 +175,14 @@ def _iter_stable(named: Sequence[str], batch: Batch, archive: "Archive") -> Iter
     done, before = dict[str, tuple[int, int]](), dict[str, tuple[int, int]]()
     while True:
         now = {}
-        for path in batch.inputs(named):
+        inputs = {item.path: item for item in read_inputs(named, common)}
+        for path in inputs:
             with contextlib.suppress(OSError):
                 status = os.stat(path)  # noqa: PTH116  # a path that no Path takes
                 if not Path(path).is_dir():
                     now[path] = (status.st_size, status.st_mtime_ns)
         ready = [path for path, facts in now.items() if before.get(path) == facts != done.get(path)]
-        yield ready
+        yield [replace(inputs[path], number=number) for number, path in enumerate(ready)]
         keys = archive.read_rows(["claims.path"], "FROM claims") if ready and archive.is_there else []
         left = {os.fsdecode(key) for (key,) in keys}
         done |= {path: now[path] for path in ready if os.path.abspath(path) not in left}  # noqa: PTH100

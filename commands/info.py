@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vidsum.commands.batch import Batch, Verb, Videos, run_verb
+from vidsum.batch.inputs import BatchInput, read_inputs
+from vidsum.batch.reply import Reply
+from vidsum.batch.runner import Progress
+from vidsum.batch.settings import PRINTING
+from vidsum.batch.states import Columns
+from vidsum.commands.batch import Reading, Videos, run_verb
 from vidsum.commands.config import config_file, user_file
 from vidsum.commands.options import Flags, Only, command
-from vidsum.commands.result import Columns, CommandResult, View, run_alone
+from vidsum.commands.result import run_alone
 from vidsum.features.settings import Extraction
 from vidsum.io.packages import (
     EXTRAS,
@@ -22,7 +27,6 @@ from vidsum.io.packages import (
     installed_version,
 )
 from vidsum.options import option
-from vidsum.pipelines.tasks import Progress, Task
 from vidsum.times import format_short_time
 
 app = typer.Typer(add_completion=False)
@@ -58,10 +62,9 @@ class InfoOptions:
 @command(app)
 def info(
     videos: Videos,
-    batch: Annotated[Batch, Flags(("recursive",))],
+    common: Annotated[Reading, Flags(("recursive", *PRINTING))],
     settings: InfoOptions,
     extraction: Annotated[Extraction, Only(("video_track", "audio_track"))],
-    view: View,
 ) -> None:
     """Show versions, devices, weights and cache; or details of video files.
 
@@ -69,31 +72,31 @@ def info(
 
     vidsum info film.mp4
     """
-    if videos or batch.from_file:
-        videos = batch.inputs(videos)
-        config = str(file) if (file := config_file(view.config)) else None
-        verb = Verb("info", partial(_describe_video, extraction, config), columns=_COLUMNS)
-        run_verb(verb, videos, view, batch)
+    config = config_file(common.config)
+    if videos or common.from_file:
+        inputs = read_inputs(videos, common)
+        work = partial(_describe_video, extraction, str(config) if config else None)
+        run_verb("info", work, inputs, common, columns=_COLUMNS)
     else:
         only_cache = settings.cache or settings.clear_cache
         step = partial(_cache, clear=settings.clear_cache)
-        run_alone("info", view, step if only_cache else partial(_machine, config_file(view.config)))
+        run_alone("info", common, step if only_cache else partial(_machine, config))
 
 
 def _describe_video(
-    extraction: Extraction, config: str | None, task: Task, progress: Progress | None
-) -> CommandResult:
+    extraction: Extraction, config: str | None, item: BatchInput, progress: Progress | None
+) -> Reply:
     """Describe a video, and name the configuration file that decides how it is read, if any."""
     from vidsum.pipelines.sources import describe_file, list_tracks, probe_video
     from vidsum.results.result import video_data
 
-    video = probe_video(task.path, extraction)
+    video = probe_video(item.path, extraction)
     facts, tracks = video_data(video) or {}, list_tracks(video)
     if config:
         facts["config"] = config
-    lines = (f"{task.path}: {_describe(video)}", *map(_track_line, tracks))
+    lines = (f"{item.path}: {_describe(video)}", *map(_track_line, tracks))
     data = {**facts, "tracks": tracks}
-    return CommandResult(data=data, lines=lines, messages=describe_file(video), details=_lines(facts))
+    return Reply(data=data, lines=lines, messages=describe_file(video), details=_lines(facts))
 
 
 def _describe(video: "VideoInfo") -> str:
@@ -113,7 +116,7 @@ def _track_line(track: dict[str, Any]) -> str:
     return f"{name:<20} {', '.join(filter(None, words))}"
 
 
-def _cache(*, clear: bool = False) -> CommandResult:
+def _cache(*, clear: bool = False) -> Reply:
     from vidsum.io.cache import cache_state, clear_cache
 
     if clear:
@@ -121,10 +124,10 @@ def _cache(*, clear: bool = False) -> CommandResult:
     facts = cache_state()
     used = f"{facts['bytes'] / 2**20:.1f} of {facts['limit_bytes'] / 2**20:.0f} MiB"
     text = f"{facts['entries']} entries, {used}, in {facts['folder']}"
-    return CommandResult(data={"cache": facts}, lines=(text,))
+    return Reply(data={"cache": facts}, lines=(text,))
 
 
-def _machine(config: Path | None) -> CommandResult:
+def _machine(config: Path | None) -> Reply:
     from vidsum import checkpoints
     from vidsum.version import __version__
 
@@ -151,7 +154,7 @@ def _machine(config: Path | None) -> CommandResult:
         "weights": ", ".join(fetched) or "none here yet",
     }
     cache = _cache()
-    return CommandResult(
+    return Reply(
         data={**facts, **cache.data},
         lines=(*_lines(facts), f"{'cache':<20} {cache.lines[0]}"),
         messages=messages,

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from vidsum.archive.settings import ArchiveFile
-from vidsum.commands.options import Flags, command
-from vidsum.commands.result import View
+from vidsum.batch.settings import PRINTING, CommonOptions
+from vidsum.commands.options import Flags, Only, command
 from vidsum.errors import UsageError
 from vidsum.io.packages import require_extra
 from vidsum.options import option
@@ -38,7 +38,12 @@ class Writing:
 
 
 @command(app)
-def mcp(folders: FolderNames, where: ArchiveFile, writing: Writing, view: Annotated[View, Flags()]) -> None:
+def mcp(
+    folders: FolderNames,
+    where: ArchiveFile,
+    writing: Writing,
+    common: Annotated[CommonOptions, Only(PRINTING), Flags()],
+) -> None:
     """Let a language model use vidsum: a server of the Model Context Protocol on stdin and stdout.
 
     A program such as a chat client starts it.

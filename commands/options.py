@@ -3,7 +3,7 @@
     app = typer.Typer(add_completion=False)
 
     @command(app)
-    def shots(sources: Sources, outputs: Outputs, shots: ShotSettings, view: View) -> None: ...
+    def shots(sources: Sources, common: Clipping, shots: ShotSettings) -> None: ...
 
 The command gets settings made from the command line, the environment and a file, and may return its result.
 `Annotated[Mapping[str, Any], Chosen(MRNetSettings)]` gets only the chosen values, by name; a preset has the
@@ -24,17 +24,18 @@ from typing import Annotated, Any, TypeVar, get_origin
 import typer
 from typer.models import ArgumentInfo
 
+from vidsum.batch.reply import Reply
 from vidsum.commands.config import OptionNames, describe_unknown_variables, find_sources, has_flag, value_of
-from vidsum.commands.result import CommandResult, run_alone
+from vidsum.commands.result import run_alone
 from vidsum.commands.usage import HELP_ALL, LAST_PANELS, Command
 from vidsum.errors import VidsumError
-from vidsum.io import paths
+from vidsum.io.paths import files_read
 from vidsum.options import Leaf, build, item_of, leaves, required
 
 _FIRST_PANEL = "Inputs"  # of the help of a command
 _METAVARS = {bool: "", int: "N", float: "NUMBER", Path: "PATH"}  # choices are listed
 
-F = TypeVar("F", bound=Callable[..., CommandResult | None])
+F = TypeVar("F", bound=Callable[..., Reply | None])
 
 
 class Only(tuple[str, ...]):
@@ -129,14 +130,14 @@ def _flatten(function: Callable[..., Any]) -> Callable[..., None]:
             names = OptionNames.of(command, all_leaves, sources)
             values = {leaf.name: value_of(leaf, sources) for leaf in all_leaves}
             read = [(leaf.flags[0], values[leaf.name]) for leaf in all_leaves if not leaf.option.writes]
-            paths.begin([*(("", word) for word in words.values()), *read])
             arguments = {name: argument(name, words.get(name), values) for name in groups}
-            arguments["view"] = view = replace(arguments["view"], explain=names.explain)
-            if ctx.obj and not view.quiet:
+            common = replace(arguments["common"], explain=names.explain, reads=files_read(read))
+            if ctx.obj and not common.quiet:
                 for line in describe_unknown_variables(ctx):
                     print(f"warning: {line}", file=sys.stderr)
-            if returns is CommandResult:
-                run_alone(command, view, partial(function, **arguments))
+            arguments["common"] = common
+            if returns is Reply:
+                run_alone(command, common, partial(function, **arguments))
             else:
                 function(**arguments)
         except VidsumError as error:

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from vidsum.batch.reply import Reply
+from vidsum.commands.batch import Printing
 from vidsum.commands.export import Results
 from vidsum.commands.options import command
-from vidsum.commands.result import CommandResult, View
 from vidsum.errors import InputError, Problem, UsageError
+from vidsum.io.paths import Reads, reads_of
 from vidsum.io.text import STDIN
 from vidsum.options import option
-from vidsum.pipelines.names import check_outputs, require_suffix
-from vidsum.pipelines.staging import replacing, save_text
+from vidsum.outputs.alone import own_record, save_text, write_alone
+from vidsum.outputs.names import check_outputs, require_suffix
 
 if TYPE_CHECKING:
-    from vidsum.pipelines.report import PageResult
+    from vidsum.outputs.pages import PageResult
 
 app = typer.Typer(add_completion=False)
 
@@ -39,7 +41,7 @@ class Page:
 
 
 @command(app)
-def report(results: Results, page: Page, view: View) -> CommandResult:
+def report(results: Results, page: Page, common: Printing) -> Reply:
     """Show results in a browser.
 
     Writes report.html: a player, the curves with shots and selection, a picture of each segment to click on,
@@ -52,7 +54,7 @@ def report(results: Results, page: Page, view: View) -> CommandResult:
     """
     from vidsum.results.load import read_displayable
 
-    target = Path(page.output)
+    target, reads = Path(page.output), {**reads_of(*results), **common.reads}
     if page.bundle is not None and page.output != "report.html":
         fault = "--bundle excludes --output: its page is index.html"
         raise UsageError(fault, hint=f"--bundle {page.bundle}")
@@ -61,7 +63,7 @@ def report(results: Results, page: Page, view: View) -> CommandResult:
     elif page.output != "-":
         require_suffix(target, (".html",), any_case=True)
     if page.output != "-":
-        check_outputs(results[0], [page.bundle or target])
+        check_outputs(results[0], [page.bundle or target], reads)
     made: list[tuple[str, PageResult]] = []
     failed = list[InputError]()
     for path in dict.fromkeys(results):
@@ -71,21 +73,24 @@ def report(results: Results, page: Page, view: View) -> CommandResult:
             failed.append(error)
     if not made and len(failed) == 1:
         raise failed[0]
-    result = _write(made, page, target) if made else CommandResult()
-    return replace(result, errors=tuple(map(Problem.of, failed)), exit_code=1 if failed else 0)
+    answer = _write(made, page, target, reads) if made else Reply()
+    return replace(answer, errors=tuple(map(Problem.of, failed)), exit_code=1 if failed else 0)
 
 
-def _write(made: "Sequence[tuple[str, PageResult]]", page: Page, target: Path) -> CommandResult:
-    from vidsum.pipelines.bundle import write_bundle
-    from vidsum.pipelines.report import report_text
+def _write(made: "Sequence[tuple[str, PageResult]]", page: Page, target: Path, reads: Reads) -> Reply:
+    from vidsum.outputs.bundle import write_bundle
+    from vidsum.outputs.pages import report_text
 
     if page.bundle is not None:
-        with replacing(page.bundle, overwrite=page.overwrite) as shadow:
-            warnings = write_bundle(made, shadow, page.title)
-        data = {"output": str(page.bundle)}
-        return CommandResult(data=data, lines=(str(page.bundle),), messages=warnings)
+        warnings, _ = write_alone(
+            own_record(page.bundle),
+            lambda path: write_bundle(made, path, page.title),
+            overwrite=page.overwrite,
+            reads=reads,
+        )
+        return Reply(data={"output": str(page.bundle)}, lines=(str(page.bundle),), messages=warnings)
     text, warnings = report_text(made, target, page.title)
     if page.output == "-":
-        return CommandResult(document=text, messages=warnings)
-    line = save_text(text, target, overwrite=page.overwrite)
-    return CommandResult(data={"output": str(target)}, lines=(line,), messages=warnings)
+        return Reply(document=text, messages=warnings)
+    line = save_text(text, target, overwrite=page.overwrite, reads=reads)
+    return Reply(data={"output": str(target)}, lines=(line,), messages=warnings)

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Exit
 
+from vidsum.batch.reply import Reply, Rows, reply_of
+from vidsum.batch.settings import CommonOptions
+from vidsum.commands.batch import Printing
 from vidsum.commands.config import has_flag
 from vidsum.commands.options import command, complete, settings_of
-from vidsum.commands.result import CommandResult, Table, View, render, run_alone, run_one
+from vidsum.commands.result import render, run_alone
 from vidsum.errors import Problem, UsageError, VidsumError
 from vidsum.options import item_of, option, required
 
@@ -68,7 +71,7 @@ def reproduce(
         ),
     ],
     wanted: Wanted,
-    view: View,
+    common: Printing,
 ) -> None:
     """Reproduce the tables of the papers: train and evaluate each row, and print the published figures too.
 
@@ -83,28 +86,28 @@ def reproduce(
     if len(paper) > 1:
         raise UsageError("only one paper at a time", hint="vidsum reproduce PAPER")
     if not paper:
-        run_alone("reproduce", view, lambda: _list(wanted.table))
+        run_alone("reproduce", common, lambda: _list(wanted.table))
         return
     failed = False
     for _, table in find_tables(paper, wanted.table):
         name = f"{paper[0]}, {table.name(paper[0])}"
-        result = run_one("reproduce", name, view, partial(_reproduce, name, table, wanted, view))
-        render(result, view, in_batch=True)
-        failed = failed or bool(result.exit_code)
+        answer = reply_of("reproduce", name, common, partial(_reproduce, name, table, wanted, common))
+        render(answer, common, in_batch=True)
+        failed = failed or bool(answer.exit_code)
     if failed:
         raise Exit(1)
 
 
-def _list(number: str | None) -> CommandResult:
+def _list(number: str | None) -> Reply:
     from vidsum.lab.reproduction import find_tables
 
     heads, tables = ("paper", "table", "state", "title"), find_tables(PAPERS, number)
     rows = tuple((paper, table.name(paper), table.state, table.title) for paper, table in tables)
     facts = [dict(zip(heads, row, strict=True)) for row in rows]
-    return CommandResult(data={"tables": facts}, table=Table(heads, rows))
+    return Reply(data={"tables": facts}, table=(heads, *rows))
 
 
-def _reproduce(name: str, table: "reproduction.PaperTable", wanted: Wanted, view: View) -> CommandResult:
+def _reproduce(name: str, table: "reproduction.PaperTable", wanted: Wanted, common: CommonOptions) -> Reply:
     """Return the figures of a table: make what is missing, and give the reason where that cannot be."""
     from vidsum.lab.reproduction import costs
 
@@ -121,7 +124,7 @@ def _reproduce(name: str, table: "reproduction.PaperTable", wanted: Wanted, view
             why = f"bring {', '.join(missing)} in --data FOLDER (layout: docs/formats.md#{table.layout})"
         if data and wanted.out and not (why or ours):
             try:
-                ours = _figures(row, data, wanted.out, view, toy=wanted.toy)
+                ours = _figures(row, data, wanted.out, common, toy=wanted.toy)
             except VidsumError as error:
                 why = error.message
                 faults.append(Problem.of(error))
@@ -135,9 +138,13 @@ def _reproduce(name: str, table: "reproduction.PaperTable", wanted: Wanted, view
         lines.append("made-up data: our figures mean nothing")
     facts = {"state": table.state, "title": table.title, "rows": rows, "notes": list(table.notes)}
     digits = 3 if table.rows[0].computed else 2
-    rows_table, code = _paired_rows(f"{name}: {table.title}", rows, digits), int(bool(faults))
-    return CommandResult(
-        data=facts, table=rows_table, lines=(*lines, *table.notes), errors=tuple(faults), exit_code=code
+    return Reply(
+        data=facts,
+        table=_paired_rows(rows, digits),
+        title=f"{name}: {table.title}",
+        lines=(*lines, *table.notes),
+        errors=tuple(faults),
+        exit_code=int(bool(faults)),
     )
 
 
@@ -153,7 +160,7 @@ def _data(table: "reproduction.PaperTable", wanted: Wanted) -> Path | None:
 
 
 def _figures(
-    row: "reproduction.PaperRow", data: Path, out: Path, view: View, *, toy: bool
+    row: "reproduction.PaperRow", data: Path, out: Path, common: CommonOptions, *, toy: bool
 ) -> dict[str, float | None]:
     """Return the figures of a row, by column, from its report; without one, train and evaluate it first."""
     from vidsum.io.text import read_json
@@ -167,7 +174,7 @@ def _figures(
     if not report.exists():
         place = {"{data}": str(data), "{run}": str(run)}
         if train:
-            _run("train", [*train, "--out", "{run}"], place, out, quiet=view.quiet)
+            _run("train", [*train, "--out", "{run}"], place, out, quiet=common.quiet)
         report.parent.mkdir(parents=True, exist_ok=True)
         _run("evaluate", [*evaluate, "--output", str(report)], place, out, quiet=True)
     document = read_json(report)
@@ -234,7 +241,7 @@ def without_flags(command: Any, words: Sequence[str]) -> tuple[list[str], dict[s
     return rest, values
 
 
-def _paired_rows(title: str, rows: Sequence[Mapping[str, Any]], digits: int) -> Table:
+def _paired_rows(rows: Sequence[Mapping[str, Any]], digits: int) -> Rows:
     """Return two lines per row, ours above the published figures; one where there is none of ours."""
     heads, lines = list(rows[0]["published"]), []
     for row in rows:
@@ -242,4 +249,4 @@ def _paired_rows(title: str, rows: Sequence[Mapping[str, Any]], digits: int) -> 
             if figures:
                 cells = ["-" if figures[head] is None else f"{figures[head]:.{digits}f}" for head in heads]
                 lines.append((row["row"], of, *cells))
-    return Table(("row", "", *heads), tuple(lines), title)
+    return (("row", "", *heads), *lines)

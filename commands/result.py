@@ -1,20 +1,19 @@
-"""The result of a command for one input, and the functions that print it."""
+"""The functions that print the answers of commands."""
 
 import json
 import sys
-import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO, TypedDict
 
 from typer import Exit
 
-from vidsum.errors import Problem, VidsumError, printable, redact
-from vidsum.io.packages import explain_import_error
-from vidsum.io.urls import Url
-from vidsum.options import ADVANCED, option
-from vidsum.results.batch import Outcome
+from vidsum.batch.reply import Reply, Rows, reply_of
+from vidsum.batch.settings import CommonOptions
+from vidsum.errors import Problem, printable
+from vidsum.options import ADVANCED, Option
 from vidsum.times import format_time
 
 if TYPE_CHECKING:
@@ -22,55 +21,32 @@ if TYPE_CHECKING:
     from vidsum.types import Interval  # with NumPy, which --help can do without
 
 SCHEMA = "vidsum.result/1"
+PlotFormat = Annotated[Literal["png", "svg"], Option("Format of the plots.", panel=ADVANCED, flag_on=())]
+Sheet = Annotated[bool, Option("Save a contact sheet with a picture of each.")]
 _MAX_TEXT_ROWS = 20
 
 
-@dataclass(frozen=True, kw_only=True)
-class View:
-    """Amount and form of the printed output."""
-
-    PANEL = "Output"
-
-    json: bool = option("Print JSON to stdout, one object per line.", False)
-    quiet: bool = option("Print errors only.", False, flags=("--quiet", "-q"), panel=ADVANCED)
-    verbose: bool = option(
-        "Show details, and tracebacks of internal errors.", False, flags=("--verbose", "-v"), panel=ADVANCED
-    )
-    config: Path | None = option("YAML file with defaults for options.", None, metavar="FILE", panel=ADVANCED)
-    explain: Callable[[VidsumError], None] | None = None
-    """Puts an error into words for users of the command."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows for people to read; the same facts are in the result's data."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    title: str = ""  # a line above the columns
-
-
-def interval_table(name: str, intervals: "Iterable[Interval]") -> Table:
+def interval_table(name: str, intervals: "Iterable[Interval]") -> Rows:
     """Number intervals of time; `name` heads the first column."""
     rows = [
         (str(number), format_time(start), format_time(end), f"{end - start:.2f}")
         for number, (start, end) in enumerate(intervals, 1)
     ]
-    return Table((name, "start", "end", "seconds"), tuple(rows))
+    return ((name, "start", "end", "seconds"), *rows)
 
 
 def text_table(
     texts: Iterable[tuple[float, float, float | str | None, str]],
     columns: tuple[str, ...] = ("start", "end", "sure", "text"),
-) -> Table | None:
-    """Return the first texts with their times, and a probability or a word; None where there are none."""
+) -> Rows:
+    """Return the first texts with their times, and a probability or a word; nothing where there are none."""
     rows = [
         (format_time(start), format_time(end), f"{fact:.0%}" if isinstance(fact, float) else fact or "", text)
         for start, end, fact, text in texts
     ]
     if (more := len(rows) - _MAX_TEXT_ROWS) > 0:
         rows[_MAX_TEXT_ROWS:] = [("", "", "", f"... and {more} more")]
-    return Table(columns, tuple(rows)) if rows else None
+    return (columns, *rows) if rows else ()
 
 
 MOMENT_COLUMNS = ("rank", "start", "end", "seconds", "score")
@@ -82,90 +58,26 @@ def moment_row(rank: int, moment: "Moment") -> tuple[str, ...]:
     return str(rank), *times, f"{moment.end_s - moment.start_s:.2f}", f"{moment.score:.2f}"
 
 
-@dataclass(frozen=True)
-class CommandResult:
-    """The result of a command for one input; the caller sets `command` and `input`."""
-
-    command: str = ""
-    input: str | None = None
-    data: Mapping[str, Any] = field(default_factory=dict)  # JSON-ready facts
-    lines: tuple[str, ...] = ()  # facts for people to read
-    table: Table | None = None
-    document: Mapping[str, Any] | str | None = None
-    """Output for stdout (`-o -`): a JSON document, or the text of another file."""
-    messages: tuple[str, ...] = ()  # warnings and notes
-    errors: tuple[Problem, ...] = ()
-    exit_code: int = 0
-    fatal: VidsumError | None = None  # the error, where it ends a batch
-    details: tuple[str, ...] = ()  # more lines for people, printed with `--verbose`
-
-    @classmethod
-    def failed(
-        cls, command: str, input: str | None, error: Exception, view: View = View()
-    ) -> "CommandResult":
-        """Return the result of a command that an exception ended; its traceback is shown with `-v` only."""
-        if view.verbose and not isinstance(error, VidsumError):
-            hide = input.hide if isinstance(input, Url) else redact
-            for line in "".join(traceback.format_exception(error)).splitlines():
-                print(printable(hide(line)), file=sys.stderr)
-        error = explain_import_error(error) or error
-        code = error.exit_code if isinstance(error, VidsumError) else 1
-        fatal = error if isinstance(error, VidsumError) and error.ends_batch else None
-        return cls(command, input and redact(input), errors=(Problem.of(error),), exit_code=code, fatal=fatal)
+def collect_table(table: Path | None, common: CommonOptions) -> Callable[[Sequence[Reply]], Reply] | None:
+    """Return the function that writes one CSV of the answers of a batch, if there is one."""
+    return partial(_save_table, table, common) if table else None
 
 
-Columns = Mapping[str, str | Callable[[Mapping[str, Any]], Any]]
-"""Columns that describe an input in `--table`: name to the key of a fact, of which a list counts, or to a
-function of the data of its result."""
+def _save_table(table: Path, common: CommonOptions, answers: Sequence[Reply]) -> Reply:
+    from vidsum.outputs.exports import save_table
+    from vidsum.results.load import result_of
+
+    made = [result_of(answer.data) for answer in answers if not answer.exit_code]
+    n_rows, line = save_table(made, table, overwrite=common.overwrite, reads=common.reads)
+    return Reply(data={"output": str(table), "rows": n_rows}, lines=(line,))
 
 
-def outcome_of(path: str, result: CommandResult, columns: Columns) -> Outcome:
-    """Reduce a result, which may hold long curves, to what a batch reports at its end."""
-    data, state = result.data, "done"
-    for key, name in {"left": "left", "up_to_date": "up to date"}.items():
-        state = name if data.get(key) else state
-    state = "failed" if result.exit_code else "skipped" if "skipped" in data else state
-    outputs = data.get("outputs") or ({"output": data["output"]} if data.get("output") else {})
-    if exports := data.get("exports"):
-        outputs = {**outputs, "exports": exports}
-    is_there = state in ("done", "up to date")
-    values = {name: _cell(data, column) for name, column in columns.items()} if is_there else {}
-    return Outcome(path, state, result.exit_code, outputs, values, result.messages, result.errors)
-
-
-def _cell(data: Mapping[str, Any], column: str | Callable[[Mapping[str, Any]], Any]) -> Any:
-    value = data[column] if isinstance(column, str) else column(data)
-    return len(value) if isinstance(value, list) else value
-
-
-def run_alone(command: str, view: View, step: Callable[[], CommandResult]) -> None:
-    """Run a command that has no inputs, print its result and leave with its exit code."""
-    result = run_one(command, None, view, step)
-    render(result, view)
-    if result.exit_code:
-        raise Exit(result.exit_code)
-
-
-def run_one(command: str, path: str | None, view: View, step: Callable[[], CommandResult]) -> CommandResult:
-    """Return the result of a step; an exception becomes a failed one, with its traceback if `-v` is on."""
-    try:
-        result = step()
-        messages = tuple(map(redact, result.messages))
-        input = redact(result.input or path or "") or None
-        result = replace(result, command=result.command or command, input=input, messages=messages)
-    except Exception as error:
-        result = CommandResult.failed(command, path, error, view)
-    return _explain(result, view)
-
-
-def _explain(result: CommandResult, view: View) -> CommandResult:
-    """Return a result whose errors name options as users of the command know them."""
-    for problem in result.errors:
-        if problem.error and view.explain:
-            view.explain(problem.error)
-    return replace(
-        result, errors=tuple(Problem.of(item.error) if item.error else item for item in result.errors)
-    )
+def run_alone(command: str, common: CommonOptions, step: Callable[[], Reply]) -> None:
+    """Run a command that has no inputs, print its answer and leave with its exit code."""
+    answer = reply_of(command, None, common, step)
+    render(answer, common)
+    if answer.exit_code:
+        raise Exit(answer.exit_code)
 
 
 _OTHER_FILE = "another file, or a whole copy of this one"
@@ -178,36 +90,35 @@ _REMEDIES = {
 """Remedies by the kind of an error, where it names no better one."""
 
 
-def _with_remedies(result: CommandResult) -> CommandResult:
-    command = f"vidsum {result.command}" if result.command != "vidsum" else "vidsum"
-    remedies = (_REMEDIES.get(problem.kind, "").format(command=command) for problem in result.errors)
-    pairs = zip(result.errors, remedies, strict=True)
+def _with_remedies(answer: Reply) -> Reply:
+    command = f"vidsum {answer.command}" if answer.command != "vidsum" else "vidsum"
+    remedies = (_REMEDIES.get(problem.kind, "").format(command=command) for problem in answer.errors)
+    pairs = zip(answer.errors, remedies, strict=True)
     errors = (replace(problem, hint=problem.hint or remedy or None) for problem, remedy in pairs)
-    return replace(result, errors=tuple(errors))
+    return replace(answer, errors=tuple(errors))
 
 
-def render(result: CommandResult, view: View, *, in_batch: bool = False) -> None:
+def render(answer: Reply, common: CommonOptions, *, in_batch: bool = False) -> None:
     """Print a result to stdout, its warnings and errors to stderr.
 
     In a batch of several inputs, JSON documents take one line, and warnings and errors name the input.
     """
-    result = _with_remedies(_explain(result, view))
-    if view.json:
-        print(json.dumps(_envelope(result)), file=sys.stdout, flush=True)  # ASCII: valid in any encoding
+    answer = _with_remedies(answer)
+    if common.json:
+        print(json.dumps(_envelope(answer)), file=sys.stdout, flush=True)  # ASCII: valid in any encoding
         return
     stream = sys.stdout
-    if result.document is not None:  # texts for people go to stderr
-        print(_text(result.document, in_a_line=in_batch), end="", file=stream, flush=True)
+    if answer.document is not None:  # texts for people go to stderr
+        print(_text(answer.document, in_a_line=in_batch), end="", file=stream, flush=True)
         stream = sys.stderr
-    prefix = f"{result.input}: " if in_batch else ""
-    if not view.quiet:
-        if result.table is not None:
-            print_table(result.table, stream)
-        for line in (*result.lines, *(result.details if view.verbose else ())):
+    prefix = f"{answer.input}: " if in_batch else ""
+    if not common.quiet:
+        print_table(answer.table, answer.title, stream)
+        for line in (*answer.lines, *(answer.details if common.verbose else ())):
             print(printable(line), file=stream)
-        for message in result.messages:
+        for message in answer.messages:
             print(f"warning: {printable(_add_prefix(message, prefix))}", file=sys.stderr)
-    for problem in result.errors:
+    for problem in answer.errors:
         print(f"error: {printable(_add_prefix(problem.message, prefix))}", file=sys.stderr)
         if problem.hint:
             print(f"  try: {printable(problem.hint)}", file=sys.stderr)
@@ -241,33 +152,33 @@ class Envelope(TypedDict):
     errors: Sequence[Problem]
 
 
-def _envelope(result: CommandResult) -> dict[str, Any]:
+def _envelope(answer: Reply) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
-        "command": result.command,
-        "input": result.input,
-        "ok": not result.errors,
-        "exit_code": result.exit_code,
-        "data": dict(result.data),
-        "messages": list(result.messages),
+        "command": answer.command,
+        "input": answer.input,
+        "ok": not answer.errors,
+        "exit_code": answer.exit_code,
+        "data": dict(answer.data),
+        "messages": list(answer.messages),
         "errors": [
             {"kind": problem.kind, "message": problem.message, "hint": problem.hint}
-            for problem in result.errors
+            for problem in answer.errors
         ],
     }
 
 
-def print_table(table: Table, stream: TextIO) -> None:
+def print_table(table: Rows, title: str, stream: TextIO) -> None:
     """Print a table; numbers are aligned to the right, texts to the left."""
-    if table.title:
-        print(printable(table.title), file=stream)
-    grid = [[printable(cell) for cell in row] for row in (table.columns, *table.rows)]
+    if title:
+        print(printable(title), file=stream)
+    grid = [[printable(cell) for cell in row] for row in table]
     columns = [*zip(*grid, strict=True)]
     widths = [max(map(len, cells)) for cells in columns]
     is_numeric = [
-        bool(table.rows) and all(cell[:1].isdigit() for cell in cells[1:] if cell) for cells in columns
+        len(table) > 1 and all(cell[:1].isdigit() for cell in cells[1:] if cell) for cells in columns
     ]
-    for row in grid if table.columns else ():
+    for row in grid:
         cells = [
             cell.rjust(width) if is_number else cell.ljust(width)
             for cell, width, is_number in zip(row, widths, is_numeric, strict=True)

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vidsum.archive.settings import ArchiveFile, SearchOptions, describe_missing
+from vidsum.batch.reply import Reply, Rows
+from vidsum.batch.targets import attempt
+from vidsum.commands.batch import Printing
 from vidsum.commands.options import command
-from vidsum.commands.outputs import attempt
-from vidsum.commands.result import CommandResult, Table, View
 from vidsum.errors import Problem, UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.io.outputs import make_folder, stems_of
-from vidsum.io.paths import register_input
+from vidsum.io.paths import Reads, reads_of
 from vidsum.options import option
-from vidsum.pipelines.names import check_outputs, require_suffix
-from vidsum.pipelines.records import require_ours
-from vidsum.pipelines.staging import replacing, save_text
+from vidsum.outputs.alone import own_record, save_text, write_alone
+from vidsum.outputs.names import Written, check_outputs, require_not_written, require_suffix
 from vidsum.times import format_time
 
 if TYPE_CHECKING:
@@ -63,9 +63,9 @@ def search(
     where: ArchiveFile,
     filters: SearchOptions,
     extra: SearchOutputs,
-    view: View,
+    common: Printing,
     text: Annotated[str | None, typer.Argument(None, metavar="TEXT", help="What to look for.")],
-) -> CommandResult:
+) -> Reply:
     """Find moments in all videos of an archive that match a text query.
 
     Prints them, most probable first. vidsum index makes the archive.
@@ -81,7 +81,8 @@ def search(
     from vidsum.archive.answers import to_csv
     from vidsum.archive.archive import Archive
 
-    target = _target(extra)
+    written = Written()
+    target = _target(extra, common.reads, written)
     messages, problems = list[str](), list[Problem]()
     with Archive(where.archive, create=False) as archive:
         matches = archive.find(text, filters)
@@ -95,23 +96,27 @@ def search(
             fault = f"{outdated} files are not in the archive's space, {archive.space}"
             messages.append(f"{fault}: run vidsum index on them")
         texts = _texts(archive, matches, text, filters, extra, messages, problems)
-        for video in {path for match in matches for path in (match.video, *match.also)}:
-            register_input(video)
+        videos = {path for match in matches for path in (match.video, *match.also)}
+        for video in videos:
+            require_not_written(video, written)
+        reads = {**reads_of(*videos), **common.reads}
         if extra.clips_dir:
-            _save_clips(archive, matches, rows, extra, messages, problems)
+            _save_clips(archive, matches, rows, extra, reads, messages, problems)
     if target:  # rows of failed clips have changed
         is_json = target.suffix == ".json"
         texts[target] = json.dumps(document, indent=1) + "\n" if is_json else to_csv(rows)
     lines = [missing] if missing else []
     lines += _closing_lines(matches, rows, extra.clips_dir)
-    lines += [save_text(content, path, overwrite=extra.overwrite) for path, content in texts.items()]
-    return CommandResult(
+    lines += [
+        save_text(content, path, overwrite=extra.overwrite, reads=reads) for path, content in texts.items()
+    ]
+    return Reply(
         "search",
         text,
         document,
         tuple(lines),
         _table(matches),
-        document if extra.output == "-" else None,
+        document=document if extra.output == "-" else None,
         messages=tuple(dict.fromkeys(messages)),
         errors=tuple(dict.fromkeys(problems)),
         exit_code=1 if problems else 0,
@@ -129,7 +134,7 @@ def _texts(
 ) -> dict[Path, str]:
     """Return the contents of the timeline and the page; add warnings and errors to the lists."""
     from vidsum.archive.answers import make_cuts, render_page
-    from vidsum.pipelines.timelines import joint_format, joint_timeline_text
+    from vidsum.outputs.timelines import joint_format, joint_timeline_text
 
     texts = dict[Path, str]()
     if extra.timeline:
@@ -149,8 +154,8 @@ def _nameable(
     cuts: "Sequence[tuple[str, Cut]]", target: Path, problems: list[Problem]
 ) -> "list[tuple[str, Cut]]":
     """Return the cuts of videos that are there and that a timeline can name; add the problems of others."""
+    from vidsum.outputs.timelines import joint_format, require_nameable
     from vidsum.pipelines.sources import probe_video
-    from vidsum.pipelines.timelines import joint_format, require_nameable
 
     def check(video: str) -> None:
         require_nameable(joint_format(target), video, target, "absolute")
@@ -161,7 +166,7 @@ def _nameable(
     return [cut for cut in cuts if faults[cut[0]] is None]
 
 
-def _target(extra: SearchOutputs) -> Path | None:
+def _target(extra: SearchOutputs, reads: Reads, written: Written) -> Path | None:
     """Return the file of `--output`, checked before any work."""
     if extra.output == "-" and (extra.clips_dir or extra.timeline or extra.page):
         raise UsageError("-o - writes JSON only", hint="-o FILE.json, with other files")
@@ -169,15 +174,15 @@ def _target(extra: SearchOutputs) -> Path | None:
     if target:
         require_suffix(target, (".json", ".csv"))
     if extra.timeline:
-        from vidsum.pipelines.timelines import joint_format
+        from vidsum.outputs.timelines import joint_format
 
         joint_format(extra.timeline)
     if extra.page:
         require_suffix(extra.page, (".html",))
     files = [path for path in (target, extra.timeline, extra.page) if path]
-    check_outputs("the archive", files)
+    check_outputs("the archive", files, reads, written)
     for path in () if extra.overwrite else files:  # before clips are written
-        require_ours(path)
+        own_record(path).require_ours([path])
     return target
 
 
@@ -202,6 +207,7 @@ def _save_clips(
     matches: Sequence["Match"],
     rows: Sequence[dict[str, Any]],
     extra: SearchOutputs,
+    reads: Reads,
     messages: list[str],
     problems: list[Problem],
 ) -> None:
@@ -209,8 +215,8 @@ def _save_clips(
 
     def save(match: "Match", path: Path) -> tuple[str, ...]:
         make_folder(path.parent)
-        with replacing(path, overwrite=extra.overwrite) as shadow:
-            return archive.write_clip(match, shadow)
+        write = partial(archive.write_clip, match)
+        return write_alone(own_record(path), write, overwrite=extra.overwrite, reads=reads)[0]
 
     for match, row in zip(matches, rows, strict=True):
         warnings = attempt(partial(save, match, Path(row["clip"])))
@@ -230,7 +236,7 @@ def _closing_lines(
     return [*lines, f"{sum('clip' in row for row in rows)} clips in {clips}"] if clips else lines
 
 
-def _table(matches: Sequence["Match"]) -> Table:
+def _table(matches: Sequence["Match"]) -> Rows:
     from vidsum.archive.answers import to_player_time
     from vidsum.results.moments import format_match
 
@@ -248,4 +254,4 @@ def _table(matches: Sequence["Match"]) -> Table:
         rows.append((str(rank), score, *times, *kind, f"{here}{copies}", *text))
     is_known = all(match.present is not None for match in matches)
     columns = ("rank", "match" if is_known else "score", "start", "end", *(["in"] if has_kinds else []))
-    return Table((*columns, "video", *(["text"] if has_texts else [])), tuple(rows))
+    return ((*columns, "video", *(["text"] if has_texts else [])), *rows)

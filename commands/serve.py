@@ -6,8 +6,10 @@ from dataclasses import dataclass
 import typer
 
 from vidsum.archive.settings import ArchiveFile
+from vidsum.batch.reply import Reply
+from vidsum.commands.batch import Printing
 from vidsum.commands.options import command
-from vidsum.commands.result import CommandResult, View, render
+from vidsum.commands.result import render
 from vidsum.options import option
 
 app = typer.Typer(add_completion=False)
@@ -30,7 +32,7 @@ class Address:
 
 
 @command(app)
-def serve(where: ArchiveFile, address: Address, view: View) -> CommandResult:
+def serve(where: ArchiveFile, address: Address, common: Printing) -> Reply:
     """Show an archive in a browser: search, play, save clips and timelines.
 
     Ctrl-C stops the server. vidsum index makes the archive.
@@ -42,14 +44,14 @@ def serve(where: ArchiveFile, address: Address, view: View) -> CommandResult:
     from vidsum.archive.serve import Server
 
     def warn(line: str) -> None:
-        render(CommandResult("serve", messages=(line,)), view)
+        render(Reply("serve", messages=(line,)), common)
 
     server = Server(where.archive, address.host, address.port, address.token, warn)
     data = {"url": server.url, "archive": server.archive.name}
     try:
         public = "all users of this machine can see it; VIDSUM_SERVE_TOKEN sets a token"
         lines = (server.url, *(() if server.token else (public,)), "Ctrl-C stops it")
-        render(CommandResult("serve", data=data, lines=lines), view)
+        render(Reply("serve", data=data, lines=lines), common)
         if address.open:
             webbrowser.open(server.url)
         server.serve_forever()
@@ -57,4 +59,4 @@ def serve(where: ArchiveFile, address: Address, view: View) -> CommandResult:
         pass
     finally:
         server.server_close()
-    return CommandResult("serve", data={**data, "stopped": True}, lines=("stopped",))
+    return Reply("serve", data={**data, "stopped": True}, lines=("stopped",))

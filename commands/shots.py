@@ -1,28 +1,36 @@
 """`vidsum shots`: where a video's shots begin and end."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from vidsum.commands.batch import Batch, Sources, Verb, run_verb
+from vidsum.batch.deliver import ResultSpec, deliver
+from vidsum.batch.inputs import BatchInput, read_inputs
+from vidsum.batch.reply import Reply
+from vidsum.batch.runner import Progress
+from vidsum.batch.settings import CommonOptions
+from vidsum.batch.states import Columns
+from vidsum.batch.targets import clip_stem, plan_moment_files
+from vidsum.commands.batch import Clipping, Sources, run_verb
 from vidsum.commands.options import Without, command
-from vidsum.commands.outputs import ClipOutputs, Destination, Exports, Outputs, Sheet, plan_files
-from vidsum.commands.result import Columns, CommandResult, View, interval_table
+from vidsum.commands.result import Sheet, collect_table, interval_table
 from vidsum.features.settings import Extraction
 from vidsum.options import option
-from vidsum.pipelines.saving import Saving, write_moments
-from vidsum.pipelines.tasks import Files, Progress, Task
 from vidsum.shots.settings import ShotSettings
+from vidsum.video.settings import Clips
 
 app = typer.Typer(add_completion=False)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShotOutputs(ClipOutputs):
+class ShotOutputs:
     """Outputs in addition to the JSON."""
+
+    PANEL = "Output"
 
     clips: bool = option("Save each shot as MP4.", False)
     images: int | None = option(
@@ -31,6 +39,7 @@ class ShotOutputs(ClipOutputs):
     sheet: Sheet = False
 
 
+_TAGS: Mapping[str, str] = {"clips": Clips().tag}
 _COLUMNS: Columns = {
     "length_s": lambda data: data["shots"][-1]["end_s"],
     "shots": "shots",
@@ -41,13 +50,10 @@ _COLUMNS: Columns = {
 @command(app)
 def shots(
     sources: Sources,
-    batch: Batch,
     settings: ShotSettings,
-    outputs: Outputs,
+    common: Clipping,
     extra: ShotOutputs,
-    exports: Exports,
     extraction: Annotated[Extraction, Without(("logits",))],
-    view: View,
 ) -> None:
     """Cut videos into shots.
 
@@ -59,38 +65,56 @@ def shots(
 
     vidsum shots film.mp4 --clips-dir cuts --images 3
     """
-    sources = batch.inputs(sources)
+    inputs = read_inputs(sources, common)
     more = {"images": f"shots_images_{extra.images}"} if extra.images else {}
     more |= {"sheet": "shots_sheet.png"} if extra.sheet else {}
-    destination, targets = plan_files("shots", sources, outputs, exports, extra, more, needs_pictures=True)
-    work = partial(find_shots, settings, extraction, extra.images, destination)
-    verb = Verb("shots", work, extraction.device, _COLUMNS, collect=destination.collect)
-    run_verb(verb, sources, view, batch, destination.outputs, targets)
+    planned, common, table = plan_moment_files(
+        "shots", inputs, common, more, clips=extra.clips, needs_pictures=True
+    )
+    work = partial(find_shots, settings, extraction, extra.images, common, has_table=table is not None)
+    run_verb(
+        "shots",
+        work,
+        planned,
+        common,
+        device=extraction.device,
+        columns=_COLUMNS,
+        collect=collect_table(table, common),
+    )
 
 
 def find_shots(
     settings: ShotSettings,
     extraction: Extraction,
     n_images: int | None,
-    destination: Destination,
-    task: Task,
+    common: CommonOptions,
+    item: BatchInput,
     progress: Progress | None,
-) -> CommandResult:
-    from vidsum.pipelines.clips import write_images
+    *,
+    has_table: bool = False,
+) -> Reply:
+    from vidsum.outputs.clips import clips_of, moment_writers, write_images
     from vidsum.pipelines.summarize import plan_shots
     from vidsum.results.clock import to_player_time
     from vidsum.results.shots import Shots
 
-    plan = plan_shots(task.path, settings, extraction)
+    plan = plan_shots(item.path, settings, extraction)
+    stem = clip_stem("shots", item, common)
 
-    def write(shots: Shots, files: Files) -> Iterator[str]:
-        yield from write_moments(shots, files, progress)
-        if n_images and "images" in files.named:
-            write_images(shots, files.named["images"], n_images, files.clip_stem)
+    def write_pictures(shots: Shots, folder: Path) -> tuple[str, ...]:
+        write_images(shots, folder, n_images or 1, stem)
+        return ()
 
-    def answer(shots: Shots, names: str) -> CommandResult:
+    def describe(shots: Shots, names: str) -> Reply:
         line = f"{names}: {len(shots)} shot{'s' if len(shots) > 1 else ''} by {shots.method}"
-        return CommandResult(lines=(line,), table=interval_table("shot", to_player_time(shots).intervals))
+        return Reply(lines=(line,), table=interval_table("shot", to_player_time(shots).intervals))
 
-    saving = Saving(plan.provenance, partial(plan.run, progress), Shots.from_dict, write)
-    return destination.deliver(task, saving, answer)
+    spec = ResultSpec(
+        plan.provenance,
+        partial(plan.run, progress),
+        Shots.from_dict,
+        {**moment_writers(stem, progress=progress), "images": write_pictures},
+        clips=partial(clips_of, item.artifacts, stem),
+        tags=_TAGS,
+    )
+    return deliver(item, common, spec, describe, prints_only=has_table)

@@ -1,22 +1,27 @@
 """`vidsum summarize`: the segments of a video worth keeping, as MP4 and JSON."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vidsum.commands.batch import Batch, Sources, Verb, run_verb
+from vidsum.batch.deliver import ResultSpec, deliver
+from vidsum.batch.inputs import BatchInput, read_inputs
+from vidsum.batch.reply import Reply
+from vidsum.batch.runner import Progress
+from vidsum.batch.settings import CommonOptions
+from vidsum.batch.states import Columns
+from vidsum.batch.targets import main_outputs, refuse, require_no_exports, with_files
+from vidsum.commands.batch import Exporting, Sources, run_verb
 from vidsum.commands.options import Under, Without, command
-from vidsum.commands.outputs import Destination, Exports, Outputs, PlotFormat, refuse
-from vidsum.commands.result import Columns, CommandResult, View, interval_table
+from vidsum.commands.result import PlotFormat, interval_table
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.options import ADVANCED, check, option
-from vidsum.pipelines.saving import Saving
-from vidsum.pipelines.tasks import Files, Progress, Task
+from vidsum.outputs.artifacts import Writer
 from vidsum.shots.settings import ShotSettings
 from vidsum.summary.settings import Selection
 from vidsum.times import format_time
@@ -60,14 +65,11 @@ class SummaryOutputs:
 @command(app)
 def summarize(
     sources: Sources,
-    batch: Batch,
     selection: Selection,
-    outputs: Outputs,
+    common: Exporting,
     extra: SummaryOutputs,
-    exports: Exports,
     shots: Annotated[ShotSettings, Under(ADVANCED)],
     extraction: Annotated[Extraction, Without(("logits",)), Under(ADVANCED)],
-    view: View,
 ) -> None:
     """Summarize videos.
 
@@ -80,20 +82,22 @@ def summarize(
 
     vidsum summarize film.mp4 --keep 1:00-1:10 --drop 5:00-6:00 --dry-run
     """
-    sources = batch.inputs(sources)
-    bases = outputs.destinations(sources, "_summary.mp4", (".mp4", ".json"))
-    targets = {source: _files(source, base, extra) for source, base in bases.items()}
-    if not extra.dry_run:
-        targets = exports.with_exports(targets, outputs)
-    if not (extra.dry_run or outputs.to_stdout):
-        for source, files in [*targets.items()]:
-            if outputs.output and bases[source].suffix == ".mp4" and "video" not in files.named:
-                fault = f"{source}: cannot write {bases[source]} from features, which have no pictures"
-                refuse(targets, source, UsageError(fault, hint="give the video"))
-        outputs.check(targets)
-    destination = Destination(outputs, exports, dry_run=extra.dry_run)
-    work = partial(summarize_one, selection, shots, extraction, extra, destination)
-    run_verb(Verb("summarize", work, extraction.device, _COLUMNS), sources, view, batch, outputs, targets)
+    inputs = read_inputs(sources, common)
+    bases = main_outputs(inputs, "_summary.mp4", (".mp4", ".json"), common)
+    if not (extra.dry_run or common.to_stdout):
+        planned = with_files(
+            inputs, {path: _files(path, base, extra) for path, base in bases.items()}, common
+        )
+        for item in planned if common.output else ():
+            is_mp4 = item.path in bases and bases[item.path].suffix == ".mp4"
+            if is_mp4 and item.artifacts and "video" not in item.artifacts.files:
+                fault = f"{item.path}: cannot write {bases[item.path]} from features, which have no pictures"
+                planned = refuse(planned, item, UsageError(fault, hint="give the video"))
+        inputs = planned
+    elif not extra.dry_run:
+        require_no_exports(common)
+    work = partial(summarize_one, selection, shots, extraction, extra, common)
+    run_verb("summarize", work, inputs, common, device=extraction.device, columns=_COLUMNS)
 
 
 def summarize_one(
@@ -101,64 +105,53 @@ def summarize_one(
     shots: ShotSettings,
     extraction: Extraction,
     extra: SummaryOutputs,
-    destination: Destination,
-    task: Task,
+    common: CommonOptions,
+    item: BatchInput,
     progress: Progress | None,
-) -> CommandResult:
+) -> Reply:
     """Summarize a video, or features."""
     from vidsum.pipelines.plan import open_input
     from vidsum.pipelines.summarize import plan_summary
     from vidsum.results.clock import to_player_time
     from vidsum.results.summary import Summary
 
-    selection = _from_first_picture(selection, task.path, extraction)
-    needs_speech = extra.subtitles or (extra.shorts.burn and not _is_mute(task.path, extraction))
+    selection = _from_first_picture(selection, item.path, extraction)
+    needs_speech = extra.subtitles or (extra.shorts.burn and not _is_mute(item.path, extraction))
     if needs_speech and selection.snap == "auto":
         selection = replace(selection, snap="speech")
-    plan = plan_summary(open_input(task.path, extraction), selection, shots)
+    plan = plan_summary(open_input(item.path, extraction), selection, shots)
 
-    def answer(summary: Summary, names: str) -> CommandResult:
+    def describe(summary: Summary, names: str) -> Reply:
         table = interval_table("segment", to_player_time(summary).segments)
         details = (f"model: {summary.model} ({summary.model_reason})",)
-        return CommandResult(lines=(_describe(names, summary),), table=table, details=details)
+        return Reply(lines=(_describe(names, summary),), table=table, details=details)
 
-    run = partial(plan.run, progress)
-    write = partial(_write, extra=extra, extraction=extraction, progress=progress)
-    tag = extra.encoding.tag(copy=extra.copy, shorts=extra.shorts)
-    saving = Saving(plan.provenance, run, Summary.from_dict, write, encoding_tag=tag)
-    return destination.deliver(task, saving, answer)
+    spec = ResultSpec(
+        plan.provenance,
+        partial(plan.run, progress),
+        Summary.from_dict,
+        _writers(extra, extraction, progress),
+        tags={"video": extra.encoding.tag(copy=extra.copy, shorts=extra.shorts)},
+    )
+    return deliver(item, common, spec, describe, prints_only=extra.dry_run)
 
 
-def _write(
-    summary: "Summary",
-    files: Files,
-    *,
-    extra: SummaryOutputs,
-    extraction: Extraction,
-    progress: Progress | None,
-) -> Sequence[str]:
-    """Write the requested files and return warnings."""
-    from vidsum.pipelines import export
+def _writers(
+    extra: SummaryOutputs, extraction: Extraction, progress: Progress | None
+) -> Mapping[str, Writer]:
+    """Return the writers of the files of a summary."""
+    from vidsum.outputs.mp4 import encode_segments
+    from vidsum.outputs.pictures import draw_plot, storyboard_writers
     from vidsum.pipelines.speech_evidence import export_subtitles
 
-    named, messages = files.named, list[str]()
-    if "subtitles" in named:
-        messages += export_subtitles(summary, named["subtitles"], extraction, progress)
-    if "video" in named:
-        messages += export.write_video(
-            summary,
-            named["video"],
-            copy=extra.copy,
-            encoding=extra.encoding,
-            extraction=extraction,
-            progress=progress,
-            **asdict(extra.shorts),
-        )
-    if "storyboard" in named:
-        export.write_storyboard(summary, named["storyboard"], named["key_frames"])
-    if "plot" in named:
-        export.write_plot(summary, named["plot"])
-    return messages
+    def write_video(summary: "Summary", path: Path) -> tuple[str, ...]:
+        return encode_segments(summary, path, extra.copy, extra.encoding, extra.shorts, extraction, progress)
+
+    def write_subtitles(summary: "Summary", path: Path) -> tuple[str, ...]:
+        return tuple(export_subtitles(summary, path, extraction, progress))
+
+    pictures = {**storyboard_writers(), "plot": draw_plot}
+    return {"subtitles": write_subtitles, "video": write_video, **pictures}
 
 
 def _from_first_picture(selection: Selection, source: str, extraction: Extraction) -> Selection:
@@ -180,7 +173,7 @@ def _is_mute(source: str, extraction: Extraction) -> bool:
     return has_pictures(source) and not probe_video(source, extraction).has_audio
 
 
-def _files(source: str, base: Path, extra: SummaryOutputs) -> Files:
+def _files(source: str, base: Path, extra: SummaryOutputs) -> dict[str, Path]:
     """Return where a summary goes; `base` is the MP4 or, where there is none, the JSON."""
     from vidsum.pipelines.sources import has_pictures
 
@@ -195,7 +188,7 @@ def _files(source: str, base: Path, extra: SummaryOutputs) -> Files:
         named["key_frames"] = base.with_name(f"{stem}_key_frames")
     if extra.plot:
         named["plot"] = base.with_name(f"{stem}_importance.{extra.plot_format}")
-    return Files(named)
+    return named
 
 
 def _describe(name: str, summary: "Summary") -> str:

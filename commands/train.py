@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from vidsum.commands.batch import Verb, run_verb
+from vidsum.batch.inputs import BatchInput, plain_inputs
+from vidsum.batch.reply import Reply
+from vidsum.batch.runner import Progress
+from vidsum.batch.settings import CommonOptions
+from vidsum.commands.batch import Printing, run_verb
 from vidsum.commands.options import Chosen, Flags, Without, command
-from vidsum.commands.result import CommandResult, View, render
+from vidsum.commands.result import render
 from vidsum.commands.usage import CommandGroup
 from vidsum.errors import UsageError
 from vidsum.lab.training.settings import DataSettings, DETRChoice, DETRSettings, MRNetChoice, MRNetSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings, SplitOptions
 from vidsum.options import Option, build, option
-from vidsum.pipelines.tasks import Progress, Task
 
 if TYPE_CHECKING:
     from vidsum.lab.training.annotated import MomentData
@@ -71,7 +74,7 @@ def fulltransnet(
     data: SplitOptions,
     run: RunFolder,
     settings: Annotated[FullTransNetSettings, Flags(("epochs", "lr", "device", "mask"))],
-    view: View,
+    common: Printing,
 ) -> None:
     """Train FullTransNet, one model per split.
 
@@ -81,9 +84,7 @@ def fulltransnet(
     """
     from vidsum.lab.training.train_fulltransnet import prepare_run, train_split
 
-    def train(
-        prepared: "TrainingRun[FullTransNetSettings]", number: int, progress: Progress | None
-    ) -> CommandResult:
+    def train(prepared: "TrainingRun[FullTransNetSettings]", number: int, progress: Progress | None) -> Reply:
         fitted, warnings = train_split(
             prepared, number, keep_epochs=run.keep_epochs, overwrite=run.overwrite, progress=progress
         )
@@ -91,11 +92,13 @@ def fulltransnet(
         return _fitted_result(folder, fitted, warnings, prepared.splits[number].name)
 
     prepare = partial(prepare_run, settings=settings)
-    _train_splits("train fulltransnet", data, run, prepare, train, view)
+    _train_splits("train fulltransnet", data, run, prepare, train, common)
 
 
 @command(app)
-def ridge(data: SplitOptions, run: Folder, settings: Annotated[RidgeSettings, Flags()], view: View) -> None:
+def ridge(
+    data: SplitOptions, run: Folder, settings: Annotated[RidgeSettings, Flags()], common: Printing
+) -> None:
     """Fit ridge regression of people's scores on frames, one model per split, in one step.
 
     vidsum train ridge --data tvsum.h5 --out runs/ridge
@@ -105,9 +108,7 @@ def ridge(data: SplitOptions, run: Folder, settings: Annotated[RidgeSettings, Fl
     from vidsum.lab.training.run import start_run
     from vidsum.lab.training.train_ridge import fit_split
 
-    def train(
-        prepared: "TrainingRun[RidgeSettings]", number: int, progress: Progress | None
-    ) -> CommandResult:
+    def train(prepared: "TrainingRun[RidgeSettings]", number: int, progress: Progress | None) -> Reply:
         checkpoint, fitted = fit_split(prepared, number, progress)
         split, folder = prepared.splits[number].name, str(prepared.folder(number))
         rank = "" if fitted.validation is None else f", validation {fitted.validation:.3f}"
@@ -118,9 +119,9 @@ def ridge(data: SplitOptions, run: Folder, settings: Annotated[RidgeSettings, Fl
             "validation": fitted.validation,
         }
         line = f"{folder}: {split}, penalty {fitted.penalty:g}{rank}"
-        return CommandResult(data=facts, lines=(line,))
+        return Reply(data=facts, lines=(line,))
 
-    _train_splits("train ridge", data, run, partial(start_run, "ridge", settings=settings), train, view)
+    _train_splits("train ridge", data, run, partial(start_run, "ridge", settings=settings), train, common)
 
 
 @command(app)
@@ -131,7 +132,7 @@ def mrnet(
     chosen: Annotated[
         Mapping[str, Any], Chosen(MRNetSettings, _preset_names(MRNetSettings)), Flags(_TRAINING)
     ],
-    view: View,
+    common: Printing,
 ) -> None:
     """Train MRNet, which finds moments from a text query.
 
@@ -140,17 +141,17 @@ def mrnet(
     vidsum train mrnet --recipe captions --data train.json --out runs/captions
     """
 
-    def step(task: Task, progress: Progress | None) -> CommandResult:
+    def step(item: BatchInput, progress: Progress | None) -> Reply:
         from vidsum.lab.training.train_mrnet import train_mrnet
         from vidsum.lab.training.training_examples import moment_data
 
         preset = MRNetSettings.published(choice.preset or _preset(data, "activitynet"), choice.head)
         settings = build(MRNetSettings, chosen, preset)
         examples = moment_data(data, settings, progress)
-        fitted = train_mrnet(examples, settings, Path(task.path), overwrite=run.overwrite, progress=progress)
-        return _run_result(task.path, fitted, examples)
+        fitted = train_mrnet(examples, settings, Path(item.path), overwrite=run.overwrite, progress=progress)
+        return _run_result(item.path, fitted, examples)
 
-    run_verb(Verb("train mrnet", step), [str(run.out)], view)
+    run_verb("train mrnet", step, plain_inputs([str(run.out)]), common, are_videos=False)
 
 
 @command(app)
@@ -159,7 +160,7 @@ def detr(
     run: Folder,
     choice: DETRChoice,
     chosen: Annotated[Mapping[str, Any], Chosen(DETRSettings, _preset_names(DETRSettings)), Flags(_TRAINING)],
-    view: View,
+    common: Printing,
 ) -> None:
     """Train QD-DETR, Moment-DETR or mrnet-detr, which find moments and saliency.
 
@@ -168,7 +169,7 @@ def detr(
     vidsum train detr --recipe captions --data train.jsonl --out runs/captions
     """
 
-    def step(task: Task, progress: Progress | None) -> CommandResult:
+    def step(item: BatchInput, progress: Progress | None) -> Reply:
         from vidsum.lab.training.train_detr import train_detr
         from vidsum.lab.training.training_examples import highlight_data
 
@@ -178,11 +179,11 @@ def detr(
         settings = build(DETRSettings, chosen, preset)
         examples = highlight_data(data, settings, progress)
         fitted = train_detr(
-            examples, choice.model, settings, Path(task.path), overwrite=run.overwrite, progress=progress
+            examples, choice.model, settings, Path(item.path), overwrite=run.overwrite, progress=progress
         )
-        return _run_result(task.path, fitted, examples)
+        return _run_result(item.path, fitted, examples)
 
-    run_verb(Verb("train detr", step), [str(run.out)], view)
+    run_verb("train detr", step, plain_inputs([str(run.out)]), common, are_videos=False)
 
 
 def _train_splits(
@@ -190,8 +191,8 @@ def _train_splits(
     data: SplitOptions,
     run: RunFolder,
     prepare: "Callable[..., TrainingRun[S]]",
-    train: "Callable[[TrainingRun[S], int, Progress | None], CommandResult]",
-    view: View,
+    train: "Callable[[TrainingRun[S], int, Progress | None], Reply]",
+    common: CommonOptions,
 ) -> None:
     """Train a summarizer on each of the splits that were asked for, and say how the run goes on."""
     from vidsum.lab.datasets.annotated_videos import dataset_name, pair_annotations, read_all
@@ -210,12 +211,12 @@ def _train_splits(
     numbers = sorted(set(data.split)) or range(len(splits))
     number_of = {str(prepared.folder(number)): number for number in numbers}
 
-    def step(task: Task, progress: Progress | None) -> CommandResult:
-        result = train(prepared, number_of[task.path], progress)
+    def step(item: BatchInput, progress: Progress | None) -> Reply:
+        result = train(prepared, number_of[item.path], progress)
         use = f"use it with: vidsum summarize VIDEO --model {quote(result.data['checkpoint'])}"
         return replace(result, lines=(*result.lines, use)) if data.captions else result
 
-    run_verb(Verb(command, step), list(number_of), view)
+    run_verb(command, step, plain_inputs([*number_of]), common, are_videos=False)
     left = unfinished_splits(run.out)
     tested = by_dataset(name for split in splits for name in split.test)
     if pairs:
@@ -230,10 +231,10 @@ def _train_splits(
     todo = f"still to train: {' '.join(f'--split {number}' for number in left)}"
     line = todo if left else f"evaluate it with: {evaluate}"
     facts = {"unfinished_splits": left, "evaluate": None if left else evaluate}
-    render(CommandResult(command, str(run.out), facts, lines=(line,)), view)
+    render(Reply(command, str(run.out), facts, lines=(line,)), common)
 
 
-def _run_result(folder: str, fitted: "FitResult", data: "MomentData[Any]") -> CommandResult:
+def _run_result(folder: str, fitted: "FitResult", data: "MomentData[Any]") -> Reply:
     """Return the end of a run; with how to use the model, where the command makes such features."""
     result = _fitted_result(folder, fitted, data.warnings)
     use = f"use it with: vidsum ground VIDEO --query TEXT --model {quote(str(fitted.checkpoint))}"
@@ -243,7 +244,7 @@ def _run_result(folder: str, fitted: "FitResult", data: "MomentData[Any]") -> Co
 
 def _fitted_result(
     folder: str, fitted: "FitResult", warnings: tuple[str, ...], split: str | None = None
-) -> CommandResult:
+) -> Reply:
     best, n_epochs = fitted.best, len(fitted.history)
     validation = "" if best.validation is None else f", validation {best.validation:.3f}"
     name = f"{split}, " if split else ""
@@ -258,4 +259,4 @@ def _fitted_result(
         "validation": best.validation,
     }
     line = f"{folder}: {name}best epoch {best.epoch} of {n_epochs}{validation}{done}"
-    return CommandResult(data=facts, lines=(line,), messages=warnings)
+    return Reply(data=facts, lines=(line,), messages=warnings)

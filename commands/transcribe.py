@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from vidsum.commands.batch import Batch, Verb, run_verb
+from vidsum.batch.deliver import ResultSpec, deliver
+from vidsum.batch.inputs import BatchInput, read_inputs
+from vidsum.batch.reply import Reply
+from vidsum.batch.runner import Progress
+from vidsum.batch.settings import CommonOptions
+from vidsum.batch.states import Columns
+from vidsum.batch.targets import main_outputs, require_one_text, with_files
+from vidsum.commands.batch import Writing, run_verb
 from vidsum.commands.options import Only, command
-from vidsum.commands.outputs import Destination, Outputs
-from vidsum.commands.result import Columns, CommandResult, View, text_table
+from vidsum.commands.result import text_table
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.io.outputs import write_text
 from vidsum.options import option, without_defaults
-from vidsum.pipelines.saving import Saving
-from vidsum.pipelines.tasks import Files, Progress, Task
 from vidsum.speech.settings import Transcription
 
 if TYPE_CHECKING:
@@ -58,12 +62,10 @@ def transcribe(
             None, metavar="VIDEO|AUDIO|FOLDER", help="Video or audio files, or folders of videos."
         ),
     ],
-    batch: Batch,
     settings: Transcription,
-    outputs: Outputs,
+    common: Writing,
     extra: TranscriptOutputs,
     extraction: Annotated[Extraction, Only(("device", "cache", "audio_track"))],
-    view: View,
 ) -> None:
     """Transcribe speech in videos and audio files.
 
@@ -82,41 +84,41 @@ def transcribe(
 
     vidsum transcribe slides.mp4 --on-screen-text --format srt
     """
-    sources = batch.inputs(sources)
-    chosen = extra.format or (_SUFFIXES.get(Path(outputs.output or "").suffix, "json"),)
+    inputs = read_inputs(sources, common)
+    chosen = extra.format or (_SUFFIXES.get(Path(common.output or "").suffix, "json"),)
     formats = [format for format in dict.fromkeys(chosen) if format != "json"]  # there is always a JSON file
     if formats:
-        outputs.require_one_text(sources)
-    if outputs.to_stdout and len({*chosen}) > 1:
+        require_one_text(inputs, common)
+    if common.to_stdout and len({*chosen}) > 1:
         raise UsageError("-o - prints one format", hint="one --format, or --output-dir FOLDER")
     suffixes = (*(f".{format}" for format in formats), ".json")  # `--output` may name any of them
-    targets = {}
     ending = "_screen_text.json" if extra.on_screen_text else "_transcript.json"
-    for source, path in outputs.destinations(sources, ending, suffixes).items():
+    files = {}
+    for source, path in main_outputs(inputs, ending, suffixes, common).items():
         texts: dict[str, Path] = {format: path.with_suffix(f".{format}") for format in formats}
-        targets[source] = Files({"json": path.with_suffix(".json"), **texts})
-    outputs.check(targets)
+        files[source] = {"json": path.with_suffix(".json"), **texts}
+    inputs = with_files(inputs, files, common)
     if extra.on_screen_text and (extra.events or extra.words or without_defaults(settings)):
         raise UsageError("--on-screen-text reads no speech: leave out the options of speech")
-    work = partial(transcribe_one, settings, extraction, outputs, formats, extra)
+    work = partial(transcribe_one, settings, extraction, common, formats, extra)
     device = "cpu" if extraction.device == "auto" else extraction.device
     columns = _SCREEN_COLUMNS if extra.on_screen_text else _COLUMNS
-    run_verb(Verb("transcribe", work, device, columns), sources, view, batch, outputs, targets)
+    run_verb("transcribe", work, inputs, common, device=device, columns=columns)
 
 
 def transcribe_one(
     settings: Transcription,
     extraction: Extraction,
-    outputs: Outputs,
+    common: CommonOptions,
     formats: Sequence[_Format],
     extra: TranscriptOutputs,
-    task: Task,
+    item: BatchInput,
     progress: Progress | None,
-) -> CommandResult:
+) -> Reply:
     """Transcribe the speech of a video or audio file, or the text on the screen of a video."""
     from vidsum.results.clock import to_player_time
 
-    plan, kind = _plan(task.path, settings, extraction, extra)
+    plan, kind = _plan(item.path, settings, extraction, extra)
     words = {} if extra.on_screen_text else {"with_words": extra.words}
 
     def has_requested(text: Any) -> Any:
@@ -125,26 +127,22 @@ def transcribe_one(
     def formatted(text: Any, format: _Format) -> str:
         return str(to_player_time(text).as_text(format, **words))
 
-    def write(text: Any, files: Files) -> Sequence[str]:
-        for format in formats:
-            write_text(files.named[format], formatted(text, format))
+    def write_as(format: _Format, text: Any, path: Path) -> tuple[str, ...]:
+        write_text(path, formatted(text, format))
         return ()
 
-    saving = Saving(
+    spec = ResultSpec(
         plan.provenance,
         partial(plan.run, progress),
         kind.from_dict,
-        write,
+        {format: partial(write_as, format) for format in formats},
         lambda text, _: text.to_dict(**words),
         has_requested,
     )
-    if not (outputs.to_stdout and formats):
-        answer = _screen_answer if extra.on_screen_text else _answer
-        return Destination(outputs).deliver(task, saving, answer)
-    text = saving.run()
-    return CommandResult(
-        data=saving.document(text, ()), document=formatted(text, formats[0]), messages=text.warnings
-    )
+    if not (common.to_stdout and formats):
+        return deliver(item, common, spec, _screen_answer if extra.on_screen_text else _answer)
+    text = spec.run()
+    return Reply(data=spec.document(text, ()), document=formatted(text, formats[0]), messages=text.warnings)
 
 
 def _plan(
@@ -164,23 +162,23 @@ def _plan(
     return with_events(plan, path, extraction) if extra.events else plan, Transcript
 
 
-def _screen_answer(text: "ScreenText", names: str) -> CommandResult:
+def _screen_answer(text: "ScreenText", names: str) -> Reply:
     from vidsum.results.clock import to_player_time
     from vidsum.results.result import count_text
 
     rows = ((line.start_s, line.end_s, line.confidence, line.text) for line in to_player_time(text).lines)
     counts = f"{count_text(len(text.lines), 'line')}, {count_text(text.n_frames_read, 'frame')} read"
-    return CommandResult(lines=(f"{names}: {counts}",), table=text_table(rows))
+    return Reply(lines=(f"{names}: {counts}",), table=text_table(rows))
 
 
-def _answer(transcript: "Transcript", names: str) -> CommandResult:
+def _answer(transcript: "Transcript", names: str) -> Reply:
     from vidsum.results.clock import to_player_time
     from vidsum.results.transcript import list_lines
 
     played = to_player_time(transcript)
     lines = list_lines(played.segments, played.events or ())
     rows = ((line.start_s, line.end_s, line.probability, line.displayed) for line in lines)
-    return CommandResult(lines=(_line(names, transcript),), table=text_table(rows))
+    return Reply(lines=(_line(names, transcript),), table=text_table(rows))
 
 
 def _line(names: str, transcript: "Transcript") -> str:

@@ -1,6 +1,5 @@
 """`vidsum trim`: videos without their silence and filler words, as MP4 and JSON."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -8,17 +7,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vidsum.commands.batch import Batch, Verb, Videos, run_verb
+from vidsum.batch.deliver import ResultSpec, deliver
+from vidsum.batch.inputs import BatchInput, read_inputs
+from vidsum.batch.reply import Reply
+from vidsum.batch.runner import Progress
+from vidsum.batch.settings import CommonOptions
+from vidsum.batch.states import Columns
+from vidsum.batch.targets import main_outputs, with_files
+from vidsum.commands.batch import Exporting, Videos, run_verb
 from vidsum.commands.options import Only, command
-from vidsum.commands.outputs import Destination, Exports, Outputs
-from vidsum.commands.result import Columns, CommandResult, View, text_table
+from vidsum.commands.result import text_table
 from vidsum.features.settings import Extraction
 from vidsum.options import Checked, option
-from vidsum.pipelines.saving import Saving
-from vidsum.pipelines.tasks import Files, Progress, Task
 from vidsum.speech.settings import Transcription, Trimming
 from vidsum.times import format_time
-from vidsum.video.settings import Encoding
+from vidsum.video.settings import Encoding, Shorts
 
 if TYPE_CHECKING:
     from vidsum.results.summary import Trim
@@ -41,14 +44,11 @@ class TrimOutputs(Checked):
 @command(app)
 def trim(
     sources: Videos,
-    batch: Batch,
     settings: Trimming,
     speech: Annotated[Transcription, Only(("language",))],
-    outputs: Outputs,
+    common: Exporting,
     extra: TrimOutputs,
-    exports: Exports,
     extraction: Annotated[Extraction, Only(("device", "cache", "video_track", "audio_track"))],
-    view: View,
 ) -> None:
     """Remove silence from videos, and filler words.
 
@@ -61,51 +61,51 @@ def trim(
 
     vidsum trim talk.mp4 -o cuts.json --export premiere
     """
-    sources = batch.inputs(sources)
-    targets = {}
-    for source, base in outputs.destinations(sources, "_trim.mp4", (".mp4", ".json")).items():
+    inputs = read_inputs(sources, common)
+    files = {}
+    for path, base in main_outputs(inputs, "_trim.mp4", (".mp4", ".json"), common).items():
         video = {"video": base} if base.suffix == ".mp4" else {}
-        targets[source] = Files({**video, "json": base.with_suffix(".json")})
+        files[path] = {**video, "json": base.with_suffix(".json")}
     if not extra.dry_run:
-        targets = exports.with_exports(targets, outputs)
-        outputs.check(targets)
-    destination = Destination(outputs, exports, dry_run=extra.dry_run)
-    work = partial(trim_one, settings, speech.language, extraction, extra.encoding, destination)
-    run_verb(Verb("trim", work, extraction.device, _COLUMNS), sources, view, batch, outputs, targets)
+        inputs = with_files(inputs, files, common)
+    work = partial(trim_one, settings, speech.language, extraction, extra, common)
+    run_verb("trim", work, inputs, common, device=extraction.device, columns=_COLUMNS)
 
 
 def trim_one(
     settings: Trimming,
     language: str | None,
     extraction: Extraction,
-    encoding: Encoding,
-    destination: Destination,
-    task: Task,
+    extra: TrimOutputs,
+    common: CommonOptions,
+    item: BatchInput,
     progress: Progress | None,
-) -> CommandResult:
+) -> Reply:
+    from vidsum.outputs.mp4 import encode_segments
     from vidsum.pipelines.trim import plan_trim
     from vidsum.results.summary import Trim
 
-    plan = plan_trim(task.path, settings, extraction, language)
-    run, write = partial(plan.run, progress), partial(_write, encoding=encoding, progress=progress)
-    saving = Saving(plan.provenance, run, Trim.from_dict, write, encoding_tag=encoding.tag())
-    return destination.deliver(task, saving, partial(_answer, settings))
+    plan = plan_trim(item.path, settings, extraction, language)
+
+    def write(trimmed: Trim, path: Path) -> tuple[str, ...]:
+        return encode_segments(trimmed, path, False, extra.encoding, Shorts(), Extraction(), progress)
+
+    spec = ResultSpec(
+        plan.provenance,
+        partial(plan.run, progress),
+        Trim.from_dict,
+        {"video": write},
+        tags={"video": extra.encoding.tag()},
+    )
+    return deliver(item, common, spec, partial(_answer, settings), prints_only=extra.dry_run)
 
 
-def _write(trimmed: "Trim", files: Files, *, encoding: Encoding, progress: Progress | None) -> Sequence[str]:
-    from vidsum.pipelines import export
-
-    if "video" not in files.named:
-        return ()
-    return export.write_video(trimmed, Path(files.named["video"]), encoding=encoding, progress=progress)
-
-
-def _answer(settings: Trimming, trimmed: "Trim", names: str) -> CommandResult:
+def _answer(settings: Trimming, trimmed: "Trim", names: str) -> Reply:
     from vidsum.results.clock import to_player_time
 
     removed = ((part.start_s, part.end_s, part.reason, part.text) for part in to_player_time(trimmed).removed)
     table = text_table(removed, ("start", "end", "removed", "words"))
-    return CommandResult(lines=(_describe(settings, trimmed, names),), table=table)
+    return Reply(lines=(_describe(settings, trimmed, names),), table=table)
 
 
 def _describe(settings: Trimming, trimmed: "Trim", names: str) -> str:

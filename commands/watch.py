@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vidsum.batch.reply import Reply
+from vidsum.commands.batch import Printing
 from vidsum.commands.options import Only, command
-from vidsum.commands.result import CommandResult, View, render
+from vidsum.commands.result import render
 from vidsum.errors import UsageError, printable, redact
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Watching
@@ -54,8 +56,8 @@ def watch(
     options: AlertOptions,
     settings: Watching,
     extraction: Annotated[Extraction, Only(("device", "video_track", "audio_track"))],
-    view: View,
-) -> CommandResult:
+    common: Printing,
+) -> Reply:
     """Watch a camera, a stream or a recording in progress, and alert when something is seen.
 
     It sees pictures, and does not listen: for sounds, record, then vidsum ground FILE --in sound.
@@ -79,7 +81,7 @@ def watch(
             "no source given", hint="a file, a folder, a URL or camera; --help lists the options"
         )
     source = Url(source) if is_url(source) else source
-    if view.quiet and not view.json and options.clip_folder is None:
+    if common.quiet and not common.json and options.clip_folder is None:
         raise UsageError("--quiet would print nothing", hint="--json, or --clips")
     events = watch_source(
         source,
@@ -97,26 +99,26 @@ def watch(
             if isinstance(event, Second):
                 seconds += 1
                 longest_lag_s = max(longest_lag_s, event.lag_s)
-                result = _second_result(source, (*options.query, *settings.like), event)
+                answer = _second_answer(source, (*options.query, *settings.like), event)
             else:
                 alerts += event.end_s is None
-                result = _alert_result(source, event)
-            if view.json or result.lines:
-                render(result, view)
+                answer = _alert_answer(source, event)
+            if common.json or answer.lines:
+                render(answer, common)
     except KeyboardInterrupt:  # the way to stop it
         events.close()
     data = {"seconds": seconds, "alerts": alerts, "longest_lag_s": round(longest_lag_s, 3)}
     count = "1 alert" if alerts == 1 else f"{alerts} alerts"
-    return CommandResult("watch", source, {"ended": data}, (f"{seconds} s watched, {count}",))
+    return Reply("watch", source, {"ended": data}, (f"{seconds} s watched, {count}",))
 
 
-def _second_result(source: str, queries: Sequence[str], second: "Second") -> CommandResult:
+def _second_answer(source: str, queries: Sequence[str], second: "Second") -> Reply:
     present = {query: round(p, 3) for query, p in zip(queries, second.present, strict=True)}
     data = {"time_s": second.time_s, "present": present, "lag_s": round(second.lag_s, 3)}
-    return CommandResult("watch", source, data)
+    return Reply("watch", source, data)
 
 
-def _alert_result(source: str, alert: "Alert") -> CommandResult:
+def _alert_answer(source: str, alert: "Alert") -> Reply:
     clip = None if alert.clip is None else str(alert.clip)
     data = {**vars(alert), "present": round(alert.present, 3), "clip": clip}
     start, query = format_time(alert.start_s), printable(alert.query)
@@ -125,7 +127,7 @@ def _alert_result(source: str, alert: "Alert") -> CommandResult:
     else:
         file = f"; {clip}" if clip else ""
         line = f"{start}-{format_time(alert.end_s)}  {query}: over (at most {alert.present:.2f}){file}"
-    return CommandResult("watch", source, {"alert": data}, (line,))
+    return Reply("watch", source, {"alert": data}, (line,))
 
 
 def _warn(message: str) -> None:

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vidsum.commands.batch import Verb, run_verb
-from vidsum.commands.options import Flags, command, complete
-from vidsum.commands.result import CommandResult, Table, View
+from vidsum.batch.inputs import BatchInput, plain_inputs
+from vidsum.batch.reply import Reply
+from vidsum.batch.runner import Progress
+from vidsum.batch.settings import PRINTING, CommonOptions
+from vidsum.commands.batch import run_verb
+from vidsum.commands.options import Flags, Only, command, complete
 from vidsum.commands.usage import CommandGroup
 from vidsum.errors import Problem
 from vidsum.features.settings import EXTRACTORS
 from vidsum.options import Option, option
-from vidsum.pipelines.tasks import Progress, Task
 
 if TYPE_CHECKING:
     from vidsum.checkpoints.registry import EntryStatus
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 app = typer.Typer(cls=CommandGroup, no_args_is_help=True, help="Download and check the models.")
 
 
-WeightsView = Annotated[View, Flags(("json", "quiet", "verbose"))]
+Printing = Annotated[CommonOptions, Only(PRINTING), Flags(("json", "quiet", "verbose"))]
 
 
 def _known() -> Iterable[str]:
@@ -47,7 +49,7 @@ Name = Annotated[
 
 
 @command(app)
-def list_(view: WeightsView) -> CommandResult:
+def list_(common: Printing) -> Reply:
     """Show every checkpoint: what it is for, its size and licence, and whether it is installed."""
     from vidsum import checkpoints
 
@@ -55,8 +57,8 @@ def list_(view: WeightsView) -> CommandResult:
     for status in statuses:
         entry, state = status.entry, _state(status).replace("present", "installed")
         rows.append((entry.name, state, _megabytes(status), entry.licence, entry.purpose))
-    table = Table(("name", "state", "size", "licence", "description"), tuple(rows))
-    return CommandResult(data={"weights": [_facts(status) for status in statuses]}, table=table)
+    table = (("name", "state", "size", "licence", "description"), *rows)
+    return Reply(data={"weights": [_facts(status) for status in statuses]}, table=table)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +69,7 @@ class PullOptions:
 
 
 @command(app)
-def pull(options: PullOptions, view: WeightsView, names: Names) -> None:
+def pull(options: PullOptions, common: Printing, names: Names) -> None:
     """Fetch weights and check their SHA-256; without a name, those of the default extractor.
 
     vidsum weights pull i3d
@@ -78,33 +80,33 @@ def pull(options: PullOptions, view: WeightsView, names: Names) -> None:
     every = [status.entry.name for status in checkpoints.entries()]
     wanted = every if options.all else names or [DEFAULT_EXTRACTOR]
 
-    def step(task: Task, progress: Progress | None) -> CommandResult:
-        path = checkpoints.fetch(task.path, progress)
-        return CommandResult(data={"path": str(path)}, lines=(f"{task.path}: {path}",))
+    def step(item: BatchInput, progress: Progress | None) -> Reply:
+        path = checkpoints.fetch(item.path, progress)
+        return Reply(data={"path": str(path)}, lines=(f"{item.path}: {path}",))
 
-    run_verb(Verb("weights pull", step), wanted, view)
+    run_verb("weights pull", step, plain_inputs(wanted), common, are_videos=False)
 
 
 @command(app)
-def verify(view: WeightsView, names: Names) -> None:
+def verify(common: Printing, names: Names) -> None:
     """Check the SHA-256 of weights; without a name, of all installed ones."""
     from vidsum import checkpoints
 
     wanted = names or [status.entry.name for status in checkpoints.entries() if status.state != "missing"]
 
-    def step(task: Task, progress: Progress | None) -> CommandResult:
-        status = checkpoints.verify(task.path)
-        line = f"{task.path}: {'verified' if status.state == 'present' else status.reason or status.state}"
+    def step(item: BatchInput, progress: Progress | None) -> Reply:
+        status = checkpoints.verify(item.path)
+        line = f"{item.path}: {'verified' if status.state == 'present' else status.reason or status.state}"
         if status.state == "present":
-            return CommandResult(data=_facts(status), lines=(line,))
+            return Reply(data=_facts(status), lines=(line,))
         problem = Problem("WeightsError", line, status.entry.repair_command)
-        return CommandResult(data=_facts(status), errors=(problem,), exit_code=4)
+        return Reply(data=_facts(status), errors=(problem,), exit_code=4)
 
-    run_verb(Verb("weights verify", step), wanted, view)
+    run_verb("weights verify", step, plain_inputs(wanted), common, are_videos=False)
 
 
 @command(app)
-def path(name: Name, view: WeightsView) -> CommandResult:
+def path(name: Name, common: Printing) -> Reply:
     """Print the path of a checkpoint (no download)."""
     from vidsum import checkpoints
     from vidsum.errors import WeightsError
@@ -112,7 +114,7 @@ def path(name: Name, view: WeightsView) -> CommandResult:
     installed = checkpoints.find(name)
     if installed is None:
         raise WeightsError(f"{name}: its weights are not installed", hint=f"vidsum weights pull {name}")
-    return CommandResult(input=name, data={"path": str(installed)}, lines=(str(installed),))
+    return Reply(input=name, data={"path": str(installed)}, lines=(str(installed),))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,8 +133,8 @@ class AddOptions:
 def add(
     file: Annotated[Path, typer.Argument(..., help="Local weights file.")],
     options: AddOptions,
-    view: WeightsView,
-) -> CommandResult:
+    common: Printing,
+) -> Reply:
     """Import a local weights file: a published one by its SHA-256, or your own for an extractor's network.
 
     vidsum weights add googlenet-1378be20.pth --as googlenet
@@ -147,15 +149,15 @@ def add(
         from vidsum.lab.importers import add_official
 
         path = add_official(file, name)
-        return CommandResult(input=name, data={"name": name, "path": str(path)}, lines=(f"{name}: {path}",))
+        return Reply(input=name, data={"name": name, "path": str(path)}, lines=(f"{name}: {path}",))
     from vidsum.pipelines.weights import add_published, add_weights
 
     status = add_weights(file, name, options.network) if options.network else add_published(file, name)
-    return CommandResult(input=name, data=_facts(status), lines=(f"{name}: {status.state}, {status.path}",))
+    return Reply(input=name, data=_facts(status), lines=(f"{name}: {status.state}, {status.path}",))
 
 
 @command(app)
-def remove(name: Name, view: WeightsView) -> CommandResult:
+def remove(name: Name, common: Printing) -> Reply:
     """Delete weights of your own.
 
     vidsum weights remove my_net
@@ -163,7 +165,7 @@ def remove(name: Name, view: WeightsView) -> CommandResult:
     from vidsum.checkpoints.obtain import remove_user_weights
 
     path = remove_user_weights(name)
-    return CommandResult(input=name, data={"path": str(path)}, lines=(f"{name}: removed {path}",))
+    return Reply(input=name, data={"path": str(path)}, lines=(f"{name}: removed {path}",))
 
 
 def _state(status: "EntryStatus") -> str:

@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from contextvars import copy_context
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -76,7 +75,7 @@ class Run:
             for name, text in variables.items():
                 patch.setenv(name, text)
             with pytest.raises(SystemExit) as left:
-                copy_context().run(main)  # the paths that it reads and writes are those of this run
+                main()
         printed = self._capsys.readouterr()
         ran = Ran(int(left.value.code or 0), printed.out, printed.err)
         assert code in (None, ran.code), f"exit code {ran.code}: {ran.err or ran.out}"

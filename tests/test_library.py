@@ -233,7 +233,7 @@ def moment_clips(made: dict[str, Any], tmp_path_factory: pytest.TempPathFactory)
 
 def test_clips_of_moments_are_the_files_of_their_folder(moment_clips: list[Path]) -> None:
     assert len(moment_clips) == 4
-    assert sorted(moment_clips) == sorted(moment_clips[0].parent.iterdir())
+    assert sorted(moment_clips) == sorted(moment_clips[0].parent.glob("*.mp4"))
 
 
 def test_clip_of_a_moment_is_named_by_query_film_and_time(

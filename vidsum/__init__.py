@@ -20,15 +20,16 @@ if TYPE_CHECKING:
     from vidsum.errors import VidsumError as VidsumError
     from vidsum.features.extractor import CustomExtractor as CustomExtractor
     from vidsum.features.extractor import register_extractor as register_extractor
-    from vidsum.pipelines.audio_description import write_audio_description as write_audio_description
-    from vidsum.pipelines.bundle import write_report as write_report
+    from vidsum.outputs.audio_description import write_audio_description as write_audio_description
+    from vidsum.outputs.bundle import write_report as write_report
+    from vidsum.outputs.clips import write_clips as write_clips
+    from vidsum.outputs.mp4 import write_video as write_video
+    from vidsum.outputs.pictures import write_plot as write_plot
+    from vidsum.outputs.pictures import write_storyboard as write_storyboard
+    from vidsum.outputs.timelines import write_timeline as write_timeline
     from vidsum.pipelines.chapters import find_chapters as find_chapters
-    from vidsum.pipelines.clips import write_clips as write_clips
     from vidsum.pipelines.describe import describe as describe
     from vidsum.pipelines.download import download as download
-    from vidsum.pipelines.export import write_plot as write_plot
-    from vidsum.pipelines.export import write_storyboard as write_storyboard
-    from vidsum.pipelines.export import write_video as write_video
     from vidsum.pipelines.ground import ground as ground
     from vidsum.pipelines.highlights import find_highlights as find_highlights
     from vidsum.pipelines.plan import extract as extract
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from vidsum.pipelines.sources import read_frames as read_frames
     from vidsum.pipelines.summarize import find_shots as find_shots
     from vidsum.pipelines.summarize import summarize as summarize
-    from vidsum.pipelines.timelines import write_timeline as write_timeline
     from vidsum.pipelines.transcribe import transcribe as transcribe
     from vidsum.pipelines.trim import trim as trim
     from vidsum.pipelines.watch import Alert as Alert
@@ -78,18 +78,19 @@ _NAMES = {
     "pipelines.chapters": "find_chapters",
     "pipelines.describe": "describe",
     "pipelines.download": "download",
-    "pipelines.clips": "write_clips",
-    "pipelines.export": "write_plot write_storyboard write_video",
+    "outputs.clips": "write_clips",
+    "outputs.mp4": "write_video",
+    "outputs.pictures": "write_plot write_storyboard",
     "pipelines.highlights": "find_highlights",
     "pipelines.ground": "ground",
     "pipelines.plan": "extract",
-    "pipelines.bundle": "write_report",
+    "outputs.bundle": "write_report",
     "pipelines.read_text": "read_screen",
     "pipelines.sources": "iter_results read_frames Video",
     "pipelines.transcribe": "transcribe",
-    "pipelines.audio_description": "write_audio_description",
+    "outputs.audio_description": "write_audio_description",
     "pipelines.summarize": "find_shots summarize",
-    "pipelines.timelines": "write_timeline",
+    "outputs.timelines": "write_timeline",
     "pipelines.trim": "trim",
     "results.descriptions": "Description Descriptions",
     "results.feature_files": "read_features write_features",

@@ -148,7 +148,11 @@ class PackageError(VidsumError):
 
 
 class OutputError(VidsumError):
-    """An output already exists, or cannot be written."""
+    """An output already exists, or cannot be written; `path` is the file, if `reason` is about one."""
+
+    def __init__(self, reason: Text, hint: Text | None = None, path: str | os.PathLike[str] = "") -> None:
+        self.reason, self.path = reason, os.fspath(path)
+        super().__init__((f"{self.path}: ", *_parts(reason)) if self.path else reason, hint)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import csv
 import shutil
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from tests import media
 from tests.program import Ran as Ran
 from tests.program import Run as Run
+from vidsum.batch.settings import CommonOptions
 from vidsum.features import describe
 from vidsum.features.extractor import Extractor
 from vidsum.features.settings import Extraction
@@ -45,6 +47,10 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     return Run(capsys, monkeypatch)
 
 
+def needs_workers(inputs: Any, common: CommonOptions, *, is_isolated: bool) -> bool:
+    return common.jobs > 1
+
+
 @pytest.fixture(autouse=True)
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache and a current folder of the test's own."""
@@ -53,7 +59,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("vidsum.commands.config.user_config_path", lambda name: tmp_path / "config")
     monkeypatch.setattr("vidsum.io.progress.SLOW_S", float("inf"))  # no lines on a busy machine
     # what a test replaces is not replaced in other processes; test_jobs.py has them
-    monkeypatch.setattr("vidsum.commands.batch._needs_workers", lambda tasks, verb, batch: batch.jobs > 1)
+    monkeypatch.setattr("vidsum.batch.runner.needs_workers", needs_workers)
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     return home

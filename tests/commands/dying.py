@@ -5,21 +5,22 @@ import signal
 import sys
 from pathlib import Path
 
-from vidsum.pipelines.tasks import Progress, Task
+from vidsum.batch.inputs import BatchInput
+from vidsum.batch.runner import Progress
 
 
-def work(task: Task, progress: Progress | None) -> str:
-    """Die by the name of a task: always, or the first time only (`mortal`)."""
-    first = Path(f"{task.path}.died")
+def work(item: BatchInput, progress: Progress | None) -> str:
+    """Die by the name of an input: always, or the first time only (`mortal`)."""
+    first = Path(f"{item.path}.died")
     with Path("worked").open("a") as log:
-        log.write(f"{task.path}\n")
+        log.write(f"{item.path}\n")
     if progress:
-        progress(f"step {task.path}", 1, 2)
-    if task.path.startswith("deadly") or (task.path.startswith("mortal") and not first.exists()):
+        progress(f"step {item.path}", 1, 2)
+    if item.path.startswith("deadly") or (item.path.startswith("mortal") and not first.exists()):
         first.touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    if task.path.startswith("segfault"):
+    if item.path.startswith("segfault"):
         os.kill(os.getpid(), signal.SIGSEGV)
-    if task.path.startswith("leaving"):
+    if item.path.startswith("leaving"):
         sys.exit(3)
-    return f"done {task.path}"
+    return f"done {item.path}"

@@ -15,7 +15,7 @@ import pytest
 from tests.commands.conftest import use_mean_colours
 from tests.program import as_variables
 from vidsum.__main__ import main
-from vidsum.pipelines import staging
+from vidsum.outputs import artifacts
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 EXIT_CODE = 9
@@ -32,7 +32,7 @@ def kill(*arguments: object, n_moved: int = 1) -> None:
 
 
 def run_until_moved(n_moved: int, words: list[str]) -> None:
-    move, moved = staging.move, list[Path]()
+    move, moved = artifacts.move, list[Path]()
 
     def move_some(shadow: Path, target: Path) -> None:
         if len(moved) == n_moved:
@@ -42,7 +42,7 @@ def run_until_moved(n_moved: int, words: list[str]) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         use_mean_colours(patch)
-        patch.setattr(staging, "move", move_some)
+        patch.setattr(artifacts, "move", move_some)
         patch.setattr(sys, "argv", ["vidsum", *words])
         main()
 

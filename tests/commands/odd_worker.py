@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from vidsum.batch.workers import _prepare
 from vidsum.pipelines import sources
-from vidsum.pipelines.workers import _prepare
 
 _probe, _replace = sources.probe, Path.replace
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from vidsum.commands.result import CommandResult
-from vidsum.pipelines.tasks import Task
+from vidsum.batch.inputs import BatchInput
+from vidsum.batch.reply import Reply
 
 
 class RayError(Exception):
@@ -49,7 +49,7 @@ class StubRay:
     def remote(self, **options: Any) -> Any:
         self.options = options
 
-        def hand_out(shared: Any, task: Task) -> int:
+        def hand_out(shared: Any, task: BatchInput) -> int:
             self.tasks.append(pickle.dumps(task))
             return len(self.tasks) - 1
 
@@ -59,12 +59,12 @@ class StubRay:
         finished = self.finishes(references)
         return [finished], [reference for reference in references if reference != finished]
 
-    def get(self, reference: int) -> CommandResult:
+    def get(self, reference: int) -> Reply:
         print("Ray says this from its own code")
-        task: Task = pickle.loads(self.tasks[reference])
+        task: BatchInput = pickle.loads(self.tasks[reference])
         if "lost" in task.path:
             raise RayError("lines\nthe worker died")
-        return CommandResult("info", task.path, defaultdict(str))
+        return Reply("info", task.path, defaultdict(str))
 
 
 def install(monkeypatch: pytest.MonkeyPatch, **resources: float) -> StubRay:

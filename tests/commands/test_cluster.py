@@ -14,8 +14,8 @@ import pytest
 
 from tests.commands.conftest import copies
 from tests.program import Run
-from vidsum.commands.result import CommandResult
-from vidsum.pipelines.cluster import _finish_next
+from vidsum.batch.cluster import _finish_next
+from vidsum.batch.reply import Reply
 
 pytestmark = [
     pytest.mark.deep,
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 LOCAL = """
 import os, sys
 import psutil
-from vidsum.pipelines import cluster
+from vidsum.batch import cluster
 from vidsum.commands.app import main
 
 def watched(*arguments):
@@ -74,14 +74,14 @@ def test_lost_node(run: Run, film: Path, cluster: Any, monkeypatch: pytest.Monke
     nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
     finished = list[int]()
 
-    def lose_the_node(*arguments: Any) -> tuple[int, CommandResult]:
+    def lose_the_node(*arguments: Any) -> tuple[int, Reply]:
         number, result = _finish_next(*arguments)
         finished.append(number)
         if len(finished) == len(nodes):  # what the node does next is under way, or about to be
             cluster.remove_node(nodes[0], allow_graceful=False)
         return number, result
 
-    monkeypatch.setattr("vidsum.pipelines.cluster._finish_next", lose_the_node)
+    monkeypatch.setattr("vidsum.batch.cluster._finish_next", lose_the_node)
     many = run("shots", *films, *options, "--output-dir", "out", "--ray", cluster.address)
     assert len(cluster.worker_nodes) == 1
     assert [line for line in many.out.splitlines() if line[:1] != "{"] == []

@@ -4,6 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,17 @@ import pytest
 from tests.commands import stub_ray
 from tests.commands.stub_ray import StubRay
 from tests.program import Run
-from vidsum.commands.result import CommandResult
-from vidsum.pipelines.cluster import divert_stdout, on_cluster
-from vidsum.pipelines.tasks import Queue, Task
+from vidsum.batch.cluster import divert_stdout, on_cluster
+from vidsum.batch.inputs import BatchInput, plain_inputs
+from vidsum.batch.reply import Reply, failed
+from vidsum.batch.settings import CommonOptions
 
-TASKS = [Task(number, f"{number}.mp4") for number in range(30)]
+TASKS = plain_inputs([f"{number}.mp4" for number in range(30)])
 PATHS = [task.path for task in TASKS]
 PRINTING = """
 import os, subprocess, sys
 from contextlib import redirect_stdout
-from vidsum.pipelines.cluster import divert_stdout
+from vidsum.batch.cluster import divert_stdout
 
 print("before")
 with divert_stdout() as out:
@@ -41,26 +43,27 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> StubRay:
     return stub_ray.install(monkeypatch)
 
 
-def _work(task: Task, progress: Any) -> CommandResult:
+def _work(item: BatchInput, progress: Any) -> Reply:
     raise NotImplementedError
 
 
-def queue(done: list[int]) -> Queue[CommandResult]:
-    """Tasks that the stub answers; it notes those that are done."""
-    return Queue(
-        _work,
-        TASKS,
-        lambda _: None,
-        lambda task, _: done.append(task.number),
-        lambda task, error: CommandResult.failed("info", task.path, error),
-    )
+def answers(done: list[int], address: str = "local", device: str = "cpu") -> Generator[Reply, None, None]:
+    """Yield the answers of the stub; it notes the inputs that are done."""
+
+    def finish(item: BatchInput, answer: Reply) -> None:
+        done.append(item.number)
+
+    def fail(item: BatchInput, error: Exception) -> Reply:
+        return failed("info", item.path, error, CommonOptions())
+
+    return on_cluster(_work, TASKS, lambda _: None, finish, fail, address, device)
 
 
 def go_through(address: str = "local", device: str = "cpu") -> tuple[list[str], list[int]]:
     """The paths of the results in their order, and the numbers in the order in which they were done."""
     done: list[int] = []
     paths = []
-    for number, result in enumerate(on_cluster(queue(done), address, device)):
+    for number, result in enumerate(answers(done, address, device)):
         paths.append(result.input or "")
         assert set(done) >= set(range(number + 1))
     return paths, done
@@ -81,7 +84,7 @@ def test_payload_of_tasks(
     assert go_through() == (PATHS, [*range(1, 30), 0])
     ray.finishes = max
     assert go_through() == (PATHS, [*reversed(range(30))])
-    stdout, results = sys.stdout, on_cluster(queue([]), "local", "cpu")
+    stdout, results = sys.stdout, answers([])
     assert next(results).input == "0.mp4"
     results.close()
     assert sys.stdout is stdout

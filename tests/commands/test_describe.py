@@ -106,7 +106,7 @@ def test_describe_shots(run: Run, film: Path) -> None:
 def test_text_table_alignment(capsys: pytest.CaptureFixture[str]) -> None:
     table = text_table((number, number + 1, 0.95 if number else 1.0, "a dog") for number in range(30))
     assert table is not None
-    print_table(table, sys.stdout)
+    print_table(table, "", sys.stdout)
     first, second, *_, last = capsys.readouterr().out.splitlines()[1:]
     assert (first, second) == ("0:00.00  0:01.00  100%  a dog", "0:01.00  0:02.00   95%  a dog")
     assert last.strip().startswith("... and ")

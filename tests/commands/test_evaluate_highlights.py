@@ -113,6 +113,8 @@ def test_run_row_and_submission(run: Run, data: Path, detr: Path, features: Path
     Path("mine.jsonl").unlink()
     run(*ask, "-o", "report.json")
     assert Path("mine.jsonl").exists()
+    run(*ask)  # the report lists it
+    Path("mine.jsonl").write_text("mine")
     run(*ask, code=1, error="mine.jsonl: already exists")
     run(*ask, "--overwrite")
     run(*ask[:-6], "-o", "-", code=3, error="does not say what embeds its queries")

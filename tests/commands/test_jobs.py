@@ -25,15 +25,16 @@ from tests.commands import dying, odd_worker
 from tests.conftest import deep
 from tests.program import Run, heed_interruptions
 from vidsum.archive.archive import Archive
-from vidsum.commands.result import CommandResult
-from vidsum.pipelines import workers
-from vidsum.pipelines.tasks import Files, Queue, Task, Work
-from vidsum.pipelines.workers import Worker, in_workers
+from vidsum.batch import workers
+from vidsum.batch.inputs import BatchInput, plain_inputs
+from vidsum.batch.reply import Reply
+from vidsum.batch.workers import Work, Worker, in_workers
+from vidsum.outputs.artifacts import Artifacts
 
 ROOT = Path(__file__).parents[2]
 ODD_PARENT = """
 from tests.commands import odd_worker
-from vidsum.pipelines import workers
+from vidsum.batch import workers
 from vidsum.commands.app import main
 workers._prepare = odd_worker.prepare
 main()
@@ -85,9 +86,9 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bytes, bytes]]:
     """Pickled messages to workers: the work, and a task."""
     messages: list[tuple[bytes, bytes]] = []
 
-    def send(self: Worker, work: Work[CommandResult], task: Task, **more: Any) -> "Future[CommandResult]":
-        messages.append((pickle.dumps(work), pickle.dumps(task)))
-        return really_send(self, work, task, **more)
+    def send(self: Worker, work: Work[Reply], item: BatchInput, **more: Any) -> "Future[Reply]":
+        messages.append((pickle.dumps(work), pickle.dumps(item)))
+        return really_send(self, work, item, **more)
 
     really_send = Worker.start
     monkeypatch.setattr(Worker, "start", send)
@@ -112,7 +113,8 @@ def test_jobs_send_one_input(run: Run, film: Path, sent: list[tuple[bytes, bytes
     run("shots", *films, *options, "--output-dir", "out")
     Path("config.yaml").unlink()
     work = pickle.loads(sent[-1][0])
-    result = work(Task(0, "a.mp4", Files({"output": Path("c.json")}, nested=False)), None)
+    artifacts = Artifacts(Path("c.json"), {"output": Path("c.json")})
+    result = work(BatchInput("a.mp4", artifacts=artifacts), None)
     assert (result.exit_code, result.data["output"], result.data["method"]) == (0, "c.json", "uniform")
 
 
@@ -192,37 +194,39 @@ def test_results_are_neither_lost_nor_made_twice(jobs: int, seed: int) -> None:
     kinds = random.Random(seed).choices(
         ["fine", "mortal", "deadly", "segfault", "leaving"], [9, 2, 1, 1, 1], k=25
     )
-    tasks = [Task(number, f"{kind}{number}") for number, kind in enumerate(kinds)]
+    inputs = plain_inputs([f"{kind}{number}" for number, kind in enumerate(kinds)])
     finished, steps = Counter[str](), Counter[str]()
 
-    def count(task: Task, result: str) -> None:
+    def count(item: BatchInput, result: str) -> None:
         finished[result] += 1
 
-    def progress_of(task: Task) -> Callable[[str, float, float], None]:
-        return lambda step, done, total: steps.update([f"{task.path} {step}"])
+    def progress_of(item: BatchInput) -> Callable[[str, float, float], None]:
+        return lambda step, done, total: steps.update([f"{item.path} {step}"])
 
-    queue = Queue(dying.work, tasks, progress_of, count, lambda task, error: f"failed {task.path}")
-    results = list(in_workers(queue, jobs))
+    def fail(item: BatchInput, error: Exception) -> str:
+        return f"failed {item.path}"
+
+    results = list(in_workers(dying.work, inputs, progress_of, count, fail, jobs))
     fine = ("fine", "mortal")
-    expected = [f"{'done' if task.path.startswith(fine) else 'failed'} {task.path}" for task in tasks]
+    expected = [f"{'done' if item.path.startswith(fine) else 'failed'} {item.path}" for item in inputs]
     assert results == expected
     assert finished == Counter(expected)
     worked = Counter(Path("worked").read_text().split())
-    assert worked == {task.path: 1 + (not task.path.startswith("fine")) for task in tasks}
-    assert set(steps) <= {f"{task.path} step {task.path}" for task in tasks}
+    assert worked == {item.path: 1 + (not item.path.startswith("fine")) for item in inputs}
+    assert set(steps) <= {f"{item.path} step {item.path}" for item in inputs}
 
 
 def test_a_worker_that_dies_between_two_tasks_costs_nothing() -> None:
-    def kill_children(task: Task, result: str) -> None:
+    def kill_children(item: BatchInput, result: str) -> None:
         for process in multiprocessing.active_children():
             process.kill()
             connection.wait([process.sentinel])
         time.sleep(0.5)  # the executor notices it
 
-    tasks = [Task(number, f"fine{number}") for number in range(4)]
+    inputs = plain_inputs([f"fine{number}" for number in range(4)])
     fail: Any = None
-    queue = Queue(dying.work, tasks, lambda _: None, kill_children, fail)
-    assert list(in_workers(queue, 1)) == [f"done fine{number}" for number in range(4)]
+    results = in_workers(dying.work, inputs, lambda _: None, kill_children, fail, 1)
+    assert list(results) == [f"done fine{number}" for number in range(4)]
 
 
 def test_a_batch_reads_what_is_open_in_this_process(film: Path) -> None:
@@ -300,9 +304,10 @@ def test_workers_share_the_threads(run: Run, film: Path, monkeypatch: pytest.Mon
 
 def test_jobs_unpicklable_work() -> None:
     fail: Any = None
-    queue = Queue(lambda *_: CommandResult(), [Task(0, "a.mp4")], lambda _: None, lambda *_: None, fail)
+    inputs = plain_inputs(["a.mp4"])
+    results = in_workers(lambda *_: Reply(), inputs, lambda _: None, lambda *_: None, fail, 2)
     with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):
-        next(in_workers(queue, 2))
+        next(results)
 
 
 def _is_running(pid: int) -> bool:

@@ -14,8 +14,8 @@ import docs.keywords
 import docs.options
 import vidsum
 from tests.grounding.colours import use_colours
+from vidsum.commands.batch import Printing
 from vidsum.commands.options import command
-from vidsum.commands.result import View
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import HighlightSettings, Retrieval
@@ -49,7 +49,7 @@ def test_a_new_option_is_one_line(
 ) -> None:
     numbers: list[int] = []
 
-    def made(settings: Any, view: View) -> None:
+    def made(settings: Any, common: Printing) -> None:
         numbers.append(settings.new_number)
 
     made.__annotations__["settings"] = extended = with_option(kind)

@@ -15,7 +15,7 @@ from tests.commands.conftest import copies
 from tests.program import Run
 from vidsum.errors import InputError
 from vidsum.io.outputs import is_special
-from vidsum.pipelines.names import own_names
+from vidsum.outputs.names import own_names
 from vidsum.results.load import load, read_document
 from vidsum.results.summary import Summary
 
@@ -27,7 +27,7 @@ def test_two_inputs_of_one_name(run: Run, film: Path, tmp_path: Path, command: s
     ran = run(command, film, other := same_name(film, tmp_path / "other"), code=1)
     assert str(other) in ran.err
     assert "{parent}_{stem}" in ran.err
-    assert len([*Path().glob("film_*.*")]) == (2 if command == "summarize" else 1)
+    assert len([*Path().glob("film_*.*")]) == (1 if command == "shots" else 2)
 
 
 def test_up_to_date_result(run: Run, film: Path) -> None:
@@ -120,7 +120,7 @@ def test_forged_records(run: Run, film: Path, shared: Path, name: str) -> None:
     run("summarize", film, code=1, error="already exists")
 
 
-@pytest.mark.parametrize("step", ["write_storyboard", "write_plot"])
+@pytest.mark.parametrize("step", ["storyboard", "importance_plot"])
 @pytest.mark.parametrize("stopped_by", [SystemExit(143), OSError(28, "No space left on device")])
 def test_stopped_run_leaves_nothing(
     run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, step: str, stopped_by: BaseException
@@ -131,7 +131,7 @@ def test_stopped_run_leaves_nothing(
     arguments = ("summarize", film, "--storyboard", "--plot")
     for budget in ([], ["--budget", "40%"]):
         with monkeypatch.context() as context:
-            context.setattr(f"vidsum.pipelines.export.{step}", stop)
+            context.setattr(f"vidsum.summary.storyboard.{step}", stop)
             before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
             assert run(*arguments, *budget, code=None).code != 0
         assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
@@ -142,17 +142,17 @@ def test_stopped_run_leaves_nothing(
 
 def test_interrupted_batch(run: Run, film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     films = [film, *(same_name(film, tmp_path / name).rename(tmp_path / f"{name}.mp4") for name in "bc")]
-    from vidsum.pipelines import export
+    from vidsum.outputs import mp4
 
-    write_video = export.write_video
+    encode = mp4.encode_segments
 
-    def interrupted(summary: Summary, path: Path, **options: Any) -> Any:
+    def interrupted(summary: Summary, path: Path, *options: Any) -> Any:
         if path.name.startswith(".b_"):
             raise KeyboardInterrupt
-        return write_video(summary, path, **options)
+        return encode(summary, path, *options)
 
     with monkeypatch.context() as context:
-        context.setattr("vidsum.pipelines.export.write_video", interrupted)
+        context.setattr("vidsum.outputs.mp4.encode_segments", interrupted)
         ran = run("summarize", *films, code=130)
     assert ran.err.splitlines()[-1] == "interrupted"
     assert [Path(f"{name}_summary.json").exists() for name in ("film", "b", "c")] == [True, False, False]

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ from tests.commands.killed import kill
 from tests.grounding.colours import use_colours
 from tests.program import Run
 from tests.speech import stub
-from vidsum.pipelines import records, staging
+from vidsum.batch.deliver import ResultSpec
+from vidsum.errors import OutputError
+from vidsum.outputs.alone import save_text
+from vidsum.outputs.records import hash_of, record_of
 from vidsum.pipelines.ground import _Work
-from vidsum.pipelines.records import hash_of
-from vidsum.pipelines.saving import Saving
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 
@@ -138,23 +140,25 @@ def test_outdated_files(run: Run, film: Path) -> None:
 
 
 def test_files_that_a_foreign_record_lists(run: Run, film: Path) -> None:
-    """Only those named after it, in its folder, are removed; of emptied folders, only those so named."""
+    """Only those in its folder whose hash it has are removed, and folders in which nothing is left."""
     record = Path("out/film_summary.json")
     Path("out").mkdir()
     run("summarize", film, "-o", record)
-    kept = ["victim.txt", "album/a.png", "../film_a.txt", "film_a/../b.txt"]
+    kept = ["../film_a.txt", "film_a/../b.txt", "edited.png"]
     kept.append(str(Path("film_c.txt").absolute()))
-    removed = ["film_old.png", "film_old/a.png", "album2/film_a.png"]
-    for folder in ("film_a", "album", "film_old", "album2"):
+    removed = ["film_old.png", "film_old/a.png", "album/a.png"]
+    for folder in ("film_a", "album", "film_old"):
         Path("out", folder).mkdir()
     for name in (*kept, *removed):
-        Path("out", name).write_text("mine")
+        Path("out", name).write_text("written")
     document = json.loads(record.read_text())
-    document["outputs"] = dict.fromkeys([*kept, *removed], hash_of(Path("out/victim.txt")))
+    document["outputs"] = dict.fromkeys([*kept, *removed], hash_of(Path("out/film_old.png")))
     record.write_text(json.dumps(document))
+    Path("out/edited.png").write_text("mine")
+    Path("out/album/mine.png").write_text("mine")
     run("summarize", film, "-o", record, "--budget", "40%")
     assert [name for name in (*kept, *removed) if Path("out", name).exists()] == kept
-    assert (Path("out/film_old").exists(), Path("out/album2").exists()) == (False, True)
+    assert (Path("out/film_old").exists(), Path("out/album").exists()) == (False, True)
 
 
 def test_files_of_other_results(run: Run, film: Path, ask: Callable[..., Any]) -> None:
@@ -187,7 +191,7 @@ def test_files_of_other_results_after_kill(
     assert before <= names_here()
     run("summarize", film)
     assert not [name for name in names_here() if "storyboard" in name or "key_frames" in name]
-    assert not Path(".vidsum.json").exists()
+    assert not Path("film_summary.json.vidsum.json").exists()
 
 
 @pytest.mark.usefixtures("low_level")
@@ -226,14 +230,17 @@ def test_a_foreign_file_is_skipped(run: Run, film: Path) -> None:
     assert ran.out == "film_summary.mp4: exists, skipped\n"
     assert Path("film_summary.mp4").read_bytes() == b"mine"
     assert not Path("film_summary.json").exists()
+
+
+def test_a_foreign_record_is_refused(run: Run, film: Path) -> None:
     run("shots", film)
-    log = Path(".vidsum.json")
-    log.write_text("mine")
-    run("export", "film_shots.json", "-o", "cut.csv")
-    assert log.read_text() == "mine"
-    log.unlink()
-    log.symlink_to("notes")
-    run("export", "film_shots.json", "-o", "cut.edl")
+    record = Path("cut.csv.vidsum.json")
+    record.write_text("mine")
+    run("export", "film_shots.json", "-o", "cut.csv", code=1, error=(record.name, "--overwrite"))
+    assert (record.read_text(), Path("cut.csv").exists()) == ("mine", False)
+    record.unlink()
+    record.symlink_to("notes")
+    run("export", "film_shots.json", "-o", "cut.csv", code=1, error=record.name)
     assert not Path("notes").exists()
 
 
@@ -282,19 +289,18 @@ def test_exports_of_earlier_result(run: Run, film: Path) -> None:
     run("shots", film, "--sheet")
     assert before < names_here()
     ran = run("shots", film, "--shots", "uniform", "--max-shots", "2", "--export", "csv")
-    assert "removed 1 of the earlier result (film_shots_sheet.png)" in ran.out
-    stale = [line.split()[1] for line in ran.err.splitlines() if "shows the earlier result" in line]
-    assert stale == [f"film_shots.{ending}:" for ending in ("srt", "ffmetadata", "html")]
-    assert names_here() == before
+    assert "removed 3 of the earlier result (film_shots.ffmetadata, film_shots.html, film_shots_sh" in ran.out
+    assert names_here() == before - {"film_shots.ffmetadata", "film_shots.html"}  # the edited one stays
     run("export", "film_shots.json", "-o", "cut.csv")
     ran = run("summarize", film, "-m", "uniform", "-o", "cut.json")  # a new result beside another's export
     assert ("earlier" in ran.out + ran.err, Path("cut.csv").is_file()) == (False, True)
 
 
-def test_the_record_of_a_folder(run: Run, film: Path) -> None:
+def test_the_record_of_an_export(run: Run, film: Path) -> None:
     run("shots", film)
     assert run("export", "film_shots.json", "-o", "cut.csv").out == "cut.csv\n"
-    assert set(json.loads(Path(".vidsum.json").read_text())["outputs"]) == {"cut.csv"}
+    record = json.loads(record_of(Path("cut.csv")).read_text())
+    assert record["outputs"] == {"cut.csv": hash_of(Path("cut.csv"))}
     run("shots", film, "--shots", "uniform", "--max-shots", "2")
     assert run("export", "film_shots.json", "-o", "cut.csv").out == "cut.csv\n"
     assert run("export", "film_shots.json", "-o", "cut.csv").out == "cut.csv (unchanged)\n"
@@ -345,51 +351,42 @@ def test_queries_added_meanwhile(
     assert ("removed by these settings, ask again: 'green'" in ran.out) == bool(more)
 
 
-@pytest.mark.parametrize("step", ["write", "run"])
+@pytest.mark.parametrize("step", ["writers", "run"])
 @pytest.mark.parametrize("more", [(), ("--budget", "40%")])
 def test_result_made_meanwhile(
     run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, step: str, more: tuple[str, ...]
 ) -> None:
     ask = ("summarize", film, "--storyboard", "--export", "csv", "--report")
-    prepare, others = Saving.__init__, [more]
+    prepare, others = ResultSpec.__init__, [more]
 
-    def slow(saving: Saving[Any], *given: Any, **named: Any) -> None:
-        prepare(saving, *given, **named)
-        work = getattr(saving, step)
+    def slow(spec: ResultSpec[Any], *given: Any, **named: Any) -> None:
+        prepare(spec, *given, **named)
+        work = spec.run if step == "run" else spec.writers["storyboard"]
 
         def with_other(*given: Any) -> Any:
             if others:
                 run(*ask, *others.pop())  # another process makes the same files
             return work(*given)
 
-        object.__setattr__(saving, step, with_other)
+        slowed = with_other if step == "run" else {**spec.writers, "storyboard": with_other}
+        object.__setattr__(spec, step, slowed)
 
-    monkeypatch.setattr(Saving, "__init__", slow)
+    monkeypatch.setattr(ResultSpec, "__init__", slow)
     ran = run(*ask)
     assert ("(unchanged)" in ran.out.splitlines()[-3]) == (not more)
     assert states(run, *ask) == ["up to date"]
-    assert [path.name for path in Path().glob(".*")] == [".vidsum.json"]  # lists the exports
+    assert [*Path().glob(".*"), *Path().glob("*.vidsum.json")] == []
 
 
-@pytest.mark.parametrize("is_read_first", [False, True])
-def test_file_replaced_while_looked_at(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_read_first: bool
-) -> None:
-    target = tmp_path / "cut.csv"
-    staging.save_text("first", target, overwrite=False)
-    read, others = records.read_folder, ["second"]
-
-    def read_slowly(folder: Path) -> Any:
-        known = read(folder)
-        if others:
-            staging.save_text(others.pop(), target, overwrite=False)
-        return known if is_read_first else read(folder)
-
-    monkeypatch.setattr(records, "read_folder", read_slowly)
-    assert records.is_ours(target)
-    assert target.read_text() == "second"
+def test_a_file_that_two_processes_write_is_not_foreign_to_either(tmp_path: Path) -> None:
+    target, texts = tmp_path / "cut.csv", [f"text {number}" for number in range(40)]
+    with ThreadPoolExecutor(4) as pool:
+        lines = list(pool.map(lambda text: save_text(text, target, overwrite=False), texts))
+    assert lines == [str(target)] * 40
+    assert target.read_text() in texts
     target.write_text("mine")
-    assert not records.is_ours(target)
+    with pytest.raises(OutputError, match="already exists"):
+        save_text("text", target, overwrite=False)
 
 
 def test_clips_of_earlier_queries_are_known(ask: Callable[..., Any]) -> None:
@@ -403,7 +400,7 @@ def test_clips_of_earlier_queries_are_known(ask: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("content", ["[" * 200_000, '{"outputs": 5}', '{"outputs": {"a": [[]]}}', "no JSON"])
-@pytest.mark.parametrize("name", ["zz.json", ".vidsum.json"])
+@pytest.mark.parametrize("name", ["zz.json", "zz.mp4.vidsum.json"])
 def test_odd_records_beside_a_result(ask: Callable[..., Any], name: str, content: str) -> None:
     Path(name).write_text(content)
     assert ask("red", "green", more=("--clips",))["ok"]
@@ -412,7 +409,7 @@ def test_odd_records_beside_a_result(ask: Callable[..., Any], name: str, content
 
 
 def test_pipes_beside_a_result_are_not_read(ask: Callable[..., Any]) -> None:
-    for name in ("zz.json", ".vidsum.json"):
+    for name in ("zz.json", "zz.mp4.vidsum.json"):
         os.mkfifo(name)
     assert ask("red", more=("--clips",))["ok"]
 
@@ -473,7 +470,7 @@ def test_files_after_kill(run: Run, film: Path, n_moved: int, before: list[str],
     kill(*ask, n_moved=n_moved)
     run(*ask, *after)
     assert "(unchanged)" in run(*ask, *after).out
-    assert not Path(".vidsum.json").exists()
+    assert not list(Path().glob("*.vidsum.json"))
     assert probe("film_summary.mp4").duration_s == pytest.approx(4 if after else 4.5, abs=0.2)
 
 

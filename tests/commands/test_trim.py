@@ -123,7 +123,7 @@ def test_nothing_to_remove(run: Run, film: Path) -> None:
 def test_exports_and_report(run: Run, tmp_path: Path) -> None:
     film = talk(tmp_path / "talk.mp4", [(1, 3), (5, 6.5)]).path
     run("trim", film, "-o", "cuts.json", "--export", "otio", "--export", "csv", "--report")
-    assert files_here() == [".vidsum.json", "cuts.csv", "cuts.html", "cuts.json", "cuts.otio"]
+    assert files_here() == ["cuts.csv", "cuts.html", "cuts.json", "cuts.otio"]
     clips = json.loads(Path("cuts.otio").read_text())["tracks"]["children"][0]["children"]
     assert [clip["source_range"]["start_time"]["value"] for clip in clips] == [20, 120]
     assert [clip["source_range"]["duration"]["value"] for clip in clips] == [60, 48]

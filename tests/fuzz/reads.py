@@ -126,10 +126,10 @@ def read_config(path: Path) -> None:
 
 
 def read_record(path: Path) -> None:
-    from vidsum.pipelines.replacing import read_result_record
+    from vidsum.outputs.records import read_document
     from vidsum.results.result import to_text
 
-    document = read_result_record(path)
+    document, _ = read_document(path)
     to_text(document)
     assert document == good.SUMMARY, "a record that was changed is trusted"
 
@@ -137,8 +137,8 @@ def read_record(path: Path) -> None:
 def read_result(path: Path) -> None:
     """Through every format of `export`, and a page with another result of the video."""
     from vidsum.errors import VidsumError
-    from vidsum.pipelines.report import report_text
-    from vidsum.pipelines.timelines import timeline_text
+    from vidsum.outputs.pages import report_text
+    from vidsum.outputs.timelines import timeline_text
     from vidsum.results.load import read_result, result_of
     from vidsum.results.settings import ExportFormat
 

@@ -11,7 +11,7 @@ import pytest
 
 from vidsum.errors import InputError
 from vidsum.io import provenance
-from vidsum.io.provenance import flat, hash_file, label_in
+from vidsum.io.provenance import flat, hash_file
 from vidsum.results.features import Features
 from vidsum.results.figures import new_figure, save_figure
 
@@ -74,28 +74,10 @@ def test_provenance_of_custom_features_depends_on_rows_and_times(change: dict[st
     assert changed["features"]["sha256"] != provenance_of_custom()["features"]["sha256"]
 
 
-@pytest.mark.parametrize("name", ["a.png", "a.svg"])
-def test_label_of_a_plot_is_read_back(tmp_path: Path, name: str) -> None:
-    save_figure(new_figure(1, 1), tmp_path / name, "vidsum 0123 abc")
-    assert label_in(tmp_path / name) == "vidsum 0123 abc"
-
-
-@pytest.mark.parametrize("name", ["a.png", "a.svg"])
-def test_missing_plot_has_no_label(tmp_path: Path, name: str) -> None:
-    assert label_in(tmp_path / name) is None
-
-
-@pytest.mark.parametrize("name", ["a.png", "a.svg"])
-def test_plot_cut_short_has_no_label(tmp_path: Path, name: str) -> None:
-    save_figure(new_figure(1, 1), tmp_path / name, "vidsum 0123 abc")
-    (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:40])
-    assert label_in(tmp_path / name) is None
-
-
-@pytest.mark.parametrize("name", ["a.png", "a.svg"])
-def test_plot_saved_without_a_label_has_none(tmp_path: Path, name: str) -> None:
-    save_figure(new_figure(1, 1), tmp_path / name)
-    assert label_in(tmp_path / name) is None
+def test_label_of_a_plot(tmp_path: Path) -> None:
+    for name in ("a.png", "a.svg"):
+        save_figure(new_figure(1, 1), tmp_path / name, "vidsum 0123 abc")
+        assert b"vidsum 0123 abc" in (tmp_path / name).read_bytes()
 
 
 def test_flat_names_each_value_by_its_place() -> None:

@@ -14,9 +14,9 @@ import pytest
 import vidsum
 from tests.media import MadeVideo, make_video
 from tests.speech import stub
+from vidsum.outputs.pages import report_text
+from vidsum.outputs.timelines import timeline_text, write_chaptered
 from vidsum.pipelines.describe import read_corrected
-from vidsum.pipelines.report import report_text
-from vidsum.pipelines.timelines import timeline_text, write_chaptered
 from vidsum.results.clock import to_player_time
 from vidsum.results.formats import FORMATS
 from vidsum.results.load import find_fault, load

@@ -13,11 +13,11 @@ from vidsum.features.extractor import Extractor
 from vidsum.features.settings import Extraction
 from vidsum.pipelines import decoding as jobs
 from vidsum.pipelines.plan import extract, open_input
-from vidsum.pipelines.replacing import read_result_record
 from vidsum.pipelines.summarize import plan_shots, plan_summary, summarize
 from vidsum.results import result as documents
 from vidsum.results.feature_files import write_features
 from vidsum.results.features import Features
+from vidsum.results.load import read_record
 from vidsum.results.result import write_json
 from vidsum.shots.settings import ShotSettings
 from vidsum.summary.settings import Selection
@@ -59,7 +59,7 @@ def test_planned_provenance(film: Path, passes: list[int], tmp_path: Path) -> No
     shots = plan_shots(film, cutting, settings)
     assert shots.run().provenance == shots.provenance
     write_json(summary, tmp_path / "s.json")
-    recorded = read_result_record(tmp_path / "s.json")
+    recorded = read_record(tmp_path / "s.json")
     assert recorded is not None
     assert recorded["provenance"] == summary.provenance
 

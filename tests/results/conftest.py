@@ -6,7 +6,7 @@ import pytest
 
 from tests.media import make_video
 from tests.results.made import results
-from vidsum.pipelines.report import report_text
+from vidsum.outputs.pages import report_text
 
 
 @pytest.fixture(scope="session")

@@ -17,8 +17,8 @@ from tests.browsing import (
 )
 from tests.media import make_video
 from tests.results.made import EVIL, results, texts
-from vidsum.pipelines.bundle import write_report
-from vidsum.pipelines.report import report_text
+from vidsum.outputs.bundle import write_report
+from vidsum.outputs.pages import report_text
 
 pytestmark = [pytest.mark.deep, needs_chromium]
 

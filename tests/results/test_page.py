@@ -17,8 +17,8 @@ from PIL import Image
 from tests.media import make_video, read_number
 from tests.results.made import EVIL, QUOTED, of_features, results, texts
 from vidsum.errors import UsageError
-from vidsum.pipelines.bundle import write_report
-from vidsum.pipelines.report import PageResult, report_text
+from vidsum.outputs.bundle import write_report
+from vidsum.outputs.pages import PageResult, report_text
 from vidsum.results.features import Features
 from vidsum.results.moments import Grounding, Highlights, Moment
 from vidsum.results.page import picture_times

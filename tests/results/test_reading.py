@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.results.made import EVIL, results, texts
 from tests.results.test_page import Parsed, parse
-from vidsum.pipelines.report import report_text
+from vidsum.outputs.pages import report_text
 from vidsum.results.moments import Grounding, Moment
 from vidsum.results.reading import ShotTexts, TimedText, find_screens, make_passages
 from vidsum.results.screen_text import ScreenLine, ScreenText

@@ -27,7 +27,7 @@ from vidsum.io.outputs import as_utf8
 from vidsum.io.paths import is_file
 from vidsum.io.text import csv_text
 from vidsum.options import Leaf, item_of, leaves, required
-from vidsum.pipelines.timelines import joint_format, joint_timeline_text, relative_path
+from vidsum.outputs.timelines import joint_format, joint_timeline_text, relative_path
 from vidsum.results.clock import shift_times
 from vidsum.results.cut_list import Cut
 from vidsum.results.media import url_of

@@ -22,11 +22,11 @@ from vidsum.archive.paging import Answer, AnswerPage, round_facts, to_page
 from vidsum.archive.settings import Indexing, SearchOptions, has_words
 from vidsum.errors import InputError, MissingError, Problem
 from vidsum.features.settings import Extraction
-from vidsum.io import paths
 from vidsum.io.outputs import make_folder
+from vidsum.io.paths import reads_of, require_not_read
 from vidsum.io.provenance import label_of
+from vidsum.outputs.alone import own_record, write_alone
 from vidsum.pipelines.ground import ground
-from vidsum.pipelines.replacing import require_replaceable
 from vidsum.pipelines.sources import has_pictures, probe_video
 from vidsum.pipelines.summarize import summarize
 from vidsum.pipelines.transcribe import transcribe
@@ -243,9 +243,9 @@ class Tools:
         if self._output is None:
             raise ToolUseError("this server writes no files")
         source, target = self._find_video(video), self._target(name)
-        paths.begin([("", source)])
-        paths.require_not_read(target)
-        require_replaceable(target, overwrite=False)
+        reads = reads_of(source)
+        require_not_read(target, reads)
+        own_record(target).require_ours([target])
         spans = [(part.start_s, part.end_s) for part in parts]
         info = probe_video(source, Extraction())
         length_s = sum(max(0.0, min(end_s, info.duration_s) - start_s) for start_s, end_s in spans)
@@ -256,8 +256,9 @@ class Tools:
         label = label_of({"clip": [source, *spans]})
         self._n_clips += 1
         self._clips_s += length_s
-        written = write_segments(info, spans, target, comment=label, progress=progress)
-        facts = {"path": str(written.path), "duration_s": written.duration_s, "has_audio": written.has_audio}
+        write = partial(write_segments, info, spans, comment=label, progress=progress)
+        written, _ = write_alone(own_record(target), write, overwrite=False, reads=reads)
+        facts = {"path": str(target), "duration_s": written.duration_s, "has_audio": written.has_audio}
         answer: ClipAnswer = round_facts(ClipAnswer(warnings=written.warnings, **facts))  # type: ignore[arg-type]
         return answer
 

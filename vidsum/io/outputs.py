@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -19,10 +20,17 @@ _NAME_BYTES = 220  # longest name of a source: file systems take 255 bytes, our 
 
 def check_name(path: Path) -> None:
     """See that a file may have such a name. Raises OutputError: too long, or cannot be followed."""
+    _require_no_nul(path)
     try:
         path.exists()
     except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({(error.strerror or str(error)).lower()})") from error
+        reason = (error.strerror or str(error)).lower()
+        raise OutputError(f"cannot be written ({reason})", path=path) from error
+
+
+def _require_no_nul(path: Path) -> None:
+    if "\0" in os.fspath(path):
+        raise OutputError("cannot be written (a path cannot hold a NUL)", path=path)
 
 
 @contextmanager
@@ -38,8 +46,6 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     or is a pipe that no process reads.
     """
     target = Path(path)
-    if "\0" in os.fspath(target):
-        raise OutputError(f"{target}: cannot be written (a path cannot hold a NUL)")
     try:
         check_target(target)
         if is_special(target):
@@ -57,7 +63,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
-        raise OutputError(f"{target}: cannot be written ({error.strerror or error})") from error
+        raise OutputError(f"cannot be written ({error.strerror or error})", path=target) from error
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -87,16 +93,17 @@ def open_existing(path: Path) -> int:
 
 def check_target(target: Path) -> None:
     """See that a file could be written, or replaced. Raises OutputError: see `atomic_write`."""
+    _require_no_nul(target)
     if target.is_dir():
-        raise OutputError(f"{target}: is a folder, not a file to write")
+        raise OutputError("is a folder, not a file to write", path=target)
     if is_special(target):
         return
     folder = Path(os.path.realpath(target)).parent
     if not folder.is_dir():
         missing = folder if target.is_symlink() else target.parent
-        raise OutputError(f"{target}: no folder {missing}", hint=f"mkdir -p {quote(str(missing))}")
+        raise OutputError(f"no folder {missing}", f"mkdir -p {quote(str(missing))}", target)
     if not os.access(folder, os.W_OK):
-        raise OutputError(f"{target}: the folder cannot be written to")
+        raise OutputError("the folder cannot be written to", path=target)
 
 
 def make_folder(folder: Path) -> None:
@@ -105,7 +112,7 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:  # ValueError: it holds a NUL
         reason = (error.strerror if isinstance(error, OSError) else None) or error
-        raise OutputError(f"{folder}: cannot be made ({reason})") from error
+        raise OutputError(f"cannot be made ({reason})", path=folder) from error
 
 
 def shortened(name: str, most_bytes: int = _NAME_BYTES) -> str:
@@ -129,3 +136,12 @@ def stems_of(source: str | os.PathLike[str]) -> tuple[str, str]:
 def as_utf8(text: str) -> str:
     r"""Return the text with escapes (`\udce9`, as in JSON) for bytes of file names that are not UTF-8."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+_SLUG_LETTERS = 40
+
+
+def slug(text: str) -> str:
+    """Return a text as part of a file's name: lower-case letters and digits, dashes between words."""
+    words = re.sub(r"[\W_]+", "-", as_utf8(text).lower()).strip("-")
+    return words[:_SLUG_LETTERS].rstrip("-") or "query"

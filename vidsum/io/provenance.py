@@ -66,18 +66,3 @@ def flat(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str,
             yield from flat(entry, (*path, str(number)))
     else:
         yield path, value
-
-
-def label_in(path: Path) -> str | None:
-    """Return the label in the metadata of a PNG or SVG; None where it has none or cannot be read."""
-    from PIL import Image
-
-    try:
-        if path.suffix == ".svg":
-            match = re.search("<dc:description>(.*)</dc:description>", path.read_text("utf-8"))
-            return match and match[1]
-        with Image.open(path) as picture:
-            label = picture.info.get("Comment")
-            return label if isinstance(label, str) else None
-    except Exception:  # what Pillow raises at damaged files has nothing in common
-        return None

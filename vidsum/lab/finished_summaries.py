@@ -16,6 +16,7 @@ from vidsum.lab.datasets.labels import ODD_FRACTION, ODD_S, Labels, labels_of, p
 from vidsum.lab.evaluation.reference import BUDGET
 from vidsum.lab.evaluation.settings import Request, SummaryRequest, checkpoint_of
 from vidsum.lab.evaluation.summary_evaluation import Videos
+from vidsum.outputs.records import ENDING
 from vidsum.results.load import kind_of, read_document, read_result
 from vidsum.results.summary import Summary
 from vidsum.summary.score import weights_sha256
@@ -59,9 +60,13 @@ def _identify(path: Path, *, is_run: bool) -> list[dict[str, Any]]:
             raise InputError(f"{path}: no such run", hint=("give the ", Mention("out"), " of `vidsum train`"))
         return [{"name": as_utf8(path.name), **identify_file(file)}]
     kinds = ("run.json", "**/best.safetensors") if is_run else ("*.json", "*.h5", "*.hdf5")
-    files = sorted(file for kind in kinds for file in path.glob(kind) if not file.name.startswith("."))
+    files = sorted(file for kind in kinds for file in path.glob(kind) if not _is_hidden(file))
     names = [as_utf8(f"{path.name}/{file.relative_to(path)}") for file in files]
     return [{"name": name, **identify_file(file)} for name, file in zip(names, files, strict=True)]
+
+
+def _is_hidden(file: Path) -> bool:
+    return file.name.startswith(".") or file.name.endswith(ENDING)
 
 
 def _size(source: Path) -> dict[str, Any]:

@@ -241,6 +241,24 @@ def merge_groundings(before: Grounding, now: Grounding) -> Grounding:
     return restrict_negation(merged, [before, now])
 
 
+def find_outdated(
+    document: Mapping[str, Any] | None, provenance: Mapping[str, Any], *, with_saliency: bool
+) -> Grounding | None:
+    """Return an earlier result if its queries must be answered again, before others are added to it."""
+    if document is None or "queries" not in document:
+        return None
+    is_alike = without_queries(document["provenance"]) == without_queries(provenance)
+    has_all = "timestamps_s" in document or not with_saliency
+    return None if is_alike and has_all else Grounding.from_dict(document)
+
+
+def other_queries(document: Mapping[str, Any], now: Grounding) -> Grounding:
+    """Return the answers of an earlier result to other queries than those of a new one."""
+    texts = {answer.query for answer in now.queries}
+    queries = [answer for answer in document.get("queries", ()) if answer["query"] not in texts]
+    return Grounding.from_dict({**document, "queries": queries}) if queries else replace(now, queries=())
+
+
 def query_facts(texts: Sequence[str], spoken: Sequence[str]) -> dict[str, Any]:
     """Return queries as a provenance names them, with the hashes of spoken ones."""
     digest = hashlib.sha256(json.dumps(texts).encode()).hexdigest()

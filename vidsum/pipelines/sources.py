@@ -16,7 +16,6 @@ import numpy as np
 from vidsum.errors import InputError, UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.io.file_names import existing_path
-from vidsum.io.paths import add_copy
 from vidsum.io.text import decode, read_bytes, read_stdin
 from vidsum.io.urls import Url, is_url, local_path
 from vidsum.results.feature_files import is_feature_file
@@ -106,19 +105,18 @@ def _probe_unchanged(path: str, options: tuple[tuple[str, Any], ...], size: int,
     return probe(path, **dict(options))
 
 
-def copy_of(name: str) -> str:
-    """Return where the copy of a URL is, or will be; other names as they are."""
+def copy_of(name: str) -> tuple[str, Url | None]:
+    """Return where the copy of a URL is, or will be, and the URL; other names as they are."""
     if not is_url(name := local_path(name)):
         with suppress(InputError):  # opening it names the fault
             name = existing_path(name)
-        return name
+        return name, None
     from vidsum.pipelines.download import copy_path, is_web
 
     url = Url(name)
     if not is_web(name):  # opening it names the fault
-        return url
-    add_copy(path := str(copy_path(url)), url)
-    return path
+        return url, None
+    return str(copy_path(url)), url
 
 
 def expand(paths: Iterable[str], *, recursive: bool = False) -> list[str]:

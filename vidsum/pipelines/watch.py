@@ -33,12 +33,11 @@ from vidsum.grounding.spaces import (
     resolve_space,
 )
 from vidsum.grounding.vse_map import load_map
-from vidsum.io.outputs import make_folder
+from vidsum.io.outputs import make_folder, slug
 from vidsum.io.provenance import label_of
 from vidsum.io.urls import is_offline
 from vidsum.models.scaling import unit_rows
 from vidsum.options import from_keywords
-from vidsum.pipelines.clips import slug
 from vidsum.pipelines.decoding import load_extractor
 from vidsum.pipelines.keywords import WatchOptions
 from vidsum.pipelines.queries import query_warnings, read_queries

@@ -2,7 +2,6 @@
 
 import math
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -31,7 +30,6 @@ from vidsum.types import Interval, Picture
 from vidsum.video.style import load_font
 
 _JPEG_QUALITY = 92
-_KEY_FRAME_NAME = re.compile(r"\d+_\d+\.\d\ds\.jpg")
 
 
 def key_frame_times(summary: Summary) -> list[float]:
@@ -43,16 +41,13 @@ def key_frame_times(summary: Summary) -> list[float]:
 def save_key_frames(
     images: Sequence[Picture], times_s: Sequence[float], folder: str | os.PathLike[str]
 ) -> list[Path]:
-    """Write `NN_SECONDSs.jpg` into a folder, remove earlier ones; return paths. Raises OutputError."""
+    """Write `NN_SECONDSs.jpg` into a folder; return paths. Raises OutputError."""
     folder = Path(folder)
     make_folder(folder)
     digits = max(2, len(str(len(images))))
     paths = [folder / f"{number:0{digits}d}_{time_s:.2f}s.jpg" for number, time_s in enumerate(times_s, 1)]
     for path, image in zip(paths, images, strict=True):
         save_picture(image, path)
-    for old in folder.iterdir():
-        if _KEY_FRAME_NAME.fullmatch(old.name) and old not in paths:
-            old.unlink(missing_ok=True)  # another process may be at the same folder
     return paths
 
 

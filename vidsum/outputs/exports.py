@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vidsum.pipelines.staging import save_text
+from vidsum.io.paths import Reads
+from vidsum.outputs.alone import save_text
+from vidsum.outputs.artifacts import Artifacts, Writer
 
 if TYPE_CHECKING:
     from vidsum.results.cut_list import Cutting
@@ -29,21 +31,24 @@ def export_targets(
     return targets
 
 
-def write_export(
-    result: Cutting, record: Path, kind: str, target: Path, media: MediaPaths, *, overwrite: bool
-) -> tuple[str, tuple[str, ...]]:
-    """Write an export of the result in a record; return a line about it, and warnings."""
-    from vidsum.pipelines.report import report_text
-    from vidsum.pipelines.timelines import timeline_text
+def export_writers(
+    artifacts: Artifacts, kinds: Sequence[str], media: MediaPaths, clips: tuple[Path, str] | None = None
+) -> dict[str, Writer]:
+    """Return the writers of the exports of a result; `clips` are those that its page links to."""
+    from vidsum.outputs.pages import page_writer
+    from vidsum.outputs.timelines import timeline_writer
 
-    if kind == "html":
-        text, warnings = report_text([(str(record), result)], target)
-    else:
-        text, warnings = timeline_text(result, kind, target, media)
-    return save_text(text, target, overwrite=overwrite), warnings
+    return {
+        kind: (
+            page_writer(artifacts.record, artifacts.files[kind], clips)
+            if kind == "html"
+            else timeline_writer(kind, artifacts.files[kind], media)
+        )
+        for kind in kinds
+    }
 
 
-def save_table(results: Sequence[Cutting], path: Path, *, overwrite: bool) -> tuple[int, str]:
+def save_table(results: Sequence[Cutting], path: Path, *, overwrite: bool, reads: Reads) -> tuple[int, str]:
     """Write the moments or shots of several results as one CSV; return the number of rows, and a line.
 
     Raises OutputError: see `save_text`.
@@ -53,7 +58,7 @@ def save_table(results: Sequence[Cutting], path: Path, *, overwrite: bool) -> tu
     from vidsum.results.lists import to_csv
 
     rows = [cut for result in results for cut in cuts_of(to_player_time(result))]
-    line = save_text(to_csv(rows), path, overwrite=overwrite)
+    line = save_text(to_csv(rows), path, overwrite=overwrite, reads=reads)
     n_rows = f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
     n_videos = f"{len(results)} video{'' if len(results) == 1 else 's'}"
     return len(rows), f"{line}: {n_rows}, {n_videos}"

@@ -2,17 +2,17 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 from string import Formatter
 
 from vidsum.errors import Mention, OutputError, UsageError
-from vidsum.io.outputs import check_name, make_folder, shortened, stems_of
-from vidsum.io.paths import named_folders, register_input, register_output, url_of
+from vidsum.io.outputs import check_name, is_special, make_folder, shortened, stems_of
+from vidsum.io.paths import OTHER_NAME, FileKey, Reads, keys_of, require_not_read
 from vidsum.io.text import STDIN
-from vidsum.pipelines.tasks import Files
+from vidsum.io.urls import Url
 
 _SOUNDS = (".aac", ".aiff", ".flac", ".m4a", ".mp3", ".ogg", ".opus", ".wav", ".wma")
 _FIELDS = ("stem", "name", "suffix", "parent", "n")
@@ -81,22 +81,22 @@ def _parts(source: str) -> tuple[str, str]:
     return path, video
 
 
-def folder_of(source: str) -> Path:
-    """Return that of a file; for an address, one named after its host, and its path there."""
-    if url := url_of(source):
+def folder_of(source: str, url: Url | None = None) -> Path:
+    """Return the folder of a file; for an address, one named after its host, and its path there."""
+    if url:
         place = url.partition("//")[2].partition("?")[0].rpartition("/")[0]
         return Path.cwd().joinpath(*[part for part in place.split("/") if part not in ("", ".", "..")])
     return Path(os.path.normpath(Path(source).absolute())).parent
 
 
-def own_folders(sources: Sequence[str]) -> dict[str, str]:
+def folders_below(sources: Mapping[str, Url | None], named: Iterable[str]) -> dict[str, str]:
     """Return the folder of each source, from the one on that holds them all, and the folders that were named:
     so it does not depend on the videos that these have.
     """
-    folders = {source: folder_of(source) for source in sources}
-    named = [os.path.normpath(Path(folder).absolute()) for folder in named_folders()]
+    folders = {source: folder_of(source, url) for source, url in sources.items()}
+    roots = [os.path.normpath(Path(folder).absolute()) for folder in named]
     try:
-        common = os.path.commonpath([*folders.values(), *named])
+        common = os.path.commonpath([*folders.values(), *roots])
     except ValueError:  # they are on several drives
         return {}
     return {source: os.path.relpath(folder, common) for source, folder in folders.items()}
@@ -110,51 +110,91 @@ def require_suffix(path: Path, suffixes: Sequence[str], *, any_case: bool = Fals
         raise UsageError(f"{path}: output must end in {endings}", hint=hint)
 
 
-def check_outputs(source: str, outputs: Sequence[Path], *, make_folders: bool = False) -> None:
+Written = dict[FileKey, str]
+"""The input or option that each output is for."""
+
+
+def check_outputs(
+    source: str,
+    outputs: Iterable[Path],
+    reads: Reads,
+    written: Written | None = None,
+    *,
+    urls: Mapping[str, Url | None] = {},
+    make_folders: bool = False,
+) -> None:
     """Make sure, before any work, that a source's outputs are its own and can be written.
 
     Args:
         source: an input, or what else the outputs are made of.
         outputs: the files.
+        reads: files that are read.
+        written: the outputs of all sources, which these are added to.
+        urls: the addresses of sources that are copies.
         make_folders: make the folders that do not exist.
 
     Raises:
         UsageError: the command reads an output, or writes it for another source or option too.
         OutputError: the folder of an output is not there, or cannot be made.
     """
-    register_input(source)
+    outputs, written = [*outputs], {} if written is None else written
     for path in outputs:
         check_name(path)
-        owner = register_output(path, source)
+        owner = reserve(path, source, reads, written)
         if owner == source:
             raise UsageError(f"{path}: two outputs of {source} have this name", hint="leave out one of them")
         if owner is not None and os.path.realpath(owner) != os.path.realpath(source):
             fault = f"{owner} and {source} would both be written to {path}"
-            raise UsageError(fault, hint=_apart(source, owner, path.suffix))
+            are_together = folder_of(source, urls.get(source)) == folder_of(owner, urls.get(owner))
+            raise UsageError(fault, hint=_apart(path.suffix, are_together=are_together))
     for path in outputs:
         if make_folders:
             make_folder(path.parent)
         elif not path.parent.is_dir():
-            raise OutputError(f"{path}: no folder {path.parent}", hint=f"mkdir -p {quote(str(path.parent))}")
+            raise OutputError(f"no folder {path.parent}", f"mkdir -p {quote(str(path.parent))}", path)
 
 
-def _apart(source: str, other: str, suffix: str) -> str:
+def reserve(path: Path, owner: str, reads: Reads, written: Written) -> str | None:
+    """Note that a path is written for an input or option; return what it is written for already, if so.
+
+    Devices and pipes, which are written into, may be named more than once. Raises UsageError: it is read.
+    """
+    if is_special(path):
+        return None
+    require_not_read(path, reads)
+    keys = keys_of(path)
+    before = next((written[key] for key in keys if key in written), None)
+    for key in keys:
+        written.setdefault(key, owner)
+    return before
+
+
+def require_not_written(path: str | Path, written: Written) -> None:
+    """Raise a UsageError where an input is to be written too."""
+    for key in keys_of(path):
+        if key in written:
+            raise UsageError(f"{path}: is read, and would be written for {written[key]}", hint=OTHER_NAME)
+
+
+def _apart(suffix: str, *, are_together: bool) -> str:
     """Return the option that keeps the outputs of two inputs of the same name apart."""
     if suffix == ".edl":  # Kodi looks for the name of the video
         return "rename one of them"
-    if folder_of(source) == folder_of(other):
-        return f"-o '{{name}}{suffix}'"
-    return f"-o '{{parent}}_{{stem}}{suffix}', or --output-dir FOLDER"
+    return (
+        f"-o '{{name}}{suffix}'"
+        if are_together
+        else f"-o '{{parent}}_{{stem}}{suffix}', or --output-dir FOLDER"
+    )
 
 
-def fill_template(output: str, source: str, number: int, suffix: str) -> Path:
+def fill_template(output: str, source: str, number: int, suffix: str, url: Url | None = None) -> Path:
     """Return the output of one source: a template with its fields filled in."""
     try:
         for _, name, form, conversion in Formatter().parse(output):
             if name is not None and (name not in _FIELDS or conversion or not _FORM.fullmatch(form or "")):
                 raise ValueError
         names = {"stem": stem_of(source), "name": _name_of(source), "suffix": Path(_parts(source)[0]).suffix}
-        return Path(output.format(**names, parent=folder_of(source).name, n=number))
+        return Path(output.format(**names, parent=folder_of(source, url).name, n=number))
     except (ValueError, LookupError) as error:
         raise UsageError(
             f"{output}: braces must hold {', '.join(_FIELDS[:-1])} or {_FIELDS[-1]}",
@@ -162,25 +202,22 @@ def fill_template(output: str, source: str, number: int, suffix: str) -> Path:
         ) from error
 
 
-def find_clip_faults(targets: Mapping[str, Files]) -> Iterator[tuple[str, UsageError]]:
-    """Yield sources whose clips have the names of those of another source, or of an input."""
-    from vidsum.pipelines.clips import video_stem
+def find_clip_faults(clips: Mapping[str, tuple[Path, str]]) -> Iterator[tuple[str, UsageError]]:
+    """Yield sources whose clips have the names of those of another source, or of an input.
+
+    `clips` are the folder of each source's clips, and the stem in their names.
+    """
+    from vidsum.outputs.clips import video_stem
 
     owners: dict[tuple[str, str], str] = {}
-    for source, files in targets.items():
-        assert files.clip_folder is not None
-        place = (os.path.realpath(files.clip_folder), files.clip_stem)
-        if (owner := owners.setdefault(place, source)) != source:
-            fault = f"{owner} and {source} would have the same clips in {files.clip_folder}"
-            yield (
-                source,
-                UsageError(
-                    fault, ("-o '{parent}_{stem}_moments.json', or ", Mention("clips"), " without a folder")
-                ),
-            )
-    for source in targets:
-        folder, name = os.path.split(os.path.realpath(source))
-        place = (folder, video_stem(name.removesuffix(".mp4")) or "")
-        if name.endswith(".mp4") and place in owners:
-            fault = f"{source}: has the name of a clip to be written of {owners[place]}"
-            yield owners[place], UsageError(fault, Mention("clips_dir", "FOLDER"))
+    for source, (folder, stem) in clips.items():
+        if (owner := owners.setdefault((os.path.realpath(folder), stem), source)) != source:
+            fault = f"{owner} and {source} would have the same clips in {folder}"
+            hint = ("-o '{parent}_{stem}_moments.json', or ", Mention("clips"), " without a folder")
+            yield source, UsageError(fault, hint)
+    for source in clips:
+        place, name = os.path.split(os.path.realpath(source))
+        key = (place, video_stem(name.removesuffix(".mp4")) or "")
+        if name.endswith(".mp4") and key in owners:
+            fault = f"{source}: has the name of a clip to be written of {owners[key]}"
+            yield owners[key], UsageError(fault, Mention("clips_dir", "FOLDER"))

@@ -12,9 +12,9 @@ from urllib.parse import unquote
 
 from vidsum.errors import require_type
 from vidsum.io.outputs import atomic_write, write_text
-from vidsum.pipelines.names import require_suffix
-from vidsum.pipelines.replacing import PathLike, require_replaceable
-from vidsum.pipelines.report import PageResult, is_playable, report_text, report_videos
+from vidsum.outputs.alone import PathLike, write_public
+from vidsum.outputs.names import require_suffix
+from vidsum.outputs.pages import PageResult, is_playable, report_text, report_videos
 from vidsum.results.media import url_of
 from vidsum.results.page import render
 from vidsum.types import VideoInfo
@@ -35,7 +35,7 @@ def write_report(
         results: of one or several videos; transcripts and descriptions appear next to the player.
         path: of the page, ending in `.html`; or of a `.zip`, see `write_bundle`.
         title: of the page; the name of the video, or the number of videos, if not given.
-        overwrite: replace a page with another content, or a ZIP.
+        overwrite: replace a file that vidsum did not write too.
 
     Returns warnings of missing videos. Raises UsageError: there is no result, one is of another class, or the
     path ends otherwise. OutputError: the file cannot be written.
@@ -44,14 +44,17 @@ def write_report(
     for result in several or (None,):
         require_type(result, PageResult)
     named = [(f"result {number}", result) for number, result in enumerate(several, 1)]
-    require_suffix(Path(path), (".html", ".zip"), any_case=True)
-    if Path(path).suffix.lower() == ".zip":
-        require_replaceable(path, overwrite=overwrite)
-        return write_bundle(named, Path(path), title)
-    text, warnings = report_text(named, Path(path), title)
-    require_replaceable(path, overwrite=overwrite, text=text)
-    write_text(path, text)
-    return warnings
+    target = Path(path)
+    require_suffix(target, (".html", ".zip"), any_case=True)
+
+    def write(named: Sequence[tuple[str, PageResult]], part: Path) -> tuple[str, ...]:
+        if target.suffix.lower() == ".zip":
+            return write_bundle(named, part, title)
+        text, warnings = report_text(named, target, title)
+        write_text(part, text)
+        return warnings
+
+    return write_public(named, {"report": target}, {"report": write}, overwrite=overwrite)
 
 
 def write_bundle(results: Sequence[tuple[str, PageResult]], target: Path, title: str = "") -> tuple[str, ...]:

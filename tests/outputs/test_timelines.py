@@ -10,7 +10,7 @@ import pytest
 from tests.media import make_video
 from tests.results.test_formats import read
 from vidsum.errors import InputError, UsageError
-from vidsum.pipelines.timelines import joint_format, joint_timeline_text
+from vidsum.outputs.timelines import joint_format, joint_timeline_text
 from vidsum.results.cut_list import Cut
 
 pytest.importorskip("opentimelineio")

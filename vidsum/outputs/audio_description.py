@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,8 +13,8 @@ import numpy as np
 
 from vidsum.errors import InputError, Mention, OutputError, UsageError, quote, require_type
 from vidsum.io.provenance import label_of
-from vidsum.pipelines.replacing import require_replaceable
-from vidsum.pipelines.timelines import reopen_video
+from vidsum.outputs.alone import own_record, write_alone
+from vidsum.outputs.timelines import reopen_video
 from vidsum.results.descriptions import Description, Descriptions
 from vidsum.speech.gaps import MARGIN_S, shorten
 from vidsum.speech.speak import Speaker, speak
@@ -53,7 +54,14 @@ def write_audio_description(
     speaks no text at all, or the file cannot be written.
     """
     require_type(descriptions, Descriptions)
-    require_replaceable(path, overwrite=overwrite)
+    write = partial(speak_descriptions, descriptions, speaker=speaker, progress=progress)
+    return write_alone(own_record(Path(path)), write, overwrite=overwrite)[0]
+
+
+def speak_descriptions(
+    descriptions: Descriptions, path: Path, speaker: str | Speaker, progress: Progress | None
+) -> Descriptions:
+    """Write a film with spoken descriptions, whatever is in the way. See `write_audio_description`."""
     if descriptions.gaps is None or descriptions.video is None:
         raise UsageError("only descriptions for pauses can be spoken", hint=Mention("in_gaps", True))
     if isinstance(speaker, str):

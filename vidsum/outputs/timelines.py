@@ -11,7 +11,8 @@ from vidsum.errors import EmptyResultError, InputError, Mention, UsageError, req
 from vidsum.features.settings import Extraction
 from vidsum.io.outputs import write_text
 from vidsum.io.provenance import label_of
-from vidsum.pipelines.replacing import PathLike, require_replaceable
+from vidsum.outputs.alone import PathLike, write_public
+from vidsum.outputs.artifacts import Writer
 from vidsum.pipelines.sources import probe_video
 from vidsum.results.clock import to_player_time
 from vidsum.results.cut_list import Cut, Cutting, cuts_of, length_of, name_cuts
@@ -37,16 +38,26 @@ def write_timeline(
         result: of a video; lists can be written of features too.
         path: ends as a format does, see docs/export.md.
         media: how the file names the video.
-        overwrite: replace a file with another content.
+        overwrite: replace a file that vidsum did not write too.
 
     Returns warnings. Raises UsageError: the suffix is none of these, or see `timeline_text`. InputError: the
     video is not there any more. OutputError: the file cannot be written.
     """
     require_type(result, Cutting)
-    text, warnings = timeline_text(result, format_of(path), Path(path), media)
-    require_replaceable(path, overwrite=overwrite, text=text)
-    write_text(path, text)
-    return warnings
+    target = Path(path)
+    write = timeline_writer(format_of(path), target, media)
+    return write_public(result, {"export": target}, {"export": write}, overwrite=overwrite)
+
+
+def timeline_writer(format: str, target: Path, media: MediaPaths = "absolute") -> Writer:
+    """Return the writer of a timeline or list that becomes the file `target`."""
+
+    def write(result: Cutting, path: Path) -> tuple[str, ...]:
+        text, warnings = timeline_text(result, format, target, media)
+        write_text(path, text)
+        return warnings
+
+    return write
 
 
 def format_of(path: PathLike, offered: Sequence[str] = tuple(FORMATS)) -> str:

@@ -16,7 +16,7 @@ import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
@@ -26,11 +26,13 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.process import parent_process
 from typing import Any, Generic, TypeVar
 
+from vidsum.batch.inputs import BatchInput, opened_here
 from vidsum.device import n_threads, use_one_arena
 from vidsum.errors import Mention, VidsumError, show_warning
-from vidsum.pipelines.tasks import Progress, Queue, Task, Work
 
 R = TypeVar("R")
+Progress = Callable[[str, float, float], None]  # that of `vidsum.types`, which loads NumPy
+Work = Callable[[BatchInput, Progress | None], R]
 
 _STOP_S = 20.0  # a worker that has not ended this long after it was told to is killed
 _PROGRESS_S = 0.2  # seconds between two reports of the progress of a step
@@ -38,38 +40,61 @@ _OF_THIS_PROCESS = re.compile(r"/dev/(fd/|std(in|out|err)$)|/proc/(self|thread-s
 """Files that are open in this process alone."""
 
 
-def in_workers(queue: Queue[R], jobs: int) -> Generator[R, None, None]:
-    """Yield the result of each task, in order.
+def in_workers(
+    work: Work[R],
+    inputs: Sequence[BatchInput],
+    progress_of: Callable[[BatchInput], Progress | None],
+    finish: Callable[[BatchInput, R], None],
+    fail: Callable[[BatchInput, VidsumError], R],
+    jobs: int,
+) -> Generator[R, None, None]:
+    """Yield the result of each input, in order.
 
-    A task whose worker died is tried once more, in a new process and alone: an earlier file may have spoiled
-    the worker, or its neighbours may have used up the memory.
+    An input whose worker died is tried once more, in a new process and alone: an earlier file may have
+    spoiled the worker, or its neighbours may have used up the memory.
+
+    Args:
+        work: never raises an Exception.
+        inputs: of the batch.
+        progress_of: returns the function that reports the progress of an input.
+        finish: called when an input is done, which may be before its turn.
+        fail: returns the result of an input whose process was lost.
+        jobs: number of processes.
     """
-    batch = _Batch(queue, jobs)
+    batch = _Workers(work, inputs, progress_of, finish, fail, jobs)
     try:
-        for task in queue.tasks:
-            while task.number not in batch.done:
+        for item in inputs:
+            while item.number not in batch.done:
                 batch.advance()
-            yield batch.done.pop(task.number)
+            yield batch.done.pop(item.number)
     finally:
         batch.stop()
 
 
-class _Batch(Generic[R]):
-    """The tasks that wait, run and are done, and the workers."""
+class _Workers(Generic[R]):
+    """The inputs that wait, run and are done, and the workers."""
 
-    def __init__(self, queue: Queue[R], jobs: int) -> None:
+    def __init__(
+        self,
+        work: Work[R],
+        inputs: Sequence[BatchInput],
+        progress_of: Callable[[BatchInput], Progress | None],
+        finish: Callable[[BatchInput, R], None],
+        fail: Callable[[BatchInput, VidsumError], R],
+        jobs: int,
+    ) -> None:
         self.done: dict[int, R] = {}  # by number
-        self._queue = queue
-        self._waiting, self._again = deque(queue.tasks), deque[Task]()  # the latter after their worker died
-        self._retried = set[int]()  # numbers of tasks that had a second try, or will have it
-        self._running: dict[Future[R], tuple[Task, Worker]] = {}
+        self._work, self._progress_of, self._report_done, self._fail = work, progress_of, finish, fail
+        self._waiting, self._again = deque(inputs), deque[BatchInput]()  # the latter after their worker died
+        self._retried = set[int]()  # numbers of inputs that had a second try, or will have it
+        self._running: dict[Future[R], tuple[BatchInput, Worker]] = {}
         self._reports = _Reports()
         self._free = [Worker(max(1, n_threads() // jobs), self._reports.writer) for _ in range(jobs)]
         self._n_workers = jobs
 
     def advance(self) -> None:
-        """Start what can be started, then wait until a task is done."""
-        is_alone = any(task.number in self._retried for task, _ in self._running.values())
+        """Start what can be started, then wait until an input is done."""
+        is_alone = any(item.number in self._retried for item, _ in self._running.values())
         if self._again and not self._running:
             for worker in self._free:
                 worker.stop()
@@ -84,61 +109,55 @@ class _Batch(Generic[R]):
                 self._collect(future)
 
     def stop(self) -> None:
-        """End the workers, in the middle of a task too; tasks that are finished by then are reported."""
+        """End the workers, in the middle of an input too; those that are finished by then are reported."""
         workers = [*self._free, *(worker for _, worker in self._running.values())]
         for worker in workers:
             worker.stop()
         for worker in workers:
             worker.join()
-        for future, (task, _) in self._running.items():
+        for future, (item, _) in self._running.items():
             if future.done() and not future.cancelled() and future.exception() is None:
                 with suppress(VidsumError):  # the batch ends already
-                    self._queue.finish(task, future.result())
+                    self._report_done(item, future.result())
         self._reports.close()
 
-    def _start(self, task: Task) -> None:
-        progress = self._queue.progress_of(task)
-        if any(map(_OF_THIS_PROCESS.match, _paths_of(task))):
-            self._finish(task, self._queue.work(task, progress))
+    def _start(self, item: BatchInput) -> None:
+        progress = self._progress_of(item)
+        if any(map(_OF_THIS_PROCESS.match, opened_here(item))):
+            self._finish(item, self._work(item, progress))
             return
         worker = self._free.pop()
-        self._reports.begin(task, progress)
+        self._reports.begin(item, progress)
         try:
-            future = worker.start(self._queue.work, task, reports=progress is not None)
-            self._running[future] = task, worker
+            future = worker.start(self._work, item, reports=progress is not None)
+            self._running[future] = item, worker
         except VidsumError as error:
             self._free.append(worker)
             is_only = self._n_workers == 1
-            self._finish(task, self._queue.work(task, progress) if is_only else self._queue.fail(task, error))
+            self._finish(item, self._work(item, progress) if is_only else self._fail(item, error))
 
     def _collect(self, future: Future[R]) -> None:
-        task, worker = self._running.pop(future)
+        item, worker = self._running.pop(future)
         self._free.append(worker)
         try:
             result = future.result()
         except BrokenProcessPool:
-            fault = worker.find_fault(task)
-            if task.number not in self._retried:
-                self._retried.add(task.number)
-                self._again.append(task)
+            fault = worker.find_fault(item)
+            if item.number not in self._retried:
+                self._retried.add(item.number)
+                self._again.append(item)
                 return
-            result = self._queue.fail(task, fault)
-        self._finish(task, result)
+            result = self._fail(item, fault)
+        self._finish(item, result)
 
-    def _finish(self, task: Task, result: R) -> None:
-        self._reports.end(task)
-        self.done[task.number] = result
-        self._queue.finish(task, result)
-
-
-def _paths_of(task: Task) -> list[str]:
-    files = task.files
-    paths = [task.path, *map(str, (*files.all, *files.derived.values(), files.clip_folder or ""))]
-    return [os.path.abspath(path) for path in paths]  # noqa: PTH100  # links are not followed
+    def _finish(self, item: BatchInput, result: R) -> None:
+        self._reports.end(item)
+        self.done[item.number] = result
+        self._report_done(item, result)
 
 
 class _Reports:
-    """The progress of all tasks, which comes through one pipe.
+    """The progress of all inputs, which comes through one pipe.
 
     A message is written at once, as it is shorter than what pipes take in one piece: a worker that is killed
     leaves no half of it.
@@ -146,18 +165,18 @@ class _Reports:
 
     def __init__(self) -> None:
         self._reader, self.writer = SpawnContext().Pipe(duplex=False)
-        self._of_task: dict[int, Progress] = {}
+        self._of_input: dict[int, Progress] = {}
         self._lock = threading.Lock()
         threading.Thread(target=self._read, daemon=True).start()
 
-    def begin(self, task: Task, progress: Progress | None) -> None:
+    def begin(self, item: BatchInput, progress: Progress | None) -> None:
         if progress is not None:
-            self._of_task[task.number] = progress
+            self._of_input[item.number] = progress
 
-    def end(self, task: Task) -> None:
+    def end(self, item: BatchInput) -> None:
         """Drop what comes late: a bar that is removed would be there again."""
         with self._lock:
-            self._of_task.pop(task.number, None)
+            self._of_input.pop(item.number, None)
 
     def close(self) -> None:
         """Let the thread end, as the workers have ended."""
@@ -168,7 +187,7 @@ class _Reports:
             while True:
                 number, step = pickle.loads(self._reader.recv_bytes())
                 with self._lock, suppress(OSError):  # the terminal may be gone
-                    if (progress := self._of_task.get(number)) is not None:
+                    if (progress := self._of_input.get(number)) is not None:
                         progress(*step)
         self._reader.close()
 
@@ -184,34 +203,34 @@ class _Context(SpawnContext):
 
 
 class Worker:
-    """A process that runs tasks, one after the other; a new one if the last has ended."""
+    """A process that works on inputs, one after the other; a new one if the last has ended."""
 
     def __init__(self, n_threads: int, writer: "connection.Connection[Any, Any]") -> None:
         self._n_threads, self._writer = n_threads, writer
         self._context = _Context()
         self._executor: ProcessPoolExecutor | None = None
 
-    def start(self, work: Work[R], task: Task, *, reports: bool) -> Future[R]:
-        """Begin a task. Raises VidsumError: no process can be started."""
+    def start(self, work: Work[R], item: BatchInput, *, reports: bool) -> Future[R]:
+        """Begin an input. Raises VidsumError: no process can be started."""
         try:
-            return self._submit(work, task, reports)
-        except BrokenProcessPool:  # the process died after its last task
+            return self._submit(work, item, reports)
+        except BrokenProcessPool:  # the process died after its last input
             self.join()
-            return self._submit(work, task, reports)
+            return self._submit(work, item, reports)
         except (OSError, ImportError, NotImplementedError) as error:  # the last two: no semaphores
             self._executor = None
-            fault = f"{task.name}: no worker process can be started"
+            fault = f"{item.name}: no worker process can be started"
             raise VidsumError(fault, hint=("fewer ", Mention("jobs"))) from error
 
-    def _submit(self, work: Work[R], task: Task, reports: bool) -> Future[R]:
+    def _submit(self, work: Work[R], item: BatchInput, reports: bool) -> Future[R]:
         with _block_interrupts():
             if self._executor is None:
                 values = (self._n_threads, self._writer)
                 self._executor = ProcessPoolExecutor(1, self._context, _prepare, values)
-            return self._executor.submit(_run, work, task, reports)
+            return self._executor.submit(_run, work, item, reports)
 
-    def find_fault(self, task: Task) -> VidsumError:
-        """Return the error for a task in which the process ended."""
+    def find_fault(self, item: BatchInput) -> VidsumError:
+        """Return the error for an input in which the process ended."""
         self.join()
         process = self._context.last
         code = (process.exitcode if process else None) or 0
@@ -219,10 +238,10 @@ class Worker:
         hint = "leave it out, or convert it with another program, such as ffmpeg"
         if code == -signal.SIGKILL:
             hint = "more free memory, if it was short; else leave the file out"
-        return VidsumError(f"{task.name}: its worker process {end}, twice", hint)
+        return VidsumError(f"{item.name}: its worker process {end}, twice", hint)
 
     def stop(self) -> None:
-        """Tell the process to end, in the middle of a task too."""
+        """Tell the process to end, in the middle of an input too."""
         if self._executor is not None and self._context.last is not None:
             self._context.last.terminate()
 
@@ -267,12 +286,12 @@ def _prepare(n_threads: int, writer: "connection.Connection[Any, Any]") -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
-def _run(work: Work[R], task: Task, reports: bool) -> R:
-    """Run a task; one that is stopped ends the process, after its temporary files are removed."""
+def _run(work: Work[R], item: BatchInput, reports: bool) -> R:
+    """Run an input; one that is stopped ends the process, after its temporary files are removed."""
     signal.signal(signal.SIGTERM, _leave)
     try:
-        return work(task, _reporter(task) if reports else None)
-    except SystemExit as stopped:  # threads of the task do not delay the end
+        return work(item, _reporter(item) if reports else None)
+    except SystemExit as stopped:  # threads of the work do not delay the end
         sys.stderr.flush()
         os._exit(int(stopped.code or 0))
     finally:
@@ -280,13 +299,13 @@ def _run(work: Work[R], task: Task, reports: bool) -> R:
 
 
 def _leave(signum: int, frame: object) -> None:
-    """Leave a task as on an error; once."""
+    """Leave the work as on an error; once."""
     signal.signal(signum, signal.SIG_IGN)
     sys.exit(128 + signum)
 
 
 def _end_with_parent() -> None:
-    """End the process when its parent has ended, in the middle of a task too."""
+    """End the process when its parent has ended, in the middle of an input too."""
     if (parent := parent_process()) is not None:
         parent.join()
         if hasattr(signal, "pthread_kill"):
@@ -295,7 +314,7 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _reporter(task: Task) -> Progress:
+def _reporter(item: BatchInput) -> Progress:
     last_s: dict[str, float] = {}
     lock, writer = threading.Lock(), _writer.get()
 
@@ -304,7 +323,7 @@ def _reporter(task: Task) -> Progress:
         with lock, suppress(OSError):  # the parent may be gone
             if now_s - last_s.get(step, -_PROGRESS_S) >= _PROGRESS_S:
                 last_s[step] = now_s
-                message = pickle.dumps((task.number, (step, float(done), float(total))))
+                message = pickle.dumps((item.number, (step, float(done), float(total))))
                 if len(message) < select.PIPE_BUF // 2:
                     writer.send_bytes(message)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, pairwise
@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError
-from vidsum.pipelines.clips import clip_paths
-from vidsum.pipelines.export import read_encoding_tag
-from vidsum.pipelines.names import stem_of
-from vidsum.pipelines.records import Earlier
-from vidsum.pipelines.tasks import Files
-from vidsum.pipelines.timelines import relative_path, reopen_video
+from vidsum.io.outputs import write_text
+from vidsum.outputs.artifacts import Artifacts, Writer
+from vidsum.outputs.clips import clip_paths
+from vidsum.outputs.names import stem_of
+from vidsum.outputs.timelines import relative_path, reopen_video
 from vidsum.results.clock import shift_times
 from vidsum.results.cut_list import Cutting
 from vidsum.results.descriptions import Descriptions
@@ -46,11 +45,31 @@ PageResult = Cutting | Texts  # results on a page, and the transcripts and descr
 MediaLink = Callable[[VideoInfo | Path], str]  # URL of a video or clip from the page
 
 
+def page_writer(record: Path, target: Path, clips: tuple[Path, str] | None) -> Writer:
+    """Return the writer of the page of the result in a record, which becomes the file `target`.
+
+    `clips` are the folder and the stem of those that are about to be written.
+    """
+
+    def write(result: Cutting, path: Path) -> tuple[str, ...]:
+        new = set[Path]()
+        if clips and isinstance(result, Grounding | Highlights):
+            new = {clip for clip, _ in clip_paths(result, *clips)}
+        text, warnings = report_text([(str(record), result)], target, clips=new)
+        write_text(path, text)
+        return warnings
+
+    return write
+
+
 def report_text(
-    results: Sequence[tuple[str, PageResult]], target: Path, title: str = ""
+    results: Sequence[tuple[str, PageResult]], target: Path, title: str = "", *, clips: Collection[Path] = ()
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the text of a page at `target`, where paths of videos start, and warnings."""
-    films, warnings = report_videos(results, partial(_link, target), lambda _: True)
+    """Return the text of a page at `target`, where paths of videos start, and warnings.
+
+    It links to the clips that are next to the results and vidsum's own, or about to be written.
+    """
+    films, warnings = report_videos(results, partial(_link, target), lambda _: True, clips)
     unplayable = (film.video for film in films if film.video and film.source and not is_playable(film.video))
     warnings += [
         f"{info.path}: browsers may not play {info.codec} in this file; a bundle converts it"
@@ -60,7 +79,10 @@ def report_text(
 
 
 def report_videos(
-    results: Sequence[tuple[str, PageResult]], place: MediaLink, is_copied: Callable[[VideoInfo], bool]
+    results: Sequence[tuple[str, PageResult]],
+    place: MediaLink,
+    is_copied: Callable[[VideoInfo], bool],
+    clips: Collection[Path] = (),
 ) -> tuple[list[PageVideo], list[str]]:
     """Return the videos of results, in order, and warnings of those that are missing.
 
@@ -68,7 +90,8 @@ def report_videos(
     one that is encoded for the page begins with the first picture.
     """
     warnings: list[str] = []
-    return [_report_video(group, place, is_copied, warnings) for group in _by_video(results)], warnings
+    groups = _by_video(results)
+    return [_report_video(group, place, is_copied, clips, warnings) for group in groups], warnings
 
 
 def is_playable(info: VideoInfo) -> bool:
@@ -100,6 +123,7 @@ def _report_video(
     group: Sequence[tuple[str, PageResult]],
     place: MediaLink,
     is_copied: Callable[[VideoInfo], bool],
+    new_clips: Collection[Path],
     warnings: list[str],
 ) -> PageVideo:
     """Collect the results of one video, its pictures and clips; add a warning if the video is missing."""
@@ -122,7 +146,8 @@ def _report_video(
         info = None
     is_shifted = info is None or is_copied(info)
     offset_s = start_offset_s(info or video) if is_shifted else 0.0
-    clips = {name: _clips(Path(name), result, place) for name, result in film.results} if info else {}
+    cut = film.results if info else ()
+    clips = {name: _clips(Path(name), result, place, new_clips) for name, result in cut}
     # a player with sound ahead of the pictures counts from the sound
     texts = ("results", "descriptions", "said", "written")
     later: dict[str, Any] = {name: shift_times(getattr(film, name), offset_s) for name in texts}
@@ -206,16 +231,12 @@ def _jpeg(picture: Picture) -> bytes:
     return content.getvalue()
 
 
-def _clips(record: Path, result: Cutting, place: MediaLink) -> list[str | None]:
-    """Return the URLs of MP4 files that `--clips` wrote next to a result; None for missing ones."""
+def _clips(record: Path, result: Cutting, place: MediaLink, new_clips: Collection[Path]) -> list[str | None]:
+    """Return the URLs of the clips of a result next to it, or about to be; None for missing ones."""
     if not isinstance(result, Grounding | Highlights):
         return []
     stems = record.stem.removesuffix(f"_{result.kind}"), stem_of(result.video.path if result.video else "")
-    pairs = zip(*(clip_paths(result, record.parent, stem) for stem in stems), strict=True)
-    earlier = Earlier.read(Files({"json": record}))
-
-    def is_ours(path: Path) -> bool:
-        return earlier.is_current(path) or read_encoding_tag(path, result.provenance) is not None
-
-    ours = [[path for path, _ in pair if path.exists() and is_ours(path)] for pair in pairs]
+    pairs = [*zip(*(clip_paths(result, record.parent, stem) for stem in stems), strict=True)]
+    owned = Artifacts(record).owned(path for pair in pairs for path, _ in pair)
+    ours = [[path for path, _ in pair if path in owned or path in new_clips] for pair in pairs]
     return [place(paths[0]) if paths else None for paths in ours]

@@ -8,7 +8,7 @@ import pytest
 
 from tests import media
 from vidsum.errors import OutputError, UsageError
-from vidsum.pipelines.clips import clip_paths, video_stem, write_clips
+from vidsum.outputs.clips import clip_paths, video_stem, write_clips
 from vidsum.results.moments import Grounding, Moment, QueryMoments
 from vidsum.results.shots import Shots
 from vidsum.video.probe import probe
@@ -29,7 +29,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Grounding:
 
 def test_clips_are_the_moments(result: Grounding, tmp_path: Path) -> None:
     clips = write_clips(result, tmp_path / "clips", "film")
-    assert sorted(clips) == sorted((tmp_path / "clips").iterdir())
+    assert sorted(clips) == sorted((tmp_path / "clips").glob("*.mp4"))
     assert [path.name for path in clips] == ["green_film_0m02s.mp4", "yellow_film_0m06s.mp4"]
     for path, seconds, colour in zip(clips, (2, 4), ([30, 200, 30], [180, 180, 40]), strict=True):
         assert probe(path).duration_s == pytest.approx(seconds, abs=0.05)

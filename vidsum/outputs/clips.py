@@ -6,6 +6,8 @@ import os
 import re
 import warnings
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Unpack
 
@@ -13,14 +15,15 @@ import numpy as np
 
 from vidsum.errors import require_type
 from vidsum.features.settings import Extraction
-from vidsum.io.outputs import as_utf8, make_folder, shortened, stems_of
+from vidsum.io.outputs import make_folder, shortened, slug, stems_of
 from vidsum.io.provenance import label_of
 from vidsum.options import from_keywords
-from vidsum.pipelines.export import style_for
+from vidsum.outputs.alone import PathLike, own_record, write_alone
+from vidsum.outputs.artifacts import Artifacts, Writer
+from vidsum.outputs.mp4 import style_for
+from vidsum.outputs.timelines import result_video
 from vidsum.pipelines.keywords import MomentClipOptions
 from vidsum.pipelines.queries import without_queries
-from vidsum.pipelines.replacing import PathLike, require_replaceable
-from vidsum.pipelines.timelines import result_video
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
@@ -64,13 +67,16 @@ def write_clips(
     """
     require_type(result, ClipSource)
     settings, video = from_keywords(write_clips, Clips, options), result_video(result)
-    place = stem or stems_of(video.path)[0]
-    paths = [path for path, _ in clip_paths(result, folder, place)]
-    for path in paths:
-        require_replaceable(path, overwrite=overwrite)
-    for message in save_clips(result, Path(folder), place, settings, extraction, progress):
+    spans = clip_paths(result, folder, stem or stems_of(video.path)[0])
+    for path, _ in () if overwrite else spans:
+        own_record(path).require_ours([path])
+    make_folder(Path(folder))
+    write, messages = clip_writer(result, settings, extraction, progress)
+    for path, span in spans:
+        write_alone(own_record(path), partial(write, span), overwrite=overwrite)
+    for message in dict.fromkeys(messages):
         warnings.warn(message, stacklevel=2)
-    return tuple(paths)
+    return tuple(path for path, _ in spans)
 
 
 def save_clips(
@@ -82,19 +88,31 @@ def save_clips(
     progress: Progress | None = None,
 ) -> tuple[str, ...]:
     """Write clips whatever is in the way, and return warnings. See `write_clips`."""
+    write, messages = clip_writer(result, settings, extraction, progress)
+    for path, span in clip_paths(result, folder, stem):
+        make_folder(folder)
+        write(span, path)
+    return tuple(dict.fromkeys(messages))
+
+
+def clip_writer(
+    result: ClipSource, settings: Clips, extraction: Extraction, progress: Progress | None
+) -> tuple[Callable[[Interval, Path], None], list[str]]:
+    """Return a function that writes the clip of a span, and a list that it adds warnings to."""
     from vidsum.video.write import write_segments
 
     video, comment = result_video(result), label_of(without_queries(result.provenance), settings.tag)
     look, messages = style_for(video, settings.shorts, extraction, progress)
-    for path, span in clip_paths(result, folder, stem):
-        make_folder(folder)
+
+    def write(span: Interval, path: Path) -> None:
         pad_s, whole = settings.pad_s, clip_interval(span, video.duration_s)
         segment = [_pad(span, pad_s, video) if pad_s else whole]
         written = write_segments(
             video, segment, path, comment=comment, style=look(segment), progress=progress
         )
-        messages += written.warnings
-    return tuple(dict.fromkeys(messages))
+        messages.extend(written.warnings)
+
+    return write, messages
 
 
 _CONTEXT_S = 0.6  # of pictures on either side by which a cut is known
@@ -111,7 +129,6 @@ def _pad(span: Interval, pad_s: float, video: VideoInfo) -> Interval:
     return max([first_s, *before.tolist()]), min([last_s, *after.tolist()])
 
 
-_MAX_LETTERS = 40
 _NAME_BYTES = 230  # longest part of a name for query and video: file systems take 255 bytes
 
 
@@ -140,16 +157,25 @@ def clip_paths(result: ClipSource, folder: PathLike, stem: str) -> list[tuple[Pa
     return paths
 
 
-def slug(text: str) -> str:
-    """Return a text as part of a file's name: lower-case letters and digits, dashes between words."""
-    words = re.sub(r"[\W_]+", "-", as_utf8(text).lower()).strip("-")
-    return words[:_MAX_LETTERS].rstrip("-") or "query"
+def moment_writers(
+    stem: str,
+    settings: Clips = Clips(),
+    extraction: Extraction = Extraction(),
+    progress: Progress | None = None,
+) -> dict[str, Writer]:
+    """Return the writers of the clips, plots and sheets of moments, highlights or shots."""
+    from vidsum.outputs.pictures import draw_plot, draw_sheet
+
+    def write(result: ClipSource, folder: Path) -> tuple[str, ...]:
+        return save_clips(result, folder, stem, settings, extraction, progress)
+
+    return {"clips": write, "plot": draw_plot, "sheet": draw_sheet}
 
 
-def is_of_another(result: Grounding, name: str) -> bool:
-    """Return whether a file is a clip of another query than those of a result."""
-    words, is_clip = Path(name).name.partition("_")[0], video_stem(Path(name).stem) is not None
-    return is_clip and name.endswith(".mp4") and words not in {slug(query.query) for query in result.queries}
+def clips_of(artifacts: Artifacts | None, stem: str, result: ClipSource) -> list[Path]:
+    """Return the clips of a result, wherever they go."""
+    folder = artifacts.files.get("clips", Path()) if artifacts else Path()
+    return [path for path, _ in clip_paths(result, folder, stem)]
 
 
 _CLIP = re.compile(r"[^_]+_(.*)_(?:\d+h)?\d+m\d\ds(?:-\d+)?|(.*)-Scene-\d{3,}", re.DOTALL)

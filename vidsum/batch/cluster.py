@@ -5,7 +5,7 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -13,18 +13,30 @@ from ipaddress import ip_address
 from tempfile import TemporaryDirectory
 from typing import Any, Generic, TextIO, TypeVar
 
+from vidsum.batch.inputs import BatchInput
+from vidsum.batch.workers import Progress, Work
 from vidsum.errors import Mention, UsageError, VidsumError, fill
 from vidsum.io.packages import install_extra_command
 from vidsum.io.urls import is_loopback, is_offline
-from vidsum.pipelines.tasks import Queue, Task, Work
 
 R = TypeVar("R")
 
 _QUIET = {"log_to_driver": False, "logging_level": "ERROR"}
 
 
-def on_cluster(queue: Queue[R], address: str, device: str) -> Generator[R, None, None]:
-    """Yield the result of each task, in order; the address `local` starts a cluster on this machine."""
+def on_cluster(
+    work: Work[R],
+    inputs: Sequence[BatchInput],
+    progress_of: Callable[[BatchInput], Progress | None],
+    finish: Callable[[BatchInput, R], None],
+    fail: Callable[[BatchInput, VidsumError], R],
+    address: str,
+    device: str,
+) -> Generator[R, None, None]:
+    """Yield the result of each input, in order; the address `local` starts a cluster on this machine.
+
+    The other arguments are those of `vidsum.batch.workers.in_workers`.
+    """
     if device.partition(":")[2] not in ("", "0"):
         raise UsageError(
             (Mention("device", device), ": Ray chooses the GPU of each task"), hint=Mention("device", "cuda")
@@ -32,32 +44,38 @@ def on_cluster(queue: Queue[R], address: str, device: str) -> Generator[R, None,
     with divert_stdout() as stdout, _connect(address) as ray:
         n_gpus = 1 if device != "cpu" and ray.cluster_resources().get("GPU", 0) else 0
         run = ray.remote(num_cpus=1, num_gpus=n_gpus, max_retries=3, max_calls=0)(RemoteWork.run)
-        work = ray.put(RemoteWork.of(queue.work))
-        running = {run.remote(work, task): position for position, task in enumerate(queue.tasks)}
+        shared = ray.put(RemoteWork.of(work))
+        running = {run.remote(shared, item): position for position, item in enumerate(inputs)}
         early: dict[int, R] = {}
-        for position, task in enumerate(queue.tasks):
-            if position not in early and (report := queue.progress_of(task)):
+        for position, item in enumerate(inputs):
+            if position not in early and (report := progress_of(item)):
                 report("waiting for the cluster", 0, 0)
             while position not in early:
-                early.update([_finish_next(ray, queue, running)])
+                early.update([_finish_next(ray, inputs, finish, fail, running)])
             with redirect_stdout(stdout):
                 yield early.pop(position)
 
 
-def _finish_next(ray: Any, queue: Queue[R], running: dict[Any, int]) -> tuple[int, R]:
-    """Wait for any task; return its position and result."""
+def _finish_next(
+    ray: Any,
+    inputs: Sequence[BatchInput],
+    finish: Callable[[BatchInput, R], None],
+    fail: Callable[[BatchInput, VidsumError], R],
+    running: dict[Any, int],
+) -> tuple[int, R]:
+    """Wait for any input; return its position and result."""
     try:
         (reference, *_), _ = ray.wait([*running])
     except SystemExit:  # on SIGTERM; Ray exits with a code of its own
         sys.exit(128 + signal.SIGTERM)
-    task = queue.tasks[position := running.pop(reference)]
+    item = inputs[position := running.pop(reference)]
     try:
         result: R = ray.get(reference)
     except ray.exceptions.RayError as error:
-        fault = f"{task.path}: failed on the cluster ({str(error).strip().splitlines()[-1]})"
+        fault = f"{item.path}: failed on the cluster ({str(error).strip().splitlines()[-1]})"
         hint = "inputs, outputs and the current folder must have the same paths on all nodes"
-        result = queue.fail(task, VidsumError(fault, hint))
-    queue.finish(task, result)
+        result = fail(item, VidsumError(fault, hint))
+    finish(item, result)
     return position, result
 
 
@@ -117,11 +135,11 @@ class RemoteWork(Generic[R]):
         variables = {name: value for name, value in os.environ.items() if name.startswith("VIDSUM_")}
         return cls(work, os.getcwd(), variables)  # noqa: PTH109
 
-    def run(self, task: Task) -> R:
-        """Run a task, in a process that keeps its models for the next one."""
+    def run(self, item: BatchInput) -> R:
+        """Work on an input, in a process that keeps its models for the next one."""
         os.chdir(self.folder)
         os.environ.update(self.environment)
-        return self.work(task, None)
+        return self.work(item, None)
 
 
 @contextmanager

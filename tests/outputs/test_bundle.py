@@ -10,8 +10,8 @@ from tests.media import make_video
 from tests.results.made import results, texts
 from tests.results.test_page import parse
 from vidsum.errors import OutputError, UsageError
-from vidsum.pipelines.bundle import write_bundle, write_report
-from vidsum.pipelines.report import is_playable, report_text
+from vidsum.outputs.bundle import write_bundle, write_report
+from vidsum.outputs.pages import is_playable, report_text
 from vidsum.video.probe import probe
 
 

@@ -1,0 +1,1 @@
+"""From inputs to results: here, in worker processes, or on a cluster."""

@@ -1,0 +1,163 @@
+"""Run the work of a command on each input: here, in worker processes, or on a Ray cluster.
+
+A bad input is reported, and the others are processed.
+"""
+
+import contextlib
+import os
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from vidsum.batch.inputs import BatchInput
+from vidsum.batch.reply import Reply, failed, reply_of
+from vidsum.batch.settings import CommonOptions
+from vidsum.errors import InputError, OutputError, VidsumError
+from vidsum.io.series import suggest_film
+
+Progress = Callable[[str, float, float], None]  # that of `vidsum.types`, which loads NumPy
+Work = Callable[[BatchInput, Progress | None], Reply]
+"""The work on one input: a module-level function, or a `partial` of one, which worker processes unpickle."""
+
+
+def run_inputs(
+    command: str,
+    work: Work,
+    inputs: Sequence[BatchInput],
+    common: CommonOptions,
+    *,
+    progress_of: Callable[[BatchInput], Progress | None],
+    finish: Callable[[BatchInput, Reply], None],
+    device: str = "cpu",
+    is_isolated: bool = False,
+    retry: Callable[[Sequence[str]], Sequence[str]] | None = None,
+    are_videos: bool = True,
+) -> Generator[Reply, None, None]:
+    """Yield the answers in the order of the inputs; those left to other processes come last.
+
+    Args:
+        command: its name.
+        work: on each input; an exception becomes a failed answer.
+        inputs: videos, if `are_videos`, or names of any kind.
+        common: how many processes there are, and what is skipped.
+        progress_of: returns the function that reports the progress of an input.
+        finish: called when an input is done, which may be before its turn.
+        device: that the work computes on, for a cluster.
+        is_isolated: whether a single input too has a worker process, as all inputs of a batch have.
+        retry: chooses, of the inputs that were left to other processes, those to try again at the end.
+        are_videos: whether inputs may be URLs, and worker processes are used.
+    """
+
+    def fail(item: BatchInput, error: VidsumError) -> Reply:
+        return failed(command, item.name, error, common)
+
+    def start(items: Sequence[BatchInput]) -> Generator[Reply, None, None]:
+        guarded = partial(_guarded, command, work, common, are_videos)
+        if are_videos and common.ray:
+            from vidsum.batch.cluster import on_cluster
+
+            return on_cluster(guarded, items, progress_of, finish, fail, common.ray, device)
+        if are_videos and needs_workers(items, common, is_isolated=is_isolated):
+            from vidsum.batch.workers import in_workers  # multiprocessing is slow to load
+
+            return in_workers(guarded, items, progress_of, finish, fail, min(common.jobs, len(items)))
+        return _run_here(guarded, items, progress_of, finish)
+
+    left: dict[str, tuple[BatchInput, Reply]] = {}
+    with contextlib.closing(start(inputs)) as answers:
+        for item, answer in zip(inputs, answers, strict=False):
+            if retry and answer.data.get("left"):
+                left[item.path] = item, answer
+            else:
+                yield answer
+    free = retry([*left]) if retry and left else ()
+    yield from (answer for path, (_, answer) in left.items() if path not in free)
+    if free:
+        with contextlib.closing(start([left[path][0] for path in free])) as answers:
+            yield from answers
+
+
+def needs_workers(inputs: Sequence[BatchInput], common: CommonOptions, *, is_isolated: bool) -> bool:
+    """Return whether an input that ends the process that reads it would end others too."""
+    return len(inputs) > 1 or is_isolated
+
+
+def _run_here(
+    work: Work,
+    inputs: Sequence[BatchInput],
+    progress_of: Callable[[BatchInput], Progress | None],
+    finish: Callable[[BatchInput, Reply], None],
+) -> Generator[Reply, None, None]:
+    for item in inputs:
+        answer = work(item, progress_of(item))
+        finish(item, answer)
+        yield answer
+
+
+def _guarded(
+    command: str,
+    work: Work,
+    common: CommonOptions,
+    are_videos: bool,
+    item: BatchInput,
+    progress: Progress | None,
+) -> Reply:
+    """Return the answer of the work on an input, after the checks that all commands share."""
+    step = partial(_check_and_run, command, work, common, are_videos, item, progress)
+    return reply_of(command, item.name, common, step)
+
+
+def _check_and_run(
+    command: str,
+    work: Work,
+    common: CommonOptions,
+    are_videos: bool,
+    item: BatchInput,
+    progress: Progress | None,
+) -> Reply:
+    if item.fault:
+        raise item.fault
+    if common.skip_existing and (skipped := _skipped(item)):
+        return skipped
+    if are_videos:
+        _prepare(command, item, common, progress)
+    return work(item, progress)
+
+
+def _skipped(item: BatchInput) -> Reply | None:
+    """Return the answer for an input whose outputs exist, or one of them, which may not be replaced."""
+    if item.artifacts is None:
+        return None
+    # clips are not considered: their number depends on the result
+    files = {kind: path for kind, path in item.artifacts.files.items() if kind != "clips"}
+    if not all(path.exists() for path in files.values()):
+        try:
+            item.artifacts.require_ours(path for kind, path in files.items() if kind not in item.exports)
+            return None
+        except OutputError:
+            pass
+    named = {kind: path for kind, path in files.items() if path.exists() and kind not in item.exports}
+    line = f"{', '.join(map(str, named.values()))}: exists, skipped"
+    facts: dict[str, Any] = {kind: str(path) for kind, path in named.items()}
+    if "clips" in item.artifacts.files:
+        facts["clips"] = []
+    return Reply(data={"skipped": True, **({"outputs": facts} if item.is_nested else facts)}, lines=(line,))
+
+
+def _prepare(command: str, item: BatchInput, common: CommonOptions, progress: Progress | None) -> None:
+    """Download a URL. Raises InputError: that fails, or the input is a folder."""
+    from vidsum.pipelines.sources import is_folder
+
+    if item.url:
+        from vidsum.pipelines.download import update_copy
+
+        update_copy(item.url, Path(item.path), common.max_download, progress)
+    elif is_folder(item.path):
+        if not os.access(item.path, os.R_OK | os.X_OK):
+            raise InputError(f"{item.path}: permission denied")
+        hints = [] if common.recursive else ["--recursive includes subfolders"]
+        if film := suggest_film(Path(item.path)):
+            hints = [film]
+        hints += ["name audio files one by one"] if command == "transcribe" else []
+        raise InputError(f"{item.path}: is a folder without a video", hint="; ".join(hints) or None)

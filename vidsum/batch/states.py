@@ -1,0 +1,84 @@
+"""The status of each input of a batch, as CSV (`--table`) and in words."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from vidsum.batch.reply import Reply
+from vidsum.errors import OutputError
+from vidsum.io.outputs import as_utf8, write_text
+from vidsum.io.text import csv_text
+
+STATES = ("done", "up to date", "skipped", "left", "failed", "not run")
+"""`left`: another process is working on the input."""
+
+Columns = Mapping[str, str | Callable[[Mapping[str, Any]], Any]]
+"""Columns that describe an input: name to the key of a fact, of which a list counts, or to a function of the
+data of its answer."""
+
+_FIRST_COLUMNS, _LAST_COLUMNS = ("input", "state", "exit_code"), ("output", "warnings", "error")
+
+
+def row_of(name: str, answer: Reply | None = None, columns: Mapping[str, Any] = {}) -> dict[str, Any]:
+    """Return the row of an input, by column; without an answer it was not run."""
+    if answer is None:
+        return {"input": name, "state": "not run"}
+    state = _state_of(answer)
+    is_there = state in ("done", "up to date")
+    outputs = answer.data.get("outputs") or {"output": answer.data.get("output")}
+    return {
+        **{column: _cell(answer.data, fact) for column, fact in columns.items() if is_there},
+        "input": name,
+        "state": state,
+        "exit_code": answer.exit_code,
+        "output": next((path for path in outputs.values() if isinstance(path, str)), None),
+        "warnings": _joined(name, answer.messages),
+        "error": _joined(name, (problem.message for problem in answer.errors)),
+    }
+
+
+def _state_of(answer: Reply) -> str:
+    if answer.exit_code:
+        return "failed"
+    if "skipped" in answer.data:
+        return "skipped"
+    if answer.data.get("up_to_date"):
+        return "up to date"
+    return "left" if answer.data.get("left") else "done"
+
+
+def _joined(name: str, texts: Iterable[str]) -> str:
+    """Return texts without the name of the input."""
+    return "; ".join(text.removeprefix(f"{name}: ") for text in texts)
+
+
+def _cell(data: Mapping[str, Any], column: str | Callable[[Mapping[str, Any]], Any]) -> Any:
+    value = data[column] if isinstance(column, str) else column(data)
+    return len(value) if isinstance(value, list) else value
+
+
+def count_states(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Count the inputs by state, in words."""
+    counts = Counter(row["state"] for row in rows)
+    words = ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
+    return f"{len(rows)} inputs: {words}"
+
+
+def require_table(path: Path, *, overwrite: bool) -> None:
+    """Raise OutputError if a file that is no such table exists and `overwrite` is off."""
+    if overwrite or not path.is_file():  # devices and pipes are written into, not replaced
+        return
+    head = ",".join(_FIRST_COLUMNS) + ","
+    with path.open("rb") as file:
+        if file.read(len(head)) != head.encode():
+            raise OutputError("already exists, and is not a table of a batch", "--table FILE", path)
+
+
+def write_table(
+    path: Path, rows: Sequence[Mapping[str, Any]], columns: Iterable[str], *, overwrite: bool
+) -> None:
+    """Write a row per input. Raises OutputError: see `require_table`, or it cannot be written."""
+    require_table(path, overwrite=overwrite)
+    names = (*_FIRST_COLUMNS, *columns, *_LAST_COLUMNS)
+    write_text(path, as_utf8(csv_text([names, *([row.get(name) for name in names] for row in rows)])))

@@ -1,0 +1,234 @@
+"""Where results go: `--output`, `--output-dir`, `--export` and clips, checked before any work."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from vidsum.batch.inputs import BatchInput
+from vidsum.batch.settings import CommonOptions
+from vidsum.errors import InputError, OutputError, UsageError, VidsumError
+from vidsum.io.paths import Reads, keys_of, reads_of
+from vidsum.options import leaves
+from vidsum.outputs.artifacts import Artifacts
+from vidsum.outputs.names import (
+    Written,
+    check_outputs,
+    fill_template,
+    find_clip_faults,
+    own_names,
+    require_suffix,
+    reserve,
+    stem_of,
+)
+from vidsum.video.settings import Clips
+
+T = TypeVar("T")
+
+
+def attempt(step: Callable[[], T]) -> T | VidsumError:
+    """Return what a step gives, or what is wrong with an input, an output or an option if it raises that."""
+    try:
+        return step()
+    except (InputError, OutputError, UsageError) as fault:
+        return fault
+
+
+def require_one_text(inputs: Sequence[object], common: CommonOptions) -> None:
+    """Raise a UsageError where several inputs would print texts to stdout."""
+    if common.to_stdout and len(inputs) > 1:
+        fault = f"-o - prints one file of this format, but there are {len(inputs)} inputs"
+        raise UsageError(fault, hint="--output-dir FOLDER")
+
+
+def require_no_exports(common: CommonOptions) -> None:
+    """Raise a UsageError where the JSON goes to stdout and there are exports."""
+    if common.exports and common.to_stdout:
+        raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --export or --report")
+
+
+def main_outputs(
+    inputs: Sequence[BatchInput], ending: str, suffixes: Sequence[str], common: CommonOptions
+) -> dict[str, Path]:
+    """Return where the main output of each input goes: where `--output` says, else to
+    `FOLDER/{stem}{ending}` (see `own_names`).
+
+    `--output-dir` keeps the folders of the inputs; see `folders_below`. A folder, which has no video or
+    cannot be read, has no output. Raises UsageError: `--output` is one name for several inputs, or has
+    another suffix or an unknown field.
+    """
+    from vidsum.pipelines.sources import is_folder  # with NumPy
+
+    output, files = common.output, [item for item in inputs if not is_folder(item.path)]
+    if output is None or common.to_stdout:
+        root, folders = common.output_dir or Path(), {item.path: item.folder for item in files}
+        return own_names([*folders], lambda source, name: root / folders[source] / f"{name}{ending}")
+    if not common.is_template and len(inputs) > 1:
+        fault = f"--output names one file, but there are {len(inputs)} inputs"
+        raise UsageError(fault, hint=f"-o '{{stem}}{ending}', or --output-dir FOLDER")
+    targets = {
+        item.path: (
+            fill_template(output, item.path, item.number + 1, suffixes[0], item.url)
+            if common.is_template
+            else Path(output)
+        )
+        for item in files
+    }
+    for target in targets.values():
+        require_suffix(target, suffixes)
+    return targets
+
+
+def with_files(
+    inputs: Sequence[BatchInput], files: Mapping[str, Mapping[str, Path]], common: CommonOptions
+) -> list[BatchInput]:
+    """Return the inputs with the files of each, and their exports, checked before any work.
+
+    `files` are by kind; the record is the one called `json`, or that of the first. An input whose files
+    cannot be written is refused; see `refuse`. Raises UsageError: there are exports, and the JSON goes to
+    stdout.
+    """
+    from vidsum.outputs.exports import export_targets
+    from vidsum.outputs.records import record_of
+
+    require_no_exports(common)
+    planned = list[BatchInput]()
+    for item in inputs:
+        if named := files.get(item.path):
+            record = named.get("json") or next(iter(named.values()))
+            record = record if record.suffix == ".json" else record_of(record)
+            exports = export_targets(common.export, record, item.path, page=common.report)
+            artifacts = Artifacts(record, {**named, **exports})
+            item = replace(item, artifacts=artifacts, exports=tuple(exports))
+        planned.append(item)
+    return planned if common.to_stdout else check_files(planned, common)
+
+
+def check_files(inputs: Sequence[BatchInput], common: CommonOptions) -> list[BatchInput]:
+    """Return the inputs, with the fault of each whose files cannot be written; see `refuse`."""
+    written, planned = Written(), [*inputs]
+    check = partial(
+        check_outputs,
+        reads=files_of_run(inputs, common),
+        written=written,
+        urls={item.path: item.url for item in inputs},
+        make_folders=common.makes_folders,
+    )
+    for item in inputs:
+        files = item.artifacts.files if item.artifacts else {}
+        paths = [path for kind, path in files.items() if kind != "clips"]
+        fault = None
+        for kind in item.exports:
+            fault = fault or attempt(partial(_check_export, kind, item, common))
+        fault = fault or attempt(partial(check, item.path, paths))
+        if fault:
+            planned = refuse(planned, item, fault)
+    return planned
+
+
+def check_table(inputs: Sequence[BatchInput], common: CommonOptions) -> None:
+    """Raise a UsageError where `--table` is an input or another output."""
+    written = Written()
+    for item in inputs:
+        for path in item.artifacts.files.values() if item.artifacts else ():
+            written |= dict.fromkeys(keys_of(path), item.path)
+    if common.table and (owner := reserve(common.table, "--table", files_of_run(inputs, common), written)):
+        fault = f"{common.table}: would be written for {owner} and for --table"
+        raise UsageError(fault, hint="--table FILE")
+
+
+def files_of_run(inputs: Iterable[BatchInput], common: CommonOptions) -> Reads:
+    """Return the files that a run reads: those of options, and the inputs."""
+    return {**reads_of(*(item.path for item in inputs)), **common.reads}
+
+
+def refuse(inputs: Sequence[BatchInput], item: BatchInput, fault: VidsumError) -> list[BatchInput]:
+    """Return the inputs, one with why its files cannot be made; raise the fault if no other has files."""
+    if sum(other.artifacts is not None for other in inputs) == 1:
+        raise fault
+    return [
+        replace(other, fault=other.fault or fault) if other.number == item.number else other
+        for other in inputs
+    ]
+
+
+def _check_export(kind: str, item: BatchInput, common: CommonOptions) -> None:
+    from vidsum.outputs.timelines import require_expressible, require_nameable
+    from vidsum.pipelines.sources import has_pictures
+
+    if kind != "html" and item.artifacts:
+        require_expressible(kind, has_video=has_pictures(item.path))
+        require_nameable(kind, item.path, item.artifacts.files[kind], common.media)
+
+
+def plan_moment_files(
+    kind: str,
+    inputs: Sequence[BatchInput],
+    common: CommonOptions,
+    more: Mapping[str, str],
+    settings: Clips = Clips(),
+    *,
+    clips: bool,
+    needs_pictures: bool = False,
+) -> tuple[list[BatchInput], CommonOptions, Path | None]:
+    """Return the inputs with the files of their moments, highlights or shots (`kind`), checked before any
+    work, and the table of all inputs that `-o FILE.csv` names.
+
+    With a table, as for stdout, no input has files of its own. `more` has the ends of the names of other
+    files, by option; `needs_pictures` refuses features for these and for clips. Raises UsageError: files do
+    not go together, or have the same names; OutputError.
+    """
+    has_clips, table = clips or common.clips_dir is not None, None
+    if common.is_file and str(common.output).lower().endswith(".csv"):
+        if more or has_clips or common.exports:
+            hint = "--output-dir FOLDER, for more files"
+            raise UsageError("-o FILE.csv writes one table of all inputs", hint=hint)
+        table = Path(str(common.output))
+        check_outputs("the table", [table], files_of_run(inputs, common))
+        common = replace(common, output="-")
+    elif common.is_file:
+        require_suffix(Path(str(common.output)), (".json", ".csv"))
+    elif common.to_stdout and (more or has_clips):
+        options = " or --".join([*more, *(["clips"] if has_clips else [])])
+        raise UsageError("-o - writes JSON only", hint=f"-o FILE.json, with --{options}")
+    pairs = zip(leaves(Clips, settings), leaves(Clips), strict=True)
+    chosen = [leaf.flags[0] for leaf, plain in pairs if leaf.default != plain.default]
+    if chosen and not has_clips:
+        raise UsageError(f"{chosen[0]} needs --clips", hint="--clips")
+    files = {}
+    for source, json in main_outputs(inputs, f"_{kind}.json", (".json",), common).items():
+        stem = json.stem.removesuffix(f"_{kind}")
+        named = {"output" if kind == "shots" else "json": json}
+        named |= {option: json.with_name(f"{stem}_{end}") for option, end in more.items()}
+        folder = common.clip_folder(json, clips=clips)
+        files[source] = {**named, **({"clips": folder} if folder else {})}
+    planned = with_files(inputs, files, common)
+    stems = {
+        item.path: (item.artifacts.files["clips"], clip_stem(kind, item, common))
+        for item in planned
+        if item.artifacts and "clips" in item.artifacts.files
+    }
+    of_path = {item.path: item for item in planned}
+    for source, fault in find_clip_faults(stems):
+        planned = refuse(planned, of_path[source], fault)
+    if needs_pictures and (more or has_clips):
+        from vidsum.pipelines.sources import has_pictures
+
+        for item in [item for item in planned if item.artifacts and not has_pictures(item.path)]:
+            fault = UsageError(f"{item.path}: features have no pictures", hint="give the video")
+            planned = refuse(planned, item, fault)
+    return planned, common, table
+
+
+def clip_place(item: BatchInput, stem: str) -> tuple[Path, str] | None:
+    """Return the folder and the stem of the clips of an input; None for no clips."""
+    folder = item.artifacts.files.get("clips") if item.artifacts else None
+    return (folder, stem) if folder else None
+
+
+def clip_stem(kind: str, item: BatchInput, common: CommonOptions) -> str:
+    """Return the video in the names of clips; a template may keep videos of one name apart."""
+    if common.is_file or item.artifacts is None:
+        return stem_of(item.path)
+    return item.artifacts.record.stem.removesuffix(f"_{kind}")

@@ -1,0 +1,1 @@
+"""A result and its files: names, ownership, media, timelines, pages."""

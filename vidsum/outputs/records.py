@@ -1,0 +1,131 @@
+"""Records of the files that vidsum wrote: `outputs`, their SHA-256 by their path relative to the record.
+
+The record of a result is its JSON document. A file without one has a record of its own, `NAME.vidsum.json`.
+While the files of a JSON document are replaced, `NAME.json.vidsum.json` lists the earlier ones.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from vidsum.errors import InputError
+from vidsum.io.locks import lock_file
+from vidsum.io.outputs import write_text
+from vidsum.io.text import read_json
+
+ENDING = ".vidsum.json"  # of the record of a file that no JSON document lists
+_SCHEMA = "vidsum.outputs/1"
+
+Hashes = dict[str, set[str]]
+"""The SHA-256 of files by their paths relative to a folder; a file that is being replaced has two."""
+
+
+def record_of(path: Path) -> Path:
+    """Return the record of a file that no JSON document lists."""
+    return path.with_name(f"{path.name}{ENDING}")
+
+
+def is_result(record: Path) -> bool:
+    """Return whether a record is the JSON document of a result."""
+    return record.suffix == ".json" and not record.name.endswith(ENDING)
+
+
+def read_document(record: Path) -> tuple[dict[str, Any], Hashes]:
+    """Return a record without `outputs`, and its outputs.
+
+    Raises InputError, which does not name the record: it is missing, not vidsum's, or was changed since.
+    """
+    if not record.is_file():  # to read a pipe would wait
+        raise InputError("is not a file")
+    if is_result(record):
+        from vidsum.results.load import read_record
+
+        document = read_record(record)
+    else:
+        document = _read_object(record)
+        if document.get("schema") != _SCHEMA or not _outputs_of(document):
+            raise InputError("was not written by vidsum, or edited since")
+    left_out = ("outputs",) if is_result(record) else ("outputs", "schema")
+    facts = {name: part for name, part in document.items() if name not in left_out}
+    return facts, _outputs_of(document)
+
+
+def write_record(record: Path, document: Mapping[str, Any], outputs: Mapping[str, str]) -> None:
+    """Write a record. Raises OutputError: it cannot be written."""
+    listed = {"outputs": dict(sorted(outputs.items()))} if outputs else {}
+    if is_result(record):
+        from vidsum.results.result import write_document
+
+        write_document({**document, **listed}, record)
+    else:
+        write_text(record, json.dumps({"schema": _SCHEMA, **document, **listed}, indent=1) + "\n")
+
+
+def listed_beside(record: Path) -> Hashes:
+    """Return the outputs of the other records in the folder of a record, by their paths relative to it."""
+    hashes = Hashes()
+    for path in record.parent.glob("*.json"):
+        with suppress(OSError):
+            status = path.stat()
+            if path != record and path != record_of(record) and path.is_file():
+                for name, sha256 in _outputs_in(path, status.st_size, status.st_mtime_ns).items():
+                    hashes.setdefault(name, set()).update(sha256)
+    return hashes
+
+
+@lru_cache(maxsize=100_000)
+def _outputs_in(path: Path, size: int, mtime_ns: int) -> Hashes:
+    with suppress(InputError):
+        return _outputs_of(_read_object(path))
+    return {}
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    document = read_json(path)
+    return document if isinstance(document, dict) else {}
+
+
+def _outputs_of(document: Mapping[str, Any]) -> Hashes:
+    """Return `outputs` of a document, which anyone may have written; empty where it has none."""
+    outputs = document.get("outputs")
+    if not isinstance(outputs, dict) or not str(document.get("schema")).startswith("vidsum."):
+        return {}
+    return {name: {sha256} for name, sha256 in outputs.items() if isinstance(sha256, str)}
+
+
+def name_in(path: Path, record: Path) -> str:
+    """Return a file's name in a record."""
+    return Path(os.path.relpath(path, record.parent)).as_posix()
+
+
+def is_inside(name: str) -> bool:
+    """Return whether a file of a record is in the record's folder, or below it."""
+    return not Path(name).anchor and ".." not in Path(name).parts
+
+
+def hash_of(path: Path) -> str:
+    """Return the SHA-256 of a file. Raises InputError: it cannot be read."""
+    from vidsum.io.provenance import identify_file
+
+    sha256: str = identify_file(path)["sha256"]
+    return sha256
+
+
+@contextmanager
+def lock(record: Path) -> Iterator[None]:
+    """Exclude other processes that read or write the files of a record."""
+    from vidsum.io.cache import home  # with NumPy, which usage errors can do without
+
+    name = hashlib.sha256(os.fsencode(os.path.realpath(record))).hexdigest()[:16]
+    with suppress(OSError):
+        (home() / "locks").mkdir(parents=True, exist_ok=True)
+    if not os.access(home() / "locks", os.W_OK):
+        yield
+        return
+    with lock_file(home() / "locks" / f"{name}.lock"):
+        yield
