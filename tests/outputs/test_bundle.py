@@ -66,6 +66,8 @@ def test_report_path(film: Path, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="no folder"):
         write_report(result, tmp_path / "none" / "out.zip")
     write_report(result, target := tmp_path / "out.zip")
+    write_report(result, target)  # which its record lists
+    target.write_bytes(b"mine")
     with pytest.raises(OutputError, match="already exists"):
         write_report(result, target)
     write_report(result, target, overwrite=True)

@@ -22,7 +22,8 @@ def identify_file(path: Path) -> dict[str, Any]:
     """Return size and SHA-256 of a source file. Raises InputError where it cannot be read."""
     try:
         status = path.stat()
-        return {"bytes": status.st_size, "sha256": _hash_unchanged(path, status.st_size, status.st_mtime_ns)}
+        identity = status.st_size, status.st_mtime_ns, status.st_ino
+        return {"bytes": status.st_size, "sha256": _hash_unchanged(path, *identity)}
     except FileNotFoundError as error:
         raise missing_file(path, "cannot be read (no such file)") from error
     except OSError as error:
@@ -52,7 +53,7 @@ def digest_of(provenance: Mapping[str, Any]) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _hash_unchanged(path: Path, size: int, mtime_ns: int) -> str:
+def _hash_unchanged(path: Path, size: int, mtime_ns: int, inode: int) -> str:
     return hash_file(path)
 
 

@@ -69,7 +69,7 @@ def write_record(record: Path, document: Mapping[str, Any], outputs: Mapping[str
 def listed_beside(record: Path) -> Hashes:
     """Return the outputs of the other records in the folder of a record, by their paths relative to it."""
     hashes = Hashes()
-    for path in record.parent.glob("*.json"):
+    for path in record.parent.glob("[!.]*.json"):  # hidden ones may be what a killed run left
         with suppress(OSError):
             status = path.stat()
             if path != record and path != record_of(record) and path.is_file():
