@@ -4,10 +4,10 @@
         [--chosen-by FILE]
 
 RUN are runs of `vidsum train fulltransnet --captions-as vse`, a seed each, over the same splits. Scores are
-in deviations from the mean of their video; shots are chosen as `vidsum summarize` does, by score times length.
-Ridge regression and the clock are fitted to the same videos. The rows below the model's are the model with a
-part of it broken. `--chosen-by` names splits whose training videos chose the recipe: the last columns are of
-the other videos.
+in deviations from the mean of their video; shots are chosen as `vidsum summarize` does, by score times
+length. Ridge regression and the clock are fitted to the same videos. The rows below the model's are the
+model with a part of it broken. `--chosen-by` names splits whose training videos chose the recipe: the last
+columns are of the other videos.
 """
 
 import argparse
