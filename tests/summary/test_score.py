@@ -95,7 +95,7 @@ def test_best_score_of_a_still() -> None:
     assert result.model == "uniform"
     assert result.warnings == ("the picture stands still: segments do not depend on its content",)
     (warning,) = check_flatness("fulltransnet", np.array(FLAT, np.float32)).warnings
-    assert warning.endswith("; try --model ridge")
+    assert warning.endswith("; try the model ridge")
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,10 @@ def test_best_score_of_a_named_model(
     curves[model] = curve
     result = best_score([model], FEATURES, SHOTS, Selection(model=model), 0.15)
     assert (result.model, bool(result.warnings)) == (model, warns)
-    assert all("is constant" in warning and "--model highlights" in warning for warning in result.warnings)
+    assert all(
+        "is constant" in warning and "the model" in warning and "highlights" in warning
+        for warning in result.warnings
+    )
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_described_keeps_language(tmp_path: Path) -> None:
     make_video(film, n_frames=25, codec="libvpx")
     with pytest.raises(UsageError, match="vp8") as refused:
         write_described(probe(film), [], tmp_path / "copy.mp4")
-    assert "--copy" not in str(refused.value.hint)
+    assert "copy out" not in str(refused.value.hint)
     film, copy = tmp_path / "film.mp4", tmp_path / "copy.mp4"
     make_video(film, n_frames=50)
     info = probe(film)

@@ -115,7 +115,7 @@ def test_read_frames_consumer_that_raises(
     monkeypatch.delitem(sys.modules, "vidsum.video.decord_reader", raising=False)
     with pytest.raises(UsageError, match="decord is not installed") as caught:
         read_frames(probe(made("plain").path), [Sampling(2.0)], reader="decord")
-    assert "--reader pyav" in str(caught.value.hint)
+    assert "reader='pyav'" in str(caught.value.hint)
     info = replace(probe(made("plain").path), path=str(tmp_path / "gone.mp4"))
     with pytest.raises(InputError, match="no such file"):
         next(read_frames(info, [Sampling(2.0)]))

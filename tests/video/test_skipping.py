@@ -156,7 +156,7 @@ def test_fast_with_dense_samples(tmp_path: Path, made: Made) -> None:
     path = tmp_path / "film.mkv"
     make_video(path, times_s=[*np.arange(0, 4, 0.2), *np.arange(4, 5, 0.02)])
     read_all(path, fast=True)
-    with pytest.raises(UsageError, match=r"--fast is of the reader pyav"):
+    with pytest.raises(UsageError, match=r"fast is of the reader pyav"):
         read_frames(probe(made("plain").path), [Sampling(2.0)], reader="opencv", fast=True)
-    with pytest.raises(UsageError, match=r"--fast and --strict exclude each other"):
+    with pytest.raises(UsageError, match=r"fast and strict exclude each other"):
         Extraction(fast=True, strict=True)
