@@ -3,11 +3,11 @@
     python -m docs.benchmarks.captured --tvsum FOLDER --summe FOLDER --run RUN ... [--splits canonical|FILE]
         [--chosen-by FILE]
 
-RUN are runs of `vidsum train fulltransnet --captions-as vse`, one a seed, over the same splits. Scores are in
-deviations from the mean of their video; shots are chosen as `vidsum summarize` does, by score times length.
-Ridge regression and the clock are fitted to the same videos. The rows below the model's are the model with a
-part of it broken. `--chosen-by` names splits whose training videos chose the recipe: the last columns are of
-the other videos.
+RUN are runs of `vidsum train fulltransnet --captions-as vse`, a seed each, over the same splits. Scores are
+in deviations from the mean of their video; shots are chosen as `vidsum summarize` does, by score times
+length. Ridge regression and the clock are fitted to the same videos. The rows below the model's are the
+model with a part of it broken. `--chosen-by` names splits whose training videos chose the recipe: the last
+columns are of the other videos.
 """
 
 import argparse

@@ -354,7 +354,7 @@ def test_save_errors(server: Server) -> None:
 def test_server_errors(server: Server, folder: Path) -> None:
     with pytest.raises(UsageError, match="in use") as taken:
         Server(folder / "a.vidsum", "127.0.0.1", server.server_port)
-    assert "--port" in (taken.value.hint or "")
+    assert "port=0" in (taken.value.hint or "")
     with pytest.raises(UsageError, match="cannot be used"):
         Server(folder / "a.vidsum", "203.0.113.1", 0)
     with pytest.raises(InputError, match="no such archive") as missing:

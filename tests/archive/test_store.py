@@ -223,7 +223,7 @@ def medium(tmp_path: Path, colours: None) -> Iterator[Path]:
 def test_index_on_a_read_only_medium(medium: Path, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"cannot be written \(read-only file system\)") as raised:
         Archive(medium / "a.vidsum")
-    assert "--archive FILE" in str(raised.value.hint)
+    assert "archive='FILE'" in str(raised.value.hint)
 
 
 def test_log_on_a_read_only_medium(medium: Path, tmp_path: Path) -> None:

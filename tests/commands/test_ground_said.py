@@ -52,7 +52,7 @@ def test_negation_in_pictures_alone(run: Run, film: Path) -> None:
         ran = run("ground", film, *ASK, *texts, "--json")
         return [text for text in ran.json["messages"] if "negation" in text]
 
-    note = "negation is not understood; use --not TEXT"
+    note = "negation is not understood; what to leave out is an option of its own"
     assert warned("not word3", "not green") == [f"'not word3', 'not green': {note}"]
     run("transcribe", film)  # so earlier queries are answered again
     assert warned("green") == []

@@ -84,7 +84,7 @@ def test_info_lists_the_tracks(run: Run, obs: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.usefixtures("loads")
 def test_summarize_audio_track(run: Run, obs: Path, film: Path) -> None:
     assert "track" not in json.dumps(run("shots", film, "-o", "-").json["provenance"])
-    run("summarize", obs, "--budget", "3s", error="choose it with --audio-track 2")
+    run("summarize", obs, "--budget", "3s", error="track 2 is not")
     assert "unchanged" not in run("summarize", obs, "--budget", "3s", "--audio-track", "2").out
     assert run("info", "obs_summary.mp4", "--json").json["data"]["tracks"][1]["channels"] == 1
     run("extract", obs, "--audio-track", "1", "-o", "a.npz")

@@ -124,7 +124,7 @@ def test_video_of_target_shape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     assert shorts.choose_framing(probe(made.path), [(0.0, 1.0)], Fraction(9, 16)).position_at(0.2) == 0.5
     make_video(tmp_path / "mute.mp4", n_frames=50)
     ran = run("summarize", tmp_path / "mute.mp4", "--model", "uniform", "--burn")
-    assert "has no sound: --burn draws no captions" in ran.err
+    assert "has no sound: no captions are drawn" in ran.err
     texts = "One two three. Four five six seven eight nine ten."
     words = tuple(Word(n, n + 0.9, text, 0.9) for n, text in enumerate(texts.split()))
     transcript = Transcript((Segment(0, 9.9, texts, 0.9, 0.0, words),), "en", 1.0, 10.0)

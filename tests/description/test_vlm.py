@@ -136,11 +136,15 @@ def test_several_faults_in_a_row_end_the_batch(reply: Reply, fault: str) -> None
 @pytest.mark.parametrize(
     ("reply", "fault", "hint"),
     [
-        (Reply(404, b'{"error": "model not found"}'), "answers 404 Not Found, 'model not found'", "--vlm"),
+        (Reply(404, b'{"error": "model not found"}'), "answers 404 Not Found, 'model not found'", "a vlm"),
         (Reply(401), "answers 401 Unauthorized", KEY),
-        (Reply(400, b"no pictures"), "answers 400 Bad Request", "--vlm"),
-        (Reply(302, b"", {"Location": "http://user:pw@evil.example/?t=secret"}), "to evil.example:", "--wr"),
-        (Reply(307, b"", {"Location": "/v2/chat/completions"}), "redirects to another path", "--writer"),
+        (Reply(400, b"no pictures"), "answers 400 Bad Request", "(vlm)"),
+        (
+            Reply(302, b"", {"Location": "http://user:pw@evil.example/?t=secret"}),
+            "to evil.example:",
+            "(writer)",
+        ),
+        (Reply(307, b"", {"Location": "/v2/chat/completions"}), "redirects to another path", "(writer)"),
     ],
     ids=["404", "401", "400", "another server", "another path"],
 )

@@ -252,7 +252,7 @@ def test_embeddings_are_read_if_the_map_that_is_here_made_them() -> None:
     for made in (features, by_other):
         with pytest.raises(UsageError, match="without the map vse, or with another one") as refused:
             mapped_rows(made)
-        assert refused.value.hint == f"extract them again, with --extractor {EXTRACTOR}"
+        assert refused.value.hint == f"extract them again, with extractor={EXTRACTOR!r}"
 
 
 @pytest.mark.parametrize("space", SPACES.values(), ids=str)

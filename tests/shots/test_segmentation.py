@@ -162,7 +162,7 @@ def test_shots_that_take_too_much_memory_are_refused() -> None:
     features = Features.from_array(np.ones((30000, 1)))
     with pytest.raises(UsageError, match="takes too much memory") as error:
         cut(features, max_shot_s=math.inf)
-    assert error.value.hint == "lower --max-shot, or sample fewer frames a second"
+    assert error.value.hint == "lower max_shot_s, or sample fewer frames a second"
 
 
 @pytest.mark.parametrize(

@@ -116,8 +116,8 @@ def test_windows_begin_and_end_with_short_shots(lengths):
 
 
 @pytest.mark.parametrize(("extractor", "rate", "message", "hint"), [
-    ("i3d", 2.0, "reads features of toy, not of i3d", "--extractor toy"),
-    ("toy", 1.0, "reads 2 features a second, not 1", "--fps 2"),
+    ("i3d", 2.0, "reads features of toy, not of i3d", "extractor='toy'"),
+    ("toy", 1.0, "reads 2 features a second, not 1", "fps=2.0"),
 ])  # fmt: skip
 def test_features_of_another_kind_are_refused(summarizer, extractor, rate, message, hint):
     with pytest.raises(UsageError, match=message) as raised:

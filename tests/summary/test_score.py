@@ -131,7 +131,7 @@ def test_still_picture_is_scored_uniformly_with_a_warning() -> None:
 
 def test_warning_of_constant_scores_names_another_model() -> None:
     (warning,) = check_flatness("fulltransnet", np.array(FLAT, np.float32)).warnings
-    assert warning.endswith("; try --model ridge")
+    assert warning.endswith("; try the model ridge")
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,10 @@ def test_named_model_is_kept_with_a_warning_where_it_is_constant(
     curves[model] = curve
     result = best_score([model], FEATURES, SHOTS, Selection(model=model), 0.15)
     assert (result.model, bool(result.warnings)) == (model, warns)
-    assert all("is constant" in warning and "--model highlights" in warning for warning in result.warnings)
+    assert all(
+        "is constant" in warning and "the model" in warning and "highlights" in warning
+        for warning in result.warnings
+    )
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ def test_described_refuses_video_that_an_mp4_cannot_hold(tmp_path: Path) -> None
     film = make_video(tmp_path / "film.webm", n_frames=25, codec="libvpx").path
     with pytest.raises(UsageError, match="vp8") as refused:
         write_described(probe(film), [], tmp_path / "copy.mp4")
-    assert "--copy" not in str(refused.value.hint)
+    assert "copy out" not in str(refused.value.hint)
 
 
 def test_silent_film_gets_the_description_as_its_only_track(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_reader_that_is_not_installed_is_refused(made: Made, monkeypatch: pytest
     monkeypatch.delitem(sys.modules, "vidsum.video.decord_reader", raising=False)
     with pytest.raises(UsageError, match="decord is not installed") as caught:
         read_frames(probe(made("plain").path), [Sampling(2.0)], reader="decord")
-    assert "--reader pyav" in str(caught.value.hint)
+    assert "reader='pyav'" in str(caught.value.hint)
 
 
 def test_file_that_is_gone_is_refused(made: Made, tmp_path: Path) -> None:

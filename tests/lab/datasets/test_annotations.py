@@ -146,7 +146,7 @@ def test_annotations_go_to_the_files_that_lack_scores(tmp_path: Path, mat: Path)
             pair_annotations([Path(str(path)) for path in paths], annotations)
     with pytest.raises(InputError, match="video_1 has no gtscore") as refused:
         read_all({bare: None})
-    assert "--annotations" in str(refused.value.hint)
+    assert "annotations=" in str(refused.value.hint)
 
 
 def test_an_empty_folder_names_what_fills_it(tmp_path: Path) -> None:

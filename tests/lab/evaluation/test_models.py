@@ -273,7 +273,7 @@ def test_sources_are_given_in_the_order_of_the_training(
     assert answer(task, ordered) == answer(task, run)
     with pytest.raises(UsageError, match=r"\[4, 2\] numbers side by side, not of \[2, 4\]") as caught:
         answer(task, ordered, features=run.features[::-1])
-    assert caught.value.hint == "--features in the order of the training"
+    assert caught.value.hint == "features in the order of the training"
 
 
 @tasks

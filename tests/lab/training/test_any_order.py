@@ -80,10 +80,10 @@ def test_a_part_of_the_target_is_that_of_ridge_regression() -> None:
 def test_any_order_needs_a_decoder_that_chooses(tmp_path: Path) -> None:
     settings = FullTransNetSettings(model=replace(SMALL, target="same-step"), order="any", validation=0)
     videos = toy_videos(6)
-    with pytest.raises(UsageError, match="--target same-step repeats its inputs, which have an order"):
+    with pytest.raises(UsageError, match="target='same-step' repeats its inputs, which have an order"):
         prepare_run(videos, k_fold(videos, 3)[:1], settings, tmp_path)
     settings = FullTransNetSettings(model=SMALL, ridge=0.5)
-    with pytest.raises(UsageError, match="--ridge has no effect on --order time"):
+    with pytest.raises(UsageError, match="ridge has no effect on order='time'"):
         prepare_run(videos, k_fold(videos, 3)[:1], settings, tmp_path)
 
 

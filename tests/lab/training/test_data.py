@@ -185,7 +185,7 @@ def test_what_cannot_be_trained_on_is_refused(source: DataSettings, tmp_path: Pa
     single = _write(tmp_path / "single.json", [5])
     with pytest.raises(UsageError, match="one video cannot be split") as refused:
         annotated_moments(replace(source, data=(str(single),)), CLIPS)
-    assert refused.value.hint == "--validation 0"
+    assert refused.value.hint == "validation=0"
     empty = {"film_5": {"duration": 10.0, "sentences": [" "], "timestamps": [[0.0, 1.0]]}}
     single.write_text(json.dumps(empty))
     with pytest.raises(UsageError, match="no video has a query"):
@@ -282,7 +282,7 @@ def test_no_encoder_is_said_to_have_made_words_of_another_size(queried: DataSett
     for encoder in encoders:
         with pytest.raises(UsageError, match=f"{words}: words of {DIM_WORDS} numbers are not") as refused:
             annotated_highlights(replace(queried, text_features=words, **encoder), clips=75, words=6)
-        assert "leave out --text" in str(refused.value.hint)
+        assert "leave out text" in str(refused.value.hint)
 
 
 def test_a_video_of_more_clips_than_the_model_reads_is_averaged(queried: DataSettings) -> None:
@@ -300,4 +300,4 @@ def test_without_scores_a_clip_is_as_salient_as_it_is_covered(tmp_path: Path) ->
     assert example.saliency.tolist() == [6, 12, 0, 0]
     with pytest.raises(UsageError, match="its queries have no numbers") as refused:
         annotated_highlights(replace(queried, text_features=tmp_path), clips=75, words=32)
-    assert refused.value.hint == "without --text-features they are embedded"
+    assert refused.value.hint == "without text_features they are embedded"

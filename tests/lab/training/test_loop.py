@@ -185,7 +185,7 @@ def test_a_run_with_other_settings_is_left_alone(tmp_path: Path) -> None:
     before = (tmp_path / "last.safetensors").read_bytes()
     with pytest.raises(OutputError, match=r"other settings \(training\.seed was 3, is 9\)") as refused:
         _fit(tmp_path, replace(SETTINGS, seed=9))
-    assert "--overwrite" in str(refused.value.hint)
+    assert "overwrite=True" in str(refused.value.hint)
     assert (tmp_path / "last.safetensors").read_bytes() == before
 
 
@@ -222,7 +222,7 @@ def test_a_damaged_run_is_reported(tmp_path: Path, name: str, content: bytes | N
     else:
         with pytest.raises(InputError, match=name) as refused:
             _fit(tmp_path)
-        assert "--overwrite" in str(refused.value.hint)
+        assert "overwrite=True" in str(refused.value.hint)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_an_odd_history_is_reported(tmp_path: Path, history: Any) -> None:
     write_tensors(tmp_path / LAST, SCHEMA, facts, tensors)
     with pytest.raises(InputError, match=LAST) as refused:
         _fit(tmp_path)
-    assert "--overwrite" in str(refused.value.hint)
+    assert "overwrite=True" in str(refused.value.hint)
 
 
 def test_a_loss_that_is_not_finite_names_epoch_and_video_and_loses_nothing(tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ def test_a_loss_that_is_not_finite_names_epoch_and_video_and_loses_nothing(tmp_p
 
     with pytest.raises(VidsumError, match=r"epoch 3, film_\d: the loss is nan") as failed:
         fit(replace(small_recipe(), loss=failing), SETTINGS, tmp_path / "failed")
-    assert "--lr" in str(failed.value.hint)
+    assert "smaller lr" in str(failed.value.hint)
     _fit(tmp_path / "failed")
     _same_files(tmp_path / "whole", tmp_path / "failed")
 

@@ -86,7 +86,7 @@ def test_captions_that_are_true_all_the_time_are_said_to_make_no_moments() -> No
     how = replace(making(), captions=embed_sentences(one, one_hot, "words"))
     with pytest.raises(UsageError, match="1 captions are too few") as refused:
         simulate_moments(how, 1, (0,))
-    assert refused.value.hint == "more --data"
+    assert refused.value.hint == "more data"
 
 
 def test_an_outlier_looks_unlike_everything() -> None:

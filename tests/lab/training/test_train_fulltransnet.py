@@ -214,9 +214,9 @@ def test_each_video_is_scored_by_the_model_that_has_not_seen_it_without_labels(r
 
 def test_a_decoder_of_the_same_step_is_measured_with_labels_only(tmp_path: Path) -> None:
     same = replace(SETTINGS, model=replace(SMALL, target="same-step"))
-    with pytest.raises(UsageError, match="--target same-step") as caught:
+    with pytest.raises(UsageError, match="target='same-step'") as caught:
         train_splits(VIDEOS, SPLITS, same, tmp_path)
-    assert caught.value.hint == "--validation 0 takes the last epoch"
+    assert caught.value.hint == "validation=0 takes the last epoch"
     train_splits(VIDEOS, SPLITS, replace(same, validation=0), tmp_path)
     tested = predict_run(tmp_path, VIDEOS, "paper", device="cpu")
     assert tested.scores.keys() == VIDEOS.keys()
