@@ -1,0 +1,113 @@
+"""Small extensions as patches: each touches as few files as docs/contributing.md promises, and works."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "tests" / "extensions"
+
+
+@dataclass(frozen=True)
+class Extension:
+    """A patch, the most files that it may touch, and what shows that it works."""
+
+    name: str
+    most_files: int
+    tests: tuple[str, ...]
+    program: str  # it uses the extension
+
+    @property
+    def patch(self) -> Path:
+        return FOLDER / f"{self.name}.patch"
+
+
+USE_FORMAT = """
+from vidsum.results.cut_list import Cut
+from vidsum.results.formats import FORMATS
+text = FORMATS["m3u"].write([Cut(1.0, 2.5, "a dog", video="film.mp4")], 9.0, 0.0)
+assert "start-time=1.000" in text and "film.mp4" in text, text
+"""
+USE_MASK = """
+import torch
+from vidsum.models.attention.learned_mask import learned_masks
+from vidsum.models.configs import MaskConfig
+mask, _ = learned_masks(MaskConfig(kind="low-rank"), 8, 5, 2)
+assert mask(torch.randn(2, 7, 8), 5).dense().shape == (2, 7, 5)
+"""
+USE_OPTION = """
+from vidsum.commands.app import find_command
+from vidsum.commands.options import leaves_of
+from vidsum.pipelines.trim import _join_short_pauses
+assert "max_pauses" in {leaf.name for leaf in leaves_of(find_command(("trim",)))}
+assert _join_short_pauses([(0, 1), (2, 3), (5, 6)], 1) == [(0, 3), (5, 6)]
+"""
+EXTENSIONS = (
+    Extension(
+        name="export_format",
+        most_files=4,
+        tests=("tests/results/test_lists.py", "tests/test_docs.py::test_every_name_is_on_its_page"),
+        program=USE_FORMAT,
+    ),
+    Extension(
+        name="attention_mask",
+        most_files=2,
+        tests=("tests/models/test_whole_models.py", "tests/models/test_configs.py"),
+        program=USE_MASK,
+    ),
+    Extension(
+        name="option",
+        most_files=3,
+        tests=("tests/commands/test_trim.py", "tests/test_docs.py::test_every_flag_is_explained"),
+        program=USE_OPTION,
+    ),
+)
+each = pytest.mark.parametrize("extension", EXTENSIONS, ids=lambda extension: extension.name)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of what git tracks."""
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    if tracked.returncode:
+        pytest.skip("not a git checkout")
+    for name in filter(None, tracked.stdout.decode().split("\0")):
+        if os.path.lexists(ROOT / name):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, tmp_path / name, follow_symlinks=False)
+    return tmp_path
+
+
+def run(tree: Path, *command: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(tree), "GIT_CEILING_DIRECTORIES": str(tree.parent)}
+    ran = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, (ran.stdout + ran.stderr)[-3000:]
+
+
+@each
+def test_extension_touches_few_files(extension: Extension) -> None:
+    files = set(re.findall(r"^\+\+\+ b/(.+)$", extension.patch.read_text("utf-8"), re.MULTILINE))
+    assert 0 < len(files) <= extension.most_files
+
+
+@each
+def test_extension_works(extension: Extension, tree: Path) -> None:
+    run(tree, "git", "apply", str(extension.patch))
+    run(tree, sys.executable, "-c", extension.program)
+
+
+@pytest.mark.deep
+@each
+def test_extension_passes_the_tests_of_its_neighbours(extension: Extension, tree: Path) -> None:
+    run(tree, "git", "apply", str(extension.patch))
+    run(tree, sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *extension.tests)
+
+
+def test_each_patch_is_an_extension() -> None:
+    assert {path.stem for path in FOLDER.iterdir()} == {extension.name for extension in EXTENSIONS}
