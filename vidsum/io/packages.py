@@ -21,6 +21,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "glove": ("pyarrow",),
     "onnx": ("onnxscript", "onnx"),
     "mcp": ("mcp",),
+    "captions": ("pycocoevalcap",),
 }  # extras that a base installation lacks, and the modules that come with each
 _PAIR = ("torch", "torchvision")
 _CHECKED = (*_PAIR, "cv2")  # packages that may be installed, and yet not work

@@ -1,9 +1,11 @@
-"""Measures of captions against people's: CIDEr, BLEU, ROUGE-L as coco-caption has them."""
+"""Measures of captions against people's: CIDEr-D, BLEU and ROUGE-L by coco-caption (pycocoevalcap).
+
+Its tokenizer is a Java program, whose place `tokenize` takes.
+"""
 
 import math
 import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -14,9 +16,7 @@ from vidsum.types import TimeArray
 Tokens = tuple[str, ...]
 References = Sequence[Sequence[Tokens]]  # tokens of the sentences of each item, at least one
 
-LONGEST: Final = 4  # n of the longest n-grams of CIDEr and BLEU
-SIGMA: Final = 6.0  # deviation in CIDEr-D's penalty for another length
-BETA: Final = 1.2  # weight of recall in ROUGE-L
+LONGEST: Final = 4  # n of the longest n-grams of BLEU
 
 _DROPPED: Final = frozenset(("''", "'", "``", "`", '"', ".", "?", "!", ",", ":", "-", "--", "...", ";"))
 """Signs that coco-caption leaves out; other signs are tokens."""
@@ -66,54 +66,14 @@ def cider_d(captions: Sequence[Tokens], references: References) -> TimeArray:
 
     Document frequencies are those of the references: one item alone has 0.
     """
-    df = Counter(gram for sentences in references for gram in set().union(*map(ngrams, sentences)))
-    log_n = math.log(max(1, len(references)))
-    idf = {gram: log_n - math.log(count) for gram, count in df.items()}
-    scores = [
-        sum(
-            _ngram_cosine(_weight_ngrams(caption, idf, log_n), _weight_ngrams(sentence, idf, log_n))
-            for sentence in sentences
-        )
-        / len(sentences)
-        for caption, sentences in zip(captions, references, strict=True)
-    ]
-    return 10 * np.array(scores, np.float64)
+    from pycocoevalcap.cider.cider_scorer import CiderScorer
 
-
-class _Weighted(NamedTuple):
-    """A sentence as CIDEr sees it."""
-
-    weights: dict[Tokens, float]  # tf-idf of its n-grams
-    norms: list[float]  # norm of the n-grams of each n
-    n_bigrams: int
-
-
-def _weight_ngrams(tokens: Tokens, idf: Mapping[Tokens, float], unseen: float) -> _Weighted:
-    weights = {gram: count * idf.get(gram, unseen) for gram, count in ngrams(tokens).items()}
-    norms = [0.0] * LONGEST
-    for gram, weight in weights.items():
-        norms[len(gram) - 1] += weight**2
-    return _Weighted(weights, [math.sqrt(norm) for norm in norms], max(0, len(tokens) - 1))
-
-
-def _ngram_cosine(caption: _Weighted, reference: _Weighted) -> float:
-    """Return the mean cosine of the n-grams of each n: repeated ones clipped, other lengths penalised."""
-    products = [0.0] * LONGEST
-    for gram in caption.weights.keys() & reference.weights.keys():
-        value, weight = caption.weights[gram], reference.weights[gram]
-        products[len(gram) - 1] += min(value, weight) * weight
-    norms = [value * other for value, other in zip(caption.norms, reference.norms, strict=True)]
-    cosine = sum(product / norm for product, norm in zip(products, norms, strict=True) if norm) / LONGEST
-    # coco-caption takes the lengths in bigrams
-    gap = caption.n_bigrams - reference.n_bigrams
-    return cosine * math.exp(-(gap**2) / (2 * SIGMA**2))
-
-
-def ngrams(tokens: Tokens) -> Counter[Tokens]:
-    """How often each n-gram occurs, n = 1 ... 4."""
-    return Counter(
-        tokens[start : start + n] for n in range(1, LONGEST + 1) for start in range(len(tokens) - n + 1)
-    )
+    if not any(map(any, references)):  # no sentence has a word, which it does not expect
+        return np.zeros(len(captions))
+    scorer = CiderScorer()
+    for caption, sentences in zip(captions, references, strict=True):
+        scorer += (" ".join(caption), [" ".join(sentence) for sentence in sentences])
+    return np.asarray(scorer.compute_score()[1], np.float64)
 
 
 def bleu(captions: Sequence[Tokens], references: References) -> dict[str, Measure]:
@@ -124,14 +84,11 @@ def bleu(captions: Sequence[Tokens], references: References) -> dict[str, Measur
 
 def _matches(caption: Tokens, references: Sequence[Tokens]) -> list[int]:
     """Return [2 + 2 LONGEST] lengths of the caption and its reference; right and all n-grams of each n."""
-    most: Counter[Tokens] = Counter()
-    for reference in references:
-        most |= ngrams(reference)
-    right = [0] * LONGEST
-    for gram, count in (ngrams(caption) & most).items():
-        right[len(gram) - 1] += count
-    closest = min((abs(len(reference) - len(caption)), len(reference)) for reference in references)[1]
-    return [len(caption), closest, *right, *(max(0, len(caption) - n) for n in range(LONGEST))]
+    from pycocoevalcap.bleu.bleu_scorer import cook_refs, cook_test
+
+    cooked = cook_refs([" ".join(reference) for reference in references], n=LONGEST)
+    counts = cook_test(" ".join(caption), cooked, "closest", LONGEST)
+    return [counts["testlen"], counts["reflen"], *counts["correct"], *counts["guess"]]
 
 
 def _bleu(sums: TimeArray, n: int) -> float:
@@ -144,27 +101,11 @@ def _bleu(sums: TimeArray, n: int) -> float:
 
 
 def rouge_l(captions: Sequence[Tokens], references: References) -> TimeArray:
-    """Return [N] ROUGE-L (Lin 2004), recall weighted by `BETA`; its parts are the best of a reference."""
-    return np.array([_rouge_l(*pair) for pair in zip(captions, references, strict=True)], np.float64)
+    """Return [N] ROUGE-L (Lin 2004) with coco-caption's weight of recall, 1.2; 0 without words."""
+    from pycocoevalcap.rouge.rouge import Rouge
 
-
-def _rouge_l(caption: Tokens, references: Sequence[Tokens]) -> float:
-    common = [_common_length(caption, reference) for reference in references]
-    if not any(common):
-        return 0.0
-    precision = max(common) / len(caption)
-    recall = max(
-        shared / len(reference) for shared, reference in zip(common, references, strict=True) if reference
-    )
-    return (1 + BETA**2) * precision * recall / (recall + BETA**2 * precision)
-
-
-def _common_length(first: Tokens, second: Tokens) -> int:
-    """Length of the longest common subsequence."""
-    row = [0] * (len(second) + 1)
-    for token in first:
-        above = 0  # of the row before, one column to the left
-        for column, other in enumerate(second, start=1):
-            longest = above + 1 if token == other else max(row[column], row[column - 1])
-            above, row[column] = row[column], longest
-    return row[-1]
+    scorer, scores = Rouge(), []
+    for caption, sentences in zip(captions, references, strict=True):
+        texts = [" ".join(sentence) for sentence in sentences]
+        scores.append(scorer.calc_score([" ".join(caption)], texts) if caption else 0.0)
+    return np.array(scores, np.float64)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, TypedDict
 import numpy as np
 
 from vidsum.errors import UsageError, safe_name
+from vidsum.io.packages import require_extra
 from vidsum.lab.datasets.described_items import Described
 from vidsum.lab.evaluation.caption_metrics import Measure, bleu, cider_d, mean_of, rouge_l, tokenize
 from vidsum.lab.evaluation.evaluation_report import File, Report, per_cent
@@ -79,8 +80,10 @@ def evaluate_captions(
     """Compare captions, by name of the item, with the sentences of the same items, those that all rows have.
 
     Adds `others`, captions of the first row half of the data away, and `people`, the first sentence of each
-    item against its others, if all have others. Raises UsageError: no common item.
+    item against its others, if all have others. Raises UsageError: no common item. PackageError: the extra
+    `captions` is missing.
     """
+    require_extra("captions", "evaluate captions")
     described = {name: item for name, item in items.items() if all(name in row for row in rows.values())}
     if not described:
         raise UsageError(f"{request.data}: the predictions have captions of different items")
