@@ -33,7 +33,7 @@ from vidsum.io.paths import is_file
 from vidsum.io.provenance import hash_file, identify_file
 from vidsum.pipelines.decoding import reads_key_frames
 from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
-from vidsum.pipelines.evidence import KINDS
+from vidsum.pipelines.evidence_kinds import KINDS
 from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.transcribe import find_transcript

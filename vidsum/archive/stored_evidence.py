@@ -19,7 +19,7 @@ from vidsum.evidence.described import Described
 from vidsum.evidence.protocol import Packed, Query, TextEvidence, encode_queries
 from vidsum.io.outputs import stems_of
 from vidsum.io.provenance import hash_file
-from vidsum.pipelines.evidence import KINDS
+from vidsum.pipelines.evidence_kinds import KINDS
 from vidsum.pipelines.plan import Input
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.load import load
