@@ -22,7 +22,7 @@ from vidsum.evidence.protocol import encode_queries
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
-from vidsum.pipelines.evidence import Search, search_speech
+from vidsum.pipelines.evidence_kinds import Search, search_speech
 from vidsum.pipelines.ground import MomentSearch
 from vidsum.pipelines.queries import parse_queries
 from vidsum.pipelines.transcribe import transcribe

@@ -28,7 +28,7 @@ from vidsum.archive.stored_evidence import NewEvidence, store_evidence
 from vidsum.archive.tools import Folders, Tools
 from vidsum.errors import DamagedArchiveError, VidsumError
 from vidsum.evidence.audible import Audible, SoundScores
-from vidsum.evidence.described import Described
+from vidsum.evidence.described import DescribedParts
 from vidsum.evidence.passages import encode_passages
 from vidsum.evidence.protocol import Passage
 
@@ -136,7 +136,7 @@ def make_archive(folder: Path) -> None:
         scores = np.zeros((10, 521), np.float32)
         scores[2:5], scores[7, 7] = 0.9, 0.6
         sounds = Audible.of(SoundScores(scores, 10.0)).pack()
-        described = Described(encode_passages([Passage(1.0, 3.0, "A blue sea.")]), "a model").pack()
+        described = DescribedParts(encode_passages([Passage(1.0, 3.0, "A blue sea.")]), "a model").pack()
         with connection.transaction():
             store_evidence(connection, 1, spoken("The sea is blue.", "Grass is green."))
             store_evidence(connection, 1, written("EXIT blue"))

@@ -19,7 +19,7 @@ from vidsum.archive.stored_evidence import NewEvidence
 from vidsum.errors import InputError
 from vidsum.evidence.protocol import Packed
 from vidsum.pipelines import decoding
-from vidsum.pipelines.evidence import KINDS
+from vidsum.pipelines.evidence_kinds import KINDS
 from vidsum.pipelines.plan import Plan
 from vidsum.results.descriptions import Description, Descriptions
 from vidsum.results.screen_text import ScreenLine

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.grounding.test_presence import texts as vectors
+from tests.evidence.test_named_objects import texts as vectors
 from vidsum.description import writers
 from vidsum.description.words import read_words, word_probabilities
 from vidsum.description.writers import (

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from tests.grounding.test_speech import transcript
+from tests.evidence.test_spoken import transcript
 from tests.summary.test_selection import segments
 from vidsum.errors import UsageError
 from vidsum.results.features import Features

@@ -18,15 +18,14 @@ from typing import Any, Unpack
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from vidsum.archive import index
+from vidsum.archive import index, indexed_files
 from vidsum.archive.claims import wait_for_claims
 from vidsum.archive.index import IndexedVideo
 from vidsum.archive.like import embed_example
 from vidsum.archive.matches import Match, filter_files, select_best, to_matches
-from vidsum.archive.migration import migrate
+from vidsum.archive.migration import open_current
 from vidsum.archive.postgres import public_name
 from vidsum.archive.rows import list_files, list_passages, list_shots, read_rows
-from vidsum.archive.schema import VERSION
 from vidsum.archive.search import ArchiveSearch
 from vidsum.archive.settings import ArchiveEvidence, Indexing, SearchOptions, has_words, is_server
 from vidsum.archive.space_versions import (
@@ -36,7 +35,7 @@ from vidsum.archive.space_versions import (
     list_videos,
     require_weights,
 )
-from vidsum.archive.store import Database, connect, default_path, faults, require_copy
+from vidsum.archive.store import Database, default_path, faults, require_copy
 from vidsum.archive.stored_evidence import search_evidence
 from vidsum.errors import DamagedArchiveError, InputError, Mention, UsageError, VidsumError
 from vidsum.evidence.audible import describe_unknown
@@ -99,26 +98,8 @@ class Archive:
         return self._connect(create=True)
 
     def _connect(self, *, create: bool) -> Database:
-        """Open the archive, and bring it to today's schema."""
-        connection = connect(self.path, create=create)
-        try:
-            with faults(self.path):
-                if (version := connection.version()) != VERSION:
-                    self._require_writable(version)
-                    migrate(connection)
-                    self.notes = (f"{self.name}: was of schema {version}, and is now of {VERSION}",)
-        except BaseException:
-            connection.close()
-            raise
+        connection, self.notes = open_current(self.path, self.name, create=create)
         return connection
-
-    def _require_writable(self, version: int) -> None:
-        """Raise InputError where an archive of an earlier schema cannot be brought to today's."""
-        if isinstance(self.path, Path):
-            places = (self.path, self.path.parent)
-            if not all(os.access(place, os.W_OK) for place in places):
-                fault = f"{self.name}: has schema {version}, and must be written to become {VERSION}"
-                raise InputError(fault, hint="copy it into a folder that can be written")
 
     def close(self) -> None:
         if "_connection" in self.__dict__:
@@ -189,25 +170,25 @@ class Archive:
             except DamagedArchiveError:
                 raise
             except InputError:
-                index.mark_missing(self._connection, index.key_of(path))
+                indexed_files.mark_missing(self._connection, indexed_files.key_of(path))
                 raise
 
     def wait_for(self, paths: Sequence[str]) -> list[str]:
         """Wait until claims on videos are known to be live; return the videos whose claims are not."""
         with faults(self.path):
-            keys = {path: index.key_of(path) for path in paths}
+            keys = {path: indexed_files.key_of(path) for path in paths}
             free = wait_for_claims(self._connection, [*keys.values()]) if keys else ()
             return [path for path in paths if keys[path] in free]
 
     def remove(self, *paths: str | os.PathLike[str]) -> int:
         """Remove videos from the archive, not from the disk; return how many were in it."""
         with faults(self.path):
-            return index.remove(self._connection, paths)
+            return indexed_files.remove(self._connection, paths)
 
     def mark_gone(self, *folders: str | os.PathLike[str]) -> list[str]:
         """Mark the missing videos of folders, which searches then skip, and return them."""
         with faults(self.path):
-            return index.mark_gone(self._connection, [os.fspath(folder) for folder in folders])
+            return indexed_files.mark_gone(self._connection, [os.fspath(folder) for folder in folders])
 
     def videos(self) -> list[str]:
         """Return the absolute paths of the videos that can be found."""

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from vidsum.archive.claims import claim_file
+from vidsum.archive.indexed_files import is_gone, key_of
 from vidsum.archive.rows import read_rows
 from vidsum.archive.settings import Indexing
 from vidsum.archive.space_versions import drop_orphans, find_space, insert_space, list_answering
@@ -33,7 +34,7 @@ from vidsum.io.paths import is_file
 from vidsum.io.provenance import hash_file, identify_file
 from vidsum.pipelines.decoding import reads_key_frames
 from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
-from vidsum.pipelines.evidence import KINDS
+from vidsum.pipelines.evidence_kinds import KINDS
 from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.transcribe import find_transcript
@@ -222,48 +223,6 @@ def _renew(
 def plan_video(space: str, video: str, extraction: Extraction) -> Plan[EmbeddedVideo]:
     """Plan the clips of a video in a space, the same that `ground` embeds."""
     return plan_embedding(open_in_space(space, video, extraction), space)
-
-
-def mark_gone(connection: Database, folders: Iterable[str]) -> list[str]:
-    """Mark the missing files below some folders, and return them."""
-    gone = []
-    with connection.transaction():
-        for folder in folders:
-            prefix = key_of(folder).rstrip(os.fsencode(os.sep)) + os.fsencode(os.sep)
-            source = "FROM files WHERE substr(path, 1, ?) = ?"
-            for (path,) in read_rows(connection, ["files.path"], source, (len(prefix), prefix)):
-                if is_gone(path):
-                    gone.append(os.fsdecode(path))
-                    mark_missing(connection, path)
-    return gone
-
-
-def is_gone(path: bytes) -> bool:
-    """Return whether a file is not there; one in a folder that may not be read counts as there."""
-    try:
-        os.lstat(path)
-    except (OSError, ValueError) as error:
-        return isinstance(error, FileNotFoundError | NotADirectoryError | ValueError)
-    return False
-
-
-def mark_missing(connection: Database, key: bytes) -> None:
-    """Mark a file as gone, or as one that can no longer be read."""
-    query = "UPDATE files SET gone_s = coalesce(gone_s, ?) WHERE path = ?"
-    connection.execute(query, (time.time(), key))
-
-
-def key_of(path: str | os.PathLike[str]) -> bytes:
-    """Return the absolute path of a file: no links are followed, and .. goes."""
-    return os.fsencode(os.path.abspath(path))  # noqa: PTH100
-
-
-def remove(connection: Database, paths: Iterable[str | os.PathLike[str]]) -> int:
-    """Remove files from the archive, not from the disk; return how many were in it."""
-    with connection.transaction():
-        removed = [connection.execute("DELETE FROM files WHERE path = ?", (key_of(path),)) for path in paths]
-        drop_orphans(connection)
-    return sum(cursor.rowcount for cursor in removed)
 
 
 def _find_tracks(path: str, extraction: Extraction, known: str | None = None) -> str:

@@ -1,6 +1,8 @@
 """Bring an archive of an earlier version to today's schema, by what it holds: no video is read."""
 
+import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import numpy as np
 
@@ -9,7 +11,8 @@ from vidsum.archive.rows import list_passages, list_shots, read_rows
 from vidsum.archive.schema import PASSAGES, VERSION
 from vidsum.archive.settings import ArchiveEvidence
 from vidsum.archive.space_versions import embed_class_names, read_axes
-from vidsum.archive.store import Database, SQLite, require_tables
+from vidsum.archive.store import Database, SQLite, connect, faults, require_tables
+from vidsum.errors import InputError
 from vidsum.evidence.match_probability import embed_background, usual_of
 from vidsum.evidence.records import clip_type, pack_pieces, unpack_clips
 from vidsum.evidence.written import Written
@@ -40,6 +43,28 @@ def _iter_statements() -> Iterator[str]:
             yield f"DROP TABLE {table}"
     for column in (*(column for column, _ in _OLD.values()), "described_by", "described_with"):
         yield f"ALTER TABLE videos DROP COLUMN {column}"
+
+
+def open_current(path: Path | str, name: str, *, create: bool) -> tuple[Database, tuple[str, ...]]:
+    """Open an archive, bring it to today's schema, and return a note where it was of an earlier one.
+
+    Raises InputError: it would have to be written, and cannot be; see also `vidsum.archive.store.connect`.
+    """
+    connection, notes = connect(path, create=create), tuple[str, ...]()
+    try:
+        with faults(path):
+            if (version := connection.version()) != VERSION:
+                if isinstance(path, Path) and not all(
+                    os.access(place, os.W_OK) for place in (path, path.parent)
+                ):
+                    fault = f"{name}: has schema {version}, and must be written to become {VERSION}"
+                    raise InputError(fault, hint="copy it into a folder that can be written")
+                migrate(connection)
+                notes = (f"{name}: was of schema {version}, and is now of {VERSION}",)
+    except BaseException:
+        connection.close()
+        raise
+    return connection, notes
 
 
 def migrate(connection: Database) -> None:

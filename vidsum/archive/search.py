@@ -58,7 +58,7 @@ class Hit:
 
 
 class _Row(NamedTuple):
-    """What is scanned of a video."""
+    """The columns of a video that a scan reads."""
 
     id: int
     first_shot: int

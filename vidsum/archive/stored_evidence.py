@@ -15,11 +15,11 @@ from vidsum.archive.search import Hit
 from vidsum.archive.settings import ArchiveEvidence, SearchOptions, flag_of
 from vidsum.archive.store import Database
 from vidsum.errors import InputError
-from vidsum.evidence.described import Described
-from vidsum.evidence.protocol import Packed, Query, TextEvidence, encode_queries
+from vidsum.evidence.described import DescribedParts
+from vidsum.evidence.protocol import Packed, TextEvidence, TextQuery, encode_queries
 from vidsum.io.outputs import stems_of
 from vidsum.io.provenance import hash_file
-from vidsum.pipelines.evidence import KINDS
+from vidsum.pipelines.evidence_kinds import KINDS
 from vidsum.pipelines.plan import Input
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.load import load
@@ -29,9 +29,9 @@ from vidsum.types import Progress
 _N_CANDIDATES = 100  # videos searched exactly: the likeliest by their records, and as many by exact words
 CLASSES: Final[Mapping[ArchiveEvidence, type[TextEvidence]]] = {
     **{kind: made.evidence for kind, made in KINDS.items()},
-    "described": Described,
+    "described": DescribedParts,
 }
-"""What records are unpacked to."""
+"""The classes that records are unpacked to."""
 _NOTHING: Final = Packed(b"")
 
 
@@ -84,7 +84,7 @@ def read_descriptions(path: Path, video: str, sha256: str) -> tuple[NewEvidence 
             raise InputError("of another video")
     except InputError as error:
         return None, (f"{video}: its descriptions are not used ({error.message})",)
-    return NewEvidence("described", Described.of(described).pack(), hash_file(path)), ()
+    return NewEvidence("described", DescribedParts.of(described).pack(), hash_file(path)), ()
 
 
 def store_evidence(connection: Database, video: int, made: NewEvidence) -> None:
@@ -126,7 +126,7 @@ def search_evidence(
 
 
 def _search(
-    connection: Database, kind: ArchiveEvidence, query: Query, options: SearchOptions, videos: set[int]
+    connection: Database, kind: ArchiveEvidence, query: TextQuery, options: SearchOptions, videos: set[int]
 ) -> Iterator[Hit]:
     """Yield the moments of the likeliest videos."""
     for video in _find_candidates(connection, kind, query, options.top_k, videos):
@@ -144,7 +144,7 @@ def _search(
 
 
 def _find_candidates(
-    connection: Database, kind: ArchiveEvidence, query: Query, top_k: int, videos: set[int]
+    connection: Database, kind: ArchiveEvidence, query: TextQuery, top_k: int, videos: set[int]
 ) -> Sequence[int]:
     """Return the likeliest videos by their records, then those with words of the query."""
     ranks, most = dict[int, float](), max(_N_CANDIDATES, top_k)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum import checkpoints
-from vidsum.evidence.protocol import ENCODER, Found, Packed, Query
+from vidsum.evidence.protocol import ENCODER, Found, Packed, TextQuery
 from vidsum.evidence.records import Records, parse_records
 from vidsum.features.yamnet import STEP_S
 from vidsum.grounding.text_encoders import load_text_encoder
@@ -52,7 +52,7 @@ def read_names() -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(entry.split(", ")) for entry in entries)
 
 
-def match_classes(query: Query) -> npt.NDArray[np.intp]:
+def match_classes(query: TextQuery) -> npt.NDArray[np.intp]:
     """Return the numbers of the classes that a query means, nearest first; none where no name is near.
 
     Raises WeightsError where the text encoder's weights are unavailable.
@@ -60,7 +60,7 @@ def match_classes(query: Query) -> npt.NDArray[np.intp]:
     return _nearest(_compare(query))
 
 
-def describe_unknown(queries: Sequence[Query]) -> tuple[str, ...]:
+def describe_unknown(queries: Sequence[TextQuery]) -> tuple[str, ...]:
     """Return a message for each query that names no sound, with the sounds whose names are nearest to it."""
     return tuple(
         f"'{shorten(query.text)}': no sound that can be recognised; the nearest are "
@@ -74,7 +74,7 @@ def _list_nearest(cosines: FloatArray) -> str:
     return ", ".join(read_names()[number][0] for number in np.argsort(-cosines, kind="stable")[:_N_NEAREST])
 
 
-def _compare(query: Query) -> FloatArray:
+def _compare(query: TextQuery) -> FloatArray:
     """Return [N_CLASSES] cosines of a query with the nearest name of each class."""
     names = [name for entry in read_names() for name in entry]
     starts = np.cumsum([0, *(len(entry) for entry in read_names()[:-1])])
@@ -174,18 +174,18 @@ class Audible:
         runs["score"] = [scores[run["first"] : run["after"], run["class"]].max() for run in runs]
         return cls(runs, made.duration_s)
 
-    def search(self, query: Query, most: int) -> list[Found]:
+    def search(self, query: TextQuery, most: int) -> list[Found]:
         """Return the moments of the classes that a query means, with the name of the loudest in each."""
         runs = self.runs[np.isin(self.runs["class"], match_classes(query))]
         order = np.argsort(runs["first"], kind="stable")
         first, after = (runs[name][order].astype(np.int64) for name in ("first", "after"))
         moments = join_sounds(first, after, runs["score"][order].astype(np.float32), self.duration_s)
-        found = []
+        listed = []
         for moment in moments[:most]:
             is_in = (runs["first"] * STEP_S < moment.end_s) & (runs["after"] * STEP_S > moment.start_s)
             loudest = runs[is_in][runs[is_in]["score"].argmax()]
-            found.append(Found(moment, read_names()[loudest["class"]][0]))
-        return found
+            listed.append(Found(moment, read_names()[loudest["class"]][0]))
+        return listed
 
     def pack(self) -> Packed:
         return Packed(self.runs.tobytes())
@@ -195,7 +195,7 @@ class Audible:
         return cls(_parse_runs(packed.records), duration_s)
 
     @classmethod
-    def rank(cls, records: bytes, query: Query) -> float | None:
+    def rank(cls, records: bytes, query: TextQuery) -> float | None:
         runs = _parse_runs(records)
         scores = runs["score"][np.isin(runs["class"], match_classes(query))]
         return float(scores.max()) if len(scores) else None

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from typing import Self
 
 from vidsum.evidence.passages import EncodedPassages, encode_passages, rank_passages, unpack_passages
-from vidsum.evidence.protocol import Found, Packed, Passage, Query
+from vidsum.evidence.protocol import Found, Packed, Passage, TextQuery
 from vidsum.evidence.spoken import speech_moments, text_within
 from vidsum.results.descriptions import Description, Descriptions
 
 
 @dataclass(frozen=True, eq=False)
-class Described:
-    """What descriptions tell of a video. They are not quoted: nobody knows their words."""
+class DescribedParts:
+    """Descriptions of a video. They are not quoted: nobody knows their words."""
 
     passages: EncodedPassages
     made_with: str | None = None  # the vision-language model that wrote them
@@ -25,7 +25,7 @@ class Described:
         ]
         return cls(encode_passages(sentences), described.writer if described.is_by_vlm else None)
 
-    def search(self, query: Query, most: int) -> list[Found]:
+    def search(self, query: TextQuery, most: int) -> list[Found]:
         passages = self.passages.passages
         note = f" ({self.made_with})" if self.made_with else ""
         moments = speech_moments("", passages, self.passages.score(query), most)
@@ -39,7 +39,7 @@ class Described:
         return cls(unpack_passages(packed.passages, packed.records), packed.made_with)
 
     @classmethod
-    def rank(cls, records: bytes, query: Query) -> float | None:
+    def rank(cls, records: bytes, query: TextQuery) -> float | None:
         return rank_passages(records, query)
 
 

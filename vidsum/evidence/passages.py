@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vidsum.evidence.protocol import ENCODER, Passage, Query
+from vidsum.evidence.protocol import ENCODER, Passage, TextQuery
 from vidsum.evidence.records import pack_rows, parse_records, row_type, unpack_rows
 from vidsum.grounding.text_encoders import load_text_encoder
 from vidsum.models.scaling import logistic
@@ -33,7 +33,7 @@ class EncodedPassages:
     passages: Sequence[Passage]
     vectors: FloatArray  # [P, D] of length 1
 
-    def score(self, query: Query) -> FloatArray:
+    def score(self, query: TextQuery) -> FloatArray:
         """Return [P] how well each passage fits: cosine of meanings, rarity of exact words.
 
         Text that is uncertain counts less.
@@ -82,7 +82,7 @@ def unpack_vectors(records: bytes) -> FloatArray:
     return unpack_rows(parse_records(records, row_type(DIM)))
 
 
-def rank_passages(records: bytes, query: Query) -> float | None:
+def rank_passages(records: bytes, query: TextQuery) -> float | None:
     """Return the cosine of the nearest of packed passages. Raises ValueError: they are none of passages."""
     return float((unpack_vectors(records) @ query.vector).max(initial=-1.0))
 

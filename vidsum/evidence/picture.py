@@ -39,7 +39,7 @@ class PackedPicture(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """What is seen in a video."""
+    """The pictures of a video in a space."""
 
     clips: ClipEmbeddings
     usual: Usual

@@ -32,17 +32,17 @@ class Passage:
 
 
 @dataclass(frozen=True, eq=False)
-class Query:
+class TextQuery:
     """A text that speech, text on the screen, descriptions and sounds are searched for."""
 
     text: str
     vector: FloatArray  # [D] its meaning, of length 1
 
 
-def encode_queries(texts: Sequence[str], language: str = "auto") -> list[Query]:
+def encode_queries(texts: Sequence[str], language: str = "auto") -> list[TextQuery]:
     """Return queries in a language. Raises WeightsError where a text encoder's weights are unavailable."""
     vectors = encode_in(texts, language, load_text_encoder(ENCODER).encode)
-    return [Query(*pair) for pair in zip(texts, vectors, strict=True)]
+    return [TextQuery(*pair) for pair in zip(texts, vectors, strict=True)]
 
 
 class Found(NamedTuple):
@@ -65,7 +65,7 @@ Stored = TypeVar("Stored")
 
 
 class Evidence(Protocol[Asked_contra, Stored]):
-    """What a video holds of one kind."""
+    """Evidence of one kind in a video."""
 
     def search(self, query: Asked_contra, most: int) -> list[Found]:
         """Return the moments of a query, best first, at most `most`."""
@@ -79,7 +79,7 @@ class Evidence(Protocol[Asked_contra, Stored]):
         ...
 
 
-class TextEvidence(Evidence[Query, Packed], Protocol):
+class TextEvidence(Evidence[TextQuery, Packed], Protocol):
     """Evidence that a text is searched in; the text says what is meant, or the words."""
 
     @classmethod
@@ -88,6 +88,6 @@ class TextEvidence(Evidence[Query, Packed], Protocol):
         ...
 
     @classmethod
-    def rank(cls, records: bytes, query: Query) -> float | None:
+    def rank(cls, records: bytes, query: TextQuery) -> float | None:
         """Return how near a query may be, by records alone; None: it is not there. Raises ValueError."""
         ...

@@ -17,7 +17,7 @@ _FADE = 0.9998  # factor of the past each second: a time constant of 83 minutes
 
 
 class RunningUsual:
-    """What is usual so far; see `vidsum.evidence.match_probability.usual_of`."""
+    """The cosines that are usual so far; see `vidsum.evidence.match_probability.usual_of`."""
 
     def __init__(self, background: FloatArray) -> None:
         """Compare with phrases [B, D]."""

@@ -19,7 +19,7 @@ from vidsum.evidence.passages import (
     to_probabilities,
     unpack_passages,
 )
-from vidsum.evidence.protocol import Found, Packed, Passage, Query
+from vidsum.evidence.protocol import Found, Packed, Passage, TextQuery
 from vidsum.evidence.quotations import find_quotations
 from vidsum.grounding.proposals import MAX_IOU, suppress
 from vidsum.models.scaling import unit_range
@@ -117,7 +117,7 @@ def speech_curve(
 
 @dataclass(frozen=True, eq=False)
 class Spoken:
-    """What is said in a video: its sentences, and the passages that they make."""
+    """Speech of a video: its sentences, and the passages that they make."""
 
     sentences: Sequence[Passage]
     passages: EncodedPassages
@@ -128,11 +128,11 @@ class Spoken:
         sentences = split_sentences(transcript)
         return cls(sentences, encode_passages([*iter_passages(sentences)]))
 
-    def search(self, query: Query, most: int) -> list[Found]:
+    def search(self, query: TextQuery, most: int) -> list[Found]:
         moments = speech_moments(query.text, self.passages.passages, self.passages.score(query), most)
         return [Found(moment, text_within(self.sentences, moment)) for moment in moments]
 
-    def curve(self, query: Query, times: TimeArray, step_s: float) -> FloatArray:
+    def curve(self, query: TextQuery, times: TimeArray, step_s: float) -> FloatArray:
         """Return [T] how well what is said in each clip fits, in [0, 1]; 0 in silence."""
         if not self.passages.passages:
             return np.zeros(len(times), np.float32)
@@ -146,7 +146,7 @@ class Spoken:
         return cls(packed.passages, unpack_passages([*iter_passages(packed.passages)], packed.records))
 
     @classmethod
-    def rank(cls, records: bytes, query: Query) -> float | None:
+    def rank(cls, records: bytes, query: TextQuery) -> float | None:
         return rank_passages(records, query)
 
 

@@ -22,7 +22,7 @@ from vidsum.evidence.passages import (
     to_probabilities,
     unpack_passages,
 )
-from vidsum.evidence.protocol import Found, Packed, Passage, Query
+from vidsum.evidence.protocol import Found, Packed, Passage, TextQuery
 from vidsum.grounding.proposals import MAX_IOU, suppress
 from vidsum.results.moments import Moment
 from vidsum.results.screen_text import Screen, ScreenLine, ScreenText
@@ -145,7 +145,7 @@ def to_passages(text: ScreenText) -> list[Passage]:
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """What is written on the screen of a video, and the texts of it that have a meaning."""
+    """Text on the screen of a video, and the texts of it that have a meaning."""
 
     text: ScreenText
     passages: EncodedPassages  # of `to_passages`
@@ -158,18 +158,18 @@ class Written:
         text = replace(text, lines=lines)
         return cls(text, encode_passages(to_passages(text)))
 
-    def search(self, query: Query, most: int) -> list[Found]:
+    def search(self, query: TextQuery, most: int) -> list[Found]:
         """Return the moments of a query: where its words are written, then where its meaning is.
 
         The score is the probability, `present`, and 1 more where the words are written, so that nothing else
         comes before them; exact words are quoted.
         """
-        found = list(self._iter_found(query))
-        texts = {id(moment): text for moment, text in found}
-        listed = suppress((moment for moment, _ in found), MAX_IOU, most)
+        candidates = list(self._iter_found(query))
+        texts = {id(moment): text for moment, text in candidates}
+        listed = suppress((moment for moment, _ in candidates), MAX_IOU, most)
         return [Found(moment, texts[id(moment)]) for moment in listed]
 
-    def _iter_found(self, query: Query) -> Iterator[Found]:
+    def _iter_found(self, query: TextQuery) -> Iterator[Found]:
         """Yield moments, best first, without screens inside better ones: these hold what was found."""
         written = find_written(query.text, self.text)
         better = [Passage(part.start_s, part.end_s, part.text) for part in written]
@@ -200,7 +200,7 @@ class Written:
         return cls(text, unpack_passages(to_passages(text), packed.records))
 
     @classmethod
-    def rank(cls, records: bytes, query: Query) -> float | None:
+    def rank(cls, records: bytes, query: TextQuery) -> float | None:
         return rank_passages(records, query)
 
 
@@ -210,7 +210,7 @@ def _to_screen_text(lines: Sequence[Passage], duration_s: float) -> ScreenText:
     return ScreenText(tuple(placed), duration_s, 0)
 
 
-def _by_meaning(query: Query, encoded: EncodedPassages) -> Iterator[tuple[Passage, float]]:
+def _by_meaning(query: TextQuery, encoded: EncodedPassages) -> Iterator[tuple[Passage, float]]:
     """Yield passages with their probabilities, best first."""
     if not encoded.passages:
         return

@@ -40,7 +40,7 @@ from vidsum.models.scaling import unit_rows
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.decoding import unload_if_long
 from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
-from vidsum.pipelines.evidence import PlannedEvidence, plan_evidence, scope_of
+from vidsum.pipelines.evidence_kinds import PlannedEvidence, plan_evidence, scope_of
 from vidsum.pipelines.keywords import GroundOptions
 from vidsum.pipelines.plan import Input, Plan, open_input, report_step
 from vidsum.pipelines.queries import (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vidsum.grounding.settings import Retrieval
-from vidsum.pipelines.evidence import KINDS, PlannedEvidence
+from vidsum.pipelines.evidence_kinds import KINDS, PlannedEvidence
 from vidsum.pipelines.queries import parse_queries
 from vidsum.results.moments import Grounding, Moment, QueryMoments
 from vidsum.results.settings import Evidence
@@ -26,7 +26,7 @@ def test_the_default_list_is_part_of_the_longest(monkeypatch: pytest.MonkeyPatch
     for kind in searches:
         answer = KINDS[kind]._replace(answer=lambda *given, kind=kind: searches[kind](*given))
         monkeypatch.setitem(KINDS, kind, answer)
-    monkeypatch.setattr("vidsum.pipelines.evidence.encode_queries", lambda *_: [])
+    monkeypatch.setattr("vidsum.pipelines.evidence_kinds.encode_queries", lambda *_: [])
     seen = QueryMoments("q", (Moment(7, 8, 1.6, present=0.3),), flat, 0.3)
     found = Grounding((seen,), np.arange(3.0), 1.0, 9.0, "similarity", "vse")
     planned = PlannedEvidence(("picture", "speech", "text"), {})

@@ -10,7 +10,7 @@ from vidsum import checkpoints
 from vidsum.errors import Mention, UsageError
 from vidsum.evidence.audible import Audible, SoundScores, describe_unknown, match_classes
 from vidsum.evidence.fusion import fuse
-from vidsum.evidence.protocol import ENCODER, Query, TextEvidence, encode_queries
+from vidsum.evidence.protocol import ENCODER, TextEvidence, TextQuery, encode_queries
 from vidsum.evidence.spoken import Spoken
 from vidsum.evidence.written import Written
 from vidsum.features.yamnet import STEP_S as SOUND_STEP_S
@@ -48,11 +48,11 @@ def _plan_text(video_input: Input, *, only_cached: bool) -> Plan[ScreenText] | N
 class Search(NamedTuple):
     """Queries, and what their answers are made for."""
 
-    queries: Sequence[Query]
+    queries: Sequence[TextQuery]
     times: TimeArray
     retrieval: Retrieval
 
-    def moments(self, evidence: TextEvidence, query: Query) -> tuple[Moment, ...]:
+    def moments(self, evidence: TextEvidence, query: TextQuery) -> tuple[Moment, ...]:
         return tuple(moment for moment, _ in evidence.search(query, self.retrieval.most_moments))
 
 
