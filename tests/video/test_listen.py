@@ -30,8 +30,9 @@ def pitch(samples: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("rate", [8_000, 16_000, 44_100, 96_000])
-def test_sound_file_has_a_length_and_no_video(tmp_path: Path, rate: int) -> None:
-    write_wav(tone(rate, 2.0)[None], tmp_path / "tone.wav", rate)
+@pytest.mark.parametrize("channels", [1, 2, 6])
+def test_sound_file_has_a_length_and_no_video(tmp_path: Path, rate: int, channels: int) -> None:
+    write_wav(np.tile(tone(rate, 2.0), (channels, 1)), tmp_path / "tone.wav", rate)
     sound = probe_sound(tmp_path / "tone.wav")
     assert (sound.video, sound.duration_s) == (None, pytest.approx(2.0))
 

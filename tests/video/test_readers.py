@@ -139,8 +139,9 @@ def test_pictures_are_upright_in_square_pixels(
         assert frame.image.shape == shape
 
 
-def test_pictures_are_contiguous_writable_bytes(reader: str, made: Made) -> None:
-    for _, frame in read_frames(probe(made("rotated_90").path), [Sampling(10.0)], reader=reader):
+@pytest.mark.parametrize("kind", ["plain", "odd_size", "wide_pixels", "rotated_90", "rotated_180"])
+def test_pictures_are_contiguous_writable_bytes(kind: str, reader: str, made: Made) -> None:
+    for _, frame in read_frames(probe(made(kind).path), [Sampling(10.0)], reader=reader):
         assert frame.image.dtype == np.uint8
         assert frame.image.flags.c_contiguous
         assert frame.image.flags.writeable
