@@ -113,11 +113,10 @@ def test_key_frames_keep_their_colours(tmp_path: Path) -> None:
         np.testing.assert_allclose(read_rgb(path).mean(axis=(0, 1)), colour, atol=3)
 
 
-def test_earlier_key_frames_are_replaced_and_other_files_kept(tmp_path: Path) -> None:
-    save_key_frames([flat(COLOURS[0]), flat(COLOURS[1])], [3.0, 125.5], tmp_path)
+def test_other_pictures_of_the_folder_are_kept(tmp_path: Path) -> None:
     (tmp_path / "notes.jpg").write_bytes(b"mine")
     save_key_frames([flat(COLOURS[0])], [1.0], tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["01_1.00s.jpg", "notes.jpg"]
+    assert (tmp_path / "notes.jpg").read_bytes() == b"mine"
 
 
 def test_names_of_a_hundred_key_frames_sort_by_time(tmp_path: Path) -> None:
