@@ -146,7 +146,7 @@ for line in sys.stdin.read().split("\\n"):
         assert left.code == 0, line
 assert {"onnxruntime", "faster_whisper"} < set(sys.modules)
 """
-OUTPUTS = {".vidsum.json", "film.mp4", "film_summary.mp4", "report.html"} | {
+OUTPUTS = {"report.html.vidsum.json", "film.mp4", "film_summary.mp4", "report.html"} | {
     f"film_{what}.json" for what in ("summary", "moments", "transcript")
 }
 

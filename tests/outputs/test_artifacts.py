@@ -212,7 +212,9 @@ def test_a_process_that_is_killed_leaves_whole_files_that_are_known(tmp_path: Pa
 
 def test_a_record_that_was_edited_owns_nothing(tmp_path: Path) -> None:
     write(tmp_path, "r", ["a"], "first")
+    assert result_at(tmp_path, "r").owns(tmp_path / "a.txt")
     (tmp_path / "r.txt.vidsum.json").write_text("{}")
+    assert not result_at(tmp_path, "r").owns(tmp_path / "a.txt")
     with pytest.raises(OutputError, match=r"r.txt.vidsum.json: already exists"):
         write(tmp_path, "r", ["a"], "second")
     assert (tmp_path / "a.txt").read_text() == "first"

@@ -126,11 +126,6 @@ class CommonOptions:
         return self.output is None or self.is_template
 
     @property
-    def table_of_moments(self) -> Path | None:
-        """The CSV of all inputs that `-o FILE.csv` names, in place of files of each."""
-        return Path(str(self.output)) if self.is_file and str(self.output).lower().endswith(".csv") else None
-
-    @property
     def exports(self) -> bool:
         """Whether results are exported."""
         return bool(self.export or self.report)
