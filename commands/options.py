@@ -127,14 +127,15 @@ def _flatten(function: Callable[..., Any]) -> Callable[..., None]:
             typed = {leaf.parameter: words.pop(_name(leaf)) for leaf in flags}
             sources = find_sources(ctx, all_leaves, typed)
             names = OptionNames.of(command, all_leaves, sources)
+            is_quiet = any(value_of(leaf, sources) for leaf in all_leaves if leaf.name == "quiet")
+            if ctx.obj and not is_quiet:
+                for line in describe_unknown_variables(ctx):
+                    print(f"warning: {line}", file=sys.stderr)
             values = {leaf.name: value_of(leaf, sources) for leaf in all_leaves}
             read = [(leaf.flags[0], values[leaf.name]) for leaf in all_leaves if not leaf.option.writes]
             paths.begin([*(("", word) for word in words.values()), *read])
             arguments = {name: argument(name, words.get(name), values) for name in groups}
             arguments["view"] = view = replace(arguments["view"], explain=names.explain)
-            if ctx.obj and not view.quiet:
-                for line in describe_unknown_variables(ctx):
-                    print(f"warning: {line}", file=sys.stderr)
             if returns is CommandResult:
                 run_alone(command, view, partial(function, **arguments))
             else:

@@ -115,14 +115,15 @@ def test_errors_of_the_library_name_no_flags() -> None:
     texts = [
         (path.name, node.value)
         for path in LIBRARY
+        if path.name != "import_detr.py"  # which names flags of other programs
         for call in calls(path)
         if re.search(r"Error$|^fill$", ast.unparse(call.func))
         for part in [*call.args, *(keyword.value for keyword in call.keywords)]
         for node in ast.walk(part)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
-    commands_alone = re.compile(r"(vidsum|jq|ray|pip|ffmpeg) .*|with --span_loss_type.*")  # of other programs
-    flagged = [(name, text) for name, text in texts if re.search("--[a-z]", commands_alone.sub("", text))]
+    commands_alone = re.compile(r"(vidsum|jq|ray|pip|ffmpeg) .*")  # of other programs
+    flagged = [(name, text) for name, text in texts if re.search("--([a-z]|$)", commands_alone.sub("", text))]
     assert flagged == []
 
 
