@@ -96,7 +96,7 @@ class OptionNames:
         on, off = self.switches.get(mention.name, (flag, f"--no-{flag[2:]}"))
         if mention.value is None or isinstance(mention.value, bool):
             return off if mention.value is False else on
-        value = str(mention.value)
+        value = f"{mention.value:g}" if isinstance(mention.value, float) else str(mention.value)
         joint = " " if on.startswith("-") else "="
         return f'{on}{joint}"{value}"' if " " in value else f"{on}{joint}{value}"
 

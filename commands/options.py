@@ -128,13 +128,14 @@ def _flatten(function: Callable[..., Any]) -> Callable[..., None]:
             typed = {leaf.parameter: words.pop(_name(leaf)) for leaf in flags}
             sources = find_sources(ctx, all_leaves, typed)
             names = OptionNames.of(command, all_leaves, sources)
+            is_quiet = any(value_of(leaf, sources) for leaf in all_leaves if leaf.name == "quiet")
+            if ctx.obj and not is_quiet:
+                for line in describe_unknown_variables(ctx):
+                    print(f"warning: {line}", file=sys.stderr)
             values = {leaf.name: value_of(leaf, sources) for leaf in all_leaves}
             read = [(leaf.flags[0], values[leaf.name]) for leaf in all_leaves if not leaf.option.writes]
             arguments = {name: argument(name, words.get(name), values) for name in groups}
             common = replace(arguments["common"], explain=names.explain, reads=files_read(read))
-            if ctx.obj and not common.quiet:
-                for line in describe_unknown_variables(ctx):
-                    print(f"warning: {line}", file=sys.stderr)
             arguments["common"] = common
             if returns is Reply:
                 run_alone(command, common, partial(function, **arguments))

@@ -1,9 +1,28 @@
 """The wording of errors: the name that was meant, and no secret of a URL."""
 
-import pytest
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import vidsum
 from docs.options import commands
-from vidsum.errors import did_you_mean, find_nearest, redact, unknown_name_error
+from vidsum.commands.options import settings_of
+from vidsum.errors import (
+    InputError,
+    Mention,
+    UsageError,
+    did_you_mean,
+    fill,
+    find_nearest,
+    mentions,
+    redact,
+    unknown_name_error,
+)
 from vidsum.summary.settings import SUMMARIZERS
 
 
@@ -66,3 +85,60 @@ def test_redact_secrets(text: str) -> None:
 )
 def test_redact_plain_text(text: str) -> None:
     assert redact(text) == text
+
+
+LIBRARY = [
+    path
+    for path in Path(vidsum.__file__).parent.rglob("*.py")
+    if "commands" not in path.relative_to(Path(vidsum.__file__).parent).parts
+]
+
+
+def calls(path: Path) -> Iterator[ast.Call]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+
+
+def test_every_option_in_a_message_is_an_option() -> None:
+    known = {leaf.name for _, command in commands() for leaf in settings_of(command)}
+    named = {
+        call.args[0].value
+        for path in LIBRARY
+        for call in calls(path)
+        if ast.unparse(call.func) == "Mention" and isinstance(call.args[0], ast.Constant)
+    }
+    assert len(named) > 50
+    assert named <= known
+
+
+def test_errors_of_the_library_name_no_flags() -> None:
+    texts = [
+        (path.name, node.value)
+        for path in LIBRARY
+        if path.name != "import_detr.py"  # which names flags of other programs
+        for call in calls(path)
+        if re.search(r"Error$|^fill$", ast.unparse(call.func))
+        for part in [*call.args, *(keyword.value for keyword in call.keywords)]
+        for node in ast.walk(part)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    commands_alone = re.compile(r"(vidsum|jq|ray|pip|ffmpeg) .*")  # of other programs
+    flagged = [(name, text) for name, text in texts if re.search("--([a-z]|$)", commands_alone.sub("", text))]
+    assert flagged == []
+
+
+def test_an_option_in_a_message_is_a_keyword_in_python() -> None:
+    error = UsageError(
+        fill("{} and {} overlap", Mention("keep"), Mention("drop")), (Mention("budget", "20s"), ", or wait")
+    )
+    assert str(error) == error.message == "keep and drop overlap"
+    assert error.hint == "budget='20s', or wait"
+    assert mentions(error.text) == [Mention("keep"), Mention("drop")]
+
+
+@given(st.text())
+def test_words_in_a_message_are_taken_as_they_are(words: str) -> None:
+    error = InputError(fill("{}: {} is wrong", words, Mention("keep")))
+    assert error.message == redact(f"{words}: keep is wrong")
+    error.name_options(lambda mention: f"--{mention.name}", " (from a.yaml:3)")
+    assert error.message == redact(f"{words}: --keep is wrong") + " (from a.yaml:3)"

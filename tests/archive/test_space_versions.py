@@ -77,7 +77,7 @@ def test_space_of_a_new_archive_can_be_chosen(videos: Path, archive: Archive) ->
     archive.add(videos / "a.mp4", space="vse")
     with pytest.raises(UsageError, match="the space of this archive is vse, not clip") as raised:
         archive.add(videos / "b.mp4", space="clip")
-    assert "archive" in str(raised.value.hint)
+    assert "--archive FILE" in str(raised.value.hint)
     assert [video.state for video in archive.add(videos)] == ["unchanged", "added", "added"]
     assert (archive.space, space_ids(archive)) == ("vse", {1})
 

@@ -170,7 +170,7 @@ def test_preset_masks(run: Run, trained: list[Settings], preset: Any) -> None:
     run("train", "mrnet", *RUN, "--mask", "stamp", code=2)
     assert [(item.model.mask.kind, item.model.mask.depth) for item in trained] == [("lam", 3), ("stamp", 2)]
     preset("mrnet", decay_at=(3,))
-    Path("given.yaml").write_text("decay_at: []\n")
+    Path("given.yaml").write_text("train: {mrnet: {decay_at: []}}\n")
     run("train", "mrnet", *RUN, "--config", "given.yaml", code=2)
     assert trained[-1].decay_at == ()
 

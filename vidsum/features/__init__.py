@@ -64,7 +64,7 @@ def choose_backend(
     if spec.custom and (backend == "onnx" or precision != "fp32"):
         name, value = ("backend", backend) if backend == "onnx" else ("precision", precision)
         fault = f"{spec.name} is a custom extractor, which does not run in {value}"
-        raise UsageError(fault, hint=f"--{name} auto")
+        raise UsageError(fault, hint=Mention(name, "auto"))
     if backend == "auto":
         is_on_cpu = of_device == "cpu" and precision in ("fp32", "int8")
         if spec.graphs and is_on_cpu:

@@ -204,7 +204,7 @@ def restrict_negation(grounding: Grounding, warned: Sequence[Grounding]) -> Grou
 
 
 def _negation_notes_of(grounding: Grounding) -> tuple[str, ...]:
-    language = grounding.provenance["grounding"].get("language", "auto")
+    language = grounding.provenance.get("grounding", {}).get("language", "auto")
     texts = [answer.query for answer in grounding.queries]
     return _negation_notes(texts, language, grounding.space, answered_by_words(grounding.queries))
 

@@ -64,13 +64,14 @@ def _mark(segments: Sequence[Interval], features: Features, n_frames: int, optio
     for start_s, end_s in segments:
         offset_s = start_offset_s(features.video)
         if start_s == end_s == 0 < offset_s:  # as a player shows it, it is not that short
-            raise UsageError(f"--{option} ends before the first picture, at {format_time(offset_s)}")
+            fault = f" ends before the first picture, at {format_time(offset_s)}"
+            raise UsageError((Mention(option), fault))
         if not 0 <= start_s < end_s:
-            raise UsageError(f"--{option} {start_s:g}-{end_s:g} s is not a time range")
+            raise UsageError((Mention(option), f" {start_s:g}-{end_s:g} s is not a time range"))
         if start_s >= features.duration_s:
             length = format_time(features.duration_s + offset_s)
             segment = f"{format_time(start_s + offset_s)}-{format_time(end_s + offset_s)}"
-            raise UsageError(f"--{option} {segment} lies after the video's end at {length}")
+            raise UsageError((Mention(option), f" {segment} lies after the video's end at {length}"))
         first = min(int(start_s * features.video_fps + 1e-6), n_frames - 1)
         last = int(np.ceil(end_s * features.video_fps - 1e-6))
         marked[first : max(last, first + 1)] = True

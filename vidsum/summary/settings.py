@@ -83,11 +83,13 @@ class Selection:
         if self.max_segment_s is not None and self.min_segment_s > self.max_segment_s:
             shortest, longest = self.min_segment_s, self.max_segment_s
             fault = fill(
-                "{} s is less than {} s",
-                Mention("max_segment_s", f"{longest:g}"),
-                Mention("min_segment_s", f"{shortest:g}"),
+                "{} {} s is less than {} {} s",
+                Mention("max_segment_s"),
+                f"{longest:g}",
+                Mention("min_segment_s"),
+                f"{shortest:g}",
             )
-            raise UsageError(fault, hint=Mention("min_segment_s", f"{longest:g}s"))
+            raise UsageError(fault, hint=Mention("min_segment_s", longest))
         for name, segments in (("keep", self.keep), ("drop", self.drop)):
             for segment in segments:
                 is_pair = isinstance(segment, Sequence) and len(segment) == 2

@@ -59,7 +59,7 @@ def describe_choice(
     """Return a message on the track that is used in place of others."""
     tracks = list_tracks(container, kind)
     used = f"{name}: used {kind} track {number} of {len(tracks)} ({_label(tracks[number - 1])})"
-    return f"{used}; others: {_format_tracks(tracks, besides=number)}; choose with --{kind}-track"
+    return f"{used}; others: {_format_tracks(tracks, besides=number)}"
 
 
 def _format_tracks(tracks: Sequence[Any], besides: int = 0) -> str:

@@ -128,7 +128,7 @@ def test_missing_data_of_a_split_is_named(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match="names ovp/video_1, which is not in the data") as refused:
         read_splits(path, names("tvsum", 50))
-    assert refused.value.hint == "add data eccv16_dataset_ovp_google_pool5.h5"
+    assert refused.value.hint == "add data='eccv16_dataset_ovp_google_pool5.h5'"
     with pytest.raises(InputError, match="tvsum/video_60, which is not in the data"):
         read_splits(path, ALL)
 

@@ -46,11 +46,8 @@ def read_splits(source: Path, available: Collection[str]) -> list[Split]:
             tuple(_name(key, source, datasets) for key in entry[f"{part}_keys"]) for part in ("train", "test")
         )
         if (absent := next((name for name in (*train, *test) if name not in available), None)) is not None:
-            hint = (
-                "add ",
-                Mention("data"),
-                f" eccv16_dataset_{safe_name(_dataset_of(absent))}_google_pool5.h5",
-            )
+            file = f"eccv16_dataset_{safe_name(_dataset_of(absent))}_google_pool5.h5"
+            hint = ("add ", Mention("data", file))
             raise InputError(f"{source}: names {safe_name(absent)}, which is not in the data", hint)
         try:
             splits.append(Split(f"{source.stem}-{number}", train, test))

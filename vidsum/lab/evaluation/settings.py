@@ -242,9 +242,8 @@ class HighlightsRequest:
             )
         for name in ("text_features", "write_predictions"):
             if getattr(self, name) and not self.run:
-                flag = f"--{name.replace('_', '-')}"
                 raise UsageError(
-                    (f"{flag} is for a model of ", Mention("run")),
+                    fill("{} is for a model of {}", Mention(name), Mention("run")),
                     hint=fill("{} {}", Mention("run", "FOLDER"), Mention("features", "FOLDER")),
                 )
 
