@@ -59,7 +59,12 @@ EXTENSIONS = (
     Extension(
         name="attention_mask",
         most_files=2,
-        tests=("tests/models/test_whole_models.py", "tests/models/test_configs.py"),
+        tests=(
+            "tests/models/test_configs.py",
+            "tests/models/test_whole_models.py::test_each_kind_runs_in_each_model_or_is_refused",
+            "tests/models/test_whole_models.py::test_identity_mask_changes_nothing",
+            "tests/models/test_whole_models.py::test_masked_model_learns_and_is_saved",
+        ),
         program=USE_MASK,
     ),
     Extension(
