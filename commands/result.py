@@ -146,7 +146,8 @@ class Envelope(TypedDict):
     command: str
     input: str | None
     ok: bool
-    exit_code: Annotated[int, (("minimum", 0),)]  # as of `vidsum.types.rules`, which comes with NumPy
+    # the keyword as `vidsum.types.rules` gives it: that module loads NumPy
+    exit_code: Annotated[int, (("minimum", 0),)]
     data: Mapping[str, Any]
     messages: Sequence[str]
     errors: Sequence[Problem]

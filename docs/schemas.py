@@ -7,6 +7,7 @@ A field's description is its comment or the text below it. `Annotated` holds mor
 import ast
 import io
 import json
+import re
 import tokenize
 from collections.abc import Mapping
 from dataclasses import is_dataclass
@@ -237,8 +238,9 @@ def _sentence(text: str) -> str:
 
 
 def text_of(schema: Schema) -> str:
-    """Return a schema as the text of its file."""
-    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+    """Return a schema as the text of its file; lists and objects without others in them take one line."""
+    text = json.dumps(schema, indent=2, ensure_ascii=False)
+    return re.sub(r"[\[{][^\[\]{}]*[\]}]", lambda match: " ".join(match[0].split()), text) + "\n"
 
 
 if __name__ == "__main__":

@@ -2,13 +2,14 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tests.mutants.__main__ import copy_project
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "tests" / "extensions"
@@ -58,7 +59,12 @@ EXTENSIONS = (
     Extension(
         name="attention_mask",
         most_files=2,
-        tests=("tests/models/test_whole_models.py", "tests/models/test_configs.py"),
+        tests=(
+            "tests/models/test_configs.py",
+            "tests/models/test_whole_models.py::test_each_kind_runs_in_each_model_or_is_refused",
+            "tests/models/test_whole_models.py::test_identity_mask_changes_nothing",
+            "tests/models/test_whole_models.py::test_masked_model_learns_and_is_saved",
+        ),
         program=USE_MASK,
     ),
     Extension(
@@ -74,14 +80,10 @@ each = pytest.mark.parametrize("extension", EXTENSIONS, ids=lambda extension: ex
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A copy of what git tracks."""
-    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
-    if tracked.returncode:
+    try:
+        return copy_project(tmp_path)
+    except subprocess.CalledProcessError:
         pytest.skip("not a git checkout")
-    for name in filter(None, tracked.stdout.decode().split("\0")):
-        if os.path.lexists(ROOT / name):
-            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, tmp_path / name, follow_symlinks=False)
-    return tmp_path
 
 
 def run(tree: Path, *command: str) -> None:

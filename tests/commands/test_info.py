@@ -14,6 +14,7 @@ from tests.io.test_packages import add_package
 from tests.media import Track, make_tracks
 from tests.program import Run
 from tests.speech import stub
+from vidsum.io.cache import find_bytes, store_bytes
 from vidsum.io.packages import pytorch_repair_command
 from vidsum.io.provenance import identify_file
 from vidsum.version import __version__
@@ -144,3 +145,10 @@ def test_broken_torchvision(tmp_path: Path, film: Path) -> None:
     error, hint = ran.stderr.splitlines()[-2:]
     assert error.startswith("error: torchvision cannot be imported: operator torchvision::nms does not")
     assert hint == f"  try: {REPAIR}"
+
+
+def test_clear_cache_removes_entries_and_shows_what_is_left(run: Run) -> None:
+    store_bytes("texts", {"of": "a test"}, b"text")
+    assert run("info", "--cache", "--json").json["data"]["cache"]["entries"] == 1
+    assert run("info", "--clear-cache", "--json").json["data"]["cache"]["entries"] == 0
+    assert find_bytes("texts", {"of": "a test"}) is None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from vidsum.models.configs import DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
+from vidsum.models.configs import MASK_TRAITS, DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
 from vidsum.options import from_mapping
 
 each_config = pytest.mark.parametrize(
@@ -68,7 +68,7 @@ MASK, FULLTRANSNET, MRNET, DETR = MaskConfig, FullTransNetConfig, MRNetConfig, D
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [
-        (MASK, {"kind": "hard"}, "kind must be one of lam, stamp, static, not 'hard'"),
+        (MASK, {"kind": "hard"}, f"kind must be one of {', '.join(MASK_TRAITS)}, not 'hard'"),
         (MASK, {"fusion": "times"}, "fusion must be one of"),
         (MASK, {"depth": 0}, "depth must be"),
         (MASK, {"depth": 65}, "depth must be at least 1 and at most 64, not 65"),

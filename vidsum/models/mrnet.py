@@ -225,7 +225,7 @@ class MRTBlock(nn.Module):
         `previous` is the mask of the block before, for a block without one of its own.
         """
         normed = self.norms[0](x)
-        learned = self.mask(normed, x.shape[1] - n_queries) if self.mask else previous  # N > n_keys
+        learned = self.mask(normed, x.shape[1] - n_queries) if self.mask else previous
         x = x + self.dropout(self.retention(normed, n_queries, is_key, learned))
         return x + self.dropout(self.feed_forward(self.norms[1](x))), learned
 

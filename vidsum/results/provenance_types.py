@@ -72,7 +72,7 @@ class Speech(TypedDict):
 class ComparedSpeech(Speech):
     """Settings of a transcript that was compared with queries."""
 
-    text_weights_sha256: Sha256  # of the text encoder
+    text_weights_sha256: Sha256  # digest of the text encoder
 
 
 class Sounds(TypedDict):
@@ -141,9 +141,9 @@ class RecordedGrounding(TypedDict):
     text_weights_sha256: NotRequired[Sha256]
     without: NotRequired[Sequence[str]]  # what must not be seen (--not)
     min_present: NotRequired[Fraction]
-    vse_sha256: NotRequired[Sha256]  # of the map from pictures to sentences, in the space vse
-    model_sha256: NotRequired[Sha256]  # of a trained model's checkpoint
-    precision: NotRequired[Literal["bf16"]]  # of the trained model, if not fp32
+    vse_sha256: NotRequired[Sha256]  # digest of the map from pictures to sentences, in the space vse
+    model_sha256: NotRequired[Sha256]  # digest of the checkpoint of a trained model
+    precision: NotRequired[Literal["bf16"]]  # precision of the trained model, if not fp32
     alone: NotRequired[bool]  # that a trained model's curve was not added to that of similarity
     evidence: NotRequired[Annotated[Sequence[Evidence], Several]]
 
@@ -171,7 +171,7 @@ class RecordedHighlights(TypedDict):
     top_k: Number
     clip_s: Above0
     max_length_s: NotRequired[Above0]
-    speech: NotRequired[Parameters]  # of the transcript whose sentences are not cut
+    speech: NotRequired[Parameters]  # settings of the transcript whose sentences are not cut
     candidates: NotRequired[Annotated[Sequence[str], Several]]
     """The models in order; the first whose importance is not constant is used."""
     model_sha256: NotRequired[Sha256]

@@ -54,7 +54,7 @@ class Sealed(TypedDict):
     warnings: tuple[str, ...]
     outputs: NotRequired[Mapping[str, Sha256]]
     """SHA-256 of the files that were written with this one, by their paths relative to its folder."""
-    digest: Annotated[str, rules(pattern="^[0-9a-f]{32}$")]  # of the rest of the document, to detect edits
+    digest: Annotated[str, rules(pattern="^[0-9a-f]{32}$")]  # digest of the rest, to detect edits
 
 
 class Span(TypedDict):

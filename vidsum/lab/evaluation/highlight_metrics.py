@@ -40,7 +40,7 @@ class WindowData(TypedDict):
     """Measures of moments."""
 
     r1: Annotated[Sequence[RecallAt], rules(minItems=len(RECALL_THRESHOLDS), maxItems=len(RECALL_THRESHOLDS))]
-    miou: Fraction  # of the first moment with the window that it meets best
+    miou: Fraction  # mean IoU of the first moment with the window that it meets best
     map: Annotated[Sequence[PrecisionAt], rules(minItems=len(THRESHOLDS), maxItems=len(THRESHOLDS))]
     mean_map: Fraction  # mean of `map` over the IoU
 

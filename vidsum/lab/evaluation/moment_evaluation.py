@@ -39,7 +39,7 @@ class MomentEvaluationProvenance(TypedDict):
     vidsum: str
     files: Annotated[Sequence[File], rules(minItems=1)]  # annotations, predictions, checkpoints
     features: NotRequired[Sequence[Extent]]
-    query_features: NotRequired[Sequence[Extent]]  # of models that read queries from files: their folder
+    query_features: NotRequired[Sequence[Extent]]  # the folder of models that read queries from files
     max_iou: Fraction
     comparison: Comparison
     seeds: Number
@@ -103,7 +103,7 @@ class HighlightEvaluationProvenance(TypedDict):
 
     vidsum: str
     files: Annotated[Sequence[File], rules(minItems=2, maxItems=2)]  # annotations; predictions or checkpoint
-    features: NotRequired[Annotated[Sequence[Extent], rules(minItems=1)]]  # that a checkpoint reads
+    features: NotRequired[Annotated[Sequence[Extent], rules(minItems=1)]]  # features that a checkpoint reads
     text_features: NotRequired[Sequence[Extent]]
     """The folder of the words of queries, where no text encoder embedded them for a checkpoint."""
     seeds: Number
