@@ -3,6 +3,7 @@
 import contextlib
 import os
 import secrets
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -76,6 +77,8 @@ def index(
     with Archive(where.archive) as archive, _without_remains(archive):
         if archive.is_there:
             archive.require_whole()
+        for note in () if view.quiet else archive.notes:
+            print(note, file=sys.stderr)
         work = partial(index_one, where.archive, extraction, indexing, secrets.token_hex(16))
         verb = Verb("index", work, extraction.device, _COLUMNS, isolated=True, retry=archive.wait_for)
         for inputs in _iter_stable(named, batch, archive) if upkeep.watch else [batch.inputs(named)]:
