@@ -3,6 +3,7 @@
 import contextlib
 import os
 import secrets
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -79,6 +80,8 @@ def index(
     with Archive(where.archive) as archive, _without_remains(archive):
         if archive.is_there:
             archive.require_whole()
+        for note in () if view.quiet else archive.notes:
+            print(note, file=sys.stderr)
         work = partial(index_one, where.archive, extraction, indexing, secrets.token_hex(16))
         run = partial(
             run_verb,

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.archive.made import film, make_with, spoken, use_archive, written
+from tests.program import Run
 from vidsum.archive.archive import Archive
 from vidsum.archive.matches import Match
 from vidsum.archive.schema import VERSION
@@ -128,3 +129,16 @@ def test_an_old_archive_that_cannot_be_written_is_refused(
     ) as raised:
         Archive(old[0], create=False)
     assert "can be written" in str(raised.value.hint)
+
+
+@pytest.mark.parametrize("verb", ["search", "index"])
+def test_the_command_line_says_so(
+    verb: str,
+    old: tuple[Path, list[Match]],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run, path = Run(capsys, monkeypatch), old[0]
+    words = "blue" if verb == "search" else path.parent  # which another process reads, without colours
+    ran = run(verb, words, "--archive", path, code=None)
+    assert f"was of schema 10, and is now of {VERSION}" in ran.err

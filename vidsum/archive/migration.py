@@ -54,9 +54,8 @@ def open_current(path: Path | str, name: str, *, create: bool) -> tuple[Database
     try:
         with faults(path):
             if (version := connection.version()) != VERSION:
-                if isinstance(path, Path) and not all(
-                    os.access(place, os.W_OK) for place in (path, path.parent)
-                ):
+                places = (path, path.parent) if isinstance(path, Path) else ()
+                if not all(os.access(place, os.W_OK) for place in places):
                     fault = f"{name}: has schema {version}, and must be written to become {VERSION}"
                     raise InputError(fault, hint="copy it into a folder that can be written")
                 migrate(connection)

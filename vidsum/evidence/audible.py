@@ -157,7 +157,7 @@ RUN: Final = np.dtype([("class", "<u2"), ("first", "<u4"), ("after", "<u4"), ("s
 
 @dataclass(frozen=True, eq=False)
 class Audible:
-    """What is heard in a video: the runs of each class, which hold all that moments are made of."""
+    """Sounds of a video: the runs of each class, which hold all that moments are made of."""
 
     runs: Records  # of `RUN`, by class and time
     duration_s: float
