@@ -19,6 +19,7 @@ from vidsum.results.figures import round_times
 from vidsum.results.summary import ScoredShot, Summary
 from vidsum.summary.storyboard import (
     _lanes_of,
+    _score,
     _spread,
     contact_sheet,
     importance_plot,
@@ -220,6 +221,10 @@ def test_storyboard_shows_scores_and_times(fact: str) -> None:
         "time": replace(summary, segments=((10.0, 19.0), (30.0, 50.0))),
     }
     assert (storyboard(others[fact], IMAGES) != storyboard(summary, IMAGES)).any()
+
+
+def test_score_of_a_segment_weighs_its_shots_by_their_parts_in_it() -> None:
+    assert _score(make_summary(), (5.0, 20.0)) == pytest.approx((5 * 0.0 + 10 * 0.1) / 15)
 
 
 def test_storyboard_has_the_same_pixels_again() -> None:
