@@ -195,6 +195,14 @@ def test_srt_without_tags_is_read_back(cues: Cues) -> None:
     assert_same_cues(parse_subtitles(to_srt(plain)), plain)
 
 
+@pytest.mark.parametrize(
+    ("is_marked", "line"), [(False, "a &lt;b&gt; &amp; c"), (True, "a <b> & c")], ids=["plain", "marked"]
+)
+def test_vtt_escapes_texts_without_markup(is_marked: bool, line: str) -> None:
+    lines = to_vtt([(0.0, 1.0, "a <b> & c")], is_marked=is_marked).splitlines()
+    assert lines == ["WEBVTT", "", "00:00:00.000 --> 00:00:01.000", line]
+
+
 @st.composite
 def subtitle_files(draw: st.DrawFn) -> tuple[str, list[str]]:
     """A file of subtitles in one of the styles that people and programs write, and the texts of its cues."""

@@ -97,6 +97,10 @@ def test_segment_of_a_single_shot_takes_the_whole_budget() -> None:
     assert segment_size(100, 25.0, 50, 125, 1) == 100
 
 
+def test_budget_longer_than_a_segment_is_shared_evenly() -> None:
+    assert segment_size(130, 25.0, 50, 125, 1) == 65
+
+
 def test_frames_have_the_importance_of_the_sample_nearest_in_their_shot() -> None:
     importance = np.array([0.1, 0.5, 0.9], np.float32)
     curve = frame_importance(importance, np.array([0, 4, 8]), np.array([0, 3, 10, 12]))
@@ -155,6 +159,18 @@ def test_kept_segment_shows_its_look() -> None:
     shots = AlikeShots()
     # the highest of the others is in all the same
     assert shots.choose(shots.firsts[1:], [(0, 10)], 20) == [2, 1]
+
+
+def test_longest_gap_is_closed_first() -> None:
+    curve = np.repeat([0.6] * 5 + [0.9] + [0.6] * 6, 10)  # gaps of 50 and 60 frames around the highest
+    features = Features.from_array(np.repeat(np.eye(12), 10, axis=0), fps=FPS, video_fps=FPS)
+    windows = CandidateFinder(sums_of(curve), np.arange(121), 5)
+    cells = enumerate(itertools.pairwise(range(0, 121, 10)))
+    firsts = [piece for shot, cell in cells if (piece := windows.best(shot, cell, 10))]
+    bounds = Bounds(20, 10, 40, 120)
+    highest, closing, *_ = choose_segments(windows, firsts, Looks(features, np.arange(120)), [], bounds)
+    assert (highest.start, highest.end) == (50, 60)
+    assert closing.start >= 60
 
 
 def test_each_slide_is_shown_once() -> None:

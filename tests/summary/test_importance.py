@@ -89,3 +89,8 @@ def test_random_scores_of_another_seed_differ(n: int, dim: int, seed: int) -> No
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_video_of_one_picture_is_important_throughout(name: str, value: float) -> None:
     assert (SCORERS[name](Features.from_array(np.full((50, 4), value)), 0) == 1).all()
+
+
+def test_differences_by_rounding_alone_are_none() -> None:
+    rows = np.ones((50, 4)) + np.random.default_rng(0).normal(0, 1e-7, (50, 4))
+    assert (contrastive(Features.from_array(rows)) == 1).all()

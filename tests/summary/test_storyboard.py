@@ -19,6 +19,7 @@ from vidsum.results.figures import round_times
 from vidsum.results.summary import ScoredShot, Summary
 from vidsum.summary.storyboard import (
     _lanes_of,
+    _score,
     _spread,
     contact_sheet,
     importance_plot,
@@ -177,6 +178,18 @@ def test_pictures_of_a_storyboard_keep_their_shape_and_order(size: tuple[int, in
     assert corners[n_columns][1] == corners[0][1]
 
 
+def test_cuts_that_overlap_have_lanes_of_their_own() -> None:
+    cuts = [Cut(0.0, 4.0, "a"), Cut(1.0, 3.0, "b"), Cut(3.0, 5.0, "c"), Cut(4.0, 6.0, "d")]
+    assert _lanes_of(cuts) == [0, 1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "places"), [([10.0, 11.0, 12.0, 99.0], [10.0, 20.0, 30.0, 95.0]), ([99.0, 99.0], [85.0, 95.0])]
+)
+def test_numbers_are_spread_where_they_would_touch(wanted: list[float], places: list[float]) -> None:
+    assert _spread(wanted, [10.0] * len(wanted), (0.0, 100.0)) == places
+
+
 IMAGES = [flat(COLOURS[0]), flat(COLOURS[1])]
 """One for each segment of `make_summary()`."""
 
@@ -208,6 +221,10 @@ def test_storyboard_shows_scores_and_times(fact: str) -> None:
         "time": replace(summary, segments=((10.0, 19.0), (30.0, 50.0))),
     }
     assert (storyboard(others[fact], IMAGES) != storyboard(summary, IMAGES)).any()
+
+
+def test_score_of_a_segment_weighs_its_shots_by_their_parts_in_it() -> None:
+    assert _score(make_summary(), (5.0, 20.0)) == pytest.approx((5 * 0.0 + 10 * 0.1) / 15)
 
 
 def test_storyboard_has_the_same_pixels_again() -> None:
@@ -253,18 +270,6 @@ def test_numbers_of_cuts_stand_above_their_middles(middle_s: float) -> None:
     top = np.flatnonzero(strip[:, int(sheet.shape[1] * 0.9)])[-14]  # half of the strip
     above = np.flatnonzero(strip[top - 20 : top - 2].any(axis=0)) / sheet.shape[1]
     assert np.abs(above - middle_s / 60).min() < 0.03
-
-
-def test_cuts_that_overlap_have_lanes_of_their_own() -> None:
-    cuts = [Cut(0.0, 4.0, "a"), Cut(1.0, 3.0, "b"), Cut(3.0, 5.0, "c"), Cut(4.0, 6.0, "d")]
-    assert _lanes_of(cuts) == [0, 1, 1, 0]
-
-
-@pytest.mark.parametrize(
-    ("wanted", "places"), [([10.0, 11.0, 12.0, 99.0], [10.0, 20.0, 30.0, 95.0]), ([99.0, 99.0], [85.0, 95.0])]
-)
-def test_numbers_are_spread_where_they_would_touch(wanted: list[float], places: list[float]) -> None:
-    assert _spread(wanted, [10.0] * len(wanted), (0.0, 100.0)) == places
 
 
 @pytest.mark.parametrize(("n_segments", "size"), [(1, (160, 90)), (1, (90, 160)), (40, (160, 90))])

@@ -143,6 +143,22 @@ def test_live_source_never_ends_by_itself(name: str) -> None:
     assert parse_source(name).idle_s is None
 
 
+@pytest.mark.parametrize(
+    ("name", "follow", "kind", "idle_s"),
+    [
+        ("a.ts", False, "file", None),
+        ("a.ts", True, "growing file", live.IDLE_S),
+        (".", False, "folder", live.IDLE_S),
+    ],
+)
+def test_kind_of_a_path_and_when_it_ends(
+    name: str, follow: bool, kind: str, idle_s: float | None, tmp_path: Path
+) -> None:
+    (tmp_path / "a.ts").touch()
+    source = parse_source(str(tmp_path / name), follow=follow)
+    assert (source.kind, source.idle_s) == (kind, idle_s)
+
+
 @pytest.mark.parametrize(("name", "is_local"), [
     ("rtsp://192.0.2.1/a", False), ("http://127.0.0.1:80/a.ts", True), ("http://user@localhost/a", True),
     ("rtsp://localhost/a", False), ("http://[::1]/a", True), ("http://localhost@example.org/", False),

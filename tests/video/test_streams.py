@@ -15,7 +15,7 @@ from vidsum.errors import InputError
 from vidsum.video import streams
 from vidsum.video.frames import Sampling
 from vidsum.video.live import parse_source, read_live
-from vidsum.video.streams import Connection
+from vidsum.video.streams import Connection, loopback_url
 
 PIECE_S, N_PIECES, FPS = 1.0, 4, 10
 SAMPLING = Sampling(2.0)
@@ -207,6 +207,19 @@ def test_list_with_a_new_clock_is_not_skipped(stamp_s: float, start_s: float) ->
     is_again = 0 <= stamp_s - round(start_s * 1e6) / 1e6 <= 60
     assert (connection.read_to_s is not None) == is_again
     assert connection.is_live != is_again
+
+
+@pytest.mark.parametrize(("url", "local"), [
+    ("http://localhost:80/a?x=1", "http://127.0.0.1:80/a?x=1"),
+    ("http://me@LOCALHOST/a", "http://me@127.0.0.1/a"),
+    ("tcp://127.0.0.1:9?proxy=192.0.2.1", "tcp://127.0.0.1:9"),
+    ("udp://@:1234?sources=192.0.2.1", "udp://@:1234"),
+    ("rtsp://localhost/a", None),
+    ("http://example.org/localhost", None),
+    ("http://[/", None),
+])  # fmt: skip
+def test_url_of_this_machine_is_by_number_and_names_no_other(url: str, local: str | None) -> None:
+    assert loopback_url(url) == local
 
 
 @pytest.mark.shared

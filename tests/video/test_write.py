@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
+from itertools import islice
 from pathlib import Path
 
 import av
@@ -553,7 +554,8 @@ def test_clip_of_a_real_video_has_the_frames_of_its_segments(
 def test_pictures_of_an_old_x264_in_444_are_right_behind_a_gap(shared_videos: Path, clip: Path) -> None:
     source = shared_videos / "wide" / "cockatoo.mp4"  # by an x264 of before build 151
     write_segments(probe(source), [(7.15, 8.0)], clip, crf=1)
-    decoded, written = ([f.to_ndarray(format="rgb24") for f in decode_all(path)] for path in (source, clip))
-    assert len(written) == 17
-    for frame, expected in zip(written, decoded[143:160], strict=True):
-        assert np.abs(frame.astype(int) - expected).mean() < 4
+    with av.open(str(source)) as container:
+        expected = list(islice(container.decode(video=0), 143, 160))
+    for written, frame in zip(decode_all(clip), expected, strict=True):
+        pixels = written.to_ndarray(format="rgb24").astype(int)
+        assert np.abs(pixels - frame.to_ndarray(format="rgb24")).mean() < 4
