@@ -80,7 +80,7 @@ def index(
     with Archive(where.archive) as archive, _without_remains(archive):
         if archive.is_there:
             archive.require_whole()
-        for note in () if view.quiet else archive.notes:
+        for note in () if common.quiet else archive.notes:
             print(note, file=sys.stderr)
         work = partial(index_one, where.archive, extraction, indexing, secrets.token_hex(16))
         run = partial(

@@ -15,6 +15,7 @@ from vidsum.lab.datasets.labels import Labels
 from vidsum.lab.evaluation.reference import key_shots
 from vidsum.lab.evaluation.settings import HighlightsRequest
 from vidsum.lab.evaluation.summary_evaluation import evaluate_summaries
+from vidsum.lab.evaluation.summary_metrics import SummaryMeasures
 from vidsum.lab.finished_summaries import Finished, provenance, read_finished
 from vidsum.results.result import write_json
 from vidsum.results.summary import ScoredShot, Summary
@@ -54,39 +55,69 @@ def mask() -> np.ndarray:
     return frames
 
 
-def test_segments_are_compared_as_they_are_and_curves_at_the_picks(tmp_path: Path) -> None:
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A summary of each video, and another document."""
     folder = save(tmp_path / "mine", "video_1", "video_2", "video_3")
-    (folder / "film_moments.json").write_text('{"schema": "vidsum.moments/1"}')  # passed over
+    (folder / "film_moments.json").write_text('{"schema": "vidsum.moments/1"}')
+    return folder
+
+
+@pytest.fixture
+def row(folder: Path) -> SummaryMeasures:
+    """The measures of the summaries."""
     finished = read_finished(folder, VIDEOS, {})
-    assert list(finished.scores) == list(VIDEOS)
     chosen = {"mine": finished.selections}
-    report = evaluate_summaries(VIDEOS, {"mine": finished.scores}, selections=chosen, n_seeds=1)
-    row = report.rows["mine"]
-    for seed, (name, video) in enumerate(VIDEOS.items()):
-        np.testing.assert_array_equal(finished.selections[name], mask())
-        held = summary(seed).importance.repeat(2)  # of a second, at two picks
-        np.testing.assert_allclose(finished.scores[name], held, atol=1e-6)
+    return evaluate_summaries(VIDEOS, {"mine": finished.scores}, selections=chosen, n_seeds=1).rows["mine"]
+
+
+def held_scores(seed: int) -> np.ndarray:
+    """The scores of a summary, one a second, at the picks, two a second."""
+    return summary(seed).importance.repeat(2)
+
+
+def test_documents_that_are_no_summaries_are_passed_over(folder: Path) -> None:
+    assert list(read_finished(folder, VIDEOS, {}).scores) == list(VIDEOS)
+
+
+def test_segments_become_frames(folder: Path) -> None:
+    for selection in read_finished(folder, VIDEOS, {}).selections.values():
+        np.testing.assert_array_equal(selection, mask())
+
+
+def test_scores_hold_at_the_picks(folder: Path) -> None:
+    scores = read_finished(folder, VIDEOS, {}).scores
+    for seed, name in enumerate(VIDEOS):
+        np.testing.assert_allclose(scores[name], held_scores(seed), atol=1e-6)
+
+
+def test_f_measure_is_of_the_segments_as_they_are(row: SummaryMeasures) -> None:
+    for name, video in VIDEOS.items():
         assert video.user_summary is not None
-        assert video.user_scores is not None
-        by_annotator = [f1_score(one, mask()) for one in video.user_summary]
+        by_annotator = [f1_score(selection, mask()) for selection in video.user_summary]
         for measures in row.videos[name].key_shots:
             assert measures.f_avg == pytest.approx(np.mean(by_annotator))
             assert measures.f_max == pytest.approx(max(by_annotator))
-        taus = [kendalltau(held, scores).statistic for scores in video.user_scores]
+
+
+def test_rank_correlation_is_of_the_scores_at_the_picks(row: SummaryMeasures) -> None:
+    for seed, (name, video) in enumerate(VIDEOS.items()):
+        assert video.user_scores is not None
+        taus = [kendalltau(held_scores(seed), scores).statistic for scores in video.user_scores]
         assert row.videos[name].tau == pytest.approx(np.mean(taus))
 
 
-def test_other_rows_are_measured_as_without_them(tmp_path: Path) -> None:
-    finished = read_finished(save(tmp_path / "mine", "video_1", "video_2", "video_3"), VIDEOS, {})
+@pytest.mark.parametrize("shots", ["change-points", "two-peak"])
+def test_other_rows_are_measured_as_without_finished_summaries(folder: Path, shots: Any) -> None:
+    finished = read_finished(folder, VIDEOS, {})
     good = {name: video.gtscore for name, video in VIDEOS.items()}
     rows = {"good": good, "mine": finished.scores}
-    for shots in ("change-points", "two-peak"):
-        settings: Any = {"segmentations": (shots,), "n_seeds": 2}
-        alone = evaluate_summaries(VIDEOS, {"good": good}, **settings)
-        beside = evaluate_summaries(VIDEOS, rows, selections={"mine": finished.selections}, **settings)
-        assert all(row == beside.rows[name] for name, row in alone.rows.items())
-        assert set(beside.rows) == {"mine", *alone.rows}
-        assert {each.f_avg for each in beside.rows["mine"].mean.key_shots} != {None}
+    settings: Any = {"segmentations": (shots,), "n_seeds": 2}
+    alone = evaluate_summaries(VIDEOS, {"good": good}, **settings)
+    beside = evaluate_summaries(VIDEOS, rows, selections={"mine": finished.selections}, **settings)
+    assert all(row == beside.rows[name] for name, row in alone.rows.items())
+    assert set(beside.rows) == {"mine", *alone.rows}
+    assert all(measures.f_avg is not None for measures in beside.rows["mine"].mean.key_shots)
 
 
 def labels(**changes: Any) -> dict[str, Labels]:
@@ -96,57 +127,82 @@ def labels(**changes: Any) -> dict[str, Labels]:
 
 
 @pytest.mark.parametrize("names", [("Id_1", "Id 2"), ("video_1", "video_2")])
-def test_videos_go_by_the_names_of_their_files_too(tmp_path: Path, names: tuple[str, ...]) -> None:
+def test_summaries_are_found_by_number_or_file_name(tmp_path: Path, names: tuple[str, ...]) -> None:
     finished = read_finished(save(tmp_path / "mine", *names), labels(), labels())
     assert sorted(finished.scores) == ["tvsum/video_1", "tvsum/video_2"]
     assert len(finished.scores["tvsum/video_1"]) == 40
+
+
+def test_summaries_are_measured_against_annotations_alone(tmp_path: Path) -> None:
+    finished = read_finished(save(tmp_path / "mine", "video_1", "video_2"), labels(), labels())
     rows, chosen = {"mine": finished.scores}, {"mine": finished.selections}
     report = evaluate_summaries(labels(), rows, segmentations=["uniform-60"], selections=chosen, n_seeds=1)
     by_hand = [
-        f1_score(one, mask())
+        f1_score(selection, mask())
         for label in labels().values()
-        for one in key_shots(label.user_scores, np.arange(600).reshape(-1, 60)[:, [0, -1]], "pgl-sum")
+        for selection in key_shots(label.user_scores, np.arange(600).reshape(-1, 60)[:, [0, -1]], "pgl-sum")
     ]
-    mine = report.rows["mine"]
-    assert mine.mean.key_shots[1].f_avg == pytest.approx(np.mean(by_hand))
+    assert report.rows["mine"].mean.key_shots[1].f_avg == pytest.approx(np.mean(by_hand))
 
 
-def test_a_warning_where_the_lengths_do_not_compare() -> None:
+def test_summaries_of_another_length_than_the_fields_are_a_warning() -> None:
     finished = Finished({}, {"a": np.arange(100) < 30, "b": np.arange(100) < 20})
     assert "keep 25% of the videos" in finished.warnings[0]
+
+
+def test_summaries_of_the_fields_length_are_no_warning() -> None:
     assert Finished({}, {"a": np.arange(100) < 14, "b": np.arange(100) < 16}).warnings == ()
 
 
-def test_what_is_not_a_summary_of_the_data_is_refused(tmp_path: Path) -> None:
-    def refused(folder: Path) -> str:
-        with pytest.raises(InputError) as error:
-            read_finished(folder, VIDEOS, {})
-        return error.value.message
+def test_summary_of_another_video_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="its video is not in the data"):
+        read_finished(save(tmp_path / "a", "film"), VIDEOS, {})
 
-    assert "its video is not in the data" in refused(save(tmp_path / "a", "film"))
+
+def test_second_summary_of_a_video_is_refused(tmp_path: Path) -> None:
     folder = save(tmp_path / "b", "video_1")
     write_json(summary(), folder / "video_1.json")
-    assert "second summary of made/video_1" in refused(folder)
-    empty = tmp_path / "c"
-    empty.mkdir()
-    assert "has no summary" in refused(empty)
+    with pytest.raises(InputError, match="second summary of made/video_1"):
+        read_finished(folder, VIDEOS, {})
+
+
+def test_folder_without_a_summary_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has no summary"):
+        read_finished(tmp_path, VIDEOS, {})
+
+
+def test_summary_of_another_length_of_the_video_is_refused(tmp_path: Path) -> None:
     shots = (ScoredShot(0.0, 40.0, 0.5, selected=True),)
-    write_json(summary(video_duration_s=40.0, shots=shots), empty / "video_1_summary.json")
-    assert "of 40 s, but made/video_1 has 20 s" in refused(empty)
+    write_json(summary(video_duration_s=40.0, shots=shots), tmp_path / "video_1_summary.json")
+    with pytest.raises(InputError, match="of 40 s, but made/video_1 has 20 s"):
+        read_finished(tmp_path, VIDEOS, {})
+
+
+def test_document_that_is_no_summary_is_refused_by_its_name(tmp_path: Path) -> None:
     (tmp_path / "d.json").write_text("{}")
-    assert "d.json" in refused(tmp_path / "d.json")
+    with pytest.raises(InputError, match=r"d\.json"):
+        read_finished(tmp_path / "d.json", VIDEOS, {})
 
 
-def test_a_stored_checkpoint_goes_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As `weights add --as` stores it."""
+def request_for(folder: Path) -> HighlightsRequest:
+    """Of a checkpoint that `weights add --as` stored."""
+    (folder / "a.jsonl").write_text("")
+    return HighlightsRequest(
+        annotations=folder / "a.jsonl", run=Path("mrnet-charades"), features=(folder / "a.jsonl",)
+    )
+
+
+def test_provenance_has_a_stored_checkpoint_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stored = tmp_path / "stored.safetensors"
     stored.write_bytes(b"weights")
     monkeypatch.setattr("vidsum.checkpoints.named.checkpoint_file", lambda name: stored)
-    annotations = tmp_path / "a.jsonl"
-    annotations.write_text("")
-    request = HighlightsRequest(annotations=annotations, run=Path("mrnet-charades"), features=(annotations,))
-    files = {file["name"]: file["bytes"] for file in provenance(request)["files"]}
+    files = {file["name"]: file["bytes"] for file in provenance(request_for(tmp_path))["files"]}
     assert files == {"a.jsonl": 0, "mrnet-charades": 7}
+
+
+def test_unknown_checkpoint_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.checkpoints.named.checkpoint_file", Path)
     with pytest.raises(InputError, match="mrnet-charades: no such run"):
-        provenance(request)
+        provenance(request_for(tmp_path))

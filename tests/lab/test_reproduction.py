@@ -10,14 +10,14 @@ from vidsum.commands.options import settings_of
 from vidsum.errors import UsageError
 from vidsum.io.text import read_yaml
 from vidsum.lab.made_up import KINDS
-from vidsum.lab.reproduction import FOLDER, costs, figure, find_tables, folder_name, read_tables
+from vidsum.lab.reproduction import FOLDER, PaperTable, costs, figure, find_tables, folder_name, read_tables
 
 DOCS = Path(__file__).parents[2] / "docs"
 _ROW = re.compile(r"\| Table ([IVA]*\d*[a-z]?(?:, \d[a-z])?),? [^|]*\| (here|small|not here)")
 PAPERS = {"FullTransNet": "fulltransnet", "MRNet": "mrnet", "LAM and STAMP": "stamp"}
 
 
-def test_the_page_has_the_tables_and_their_states() -> None:
+def test_page_has_the_tables_and_their_states() -> None:
     """`| Table 3, Charades-STA | here: ... |` in the part of its paper; STAMP's numbers for LAM's."""
     on_page = {}
     for part in (DOCS / "papers.md").read_text().split("\n## ")[1:]:
@@ -33,27 +33,47 @@ def test_the_page_has_the_tables_and_their_states() -> None:
     assert on_page == tables
 
 
-def test_sections_kinds_and_figures_exist() -> None:
+each_table = pytest.mark.parametrize(
+    "table",
+    [
+        pytest.param(table, id=path.stem)
+        for path, table in zip(sorted(FOLDER.glob("*.yaml")), read_tables(), strict=True)
+    ],
+)
+
+
+@each_table
+def test_table_with_runs_has_data_and_a_layout_of_the_formats_page(table: PaperTable) -> None:
     headings = re.findall(r"^## (.*)", (DOCS / "formats.md").read_text(), re.MULTILINE)
     anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
-    for path, table in zip(sorted(FOLDER.glob("*.yaml")), read_tables(), strict=True):
-        runs = [row for row in table.rows if row.evaluate]
-        assert bool(runs) == bool(table.data) == (table.layout in anchors), path
-        assert set(table.data.values()) <= set(KINDS), path
-        assert {each for row in runs for each in row.data} == set(table.data), path
-        assert all(row.why or row.computed for row in table.rows if not row.evaluate), path
-        assert all(any(value is not None for value in row.published.values()) for row in table.rows)
+    has_runs = any(row.evaluate for row in table.rows)
+    assert has_runs == bool(table.data) == (table.layout in anchors)
 
 
-def test_tables_that_are_here_print_our_figures_or_name_the_data_they_need() -> None:
-    for path, table in zip(sorted(FOLDER.glob("*.yaml")), read_tables(), strict=True):
-        rows = table.rows if table.state == "here" else ()
-        for row in rows:
-            if not row.computed and not row.data:
-                assert re.search(r"vidsum evaluate .*[\w-]+\.(h5|json|jsonl)\b", row.why, re.DOTALL), path
+@each_table
+def test_data_of_a_table_can_be_made_up_and_are_used(table: PaperTable) -> None:
+    assert set(table.data.values()) <= set(KINDS)
+    assert {name for row in table.rows if row.evaluate for name in row.data} == set(table.data)
 
 
-def test_a_figure_is_here_only_if_a_command_prints_it() -> None:
+@each_table
+def test_row_without_a_run_says_why_or_is_computed(table: PaperTable) -> None:
+    assert all(row.why or row.computed for row in table.rows if not row.evaluate)
+
+
+@each_table
+def test_each_row_has_a_published_figure(table: PaperTable) -> None:
+    assert all(any(value is not None for value in row.published.values()) for row in table.rows)
+
+
+@each_table
+def test_tables_that_are_here_print_our_figures_or_name_the_data_they_need(table: PaperTable) -> None:
+    for row in table.rows if table.state == "here" else ():
+        if not row.computed and not row.data:
+            assert re.search(r"vidsum evaluate .*[\w-]+\.(h5|json|jsonl)\b", row.why, re.DOTALL)
+
+
+def test_figure_is_here_only_if_a_command_prints_it() -> None:
     """In docs/papers.md: a row that is here, and no table, names a command and options that this has."""
     options = {
         words: {leaf.parameter: leaf for leaf in settings_of(command)} for words, command in commands()
@@ -95,22 +115,43 @@ def test_parameters_are_those_of_the_published_sizes(paper: str, number: str, mi
     assert all(set(figures) & set(row.published) for figures, row in zip(counted, rows, strict=True))
 
 
-def test_costs_are_those_of_the_published_sizes() -> None:
-    """Against sums by hand: a product of [n, a] and [a, b] has 2 n a b operations."""
+@pytest.fixture(scope="module")
+def audio_costs() -> dict[str, dict[str, float]]:
+    """The costs of STAMP's Table 4: of the plain model, and with linear layers, with layers, with masks."""
     ((_, table),) = find_tables(["stamp"], "4")
-    plain, linear, layers, masked = (costs(row.computed, row.sizes) for row in table.rows)
-    weights = [round(1e6 * row["million parameters"]) for row in (plain, linear, layers, masked)]
+    names = ("plain", "linear", "layers", "masked")
+    return {name: costs(row.computed, row.sizes) for name, row in zip(names, table.rows, strict=True)}
+
+
+def test_parameters_of_audio_description_are_the_papers(audio_costs: dict[str, dict[str, float]]) -> None:
+    weights = [round(1e6 * row["million parameters"]) for row in audio_costs.values()]
     more = 39 * layer(768, 3072, 1)
     assert weights == [6_923_449_856, 7_065_191_936, 6_923_449_856 + more, 7_065_807_136]
+
+
+def test_operations_of_audio_description_are_the_papers(audio_costs: dict[str, dict[str, float]]) -> None:
+    plain = audio_costs["plain"]
     assert plain["TFLOPs"] == pytest.approx(3.393, abs=5e-4)
     assert plain["TMACs"] == plain["TFLOPs"] / 2
-    added = {"linear": 16 * 50 * 15 * 768**2, "masked": 16 * 50 * (15 * 768**2 + 768 * 50)}
-    added["layers"] = 39 * 50 * (4 * 768**2 + 2 * 768 * 3072 + 2 * 50 * 768)
-    for name, row in (("linear", linear), ("masked", masked), ("layers", layers)):
-        assert (row["TMACs"] - plain["TMACs"]) * 1e12 == pytest.approx(added[name], rel=1e-6), name
 
 
-def test_a_row_is_the_words_of_two_commands() -> None:
+@pytest.mark.parametrize(
+    ("name", "added"),
+    [
+        ("linear", 16 * 50 * 15 * 768**2),
+        ("masked", 16 * 50 * (15 * 768**2 + 768 * 50)),
+        ("layers", 39 * 50 * (4 * 768**2 + 2 * 768 * 3072 + 2 * 50 * 768)),
+    ],
+)
+def test_operations_that_are_added_are_sums_by_hand(
+    audio_costs: dict[str, dict[str, float]], name: str, added: int
+) -> None:
+    """A product of [n, a] and [a, b] has 2 n a b operations."""
+    more = audio_costs[name]["TMACs"] - audio_costs["plain"]["TMACs"]
+    assert more * 1e12 == pytest.approx(added, rel=1e-6)
+
+
+def test_row_has_the_words_of_its_two_commands() -> None:
     ((_, table),) = find_tables(["mrnet"], "3")
     single, multi = table.rows
     assert (single.name, single.published["R@1 .5"]) == ("Charades-STA: MRNet-S", 60.03)
@@ -121,30 +162,45 @@ def test_a_row_is_the_words_of_two_commands() -> None:
     assert multi.data == ("charades_train.json", "i3d", "charades_test.json")
 
 
-def test_the_same_training_is_one_run_in_all_tables() -> None:
+def test_same_training_is_one_run_in_all_tables() -> None:
     rows = [row for number in ("2", "6", "7", "8", "A1") for row in find_tables(["mrnet"], number)[0][1].rows]
     whole = {folder_name(row.train) for row in rows if row.published.get("R@1 .5") == 63.30}
     assert len(whole) == 1
 
 
-def test_a_number_may_stand_for_its_parts() -> None:
+def test_number_of_a_part_finds_the_table_that_has_it() -> None:
     assert [table.tables["lam"] for _, table in find_tables(["lam"], "1b")] == [["1b", "1c"]]
+
+
+def test_number_finds_all_its_parts() -> None:
     parts = [number for _, table in find_tables(["lam"], "1") for number in table.tables["lam"]]
     assert sorted(parts) == ["1a", "1b", "1c", "1d", "1e"]
+
+
+def test_no_number_finds_all_tables_of_a_paper() -> None:
     assert {table.tables["stamp"][0] for _, table in find_tables(["stamp"])} == {"1a", "1b", *"2345678"}
+
+
+def test_number_that_a_paper_has_not_is_refused() -> None:
     with pytest.raises(UsageError, match="lam has no table 9"):
         find_tables(["lam"], "9")
+
+
+def test_unknown_paper_is_refused_with_a_similar_one() -> None:
     with pytest.raises(UsageError, match="unknown paper 'mrnt'; did you mean 'mrnet'"):
         find_tables(["mrnt"])
 
 
-def test_a_number_without_a_paper_is_of_those_that_have_it() -> None:
+def test_number_of_several_papers_is_of_those_that_have_it() -> None:
     assert [paper for paper, _ in find_tables(["fulltransnet", "mrnet", "stamp"], "3")] == ["mrnet", "stamp"]
+
+
+def test_number_that_no_paper_has_is_refused() -> None:
     with pytest.raises(UsageError, match="no paper has a table 9"):
         find_tables(["mrnet", "stamp"], "9")
 
 
-def test_a_figure_is_found_by_its_path() -> None:
+def test_figure_is_found_by_its_path() -> None:
     recall = [{"top": 1, "iou": 0.3, "share": 0.5}, {"top": 1, "iou": 0.5, "share": 0.25}]
     report = {"n_queries": 7, "rows": [{"recall": recall, "short": None}]}
     assert figure(report, "rows/0/recall/top=1,iou=0.5/share") == 25.0
@@ -152,9 +208,9 @@ def test_a_figure_is_found_by_its_path() -> None:
     assert figure(report, "rows/0/short/mean_map") is None
 
 
-def test_files_are_yaml_with_a_figure_per_column() -> None:
-    for path in FOLDER.glob("*.yaml"):
-        read = read_yaml(path)
-        for row in read["rows"].values():
-            figures = [*row["published"].values()] if "groups" in read else [row["published"]]
-            assert all(len(each) == len(read["columns"]) for each in figures), path
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.stem)
+def test_rows_of_a_file_have_a_figure_for_each_column(path: Path) -> None:
+    read = read_yaml(path)
+    for row in read["rows"].values():
+        groups = [*row["published"].values()] if "groups" in read else [row["published"]]
+        assert all(len(figures) == len(read["columns"]) for figures in groups)

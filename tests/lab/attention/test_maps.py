@@ -81,7 +81,6 @@ def test_weights_times_values_are_the_heads_of_the_model(pattern: Pattern, head:
     summarizer = summarizer_of(replace(SMALL, attention=pattern, head=head, mask=mask))
     features = features_of()
     maps = attention_maps(summarizer, features, SHOTS, fraction=0.3)
-    assert not any(part._forward_hooks for part in summarizer.model.modules())
     seen = run_by_itself(summarizer, features, maps.key_frames[:-1].tolist())
     for layer in range(SMALL.layers):
         encoder: Any = summarizer.model.encoder[layer]
@@ -95,18 +94,28 @@ def test_weights_times_values_are_the_heads_of_the_model(pattern: Pattern, head:
             np.testing.assert_allclose(ours, seen[attention.out].numpy(), atol=1e-5)
 
 
+def test_maps_leave_no_hook_in_the_model() -> None:
+    summarizer = summarizer_of()
+    attention_maps(summarizer, features_of(), SHOTS)
+    assert not any(part._forward_hooks for part in summarizer.model.modules())
+
+
 def test_maps_are_of_the_summary_that_is_decoded() -> None:
     summarizer, features = summarizer_of(), features_of()
     maps = attention_maps(summarizer, features, SHOTS, fraction=0.3)
     shot_of_sample = np.searchsorted(SHOTS.edges_s[1:-1], features.timestamps, side="right")
     decoded = decode_samples(summarizer.model, features.array, shot_of_sample, 0.3)
     assert maps.key_frames.tolist() == list(decoded.key_frames)
+
+
+def test_maps_have_a_row_for_each_sample_or_step() -> None:
+    maps = attention_maps(summarizer_of(), features_of(), SHOTS, fraction=0.3)
     assert maps.encoder.shape == (2, 2, N_SAMPLES, N_SAMPLES)
     assert maps.decoder.shape == (2, 2, 12, 12)
     assert maps.cross.shape == (2, 2, 12, N_SAMPLES)
 
 
-def test_only_the_layers_and_heads_asked_for() -> None:
+def test_map_of_a_layer_and_head_is_that_part_of_all() -> None:
     summarizer, features = summarizer_of(), features_of()
     whole = attention_maps(summarizer, features, SHOTS)
     part = attention_maps(summarizer, features, SHOTS, part=(1, 0))
@@ -117,7 +126,7 @@ def test_only_the_layers_and_heads_asked_for() -> None:
 
 
 @pytest.mark.parametrize("steps", [0, 3])
-def test_step_that_writes_the_end_is_shown(steps: int) -> None:
+def test_step_that_writes_the_end_has_a_row(steps: int) -> None:
     summarizer = summarizer_of()
     summarizer.model.end.register_forward_hook(end_after(steps))
     maps = attention_maps(summarizer, features_of(), SHOTS, fraction=0.3)
@@ -138,16 +147,22 @@ def end_after(steps: int) -> Callable[[nn.Module, tuple[Tensor], Tensor], Tensor
     return hook
 
 
-def test_a_video_longer_than_the_model_is_shown_in_part_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    summarizer, features = summarizer_of(replace(SMALL, t_max=30)), features_of()
-    maps = attention_maps(summarizer, features, SHOTS)
+def test_video_longer_than_the_model_is_shown_in_part_with_a_warning() -> None:
+    features = features_of()
+    maps = attention_maps(summarizer_of(replace(SMALL, t_max=30)), features, SHOTS)
     assert maps.encoder.shape[2:] == (30, 30)  # the shots end at samples 8, 19, 30 and 40
     np.testing.assert_array_equal(maps.timestamps, features.timestamps[:30])
     np.testing.assert_array_equal(maps.edges_s, [0, 4, 9.5, 15])
     assert maps.warnings == ("attention is shown for 0:00-0:15 only, of 0:20",)
-    assert attention_maps(summarizer_of(), features, SHOTS).warnings == ()
+
+
+def test_video_that_the_model_reads_is_shown_without_a_warning() -> None:
+    assert attention_maps(summarizer_of(), features_of(), SHOTS).warnings == ()
+
+
+def test_video_longer_than_a_picture_is_shown_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LONGEST", 19)
-    pointer = attention_maps(summarizer_of(replace(SMALL, head="pointer")), features, SHOTS)
+    pointer = attention_maps(summarizer_of(replace(SMALL, head="pointer")), features_of(), SHOTS)
     assert len(pointer.timestamps) == 19
 
 
@@ -188,7 +203,7 @@ def svg_text(maps: AttentionMaps, folder: Path, *, grids: bool = False) -> str:
     return target.read_text(encoding="utf-8")
 
 
-def test_a_pair_with_much_attention_is_dark_where_it_lies(tmp_path: Path) -> None:
+def test_pair_with_much_attention_is_dark_where_it_lies(tmp_path: Path) -> None:
     maps = made_up_maps()
     maps.cross[:] = 1e-6
     maps.cross[0, 0, 3, 15] = 1
@@ -202,33 +217,47 @@ def test_a_pair_with_much_attention_is_dark_where_it_lies(tmp_path: Path) -> Non
     assert 0.7 * width < column < 0.8 * width
 
 
-def test_axes_are_in_minutes_and_steps_are_counted(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def two_minutes(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The SVG of 20 samples of 6 s."""
     maps = replace(made_up_maps(), timestamps=np.arange(CELLS) * 6, edges_s=np.array([0, 30, 120]))
-    text = svg_text(maps, tmp_path)
-    assert "<!-- 2:00 -->" in text  # the end, 20 samples of 6 s
-    assert "<!-- start -->" in text
-    assert "<!-- 6 -->" in text
-    assert "<!-- 0 -->" not in text
+    return svg_text(maps, tmp_path_factory.mktemp("maps"))
 
 
-def test_title_names_layers_and_heads_and_a_step_the_end(tmp_path: Path) -> None:
+def test_axis_of_time_is_in_minutes(two_minutes: str) -> None:
+    assert "<!-- 2:00 -->" in two_minutes  # the end
+
+
+def test_steps_are_counted_from_the_start(two_minutes: str) -> None:
+    assert "<!-- start -->" in two_minutes
+    assert "<!-- 6 -->" in two_minutes
+    assert "<!-- 0 -->" not in two_minutes
+
+
+def test_title_names_a_layer_and_a_head(tmp_path: Path) -> None:
     text = svg_text(replace(made_up_maps(), layers=(4,), heads=(7,)), tmp_path)
     assert "Attention weights, layer 4, head 7 " in text
-    assert "<!-- end -->" not in text
-    maps = made_up_maps(2, 3)
-    text = svg_text(replace(maps, key_frames=maps.key_frames[:-1]), tmp_path)
+
+
+def test_title_says_that_layers_and_heads_are_averaged(tmp_path: Path) -> None:
+    text = svg_text(made_up_maps(2, 3), tmp_path)
     assert "Attention weights, mean of 2 layers, mean of 3 heads " in text
-    assert "<!-- end -->" in text
+
+
+@pytest.mark.parametrize("has_end", [False, True])
+def test_step_that_writes_the_end_is_named(tmp_path: Path, has_end: bool) -> None:
+    maps = made_up_maps()
+    key_frames = maps.key_frames[:-1] if has_end else maps.key_frames
+    assert ("<!-- end -->" in svg_text(replace(maps, key_frames=key_frames), tmp_path)) == has_end
 
 
 def test_grids_have_a_map_for_each_layer_and_head(tmp_path: Path) -> None:
-    maps = made_up_maps(2, 3)
-    assert svg_text(maps, tmp_path, grids=True).count("<image ") == 3 * 2 * 3
-    text = svg_text(replace(maps, layers=(3, 5), heads=(1, 2, 6)), tmp_path, grids=True)
+    text = svg_text(replace(made_up_maps(2, 3), layers=(3, 5), heads=(1, 2, 6)), tmp_path, grids=True)
+    assert text.count("<image ") == 3 * 2 * 3
     assert all(f"<!-- {number} -->" in text for number in (3, 5, 1, 2, 6))
 
 
-def test_a_video_of_one_sample_and_a_summary_of_none_are_drawn(tmp_path: Path) -> None:
+def test_video_of_one_sample_and_a_summary_of_none_are_drawn(tmp_path: Path) -> None:
     weights = dict.fromkeys(("encoder", "decoder", "cross"), np.ones((1, 1, 1, 1), np.float32))
     times = {"timestamps": np.zeros(1), "edges_s": np.array([0, 0.5])}
     maps = replace(made_up_maps(), **weights, **times, key_frames=np.zeros(0, np.int64))

@@ -16,7 +16,7 @@ from tests.lab.datasets.h5_files import (
     write,
 )
 from vidsum.errors import InputError
-from vidsum.lab.datasets.annotated_videos import dataset_name, read_annotated
+from vidsum.lab.datasets.annotated_videos import AnnotatedVideo, dataset_name, read_annotated
 
 
 @pytest.mark.parametrize(
@@ -34,16 +34,27 @@ def test_the_dataset_is_named_by_the_file(file: str, name: str) -> None:
     assert dataset_name(Path(file)) == name
 
 
-def test_a_published_file_is_read_in_full(tmp_path: Path) -> None:
+@pytest.fixture
+def video(tmp_path: Path) -> AnnotatedVideo:
+    """Of a file as published, 30 frames a second, every 15th of which has a feature."""
     path = write(tmp_path / "eccv16_dataset_tvsum_google_pool5.h5", video_1=published())
-    video = read_annotated(path)["tvsum/video_1"]
+    return read_annotated(path)["tvsum/video_1"]
+
+
+def test_arrays_of_a_published_file_are_read_as_they_are(video: AnnotatedVideo) -> None:
     stored = published()
     assert (video.name, video.n_frames) == ("tvsum/video_1", N_FRAMES)
     for key in ("picks", "change_points", "gtscore", "user_summary"):
         np.testing.assert_array_equal(getattr(video, key), stored[key])
     np.testing.assert_array_equal(video.features.array, stored["features"])
-    np.testing.assert_allclose(video.features.timestamps, np.arange(STEPS) / 2)  # 30 fps, every 15th
+
+
+def test_features_of_a_published_file_have_the_times_of_30_frames_a_second(video: AnnotatedVideo) -> None:
+    np.testing.assert_allclose(video.features.timestamps, np.arange(STEPS) / 2)
     assert video.features.duration_s == pytest.approx(N_FRAMES / 30)
+
+
+def test_published_file_lacks_scores_and_needs_no_repair(video: AnnotatedVideo) -> None:
     assert video.user_scores is None
     assert video.features.warnings == ()
 
@@ -54,28 +65,43 @@ def test_videos_come_as_people_count(tmp_path: Path) -> None:
     assert list(videos) == ["x/video_1", "x/video_2", "x/video_10"]
 
 
-def test_the_first_ovp_and_youtube_files_hold_three_datasets(tmp_path: Path) -> None:
-    """Frames are counted as in the files that DSNet made of them: T * 15 - 1."""
+@pytest.fixture
+def first_layout(tmp_path: Path) -> AnnotatedVideo:
+    """Of the first files of OVP and YouTube, which hold three datasets."""
     rows = np.repeat(np.eye(2, 6, dtype=np.float32), 20, axis=0)
     labels = np.linspace(0, 1, 40, dtype=np.float32)
     bare = {"features": rows, "gtscore": labels, "gtsummary": labels > 0.5}
-    video = only(write(tmp_path / "ovp.h5", video_11=bare))
-    assert video.n_frames == 599
-    assert video.picks.tolist() == list(range(0, 600, 15))
-    assert video.change_points.tolist() == [[0, 299], [300, 598]]
-    assert video.user_summary is None
-    assert any("KTS" in warning for warning in video.features.warnings)
+    return only(write(tmp_path / "ovp.h5", video_11=bare))
 
 
-def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "x.h5"
+def test_missing_frames_are_counted_as_in_the_files_of_dsnet(first_layout: AnnotatedVideo) -> None:
+    assert first_layout.n_frames == 599  # T * 15 - 1
+    assert first_layout.picks.tolist() == list(range(0, 600, 15))
+
+
+def test_missing_shots_are_cut_by_kts_with_a_warning(first_layout: AnnotatedVideo) -> None:
+    assert first_layout.change_points.tolist() == [[0, 299], [300, 598]]
+    assert any("KTS" in warning for warning in first_layout.features.warnings)
+
+
+def test_first_layout_has_no_summaries_of_annotators(first_layout: AnnotatedVideo) -> None:
+    assert first_layout.user_summary is None
+
+
+def test_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
-        read_annotated(path)
-    path.write_bytes(b"no HDF5")
+        read_annotated(tmp_path / "x.h5")
+
+
+def test_file_that_is_no_hdf5_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.h5").write_bytes(b"no HDF5")
     with pytest.raises(InputError, match=r"x\.h5: not a feature file"):
-        read_annotated(path)
+        read_annotated(tmp_path / "x.h5")
+
+
+def test_file_without_a_video_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no video"):
-        read_annotated(write(path))
+        read_annotated(write(tmp_path / "x.h5"))
 
 
 @pytest.mark.parametrize(
@@ -103,16 +129,16 @@ def test_variants_of_the_layout_give_the_same_video(
     assert_same(only(changed(tmp_path, *without, **datasets)), plain)
 
 
+@pytest.mark.parametrize("is_at_picks", [False, True], ids=["each frame", "picks"])
 @pytest.mark.parametrize("key", ["user_scores", "user_anno", "user_score"])
-def test_scores_of_annotators_are_taken_at_the_picks(tmp_path: Path, key: str) -> None:
+def test_scores_of_annotators_are_taken_at_the_picks(tmp_path: Path, key: str, is_at_picks: bool) -> None:
     scores = np.random.default_rng(1).integers(1, 6, (20, N_FRAMES))
-    picks = published()["picks"]
-    for stored in (scores, scores[:, picks]):
-        read = only(changed(tmp_path, **{key: stored})).user_scores
-        np.testing.assert_array_equal(read, scores[:, picks])
+    at_picks = scores[:, published()["picks"]]
+    read = only(changed(tmp_path, **{key: at_picks if is_at_picks else scores})).user_scores
+    np.testing.assert_array_equal(read, at_picks)
 
 
-def test_a_missing_gtscore_is_named(tmp_path: Path) -> None:
+def test_missing_gtscore_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"x\.h5: video_3 has no gtscore"):
         read_annotated(changed(tmp_path, "gtscore"))
 
@@ -126,27 +152,45 @@ def test_a_missing_gtscore_is_named(tmp_path: Path) -> None:
         ({"change_points": [[0, 59], [60, 113]]}, "the last shot ends at frame 113 of 113"),
     ],
 )
-def test_repairs_are_warnings(tmp_path: Path, datasets: Datasets, warning: str) -> None:
+def test_repair_of_a_video_is_a_warning(tmp_path: Path, datasets: Datasets, warning: str) -> None:
     video = only(changed(tmp_path, **datasets))
     assert [text for text in video.features.warnings if warning in text]
     assert video.change_points[-1, 1] == N_FRAMES - 1
     assert video.user_summary.shape[1] == N_FRAMES
 
 
-def test_optional_datasets(tmp_path: Path) -> None:
+def test_summaries_of_annotators_may_be_missing(tmp_path: Path) -> None:
     assert only(changed(tmp_path, "user_summary")).user_summary is None
+
+
+def test_summary_of_one_annotator_is_one_row(tmp_path: Path) -> None:
     summary = published()["user_summary"][0]
     np.testing.assert_array_equal(only(changed(tmp_path, user_summary=summary)).user_summary, summary[None])
+
+
+def test_summaries_that_are_too_short_go_on_with_zeros(tmp_path: Path) -> None:
     padded = only(changed(tmp_path, user_summary=np.ones((2, N_FRAMES - 3)))).user_summary
     assert padded[:, -4:].tolist() == [[1, 0, 0, 0]] * 2
+
+
+def test_frame_rate_of_a_file_gives_the_times(tmp_path: Path) -> None:
     features = only(changed(tmp_path, fps=25.0)).features
     assert features.timestamps[1] == pytest.approx(15 / 25)
     assert (features.video_fps, features.duration_s) == (25, pytest.approx(N_FRAMES / 25))
+
+
+def test_missing_change_points_are_a_warning_that_names_kts(tmp_path: Path) -> None:
     videos = read_annotated(changed(tmp_path, "change_points"))
     (warning,) = [text for text in videos["x/video_3"].features.warnings if "KTS" in text]
     assert "no change_points" in warning
+
+
+def test_missing_change_points_are_refused_where_shots_are_not_to_be_found(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="change_points"):
         read_annotated(changed(tmp_path, "change_points"), find_shots=False)
+
+
+def test_missing_picks_that_do_not_fit_the_frames_are_refused(tmp_path: Path) -> None:
     path = changed(tmp_path, "picks", "change_points", "user_summary", "n_frame_per_seg", n_frames=90)
     with pytest.raises(InputError, match="picks is missing: every 15th frame is assumed"):
         read_annotated(path)

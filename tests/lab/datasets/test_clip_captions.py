@@ -38,7 +38,9 @@ def stored(path: Path, text: str) -> Path:
 
 @pytest.mark.parametrize("name", ["captions.jsonl", "captions.jsonl.gz"])
 @pytest.mark.parametrize("write", [list, str])
-def test_a_list_or_a_list_in_a_text_is_read(tmp_path: Path, name: str, write: Callable[[Any], Any]) -> None:
+def test_captions_as_a_list_or_a_list_in_a_text_are_read(
+    tmp_path: Path, name: str, write: Callable[[Any], Any]
+) -> None:
     path = stored(tmp_path / name, lines_of(VIDEOS, write))
     assert read_clip_captions(path) == {video: tuple(each) for video, each in VIDEOS.items()}
 
@@ -59,13 +61,12 @@ def test_a_list_or_a_list_in_a_text_is_read(tmp_path: Path, name: str, write: Ca
         ("{", "line 1: cannot be read as JSON"),
     ],
 )
-def test_a_fault_is_named(tmp_path: Path, line: str, reason: str) -> None:
-    for name in ("bad.jsonl", "bad.jsonl.gz"):
-        path = stored(tmp_path / name, line)
-        with pytest.raises(InputError) as raised:
-            read_clip_captions(path)
-        assert name in str(raised.value)
-        assert reason in str(raised.value)
+@pytest.mark.parametrize("name", ["bad.jsonl", "bad.jsonl.gz"])
+def test_fault_of_clip_captions_is_named(tmp_path: Path, name: str, line: str, reason: str) -> None:
+    with pytest.raises(InputError) as raised:
+        read_clip_captions(stored(tmp_path / name, line))
+    assert name in str(raised.value)
+    assert reason in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -77,16 +78,16 @@ def test_a_fault_is_named(tmp_path: Path, line: str, reason: str) -> None:
     ],
     ids=["text", "cut", "bytes"],
 )
-def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
+def test_damaged_file_of_captions_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
     (tmp_path / "bad.jsonl.gz").write_bytes(content)
     with pytest.raises(InputError, match=reason):
         read_clip_captions(tmp_path / "bad.jsonl.gz")
 
 
-def test_a_file_that_is_absent_is_named(tmp_path: Path) -> None:
-    for name in ("none.jsonl.gz", "none.jsonl"):
-        with pytest.raises(InputError, match=f"{name}: no such file"):
-            read_clip_captions(tmp_path / name)
+@pytest.mark.parametrize("name", ["none.jsonl.gz", "none.jsonl"])
+def test_missing_file_of_captions_is_named(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=f"{name}: no such file"):
+        read_clip_captions(tmp_path / name)
 
 
 @pytest.fixture
@@ -109,33 +110,54 @@ def vector_of(text: str) -> list[float]:
     return list(numbers / np.linalg.norm(numbers))
 
 
-def test_each_distinct_caption_is_embedded_once_and_kept(
-    encoded_texts: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("vidsum.grounding.text_encoders._TEXTS_PER_REPORT", 2)
-    videos = {name: tuple(captions) for name, captions in VIDEOS.items()}
-    done: list[tuple[str, float, float]] = []
-    embedded = embed_captions(videos, lambda *given: done.append(given))
+CAPTIONS = {name: tuple(captions) for name, captions in VIDEOS.items()}
+
+
+def test_captions_of_a_video_have_their_embeddings(encoded_texts: list[str]) -> None:
+    embedded = embed_captions(CAPTIONS)
     for video, captions in VIDEOS.items():
         assert np.allclose(embedded[video], [vector_of(caption) for caption in captions])
+
+
+def test_each_distinct_caption_is_embedded_once(encoded_texts: list[str]) -> None:
+    embed_captions(CAPTIONS)
     assert sorted(encoded_texts) == sorted({text for captions in VIDEOS.values() for text in captions})
+
+
+def test_progress_counts_distinct_captions(encoded_texts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vidsum.grounding.text_encoders._TEXTS_PER_REPORT", 2)
+    done: list[tuple[str, float, float]] = []
+    embed_captions(CAPTIONS, lambda *given: done.append(given))
     assert done == [("captions embedded", 2, 4), ("captions embedded", 4, 4)]
+
+
+def test_embeddings_of_captions_are_cached(encoded_texts: list[str]) -> None:
+    first = embed_captions(CAPTIONS)
     encoded_texts.clear()
-    again = embed_captions(videos)
-    assert all(np.array_equal(again[video], embedded[video]) for video in VIDEOS)
+    again = embed_captions(CAPTIONS)
+    assert all(np.array_equal(again[video], first[video]) for video in VIDEOS)
     assert encoded_texts == []
 
 
-def test_they_are_features_beside_others(tmp_path: Path, encoded_texts: list[str]) -> None:
-    path = stored(tmp_path / "captions.jsonl.gz", lines_of(VIDEOS))
-    assert is_captions(path)
+def test_file_of_captions_is_known_by_its_name(tmp_path: Path) -> None:
+    assert is_captions(tmp_path / "captions.jsonl.gz")
     assert not is_captions(tmp_path / "features.hdf5")
-    folder = tmp_path / "features"
-    folder.mkdir()
-    np.save(folder / "v_b.npy", np.eye(3, 4, dtype=np.float32))
+
+
+def test_videos_without_captions_are_named_before_any_is_embedded(
+    tmp_path: Path, encoded_texts: list[str]
+) -> None:
+    path = stored(tmp_path / "captions.jsonl.gz", lines_of(VIDEOS))
     with pytest.raises(InputError, match="has no features of 1 of 2 videos, such as v_c"):
         open_features([path], ["v_a", "v_c"])
     assert encoded_texts == []
+
+
+def test_captions_are_features_beside_others(tmp_path: Path, encoded_texts: list[str]) -> None:
+    path = stored(tmp_path / "captions.jsonl.gz", lines_of(VIDEOS))
+    folder = tmp_path / "features"
+    folder.mkdir()
+    np.save(folder / "v_b.npy", np.eye(3, 4, dtype=np.float32))
     first, second = open_features([path, folder], ["v_b"])("v_b")
     assert np.allclose(first, [vector_of(caption) for caption in VIDEOS["v_b"]])
     assert np.array_equal(second, np.eye(3, 4))
@@ -153,7 +175,7 @@ CAPTIONED = st.dictionaries(
 
 @settings(max_examples=25)
 @given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), CAPTIONED, min_size=1))
-def test_what_is_written_is_read(
+def test_frame_captions_are_read_as_they_were_written(
     tmp_path_factory: pytest.TempPathFactory, videos: dict[str, dict[int, str]]
 ) -> None:
     stored = {
@@ -186,7 +208,7 @@ def test_what_is_written_is_read(
         ({"captions": ["\ud83e", "a cat", "a cow"]}, "caption of frame 0: "),
     ],
 )
-def test_a_fault_of_frame_captions_names_file_and_video(
+def test_fault_of_frame_captions_names_file_and_video(
     tmp_path: Path, change: dict[str, Any], reason: str
 ) -> None:
     path = write_json(tmp_path / "c.json", {"good": GOOD, "Bike Polo": {**GOOD, **change}})
@@ -202,7 +224,7 @@ def test_a_fault_of_frame_captions_names_file_and_video(
         ({"x": ["a dog"]}, r"c\.json: x: is not a JSON object"),
     ],
 )
-def test_other_layouts_are_refused(tmp_path: Path, videos: Any, reason: str) -> None:
+def test_other_layouts_of_frame_captions_are_refused(tmp_path: Path, videos: Any, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
         read_frame_captions(write_json(tmp_path / "c.json", videos))
 

@@ -60,11 +60,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("mad.json", MAD, MOMENTS),
     ],
 )
-def test_sentences_of_every_layout(name: str, content: Any, items: dict[str, Described]) -> None:
+def test_sentences_of_each_layout_are_read(name: str, content: Any, items: dict[str, Described]) -> None:
     assert read_described(written(name, content)) == items
 
 
-def test_packed_sentences() -> None:
+def test_packed_sentences_are_read() -> None:
     Path("mad.csv.gz").write_bytes(gzip.compress(MAD_CSV.encode()))
     assert read_described(Path("mad.csv.gz")) == MOMENTS
 
@@ -77,26 +77,39 @@ def test_packed_sentences() -> None:
         ("results.csv", "image,score,text\n7,1,one\n12,1,\n"),
     ],
 )
-def test_captions_by_name(name: str, content: Any) -> None:
+def test_captions_are_found_by_the_names_of_their_items(name: str, content: Any) -> None:
     assert read_captions(written(name, content), PICTURES) == {"7": "one", "12": ""}
 
 
-def test_captions_with_times_meet_what_they_overlap_most() -> None:
-    spoken = [("v_1", 0, 5, "one"), ("v_1", 5, 8, "two"), ("v_1", 8, 10, "three"), ("v_2", 2, 3, "none")]
-    expected = {"v_1#0": "one", "v_1#1": "two"}
-    table = "".join(f"{video},{start},{end},{text}\n" for video, start, end, text in spoken)
-    assert read_captions(written("results.csv", f"video,start,end,caption\n{table}"), MOMENTS) == expected
+SPOKEN = [("v_1", 0, 5, "one"), ("v_1", 5, 8, "two"), ("v_1", 8, 10, "three"), ("v_2", 2, 3, "none")]
+OVERLAPPING = {"v_1#0": "one", "v_1#1": "two"}
+
+
+def test_captions_of_a_table_meet_what_they_overlap_most() -> None:
+    table = "".join(f"{video},{start},{end},{text}\n" for video, start, end, text in SPOKEN)
+    path = written("results.csv", f"video,start,end,caption\n{table}")
+    assert read_captions(path, MOMENTS) == OVERLAPPING
+
+
+def test_captions_in_the_layout_of_activitynet_meet_what_they_overlap_most() -> None:
     results: dict[str, list[Any]] = {"v_1": [], "v_2": []}
-    for video, start, end, text in spoken:
+    for video, start, end, text in SPOKEN:
         results[video].append({"sentence": text, "timestamp": [start, end]})
-    for video in results:
-        said = tuple(Description(start, end, text, 0.5) for film, start, end, text in spoken if film == video)
+    assert read_captions(written("results.json", {"results": results}), MOMENTS) == OVERLAPPING
+
+
+def test_descriptions_of_a_folder_meet_what_they_overlap_most() -> None:
+    for video in ("v_1", "v_2"):
+        said = tuple(Description(start, end, text, 0.5) for film, start, end, text in SPOKEN if film == video)
         document = replace(EMPTY, descriptions=said).to_dict()
         written(f"said/{video}_descriptions.json", {**document, "video": {"path": f"films/{video}.mp4"}})
-    assert read_captions(written("results.json", {"results": results}), MOMENTS) == expected
-    assert read_captions(Path("said"), MOMENTS) == expected
-    found = replace(EMPTY, descriptions=(Description(0, 5, "one", 0.5),))
-    assert read_captions(written("v_1_descriptions.json", found.to_dict()), MOMENTS) == {"v_1#0": "one"}
+    assert read_captions(Path("said"), MOMENTS) == OVERLAPPING
+
+
+def test_descriptions_without_a_video_are_of_the_name_of_their_file() -> None:
+    document = replace(EMPTY, descriptions=(Description(0, 5, "one", 0.5),)).to_dict()
+    path = written("v_1_descriptions.json", document)
+    assert read_captions(path, MOMENTS) == {"v_1#0": "one"}
 
 
 @pytest.mark.parametrize(
@@ -144,10 +157,13 @@ def test_bad_captions_are_one_clear_line(content: Any, message: str) -> None:
         read_captions(written("results.json", content), PICTURES)
 
 
-def test_captions_of_other_videos_are_refused() -> None:
+def test_captions_of_another_video_are_refused() -> None:
     results = {"v_3": [{"sentence": "", "timestamp": [0, 1]}]}
     with pytest.raises(InputError, match="v_3 is not in the data"):
         read_captions(written("results.json", {"results": results}), MOMENTS)
+
+
+def test_folder_without_descriptions_is_refused() -> None:
     Path("empty").mkdir()
     with pytest.raises(InputError, match=r"holds no file NAME_descriptions\.json"):
         read_captions(Path("empty"), MOMENTS)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.lab.datasets.made import fields_of, write_fields
 from vidsum.errors import InputError
-from vidsum.lab.datasets.labels import read_summe_protocol, read_tvsum_mat
+from vidsum.lab.datasets.labels import Labels, read_summe_protocol, read_tvsum_mat
 
 N_FRAMES = 100
 
@@ -31,18 +31,35 @@ def write(path: Path, videos: dict[str, dict[str, Any]]) -> Path:
     return path
 
 
-def test_videos_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+@pytest.fixture
+def protocol(tmp_path: Path) -> tuple[dict[str, dict[str, Any]], dict[str, Labels]]:
+    """What is stored of three videos, and what is read of them."""
     stored = {f"video_{n}": arrays(n, f"Title of {n}") for n in (10, 2, 1)}
-    videos = read_summe_protocol(write(tmp_path / "p.npz", stored))
+    return stored, read_summe_protocol(write(tmp_path / "p.npz", stored))
+
+
+Protocol = tuple[dict[str, dict[str, Any]], dict[str, Labels]]
+
+
+def test_videos_come_in_the_order_of_their_numbers(protocol: Protocol) -> None:
+    _, videos = protocol
     assert list(videos) == ["summe/video_1", "summe/video_2", "summe/video_10"]
-    for number, video in zip((1, 2, 10), videos.values(), strict=True):
-        expected = stored[f"video_{number}"]
-        assert (video.name, video.file_name) == (f"summe/video_{number}", f"Title_of_{number}")
-        assert (video.n_frames, video.warnings) == (N_FRAMES, ())
-        assert video.picks.tolist() == [0, 15, 30, 45, 60, 75, 90]
+    assert [video.file_name for video in videos.values()] == ["Title_of_1", "Title_of_2", "Title_of_10"]
+
+
+def test_arrays_of_a_protocol_are_read_as_they_are(protocol: Protocol) -> None:
+    stored, videos = protocol
+    for name, video in videos.items():
+        expected = stored[name.partition("/")[2]]
         np.testing.assert_array_equal(video.user_summary, expected["user_summary"])
         np.testing.assert_array_equal(video.change_points, expected["change_points"])
         np.testing.assert_array_equal(video.gtscore, expected["gtscore"])
+        assert (video.name, video.n_frames, video.warnings) == (name, N_FRAMES, ())
+
+
+def test_picks_of_a_protocol_are_every_15th_frame(protocol: Protocol) -> None:
+    _, videos = protocol
+    assert videos["summe/video_1"].picks.tolist() == [0, 15, 30, 45, 60, 75, 90]
 
 
 @pytest.mark.parametrize(
@@ -64,14 +81,16 @@ def test_videos_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
         *((key, None, f"{key} is missing") for key in ("user_summary", "change_points", "gtscore", "name")),
     ],
 )
-def test_wrong_and_missing_arrays_are_refused(tmp_path: Path, key: str, value: Any, reason: str) -> None:
+def test_wrong_or_missing_array_of_a_protocol_is_refused(
+    tmp_path: Path, key: str, value: Any, reason: str
+) -> None:
     video = {name: array for name, array in {**arrays(), key: value}.items() if array is not None}
     path = write(tmp_path / "p.npz", {"video_1": arrays(), "video_7": video})
     with pytest.raises(InputError, match=rf"p\.npz: video_7: .*{reason}"):
         read_summe_protocol(path)
 
 
-def test_a_last_shot_that_is_a_little_too_long_is_cut(tmp_path: Path) -> None:
+def test_last_shot_that_is_a_little_too_long_is_cut(tmp_path: Path) -> None:
     """As in the published h5 files."""
     points = np.array([[0, 39], [40, 104]])
     path = write(tmp_path / "p.npz", {"video_1": {**arrays(), "change_points": points}})
@@ -80,40 +99,73 @@ def test_a_last_shot_that_is_a_little_too_long_is_cut(tmp_path: Path) -> None:
     assert "cut" in video.warnings[0]
 
 
-def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "p.npz"
+def test_missing_protocol_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
-        read_summe_protocol(path)
-    path.write_bytes(b"PK and no more")
+        read_summe_protocol(tmp_path / "p.npz")
+
+
+def test_protocol_cut_short_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "p.npz").write_bytes(b"PK and no more")
     with pytest.raises(InputError, match=r"p\.npz: not a protocol of SumMe"):
-        read_summe_protocol(path)
-    np.savez(path)
-    with pytest.raises(InputError, match="holds no video"):
-        read_summe_protocol(path)
-    np.savez(path, features=np.zeros((2, 2)))
-    with pytest.raises(InputError, match="features is not an array of a video"):
-        read_summe_protocol(path)
-    np.savez(path, **{f"{'9' * 5000}/gtscore": np.zeros(2)})
-    with pytest.raises(InputError, match=r"p\.npz: "):
-        read_summe_protocol(path)
+        read_summe_protocol(tmp_path / "p.npz")
+
+
+@pytest.mark.parametrize(
+    ("members", "reason"),
+    [
+        ({}, "holds no video"),
+        ({"features": np.zeros((2, 2))}, "features is not an array of a video"),
+        ({f"{'9' * 5000}/gtscore": np.zeros(2)}, r"p\.npz: "),
+    ],
+    ids=["empty", "features", "endless number"],
+)
+def test_archive_that_is_no_protocol_is_refused(
+    tmp_path: Path, members: dict[str, np.ndarray], reason: str
+) -> None:
+    np.savez(tmp_path / "p.npz", **members)
+    with pytest.raises(InputError, match=reason):
+        read_summe_protocol(tmp_path / "p.npz")
+
+
+@pytest.fixture(scope="module")
+def summe(shared: Path) -> dict[str, Labels]:
+    """The published protocol."""
+    return read_summe_protocol(shared / "data" / "summe" / "summe_protocol.npz")
 
 
 @pytest.mark.shared
-def test_the_published_protocol(shared: Path) -> None:
-    """25 videos of 15 to 18 annotators each, whose shots fill the video."""
-    folder = shared / "data" / "summe"
-    videos = read_summe_protocol(folder / "summe_protocol.npz")
-    assert list(videos) == [f"summe/video_{number}" for number in range(1, 26)]
-    numbers = json.loads((folder / "video_names.json").read_text())
+def test_published_protocol_has_25_videos_by_their_known_names(
+    shared: Path, summe: dict[str, Labels]
+) -> None:
+    assert list(summe) == [f"summe/video_{number}" for number in range(1, 26)]
+    numbers = json.loads((shared / "data" / "summe" / "video_names.json").read_text())
     stems = {title.replace(" ", "_"): name for title, name in numbers.items()}
-    assert {video.file_name: name.partition("/")[2] for name, video in videos.items()} == stems
-    for video in videos.values():
+    assert {video.file_name: name.partition("/")[2] for name, video in summe.items()} == stems
+
+
+@pytest.mark.shared
+def test_published_protocol_has_15_to_18_annotators(summe: dict[str, Labels]) -> None:
+    for video in summe.values():
+        assert video.user_summary is not None
         assert 15 <= len(video.user_summary) <= 18
+
+
+@pytest.mark.shared
+def test_shots_of_the_published_protocol_fill_the_videos(summe: dict[str, Labels]) -> None:
+    for video in summe.values():
+        assert video.change_points is not None
         assert (video.change_points[1:, 0] == video.change_points[:-1, 1] + 1).all()
         assert video.change_points[0, 0] == 0
         assert video.change_points[-1, 1] == video.n_frames - 1
-        assert len(video.gtscore) == len(video.picks)
         assert video.warnings == ()
+
+
+@pytest.mark.shared
+def test_gtscore_of_the_published_protocol_is_the_mean_of_the_summaries(summe: dict[str, Labels]) -> None:
+    for video in summe.values():
+        assert video.user_summary is not None
+        assert video.gtscore is not None
+        assert len(video.gtscore) == len(video.picks)
         chosen = video.user_summary.mean(axis=0)[video.picks]
         np.testing.assert_allclose(video.gtscore, chosen, atol=1e-6)
 
@@ -132,7 +184,7 @@ def mat(tmp_path: Path) -> Path:
     return write_fields(tmp_path / "ydata.mat", [cells(0), cells(1)])
 
 
-def test_each_cell_is_followed_to_its_array(mat: Path) -> None:
+def test_cells_of_a_mat_are_followed_to_their_arrays(mat: Path) -> None:
     annotations = read_tvsum_mat(mat)
     assert list(annotations) == ["tvsum/video_1", "tvsum/video_2"]
     second = annotations["tvsum/video_2"]
@@ -151,7 +203,7 @@ def test_each_cell_is_followed_to_its_array(mat: Path) -> None:
         *((field, None, f"tvsum50: {field} is missing") for field in cells(0) if field != "gt_score"),
     ],
 )
-def test_wrong_and_missing_cells_are_refused(
+def test_wrong_or_missing_cell_of_a_mat_is_refused(
     tmp_path: Path, field: str, value: np.ndarray | None, reason: str
 ) -> None:
     row = {name: cell for name, cell in {**cells(0), field: value}.items() if cell is not None}
@@ -159,27 +211,45 @@ def test_wrong_and_missing_cells_are_refused(
         read_tvsum_mat(write_fields(tmp_path / "y.mat", [row]))
 
 
-def test_files_that_are_not_of_tvsum_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "y.mat"
+def test_missing_mat_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
-        read_tvsum_mat(path)
-    path.write_bytes(b"MATLAB 5.0 MAT-file" + bytes(200))
+        read_tvsum_mat(tmp_path / "y.mat")
+
+
+def test_mat_of_an_older_format_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "y.mat").write_bytes(b"MATLAB 5.0 MAT-file" + bytes(200))
     with pytest.raises(InputError, match=r"y\.mat: not a MATLAB 7\.3 file"):
-        read_tvsum_mat(path)
-    with h5py.File(path, "w") as file:
+        read_tvsum_mat(tmp_path / "y.mat")
+
+
+def test_mat_of_something_else_is_refused(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "y.mat", "w") as file:
         file["other"] = 1
     with pytest.raises(InputError, match="tvsum50 is missing"):
-        read_tvsum_mat(path)
+        read_tvsum_mat(tmp_path / "y.mat")
+
+
+@pytest.fixture(scope="module")
+def tvsum(shared: Path) -> dict[str, Labels]:
+    """The published annotations."""
+    return read_tvsum_mat(shared / "data" / "tvsum" / "ydata-tvsum50.mat")
 
 
 @pytest.mark.shared
-def test_the_real_annotations(shared: Path) -> None:
-    """50 videos, 20 annotators each."""
-    annotations = read_tvsum_mat(shared / "data" / "tvsum" / "ydata-tvsum50.mat")
-    assert list(annotations) == [f"tvsum/video_{number}" for number in range(1, 51)]
-    for video in annotations.values():
+def test_published_annotations_of_tvsum_have_50_videos(tvsum: dict[str, Labels]) -> None:
+    assert list(tvsum) == [f"tvsum/video_{number}" for number in range(1, 51)]
+    assert tvsum["tvsum/video_1"].file_name == "AwmHb44_ouw"
+    assert tvsum["tvsum/video_1"].n_frames == 10597
+
+
+@pytest.mark.shared
+def test_published_annotations_of_tvsum_have_20_scores_of_1_to_5_a_frame(tvsum: dict[str, Labels]) -> None:
+    for video in tvsum.values():
+        assert video.user_scores is not None
         assert video.user_scores.shape == (20, video.n_frames)
         assert set(np.unique(video.user_scores)) <= {1, 2, 3, 4, 5}
-        assert 23.9 < video.n_frames / video.length_s < 30.1
-    assert annotations["tvsum/video_1"].file_name == "AwmHb44_ouw"
-    assert annotations["tvsum/video_1"].n_frames == 10597
+
+
+@pytest.mark.shared
+def test_published_videos_of_tvsum_have_24_to_30_frames_a_second(tvsum: dict[str, Labels]) -> None:
+    assert all(23.9 < video.n_frames / video.length_s < 30.1 for video in tvsum.values())

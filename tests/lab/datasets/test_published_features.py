@@ -1,5 +1,6 @@
 """Published layouts of features: each is read, and what is wrong is named."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +46,24 @@ def read(sources: list[Path], video: str = "v_a") -> np.ndarray:
     return np.concatenate(open_features(sources, [video])(video), axis=1)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_every_layout_gives_rows_of_length_one(tmp_path: Path, layout: str) -> None:
+each_layout = pytest.mark.parametrize("layout", LAYOUTS)
+
+
+@each_layout
+def test_rows_of_each_layout_have_length_one(tmp_path: Path, layout: str) -> None:
+    np.testing.assert_allclose(read([write(tmp_path, layout, ROWS)]), UNIT, rtol=1e-6)
+
+
+@each_layout
+def test_missing_videos_of_each_layout_are_counted(tmp_path: Path, layout: str) -> None:
     source = write(tmp_path, layout, ROWS)
-    np.testing.assert_allclose(read([source]), UNIT, rtol=1e-6)
     fault = f"{source.name}: has no features of 2 of 3 videos, such as v_b"
     with pytest.raises(InputError, match=fault):
         open_features([source], ["v_a", "v_b", "v_c"])
+
+
+@each_layout
+def test_nan_in_each_layout_is_refused(tmp_path: Path, layout: str) -> None:
     source = write(tmp_path, layout, np.where(ROWS == 4, np.nan, ROWS).astype(np.float32))
     with pytest.raises(InputError, match=rf"{source.name}.*v_a.*: holds NaN"):
         read([source])
@@ -85,20 +97,34 @@ def test_videos_of_another_size_are_refused(tmp_path: Path) -> None:
         features("v_b")
 
 
-@pytest.mark.parametrize(("longer", "is_read"), [(1, True), (2, True), (3, False), (10, False)])
-def test_sources_of_different_rates_are_refused_with_their_lengths(
-    tmp_path: Path, longer: int, is_read: bool
+@pytest.fixture(params=[False, True], ids=["longer last", "longer first"])
+def sources(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[int], list[Path]]:
+    """Two sources, of ten rows and of more."""
+
+    def make(longer: int) -> list[Path]:
+        paths = [write(tmp_path, "npz", np.ones((10, 2))), write(tmp_path, "npy", np.ones((10 + longer, 3)))]
+        return paths[::-1] if request.param else paths
+
+    return make
+
+
+@pytest.mark.parametrize("longer", [1, 2])
+def test_sources_of_nearly_one_length_are_cut_to_the_shorter(
+    sources: Callable[[int], list[Path]], longer: int
 ) -> None:
-    sources = [write(tmp_path, "npz", np.ones((10, 2))), write(tmp_path, "npy", np.ones((10 + longer, 3)))]
-    for order in (sources, sources[::-1]):
-        if is_read:
-            assert read(order).shape == (10, 5)
-            continue
-        with pytest.raises(InputError, match="v_a: features have different rates") as caught:
-            read(order)
-        for source, length in zip(sources, (10, 10 + longer), strict=True):
-            assert f"{source} {length}" in caught.value.message
-        assert "features of the same rate" in str(caught.value.hint)
+    assert read(sources(longer)).shape == (10, 5)
+
+
+@pytest.mark.parametrize("longer", [3, 10])
+def test_sources_of_different_rates_are_refused_with_their_lengths(
+    sources: Callable[[int], list[Path]], longer: int
+) -> None:
+    paths = sources(longer)
+    with pytest.raises(InputError, match="v_a: features have different rates") as caught:
+        read(paths)
+    for path in paths:
+        assert f"{path} {10 if path.name == 'npz' else 10 + longer}" in caught.value.message
+    assert "features of the same rate" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize("name", ["v_a.npz", "v_a.npy", "v_a.pt"])
@@ -108,48 +134,71 @@ def test_damaged_files_are_named(tmp_path: Path, name: str) -> None:
         read([tmp_path])
 
 
-def test_files_without_features_are_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"v_a\.npz: has no array named features"):
-        read([write(tmp_path, "npz", ROWS, key="other")])
-    with pytest.raises(InputError, match=r"v_a: has no dataset c3d_features or features"):
-        read([write(tmp_path, "h5 of groups", ROWS, key="other")])
+@pytest.mark.parametrize(
+    ("layout", "reason"),
+    [
+        ("npz", r"v_a\.npz: has no array named features"),
+        ("h5 of groups", r"v_a: has no dataset c3d_features or features"),
+    ],
+)
+def test_file_without_features_is_named(tmp_path: Path, layout: str, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        read([write(tmp_path, layout, ROWS, key="other")])
+
+
+def test_file_without_a_tensor_of_features_is_named(tmp_path: Path) -> None:
     torch.save({"other": torch.ones(2, 2)}, tmp_path / "v_a.pt")
     with pytest.raises(InputError, match=r"v_a\.pt: holds no tensor"):
         read([tmp_path])
 
 
-def test_no_code_in_a_file_is_run(tmp_path: Path) -> None:
+def test_code_in_a_torch_file_is_not_run(tmp_path: Path) -> None:
     torch.save({"features": Path("x")}, tmp_path / "v_a.pt")
     with pytest.raises(InputError, match=r"v_a\.pt: holds more than tensors"):
         read([tmp_path])
+
+
+def test_code_in_an_npy_is_not_run(tmp_path: Path) -> None:
     np.save(tmp_path / "v_b.npy", np.array([Path("x")], object), allow_pickle=True)
     with pytest.raises(InputError, match=r"v_b\.npy"):
         read([tmp_path], "v_b")
 
 
-def test_a_source_that_is_nothing_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "fault"), [("nowhere", ": no such file or folder"), ("text.hdf5", "")])
+def test_source_that_is_missing_or_no_hdf5_is_named(tmp_path: Path, name: str, fault: str) -> None:
     (tmp_path / "text.hdf5").write_text("text")
-    for name, fault in (("nowhere", ": no such file or folder"), ("text.hdf5", "")):
-        with pytest.raises(InputError, match=name + fault):
-            read([tmp_path / name])
+    with pytest.raises(InputError, match=name + fault):
+        read([tmp_path / name])
 
 
-def test_words_of_a_query_are_rows_of_length_1(tmp_path: Path) -> None:
+def test_words_of_a_query_are_rows_of_length_one(tmp_path: Path) -> None:
     np.savez(tmp_path / "qid12.npz", last_hidden_state=ROWS.astype(np.float16), pooler_output=ROWS[0])
     np.testing.assert_allclose(read_words(tmp_path, ["12"])[0], UNIT, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("qid", "fault"),
+    [
+        ("13", "has no array named last_hidden_state"),
+        ("14", r"no words of query 14 \(qid14"),
+        ("15", "holds NaN"),
+        ("16", "qid16.npz"),
+    ],
+    ids=["no words", "missing", "NaN", "damaged"],
+)
+def test_bad_words_of_a_query_are_refused(tmp_path: Path, qid: str, fault: str) -> None:
     np.savez(tmp_path / "qid13.npz", pooler_output=ROWS[0])
-    faults = {"13": "has no array named last_hidden_state", "14": r"no words of query 14 \(qid14"}
-    for qid, fault in faults.items():
-        with pytest.raises(InputError, match=fault):
-            read_words(tmp_path, [qid])
+    np.savez(tmp_path / "qid15.npz", last_hidden_state=np.full((2, 3), np.nan))
+    (tmp_path / "qid16.npz").write_bytes(b"no archive")
+    with pytest.raises(InputError, match=fault):
+        read_words(tmp_path, [qid])
+
+
+def test_words_of_another_size_are_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "qid12.npz", last_hidden_state=ROWS)
     np.savez(tmp_path / "qid17.npz", last_hidden_state=np.ones((2, 7)))
     with pytest.raises(InputError, match="qid17 has 7 numbers, qid12 2"):
         read_words(tmp_path, ["12", "17"])
-    np.savez(tmp_path / "qid15.npz", last_hidden_state=np.full((2, 3), np.nan))
-    (tmp_path / "qid16.npz").write_bytes(b"no archive")
-    for qid, fault in (("15", "holds NaN"), ("16", "qid16.npz")):
-        with pytest.raises(InputError, match=fault):
-            read_words(tmp_path, [qid])
 
 
 # --- features of queries in the layouts of MRNet's public code ---
@@ -196,7 +245,7 @@ def test_tokens_and_frames_are_averaged_as_in_the_public_code(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("shape", [(6,), (1, 6), (1, 1, 6)])
-def test_a_vector_may_have_other_axes_of_one(tmp_path: Path, shape: tuple[int, ...]) -> None:
+def test_vector_of_a_query_may_have_other_axes_of_one(tmp_path: Path, shape: tuple[int, ...]) -> None:
     np.save(tmp_path / "v_val_2_1.npy", np.arange(6.0).reshape(shape))
     np.testing.assert_array_equal(read_queries(tmp_path, [query(1)]), [np.arange(6)])
 
@@ -211,24 +260,38 @@ def test_a_vector_may_have_other_axes_of_one(tmp_path: Path, shape: tuple[int, .
         (np.array([1.0, np.nan]), "NaN"),
     ],
 )
-def test_other_arrays_are_refused_by_name(tmp_path: Path, array: np.ndarray, reason: str) -> None:
+def test_other_arrays_of_a_query_are_refused_by_name(tmp_path: Path, array: np.ndarray, reason: str) -> None:
     np.save(tmp_path / "v_val_2_1.npy", array)
     with pytest.raises(InputError, match=f"v_val_2_1.npy.*{reason}"):
         read_queries(tmp_path, [query(1)])
 
 
-def test_queries_without_a_file_are_named(tmp_path: Path) -> None:
+def test_missing_features_of_queries_are_counted(tmp_path: Path) -> None:
     np.save(tmp_path / "v_val_2_1.npy", np.zeros(4))
-    np.save(tmp_path / "v_val_2_4.npy", np.zeros(5))
     with pytest.raises(InputError, match="no features of 2 of 3 queries, such as v_val_2_2"):
         read_queries(tmp_path, [query(1), query(2), query(3)])
+
+
+def test_vectors_of_another_size_are_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "v_val_2_1.npy", np.zeros(4))
+    np.save(tmp_path / "v_val_2_4.npy", np.zeros(5))
     with pytest.raises(InputError, match="v_val_2_4 has 5 numbers, v_val_2_1 4"):
         read_queries(tmp_path, [query(1), query(4)])
+
+
+def test_query_without_the_name_of_a_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no file name for the query sentence 1 of v_a") as caught:
         read_queries(tmp_path, [query(1, audio="")])
     assert "audios" in str(caught.value.hint)
+
+
+def test_file_in_place_of_a_folder_of_queries_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "v_val_2_1.npy").touch()
     with pytest.raises(InputError, match="not a folder"):
         read_queries(tmp_path / "v_val_2_1.npy", [query(1)])
+
+
+def test_file_without_a_tensor_of_a_query_is_named(tmp_path: Path) -> None:
     torch.save({"other": torch.zeros(4)}, tmp_path / "v_val_2_5.pt")
     with pytest.raises(InputError, match=r"v_val_2_5\.pt: holds no tensor, alone or named features or last"):
         read_queries(tmp_path, [query(5)])

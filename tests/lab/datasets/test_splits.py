@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,30 +24,45 @@ ALL = [*names("tvsum", 50), *names("summe", 25), *names("ovp", 50), *names("yout
 key_names = st.sets(st.text("abc", min_size=1, max_size=4), min_size=2, max_size=40)
 
 
-@given(videos=key_names, seed=st.integers(0, 2**32), data=st.data())
-def test_folds_tile_the_videos(videos: set[str], seed: int, data: st.DataObject) -> None:
+any_folds = given(videos=key_names, seed=st.integers(0, 2**32), data=st.data())
+
+
+@any_folds
+def test_each_video_is_in_the_test_of_one_fold(videos: set[str], seed: int, data: st.DataObject) -> None:
     folds = data.draw(st.integers(2, len(videos)))
     splits = k_fold(videos, folds, seed)
     assert len(splits) == folds
     assert Counter(name for split in splits for name in split.test) == Counter(videos)
-    for split in splits:
+
+
+@any_folds
+def test_training_of_a_fold_is_the_rest(videos: set[str], seed: int, data: st.DataObject) -> None:
+    for split in k_fold(videos, data.draw(st.integers(2, len(videos))), seed):
         assert {*split.train, *split.test} == videos
         assert not {*split.train} & {*split.test}
+
+
+@any_folds
+def test_folds_are_of_nearly_one_size(videos: set[str], seed: int, data: st.DataObject) -> None:
+    splits = k_fold(videos, data.draw(st.integers(2, len(videos))), seed)
     sizes = [len(split.test) for split in splits]
     assert max(sizes) - min(sizes) <= 1
 
 
-def test_folds_depend_on_the_seed_alone_and_need_a_video_each() -> None:
+def test_folds_depend_on_the_seed_and_not_on_the_order_of_videos() -> None:
     videos = names("tvsum", 50)
     assert k_fold(videos, seed=3) == k_fold(videos[::-1], seed=3)
     assert k_fold(videos, seed=3) != k_fold(videos, seed=4)
-    for folds in (0, 1, 51):
-        with pytest.raises(UsageError, match="50 videos cannot be split"):
-            k_fold(videos, folds)
+
+
+@pytest.mark.parametrize("folds", [0, 1, 51])
+def test_number_of_folds_that_cannot_be_is_refused(folds: int) -> None:
+    with pytest.raises(UsageError, match="50 videos cannot be split"):
+        k_fold(names("tvsum", 50), folds)
 
 
 @given(videos=key_names, fraction=st.floats(0.01, 0.99), seed=st.integers(0, 99))
-def test_validation_comes_out_of_training_only(videos: set[str], fraction: float, seed: int) -> None:
+def test_validation_is_a_share_of_the_training_videos(videos: set[str], fraction: float, seed: int) -> None:
     split = Split("one", tuple(sorted(videos)), ("the test video",))
     held_out = with_validation(split, fraction, seed)
     assert held_out.test == split.test
@@ -70,32 +86,41 @@ def test_validation_that_cannot_be_held_out_is_refused() -> None:
         (("a",), (), "no video to test on"),
     ],
 )
-def test_a_split_that_leaks_or_lacks_a_part_is_refused(
+def test_split_that_leaks_or_lacks_a_part_is_refused(
     train: tuple[str, ...], test: tuple[str, ...], reason: str
 ) -> None:
     with pytest.raises(UsageError, match=reason):
         Split("one", train, test)
 
 
-def test_folds_of_the_three_settings() -> None:
+OTHERS = [name for name in ALL if not name.startswith("summe")]
+
+
+def test_canonical_setting_is_five_folds_of_the_data_set() -> None:
+    splits = settings("canonical", by_dataset(ALL), "summe", seed=5)
+    assert [split.name for split in splits] == [f"canonical-{number}" for number in range(1, 6)]
+    assert all(sorted(split.train + split.test) == sorted(names("summe", 25)) for split in splits)
+
+
+def test_augmented_setting_trains_on_the_other_data_sets_too() -> None:
     known = by_dataset(ALL)
     canonical, augmented = (settings(name, known, "summe", seed=5) for name in ("canonical", "augmented"))
-    others = [name for name in ALL if not name.startswith("summe")]
-    assert [split.name for split in canonical] == [f"canonical-{number}" for number in range(1, 6)]
     for plain, more in zip(canonical, augmented, strict=True):
-        assert sorted(plain.train + plain.test) == sorted(names("summe", 25))
         assert more.test == plain.test
-        assert sorted(more.train) == sorted([*plain.train, *others])
-    (split,) = settings("transfer", known, "summe")
+        assert sorted(more.train) == sorted([*plain.train, *OTHERS])
+
+
+def test_transfer_setting_trains_on_the_other_data_sets_alone() -> None:
+    (split,) = settings("transfer", by_dataset(ALL), "summe")
     assert sorted(split.test) == sorted(names("summe", 25))
-    assert sorted(split.train) == sorted(others)
+    assert sorted(split.train) == sorted(OTHERS)
 
 
-def test_settings_that_cannot_be_are_refused() -> None:
-    for setting in ("augmented", "transfer"):
-        with pytest.raises(UsageError) as refused:
-            settings(setting, {"summe": names("summe", 25)}, "summe")
-        assert "data" in str(refused.value.hint)
+@pytest.mark.parametrize("setting", ["augmented", "transfer"])
+def test_setting_that_needs_other_data_sets_is_refused_without_them(setting: Any) -> None:
+    with pytest.raises(UsageError) as refused:
+        settings(setting, {"summe": names("summe", 25)}, "summe")
+    assert "data" in str(refused.value.hint)
 
 
 def write(path: Path, *splits: dict[str, object]) -> Path:
@@ -155,7 +180,7 @@ def test_a_split_that_tests_on_its_training_videos_is_refused_by_number(tmp_path
         ('[{"train_keys": [1], "test_keys": ["a"]}]', "split 1: train_keys must be a list of names"),
     ],
 )
-def test_files_without_splits_are_refused(tmp_path: Path, suffix: str, content: str, reason: str) -> None:
+def test_file_without_splits_is_refused(tmp_path: Path, suffix: str, content: str, reason: str) -> None:
     path = tmp_path / f"x.{suffix}"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=rf"x\.{suffix}: {reason}"):
@@ -176,7 +201,7 @@ def test_files_without_splits_are_refused(tmp_path: Path, suffix: str, content: 
         ("summe/summe_splits.json", 20, 5, 18),
     ],
 )
-def test_the_published_files_are_read(shared: Path, file: str, train: int, test: int, covered: int) -> None:
+def test_published_splits_are_read(shared: Path, file: str, train: int, test: int, covered: int) -> None:
     """Sizes as counted in the files; 16 of 25 is what the field notes say of DSNet's SumMe splits."""
     splits = read_splits(shared / "data" / file, ALL)
     assert len(splits) == 5

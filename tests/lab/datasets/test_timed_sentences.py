@@ -9,7 +9,13 @@ import pytest
 
 from tests.lab.datasets.moment_layouts import highlight, in_seconds, with_saliency, write_json, write_lines
 from vidsum.errors import InputError
-from vidsum.lab.datasets.timed_sentences import MomentVideo, describe_repairs, read_highlights, read_moments
+from vidsum.lab.datasets.timed_sentences import (
+    MomentVideo,
+    Query,
+    describe_repairs,
+    read_highlights,
+    read_moments,
+)
 
 
 def test_activitynet_and_charades_are_in_seconds(tmp_path: Path) -> None:
@@ -29,23 +35,45 @@ def _queries(video: MomentVideo) -> list[tuple[Any, ...]]:
     return [(query.text, query.windows) for query in video.queries]
 
 
+SPOKEN = {
+    **in_seconds(20, (0, 5, "A dog."), (9, 4, "A cat."), (8, 12, "A cow.")),
+    "audios": ["a_val_2_1.wav", "a_val_2_3.wav", "a_val_2_2.wav"],
+}
+"""Sentences with recordings, of which the second ends before its start."""
+
+
 def test_recordings_of_sentences_are_named_as_mrnets_authors_do(tmp_path: Path) -> None:
-    first = in_seconds(20, (0, 5, "A dog."), (9, 4, "A cat."), (8, 12, "A cow."))
-    first["audios"] = ["a_val_2_1.wav", "a_val_2_3.wav", "a_val_2_2.wav"]
-    cut = {"fps": 25.0, "num_frames": 1000, "timestamps": [[50, 100]], "sentences": ["She cuts."]}
-    cut |= {"audios": ["s34-d28_val_1.wav"], "speaker": "cmu_us_clb", "speaker_id": 3390}
-    path = write_json(tmp_path / "test_audio_new.json", {"v_a": first, "s34-d28.avi": cut})
-    videos = read_moments(path)
-    assert [(query.text, query.features_name) for query in videos["v_a"].queries] == [
-        ("A dog.", "a_val_2_1"),
-        ("A cow.", "a_val_2_2"),  # the second is left out: it ends before its start
-    ]
+    videos = read_moments(write_json(tmp_path / "test_audio_new.json", {"v_a": SPOKEN}))
+    names = [(query.text, query.features_name) for query in videos["v_a"].queries]
+    assert names == [("A dog.", "a_val_2_1"), ("A cow.", "a_val_2_2")]
+
+
+def test_recordings_of_tacos_are_read(tmp_path: Path) -> None:
+    entry = {
+        "fps": 25.0,
+        "num_frames": 1000,
+        "timestamps": [[50, 100]],
+        "sentences": ["She cuts."],
+        "audios": ["s34-d28_val_1.wav"],
+        "speaker": "cmu_us_clb",
+        "speaker_id": 3390,
+    }
+    videos = read_moments(write_json(tmp_path / "test_audio_new.json", {"s34-d28.avi": entry}))
     assert videos["s34-d28.avi"].queries[0].audio == "s34-d28_val_1.wav"
+
+
+def test_features_of_qvhighlights_are_named_by_the_number_of_the_query(tmp_path: Path) -> None:
     lines = write_lines(tmp_path / "val.jsonl", highlight(7, "x_0_150", "A girl", (10, 20)))
     assert read_moments(lines)["x_0_150"].queries[0].features_name == "qid7"
-    for wrong, reason in ((["a.wav"], "1 audios, but 3 sentences"), ([1, 2, 3], "not the name of a file: 1")):
-        with pytest.raises(InputError, match=f"v_a: has .*{reason}"):
-            read_moments(write_json(path, {"v_a": {**first, "audios": wrong}}))
+
+
+@pytest.mark.parametrize(
+    ("audios", "reason"), [(["a.wav"], "1 audios, but 3 sentences"), ([1, 2, 3], "not the name of a file: 1")]
+)
+def test_wrong_recordings_are_refused(tmp_path: Path, audios: list[Any], reason: str) -> None:
+    path = write_json(tmp_path / "test.json", {"v_a": {**SPOKEN, "audios": audios}})
+    with pytest.raises(InputError, match=f"v_a: has .*{reason}"):
+        read_moments(path)
 
 
 @pytest.mark.parametrize("indent", [None, 1])
@@ -71,20 +99,32 @@ def test_qvhighlights_has_several_windows_and_numbers(tmp_path: Path) -> None:
     assert second.qid == "8"
 
 
-def test_charades_as_first_published_takes_lengths_from_the_tables_of_charades(tmp_path: Path) -> None:
+@pytest.fixture
+def charades(tmp_path: Path) -> Path:
+    """Charades-STA as first published, without lengths of videos."""
     path = tmp_path / "charades_sta_test.txt"
     path.write_text("3MSZA 24.3 30.4##person turn a light on.\nAO8RW 0.0 6.9##a person ## reads.\n\n")
-    with pytest.raises(InputError, match=r"has no lengths of videos") as caught:
-        read_moments(path)
-    assert "Charades_v1_test.csv" in str(caught.value.hint)
-    (tmp_path / "Charades_v1_test.csv").write_text("id,subject,length\n3MSZA,P1,30.96\nAO8RW,P2,33.67\n")
-    videos = read_moments(path)
+    return path
+
+
+def test_charades_as_first_published_takes_lengths_from_the_tables_of_charades(charades: Path) -> None:
+    table = charades.with_name("Charades_v1_test.csv")
+    table.write_text("id,subject,length\n3MSZA,P1,30.96\nAO8RW,P2,33.67\n")
+    videos = read_moments(charades)
     assert videos["3MSZA"].duration_s == 30.96
     assert _queries(videos["3MSZA"]) == [("person turn a light on.", ((24.3, 30.4),))]
     assert videos["AO8RW"].queries[0].text == "a person ## reads."
 
 
-def test_faulty_annotations_are_repaired_and_counted(tmp_path: Path) -> None:
+def test_charades_as_first_published_is_refused_without_its_table(charades: Path) -> None:
+    with pytest.raises(InputError, match=r"has no lengths of videos") as caught:
+        read_moments(charades)
+    assert "Charades_v1_test.csv" in str(caught.value.hint)
+
+
+@pytest.fixture
+def faulty(tmp_path: Path) -> dict[str, MomentVideo]:
+    """Two videos with annotations of each fault."""
     path = write_json(
         tmp_path / "bad.json",
         {
@@ -92,10 +132,16 @@ def test_faulty_annotations_are_repaired_and_counted(tmp_path: Path) -> None:
             "v_b": in_seconds(10, (11, 12, "outside"), (-3, 0, "before"), (1, 2, " \n"), (6, 5, "inverted")),
         },
     )
-    videos = read_moments(path)
-    assert _queries(videos["v_a"]) == [("too long", ((0.0, 10.0),)), ("good", ((1.0, 2.0),))]
-    assert videos["v_b"].queries == ()
-    assert describe_repairs(videos) == (
+    return read_moments(path)
+
+
+def test_faulty_annotations_are_cut_or_left_out(faulty: dict[str, MomentVideo]) -> None:
+    assert _queries(faulty["v_a"]) == [("too long", ((0.0, 10.0),)), ("good", ((1.0, 2.0),))]
+    assert faulty["v_b"].queries == ()
+
+
+def test_faulty_annotations_are_counted_by_their_fault(faulty: dict[str, MomentVideo]) -> None:
+    assert describe_repairs(faulty) == (
         "annotations left out that end at or before their start: 3, first in v_a",
         "annotations cut that reach out of their video: 1, first in v_a",
         "annotations left out that lie outside their video: 2, first in v_b",
@@ -103,7 +149,7 @@ def test_faulty_annotations_are_repaired_and_counted(tmp_path: Path) -> None:
     )
 
 
-def test_of_several_windows_the_good_ones_stay(tmp_path: Path) -> None:
+def test_good_windows_of_several_stay(tmp_path: Path) -> None:
     lines = (highlight(1, "x", "A dog", (8, 4), (10, 20)), highlight(2, "x", "A cat"))
     videos = read_moments(write_lines(tmp_path / "val.jsonl", *lines))
     assert _queries(videos["x"]) == [("A dog", ((10.0, 20.0),))]
@@ -154,7 +200,7 @@ LINE = highlight(1, "x", "A dog", (1, 2))
         (json.dumps(LINE) + "\n" + json.dumps({**LINE, "duration": 9}), "x: two of its entries"),
     ],
 )
-def test_faulty_files_are_refused(tmp_path: Path, text: str, reason: str) -> None:
+def test_fault_of_annotations_names_its_place(tmp_path: Path, text: str, reason: str) -> None:
     path = tmp_path / "file.json"
     path.write_text(text)
     with pytest.raises(InputError) as caught:
@@ -172,7 +218,7 @@ def test_faulty_files_are_refused(tmp_path: Path, text: str, reason: str) -> Non
         ("id,length\nV1,0\n", "has no positive number length"),
     ],
 )
-def test_tables_of_charades_that_will_not_do(tmp_path: Path, table: str, reason: str) -> None:
+def test_bad_table_of_charades_is_refused(tmp_path: Path, table: str, reason: str) -> None:
     path = tmp_path / "charades_sta_test.txt"
     path.write_text("V1 1 2##a person\n")
     (tmp_path / "Charades_v1_test.csv").write_text(table)
@@ -196,7 +242,7 @@ def test_tables_of_charades_that_will_not_do(tmp_path: Path, table: str, reason:
         ("qvhighlights/highlight_val_release.jsonl", 1519, 1550, 0),
     ],
 )
-def test_the_published_files_have_as_many_sentences_as_published(
+def test_published_files_have_as_many_sentences_as_published(
     shared: Path, name: str, n_videos: int, n_queries: int, n_repaired: int
 ) -> None:
     videos = read_moments(shared / "data" / name)
@@ -214,19 +260,35 @@ def _is_sound(video: Any) -> bool:
     )
 
 
-def test_annotators_score_the_clips_of_the_windows(tmp_path: Path) -> None:
+@pytest.fixture
+def queries(tmp_path: Path) -> dict[str, Query]:
+    """Two queries of a video of nine seconds, with scores of two annotators."""
     lines = (
         with_saliency(highlight(7, "x", "A girl", (2, 6)) | {"duration": 9}, {2: (1, 4), 1: (0, 3)}),
         with_saliency(highlight(8, "x", "A dog", (0, 2), (4, 6)) | {"duration": 9}, {0: (2, 2), 2: (3, 4)}),
     )
-    queries = read_highlights(write_lines(tmp_path / "val.jsonl", *lines))
+    return dict(read_highlights(write_lines(tmp_path / "val.jsonl", *lines)))
+
+
+def test_highlights_are_queries_by_their_numbers(queries: dict[str, Query]) -> None:
     assert list(queries) == ["7", "8"]
     first = queries["7"]
     assert (first.text, first.video, first.duration_s, first.n_clips) == ("A girl", "x", 9.0, 4)
     assert queries["8"].windows == ((0.0, 2.0), (4.0, 6.0))
-    assert first.saliency.tolist() == [[0, 0], [0, 3], [1, 4], [0, 0]]
+
+
+def test_clips_without_scores_of_annotators_have_zeros(queries: dict[str, Query]) -> None:
+    saliency = queries["7"].saliency
+    assert saliency is not None
+    assert saliency.tolist() == [[0, 0], [0, 3], [1, 4], [0, 0]]
+
+
+def test_highlights_without_scores_have_no_saliency(tmp_path: Path) -> None:
     bare = read_highlights(write_lines(tmp_path / "val.jsonl", highlight(7, "x", "A girl", (2, 6))))
     assert bare["7"].saliency is None
+
+
+def test_moments_without_numbers_are_no_highlights(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="v_a: has no qid"):
         read_highlights(write_json(tmp_path / "test.json", {"v_a": in_seconds(9, (1, 2, "A dog"))}))
 
@@ -262,14 +324,14 @@ STRICT = highlight(1, "x", "A dog", (0, 4))
         ([{key: value for key, value in STRICT.items() if key != "relevant_windows"}], "of a test split"),
     ],
 )
-def test_strict_faults_name_the_line(tmp_path: Path, lines: list[Any], reason: str) -> None:
+def test_fault_of_highlights_names_its_line(tmp_path: Path, lines: list[Any], reason: str) -> None:
     with pytest.raises(InputError, match=reason) as caught:
         read_highlights(write_lines(tmp_path / "val.jsonl", *lines))
     assert str(caught.value).startswith(str(tmp_path / "val.jsonl"))
 
 
 @pytest.mark.shared
-def test_all_published_annotations_are_read(shared: Path) -> None:
+def test_published_scores_of_annotators_are_read_as_they_are(shared: Path) -> None:
     path = shared / "data" / "qvhighlights" / "highlight_val_release.jsonl"
     queries = read_highlights(path)
     assert len(queries) == 1550

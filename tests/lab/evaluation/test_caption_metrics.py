@@ -39,13 +39,22 @@ def test_any_text_has_tokens_without_spaces(text: str) -> None:
     assert all(token and not token.isspace() for token in tokenize(text))
 
 
-def test_cider_of_a_worked_example() -> None:
-    references = [[tokenize("a b")], [tokenize("c d")]]  # each n-gram is in one of two: idf is log 2
-    right, half = cider_d([tokenize("a b"), tokenize("c x")], references)
-    assert right == pytest.approx(10 * (1 + 1) / 4)  # one- and two-word n-grams are the same
-    assert half == pytest.approx(10 * (1 / 2) / 4)  # of two words one, x being as rare as d
-    twice = [tokenize("a a"), tokenize("c d")]
-    assert cider_d(twice, references)[0] == pytest.approx(10 / math.sqrt(8) / 4)  # "a" counts once
+REFERENCES = [[tokenize("a b")], [tokenize("c d")]]
+"""Each n-gram is in one of two: idf is log 2."""
+
+
+@pytest.mark.parametrize(
+    ("captions", "first", "second"),
+    [
+        (["a b", "c x"], 10 * (1 + 1) / 4, 10 * (1 / 2) / 4),
+        (["a a", "c d"], 10 / math.sqrt(8) / 4, 10 * (1 + 1) / 4),
+    ],
+    ids=["one of two words, x being as rare as d", "a word that is repeated counts once"],
+)
+def test_cider_of_worked_examples(captions: list[str], first: float, second: float) -> None:
+    """Of the four lengths of n-grams, captions of two words have those of one and two words."""
+    scores = cider_d([tokenize(caption) for caption in captions], REFERENCES)
+    assert scores.tolist() == pytest.approx([first, second])
 
 
 def test_cider_d_punishes_another_length() -> None:
@@ -56,22 +65,32 @@ def test_cider_d_punishes_another_length() -> None:
     assert cider_d(caption, references)[0] == pytest.approx(10 * alike / 4 * math.exp(-(6**2) / 72))
 
 
-def test_what_all_references_say_is_worth_nothing() -> None:
-    same = [[("a", "b")]] * 3
-    assert cider_d([("a", "b")] * 3, same).tolist() == [0.0] * 3
+def test_cider_of_words_that_all_references_have_is_zero() -> None:
+    assert cider_d([("a", "b")] * 3, [[("a", "b")]] * 3).tolist() == [0.0] * 3
+
+
+def test_cider_of_a_single_reference_is_zero() -> None:
     assert cider_d([("a",)], [[("a",)]]).tolist() == [0.0]
 
 
-def test_bleu_of_worked_examples() -> None:
-    # Papineni et al. 2002, Example 2: the word occurs at most twice in a reference
+def test_bleu_counts_a_word_as_often_as_a_reference_has_it() -> None:
+    """Papineni et al. 2002, Example 2: the word occurs at most twice in a reference."""
     the = tokenize("the the the the the the the")
     references = [[tokenize("The cat is on the mat."), tokenize("There is a cat on the mat.")]]
     values = {name: measure.value for name, measure in bleu([the], references).items()}
     assert values == {"BLEU-1": pytest.approx(2 / 7), "BLEU-2": 0, "BLEU-3": 0, "BLEU-4": 0}
+
+
+def test_bleu_punishes_a_short_caption() -> None:
     short = bleu([("the", "cat")], [[("the", "cat", "sat", "down")]])
     assert short["BLEU-2"].value == pytest.approx(math.exp(1 - 4 / 2))
-    # of references that are equally far the shorter one counts: nothing is too short
+
+
+def test_bleu_takes_the_shorter_of_references_that_are_equally_far() -> None:
     assert bleu([("a", "b")], [[("a", "b", "c"), ("a",)]])["BLEU-1"].value == pytest.approx(1.0)
+
+
+def test_bleu_of_an_empty_caption_is_zero() -> None:
     assert bleu([()], [[("a",)]])["BLEU-1"].value == 0.0
 
 
@@ -91,15 +110,21 @@ def test_bleu_1_is_a_direct_count(items: list[tuple[Tokens, list[Tokens]]]) -> N
     assert bleu(captions, references)["BLEU-1"].value == pytest.approx(expected)
 
 
-def test_rouge_l_of_a_worked_example() -> None:
-    # Lin 2004: "police kill the gunman" and "police killed the gunman" share three words in order
+def test_rouge_l_of_words_in_order() -> None:
+    """Lin 2004: these sentences share three words in order."""
     f = rouge_l([tokenize("police kill the gunman")], [[tokenize("police killed the gunman")]])
     assert f.tolist() == pytest.approx([3 / 4])
+
+
+def test_rouge_l_takes_the_best_precision_and_the_best_recall() -> None:
     mixed = rouge_l([("a", "b")], [[("a", "x", "y", "z"), ("a", "b", "c", "d", "e", "f", "g", "h")]])
     precision, recall = 2 / 2, 1 / 4
     assert mixed.tolist() == pytest.approx([2.44 * precision * recall / (recall + 1.44 * precision)])
-    assert rouge_l([()], [[("a",)]]).tolist() == [0.0]
-    assert rouge_l([("a",)], [[()]]).tolist() == [0.0]
+
+
+@pytest.mark.parametrize(("caption", "reference"), [((), ("a",)), (("a",), ())])
+def test_rouge_l_of_an_empty_text_is_zero(caption: Tokens, reference: Tokens) -> None:
+    assert rouge_l([caption], [[reference]]).tolist() == [0.0]
 
 
 @given(WORDS, WORDS)
@@ -117,13 +142,25 @@ def test_rouge_l_is_that_of_a_direct_recursion(caption: Tokens, reference: Token
     assert rouge_l([caption], [[reference]])[0] == pytest.approx(expected)
 
 
+def split_items(items: list[tuple[Tokens, list[Tokens]]]) -> tuple[list[Tokens], list[list[Tokens]]]:
+    return [caption for caption, _ in items], [references for _, references in items]
+
+
 @given(ITEMS)
-def test_measures_are_bounded(items: list[tuple[Tokens, list[Tokens]]]) -> None:
-    captions, references = [caption for caption, _ in items], [own for _, own in items]
+def test_cider_is_between_0_and_10(items: list[tuple[Tokens, list[Tokens]]]) -> None:
+    captions, references = split_items(items)
     scores = cider_d(captions, references)
-    assert scores.min() >= 0
-    assert scores.max() <= 10 + 1e-9
+    assert 0 <= scores.min() <= scores.max() <= 10 + 1e-9
+
+
+@given(ITEMS)
+def test_bleu_is_between_0_and_1(items: list[tuple[Tokens, list[Tokens]]]) -> None:
+    captions, references = split_items(items)
     assert all(0 <= measure.value <= 1 for measure in bleu(captions, references).values())
+
+
+@given(ITEMS)
+def test_rouge_l_is_between_0_and_1(items: list[tuple[Tokens, list[Tokens]]]) -> None:
+    captions, references = split_items(items)
     scores = rouge_l(captions, references)
-    assert scores.min() >= 0
-    assert scores.max() <= 1 + 1e-9
+    assert 0 <= scores.min() <= scores.max() <= 1 + 1e-9

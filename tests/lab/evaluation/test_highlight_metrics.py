@@ -86,7 +86,7 @@ def test_clips_are_measured_as_by_a_direct_loop(
         assert measured[name].hit == pytest.approx(figures[f"HL-min-{name}"]["HL-Hit1"])
 
 
-def test_the_settings_are_those_of_the_loop() -> None:
+def test_levels_and_lengths_are_those_of_the_field() -> None:
     assert highlight_metrics.LEVELS == LEVELS
     assert list(highlight_metrics.LENGTHS_S) == ["full", "short", "middle", "long"]
 
@@ -94,23 +94,28 @@ def test_the_settings_are_those_of_the_loop() -> None:
 @pytest.mark.parametrize(
     ("moments", "scores", "windows", "expected"),
     [
-        # the first moment is that of the file, not the one of the best score
         ([[[0, 10], [50, 60]]], [[0.1, 0.9]], [[[50, 60]]], (0.0, 1.0)),
-        # an empty moment is wrong, even inside the window and with the best score
         ([[[4, 4], [0, 10]], [[0, 10], [4, 4]]], [[0.9, 0.1]] * 2, [[[0, 10]]] * 2, (0.5, 0.75)),
         # 4.95 / 9.9 is a half; 4.95 / (4.95 + 9.9 - 4.95), which average precision goes by, a little less
         ([[[0, 4.95]]], [[0]], [[[0, 9.9]]], (1.0, 0.0)),
     ],
+    ids=["recall is of the file's first moment", "empty moments are wrong", "a half by two formulas"],
 )
 def test_recall_and_precision_at_a_half(moments: Any, scores: Any, windows: Any, expected: Any) -> None:
-    arrays = (np.array(values, float) for values in (moments, scores, windows))
-    measured = measure_moments(*arrays)["full"]
-    assert (measured.recall[0.5], measured.precision[0.5]) == expected
+    measured = measure_moments(np.array(moments, float), np.array(scores, float), np.array(windows, float))
+    full = measured["full"]
+    assert full is not None
+    assert (full.recall[0.5], full.precision[0.5]) == expected
 
 
-def test_clips_of_one_score_count_together() -> None:
-    annotators = np.array([4, 0, 0, 4], np.float32).reshape(1, 4, 1)
-    measured = measure_clips(np.zeros((1, 4)), annotators, np.array([4]))["VeryGood"]
-    assert (measured.precision, measured.hit) == (0.5, 1.0)  # the first of equal clips is the best one
-    flipped = measure_clips(np.array([[0.0, 1, 1, 0]]), annotators, np.array([4]))["VeryGood"]
-    assert (flipped.precision, flipped.hit) == (0.5, 0.0)
+ENDS_ARE_GOOD = np.array([4, 0, 0, 4], np.float32).reshape(1, 4, 1)
+
+
+def test_precision_of_clips_of_one_score_counts_them_together() -> None:
+    measured = measure_clips(np.zeros((1, 4)), ENDS_ARE_GOOD, np.array([4]))["VeryGood"]
+    assert measured.precision == 0.5
+
+
+@pytest.mark.parametrize(("saliency", "hit"), [([0, 0, 0, 0], 1.0), ([0, 1, 1, 0], 0.0)])
+def test_first_of_equal_clips_is_the_best_one(saliency: list[float], hit: float) -> None:
+    assert measure_clips(np.array([saliency]), ENDS_ARE_GOOD, np.array([4]))["VeryGood"].hit == hit

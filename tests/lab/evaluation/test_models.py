@@ -146,98 +146,160 @@ def best_of(run: ModelRun, family: str, video: str, text: str, length: int) -> t
     return best_span(run, video, text, length)
 
 
-def test_moments_are_the_models_own_and_a_video_is_read_as_a_whole(
-    run: ModelRun, family: str, encoders: list[str]
-) -> None:
-    progress: list[tuple[float, float]] = []
-    found = moments_by(run, VIDEOS, max_iou=0.5, progress=lambda _, *counts: progress.append(counts))
-    assert encoders == ["clip"]
-    assert list(found) == ["x", "long"]
-    assert progress == [(1, 2), (2, 2)]
-    for name, answers in found.items():
+def test_best_moment_of_a_query_is_the_models_own(run: ModelRun, family: str) -> None:
+    for name, answers in moments_by(run, VIDEOS, max_iou=0.5).items():
         video = VIDEOS[name]
         for query, moments in zip(video.queries, answers, strict=True):
             start, end = best_of(run, family, name, query.text, ROWS[name])
             expected = start * video.duration_s, end * video.duration_s
             assert (moments[0].start_s, moments[0].end_s) == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+
+def test_moments_of_a_query_are_five_at_most_and_overlap_little(run: ModelRun) -> None:
+    for answers in moments_by(run, VIDEOS, max_iou=0.5).values():
+        for moments in answers:
             spans = [(moment.start_s, moment.end_s) for moment in moments]
             assert np.triu(iou(spans, spans), 1).max() <= 0.5
             assert 1 <= len(moments) <= 5
 
 
-def test_answers_to_qvhighlights_are_the_models_own(
-    run: ModelRun, family: str, encoders: list[str], tmp_path: Path
-) -> None:
+def test_only_videos_with_queries_are_answered_and_counted(run: ModelRun, encoders: list[str]) -> None:
     progress: list[tuple[float, float]] = []
-    found = highlights_by(run, QUERIES, lambda _, *counts: progress.append(counts))
+    answers = moments_by(run, VIDEOS, max_iou=0.5, progress=lambda _, *counts: progress.append(counts))
+    assert list(answers) == ["x", "long"]
+    assert progress == [(1, 2), (2, 2)]
     assert encoders == ["clip"]
-    assert progress == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_best_moment_of_a_highlight_is_the_models_own_in_whole_clips(run: ModelRun, family: str) -> None:
+    answers = highlights_by(run, QUERIES)
     for qid, length in (("7", 10), ("8", 10), ("9", 6)):
-        query, answer = QUERIES[qid], found[qid]
+        query, answer = QUERIES[qid], answers[qid]
         assert (answer.qid, answer.query, answer.video) == (qid, query.text, query.video)
         edges = best_of(run, family, query.video, query.text, length)
         start_s, end_s = (2.0 * round(edge * query.duration_s / 2) for edge in edges)
         assert answer.moments
         best = answer.moments[0]
         assert (best.start_s, best.end_s) == (start_s, min(end_s, query.duration_s))
-        assert (answer.saliency is None) == (family == "mrnet")  # which has no saliency head
-    write_predictions(tmp_path / "mine.jsonl", found.values())
-    assert read_highlight_predictions(tmp_path / "mine.jsonl", QUERIES) == found
 
 
-def test_published_words_are_for_detr_alone(
-    run: ModelRun, family: str, tmp_path: Path, encoders: list[str]
-) -> None:
+def test_only_models_with_a_saliency_head_answer_with_saliency(run: ModelRun, family: str) -> None:
+    answers = highlights_by(run, QUERIES)
+    assert all((answer.saliency is None) == (family == "mrnet") for answer in answers.values())
+
+
+def test_highlights_are_counted_as_they_are_answered(run: ModelRun, encoders: list[str]) -> None:
+    progress: list[tuple[float, float]] = []
+    highlights_by(run, QUERIES, lambda _, *counts: progress.append(counts))
+    assert progress == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert encoders == ["clip"]
+
+
+def test_answers_to_highlights_are_a_submission(run: ModelRun, tmp_path: Path) -> None:
+    answers = highlights_by(run, QUERIES)
+    write_predictions(tmp_path / "mine.jsonl", answers.values())
+    assert read_highlight_predictions(tmp_path / "mine.jsonl", QUERIES) == answers
+
+
+@pytest.fixture
+def with_words(run: ModelRun, tmp_path: Path) -> ModelRun:
+    """The run with the words of its queries in files."""
     folder = tmp_path / "text"
     folder.mkdir()
     for qid, query in QUERIES.items():
         np.savez(folder / f"qid{qid}.npz", last_hidden_state=5 * words_of(query.text))
-    given_words = replace(run, text_features=folder)
-    if family == "mrnet":
-        with pytest.raises(UsageError, match="one vector per query"):
-            highlights_by(given_words, QUERIES)
-        return
-    by_encoder, by_file = highlights_by(run, QUERIES), highlights_by(given_words, QUERIES)
-    assert encoders == ["clip"]
+    return replace(run, text_features=folder)
+
+
+only_mrnet = pytest.mark.parametrize("family", ["mrnet"], indirect=True)
+only_detr = pytest.mark.parametrize("family", ["qd-detr"], indirect=True)
+
+
+@only_mrnet
+def test_words_of_files_are_refused_by_mrnet(with_words: ModelRun) -> None:
+    with pytest.raises(UsageError, match="one vector per query"):
+        highlights_by(with_words, QUERIES)
+
+
+@only_detr
+def test_words_of_files_are_read_by_detr_without_an_encoder(
+    run: ModelRun, with_words: ModelRun, encoders: list[str]
+) -> None:
+    by_file = highlights_by(with_words, QUERIES)
+    assert encoders == []
+    by_encoder = highlights_by(run, QUERIES)
     for qid in QUERIES:
         np.testing.assert_allclose(by_file[qid].saliency, by_encoder[qid].saliency, atol=1e-5)
-    (folder / "qid9.npz").unlink()
+
+
+@only_detr
+def test_missing_words_of_a_query_are_named(with_words: ModelRun) -> None:
+    assert with_words.text_features is not None
+    (with_words.text_features / "qid9.npz").unlink()
     with pytest.raises(InputError, match=r"no words of query 9 \(qid9\.npz\)"):
-        highlights_by(given_words, QUERIES)
+        highlights_by(with_words, QUERIES)
 
 
-def test_queries_of_files_are_read_by_mrnet_where_it_was_trained_on_such(
-    run: ModelRun, family: str, tmp_path: Path, encoders: list[str]
-) -> None:
+SPOKEN = {
+    name: replace(
+        video, queries=tuple(replace(query, audio=f"{name}_{query.text}.wav") for query in video.queries)
+    )
+    for name, video in VIDEOS.items()
+}
+
+
+@pytest.fixture
+def with_queries(run: ModelRun, tmp_path: Path) -> ModelRun:
+    """The run with the vectors of its queries in files."""
     folder = tmp_path / "spoken"
     folder.mkdir()
-    named = {
-        name: replace(
-            video, queries=tuple(replace(query, audio=f"{name}_{query.text}.wav") for query in video.queries)
-        )
-        for name, video in VIDEOS.items()
-    }
-    for name, video in named.items():
+    for name, video in SPOKEN.items():
         for query in video.queries:
             np.save(folder / f"{name}_{query.text}.npy", encode([query.text]))
-    by_text = replace(run, query_features=folder)
+    return replace(run, query_features=folder)
+
+
+@pytest.fixture
+def trained_on_files(with_queries: ModelRun, family: str, tmp_path: Path) -> ModelRun:
+    """A run whose model was trained on queries of files."""
+    facts = {"text": None, "queries": {"dim": DIM_TEXT, "from": "spoken"}}
+    return replace(with_queries, checkpoint=checkpoint(tmp_path / "spoken.safetensors", family, **facts))
+
+
+def test_queries_of_files_are_refused_by_a_model_that_was_not_trained_on_such(
+    with_queries: ModelRun, family: str
+) -> None:
     reads = "the words of queries" if family == "qd-detr" else "that clip embeds"
     with pytest.raises(UsageError, match=reads):
-        moments_by(by_text, named, max_iou=0.5)
-    if family == "qd-detr":
-        return
-    facts = {"text": None, "queries": {"dim": DIM_TEXT, "from": "spoken"}}
-    by_file = replace(by_text, checkpoint=checkpoint(tmp_path / "spoken.safetensors", family, **facts))
-    assert moments_by(by_file, named, max_iou=0.5) == moments_by(run, VIDEOS, max_iou=0.5)
-    for task in (lambda run: moments_by(run, named, max_iou=0.5), lambda run: highlights_by(run, QUERIES)):
-        with pytest.raises(InputError, match="reads queries from files") as caught:
-            task(replace(by_file, query_features=None))
-        assert "QUERY_FEATURES=FOLDER" in str(caught.value.hint)
-    for file in folder.iterdir():
+        moments_by(with_queries, SPOKEN, max_iou=0.5)
+
+
+@only_mrnet
+def test_queries_of_files_are_read_without_an_encoder(
+    run: ModelRun, trained_on_files: ModelRun, encoders: list[str]
+) -> None:
+    by_file = moments_by(trained_on_files, SPOKEN, max_iou=0.5)
+    assert encoders == []
+    assert by_file == moments_by(run, VIDEOS, max_iou=0.5)
+
+
+@only_mrnet
+@pytest.mark.parametrize("task", ["moments", "highlights"])
+def test_model_that_reads_queries_from_files_needs_their_folder(
+    trained_on_files: ModelRun, task: str
+) -> None:
+    with pytest.raises(InputError, match="reads queries from files") as caught:
+        answer(task, trained_on_files, query_features=None)
+    assert "QUERY_FEATURES=FOLDER" in str(caught.value.hint)
+
+
+@only_mrnet
+def test_queries_of_another_size_than_the_models_are_refused(trained_on_files: ModelRun) -> None:
+    assert trained_on_files.query_features is not None
+    for file in trained_on_files.query_features.iterdir():
         np.save(file, np.ones(DIM_TEXT + 1))
     with pytest.raises(UsageError, match=f"reads queries of {DIM_TEXT} numbers, not of {DIM_TEXT + 1}"):
-        moments_by(by_file, named, max_iou=0.5)
-    assert encoders == ["clip"]
+        moments_by(trained_on_files, SPOKEN, max_iou=0.5)
 
 
 @pytest.mark.parametrize(
@@ -265,27 +327,56 @@ def answer(task: str, run: ModelRun, queries: dict[str, Query] = QUERIES, **chan
 tasks = pytest.mark.parametrize("task", ["moments", "highlights"])
 
 
+@pytest.fixture
+def ordered(run: ModelRun, family: str, tmp_path: Path) -> ModelRun:
+    """A run whose checkpoint knows the sizes of its sources."""
+    return replace(run, checkpoint=checkpoint(tmp_path / "ordered.safetensors", family, dims=list(DIMS)))
+
+
 @tasks
-def test_sources_are_given_in_the_order_of_the_training(
-    task: str, run: ModelRun, family: str, tmp_path: Path
-) -> None:
-    ordered = replace(run, checkpoint=checkpoint(tmp_path / "ordered.safetensors", family, dims=list(DIMS)))
+def test_sources_in_the_order_of_the_training_are_read(task: str, run: ModelRun, ordered: ModelRun) -> None:
     assert answer(task, ordered) == answer(task, run)
+
+
+@tasks
+def test_sources_in_another_order_than_in_the_training_are_refused(task: str, ordered: ModelRun) -> None:
     with pytest.raises(UsageError, match=r"\[4, 2\] numbers side by side, not of \[2, 4\]") as caught:
-        answer(task, ordered, features=run.features[::-1])
+        answer(task, ordered, features=ordered.features[::-1])
     assert caught.value.hint == "features in the order of the training"
 
 
 @tasks
-def test_runs_that_cannot_answer(task: str, run: ModelRun, family: str, tmp_path: Path) -> None:
+def test_checkpoint_that_does_not_name_its_encoder_is_refused(
+    task: str, run: ModelRun, family: str, tmp_path: Path
+) -> None:
+    silent = checkpoint(tmp_path / "silent.safetensors", family, text=None)
     with pytest.raises(InputError, match="does not say what embeds its queries"):
-        answer(task, run, checkpoint=checkpoint(tmp_path / "silent.safetensors", family, text=None))
+        answer(task, run, checkpoint=silent)
+
+
+@tasks
+def test_features_of_another_size_than_the_models_are_refused(task: str, run: ModelRun) -> None:
     with pytest.raises(UsageError, match=r"reads clips of \d numbers.*, not of \d"):
         answer(task, run, features=run.features[:1])
+
+
+@tasks
+def test_model_that_reads_a_similarity_curve_is_refused(
+    task: str, run: ModelRun, family: str, tmp_path: Path
+) -> None:
+    guided = checkpoint(tmp_path / "guided.safetensors", family, guided=True)
     with pytest.raises(UsageError, match="reads a similarity curve"):
-        answer(task, run, checkpoint=checkpoint(tmp_path / "guided.safetensors", family, guided=True))
+        answer(task, run, checkpoint=guided)
+
+
+@tasks
+def test_missing_checkpoint_is_refused(task: str, run: ModelRun, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         answer(task, run, checkpoint=tmp_path / "none.safetensors")
+
+
+@tasks
+def test_video_without_features_of_a_source_is_named(task: str, run: ModelRun) -> None:
     (run.features[1] / "long.npz").unlink()
     with pytest.raises(InputError, match=r"has no features of 1 of \d videos, such as long"):
         answer(task, run)

@@ -32,21 +32,30 @@ def svg_text(predictions: dict[str, dict[str, FloatArray]], folder: Path, limit:
     return target.read_text(encoding="utf-8")
 
 
-def test_names_lines_and_times_are_drawn(tmp_path: Path) -> None:
+def test_names_of_videos_and_rows_and_times_are_drawn(tmp_path: Path) -> None:
     text = svg_text(PREDICTIONS, tmp_path)
     for words in (*VIDEOS, *PREDICTIONS, "annotators' mean", "2:00"):
         assert f"<!-- {words} -->" in text
-    # in the legend, and for each row that scored a video
+
+
+def test_each_row_has_a_line_in_the_legend_and_for_each_video_that_it_scored(tmp_path: Path) -> None:
+    text = svg_text(PREDICTIONS, tmp_path)
     lines = {colour: text.count(f"stroke: {colour}") for colour in ("#2563eb", "#d97706", "#16a34a")}
     assert lines == {"#2563eb": 4, "#d97706": 4, "#16a34a": 2}
-    assert "of 3 videos" not in text
 
 
-def test_some_videos_are_drawn(tmp_path: Path) -> None:
+def test_more_videos_than_the_limit_are_left_out_and_counted(tmp_path: Path) -> None:
     text = svg_text(PREDICTIONS, tmp_path, limit=2)
     assert "<!-- tvsum/video_2 -->" in text
     assert "<!-- tvsum/video_10 -->" not in text
     assert "2 of 3 videos" in text
+
+
+def test_videos_within_the_limit_are_not_counted(tmp_path: Path) -> None:
+    assert "of 3 videos" not in svg_text(PREDICTIONS, tmp_path)
+
+
+def test_videos_without_scores_are_not_drawn(tmp_path: Path) -> None:
     text = svg_text({"model b": PREDICTIONS["model b"]}, tmp_path)
     assert "<!-- tvsum/video_2 -->" in text
     assert "tvsum/video_1 " not in text
@@ -73,7 +82,7 @@ def with_annotators(name: str, seed: int = 0) -> AnnotatedVideo:
     return sampled_video(name, ones, curve, N_SAMPLES // 8, user_scores=scores)
 
 
-def test_the_annotators_curve_is_how_many_chose_each_frame() -> None:
+def test_curve_of_annotators_is_how_many_chose_each_frame() -> None:
     video = with_annotators("video_1")
     assert video.user_scores is not None
     expected = np.zeros(video.n_frames)
@@ -92,16 +101,26 @@ def test_annotators_who_gave_summaries_are_counted_as_they_are() -> None:
     np.testing.assert_allclose(people_of(reference_of("video_1", video)), summary.mean(axis=0))
 
 
-def test_segments_of_rows_stand_under_the_annotators(tmp_path: Path) -> None:
+@pytest.fixture
+def segments_text(tmp_path: Path) -> str:
+    """The SVG of one of two videos, with a row of scores and a row of finished summaries."""
     videos = {name: with_annotators(name) for name in ("video_1", "video_2")}
     frames = np.arange(N_SAMPLES * 15) % 700 < 100
     rows = {"model a": dict.fromkeys(videos, CURVE), "finished": dict.fromkeys(videos, CURVE)}
     chosen = {"finished": dict.fromkeys(videos, frames)}
     plot_segments(videos, rows, chosen, tmp_path / "a.svg", 1)
-    text = (tmp_path / "a.svg").read_text(encoding="utf-8")
-    for words in ("video_1", "annotators", *rows):
-        assert f"<!-- {words} -->" in text
-    assert "1 of 2 videos" in text
-    # a piece for each of the finished summary's six runs, and for the one key shot of the model
-    assert text.count("fill: #16a34a") == 6
-    assert text.count("fill: #d97706") == 1
+    return (tmp_path / "a.svg").read_text(encoding="utf-8")
+
+
+def test_segments_are_drawn_with_the_names_of_their_rows(segments_text: str) -> None:
+    for words in ("video_1", "annotators", "model a", "finished"):
+        assert f"<!-- {words} -->" in segments_text
+    assert "1 of 2 videos" in segments_text
+
+
+def test_each_run_of_a_finished_summary_is_a_piece(segments_text: str) -> None:
+    assert segments_text.count("fill: #16a34a") == 6
+
+
+def test_each_key_shot_of_a_model_is_a_piece(segments_text: str) -> None:
+    assert segments_text.count("fill: #d97706") == 1

@@ -44,19 +44,30 @@ def line(qid: int, **changes: Any) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
 
 
-def test_answers_come_in_the_order_of_the_data_and_moments_in_that_of_the_file(tmp_path: Path) -> None:
+@pytest.fixture
+def found(tmp_path: Path) -> dict[str, QueryPrediction]:
+    """Two answers that were read, the second of which stands first in the file and lacks a score."""
     path = write_lines(tmp_path / "mine.jsonl", line(8, pred_saliency_scores=[1, 0]), line(7))
-    found = read_highlight_predictions(path, QUERIES)
+    return dict(read_highlight_predictions(path, QUERIES))
+
+
+def test_answers_come_in_the_order_of_the_data(found: dict[str, QueryPrediction]) -> None:
     assert list(found) == ["7", "8"]
+
+
+def test_moments_come_in_the_order_of_the_file(found: dict[str, QueryPrediction]) -> None:
     moments = Moment(0, 2, 0.5), Moment(2, 6, 0.9)
     assert found["7"] == QueryPrediction("7", "A girl", "x", moments, (0.25, 0.25, 0.25, 0.25))
-    assert found["8"].saliency == (1.0, 0.0)  # the last clip may lack a score
+
+
+def test_last_clip_may_lack_a_score(found: dict[str, QueryPrediction]) -> None:
+    assert found["8"].saliency == (1.0, 0.0)
 
 
 @pytest.mark.parametrize(
     ("left_out", "has"), [("pred_saliency_scores", (True, False)), ("pred_relevant_windows", (False, True))]
 )
-def test_either_part_may_be_left_out(tmp_path: Path, left_out: str, has: tuple[bool, bool]) -> None:
+def test_moments_or_saliency_may_be_left_out(tmp_path: Path, left_out: str, has: tuple[bool, bool]) -> None:
     path = write_lines(tmp_path / "mine.jsonl", *(line(qid, **{left_out: None}) for qid in (7, 8)))
     for one in read_highlight_predictions(path, QUERIES).values():
         assert (one.moments is not None, one.saliency is not None) == has
@@ -66,26 +77,30 @@ finite = st.floats(allow_nan=False, allow_infinity=False, width=32)
 moments = st.lists(st.tuples(st.floats(0, 4), st.floats(5, 9), finite).map(lambda one: Moment(*one)))
 
 
+any_moments = st.lists(st.builds(Moment, st.floats(0, 4), st.floats(5, 9), finite), max_size=5).map(tuple)
+any_saliency = st.lists(finite, min_size=3, max_size=4).map(tuple)
+
+
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    moments=st.none() | moments.map(tuple),
-    saliency=st.none() | st.lists(finite, min_size=3, max_size=4).map(tuple),
+    parts=st.tuples(any_moments, st.none() | any_saliency) | st.tuples(st.none(), any_saliency),
     text=st.text(st.characters(categories=["L", "N", "P", "S"])),
 )
-def test_what_is_written_is_read_again(
-    tmp_path: Path, moments: tuple[Moment, ...] | None, saliency: tuple[float, ...] | None, text: str
+def test_answers_are_read_as_they_were_written(
+    tmp_path: Path, parts: tuple[tuple[Moment, ...] | None, tuple[float, ...] | None], text: str
 ) -> None:
-    path = tmp_path / "mine.jsonl"
-    answer = QueryPrediction("7", text, "x", moments, saliency)
-    write_predictions(path, [answer])
-    if moments is None and saliency is None:
-        with pytest.raises(InputError, match="has neither"):
-            read_highlight_predictions(path, {"7": QUERIES["7"]})
-    else:
-        assert read_highlight_predictions(path, {"7": QUERIES["7"]}) == {"7": answer}
+    answer = QueryPrediction("7", text, "x", *parts)
+    write_predictions(tmp_path / "mine.jsonl", [answer])
+    assert read_highlight_predictions(tmp_path / "mine.jsonl", {"7": QUERIES["7"]}) == {"7": answer}
 
 
-def test_the_layout_is_the_published_one(tmp_path: Path) -> None:
+def test_answer_without_moments_and_saliency_is_refused(tmp_path: Path) -> None:
+    write_predictions(tmp_path / "mine.jsonl", [QueryPrediction("7", "A girl", "x", None, None)])
+    with pytest.raises(InputError, match="has neither"):
+        read_highlight_predictions(tmp_path / "mine.jsonl", {"7": QUERIES["7"]})
+
+
+def test_layout_of_a_submission_is_the_published_one(tmp_path: Path) -> None:
     path = tmp_path / "mine.jsonl"
     prediction = QueryPrediction("7", "Ein Mädchen", "x", (Moment(2.0, 6.0, 0.9),), (0.5, 0.25))
     named = QueryPrediction("own-1", "A cat", "y", ())
@@ -102,9 +117,12 @@ def test_the_layout_is_the_published_one(tmp_path: Path) -> None:
     ]
 
 
-def test_answers_that_cannot_be_written(tmp_path: Path) -> None:
+def test_answers_in_a_missing_folder_are_refused(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="no folder"):
         write_predictions(tmp_path / "none" / "mine.jsonl", [])
+
+
+def test_answer_that_is_no_json_leaves_no_file(tmp_path: Path) -> None:
     nan = QueryPrediction("7", "A girl", "x", saliency=(float("nan"),))
     with pytest.raises(ValueError, match="JSON"):
         write_predictions(tmp_path / "mine.jsonl", [nan])
@@ -156,13 +174,15 @@ def moment(*values: Any) -> list[dict[str, Any]]:
         ([line(7), [1]], "line 2: is not a JSON object"),
     ],
 )
-def test_faults_name_file_and_line(tmp_path: Path, read: Read, lines: list[Any], reason: str) -> None:
+def test_fault_of_a_submission_names_file_and_line(
+    tmp_path: Path, read: Read, lines: list[Any], reason: str
+) -> None:
     assert reason in fault(tmp_path, read, lines)
 
 
 @readers
 @pytest.mark.parametrize("content", [None, b"\xff\xfe\x00", b"text", b'{"qid": 7', b'{"vid": "v_b"}\n{'])
-def test_files_of_another_kind_are_named(tmp_path: Path, read: Read, content: bytes | None) -> None:
+def test_file_that_is_no_submission_is_named(tmp_path: Path, read: Read, content: bytes | None) -> None:
     path = tmp_path / "mine.jsonl"
     if content is not None:
         path.write_bytes(content)
@@ -171,7 +191,7 @@ def test_files_of_another_kind_are_named(tmp_path: Path, read: Read, content: by
 
 
 @readers
-def test_an_empty_moment_is_kept_in_its_place(tmp_path: Path, read: Read) -> None:
+def test_empty_moment_is_kept_in_its_place(tmp_path: Path, read: Read) -> None:
     windows = [[9, 9, 0.9], [2, 6, 0.5]]
     found = read(write_lines(tmp_path / "mine.jsonl", line(7, pred_relevant_windows=windows), line(8)))
     moments = found["7"].moments if "7" in found else found["x"][0]
@@ -237,45 +257,52 @@ DOCUMENTS = (
 RANKED = submitted("v_b", "a bird", (1, 2, 0.1), (3, 4, 0.9), (5, 6, 0.9))
 
 
-@pytest.mark.parametrize(
-    ("lines", "videos", "starts"),
-    [
-        (ALL[::-1], VIDEOS, {"s1.avi": [[1], [3], [1]], "v_b": [[5]]}),  # one answer for both "She cuts."
-        # as many answers as queries of one text, in order
-        (
-            [*ALL, submitted("s1.avi", " She cuts.", (9, 10, 1))],
-            VIDEOS,
-            {"s1.avi": [[1], [3], [9]], "v_b": [[5]]},
-        ),
-        ([*ALL[:2], RANKED], VIDEOS, {"s1.avi": [[1], [3], [1]], "v_b": [[3, 5, 1]]}),  # by their scores
-        (
-            [submitted("x", "A dog", (1, 2, 1), qid=2), submitted("x", "A dog", (3, 4, 1), qid="1")],
-            NUMBERED,
-            {"x": [[3], [1]]},
-        ),
-        (DOCUMENTS, VIDEOS, {"s1.avi": [[1], [3], [1]], "v_b": [[5]]}),
-        (
-            [{"schema": "vidsum.result/1", "ok": True, "data": document} for document in DOCUMENTS],
-            VIDEOS,
-            {"s1.avi": [[1], [3], [1]], "v_b": [[5]]},
-        ),
-    ],
-)
-def test_answers_by_text_number_and_document(
-    tmp_path: Path, lines: Sequence[Any], videos: dict[str, MomentVideo], starts: dict[str, list[list[float]]]
-) -> None:
-    found = read_predictions(write_lines(tmp_path / "mine.jsonl", *lines), videos)
-    assert {
-        name: [[moment.start_s for moment in moments] for moments in answers]
-        for name, answers in found.items()
-    } == starts
+def starts_of(
+    folder: Path, lines: Sequence[Any], videos: dict[str, MomentVideo]
+) -> dict[str, list[list[float]]]:
+    """When the moments of each query of each video begin."""
+    answers = read_predictions(write_lines(folder / "mine.jsonl", *lines), videos)
+    return {
+        name: [[moment.start_s for moment in moments] for moments in by_query]
+        for name, by_query in answers.items()
+    }
 
 
-def test_a_document_over_several_lines(tmp_path: Path) -> None:
-    path, text = tmp_path / "v_b_moments.json", json.dumps(DOCUMENTS[1], indent=1)
-    path.write_text(text)
+def test_same_text_has_one_answer_for_all_its_queries(tmp_path: Path) -> None:
+    assert starts_of(tmp_path, ALL[::-1], VIDEOS) == {"s1.avi": [[1], [3], [1]], "v_b": [[5]]}
+
+
+def test_same_text_may_have_an_answer_for_each_of_its_queries(tmp_path: Path) -> None:
+    lines = [*ALL, submitted("s1.avi", " She cuts.", (9, 10, 1))]
+    assert starts_of(tmp_path, lines, VIDEOS) == {"s1.avi": [[1], [3], [9]], "v_b": [[5]]}
+
+
+def test_moments_of_an_answer_are_ranked_by_their_scores(tmp_path: Path) -> None:
+    starts = starts_of(tmp_path, [*ALL[:2], RANKED], VIDEOS)
+    assert starts == {"s1.avi": [[1], [3], [1]], "v_b": [[3, 5, 1]]}
+
+
+def test_answers_are_found_by_the_numbers_of_their_queries(tmp_path: Path) -> None:
+    lines = [submitted("x", "A dog", (1, 2, 1), qid=2), submitted("x", "A dog", (3, 4, 1), qid="1")]
+    assert starts_of(tmp_path, lines, NUMBERED) == {"x": [[3], [1]]}
+
+
+@pytest.mark.parametrize("is_printed", [False, True], ids=["document", "result of a command"])
+def test_documents_of_moments_are_answers(tmp_path: Path, is_printed: bool) -> None:
+    printed = [{"schema": "vidsum.result/1", "ok": True, "data": document} for document in DOCUMENTS]
+    starts = starts_of(tmp_path, printed if is_printed else DOCUMENTS, VIDEOS)
+    assert starts == {"s1.avi": [[1], [3], [1]], "v_b": [[5]]}
+
+
+def test_document_over_several_lines_is_an_answer(tmp_path: Path) -> None:
+    path = tmp_path / "v_b_moments.json"
+    path.write_text(json.dumps(DOCUMENTS[1], indent=1))
     assert read_predictions(path, {"v_b": VIDEOS["v_b"]}) == {"v_b": [(Moment(*BIRD),)]}
-    path.write_text(text[:-20])
+
+
+def test_document_cut_short_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "v_b_moments.json"
+    path.write_text(json.dumps(DOCUMENTS[1], indent=1)[:-20])
     with pytest.raises(InputError, match=r"v_b_moments\.json: cannot be read as JSON .*line \d\d"):
         read_predictions(path, {"v_b": VIDEOS["v_b"]})
 
@@ -299,15 +326,15 @@ NO_MOMENT = {"video": {"path": "v_b"}, "queries": [{"query": "a bird", "moments"
         ([NO_MOMENT], "has a moment that is not a"),
     ],
 )
-def test_faults_of_answers_by_text(tmp_path: Path, lines: Sequence[Any], reason: str) -> None:
+def test_fault_of_answers_by_text_names_its_line(tmp_path: Path, lines: Sequence[Any], reason: str) -> None:
     assert reason in fault(tmp_path, lambda path: read_predictions(path, VIDEOS), lines)
 
 
-def test_an_unknown_number_is_named(tmp_path: Path) -> None:
-    for video, qid in (("x", 7), ("y", 1)):
-        lines = [submitted(video, "A dog", qid=qid)]
-        reason = fault(tmp_path, lambda path: read_predictions(path, NUMBERED), lines)
-        assert f"line 1: qid {qid} of {video} is not in the data" in reason
+@pytest.mark.parametrize(("video", "qid"), [("x", 7), ("y", 1)])
+def test_unknown_number_of_a_query_is_named(tmp_path: Path, video: str, qid: int) -> None:
+    lines = [submitted(video, "A dog", qid=qid)]
+    reason = fault(tmp_path, lambda path: read_predictions(path, NUMBERED), lines)
+    assert f"line 1: qid {qid} of {video} is not in the data" in reason
 
 
 # --- importance scores ---
@@ -316,7 +343,7 @@ ANNOTATED = dataset()
 
 
 @pytest.mark.parametrize("name", ["video_2", "made/video_2"])
-def test_a_file_may_hold_some_videos_under_either_name(name: str, tmp_path: Path) -> None:
+def test_scores_of_some_videos_are_read_under_either_name(name: str, tmp_path: Path) -> None:
     path = tmp_path / "scores.json"
     path.write_text(json.dumps({name: np.linspace(0, 1, 40).tolist(), "tvsum/video_1": [1, 2]}))
     scores = read_scores(path, ANNOTATED)
@@ -339,7 +366,7 @@ def test_a_file_may_hold_some_videos_under_either_name(name: str, tmp_path: Path
         (None, "no such file"),
     ],
 )
-def test_faults_of_files_of_scores(text: str | None, reason: str, tmp_path: Path) -> None:
+def test_bad_file_of_scores_is_refused(text: str | None, reason: str, tmp_path: Path) -> None:
     path = tmp_path / "scores.json"
     if text is not None:
         path.write_text(text)

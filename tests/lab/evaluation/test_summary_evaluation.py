@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,29 +37,45 @@ def report() -> Report:
     return evaluate_summaries(VIDEOS, {"ours": SCORES}, n_seeds=3)
 
 
-def test_the_rows_that_are_always_there(report: Report) -> None:
+def test_report_of_summaries_has_people_chance_and_uniform(report: Report) -> None:
     names = ["human", "mean annotator", "mean of the others", "ours", "random", "uniform"]
     assert list(report.rows) == names
+
+
+def test_report_of_summaries_has_the_facts_of_the_data(report: Report) -> None:
     facts = report.facts
     assert (facts["n_videos"], facts["ranked_against"]) == (3, "user_scores")
     assert facts["n_annotators"] == {"fewest": 4, "most": 4}
+
+
+def test_people_are_better_than_chance(report: Report) -> None:
     rows = means(report)
     assert rows["mean annotator"].tau > rows["human"].tau > 0.3
     assert rows["mean annotator"].key_shots[0].f_avg > rows["random"].key_shots[0].f_avg
-    assert rows["uniform"].tau == rows["uniform"].rho == 0
+
+
+def test_uniform_scores_correlate_with_nothing(report: Report) -> None:
+    uniform = means(report)["uniform"]
+    assert uniform.tau == uniform.rho == 0
+
+
+def test_each_row_has_all_videos_and_their_mean(report: Report) -> None:
     for row in report.rows.values():
         assert list(row.videos) == list(VIDEOS)
         taus = [measures.tau for measures in row.videos.values()]
         assert row.mean.tau == pytest.approx(np.mean(taus))
 
 
-def test_the_same_videos_are_measured_alike_again_and_alone(report: Report) -> None:
+def test_same_scores_make_the_same_report(report: Report) -> None:
     again = evaluate_summaries(VIDEOS, {"ours": SCORES}, n_seeds=3)
     assert to_text(document(again, {})) == to_text(document(report, {}))
-    one = "made/video_2"
-    alone = evaluate_summaries({one: VIDEOS[one]}, {"ours": SCORES}, n_seeds=3)
-    for name, row in alone.rows.items():
-        assert row.videos[one] == report.rows[name].videos[one]
+
+
+def test_video_is_measured_alike_alone(report: Report) -> None:
+    name = "made/video_2"
+    alone = evaluate_summaries({name: VIDEOS[name]}, {"ours": SCORES}, n_seeds=3)
+    for row_name, row in alone.rows.items():
+        assert row.videos[name] == report.rows[row_name].videos[name]
 
 
 def test_rank_correlation_is_averaged_over_annotators_then_videos(report: Report) -> None:
@@ -88,7 +105,7 @@ def test_f_measure_is_with_the_summaries_of_the_data(report: Report) -> None:
     assert (found.f_max, found.f_avg) == pytest.approx(tuple(np.mean(expected, axis=0)))
 
 
-def test_the_human_row_leaves_each_annotator_out(report: Report) -> None:
+def test_human_row_leaves_each_annotator_out(report: Report) -> None:
     f_max, f_avg, taus = [], [], []
     for video in VIDEOS.values():
         for one in range(4):
@@ -103,7 +120,7 @@ def test_the_human_row_leaves_each_annotator_out(report: Report) -> None:
     assert f_measures == pytest.approx((np.mean(f_max), np.mean(f_avg)))
 
 
-def test_the_mean_of_the_others_does_not_know_the_annotator(report: Report) -> None:
+def test_mean_of_the_others_leaves_the_annotator_out(report: Report) -> None:
     taus, rhos, f_scores = [], [], []
     for video in VIDEOS.values():
         for one in range(4):
@@ -121,26 +138,40 @@ def test_the_mean_of_the_others_does_not_know_the_annotator(report: Report) -> N
     assert rows["human"].tau < found.tau < rows["mean annotator"].tau
 
 
-def test_without_scores_of_annotators_ranks_are_against_their_mean() -> None:
+@pytest.fixture(scope="module")
+def unscored() -> Report:
+    """The report of videos without the scores of each annotator, and of their mean."""
     videos = dataset(scored=False)
-    report = evaluate_summaries(videos, {"truth": {name: video.gtscore for name, video in videos.items()}})
-    assert report.facts["ranked_against"] == "gtscore"
-    assert means(report)["truth"].tau == pytest.approx(1)
-    assert means(report)["human"].tau is None
-    assert means(report)["human"].key_shots[0].f_avg > 0
-    assert means(report)["mean of the others"].tau is None
-    assert means(report)["mean of the others"].key_shots[0].f_avg > 0
-    mixed = dataset(1) | {"made/other": videos["made/video_2"]}
+    return evaluate_summaries(videos, {"truth": {name: video.gtscore for name, video in videos.items()}})
+
+
+def test_without_scores_of_annotators_ranks_are_against_their_mean(unscored: Report) -> None:
+    assert unscored.facts["ranked_against"] == "gtscore"
+    assert means(unscored)["truth"].tau == pytest.approx(1)
+
+
+@pytest.mark.parametrize("row", ["human", "mean of the others"])
+def test_without_scores_of_annotators_people_have_summaries_alone(unscored: Report, row: str) -> None:
+    assert means(unscored)[row].tau is None
+    assert means(unscored)[row].key_shots[0].f_avg > 0
+
+
+def test_one_video_without_scores_of_annotators_ranks_all_against_their_mean() -> None:
+    mixed = dataset(1) | {"made/other": dataset(scored=False)["made/video_2"]}
     assert evaluate_summaries(mixed, {}).facts["ranked_against"] == "gtscore"
+
+
+def test_single_annotator_has_no_others() -> None:
     single = {"made/video_1": annotated_video("made/video_1", n_annotators=1)}
-    human, mean, others, *_ = (row.mean for row in evaluate_summaries(single, {}).rows.values())
+    rows = means(evaluate_summaries(single, {}))
+    human, mean, others = rows["human"], rows["mean annotator"], rows["mean of the others"]
     assert (human.tau, human.rho, others.tau, others.rho) == (None, None, None, None)
     assert all(shots.f_max is shots.f_avg is None for shots in human.key_shots)
     assert others.key_shots[0].f_avg is None
     assert mean.tau == mean.key_shots[1].f_avg == pytest.approx(1)
 
 
-def test_a_video_may_be_there_twice_under_names_of_its_own() -> None:
+def test_video_may_be_there_twice_under_different_names() -> None:
     video = VIDEOS["made/video_1"]
     twice = {"made/video_1 (split 1)": video, "made/video_1 (split 2)": video}
     scores = {"made/video_1 (split 1)": video.gtscore, "made/video_1 (split 2)": -video.gtscore}
@@ -150,7 +181,7 @@ def test_a_video_may_be_there_twice_under_names_of_its_own() -> None:
     assert report.rows["human"].videos["made/video_1 (split 1)"].tau == means(report)["human"].tau
 
 
-def test_another_segmentation_makes_the_annotators_summaries_anew() -> None:
+def test_each_segmentation_is_measured_with_each_knapsack() -> None:
     report = evaluate_summaries(dataset(), {}, segmentations=["uniform-60", "two-peak"], n_seeds=2)
     found = [(one.segmentation, one.knapsack) for one in means(report)["human"].key_shots]
     assert found == [
@@ -180,18 +211,26 @@ def test_each_repair_is_one_warning() -> None:
     assert evaluate_summaries(videos, {}).warnings == ("made/video_1 and 2 more: the last shot was cut",)
 
 
-def test_videos_without_annotators_are_refused() -> None:
-    bare = {name: replace(video, user_summary=None, user_scores=None) for name, video in VIDEOS.items()}
-    for videos, options, reason in (
+BARE_VIDEOS = {name: replace(video, user_summary=None, user_scores=None) for name, video in VIDEOS.items()}
+
+
+@pytest.mark.parametrize(
+    ("videos", "options", "reason"),
+    [
         ({}, {}, "no video"),
-        (bare, {}, "no user_summary"),
-        (bare, {"segmentations": ["uniform-60"]}, "no scores of each annotator"),
-    ):
-        with pytest.raises(UsageError, match=reason):
-            evaluate_summaries(videos, {}, **options)
+        (BARE_VIDEOS, {}, "no user_summary"),
+        (BARE_VIDEOS, {"segmentations": ["uniform-60"]}, "no scores of each annotator"),
+    ],
+    ids=["no video", "no summaries", "no scores"],
+)
+def test_videos_without_annotators_are_refused(
+    videos: dict[str, Any], options: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(UsageError, match=reason):
+        evaluate_summaries(videos, {}, **options)
 
 
-def test_a_missing_summary_is_made_from_the_annotators_scores() -> None:
+def test_missing_summaries_are_made_from_the_scores_of_annotators() -> None:
     videos = dataset()
     bare = {name: replace(video, user_summary=None) for name, video in videos.items()}
     one, other = (evaluate_summaries(data, {}, knapsacks=["pgl-sum"]) for data in (videos, bare))
@@ -204,19 +243,38 @@ def tvsum(shared: Path) -> dict[str, Labels]:
     return read_labels(shared / "data" / "tvsum" / "ydata-tvsum50.mat")
 
 
+@pytest.fixture(scope="module")
+def tvsum_report(tvsum: dict[str, Labels]) -> Report:
+    return evaluate_summaries(tvsum, {}, segmentations=["uniform-60"], knapsacks=["pgl-sum"])
+
+
 @pytest.mark.shared
-def test_annotators_of_tvsum_agree_as_published(tvsum: dict[str, Labels]) -> None:
-    """Each annotator against the others .1774/.2042, their mean .378/.473, without the one .314/.396."""
-    report = evaluate_summaries(tvsum, {}, segmentations=["uniform-60"], knapsacks=["pgl-sum"])
-    rows = means(report)
-    assert (report.facts["n_videos"], report.facts["n_annotators"]) == (50, {"fewest": 20, "most": 20})
-    assert (rows["human"].tau, rows["human"].rho) == pytest.approx((0.1774, 0.2042), abs=5e-5)
-    assert (rows["mean annotator"].tau, rows["mean annotator"].rho) == pytest.approx((0.378, 0.473), abs=5e-4)
-    found = rows["mean of the others"]
-    assert (found.tau, found.rho) == pytest.approx((0.314, 0.396), abs=5e-4)
-    assert (rows["random"].tau, rows["random"].rho) == pytest.approx((0, 0), abs=0.005)
-    assert rows["human"].key_shots[0].f_avg == pytest.approx(0.257, abs=5e-4)
-    assert rows["random"].key_shots[0].f_avg == pytest.approx(0.153, abs=0.003)
+def test_tvsum_has_fifty_videos_of_twenty_annotators(tvsum_report: Report) -> None:
+    facts = tvsum_report.facts
+    assert (facts["n_videos"], facts["n_annotators"]) == (50, {"fewest": 20, "most": 20})
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("row", "tau", "rho", "near"),
+    [
+        ("human", 0.1774, 0.2042, 5e-5),
+        ("mean annotator", 0.378, 0.473, 5e-4),
+        ("mean of the others", 0.314, 0.396, 5e-4),
+        ("random", 0, 0, 0.005),
+    ],
+)
+def test_annotators_of_tvsum_correlate_as_published(
+    tvsum_report: Report, row: str, tau: float, rho: float, near: float
+) -> None:
+    measures = means(tvsum_report)[row]
+    assert (measures.tau, measures.rho) == pytest.approx((tau, rho), abs=near)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(("row", "f", "near"), [("human", 0.257, 5e-4), ("random", 0.153, 0.003)])
+def test_summaries_of_tvsum_agree_as_published(tvsum_report: Report, row: str, f: float, near: float) -> None:
+    assert means(tvsum_report)[row].key_shots[0].f_avg == pytest.approx(f, abs=near)
 
 
 @pytest.mark.shared

@@ -1,6 +1,7 @@
 import argparse
 import math
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
@@ -177,8 +178,18 @@ def inverse_sigmoid(x: Tensor) -> Tensor:
     return torch.log(x.clamp(1e-3, 1) / (1 - x).clamp(1e-3, 1))
 
 
-@pytest.mark.parametrize("name", CHECKPOINTS)
-def test_a_padded_batch_gives_what_the_published_code_gives_each_sample(name: str) -> None:
+@dataclass(frozen=True)
+class Compared:
+    """Our outputs for two padded samples, and of each sample its sizes and the outputs written out."""
+
+    found: Detections
+    saliency: Tensor
+    expected: list[tuple[int, Detections]]
+
+
+@pytest.fixture(scope="module", params=CHECKPOINTS)
+def compared(request: pytest.FixtureRequest) -> Compared:
+    name = request.param
     tensors = given(name)
     model = loaded(CHECKPOINTS[name](tensors, OPTIONS))
     draw = torch.Generator().manual_seed(1)
@@ -186,32 +197,62 @@ def test_a_padded_batch_gives_what_the_published_code_gives_each_sample(name: st
     sizes = ((7, 2), (3, 5))
     is_clip = torch.arange(7) < torch.tensor([[clips] for clips, _ in sizes])
     is_word = torch.arange(5) < torch.tensor([[texts] for _, texts in sizes])
+    direct = Direct(tensors)
+    run = direct.moment_detr if name == "moment-detr" else direct.qd_detr
     with torch.no_grad():
+        expected = [
+            (clips, run(video[number, :clips], words[number, :texts]))
+            for number, (clips, texts) in enumerate(sizes)
+        ]
         found = model(video, is_clip, words, is_word)
-        encoded = model.saliency(video, is_clip, words, is_word)
-        for number, (clips, texts) in enumerate(sizes):
-            direct = Direct(tensors)
-            run = direct.moment_detr if name == "moment-detr" else direct.qd_detr
-            expected = run(video[number, :clips], words[number, :texts])
-            assert torch.allclose(found.logits[:, number], expected.logits, atol=2e-5)
-            assert torch.allclose(found.spans[:, number], expected.spans, atol=1e-5)
-            assert torch.allclose(found.saliency[number, :clips], expected.saliency, atol=2e-5)
-            assert torch.allclose(encoded[number, :clips], expected.saliency, atol=2e-5)
-            assert expected.saliency.std() > 1e-2
-            assert expected.logits.std(dim=1).min() > 1e-3
+        return Compared(found, model.saliency(video, is_clip, words, is_word), expected)
 
 
-@pytest.mark.parametrize(("name", "n_parameters"), [("moment-detr", 4_814_601), ("qd-detr", 7_576_869)])
-def test_the_published_sizes_are_the_default_ones(name: str, n_parameters: int) -> None:
+def test_logits_of_a_padded_batch_are_those_of_the_published_code(compared: Compared) -> None:
+    for number, (_, expected) in enumerate(compared.expected):
+        assert torch.allclose(compared.found.logits[:, number], expected.logits, atol=2e-5)
+        assert expected.logits.std(dim=1).min() > 1e-3
+
+
+def test_spans_of_a_padded_batch_are_those_of_the_published_code(compared: Compared) -> None:
+    for number, (_, expected) in enumerate(compared.expected):
+        assert torch.allclose(compared.found.spans[:, number], expected.spans, atol=1e-5)
+
+
+def test_saliency_of_a_padded_batch_is_that_of_the_published_code(compared: Compared) -> None:
+    for number, (clips, expected) in enumerate(compared.expected):
+        assert torch.allclose(compared.found.saliency[number, :clips], expected.saliency, atol=2e-5)
+        assert torch.allclose(compared.saliency[number, :clips], expected.saliency, atol=2e-5)
+        assert expected.saliency.std() > 1e-2
+
+
+@pytest.fixture(scope="module", params=CHECKPOINTS)
+def published(request: pytest.FixtureRequest) -> Trained:
+    """A checkpoint of the published sizes, of zeros."""
+    name = request.param
     shapes = SHAPES[name](256, 1024, 2818, 512)
-    assert sum(math.prod(shape) for shape in shapes.values()) == n_parameters
     tensors = {key: torch.zeros(shape) for key, shape in (shapes | published_detr.unused(256)).items()}
-    trained = CHECKPOINTS[name](tensors, {})
-    assert DETRConfig(**trained.config) == DETRConfig()
+    return CHECKPOINTS[name](tensors, {})
+
+
+def test_published_sizes_are_the_default_ones(published: Trained) -> None:
+    assert DETRConfig(**published.config) == DETRConfig()
+
+
+def test_published_models_read_features_of_qvhighlights(published: Trained) -> None:
     reads = {"space": "features", "dim": 2818, "clip_s": 2.0, "fps": 0.5, "text": "clip"}
-    assert trained.features == reads
-    assert sum(one.numel() for one in trained.tensors.values()) == n_parameters
-    assert set(trained.tensors) == set(loaded(trained).state_dict())
+    assert published.features == reads
+
+
+def test_published_models_have_the_published_number_of_parameters(published: Trained) -> None:
+    n_parameters = {"moment-detr": 4_814_601, "qd-detr": 7_576_869}[published.model]
+    shapes = SHAPES[published.model](256, 1024, 2818, 512)
+    assert sum(math.prod(shape) for shape in shapes.values()) == n_parameters
+    assert sum(tensor.numel() for tensor in published.tensors.values()) == n_parameters
+
+
+def test_checkpoint_of_a_published_model_has_all_tensors_of_ours(published: Trained) -> None:
+    assert set(published.tensors) == set(loaded(published).state_dict())
 
 
 class EasyDict(dict[str, object]):
@@ -224,7 +265,7 @@ class EasyDict(dict[str, object]):
 
 @pytest.mark.parametrize("kind", ["argparse", "easydict", "mapping", "none"])
 @pytest.mark.parametrize("name", CHECKPOINTS)
-def test_a_published_file_becomes_a_checkpoint(
+def test_published_file_becomes_a_checkpoint_with_its_options(
     kind: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = {**OPTIONS, "device": torch.device("cpu"), "v_feat_dirs": ["clip"], "a_feat_dir": None}
@@ -273,10 +314,14 @@ def test_bad_options_of_a_file_are_refused(
 @pytest.mark.parametrize(
     "lacks", ["span_embed.layers.2.bias", "transformer.decoder.norm.weight", "query_embed.weight"]
 )
-def test_a_missing_tensor_is_named(name: str, lacks: str) -> None:
-    tensors = {key: one for key, one in given(name).items() if key != lacks}
+def test_missing_tensor_is_named(name: str, lacks: str) -> None:
+    tensors = {key: tensor for key, tensor in given(name).items() if key != lacks}
     with pytest.raises(WeightsError, match=f"has no {lacks}"):
         CHECKPOINTS[name](tensors, {})
+
+
+@pytest.mark.parametrize("name", CHECKPOINTS)
+def test_state_dict_without_layers_is_refused(name: str) -> None:
     tensors = {key: value for key, value in given(name).items() if not key.startswith("transformer.encoder.")}
     with pytest.raises(WeightsError, match=r"has no transformer\.encoder\.layers\.0"):
         CHECKPOINTS[name](tensors, OPTIONS)
@@ -307,37 +352,51 @@ def test_other_variants_are_refused(
         CHECKPOINTS[name](tensors, options)
 
 
-def test_what_only_another_loss_reads_is_left_out() -> None:
+def test_tensors_of_another_loss_are_left_out() -> None:
     more = published_detr.linear("contrastive_align_projection_query", D, 64)
     tensors = given("moment-detr") | published_detr.at_random(more)
     trained = moment_detr_checkpoint(tensors, OPTIONS)
     assert set(trained.tensors) == set(loaded(trained).state_dict())
 
 
-def test_one_is_not_read_as_the_other() -> None:
+def test_qd_detr_is_not_read_as_moment_detr() -> None:
     with pytest.raises(WeightsError, match="not a published state dict of Moment-DETR"):
         moment_detr_checkpoint(given("qd-detr"), {})
 
 
-@pytest.mark.parametrize("name", ["qd-detr-qvhighlights", "mrnet-activitynet"])
-def test_what_is_another_model_is_named_with_what_to_give(tmp_path: Path, name: str) -> None:
-    file = tmp_path / "other.ckpt"
-    file.touch()
+each_official = pytest.mark.parametrize("name", ["qd-detr-qvhighlights", "mrnet-activitynet"])
+
+
+@each_official
+def test_empty_file_is_refused_with_where_to_find_the_model(tmp_path: Path, name: str) -> None:
+    (tmp_path / "other.ckpt").touch()
     with pytest.raises(WeightsError, match=r"(?m)other\.ckpt: is empty$") as empty:
-        add_official(file, name)
-    torch.save({"model": given("moment-detr")}, file)
+        add_official(tmp_path / "other.ckpt", name)
+    assert empty.value.hint == OFFICIAL[name]
+
+
+@each_official
+def test_file_of_another_model_is_refused_with_where_to_find_the_model(tmp_path: Path, name: str) -> None:
+    torch.save({"model": given("moment-detr")}, tmp_path / "other.ckpt")
     with pytest.raises(WeightsError, match=r"other\.ckpt: not a published state dict of .*: it has") as other:
-        add_official(file, name)
-    assert empty.value.hint == other.value.hint == OFFICIAL[name]
+        add_official(tmp_path / "other.ckpt", name)
+    assert other.value.hint == OFFICIAL[name]
+
+
+@each_official
+def test_official_model_that_was_not_added_is_refused_with_the_command(name: str) -> None:
     with pytest.raises(WeightsError, match=f"{name}: .*not on this machine") as missing:
         checkpoint_file(name)
     assert missing.value.hint == f"vidsum weights add FILE --as {name}"
 
 
-def test_a_published_model_of_clips_features_is_chosen_by_its_name(tmp_path: Path) -> None:
+def test_published_model_of_clips_features_is_chosen_by_its_name(tmp_path: Path) -> None:
     tensors = published_detr.at_random(published_detr.qd_detr(16, 24, 514, 512))
     torch.save({"model": tensors}, tmp_path / "model_best.ckpt")
     add_official(tmp_path / "model_best.ckpt", "qd-detr-qvhighlights")
     assert resolve_model("qd-detr-qvhighlights", "auto", "cpu") == ("qd-detr-qvhighlights", "clip")
+
+
+def test_published_model_that_was_not_added_cannot_be_chosen() -> None:
     with pytest.raises(WeightsError, match=r"moment-detr-qvhighlights: .*not on this machine"):
         resolve_model("moment-detr-qvhighlights", "auto", "cpu")

@@ -76,7 +76,7 @@ def test_moments_are_those_of_the_public_evaluation(name: str) -> None:
 
 
 @NAMES
-def test_the_configuration_is_the_published_one(name: str) -> None:
+def test_configuration_is_the_published_one(name: str) -> None:
     how = CONFIGS[name]
     tensors = given(name, is_shared=False, d=64, dim_query=96)
     trained = mrnet_checkpoint(tensors, name)
@@ -88,25 +88,39 @@ def test_the_configuration_is_the_published_one(name: str) -> None:
         MRNet(config).load_state_dict(dict(trained.tensors), assign=True)
 
 
+@pytest.fixture
+def file(name: str, tmp_path: Path) -> Path:
+    """A file of the authors: a state dict of a model in parallel, with its optimizer."""
+    tensors = {f"module.{key}": value for key, value in given(name, is_shared=True).items()}
+    torch.save({"model": tensors, "epoch": 7, "optimizer": {"lr": 1.0}}, tmp_path / "pool_model_7e.pth")
+    return tmp_path / "pool_model_7e.pth"
+
+
 @NAMES
 @pytest.mark.usefixtures("own_home")
-def test_a_file_becomes_a_checkpoint(name: str, tmp_path: Path) -> None:
-    file = tmp_path / "pool_model_7e.pth"
-    tensors = {f"module.{key}": value for key, value in given(name, is_shared=True).items()}
-    torch.save({"model": tensors, "epoch": 7, "optimizer": {"lr": 1.0}}, file)
-    path = add_official(file, name)
-    assert path == tmp_path / "home" / "weights" / name / f"{name}.safetensors"
-    grounder = build_moment_model(read_trained(path), name, "cpu")
+def test_file_becomes_a_checkpoint_of_its_name(name: str, file: Path, tmp_path: Path) -> None:
+    expected = tmp_path / "home" / "weights" / name / f"{name}.safetensors"
+    assert add_official(file, name) == expected
+
+
+@NAMES
+@pytest.mark.usefixtures("own_home")
+def test_checkpoint_of_a_file_has_the_settings_of_the_public_evaluation(name: str, file: Path) -> None:
+    grounder = build_moment_model(read_trained(add_official(file, name)), name, "cpu")
     assert grounder.max_iou == CONFIGS[name].nms_thresh
     assert grounder.model.config.contrastive_power == CONFIGS[name].contrastive_score_pow
-    found = scores(mrnet_checkpoint(given(name, is_shared=True), name), *requested(name))[0]
-    video, queries = requested(name)
-    with torch.no_grad():
-        assert torch.equal(match_scores(grounder.model(video[None], queries[None]))[0], found)
+
+
+@NAMES
+@pytest.mark.usefixtures("own_home")
+def test_checkpoint_of_a_file_scores_as_its_tensors(name: str, file: Path) -> None:
+    of_file = scores(read_trained(add_official(file, name)), *requested(name))[0]
+    of_tensors = scores(mrnet_checkpoint(given(name, is_shared=True), name), *requested(name))[0]
+    assert torch.equal(of_file, of_tensors)
 
 
 @pytest.mark.usefixtures("own_home")
-def test_one_configuration_is_not_added_as_another(tmp_path: Path) -> None:
+def test_file_of_one_configuration_is_refused_as_another(tmp_path: Path) -> None:
     torch.save(given("mrnet-tacos", is_shared=True), tmp_path / "best.pth")
     with pytest.raises(WeightsError, match=r"best\.pth: .*clips 128.*; mrnet-charades has .*clips 64"):
         add_official(tmp_path / "best.pth", "mrnet-charades")
@@ -121,7 +135,7 @@ def test_one_configuration_is_not_added_as_another(tmp_path: Path) -> None:
         ({"input_size": 4096}, "dim_video 4096"),
     ],
 )
-def test_what_is_none_of_the_configurations_is_refused(change: dict[str, int], named: str) -> None:
+def test_file_of_no_known_configuration_is_refused(change: dict[str, int], named: str) -> None:
     tensors = state_dict(replace(CONFIGS["mrnet-activitynet"], **change), is_shared=False)
     with pytest.raises(WeightsError, match=f"MRNet with .*{named}.*; mrnet-activitynet has dim_video 500"):
         mrnet_checkpoint(tensors, "mrnet-activitynet")
@@ -136,41 +150,53 @@ def test_what_is_none_of_the_configurations_is_refused(change: dict[str, int], n
         ("trans_ret.rets.1.W_txt_Q", torch.ones(3, 5)),
     ],
 )
-def test_other_shapes_are_refused(theirs: str, wrong: Tensor, tmp_path: Path) -> None:
+def test_tensors_of_other_shapes_are_refused(theirs: str, wrong: Tensor, tmp_path: Path) -> None:
     tensors = given("mrnet-activitynet", is_shared=False)
     torch.save({**tensors, theirs: wrong}, tmp_path / "best.pth")
     with pytest.raises(WeightsError, match="do not have the form of mrnet-activitynet"):
         add_official(tmp_path / "best.pth", "mrnet-activitynet")
 
 
-def test_what_is_no_such_file_is_refused(tmp_path: Path) -> None:
-    file, hint = tmp_path / "other.pth", OFFICIAL["mrnet-activitynet"]
+HINT = OFFICIAL["mrnet-activitynet"]
+
+
+def test_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match=r"other\.pth: cannot be read \(No such file"):
-        read_published(file, hint)
-    file.write_bytes(b"no")
+        read_published(tmp_path / "other.pth", HINT)
+
+
+def test_file_that_is_no_torch_file_is_refused_with_where_to_find_one(tmp_path: Path) -> None:
+    (tmp_path / "other.pth").write_bytes(b"no")
     with pytest.raises(WeightsError, match=r"other\.pth: not a torch file of weights only \(.+\)\n") as error:
-        read_published(file, hint)
+        read_published(tmp_path / "other.pth", HINT)
     assert "xian-sh/MRNet" in str(error.value.hint)
-    torch.save([1, 2], file)
+
+
+def test_file_that_is_no_state_dict_is_refused(tmp_path: Path) -> None:
+    torch.save([1, 2], tmp_path / "other.pth")
     with pytest.raises(WeightsError, match="is not a state dict"):
-        read_published(file, hint)
+        read_published(tmp_path / "other.pth", HINT)
 
 
 @FILES
 @pytest.mark.parametrize("lacking", ["trans_ret.norm.weight", "trans_ret.rets.0.learn_vid_ret.weight"])
-def test_missing_and_unknown_tensors_are_named(is_shared: bool, lacking: str) -> None:
+def test_missing_tensor_is_named(is_shared: bool, lacking: str) -> None:
     tensors = given("mrnet-activitynet", is_shared=is_shared)
-    left = {key: value for key, value in tensors.items() if key != lacking}
+    del tensors[lacking]
     with pytest.raises(WeightsError, match=f"has no {lacking}"):
-        mrnet_checkpoint(left, "mrnet-activitynet")
-    unknown = {**tensors, "text_encoder.bert.x": torch.ones(1)}
+        mrnet_checkpoint(tensors, "mrnet-activitynet")
+
+
+@FILES
+def test_unknown_tensor_is_named(is_shared: bool) -> None:
+    tensors = given("mrnet-activitynet", is_shared=is_shared) | {"text_encoder.bert.x": torch.ones(1)}
     with pytest.raises(WeightsError, match=r"it has text_encoder\.bert\.x"):
-        mrnet_checkpoint(unknown, "mrnet-activitynet")
+        mrnet_checkpoint(tensors, "mrnet-activitynet")
 
 
-def test_a_state_dict_without_layers_is_refused() -> None:
+@pytest.mark.parametrize("part", ["trans_ret.rets.", "proposal_conv.convs."])
+def test_state_dict_without_layers_is_refused(part: str) -> None:
     tensors = given("mrnet-activitynet", is_shared=True)
-    for part in ("trans_ret.rets.", "proposal_conv.convs."):
-        left = {key: value for key, value in tensors.items() if not key.startswith(part)}
-        with pytest.raises(WeightsError, match=f"has no {part}0"):
-            mrnet_checkpoint(left, "mrnet-activitynet")
+    left = {key: value for key, value in tensors.items() if not key.startswith(part)}
+    with pytest.raises(WeightsError, match=f"has no {part}0"):
+        mrnet_checkpoint(left, "mrnet-activitynet")

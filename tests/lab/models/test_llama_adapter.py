@@ -36,20 +36,32 @@ TINY = AudioDescriptionConfig(
 
 def count(config: AudioDescriptionConfig) -> int:
     with torch.device("meta"):
-        return sum(each.numel() for each in AudioDescription(config).parameters())
+        return sum(parameter.numel() for parameter in AudioDescription(config).parameters())
 
 
-def test_the_papers_model_has_the_papers_size() -> None:
-    """Table 3 of STAMP: 6.93 B, with masks 7.07 B; the other rows are those of its Table 4."""
-    plain = count(PAPER)
-    assert plain == 6_923_449_856
-    assert plain == pytest.approx(6.93e9, rel=0.001)
-    masks = 16 * (15 * (768**2 + 768) + 768 * 50 + 50)
-    assert count(replace(PAPER, mask=STAMP)) == plain + masks == 7_065_807_136
-    assert round((plain + masks) / 1e9, 2) == 7.07
-    assert count(replace(PAPER, mask=replace(STAMP, shared=True))) == plain + masks // 16
-    static = replace(PAPER, mask=MaskConfig(kind="static"))
-    assert count(static) == plain + 16 * 50**2
+MASKS = 16 * (15 * (768**2 + 768) + 768 * 50 + 50)
+PLAIN = 6_923_449_856
+
+
+@pytest.mark.parametrize(
+    ("mask", "n_parameters"),
+    [
+        (None, PLAIN),
+        (STAMP, 7_065_807_136),
+        (replace(STAMP, shared=True), PLAIN + MASKS // 16),
+        (MaskConfig(kind="static"), PLAIN + 16 * 50**2),
+    ],
+    ids=["plain", "masks", "shared mask", "static masks"],
+)
+def test_number_of_parameters_is_that_of_tables_3_and_4(mask: MaskConfig | None, n_parameters: int) -> None:
+    """Table 3 of STAMP: 6.93 B, with masks 7.07 B."""
+    assert count(replace(PAPER, mask=mask)) == n_parameters
+
+
+def test_masks_have_the_papers_size() -> None:
+    assert pytest.approx(6.93e9, rel=0.001) == PLAIN
+    assert PLAIN + MASKS == 7_065_807_136
+    assert round((PLAIN + MASKS) / 1e9, 2) == 7.07
 
 
 def test_llama_7b_is_what_is_left_without_the_adapter() -> None:
@@ -77,7 +89,7 @@ def model_of(config: AudioDescriptionConfig = TINY) -> AudioDescription:
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
 @pytest.mark.parametrize("kind", [None, "lam", "stamp", "static"])
-def test_it_runs_in_other_precisions(kind: MaskKind | None, dtype: torch.dtype) -> None:
+def test_model_runs_in_other_precisions(kind: MaskKind | None, dtype: torch.dtype) -> None:
     visual, audio, tokens = inputs()
     model = model_of(replace(TINY, mask=MaskConfig(kind=kind) if kind else None))
     for layer in model.language:
@@ -90,15 +102,23 @@ def test_it_runs_in_other_precisions(kind: MaskKind | None, dtype: torch.dtype) 
     assert (found.double() - expected).abs().max() < 0.2 * expected.std()
 
 
-def test_the_gate_starts_closed_and_then_lets_evidence_in() -> None:
+def test_evidence_has_queries_for_each_adapted_layer() -> None:
+    visual, audio, _ = inputs()
+    assert model_of().evidence(visual, audio).shape == (TINY.adapted, 4, TINY.n_queries, TINY.d_lm)
+
+
+def test_closed_gate_keeps_evidence_out() -> None:
     visual, audio, tokens = inputs()
     model = model_of()
-    evidence = model.evidence(visual, audio)
-    assert evidence.shape == (TINY.adapted, 4, TINY.n_queries, TINY.d_lm)
-    assert torch.allclose(model(tokens, evidence), model(tokens))
+    assert torch.allclose(model(tokens, model.evidence(visual, audio)), model(tokens))
+
+
+def test_open_gate_lets_evidence_in() -> None:
+    visual, audio, tokens = inputs()
+    model = model_of()
     with torch.no_grad():
         model.language[-1].gate.fill_(1.0)
-    assert not torch.allclose(model(tokens, evidence), model(tokens), atol=1e-4)
+    assert not torch.allclose(model(tokens, model.evidence(visual, audio)), model(tokens), atol=1e-4)
 
 
 def test_words_do_not_see_those_behind_them() -> None:

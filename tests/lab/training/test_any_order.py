@@ -35,18 +35,24 @@ def scored(scores: np.ndarray) -> AnnotatedVideo:
 
 
 @given(st.integers(0, 1000), st.integers(1, 5))
-def test_the_target_is_the_mean_of_standardised_scores_standardised(seed: int, n_annotators: int) -> None:
+def test_target_is_the_mean_of_standardised_scores_standardised(seed: int, n_annotators: int) -> None:
     scores = np.random.default_rng(seed).integers(1, 6, (n_annotators, 40))
     scores[:, :2] = [1, 5]  # no one gives all frames one score
     wanted = zscore(np.mean([zscore(each) for each in scores.astype(float)], axis=0))
     np.testing.assert_allclose(target_of(scored(scores)), wanted, atol=1e-4)
 
 
-def test_an_annotator_without_an_opinion_has_no_say() -> None:
+def test_annotator_without_an_opinion_has_no_say() -> None:
     scores = np.random.default_rng(0).integers(1, 6, (3, 40)).astype(np.float32)
     with_another = np.concatenate([scores, np.full((1, 40), 4.0)])
     np.testing.assert_allclose(target_of(scored(with_another)), target_of(scored(scores)), atol=1e-5)
+
+
+def test_target_without_any_opinion_is_zero() -> None:
     assert target_of(scored(np.full((2, 40), 3.0))).tolist() == [0] * 40
+
+
+def test_target_without_annotators_is_the_standardised_gtscore() -> None:
     np.testing.assert_allclose(target_of(VIDEO), zscore(VIDEO.gtscore), atol=1e-5)
 
 
@@ -68,13 +74,13 @@ def test_in_any_order_each_frame_that_is_left_is_right_in_proportion() -> None:
     assert loss.item() == pytest.approx(entropy.item() / 4, rel=1e-5)
 
 
-def test_a_part_of_the_target_is_that_of_ridge_regression() -> None:
+@pytest.mark.parametrize("weight", [0.0, 0.3, 1.0])
+def test_share_of_the_target_is_the_scores_of_ridge_regression(weight: float) -> None:
     teacher = RidgeScorer(RidgeConfig(dim_in=6), np.arange(6, dtype=np.float32), 1.0)
     video = scored(np.random.default_rng(2).integers(1, 6, (3, 40)))
     scores = teacher(video.features.array)
-    for weight in (0.0, 0.3, 1.0):
-        wanted = zscore((1 - weight) * target_of(video) + weight * zscore(scores))
-        np.testing.assert_allclose(target_of(taught_by(teacher, video, weight)), wanted, atol=1e-4)
+    wanted = zscore((1 - weight) * target_of(video) + weight * zscore(scores))
+    np.testing.assert_allclose(target_of(taught_by(teacher, video, weight)), wanted, atol=1e-4)
 
 
 def test_any_order_needs_a_decoder_that_chooses(tmp_path: Path) -> None:
@@ -82,12 +88,15 @@ def test_any_order_needs_a_decoder_that_chooses(tmp_path: Path) -> None:
     videos = toy_videos(6)
     with pytest.raises(UsageError, match="target='same-step' repeats its inputs, which have an order"):
         prepare_run(videos, k_fold(videos, 3)[:1], settings, tmp_path)
-    settings = FullTransNetSettings(model=SMALL, ridge=0.5)
+
+
+def test_ridge_has_no_effect_on_the_order_of_time(tmp_path: Path) -> None:
+    videos = toy_videos(6)
     with pytest.raises(UsageError, match="ridge has no effect on order='time'"):
-        prepare_run(videos, k_fold(videos, 3)[:1], settings, tmp_path)
+        prepare_run(videos, k_fold(videos, 3)[:1], FullTransNetSettings(model=SMALL, ridge=0.5), tmp_path)
 
 
-def test_a_run_learns_what_people_score(tmp_path: Path) -> None:
+def test_run_in_any_order_learns_the_scores_of_people(tmp_path: Path) -> None:
     videos = toy_videos(6)
     loop = LoopSettings(epochs=25, patience=None)
     settings = FullTransNetSettings(
@@ -104,29 +113,40 @@ def test_a_run_learns_what_people_score(tmp_path: Path) -> None:
         assert np.corrcoef(curve, videos[name].gtscore)[0, 1] > 0.7
 
 
-def test_draws_of_an_epoch_differ_and_resuming_gives_the_same_bytes(tmp_path: Path) -> None:
-    seeds: list[tuple[int, ...]] = []
+class DrawingRun:
+    """Trains in any order on features that are drawn for each epoch; records the seeds of the draws."""
 
-    def draw(video: AnnotatedVideo, *seed: int) -> AnnotatedVideo:
-        seeds.append(seed)
+    def __init__(self) -> None:
+        self.seeds: list[tuple[int, ...]] = []
+        self.weights: dict[str, str] = {}
+
+    def __call__(self, video: AnnotatedVideo, *seed: int) -> AnnotatedVideo:
+        self.seeds.append(seed)
         noise = np.random.default_rng([*seed, *video.name.encode()]).normal(0, 0.5, (40, 6))
         array = (video.features.array + noise).astype(np.float32)
         return replace(video, features=replace(video.features, array=array, extractor="drawn"))
 
-    draw.weights = {}  # type: ignore[attr-defined]
-
-    def train(out: Path, epochs: int) -> bytes:
-        loop = LoopSettings(epochs=epochs, patience=None)
+    def train(self, out: Path) -> Path:
+        videos = toy_videos(9)
+        loop = LoopSettings(epochs=3, patience=None)
         settings = FullTransNetSettings(
             model=SMALL, loop=loop, order="any", ridge=0.5, validation=0.1, device="cpu"
         )
-        run = prepare_run(videos, k_fold(videos, 3)[:1], settings, out, draw=draw, overwrite=True)
-        trained, _ = train_split(run, 0)
-        assert load_importance_model(str(trained.checkpoint), "cpu").extractor == "drawn"
-        return (out / "split_0" / "best.safetensors").read_bytes()
+        run = prepare_run(videos, k_fold(videos, 3)[:1], settings, out, draw=self)
+        return train_split(run, 0)[0].checkpoint
 
-    videos = toy_videos(9)
-    assert train(tmp_path / "one", 3) == train(tmp_path / "other", 3)
-    of_epochs = {seed for seed in seeds if len(seed) == 3}
-    assert {epoch for _, _, epoch in of_epochs} == {1, 2, 3}
-    assert {seed for seed in seeds if len(seed) == 1} <= {(0,), (1,)}
+
+def test_run_on_drawn_features_makes_the_same_bytes_again(tmp_path: Path) -> None:
+    first, other = (DrawingRun().train(tmp_path / name) for name in ("one", "other"))
+    assert first.read_bytes() == other.read_bytes()
+
+
+def test_each_epoch_draws_features_of_its_own(tmp_path: Path) -> None:
+    run = DrawingRun()
+    run.train(tmp_path)
+    assert {seed[-1] for seed in run.seeds if len(seed) == 3} == {1, 2, 3}
+    assert {seed for seed in run.seeds if len(seed) == 1} <= {(0,), (1,)}  # of ridge and of the validation
+
+
+def test_checkpoint_of_drawn_features_has_their_extractor(tmp_path: Path) -> None:
+    assert load_importance_model(str(DrawingRun().train(tmp_path)), "cpu").extractor == "drawn"

@@ -45,59 +45,109 @@ def captions() -> Captions:
 def test_videos_without_captions_are_left_out() -> None:
     assert [video.name for video in captions().videos] == ["a", "b"]
     assert captions().first.tolist() == [0, 2]
+
+
+def test_videos_that_all_lack_captions_are_refused() -> None:
     with pytest.raises(UsageError, match="no caption"):
         embed_sentences({"c": videos()["c"]}, one_hot, "words")
 
 
-def test_embeddings_are_those_of_the_encoder_and_are_kept(own_home: Path) -> None:
-    encoded_texts: list[str] = []
+class CountingEncoder:
+    """The text encoder, with the texts that it was given."""
 
-    def counted(texts: Sequence[str]) -> FloatArray:
-        encoded_texts.extend(texts)
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def __call__(self, texts: Sequence[str]) -> FloatArray:
+        self.texts.extend(texts)
         return one_hot(texts)
 
-    said: list[tuple[str, float, float]] = []
-    first = embed_sentences(videos(), counted, "words", progress=lambda *step: said.append(step))
-    assert said == [("captions embedded", 3, 3)] * 3
-    assert np.array_equal(first.vectors, one_hot(["dog runs snow", "cook pan egg", "drum plays"]))
-    n_encoded = len(encoded_texts)
-    again = embed_sentences(videos(), counted, "words")
-    assert len(encoded_texts) == n_encoded
-    assert np.array_equal(again.queries, first.queries)
-    embed_sentences(videos(), counted, "another encoder")
-    assert len(encoded_texts) == 2 * n_encoded
+
+@pytest.fixture
+def encoder() -> CountingEncoder:
+    return CountingEncoder()
+
+
+def test_embeddings_are_those_of_the_encoder(encoder: CountingEncoder) -> None:
+    embedded = embed_sentences(videos(), encoder, "words")
+    assert np.array_equal(embedded.vectors, one_hot(["dog runs snow", "cook pan egg", "drum plays"]))
+
+
+def test_progress_counts_the_sentences_that_are_embedded(encoder: CountingEncoder) -> None:
+    steps: list[tuple[str, float, float]] = []
+    embed_sentences(videos(), encoder, "words", progress=lambda *step: steps.append(step))
+    assert steps == [("captions embedded", 3, 3)] * 3
+
+
+def test_embeddings_are_cached(encoder: CountingEncoder) -> None:
+    first = embed_sentences(videos(), encoder, "words")
+    encoder.texts.clear()
+    assert np.array_equal(embed_sentences(videos(), encoder, "words").queries, first.queries)
+    assert encoder.texts == []
+
+
+def test_embeddings_of_another_encoder_are_not_taken_from_the_cache(encoder: CountingEncoder) -> None:
+    embed_sentences(videos(), encoder, "words")
+    n_encoded = len(encoder.texts)
+    embed_sentences(videos(), encoder, "another encoder")
+    assert len(encoder.texts) == 2 * n_encoded
+
+
+def test_damaged_embeddings_are_made_again(encoder: CountingEncoder, own_home: Path) -> None:
+    first = embed_sentences(videos(), encoder, "words")
     for kept in (own_home / "captions").iterdir():
         kept.write_bytes(b"damaged")
-    assert np.array_equal(embed_sentences(videos(), counted, "words").vectors, first.vectors)
+    assert np.array_equal(embed_sentences(videos(), encoder, "words").vectors, first.vectors)
 
 
-def test_disorder_drops_and_replaces_words_and_leaves_no_text_empty() -> None:
+@pytest.fixture(scope="module")
+def disordered() -> list[str]:
+    """Changed texts: fifty of ten words, and twenty of one."""
     texts = ["one two three four five six seven eight nine ten"] * 50 + ["alone"] * 20
-    changed = change_words(texts, np.random.default_rng(0))
-    lengths = [len(text.split()) for text in changed[:50]]
-    assert 8 < np.mean(lengths) < 9.5
-    assert "alone" in " ".join(changed[:50])
-    assert all(text.strip() for text in changed)
+    return list(change_words(texts, np.random.default_rng(0)))
 
 
-def test_a_shortened_text_has_one_to_four_of_its_content_words_in_their_order() -> None:
-    text = "a chef slowly pours golden oil into the hot pan"
-    content = ["chef", "slowly", "pours", "golden", "oil", "hot", "pan"]
-    assert content_words(text) == content
+def test_disorder_drops_some_words(disordered: list[str]) -> None:
+    assert 8 < np.mean([len(text.split()) for text in disordered[:50]]) < 9.5
+
+
+def test_disorder_takes_words_of_other_texts(disordered: list[str]) -> None:
+    assert "alone" in " ".join(disordered[:50])
+
+
+def test_disorder_leaves_no_text_empty(disordered: list[str]) -> None:
+    assert all(text.strip() for text in disordered)
+
+
+PHRASE = "a chef slowly pours golden oil into the hot pan"
+CONTENT = ["chef", "slowly", "pours", "golden", "oil", "hot", "pan"]
+
+
+def test_content_words_are_those_that_say_something() -> None:
+    assert content_words(PHRASE) == CONTENT
+
+
+def test_shortened_text_has_one_to_four_content_words_in_their_order() -> None:
     lengths = set()
-    for short in shorten([text] * 200, np.random.default_rng(0)):
+    for short in shorten([PHRASE] * 200, np.random.default_rng(0)):
         words = short.split()
-        assert [word for word in content if word in words] == words
+        assert [word for word in CONTENT if word in words] == words
         lengths.add(len(words))
     assert lengths == {1, 2, 3, 4}
 
 
-def test_what_shortening_leaves_is_mostly_rare_and_a_text_without_content_stays() -> None:
-    texts = ["woman zebra"] + ["woman walks"] * 99 + ["it is there"]
+FREQUENT_AND_RARE = ["woman zebra"] + ["woman walks"] * 99 + ["it is there"]
+
+
+def test_words_that_shortening_leaves_are_mostly_rare() -> None:
     rng = np.random.default_rng(0)
-    alone = [short for short in (shorten(texts, rng)[0] for _ in range(60)) if " " not in short]
+    shortened = (shorten(FREQUENT_AND_RARE, rng)[0] for _ in range(60))
+    alone = [short for short in shortened if " " not in short]
     assert alone.count("zebra") > 3 * alone.count("woman")
-    assert shorten(texts, rng)[-1] == "it is there"
+
+
+def test_text_without_content_words_is_not_shortened() -> None:
+    assert shorten(FREQUENT_AND_RARE, np.random.default_rng(0))[-1] == "it is there"
 
 
 def test_sentences_with_nearly_the_same_windows_tell_of_one_event() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.windows import resample
-from vidsum.lab.datasets.moment_examples import MomentExample
+from vidsum.lab.datasets.moment_examples import HighlightExample, MomentExample
 from vidsum.lab.datasets.published_features import open_features
 from vidsum.lab.datasets.timed_sentences import read_highlights
 from vidsum.lab.training.annotated import MomentData, annotated_highlights, annotated_moments
@@ -69,19 +69,39 @@ def _names(data: MomentData[MomentExample]) -> tuple[set[str], set[str]]:
     return {one.name for one in data.examples(1)}, {one.name for one in data.validation}
 
 
-def test_examples_have_the_clips_the_queries_and_the_windows(source: DataSettings) -> None:
-    data = annotated_moments(source, CLIPS)
-    assert data.examples(1) is data.examples(2)
-    for example in (*data.examples(1), *data.validation):
-        n = int(example.name.removeprefix("film_"))
+def _all_examples(data: MomentData[MomentExample]) -> list[tuple[int, MomentExample]]:
+    """Examples of training and validation with the number of their video."""
+    return [
+        (int(example.name.removeprefix("film_")), example)
+        for example in (*data.examples(1), *data.validation)
+    ]
+
+
+def test_examples_have_the_clips_of_their_video(source: DataSettings) -> None:
+    for _, example in _all_examples(annotated_moments(source, CLIPS)):
         (rows,) = open_features(source.features, [example.name])(example.name)
         np.testing.assert_array_equal(example.video, resample(rows, CLIPS))
+
+
+def test_examples_have_embeddings_of_their_queries(source: DataSettings) -> None:
+    for n, example in _all_examples(annotated_moments(source, CLIPS)):
         np.testing.assert_array_equal(example.queries, [[n, query] for query in range(n % 3 + 1)])
+
+
+def test_examples_have_windows_as_shares_of_their_video(source: DataSettings) -> None:
+    for n, example in _all_examples(annotated_moments(source, CLIPS)):
         expected = [[[query / (10 + n), 1]] for query in range(n % 3 + 1)]
         np.testing.assert_allclose(example.windows, expected, rtol=1e-6)
 
 
-def test_queries_can_be_vectors_of_files(source: DataSettings, tmp_path: Path, encoders: list[str]) -> None:
+def test_examples_are_read_once_for_all_epochs(source: DataSettings) -> None:
+    data = annotated_moments(source, CLIPS)
+    assert data.examples(1) is data.examples(2)
+
+
+@pytest.fixture
+def spoken(source: DataSettings, tmp_path: Path) -> DataSettings:
+    """Annotations whose queries are vectors of files: the numbers of video and query, and 7."""
     videos = json.loads(Path(source.data[0]).read_text())
     folder = tmp_path / "spoken"
     folder.mkdir()
@@ -90,53 +110,73 @@ def test_queries_can_be_vectors_of_files(source: DataSettings, tmp_path: Path, e
         for query in range(len(video["sentences"])):
             np.save(folder / f"{name}_{query}.npy", np.array([int(name[5:]), query, 7.0]))
     Path(source.data[0]).write_text(json.dumps(videos))
-    data = annotated_moments(replace(source, query_features=folder), CLIPS)
+    return replace(source, query_features=folder)
+
+
+def test_queries_can_be_vectors_of_files(spoken: DataSettings, encoders: list[str]) -> None:
+    data = annotated_moments(spoken, CLIPS)
     assert encoders == []
-    for example in (*data.examples(1), *data.validation):
-        n = int(example.name.removeprefix("film_"))
+    for n, example in _all_examples(data):
         np.testing.assert_array_equal(example.queries, [[n, query, 7] for query in range(n % 3 + 1)])
+
+
+def test_checkpoint_knows_that_it_reads_queries_from_files(
+    source: DataSettings, spoken: DataSettings
+) -> None:
     plain = annotated_moments(source, CLIPS).features
-    assert data.features == {
+    assert annotated_moments(spoken, CLIPS).features == {
         **{key: value for key, value in plain.items() if key != "text"},
         "queries": {"dim": 3, "from": "spoken"},
     }
 
 
-def test_a_fraction_of_the_videos_is_held_out(source: DataSettings) -> None:
+def test_share_of_the_videos_is_held_out(source: DataSettings) -> None:
     trained, judged = _names(annotated_moments(source, CLIPS))
     assert len(judged) == 2
     assert not trained & judged
     assert len(trained | judged) == N_VIDEOS
-    again, other = annotated_moments(source, CLIPS), annotated_moments(source, CLIPS, seed=1)
-    assert _names(again) == (trained, judged)
-    assert _names(other) != (trained, judged)
+
+
+def test_videos_are_held_out_by_the_seed(source: DataSettings) -> None:
+    first, again = (_names(annotated_moments(source, CLIPS)) for _ in range(2))
+    assert first == again
+    assert first != _names(annotated_moments(source, CLIPS, seed=1))
+
+
+def test_no_video_need_be_held_out(source: DataSettings) -> None:
     assert annotated_moments(replace(source, validation="0"), CLIPS).validation == []
 
 
-def test_a_file_for_validation_is_all_held_out(source: DataSettings, tmp_path: Path) -> None:
+def test_file_for_validation_is_all_held_out(source: DataSettings, tmp_path: Path) -> None:
     other = _write(tmp_path / "val.json", [30, 31])
     data = annotated_moments(replace(source, validation=str(other)), CLIPS)
     trained, judged = _names(data)
     assert judged == {"film_30", "film_31"}
     assert len(trained) == N_VIDEOS
     assert data.about["validation"] == "val.json"
-    assert [one["name"] for one in data.about["annotations"]] == ["train.json", "val.json"]
+    assert [file["name"] for file in data.about["annotations"]] == ["train.json", "val.json"]
+
+
+def test_validation_on_a_training_video_is_refused(source: DataSettings) -> None:
     with pytest.raises(UsageError, match="film_0 is among the training videos too"):
         annotated_moments(replace(source, validation=source.data[0]), CLIPS)
 
 
-def test_the_checkpoint_will_say_what_it_reads(source: DataSettings, tmp_path: Path) -> None:
-    data = annotated_moments(replace(source, validation="0"), CLIPS)
-    # of videos of 10 to 29 s, 95 of 100 last 28.05 s or less
-    reads = {"space": "features", "text": "minilm", "dim": DIM, "clip_s": round(28.05 / CLIPS, 3)}
-    assert data.features == reads
+# of videos of 10 to 29 s, 95 of 100 last 28.05 s or less
+READS = {"space": "features", "text": "minilm", "dim": DIM, "clip_s": round(28.05 / CLIPS, 3)}
+
+
+def test_checkpoint_knows_the_size_and_length_of_its_clips(source: DataSettings) -> None:
+    assert annotated_moments(replace(source, validation="0"), CLIPS).features == READS
+
+
+def test_checkpoint_knows_the_sizes_of_several_sources(source: DataSettings, tmp_path: Path) -> None:
     (first,) = source.features
     (tmp_path / "second").mkdir()
-    for name in _names(data)[0]:
-        (rows,) = open_features([first], [name])(name)
-        np.save(tmp_path / "second" / f"{name}.npy", rows[:, :2] + 1)
+    for path in first.iterdir():
+        np.save(tmp_path / "second" / path.name, np.load(path)[:, :2] + 1)
     several = replace(source, features=(first, tmp_path / "second"), validation="0")
-    assert annotated_moments(several, CLIPS).features == {**reads, "dim": DIM + 2, "dims": [DIM, 2]}
+    assert annotated_moments(several, CLIPS).features == {**READS, "dim": DIM + 2, "dims": [DIM, 2]}
 
 
 @pytest.mark.parametrize(
@@ -149,7 +189,7 @@ def test_the_checkpoint_will_say_what_it_reads(source: DataSettings, tmp_path: P
         ("vse", None, "minilm"),
     ],
 )
-def test_a_space_has_its_encoder(
+def test_space_has_its_encoder(
     source: DataSettings, encoders: list[str], space: Any, text: Any, encoder: str
 ) -> None:
     data = annotated_moments(replace(source, space=space, text=text), CLIPS)
@@ -176,20 +216,29 @@ def test_several_windows_of_a_query_are_kept(tmp_path: Path) -> None:
     np.testing.assert_allclose(example.windows, expected, rtol=1e-6)
 
 
-def test_what_cannot_be_trained_on_is_refused(source: DataSettings, tmp_path: Path) -> None:
+def test_missing_features_of_a_video_are_named(source: DataSettings, tmp_path: Path) -> None:
     (tmp_path / "features" / "film_3.npy").unlink()
     with pytest.raises(InputError, match="no features of 1 of 20 videos, such as film_3"):
         annotated_moments(source, CLIPS)
+
+
+def test_holding_out_all_videos_is_refused(source: DataSettings) -> None:
     with pytest.raises(UsageError, match="from 0 to less than 1, not 1"):
         annotated_moments(replace(source, validation="1"), CLIPS)
+
+
+def test_holding_out_a_share_of_one_video_is_refused(source: DataSettings, tmp_path: Path) -> None:
     single = _write(tmp_path / "single.json", [5])
     with pytest.raises(UsageError, match="one video cannot be split") as refused:
         annotated_moments(replace(source, data=(str(single),)), CLIPS)
     assert refused.value.hint == "validation=0"
+
+
+def test_videos_without_a_query_are_refused(source: DataSettings, tmp_path: Path) -> None:
     empty = {"film_5": {"duration": 10.0, "sentences": [" "], "timestamps": [[0.0, 1.0]]}}
-    single.write_text(json.dumps(empty))
+    (tmp_path / "empty.json").write_text(json.dumps(empty))
     with pytest.raises(UsageError, match="no video has a query"):
-        annotated_moments(replace(source, data=(str(single),), validation="0"), CLIPS)
+        annotated_moments(replace(source, data=(str(tmp_path / "empty.json"),), validation="0"), CLIPS)
 
 
 def test_repaired_annotations_are_reported(source: DataSettings) -> None:
@@ -233,30 +282,63 @@ def queried(tmp_path: Path) -> DataSettings:
     return DataSettings(data=(path,), features=(tmp_path / "features",), validation="0.2")
 
 
-def test_an_example_is_one_query_with_the_scores_of_its_annotators(queried: DataSettings) -> None:
+@pytest.fixture
+def numbered(queried: DataSettings) -> list[tuple[int, int, HighlightExample]]:
+    """Examples of training and validation with the numbers of their video and query."""
     data = annotated_highlights(queried, clips=75, words=32)
-    assert len(data.examples(1)) == 16
-    assert len(data.validation) == 4
+    examples = (*data.examples(1), *data.validation)
+    return [
+        (int(words[0]), int(words[1]), example) for example in examples for words in [example.words[:, 0]]
+    ]
+
+
+def test_each_query_is_an_example(queried: DataSettings) -> None:
+    data = annotated_highlights(queried, clips=75, words=32)
+    assert (len(data.examples(1)), len(data.validation)) == (16, 4)
     assert data.features["clip_s"] == 2.0
-    known = list(read_highlights(Path(queried.data[0])).values())
-    for example in (*data.examples(1), *data.validation):
-        n, query = (int(number) for number in example.words[:2, 0])
+
+
+def test_example_of_a_query_has_the_clips_of_its_video(
+    numbered: list[tuple[int, int, HighlightExample]],
+) -> None:
+    for n, _, example in numbered:
         assert example.name == f"film_{n}"
         assert example.video.shape == (10 + n, DIM_CLIP + 2)
         np.testing.assert_allclose(np.linalg.norm(example.video[:, :DIM_CLIP], axis=1), 1, atol=1e-5)
+
+
+def test_example_of_a_query_has_its_windows(numbered: list[tuple[int, int, HighlightExample]]) -> None:
+    for n, _, example in numbered:
         np.testing.assert_allclose(example.windows * (20 + 2 * n), [[2, 8], [14, 16]], atol=1e-5)
+
+
+def test_saliency_of_an_example_is_the_sum_of_its_annotators(
+    queried: DataSettings, numbered: list[tuple[int, int, HighlightExample]]
+) -> None:
+    known = list(read_highlights(Path(queried.data[0])).values())
+    for n, query, example in numbered:
         official = known[2 * n + query].saliency
+        assert official is not None
         np.testing.assert_array_equal(example.saliency, official.sum(axis=1))
 
 
-def test_published_words_are_taken_by_the_number_of_the_query(queried: DataSettings, tmp_path: Path) -> None:
+def test_words_of_files_have_length_one_and_are_cut_to_the_most(
+    queried: DataSettings, tmp_path: Path
+) -> None:
     data = annotated_highlights(replace(queried, text_features=tmp_path / "words"), clips=75, words=6)
-    assert data.about["text_features"] == "words"
-    assert "text_features" not in annotated_highlights(queried, clips=75, words=6).about
     shapes = {example.words.shape for example in data.examples(1)}
     assert shapes <= {(4, DIM_WORDS), (5, DIM_WORDS), (6, DIM_WORDS)}
     for example in data.examples(1):
         np.testing.assert_allclose(np.linalg.norm(example.words, axis=1), 1, atol=1e-5)
+
+
+def test_checkpoint_knows_the_files_of_its_words(queried: DataSettings, tmp_path: Path) -> None:
+    data = annotated_highlights(replace(queried, text_features=tmp_path / "words"), clips=75, words=6)
+    assert data.about["text_features"] == "words"
+    assert "text_features" not in annotated_highlights(queried, clips=75, words=6).about
+
+
+def test_missing_words_of_a_query_are_named(queried: DataSettings, tmp_path: Path) -> None:
     (tmp_path / "words" / "qid3.npz").unlink()
     with pytest.raises(InputError, match=r"has no words of query 3 \(qid3.npz\)"):
         annotated_highlights(replace(queried, text_features=tmp_path / "words"), clips=75, words=6)
@@ -273,31 +355,46 @@ def test_words_of_an_encoders_size_are_recorded_as_its(
     assert (data.features["text"], data.warnings) == (text or "clip", ())
 
 
-def test_no_encoder_is_said_to_have_made_words_of_another_size(queried: DataSettings, tmp_path: Path) -> None:
-    words = tmp_path / "words"
-    data = annotated_highlights(replace(queried, text_features=words), clips=75, words=6)
+def test_words_of_an_unknown_size_are_of_no_encoder_with_a_warning(
+    queried: DataSettings, tmp_path: Path
+) -> None:
+    data = annotated_highlights(replace(queried, text_features=tmp_path / "words"), clips=75, words=6)
     assert "text" not in data.features
-    assert [f"words of {DIM_WORDS} numbers are not those of clip" in one for one in data.warnings] == [True]
-    encoders: list[dict[str, Any]] = [{"text": "glove"}, {"space": "clip"}]
-    for encoder in encoders:
-        with pytest.raises(UsageError, match=f"{words}: words of {DIM_WORDS} numbers are not") as refused:
-            annotated_highlights(replace(queried, text_features=words, **encoder), clips=75, words=6)
-        assert "leave out text" in str(refused.value.hint)
+    (warning,) = data.warnings
+    assert f"words of {DIM_WORDS} numbers are not those of clip" in warning
 
 
-def test_a_video_of_more_clips_than_the_model_reads_is_averaged(queried: DataSettings) -> None:
+@pytest.mark.parametrize("encoder", [{"text": "glove"}, {"space": "clip"}], ids=str)
+def test_words_of_another_size_than_the_encoders_are_refused(
+    queried: DataSettings, tmp_path: Path, encoder: dict[str, Any]
+) -> None:
+    words = tmp_path / "words"
+    with pytest.raises(UsageError, match=f"{words}: words of {DIM_WORDS} numbers are not") as refused:
+        annotated_highlights(replace(queried, text_features=words, **encoder), clips=75, words=6)
+    assert "leave out text" in str(refused.value.hint)
+
+
+def test_video_of_more_clips_than_the_model_reads_is_averaged(queried: DataSettings) -> None:
     data = annotated_highlights(queried, clips=5, words=32)
     assert {example.video.shape for example in data.examples(1)} == {(5, DIM_CLIP + 2)}
     assert {example.saliency.shape for example in data.examples(1)} == {(5,)}
 
 
-def test_without_scores_a_clip_is_as_salient_as_it_is_covered(tmp_path: Path) -> None:
+@pytest.fixture
+def unscored(tmp_path: Path) -> DataSettings:
+    """A video of four clips and one query, without scores of annotators and without numbers."""
     video = {"duration": 8.0, "timestamps": [[1.0, 4.0]], "sentences": ["3 4"]}
     (tmp_path / "train.json").write_text(json.dumps({"film": video}))
     np.save(tmp_path / "film.npy", np.ones((4, DIM_CLIP), np.float32))
-    queried = DataSettings(data=(str(tmp_path / "train.json"),), features=(tmp_path,), validation="0")
-    (example,) = annotated_highlights(queried, clips=75, words=32).examples(1)
+    return DataSettings(data=(str(tmp_path / "train.json"),), features=(tmp_path,), validation="0")
+
+
+def test_without_scores_a_clip_is_as_salient_as_it_is_covered(unscored: DataSettings) -> None:
+    (example,) = annotated_highlights(unscored, clips=75, words=32).examples(1)
     assert example.saliency.tolist() == [6, 12, 0, 0]
+
+
+def test_words_of_files_are_refused_for_queries_without_numbers(unscored: DataSettings) -> None:
     with pytest.raises(UsageError, match="its queries have no numbers") as refused:
-        annotated_highlights(replace(queried, text_features=tmp_path), clips=75, words=32)
+        annotated_highlights(replace(unscored, text_features=unscored.features[0]), clips=75, words=32)
     assert refused.value.hint == "without text_features they are embedded"

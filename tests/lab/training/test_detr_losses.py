@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Iterable
 
 import pytest
 import torch
@@ -74,7 +75,7 @@ def test_detection_loss_is_the_sum_of_the_layers_written_out(weights: MatchWeigh
     assert float(detection_loss(found, windows, is_window, how)) == pytest.approx(total, rel=1e-4)
 
 
-def test_without_any_window_all_moments_are_none() -> None:
+def test_detection_loss_without_a_window_is_that_of_no_moments() -> None:
     found, (windows, is_window) = _found(), _windows()
     found.spans.requires_grad_()
     none = torch.zeros_like(is_window)
@@ -100,7 +101,7 @@ def test_clips_are_inside_by_their_middle_or_by_annotators() -> None:
     assert inside.tolist() == [[True, True, True, False], [False, True, False, False]]
 
 
-def test_margin_loss_takes_the_only_pairs_there_are() -> None:
+def test_margin_loss_takes_the_only_pairs_that_are_possible() -> None:
     scores = torch.tensor([[1.0, 0.5, 0.7, 9.0]])
     given_ = torch.tensor([[6.0, 3.0, 0.0, 0.0]])
     inside, is_clip = given_ > 0, torch.tensor([[True, True, True, False]])
@@ -119,7 +120,7 @@ def test_margin_loss_takes_the_only_pairs_there_are() -> None:
         ([0, 0, 0], [True, False, False], 1),  # a window that annotators gave nothing
     ],
 )
-def test_pairs_that_there_are_not_count_nothing(given_: list[float], inside: list[bool], terms: int) -> None:
+def test_margin_loss_of_missing_pairs_is_zero(given_: list[float], inside: list[bool], terms: int) -> None:
     scores = torch.zeros(1, 3, requires_grad=True)
     human, is_inside = torch.tensor([given_]).float(), torch.tensor([inside])
     loss = margin_loss(scores, human, is_inside, torch.ones(1, 3).bool(), 0.2)
@@ -128,7 +129,7 @@ def test_pairs_that_there_are_not_count_nothing(given_: list[float], inside: lis
     assert scores.grad.isfinite().all()
 
 
-def test_every_clip_is_drawn_some_time_and_seeds_repeat_the_draw() -> None:
+def test_margin_loss_draws_each_clip_by_the_seed() -> None:
     scores, inside = torch.arange(6.0)[None], torch.tensor([[True, True, True, False, False, False]])
     is_clip, given_ = torch.ones(1, 6).bool(), inside.float()
     torch.manual_seed(0)
@@ -213,43 +214,67 @@ def _cost(logits: Tensor, span: Tensor, window: Tensor, weights: MatchWeights) -
     return cost
 
 
-@given(
+Pairs = list[tuple[int, int]]
+
+
+def _pairs_of(matched: Iterable[Tensor], sample: int) -> Pairs:
+    """The moments and windows that are matched in a sample."""
+    rows = zip(*(indices.tolist() for indices in matched), strict=True)
+    return [(moment, window) for number, moment, window in rows if number == sample]
+
+
+def _all_assignments(n_moments: int, windows: list[int]) -> list[Pairs]:
+    moments = list(range(n_moments))
+    if len(windows) < n_moments:
+        return [
+            list(zip(chosen, windows, strict=True))
+            for chosen in itertools.permutations(moments, len(windows))
+        ]
+    return [list(zip(moments, chosen, strict=True)) for chosen in itertools.permutations(windows, n_moments)]
+
+
+any_problem = given(
     seed=st.integers(0, 10_000),
     n_samples=st.integers(1, 3),
     n_moments=st.integers(1, 4),
     n_windows=st.integers(0, 4),
     weights=st.sampled_from([MatchWeights(), ONLY_SPAN, MatchWeights(span=0, giou=3, label=1)]),
 )
+
+
+@any_problem
+@settings(max_examples=60, deadline=None)
+def test_each_window_is_matched_to_one_moment(
+    seed: int, n_samples: int, n_moments: int, n_windows: int, weights: MatchWeights
+) -> None:
+    logits, spans, windows, is_window = _problem(seed, n_samples, n_moments, n_windows)
+    matched = match(logits, spans, windows, is_window, weights)
+    for sample in range(n_samples):
+        there = is_window[sample].nonzero()[:, 0].tolist()
+        pairs = _pairs_of(matched, sample)
+        assert len(pairs) == min(n_moments, len(there))
+        assert len({moment for moment, _ in pairs}) == len({window for _, window in pairs}) == len(pairs)
+        assert {window for _, window in pairs} <= set(there)
+
+
+@any_problem
 @settings(max_examples=60, deadline=None)
 def test_no_other_assignment_is_cheaper(
     seed: int, n_samples: int, n_moments: int, n_windows: int, weights: MatchWeights
 ) -> None:
     logits, spans, windows, is_window = _problem(seed, n_samples, n_moments, n_windows)
-    found = match(logits, spans, windows, is_window, weights)
+    matched = match(logits, spans, windows, is_window, weights)
+
+    def total(pairs: Pairs, sample: int) -> float:
+        return sum(_cost(logits[sample, m], spans[sample, m], windows[sample, w], weights) for m, w in pairs)
+
     for sample in range(n_samples):
         there = is_window[sample].nonzero()[:, 0].tolist()
-        pairs = [
-            (moment, window)
-            for number, moment, window in zip(*(one.tolist() for one in found), strict=True)
-            if number == sample
-        ]
-        assert len(pairs) == min(n_moments, len(there))
-        assert len({moment for moment, _ in pairs}) == len({window for _, window in pairs}) == len(pairs)
-        assert {window for _, window in pairs} <= set(there)
-
-        def total(pairs: list[tuple[int, int]], sample: int = sample) -> float:
-            return sum(
-                _cost(logits[sample, m], spans[sample, m], windows[sample, w], weights) for m, w in pairs
-            )
-
-        few, many = sorted((list(range(n_moments)), there), key=len)
-        swapped = few is there and few != list(range(n_moments))
-        every = [list(zip(few, chosen, strict=True)) for chosen in itertools.permutations(many, len(few))]
-        best = min(total([(b, a) for a, b in one] if swapped else one) for one in every)
-        assert total(pairs) == pytest.approx(best, abs=1e-4)
+        best = min(total(pairs, sample) for pairs in _all_assignments(n_moments, there))
+        assert total(_pairs_of(matched, sample), sample) == pytest.approx(best, abs=1e-4)
 
 
-def test_numbers_of_a_model_that_diverged_are_no_fault_of_the_matching() -> None:
+def test_matching_accepts_spans_that_are_not_finite() -> None:
     logits, spans, windows, is_window = _problem(1, 2, 3, 2)
     spans[0, 1] = torch.nan
     assert len(match(logits, spans, windows, torch.ones_like(is_window), MatchWeights()).sample) == 4

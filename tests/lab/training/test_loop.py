@@ -4,7 +4,8 @@ import csv
 import subprocess
 import sys
 import threading
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,47 +34,75 @@ def _same_files(one: Path, two: Path) -> None:
         assert (one / name).read_bytes() == (two / name).read_bytes(), name
 
 
-def test_the_loss_goes_down_and_all_files_are_written(tmp_path: Path) -> None:
+def test_loss_goes_down(tmp_path: Path) -> None:
     fitted = _fit(tmp_path, LoopSettings(epochs=40))
     assert fitted.history[-1].loss < fitted.history[0].loss / 10
+
+
+def test_run_leaves_its_best_and_last_weights_and_a_log(tmp_path: Path) -> None:
+    _fit(tmp_path)
     files = {"best.safetensors", "last.safetensors", "log.csv"}
     assert {path.name for path in tmp_path.iterdir()} == files
+
+
+def test_log_has_a_row_for_each_epoch(tmp_path: Path) -> None:
+    fitted = _fit(tmp_path)
     with (tmp_path / "log.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     logged = [(int(row["epoch"]), float(row["loss"]), float(row["validation"])) for row in rows]
     assert logged == [(epoch.epoch, epoch.loss, epoch.validation) for epoch in fitted.history]
+    assert len(logged) == EPOCHS
 
 
-def test_the_best_epoch_is_kept_with_what_it_is(tmp_path: Path) -> None:
+@pytest.fixture
+def best_of_two(tmp_path: Path) -> FitResult:
+    """A run whose second epoch is the best."""
     scores = iter([0.1, 0.7, 0.3, 0.7, 0.2, 0.1])
-    recipe = replace(small_recipe(), validate=lambda model: next(scores))
-    fitted = fit(recipe, SETTINGS, tmp_path / "a")
-    assert fitted.best.epoch == 2
+    return fit(replace(small_recipe(), validate=lambda model: next(scores)), SETTINGS, tmp_path / "a")
+
+
+def test_first_of_the_best_epochs_is_kept(best_of_two: FitResult, tmp_path: Path) -> None:
+    assert best_of_two.best.epoch == 2
     fit(small_recipe(), replace(SETTINGS, epochs=2), tmp_path / "b")
     after_two = read_tensors(tmp_path / "b" / "last.safetensors", SCHEMA)[1]
-    trained = read_trained(fitted.checkpoint)
+    trained = read_trained(best_of_two.checkpoint)
+    assert trained.tensors
     for name, tensor in trained.tensors.items():
         assert torch.equal(tensor, after_two[f"model.{name}"])
-    assert trained.tensors
-    assert trained.model == "small"
-    assert trained.config == {"width": 8}
+
+
+def test_checkpoint_says_what_it_is(best_of_two: FitResult) -> None:
+    trained = read_trained(best_of_two.checkpoint)
+    assert (trained.model, trained.config) == ("small", {"width": 8})
     assert trained.training["seed"] == 3
     assert trained.training["best"]["epoch"] == 2
     assert trained.training["best"]["validation"] == 0.7
 
 
-def test_epochs_that_are_asked_for_are_kept_and_change_nothing_else(tmp_path: Path) -> None:
-    _fit(tmp_path / "a")
-    fit(small_recipe(), SETTINGS, tmp_path / "b", keep_epochs=(2, EPOCHS, EPOCHS + 5))
-    _same_files(tmp_path / "a", tmp_path / "b")
-    kept = sorted(path.name for path in (tmp_path / "b").glob("epoch_*"))
+@pytest.fixture
+def keeping(tmp_path: Path) -> Path:
+    """A run that keeps its second and last epochs, and one that it does not reach."""
+    fit(small_recipe(), SETTINGS, tmp_path / "keeping", keep_epochs=(2, EPOCHS, EPOCHS + 5))
+    return tmp_path / "keeping"
+
+
+def test_epochs_that_are_asked_for_are_kept(keeping: Path, tmp_path: Path) -> None:
+    kept = sorted(path.name for path in keeping.glob("epoch_*"))
     assert kept == ["epoch_2.safetensors", f"epoch_{EPOCHS}.safetensors"]
-    fit(small_recipe(), replace(SETTINGS, epochs=2), tmp_path / "c")
-    after_two = read_tensors(tmp_path / "c" / "last.safetensors", SCHEMA)[1]
-    for name, tensor in read_trained(tmp_path / "b" / "epoch_2.safetensors").tensors.items():
+    fit(small_recipe(), replace(SETTINGS, epochs=2), tmp_path / "two")
+    after_two = read_tensors(tmp_path / "two" / "last.safetensors", SCHEMA)[1]
+    for name, tensor in read_trained(keeping / "epoch_2.safetensors").tensors.items():
         assert torch.equal(tensor, after_two[f"model.{name}"])
-    _fit(tmp_path / "b", replace(SETTINGS, epochs=1), overwrite=True)
-    assert not list((tmp_path / "b").glob("epoch_*"))
+
+
+def test_keeping_epochs_changes_nothing_else(keeping: Path, tmp_path: Path) -> None:
+    _fit(tmp_path / "plain")
+    _same_files(tmp_path / "plain", keeping)
+
+
+def test_overwriting_a_run_removes_its_kept_epochs(keeping: Path) -> None:
+    _fit(keeping, replace(SETTINGS, epochs=1), overwrite=True)
+    assert not list(keeping.glob("epoch_*"))
 
 
 def test_without_validation_the_last_epoch_is_the_best(tmp_path: Path) -> None:
@@ -87,18 +116,22 @@ def test_without_validation_the_last_epoch_is_the_best(tmp_path: Path) -> None:
     }
 
 
-def test_same_seed_same_bytes_another_seed_others(tmp_path: Path) -> None:
+def test_same_seed_makes_the_same_bytes(tmp_path: Path) -> None:
     for name in ("one", "two"):
         torch.manual_seed(len(name))  # what ran before does not matter
         torch.rand(len(str(tmp_path / name)))
         _fit(tmp_path / name)
     _same_files(tmp_path / "one", tmp_path / "two")
+
+
+def test_another_seed_makes_other_weights(tmp_path: Path) -> None:
+    _fit(tmp_path / "one")
     _fit(tmp_path / "other", replace(SETTINGS, seed=4))
-    weights = [read_trained(tmp_path / name / "best.safetensors").tensors for name in ("one", "other")]
-    assert any(not torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+    first, other = (read_trained(tmp_path / name / "best.safetensors").tensors for name in ("one", "other"))
+    assert any(not torch.equal(first[name], other[name]) for name in first)
 
 
-def test_the_loop_leaves_the_callers_random_numbers_alone(tmp_path: Path) -> None:
+def test_loop_leaves_the_callers_random_numbers_alone(tmp_path: Path) -> None:
     torch.manual_seed(1)
     expected = torch.rand(3)
     recipe = small_recipe()
@@ -107,7 +140,7 @@ def test_the_loop_leaves_the_callers_random_numbers_alone(tmp_path: Path) -> Non
     assert torch.equal(torch.rand(3), expected)
 
 
-def test_a_run_killed_while_it_writes_any_file_ends_as_one_never_killed(tmp_path: Path) -> None:
+def test_run_killed_while_it_writes_any_file_ends_as_one_never_killed(tmp_path: Path) -> None:
     _fit(tmp_path / "whole")
     kills = ["0", "1", "2", "5"]  # after so many files; an epoch writes two or three
     subprocess.run([*PROGRAM, str(tmp_path), *kills], check=True)
@@ -116,7 +149,7 @@ def test_a_run_killed_while_it_writes_any_file_ends_as_one_never_killed(tmp_path
         assert not any((tmp_path / kill).glob(".*"))
 
 
-def test_a_finished_run_is_up_to_date(tmp_path: Path) -> None:
+def test_finished_run_is_up_to_date_and_written_no_more(tmp_path: Path) -> None:
     first = _fit(tmp_path)
     times = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     again = _fit(tmp_path)
@@ -125,37 +158,61 @@ def test_a_finished_run_is_up_to_date(tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == times
 
 
-def test_training_stops_when_validation_gets_no_better(tmp_path: Path) -> None:
-    scores = [0.1, 0.5, 0.4, 0.5, 0.3, 0.9]
-    recipe = small_recipe()
-    left = iter(scores)
-    settings = replace(SETTINGS, patience=3)
-    fitted = fit(replace(recipe, validate=lambda model: next(left)), settings, tmp_path)
-    assert [epoch.validation for epoch in fitted.history] == scores[:5]
-    assert fitted.best.epoch == 2
-    assert fit(replace(small_recipe(), validate=lambda model: 1.0), settings, tmp_path).up_to_date
+@pytest.fixture
+def stopped(tmp_path: Path) -> FitResult:
+    """A run with a patience of three epochs whose second is the best of those that it reaches."""
+    left = iter([0.1, 0.5, 0.4, 0.5, 0.3, 0.9])
+    recipe = replace(small_recipe(), validate=lambda model: next(left))
+    return fit(recipe, replace(SETTINGS, patience=3), tmp_path)
 
 
-def test_examples_may_be_those_of_an_epoch_and_drawn_after_the_seed(tmp_path: Path) -> None:
-    draws: list[tuple[int, float]] = []
+def test_training_stops_when_validation_gets_no_better(stopped: FitResult) -> None:
+    assert [epoch.validation for epoch in stopped.history] == [0.1, 0.5, 0.4, 0.5, 0.3]
+    assert stopped.best.epoch == 2
+
+
+def test_run_that_stopped_early_is_up_to_date(stopped: FitResult) -> None:
+    recipe = replace(small_recipe(), validate=lambda model: 1.0)
+    assert fit(recipe, replace(SETTINGS, patience=3), stopped.checkpoint.parent).up_to_date
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A run that draws a number for the examples of each epoch."""
+
+    result: FitResult
+    numbers: list[float]
+    epochs: list[int]
+
+
+def fit_drawing(folder: Path, seed: int = SETTINGS.seed) -> Drawn:
+    numbers, epochs = list[float](), list[int]()
 
     def examples(epoch: int) -> Any:
-        draws.append((epoch, torch.rand(()).item()))
+        epochs.append(epoch)
+        numbers.append(torch.rand(()).item())
         return small_recipe().examples(epoch)
 
-    whole = fit(replace(small_recipe(), examples=examples), SETTINGS, tmp_path / "whole")
-    assert [epoch for epoch, _ in draws] == list(range(1, EPOCHS + 1))
-    assert len({drawn for _, drawn in draws}) == EPOCHS
-    first = dict(draws)
-    fit(replace(small_recipe(), examples=examples), replace(SETTINGS, seed=9), tmp_path / "other")
-    assert not set(first.values()) & {drawn for _, drawn in draws[EPOCHS:]}
-    draws.clear()
-    again = fit(replace(small_recipe(), examples=examples), SETTINGS, tmp_path / "again")
-    assert dict(draws) == first
-    assert [epoch.loss for epoch in again.history] == [epoch.loss for epoch in whole.history]
+    result = fit(replace(small_recipe(), examples=examples), replace(SETTINGS, seed=seed), folder)
+    return Drawn(result, numbers, epochs)
 
 
-def test_the_learning_rate_follows_its_course_as_a_fraction_of_the_optimizers_rate(tmp_path: Path) -> None:
+def test_examples_are_drawn_anew_for_each_epoch(tmp_path: Path) -> None:
+    drawn = fit_drawing(tmp_path)
+    assert drawn.epochs == list(range(1, EPOCHS + 1))
+    assert len(set(drawn.numbers)) == EPOCHS
+
+
+def test_examples_are_drawn_after_the_seed(tmp_path: Path) -> None:
+    first, again, other = (
+        fit_drawing(tmp_path / name, seed) for name, seed in (("first", 3), ("again", 3), ("other", 9))
+    )
+    assert first.numbers == again.numbers
+    assert [epoch.loss for epoch in first.result.history] == [epoch.loss for epoch in again.result.history]
+    assert not set(first.numbers) & set(other.numbers)
+
+
+def test_learning_rate_is_a_share_of_the_optimizers_rate(tmp_path: Path) -> None:
     half = small_recipe()
     for group in half.optimizer.param_groups:
         group["lr"] /= 2
@@ -180,7 +237,7 @@ def test_long_gradients_are_scaled_down(tmp_path: Path) -> None:
     assert 1e-3 < length <= 4e-3 * (1 + 1e-4)  # four steps
 
 
-def test_a_run_with_other_settings_is_left_alone(tmp_path: Path) -> None:
+def test_run_with_other_settings_is_left_alone(tmp_path: Path) -> None:
     _fit(tmp_path)
     before = (tmp_path / "last.safetensors").read_bytes()
     with pytest.raises(OutputError, match=r"other settings \(training\.seed was 3, is 9\)") as refused:
@@ -190,13 +247,17 @@ def test_a_run_with_other_settings_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["best.safetensors", "log.csv"])
-def test_files_that_are_not_of_a_run_are_left_alone(tmp_path: Path, name: str) -> None:
+def test_file_that_is_not_of_a_run_is_left_alone(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
     with pytest.raises(OutputError, match="not of a training run"):
         _fit(tmp_path)
     assert (tmp_path / name).read_text() == "mine"
+
+
+def test_folder_of_a_run_below_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("mine")
     with pytest.raises(OutputError, match="cannot be made"):
-        _fit(tmp_path / name / "run")
+        _fit(tmp_path / "log.csv" / "run")
 
 
 def test_overwrite_starts_anew(tmp_path: Path) -> None:
@@ -207,28 +268,41 @@ def test_overwrite_starts_anew(tmp_path: Path) -> None:
     _same_files(tmp_path / "one", tmp_path / "two")
 
 
-@pytest.mark.parametrize("name", ["best.safetensors", "last.safetensors"])
-@pytest.mark.parametrize("content", [None, b"", b"epoch,loss\n1,2\n"])
-def test_a_damaged_run_is_reported(tmp_path: Path, name: str, content: bytes | None) -> None:
+DAMAGED = (b"", b"epoch,loss\n1,2\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("best.safetensors", None), ("last.safetensors", DAMAGED[0]), ("last.safetensors", DAMAGED[1])],
+    ids=["no best weights", "empty state", "state of text"],
+)
+def test_damaged_run_is_refused(tmp_path: Path, name: str, content: bytes | None) -> None:
     _fit(tmp_path)
-    if content is None:
-        (tmp_path / name).unlink()
-    else:
+    (tmp_path / name).unlink()
+    if content is not None:
         (tmp_path / name).write_bytes(content)
-    if name == "last.safetensors" and content is None:  # then there is no run
-        assert not _fit(tmp_path).up_to_date
-    elif name == "best.safetensors" and content is not None:  # training does not read it
-        assert _fit(tmp_path).up_to_date
-    else:
-        with pytest.raises(InputError, match=name) as refused:
-            _fit(tmp_path)
-        assert "overwrite=True" in str(refused.value.hint)
+    with pytest.raises(InputError, match=name) as refused:
+        _fit(tmp_path)
+    assert "overwrite=True" in str(refused.value.hint)
+
+
+def test_run_without_its_state_is_trained_anew(tmp_path: Path) -> None:
+    _fit(tmp_path)
+    (tmp_path / "last.safetensors").unlink()
+    assert not _fit(tmp_path).up_to_date
+
+
+@pytest.mark.parametrize("content", DAMAGED, ids=["empty", "text"])
+def test_damaged_best_weights_are_not_read_by_training(tmp_path: Path, content: bytes) -> None:
+    _fit(tmp_path)
+    (tmp_path / "best.safetensors").write_bytes(content)
+    assert _fit(tmp_path).up_to_date
 
 
 @pytest.mark.parametrize(
     "history", [None, [], "x", [{"x": 1}], [{"epoch": 2, "loss": 1, "validation": None}]]
 )
-def test_an_odd_history_is_reported(tmp_path: Path, history: Any) -> None:
+def test_run_with_an_odd_history_is_refused(tmp_path: Path, history: Any) -> None:
     _fit(tmp_path)
     header, tensors = read_tensors(tmp_path / LAST, SCHEMA)
     facts = {"run": header["run"], **({} if history is None else {"history": history})}
@@ -238,7 +312,7 @@ def test_an_odd_history_is_reported(tmp_path: Path, history: Any) -> None:
     assert "overwrite=True" in str(refused.value.hint)
 
 
-def test_a_loss_that_is_not_finite_names_epoch_and_video_and_loses_nothing(tmp_path: Path) -> None:
+def test_loss_that_is_not_finite_names_epoch_and_video_and_loses_nothing(tmp_path: Path) -> None:
     _fit(tmp_path / "whole")
     left = iter(range(9))
 
@@ -253,7 +327,7 @@ def test_a_loss_that_is_not_finite_names_epoch_and_video_and_loses_nothing(tmp_p
     _same_files(tmp_path / "whole", tmp_path / "failed")
 
 
-def test_weights_and_validation_that_are_not_finite_are_refused(tmp_path: Path) -> None:
+def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:
     recipe = small_recipe()
 
     def ruining(model: nn.Module, example: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
@@ -264,6 +338,10 @@ def test_weights_and_validation_that_are_not_finite_are_refused(tmp_path: Path) 
     single = dict([*recipe.examples(1).items()][:1])
     with pytest.raises(VidsumError, match="epoch 1: the sum of the weights is nan"):
         fit(replace(recipe, loss=ruining, examples=lambda epoch: single), SETTINGS, tmp_path)
+    assert not (tmp_path / "last.safetensors").exists()
+
+
+def test_validation_that_is_not_finite_is_refused(tmp_path: Path) -> None:
     with pytest.raises(VidsumError, match="epoch 1: the validation is nan"):
         fit(replace(small_recipe(), validate=lambda model: float("nan")), SETTINGS, tmp_path)
     assert not (tmp_path / "last.safetensors").exists()
@@ -277,7 +355,9 @@ def test_progress_counts_epochs(tmp_path: Path) -> None:
     assert [done for _, done, _ in calls] == sorted(done for _, done, _ in calls)
 
 
-def test_a_thread_makes_the_next_example_and_its_faults_are_raised() -> None:
+@pytest.fixture
+def made() -> tuple[Iterator[str], list[str]]:
+    """Examples of which the third cannot be read, and the threads that make them."""
     threads: list[str] = []
 
     def make(name: str) -> str:
@@ -286,11 +366,20 @@ def test_a_thread_makes_the_next_example_and_its_faults_are_raised() -> None:
             raise InputError("damaged: cannot be read")
         return name
 
-    made = prefetch([partial(make, name) for name in ("b", "a", "damaged", "c")])
-    assert [next(made), next(made)] == ["b", "a"]
-    with pytest.raises(InputError, match="damaged"):
-        next(made)
+    return prefetch([partial(make, name) for name in ("b", "a", "damaged", "c")]), threads
+
+
+def test_examples_are_made_in_order_by_another_thread(made: tuple[Iterator[str], list[str]]) -> None:
+    examples, threads = made
+    assert [next(examples), next(examples)] == ["b", "a"]
     assert set(threads).isdisjoint({threading.main_thread().name})
+
+
+def test_fault_of_an_example_is_raised_in_its_turn(made: tuple[Iterator[str], list[str]]) -> None:
+    examples, _ = made
+    assert [next(examples), next(examples)] == ["b", "a"]
+    with pytest.raises(InputError, match="damaged"):
+        next(examples)
 
 
 def test_no_step_reads_a_number_from_the_device(tmp_path: Path) -> None:
@@ -319,9 +408,11 @@ def test_no_step_reads_a_number_from_the_device(tmp_path: Path) -> None:
     assert len(in_steps) == 4
 
 
-def test_matrices_are_multiplied_as_tf32_only_while_training_on_cuda() -> None:
+@pytest.mark.parametrize(("kind", "precision"), [("cpu", None), ("cuda", "high")])
+def test_matrices_are_multiplied_as_tf32_only_while_training_on_cuda(
+    kind: str, precision: str | None
+) -> None:
     before = torch.get_float32_matmul_precision()
-    for kind, expected in (("cpu", before), ("cuda", "high")):
-        with quick_products(torch.device(kind)):
-            assert torch.get_float32_matmul_precision() == expected
-        assert torch.get_float32_matmul_precision() == before
+    with quick_products(torch.device(kind)):
+        assert torch.get_float32_matmul_precision() == (precision or before)
+    assert torch.get_float32_matmul_precision() == before

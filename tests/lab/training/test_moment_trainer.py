@@ -68,7 +68,7 @@ def family(request: pytest.FixtureRequest) -> Family:
     return chosen
 
 
-def test_the_checkpoint_says_what_it_is(family: Family, tmp_path: Path) -> None:
+def test_checkpoint_says_what_it_is(family: Family, tmp_path: Path) -> None:
     choices = {"max_norm": 0.5, "patience": 3, "mask": {"kind": "lam", "depth": 3}}
     trained = read_trained(family.run(fixed(family.toy(TOY, 1)), tmp_path, **choices).checkpoint)
     assert trained.model == family.name
@@ -88,7 +88,7 @@ def test_the_checkpoint_says_what_it_is(family: Family, tmp_path: Path) -> None:
     ],
     ids=lambda value: str(getattr(value, "name", value)),
 )
-def test_a_broken_off_run_ends_as_one_never_broken(
+def test_broken_off_run_ends_as_one_never_broken(
     family: Family, steps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three epochs of two steps, drawn anew, with a rate that rises and falls, dropout and a mask."""
@@ -117,21 +117,27 @@ def test_a_broken_off_run_ends_as_one_never_broken(
         assert (tmp_path / "broken" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
 
 
-def test_another_model_is_another_run(tmp_path: Path) -> None:
+def test_run_of_another_model_is_left_alone(tmp_path: Path) -> None:
     data = fixed(draw_highlights(TOY, 1))
     _detr("qd-detr").run(data, tmp_path)
     with pytest.raises(OutputError, match=r"qd-detr.*moment-detr"):
         _detr("moment-detr").run(data, tmp_path)
 
 
-def test_bf16_learns_and_keeps_float32_weights(family: Family, tmp_path: Path) -> None:
-    fit = family.run(fixed(family.toy(TOY, 1)), tmp_path, 8, precision="bf16", lr=4e-3)
-    assert fit.history[-1].loss < fit.history[0].loss - 0.4
+@pytest.fixture
+def in_bf16(family: Family, tmp_path: Path) -> FitResult:
+    """A run of eight epochs in bf16."""
+    return family.run(fixed(family.toy(TOY, 1)), tmp_path, 8, precision="bf16", lr=4e-3)
+
+
+def test_bf16_learns_and_keeps_float32_weights(family: Family, in_bf16: FitResult) -> None:
+    assert in_bf16.history[-1].loss < in_bf16.history[0].loss - 0.4
     counts = {torch.int64} if family is MRNET_FAMILY else set()  # how many batches the norms have seen
-    assert {one.dtype for one in read_trained(fit.checkpoint).tensors.values()} == {torch.float32, *counts}
+    tensors = read_trained(in_bf16.checkpoint).tensors.values()
+    assert {tensor.dtype for tensor in tensors} == {torch.float32, *counts}
 
 
-def test_a_run_can_begin_with_the_weights_of_another(family: Family, tmp_path: Path) -> None:
+def test_run_begins_with_the_weights_of_another(family: Family, tmp_path: Path) -> None:
     data = fixed(family.toy(TOY, 1))
     first = family.run(data, tmp_path / "first")
     again = family.run(data, tmp_path / "again", start=str(first.checkpoint), lr=1e-12, weight_decay=0.0)
@@ -142,12 +148,20 @@ def test_a_run_can_begin_with_the_weights_of_another(family: Family, tmp_path: P
     assert after.training["start_sha256"] == identify_file(first.checkpoint)["sha256"]
 
 
-def test_weights_of_other_sizes_or_models_are_refused(tmp_path: Path) -> None:
-    first, other = FAMILIES
-    begun = str(first.run(fixed(first.toy(TOY, 1)), tmp_path / "first").checkpoint)
-    for family, choices in ((other, {}), (first, {"d": 32})):
-        with pytest.raises(UsageError, match="a checkpoint of mrnet whose sizes"):
-            family.run(fixed(family.toy(TOY, 1)), tmp_path / "run", start=begun, **choices)
+@pytest.fixture
+def of_mrnet(tmp_path: Path) -> str:
+    """The checkpoint of a run of MRNet."""
+    return str(MRNET_FAMILY.run(fixed(draw_moments(TOY, 1)), tmp_path / "first").checkpoint)
+
+
+def test_weights_of_another_model_are_no_start(of_mrnet: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="a checkpoint of mrnet whose sizes"):
+        _detr("qd-detr").run(fixed(draw_highlights(TOY, 1)), tmp_path / "run", start=of_mrnet)
+
+
+def test_weights_of_other_sizes_are_no_start(of_mrnet: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="a checkpoint of mrnet whose sizes"):
+        MRNET_FAMILY.run(fixed(draw_moments(TOY, 1)), tmp_path / "run", start=of_mrnet, d=32)
 
 
 # --- batches and examples ---
@@ -170,14 +184,24 @@ def _pair(
     return HighlightExample(f"film_{number}", *arrays, negative)
 
 
-@given(counts=st.lists(st.integers(1, 9), min_size=1, max_size=6), size=st.none() | st.integers(1, 5))
-def test_every_query_is_in_one_group(counts: list[int], size: int | None) -> None:
-    videos = [_video(number, count) for number, count in enumerate(counts)]
-    groups = group_queries(videos, size)
+any_groups = given(
+    counts=st.lists(st.integers(1, 9), min_size=1, max_size=6), size=st.none() | st.integers(1, 5)
+)
+
+
+@any_groups
+def test_each_query_is_in_one_group(counts: list[int], size: int | None) -> None:
+    groups = group_queries([_video(number, count) for number, count in enumerate(counts)], size)
     drawn = sorted((example.name, query) for example, chosen in groups for query in chosen)
     assert drawn == [
         (f"film_{number}", query) for number, count in enumerate(counts) for query in range(count)
     ]
+
+
+@any_groups
+def test_groups_of_a_video_are_whole_but_for_one(counts: list[int], size: int | None) -> None:
+    videos = [_video(number, count) for number, count in enumerate(counts)]
+    groups = group_queries(videos, size)
     for video, count in zip(videos, counts, strict=True):
         sizes = sorted(len(chosen) for example, chosen in groups if example is video)
         whole = size or count
@@ -203,46 +227,62 @@ def test_for_validation_each_query_stands_alone_in_order() -> None:
     ]
 
 
-def test_groups_are_padded_and_say_so() -> None:
+def test_groups_hold_their_queries_and_windows() -> None:
     one, two = _video(1, 3), _video(2, 2, n_windows=2)
     batch = collate_groups([(one, [2]), (two, [1, 0])], CPU)
-    assert batch.is_query.tolist() == [[True, False], [True, True]]
     np.testing.assert_array_equal(batch.video, np.stack([one.video, two.video]))
     np.testing.assert_array_equal(batch.queries[0, 0], one.queries[2])
     np.testing.assert_array_equal(batch.queries[1], two.queries[[1, 0]])
     np.testing.assert_array_equal(batch.gt_windows[1], two.windows[[1, 0]])
     np.testing.assert_array_equal(batch.gt_windows[0, 0, 0], one.windows[2])
-    for padding in (batch.queries[0, 1], batch.gt_windows[0, 0, 1], batch.gt_windows[0, 1]):
-        assert not padding.any()
     assert {part.dtype for part in (batch.video, batch.queries, batch.gt_windows)} == {torch.float32}
 
 
-def test_pairs_are_padded_and_say_so() -> None:
+def test_groups_are_padded_with_zeros_and_say_so() -> None:
+    batch = collate_groups([(_video(1, 3), [2]), (_video(2, 2, n_windows=2), [1, 0])], CPU)
+    assert batch.is_query.tolist() == [[True, False], [True, True]]
+    for padding in (batch.queries[0, 1], batch.gt_windows[0, 0, 1], batch.gt_windows[0, 1]):
+        assert not padding.any()
+
+
+def test_pairs_are_padded_with_zeros_and_say_so() -> None:
     batch = collate_pairs([_pair(1, 4, 2, 0), _pair(2, 3, 5, 2)], CPU)
     assert (batch.inputs.video.shape, batch.inputs.words.shape) == ((2, 4, 3), (2, 5, 2))
     assert batch.inputs.is_clip.sum(1).tolist() == [4, 3]
     assert batch.inputs.is_word.sum(1).tolist() == [2, 5]
-    assert batch.is_window.tolist() == [[False, False], [True, True]]
-    assert not batch.gt_windows[0].any()
     assert batch.saliency.tolist() == [[1, 1, 1, 1], [2, 2, 2, 0]]
     assert not batch.inputs.video[1, 3:].any()
+
+
+def test_pair_without_windows_has_none_beside_pairs_with_some() -> None:
+    batch = collate_pairs([_pair(1, 4, 2, 0), _pair(2, 3, 5, 2)], CPU)
+    assert batch.is_window.tolist() == [[False, False], [True, True]]
+    assert not batch.gt_windows[0].any()
+
+
+def test_pairs_that_all_lack_windows_make_a_batch() -> None:
     nowhere = collate_pairs([_pair(1, 4, 2, 0), _pair(2, 3, 5, 0)], CPU)
     assert (nowhere.gt_windows.shape, nowhere.is_window.shape) == ((2, 0, 2), (2, 0))
 
 
-def test_a_negative_pair_is_the_examples_own_or_the_next_words_beside_its_video() -> None:
-    own = Pair(np.full((6, 3), 70, np.float32), np.full((1, 2), 80, np.float32))
-    batch = collate_pairs([_pair(1, 4, 2, 1), _pair(2, 3, 5, 1, own), _pair(3, 2, 4, 1)], CPU)
+NEGATIVE = Pair(np.full((6, 3), 70, np.float32), np.full((1, 2), 80, np.float32))
+
+
+def test_negative_pair_is_the_examples_own_or_the_next_words_beside_its_video() -> None:
+    batch = collate_pairs([_pair(1, 4, 2, 1), _pair(2, 3, 5, 1, NEGATIVE), _pair(3, 2, 4, 1)], CPU)
     assert batch.negative.video[:, 0, 0].tolist() == [1, 70, 3]
     assert batch.negative.words[:, 0, 0].tolist() == [2, 80, 1]
     assert batch.negative.is_clip.sum(1).tolist() == [4, 6, 2]
     assert batch.negative.is_word.sum(1).tolist() == [5, 1, 2]
     assert batch.has_negative.all()
+
+
+def test_example_alone_has_no_negative_pair_but_its_own() -> None:
     assert not collate_pairs([_pair(1, 4, 2, 1)], CPU).has_negative.any()
-    assert collate_pairs([_pair(1, 4, 2, 1, own)], CPU).has_negative.all()
+    assert collate_pairs([_pair(1, 4, 2, 1, NEGATIVE)], CPU).has_negative.all()
 
 
-def test_every_item_is_in_one_batch_in_order() -> None:
+def test_each_item_is_in_one_batch_in_order() -> None:
     examples = [_pair(number, 2, 1, 1) for number in range(7)]
     makers = batches(examples, 3, collate_pairs, CPU)
     assert list(makers) == ["batch 1", "batch 2", "batch 3"]

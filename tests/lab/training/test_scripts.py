@@ -53,19 +53,31 @@ def queries(script: Script, known: Captions, sentence: int, draws: int = 200) ->
     return {each.query: each for each in drawn_queries}
 
 
-def test_an_annotated_video_is_that_of_the_file_and_may_have_an_end_card() -> None:
+@pytest.fixture
+def annotated() -> list[Script]:
+    """Draws of the video `b`, of 20 s."""
     rng = np.random.default_rng(0)
     drawn = [annotated_script(captions(), rng) for _ in range(100)]
-    of_b = [script for script in drawn if script.name == "b"]
-    assert {script.true for script in of_b} == {((2, 5.0, 10.0, None), (2, 15.0, 20.0, None))}
-    ends = [script for script in of_b if script.segments[-1].sentence == NOTHING]
-    assert 0 < len(ends) < 0.4 * len(of_b)
-    assert {script.duration_s for script in of_b if script not in ends} == {20.0}
-    for script in ends:
+    return [script for script in drawn if script.name == "b"]
+
+
+def test_annotated_video_is_true_when_its_file_says(annotated: list[Script]) -> None:
+    assert {script.true for script in annotated} == {((2, 5.0, 10.0, None), (2, 15.0, 20.0, None))}
+
+
+def test_some_annotated_videos_have_an_end_card_after_their_end(annotated: list[Script]) -> None:
+    with_card = [script for script in annotated if script.segments[-1].sentence == NOTHING]
+    assert 0 < len(with_card) < 0.4 * len(annotated)
+    for script in with_card:
         assert script.segments[-1][1:3] == (20.0, script.duration_s)
 
 
-def test_shots_cut_segments_without_changing_what_is_shown_when() -> None:
+def test_annotated_video_without_an_end_card_has_its_length(annotated: list[Script]) -> None:
+    plain = [script for script in annotated if script.segments[-1].sentence != NOTHING]
+    assert {script.duration_s for script in plain} == {20.0}
+
+
+def test_shots_cut_segments_at_their_times() -> None:
     known, rng = many(1), np.random.default_rng(0)
     drawn = [[one for one in annotated_script(known, rng).segments if one.sentence == 0] for _ in range(50)]
     assert max(map(len, drawn)) > 2
@@ -75,7 +87,7 @@ def test_shots_cut_segments_without_changing_what_is_shown_when() -> None:
         assert len({one.shot for one in shots}) == len(shots)
 
 
-def test_a_described_video_shows_its_captions_and_asks_its_queries() -> None:
+def test_described_video_has_its_captions_and_queries() -> None:
     known = described()
     script = script_of(known, 0)
     assert [known.texts[one.sentence] for one in script.segments] == list(CLIPS)
@@ -90,7 +102,7 @@ def test_neighbouring_clips_with_like_captions_are_of_one_shot() -> None:
     assert shots == [0, 0, 1, 2, 3, 4, 4, 5, 5, 6]
 
 
-def test_a_joined_video_shows_captions_of_the_clips_in_a_window() -> None:
+def test_joined_video_has_captions_of_the_clips_in_a_window() -> None:
     known, rng = described(), np.random.default_rng(0)
     seen: Counter[str] = Counter()
     for _ in range(50):
@@ -105,33 +117,63 @@ def test_a_joined_video_shows_captions_of_the_clips_in_a_window() -> None:
     assert seen["cook pan"] > 20
 
 
-def test_a_joined_video_has_no_gap_and_its_shots_have_numbers_of_their_own() -> None:
-    rng = np.random.default_rng(0)
-    for known in (captions(), described()):
-        for _ in range(20):
-            script = joined_script(known, 60.0, rng)
-            assert script.segments[0].start_s == 0
-            assert script.segments[-1].end_s == script.duration_s <= 60
-            assert all(one.end_s == other.start_s for one, other in pairwise(script.segments))
-            at = [one.shot for one in script.segments]
-            assert at == sorted(at)
-            for moment, other in pairwise(script.true):
-                own = {one.shot for one in script.segments if moment.start_s <= one.start_s < moment.end_s}
-                assert all(one.shot not in own for one in script.segments if one.start_s >= other.start_s)
+@pytest.fixture(params=[captions, described], ids=["captions", "described"])
+def joined(request: pytest.FixtureRequest) -> list[Script]:
+    """Joined videos of a minute at most."""
+    known, rng = request.param(), np.random.default_rng(0)
+    return [joined_script(known, 60.0, rng) for _ in range(20)]
 
 
-def test_half_of_the_joined_videos_have_twenty_sentences_and_more_and_some_come_again() -> None:
-    known, rng = many(), np.random.default_rng(0)
-    drawn = [joined_script(known, 192.0, rng) for _ in range(100)]
-    distinct = np.array([len({one.sentence for one in script.true}) for script in drawn])
+def test_joined_video_has_no_gap(joined: list[Script]) -> None:
+    for script in joined:
+        assert script.segments[0].start_s == 0
+        assert script.segments[-1].end_s == script.duration_s <= 60
+        assert all(before.end_s == after.start_s for before, after in pairwise(script.segments))
+
+
+def test_shots_of_a_joined_video_are_numbered_in_order(joined: list[Script]) -> None:
+    for script in joined:
+        numbers = [segment.shot for segment in script.segments]
+        assert numbers == sorted(numbers)
+
+
+def test_moments_of_a_joined_video_share_no_shot(joined: list[Script]) -> None:
+    for script in joined:
+        for moment, other in pairwise(script.true):
+            own = {
+                segment.shot
+                for segment in script.segments
+                if moment.start_s <= segment.start_s < moment.end_s
+            }
+            later = [segment.shot for segment in script.segments if segment.start_s >= other.start_s]
+            assert own.isdisjoint(later)
+
+
+@pytest.fixture(scope="module")
+def long_videos(tmp_path_factory: pytest.TempPathFactory) -> list[Script]:
+    """Joined videos of up to 192 s."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VIDSUM_HOME", str(tmp_path_factory.mktemp("home")))
+        known, rng = many(), np.random.default_rng(0)
+        return [joined_script(known, 192.0, rng) for _ in range(100)]
+
+
+def test_half_of_the_joined_videos_have_about_twenty_sentences_or_more(long_videos: list[Script]) -> None:
+    distinct = np.array([len({moment.sentence for moment in script.true}) for script in long_videos])
     assert 0.4 < (distinct >= 18).mean() < 0.7
     assert np.median(distinct[distinct >= 18]) > 22
-    again = np.array([len(script.true) for script in drawn]).sum() / distinct.sum()
-    assert 1.05 < again < 1.25
-    assert any(one.sentence == NOTHING for script in drawn for one in script.segments)
 
 
-def test_a_query_is_the_sentence_a_short_form_or_another_sentence_of_the_event() -> None:
+def test_some_sentences_of_a_joined_video_come_again(long_videos: list[Script]) -> None:
+    distinct = sum(len({moment.sentence for moment in script.true}) for script in long_videos)
+    assert 1.05 < sum(len(script.true) for script in long_videos) / distinct < 1.25
+
+
+def test_some_joined_videos_have_segments_without_a_sentence(long_videos: list[Script]) -> None:
+    assert any(segment.sentence == NOTHING for script in long_videos for segment in script.segments)
+
+
+def test_query_is_the_sentence_a_short_form_or_another_sentence_of_the_event() -> None:
     own = ("dog runs", (0.0, 10.0)), ("snow", (0.0, 9.5)), ("egg", (20.0, 30.0))
     known = embed_sentences({"a": moment_video("a", 40.0, *own)}, one_hot, "words")
     script = Script("x", 40.0, (ScriptSegment(0, 4.0, 8.0), ScriptSegment(2, 8.0, 40.0)))
@@ -141,12 +183,20 @@ def test_a_query_is_the_sentence_a_short_form_or_another_sentence_of_the_event()
     assert set(queries(script, known, 2)) == {2, 5}
 
 
-def test_a_short_query_is_true_wherever_its_words_are_shown() -> None:
+@pytest.fixture
+def drawn_queries() -> dict[int, ScriptQuery]:
+    """Queries for a sentence of one word, which another sentence has too: by their numbers, its own is 0."""
     own = ("dog", (0.0, 10.0)), ("dog runs", (10.0, 20.0)), ("egg", (20.0, 30.0))
     known = embed_sentences({"a": moment_video("a", 40.0, *own)}, one_hot, "words")
+    assert known.query_texts[3] == "dog"  # the short form of the first
     spans = (0, 0.0, 5.0), (1, 5.0, 9.0), (2, 9.0, 20.0), (1, 20.0, 30.0)
-    shown = tuple(ScriptSegment(*span) for span in spans)
-    drawn_queries = queries(Script("x", 40.0, shown), known, 0)
-    assert known.query_texts[3] == "dog"
+    segments = tuple(ScriptSegment(*span) for span in spans)
+    return queries(Script("x", 40.0, segments), known, 0)
+
+
+def test_short_query_is_true_wherever_its_words_are(drawn_queries: dict[int, ScriptQuery]) -> None:
     assert drawn_queries[3].moments == ((0.0, 9.0), (20.0, 30.0))
+
+
+def test_sentence_as_a_query_is_true_where_it_stands(drawn_queries: dict[int, ScriptQuery]) -> None:
     assert drawn_queries[0].moments == ((0.0, 5.0),)

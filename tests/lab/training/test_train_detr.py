@@ -1,7 +1,7 @@
 """Training the DETR models: a handful is learned by heart, words are found in other videos."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,14 @@ from vidsum.lab.datasets.moment_examples import HighlightExample, Pair
 from vidsum.lab.evaluation.highlight_metrics import WindowMeasures, measure_moments
 from vidsum.lab.training.loop import FitResult
 from vidsum.lab.training.settings import DETRLossSettings, DETRSettings, MatchWeights
-from vidsum.lab.training.train_detr import collate_pairs, detection_loss, detr_loss, measure_model, train_detr
+from vidsum.lab.training.train_detr import (
+    DETRBatch,
+    collate_pairs,
+    detection_loss,
+    detr_loss,
+    measure_model,
+    train_detr,
+)
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr import Detections, centre_width
 from vidsum.models.detr_models import MODELS, DETRModel, MRNetDETR
@@ -39,7 +46,9 @@ def _model(name: str = "qd-detr", **choices: object) -> DETRModel:
     return build_model(name, DETRConfig(**sizes))
 
 
-def test_the_optimizer_of_lams_and_stamps_papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_optimizer_adds_or_decouples_the_weight_decay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Adam adds the decay to the gradient; AdamW, QD-DETR's, takes it off the weights."""
     optimizers: dict[str, torch.optim.Optimizer] = {}
     for name in ("adam", "adamw"):
@@ -57,7 +66,7 @@ def test_the_optimizer_of_lams_and_stamps_papers(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize(
     "name", ["qd-detr", *(pytest.param(name, marks=pytest.mark.deep) for name in MODELS if name != "qd-detr")]
 )
-def test_a_handful_of_videos_is_learned_by_heart(tmp_path: Path, name: str) -> None:
+def test_few_videos_are_learned_by_heart(tmp_path: Path, name: str) -> None:
     examples = draw_highlights(replace(HOW, n_videos=4), 1)
     layers = 2 if name == "mrnet-detr" else 1
     settings = _settings(4, dropout=0.0, decay_at=(3,), layers=layers, decoder_layers=layers)
@@ -80,50 +89,88 @@ def _measured_of(fitted: FitResult, examples: Sequence[HighlightExample]) -> Win
     return found
 
 
-def test_the_loss_has_the_parts_of_its_model() -> None:
-    batch = collate_pairs(draw_highlights(HOW, 1), CPU)
-    alone = DETRLossSettings(match=MatchWeights(span=0, giou=0, label=0), lambda_s=0)
-    for name in MODELS:
-        model = _model(name).eval()
-        with torch.no_grad():
-            found = model(*batch.inputs)
-            detection = detection_loss(found, batch.gt_windows, batch.is_window, DETRLossSettings())
-            silent = replace(alone, saliency=0)
-            assert float(detr_loss(model, batch, silent, with_negatives=True)) == 0
-            no_saliency = detr_loss(
-                model, batch, DETRLossSettings(saliency=0, lambda_s=0), with_negatives=True
-            )
-            assert float(no_saliency) == pytest.approx(float(detection), rel=1e-4)
-            own, both = (float(detr_loss(model, batch, alone, with_negatives=one)) for one in (False, True))
-            assert both > own + 1
-            sparse = float(detr_loss(model, batch, replace(silent, lambda_s=7.0), with_negatives=True))
-        of_mask = model.sparsity_loss().detach() if isinstance(model, MRNetDETR) else torch.zeros(())
-        assert sparse == pytest.approx(7 * float(of_mask), rel=1e-4)
-        assert (sparse > 0) == (name == "mrnet-detr")
+NOTHING = DETRLossSettings(match=MatchWeights(span=0, giou=0, label=0), saliency=0, lambda_s=0)
+each_model = pytest.mark.parametrize("name", MODELS)
 
 
-def test_the_sparsity_loss_of_a_static_mask_acts_on_it_alone(tmp_path: Path) -> None:
-    batch = collate_pairs(draw_highlights(HOW, 1), CPU)
-    silent = DETRLossSettings(match=MatchWeights(span=0, giou=0, label=0), saliency=0)
-    model = _model(mask=MaskConfig(kind="static")).eval()
+@pytest.fixture(scope="module")
+def batch() -> DETRBatch:
+    return collate_pairs(draw_highlights(HOW, 1), CPU)
+
+
+@torch.no_grad()
+@each_model
+def test_loss_without_any_part_is_zero(name: str, batch: DETRBatch) -> None:
+    assert float(detr_loss(_model(name).eval(), batch, NOTHING, with_negatives=True)) == 0
+
+
+@torch.no_grad()
+@each_model
+def test_loss_without_saliency_is_that_of_the_detection(name: str, batch: DETRBatch) -> None:
+    model = _model(name).eval()
+    loss = detr_loss(model, batch, DETRLossSettings(saliency=0, lambda_s=0), with_negatives=True)
+    found = model(*batch.inputs)
+    detection = detection_loss(found, batch.gt_windows, batch.is_window, DETRLossSettings())
+    assert float(loss) == pytest.approx(float(detection), rel=1e-4)
+
+
+@torch.no_grad()
+@each_model
+def test_negative_pairs_add_to_the_loss_of_the_saliency(name: str, batch: DETRBatch) -> None:
+    model, saliency_alone = _model(name).eval(), replace(NOTHING, saliency=DETRLossSettings().saliency)
+    own, both = (
+        float(detr_loss(model, batch, saliency_alone, with_negatives=with_negatives))
+        for with_negatives in (False, True)
+    )
+    assert both > own + 1
+
+
+@torch.no_grad()
+@each_model
+def test_sparsity_of_masks_adds_to_the_loss_of_mrnet_detr_alone(name: str, batch: DETRBatch) -> None:
+    model = _model(name).eval()
+    sparse = float(detr_loss(model, batch, replace(NOTHING, lambda_s=7.0), with_negatives=True))
+    of_mask = model.sparsity_loss() if isinstance(model, MRNetDETR) else torch.zeros(())
+    assert sparse == pytest.approx(7 * float(of_mask), rel=1e-4)
+    assert (sparse > 0) == (name == "mrnet-detr")
+
+
+STATIC_ALONE = DETRLossSettings(match=MatchWeights(span=0, giou=0, label=0), saliency=0)
+
+
+def static_mask_of(model: DETRModel) -> str:
     (name,) = (name for name, _ in model.named_parameters() if name.endswith("mask.weights"))
-    weights = model.get_parameter(name)
-    loss = detr_loss(model, batch, silent, with_negatives=True)
+    return name
+
+
+def test_loss_of_a_static_mask_is_half_its_mean_without_the_diagonal(batch: DETRBatch) -> None:
+    model = _model(mask=MaskConfig(kind="static")).eval()
+    weights = model.get_parameter(static_mask_of(model))
     off = ~torch.eye(len(weights), dtype=torch.bool)
     expected = 0.5 * (1 / (1 + torch.exp(-weights[off]))).sum() / weights.numel()
+    loss = detr_loss(model, batch, STATIC_ALONE, with_negatives=True)
     assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
-    loss.backward()
-    gradients = {key: each.grad for key, each in model.named_parameters()}
-    assert [key for key, grad in gradients.items() if grad is not None and grad.any()] == [name]
+
+
+def test_loss_of_a_static_mask_acts_on_it_alone(batch: DETRBatch) -> None:
+    model = _model(mask=MaskConfig(kind="static")).eval()
+    detr_loss(model, batch, STATIC_ALONE, with_negatives=True).backward()
+    gradients = {key: parameter.grad for key, parameter in model.named_parameters()}
+    moved = [key for key, grad in gradients.items() if grad is not None and grad.any()]
+    assert moved == [static_mask_of(model)]
+
+
+def test_loss_of_a_static_mask_closes_it_in_training(tmp_path: Path) -> None:
+    name = static_mask_of(_model(mask=MaskConfig(kind="static")))
     means = {}
     for weight in (0.0, 50.0):
         settings = replace(_settings(2, mask="static"), loss=DETRLossSettings(static_sparsity=weight))
-        fitted = train_detr(fixed(10 * draw_highlights(HOW, 1)), "qd-detr", settings, tmp_path / f"{weight}")
+        fitted = train_detr(fixed(5 * draw_highlights(HOW, 1)), "qd-detr", settings, tmp_path / f"{weight}")
         means[weight] = float(read_trained(fitted.checkpoint).tensors[name].sigmoid().mean())
     assert means[50.0] < means[0.0] - 0.01
 
 
-def test_a_negative_pair_counts_only_where_there_is_one() -> None:
+def test_negative_pair_counts_only_where_an_example_has_one() -> None:
     """Padding, or an example without a negative pair, changes nothing."""
     model = _model().eval()
     (example,) = draw_highlights(replace(HOW, n_videos=1), 1)
@@ -170,20 +217,40 @@ class _Fixed(torch.nn.Module):
         return Detections(logits[:, part], spans[:, part], saliency[part])
 
 
-def test_validation_is_that_of_the_benchmark() -> None:
-    """Moments over the edge are cut; examples without a window do not count, whatever is found in them."""
+@dataclass(frozen=True)
+class Validated:
+    """Examples, the last three without a window, moments [8, 5, 2] and scores [8, 5] of an answer."""
+
+    examples: list[HighlightExample]
+    moments: Tensor
+    scores: Tensor
+    right: np.ndarray
+
+
+@pytest.fixture
+def validated() -> Validated:
     draw = torch.Generator().manual_seed(3)
     moments = torch.rand(8, 5, 2, generator=draw, dtype=torch.float64).sort(dim=-1).values
     scores = torch.rand(8, 5, generator=draw, dtype=torch.float64)
     examples = draw_highlights(HOW, 1)
     right = np.stack([example.windows for example in examples]).astype(np.float64)
     moments[:, 2] = torch.from_numpy(right[:, 0]) + 0.02
-    moments[0, 3] = torch.tensor([-0.5, 0.4])
-    nowhere = [*examples[:5], *(replace(one, windows=np.zeros((0, 2), np.float32)) for one in examples[5:])]
-    first = np.take_along_axis(moments.numpy(), (-scores.numpy()).argsort(1)[..., None], 1).clip(0, 1)
-    expected = measure_moments(first[:5], -np.sort(-scores.numpy(), 1)[:5], right[:5])["full"]
-    found = measure_model(_Fixed(moments, scores), nowhere, 3)
+    moments[0, 3] = torch.tensor([-0.5, 0.4])  # over the edge, where it is cut
+    nowhere = np.zeros((0, 2), np.float32)
+    examples[5:] = [replace(example, windows=nowhere) for example in examples[5:]]
+    return Validated(examples, moments, scores, right)
+
+
+def test_validation_is_that_of_the_benchmark(validated: Validated) -> None:
+    """Examples without a window do not count, whatever is found in them."""
+    moments, scores = validated.moments.numpy(), validated.scores.numpy()
+    ranked = np.take_along_axis(moments, (-scores).argsort(1)[..., None], 1).clip(0, 1)
+    expected = measure_moments(ranked[:5], -np.sort(-scores, 1)[:5], validated.right[:5])["full"]
+    found = measure_model(_Fixed(validated.moments, validated.scores), validated.examples, 3)
     assert found.recall == expected.recall
     assert found.mean_precision == pytest.approx(expected.mean_precision)
     assert 0 < found.mean_precision < 1
-    assert measure_model(_Fixed(moments, scores), nowhere[5:], 3) is None
+
+
+def test_examples_that_all_lack_a_window_have_no_validation(validated: Validated) -> None:
+    assert measure_model(_Fixed(validated.moments, validated.scores), validated.examples[5:], 3) is None

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,53 +46,85 @@ def train_splits(
     return [train_split(run, number)[0] for number in range(len(splits))]
 
 
-def test_a_run_has_a_folder_a_split_and_says_what_it_was(tmp_path: Path) -> None:
-    source = tmp_path / "made.h5"
-    write_annotated(VIDEOS, source)
-    results = train_splits(VIDEOS, SPLITS, SETTINGS, tmp_path / "run", sources=[source])
-    run = read_run(tmp_path / "run")
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[FitResult]]:
+    """A run of two splits with a file of its data, and its results."""
+    folder = tmp_path_factory.mktemp("trained")
+    write_annotated(VIDEOS, folder / "made.h5")
+    return folder, train_splits(VIDEOS, SPLITS, SETTINGS, folder / "run", sources=[folder / "made.h5"])
+
+
+def test_run_has_its_model_data_features_and_settings(trained: tuple[Path, list[FitResult]]) -> None:
+    folder, _ = trained
+    run, source = read_run(folder / "run"), folder / "made.h5"
     assert run["model"] == "fulltransnet"
     assert run["data"] == [{"name": "made.h5", "bytes": source.stat().st_size, "sha256": hash_file(source)}]
     assert run["features"] == {"extractor": "custom", "dim": DIM, "fps": 2.0}
     assert run["settings"]["lr"] == 1e-3
     assert run["settings"]["loop"]["seed"] == 1
     assert run["settings"]["model"]["d"] == 8
-    assert [entry["name"] for entry in run["splits"]] == [split.name for split in SPLITS]
-    for number, (entry, split, result) in enumerate(zip(run["splits"], SPLITS, results, strict=True)):
+
+
+def test_run_has_its_splits_with_a_video_held_out(trained: tuple[Path, list[FitResult]]) -> None:
+    entries = read_run(trained[0] / "run")["splits"]
+    assert [entry["name"] for entry in entries] == [split.name for split in SPLITS]
+    for entry, split in zip(entries, SPLITS, strict=True):
         assert tuple(entry["test"]) == split.test
         assert set(entry["train"]) | set(entry["validation"]) == set(split.train)
         assert len(entry["validation"]) == 1
+
+
+def test_run_has_a_folder_for_each_split(trained: tuple[Path, list[FitResult]]) -> None:
+    folder, results = trained
+    for number, (entry, result) in enumerate(zip(read_run(folder / "run")["splits"], results, strict=True)):
         assert entry["folder"] == f"split_{number}"
-        assert result.checkpoint == tmp_path / "run" / entry["folder"] / "best.safetensors"
-        trained = read_trained(result.checkpoint)
+        assert result.checkpoint == folder / "run" / entry["folder"] / "best.safetensors"
+
+
+def test_checkpoint_has_its_split_and_data(trained: tuple[Path, list[FitResult]]) -> None:
+    folder, results = trained
+    run = read_run(folder / "run")
+    for entry, result in zip(run["splits"], results, strict=True):
+        training = read_trained(result.checkpoint).training
         parts = ("name", "train", "validation", "test")
-        assert trained.training["split"] == {key: entry[key] for key in parts}
-        assert trained.training["data"] == run["data"]
+        assert training["split"] == {key: entry[key] for key in parts}
+        assert training["data"] == run["data"]
 
 
-def test_the_checkpoint_builds_the_model_again(tmp_path: Path) -> None:
-    run = prepare_run(VIDEOS, SPLITS, SETTINGS, tmp_path)
-    checkpoint = train_split(run, 1)[0].checkpoint
-    summarizer = load_importance_model(str(checkpoint), "cpu")
+@pytest.fixture(scope="module")
+def second_split(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run whose second split alone is trained."""
+    folder = tmp_path_factory.mktemp("second")
+    train_split(prepare_run(VIDEOS, SPLITS, SETTINGS, folder), 1)
+    return folder
+
+
+def test_only_the_split_that_is_asked_for_is_trained(second_split: Path) -> None:
+    assert [path.name for path in second_split.glob("split_*")] == ["split_1"]
+
+
+def test_checkpoint_knows_its_features(second_split: Path) -> None:
+    summarizer = load_importance_model(str(second_split / "split_1" / "best.safetensors"), "cpu")
     assert (summarizer.dim, summarizer.extractor, summarizer.fps) == (DIM, "custom", 2.0)
-    assert not (tmp_path / "split_0").exists()
-    with (tmp_path / "split_1" / "log.csv").open(newline="") as file:
+
+
+def test_checkpoint_has_the_best_validation_of_the_log(second_split: Path) -> None:
+    summarizer = load_importance_model(str(second_split / "split_1" / "best.safetensors"), "cpu")
+    with (second_split / "split_1" / "log.csv").open(newline="") as file:
         logged = [float(row["validation"]) for row in csv.DictReader(file)]
-    name = run.splits[1].validation[0]
+    (name,) = read_run(second_split)["splits"][1]["validation"]
     curve = importance(summarizer, VIDEOS[name].features, shots_of(VIDEOS[name]))
     assert kendall_tau_b(curve, VIDEOS[name].gtscore)[0, 0] == pytest.approx(max(logged))
 
 
-def test_it_learns_the_rule_of_the_videos(tmp_path: Path) -> None:
-    """A video that was never seen: its most important shot must come out on top."""
+def test_most_important_shot_of_an_unseen_video_is_learned(tmp_path: Path) -> None:
     videos = toy_videos(16)
     names = sorted(videos)
     split = Split("toy", tuple(names[4:]), tuple(names[:4]))
     model, loop = replace(SMALL, d=16, head="pointer"), LoopSettings(epochs=18, seed=0)
     settings = replace(SETTINGS, model=model, loop=loop, lr=3e-3, validation=0.0)
     (result,) = train_splits(videos, [split], settings, tmp_path)
-    losses = [epoch.loss for epoch in result.history]
-    assert losses[-1] < 0.6 * losses[0]
+    assert result.history[-1].loss < 0.6 * result.history[0].loss
     summarizer = load_importance_model(str(result.checkpoint), "cpu")
     for name in split.test:
         curve = importance(summarizer, videos[name].features, shots_of(videos[name]))
@@ -100,30 +132,35 @@ def test_it_learns_the_rule_of_the_videos(tmp_path: Path) -> None:
         assert curve[important].mean() > 2 * curve[~important].mean()
 
 
-def test_same_seed_same_bytes_and_splits_do_not_depend_on_each_other(tmp_path: Path) -> None:
-    train_splits(VIDEOS, SPLITS, SETTINGS, tmp_path / "both")
-    train_split(prepare_run(VIDEOS, SPLITS, SETTINGS, tmp_path / "one"), 1)
-    for name in ("best.safetensors", "last.safetensors"):
-        both, one = (tmp_path / run / "split_1" / name for run in ("both", "one"))
-        assert both.read_bytes() == one.read_bytes()
-    assert (tmp_path / "both" / "run.json").read_bytes() == (tmp_path / "one" / "run.json").read_bytes()
+def test_split_trained_alone_has_the_bytes_of_one_trained_with_others(second_split: Path, run: Path) -> None:
+    for name in ("split_1/best.safetensors", "split_1/last.safetensors", "run.json"):
+        assert (second_split / name).read_bytes() == (run / name).read_bytes(), name
 
 
-def test_the_first_weights_are_xavier_and_of_the_seed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first: list[FullTransNet] = []
-    monkeypatch.setattr(
-        "vidsum.lab.training.train_fulltransnet.fit", lambda recipe, *_, **__: first.append(recipe.model)
-    )
-    for number, seed in enumerate((1, 1, 2)):
+@pytest.fixture
+def first_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], torch.Tensor]:
+    """Weights of a layer before the first step, by the seed."""
+
+    def make(seed: int) -> torch.Tensor:
+        models: list[FullTransNet] = []
+        monkeypatch.setattr(
+            "vidsum.lab.training.train_fulltransnet.fit", lambda recipe, *_, **__: models.append(recipe.model)
+        )
         settings = replace(SETTINGS, loop=LoopSettings(seed=seed))
-        train_split(prepare_run(VIDEOS, SPLITS, settings, tmp_path / str(number)), 0)
-    weights = [model.encoder[0].feed_forward.inner.weight for model in first]
-    assert torch.equal(weights[0], weights[1])
-    assert not torch.equal(weights[0], weights[2])
+        train_split(prepare_run(VIDEOS, SPLITS, settings, tmp_path, overwrite=True), 0)
+        return models[0].encoder[0].feed_forward.inner.weight
+
+    return make
+
+
+def test_first_weights_are_of_the_seed(first_weights: Callable[[int], torch.Tensor]) -> None:
+    assert torch.equal(first_weights(1), first_weights(1))
+    assert not torch.equal(first_weights(1), first_weights(2))
+
+
+def test_first_weights_are_xaviers(first_weights: Callable[[int], torch.Tensor]) -> None:
     bound = (6 / (SMALL.d + SMALL.d_ff)) ** 0.5
-    assert 0.8 * bound < weights[0].abs().max() <= bound
+    assert 0.8 * bound < first_weights(1).abs().max() <= bound
 
 
 def test_overwriting_one_split_leaves_the_others(tmp_path: Path) -> None:
@@ -161,23 +198,36 @@ def test_test_videos_are_never_looked_at(tmp_path: Path) -> None:
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
-def test_a_video_without_a_key_shot_is_left_out_with_a_warning(tmp_path: Path) -> None:
-    name = SPLITS[0].train[0]
-    one_shot = replace(VIDEOS[name], change_points=np.array([[0, VIDEOS[name].n_frames - 1]]))
+NAME = SPLITS[0].train[0]
+ONE_SHOT = replace(VIDEOS[NAME], change_points=np.array([[0, VIDEOS[NAME].n_frames - 1]]))
+
+
+def test_video_without_a_key_shot_is_left_out_with_a_warning(tmp_path: Path) -> None:
     settings = replace(SETTINGS, validation=0)
-    run = prepare_run({**VIDEOS, name: one_shot}, SPLITS[:1], settings, tmp_path / "some")
+    run = prepare_run({**VIDEOS, NAME: ONE_SHOT}, SPLITS[:1], settings, tmp_path)
     (warning,) = train_split(run, 0)[1]
-    assert warning == f"{name}: not trained on, as none of its shots makes a summary of 15 %"
-    none = {key: replace(one_shot, name=key) for key in VIDEOS}
+    assert warning == f"{NAME}: not trained on, as none of its shots makes a summary of 15 %"
+
+
+def test_videos_that_all_lack_a_key_shot_are_refused(tmp_path: Path) -> None:
+    videos = {name: replace(ONE_SHOT, name=name) for name in VIDEOS}
     with pytest.raises(UsageError, match="no training video has a shot"):
-        train_splits(none, SPLITS[:1], settings, tmp_path / "none")
+        train_splits(videos, SPLITS[:1], replace(SETTINGS, validation=0), tmp_path)
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"schema": "x"}'])
-def test_a_damaged_run_json_is_refused(tmp_path: Path, content: str) -> None:
+damaged = pytest.mark.parametrize("content", ["", "[]", '{"schema": "x"}'])
+
+
+@damaged
+def test_damaged_run_json_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "run.json").write_text(content)
     with pytest.raises(InputError, match=r"run\.json: "):
         prepare_run(VIDEOS, SPLITS, SETTINGS, tmp_path)
+
+
+@damaged
+def test_damaged_run_json_is_overwritten(tmp_path: Path, content: str) -> None:
+    (tmp_path / "run.json").write_text(content)
     prepare_run(VIDEOS, SPLITS, SETTINGS, tmp_path, overwrite=True)
     assert json.loads((tmp_path / "run.json").read_text())["model"] == "fulltransnet"
 
@@ -196,47 +246,72 @@ def without_labels(video: AnnotatedVideo) -> AnnotatedVideo:
     return replace(video, gtscore=np.zeros_like(video.gtscore))
 
 
-def test_each_video_is_scored_by_the_model_that_has_not_seen_it_without_labels(run: Path) -> None:
-    blind = {name: without_labels(video) for name, video in VIDEOS.items()}
-    tested, unseen = (predict_run(run, videos, device="cpu") for videos in (VIDEOS, blind))
+def test_each_video_is_scored_by_the_model_that_has_not_seen_it(run: Path) -> None:
+    tested = predict_run(run, VIDEOS, device="cpu")
     assert tested.scores.keys() == tested.videos.keys() == VIDEOS.keys()
     for number, split in enumerate(SPLITS):
         model = load_importance_model(str(run / f"split_{number}" / "best.safetensors"), "cpu")
         for name in split.test:
             expected = importance(model, VIDEOS[name].features, shots_of(VIDEOS[name]))
             assert np.array_equal(tested.scores[name], expected)
-            assert np.array_equal(unseen.scores[name], expected)
-    # the paper's protocol looks at labels, and says so
-    seen, unseen = (predict_run(run, videos, "paper", device="cpu") for videos in (VIDEOS, blind))
-    assert seen.row == f"{run.name} (uses ground truth at test time)"
-    assert any(not np.array_equal(seen.scores[name], unseen.scores[name]) for name in VIDEOS)
 
 
-def test_a_decoder_of_the_same_step_is_measured_with_labels_only(tmp_path: Path) -> None:
-    same = replace(SETTINGS, model=replace(SMALL, target="same-step"))
+BLIND = {name: without_labels(video) for name, video in VIDEOS.items()}
+
+
+def test_videos_are_scored_without_their_labels(run: Path) -> None:
+    tested, blind = (predict_run(run, videos, device="cpu") for videos in (VIDEOS, BLIND))
+    assert all(np.array_equal(tested.scores[name], blind.scores[name]) for name in VIDEOS)
+
+
+def test_protocol_of_the_paper_looks_at_labels_and_says_so(run: Path) -> None:
+    tested, blind = (predict_run(run, videos, "paper", device="cpu") for videos in (VIDEOS, BLIND))
+    assert tested.row == f"{run.name} (uses ground truth at test time)"
+    assert any(not np.array_equal(tested.scores[name], blind.scores[name]) for name in VIDEOS)
+
+
+SAME_STEP = replace(SETTINGS, model=replace(SMALL, target="same-step"))
+
+
+def test_decoder_of_the_same_step_cannot_be_validated(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="target='same-step'") as caught:
-        train_splits(VIDEOS, SPLITS, same, tmp_path)
+        train_splits(VIDEOS, SPLITS, SAME_STEP, tmp_path)
     assert caught.value.hint == "validation=0 takes the last epoch"
-    train_splits(VIDEOS, SPLITS, replace(same, validation=0), tmp_path)
+
+
+def test_decoder_of_the_same_step_is_measured_with_labels_only(tmp_path: Path) -> None:
+    train_splits(VIDEOS, SPLITS, replace(SAME_STEP, validation=0), tmp_path)
     tested = predict_run(tmp_path, VIDEOS, "paper", device="cpu")
     assert tested.scores.keys() == VIDEOS.keys()
     with pytest.raises(UsageError, match="repeats the key frames"):
         predict_run(tmp_path, VIDEOS, device="cpu")
 
 
-def test_the_protocol_of_the_paper_refuses_what_the_model_cannot_read(run: Path) -> None:
-    name = SPLITS[0].test[0]
-    longer = {**VIDEOS, name: toy_video(name, n_shots=20)}
-    with pytest.raises(UsageError, match=f"{name} has 80 samples; the model has positions for 64"):
-        predict_run(run, longer, "paper", device="cpu")
-    assert len(predict_run(run, longer, device="cpu").scores[name]) == 80
-    wide = replace(VIDEOS[name].features, array=np.zeros((len(VIDEOS[name].features), 9), np.float32))
+TESTED = SPLITS[0].test[0]
+LONGER = {**VIDEOS, TESTED: toy_video(TESTED, n_shots=20)}
+
+
+def test_protocol_of_the_paper_refuses_a_video_longer_than_the_model(run: Path) -> None:
+    with pytest.raises(UsageError, match=f"{TESTED} has 80 samples; the model has positions for 64"):
+        predict_run(run, LONGER, "paper", device="cpu")
+
+
+def test_video_longer_than_the_model_is_scored_in_parts(run: Path) -> None:
+    assert len(predict_run(run, LONGER, device="cpu").scores[TESTED]) == 80
+
+
+def test_protocol_of_the_paper_refuses_features_of_another_size(run: Path) -> None:
+    wide = np.zeros((len(VIDEOS[TESTED].features), 9), np.float32)
+    video = replace(VIDEOS[TESTED], features=replace(VIDEOS[TESTED].features, array=wide))
     with pytest.raises(UsageError, match=r"reads features of \d numbers, not of 9"):
-        predict_run(run, {**VIDEOS, name: replace(VIDEOS[name], features=wide)}, "paper", device="cpu")
+        predict_run(run, {**VIDEOS, TESTED: video}, "paper", device="cpu")
 
 
-def test_videos_and_runs_that_are_missing_are_named(run: Path, tmp_path: Path) -> None:
+def test_missing_test_video_is_named(run: Path) -> None:
     with pytest.raises(UsageError, match=f"tests on {SPLITS[0].test[0]}, which is not in the data"):
         predict_run(run, {name: VIDEOS[name] for name in SPLITS[0].train})
+
+
+def test_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"holds no training run \(run\.json\)"):
         predict_run(tmp_path, VIDEOS)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -41,7 +42,7 @@ def _settings(epochs: int, **choices: object) -> MRNetSettings:
     return build(MRNetSettings, {**small, "epochs": epochs, "decay_at": (), **choices})
 
 
-def test_a_handful_of_videos_is_learned_by_heart(tmp_path: Path) -> None:
+def test_few_videos_are_learned_by_heart(tmp_path: Path) -> None:
     examples = draw_moments(HOW, 1)
     fitted = train_mrnet(fixed(examples, examples), _settings(50, lr=4e-3, dropout=0.0, patience=8), tmp_path)
     assert fitted.best.validation == 1.0
@@ -56,27 +57,53 @@ def test_a_handful_of_videos_is_learned_by_heart(tmp_path: Path) -> None:
     assert (ious >= 0.5).all()
 
 
-def test_the_loss_is_eq_12() -> None:
+@pytest.fixture(scope="module")
+def losses() -> Callable[[float, float], float]:
+    """The loss of Eq. 12 by the weights of its contrastive and its sparsity part."""
+    model, batch = small_model(), small_batch()
+
+    @torch.no_grad()
+    def loss(lambda_c: float, lambda_s: float) -> float:
+        return float(mrnet_loss(model, batch, LossSettings(lambda_c=lambda_c, lambda_s=lambda_s)))
+
+    return loss
+
+
+def small_model() -> MRNet:
     torch.manual_seed(0)
-    config = MRNetConfig(**SIZES, clips=8, dim_video=64, dim_query=32)
-    model = MRNet(config).eval()
-    batch = collate_groups([(example, [0, 1]) for example in draw_moments(HOW, 1)], torch.device("cpu"))
-    how = LossSettings(lambda_c=0.3, lambda_s=7.0)
-    without = [replace(how, **none) for none in ({"lambda_c": 0.0}, {"lambda_s": 0.0})]
+    return MRNet(MRNetConfig(**SIZES, clips=8, dim_video=64, dim_query=32)).eval()
+
+
+def small_batch() -> MomentBatch:
+    return collate_groups([(example, [0, 1]) for example in draw_moments(HOW, 1)], torch.device("cpu"))
+
+
+def test_sparsity_of_masks_is_a_weighted_part_of_the_loss(losses: Callable[[float, float], float]) -> None:
+    part = losses(0.3, 7.0) - losses(0.3, 0.0)
+    assert part > 0
+    assert part == pytest.approx(7 * small_model().sparsity_loss().item(), rel=1e-4)
+
+
+def test_contrastive_loss_is_a_weighted_part_of_the_loss(losses: Callable[[float, float], float]) -> None:
+    whole = losses(1.0, 0.0) - losses(0.0, 0.0)
+    assert whole > 0
+    assert losses(0.3, 7.0) - losses(0.0, 7.0) == pytest.approx(0.3 * whole, rel=1e-4)
+
+
+def test_rest_of_the_loss_is_that_of_the_ious(losses: Callable[[float, float], float]) -> None:
+    model, batch = small_model(), small_batch()
     with torch.no_grad():
-        total, no_contrast, no_sparsity = (float(mrnet_loss(model, batch, one)) for one in (how, *without))
-        alone = float(mrnet_loss(model, batch, LossSettings(lambda_c=1.0, lambda_s=0.0)))
-        iou = float(mrnet_loss(model, batch, LossSettings(lambda_c=0.0, lambda_s=0.0)))
-        assert total - no_sparsity == pytest.approx(7 * float(model.sparsity_loss()), rel=1e-4)
-    assert total - no_contrast == pytest.approx(0.3 * (alone - iou), rel=1e-4)
-    assert min(iou, alone - iou, total - no_sparsity) > 0
+        scores = model(batch.video, batch.queries, batch.is_query)
+        ious = proposal_ious(batch.gt_windows, 8)
+        alone = iou_loss(
+            scores.iou, ious, model.valid, batch.is_query, LossSettings().iou_low, LossSettings().iou_high
+        )
+    assert losses(0.0, 0.0) == pytest.approx(float(alone), rel=1e-4)
 
 
-def test_a_query_is_judged_by_itself() -> None:
-    """Whoever else asks of the video; the order of the examples is kept."""
-    torch.manual_seed(0)
-    model = MRNet(MRNetConfig(**SIZES, clips=8, dim_video=64, dim_query=32)).eval()
-    examples = draw_moments(HOW, 1)
+def test_query_is_judged_whatever_others_are_asked_of_its_video() -> None:
+    """The order of the examples is kept."""
+    model, examples = small_model(), draw_moments(HOW, 1)
     single = [
         replace(example, queries=example.queries[[query]], windows=example.windows[[query]])
         for example in examples
@@ -107,7 +134,7 @@ def _slow_iou(a: Tensor, b: Tensor) -> float:
     return float(iou([a.tolist()], [b.tolist()])[0, 0])
 
 
-def test_ious_are_those_of_the_one_iou() -> None:
+def test_ious_of_proposals_are_those_of_intervals() -> None:
     windows = _windows(2, 3, 2, seed=0)
     ious = proposal_ious(windows, T)
     for b, m in itertools.product(range(2), range(3)):
@@ -117,12 +144,18 @@ def test_ious_are_those_of_the_one_iou() -> None:
             assert float(ious[b, m, i, j]) == pytest.approx(expected, abs=1e-6)
 
 
-def test_an_empty_window_overlaps_nothing() -> None:
+def test_iou_of_a_window_with_its_first_half_is_a_half() -> None:
     assert float(window_iou(torch.tensor([0.0, 4.95]), torch.tensor([0.0, 9.9]))) == 0.5
-    empty = torch.zeros(2)
-    assert float(window_iou(empty, torch.tensor([0.0, 1.0]))) == 0
-    assert float(window_iou(torch.tensor([0.5, 0.5]), torch.tensor([0.0, 1.0]))) == 0
-    assert float(window_iou(empty, empty)) == 0
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [((0.0, 0.0), (0.0, 1.0)), ((0.5, 0.5), (0.0, 1.0)), ((0.0, 0.0), (0.0, 0.0))]
+)
+def test_empty_window_overlaps_nothing(first: tuple[float, float], second: tuple[float, float]) -> None:
+    assert float(window_iou(torch.tensor(first), torch.tensor(second))) == 0
+
+
+def test_padding_of_windows_overlaps_no_proposal() -> None:
     padded = torch.tensor([[[[0.2, 0.6], [0.0, 0.0]]]])
     assert torch.equal(proposal_ious(padded, T), proposal_ious(padded[:, :, :1], T))
 
@@ -204,7 +237,7 @@ def test_contrastive_loss_is_the_rule_written_out(
     assert float(contrastive_loss(*given_)) == pytest.approx(_slow_contrast(*given_), rel=1e-4, abs=1e-5)
 
 
-def test_a_lone_query_with_no_negatives_costs_nothing_and_has_a_gradient() -> None:
+def test_query_without_negatives_costs_nothing_and_has_a_gradient() -> None:
     windows = torch.tensor([[[[0.0, 1.0]]]])
     ious = torch.ones(1, 1, 3)
     proposals = _unit(1, 3, 4, seed=0).requires_grad_()

@@ -1,6 +1,6 @@
 """Fitting ridge regression: against scikit-learn's, a loop over penalties, and what a run leaves."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 
 from tests.lab.training.videos import sampled_video
 from tests.models.test_ridge import slow_average
-from vidsum.checkpoints.trained import read_trained
+from vidsum.checkpoints.trained import Trained, read_trained
 from vidsum.errors import OutputError, UsageError
 from vidsum.lab.datasets.annotated_videos import AnnotatedVideo, target_of
 from vidsum.lab.datasets.splits import Split, k_fold
@@ -69,29 +69,55 @@ def reference(videos: list[AnnotatedVideo], penalty: float, ends: bool = True) -
     return np.asarray(model.coef_)
 
 
-@pytest.mark.parametrize("ends", [True, False])
-@pytest.mark.parametrize("penalty", [0.0003, 0.05, 3.0])
-def test_weights_are_those_of_scikit_learn(tmp_path: Path, penalty: float, ends: bool) -> None:
+@dataclass(frozen=True)
+class Compared:
+    """A fit, scikit-learn's weights for the same rows, and the deviation of its scores."""
+
+    fitted: Fitted
+    summarizer: ImportanceModel
+    weights: np.ndarray
+    spread: float
+    penalty: float
+    ends: bool
+
+
+@pytest.fixture(
+    scope="module",
+    params=[(penalty, ends) for penalty in (0.0003, 0.05, 3.0) for ends in (True, False)],
+    ids=str,
+)
+def compared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Compared:
+    penalty, ends = request.param
     settings = replace(SETTINGS, penalty=penalty, ends=ends)
-    result, summarizer = fit(tmp_path / "run", settings)
+    fitted, summarizer = fit(tmp_path_factory.mktemp("ridge") / "run", settings)
     train = [VIDEOS[name] for name in SPLIT.train]
     weights = reference(train, penalty, ends)
-    scale = np.array([1.0] * DIM + [3.0] * (2 * ends))
-    found = summarizer.model.weights
-    np.testing.assert_allclose(found, weights * scale, atol=1e-5)
-    assert (result.penalty, result.validation) == (penalty, None)
-    # the unit of scores is their deviation within the training videos
     fits = [slow_average(read_rows(video, ends) @ weights, WINDOW) for video in train]
-    spread = np.mean([each.std() for each in fits])
-    assert summarizer.model.spread == pytest.approx(spread, rel=1e-5)
+    spread = float(np.mean([scores.std() for scores in fits]))
+    return Compared(fitted, summarizer, weights, spread, penalty, ends)
+
+
+def test_weights_are_those_of_scikit_learn(compared: Compared) -> None:
+    scale = np.array([1.0] * DIM + [3.0] * (2 * compared.ends))
+    np.testing.assert_allclose(compared.summarizer.model.weights, compared.weights * scale, atol=1e-5)
+
+
+def test_penalty_that_is_given_is_not_validated(compared: Compared) -> None:
+    assert (compared.fitted.penalty, compared.fitted.validation) == (compared.penalty, None)
+
+
+def test_unit_of_scores_is_their_deviation_within_the_training_videos(compared: Compared) -> None:
+    assert compared.summarizer.model.spread == pytest.approx(compared.spread, rel=1e-5)
+
+
+def test_scores_are_those_of_scikit_learn_in_their_unit(compared: Compared) -> None:
     for video in VIDEOS.values():
-        rows = summarizer.inputs.of(video.features)
-        wanted = slow_average(read_rows(video, ends) @ weights, WINDOW)
-        scores = summarizer.model(rows)
-        np.testing.assert_allclose(scores, (wanted - wanted.mean()) / spread, atol=1e-4)
+        wanted = slow_average(read_rows(video, compared.ends) @ compared.weights, WINDOW)
+        scores = compared.summarizer.model(compared.summarizer.inputs.of(video.features))
+        np.testing.assert_allclose(scores, (wanted - wanted.mean()) / compared.spread, atol=1e-4)
 
 
-def test_the_penalty_is_the_best_of_the_folds(tmp_path: Path) -> None:
+def test_penalty_is_the_best_of_the_folds(tmp_path: Path) -> None:
     result, _ = fit(tmp_path / "run", replace(SETTINGS, penalty=None, seed=3))
     train = [VIDEOS[name] for name in SPLIT.train]
     means = {}
@@ -139,15 +165,25 @@ def best(run: Path) -> Path:
     return run / "split_0" / "best.safetensors"
 
 
-def test_a_run_is_the_same_bytes_again_and_others_are_refused(tmp_path: Path) -> None:
+def test_same_settings_make_the_same_bytes(tmp_path: Path) -> None:
     for out in ("first", "run", "run"):
         fit(tmp_path / out, SETTINGS)
         assert best(tmp_path / out).read_bytes() == best(tmp_path / "first").read_bytes()
+
+
+def test_run_with_other_settings_is_left_alone(tmp_path: Path) -> None:
+    fit(tmp_path, SETTINGS)
+    before = best(tmp_path).read_bytes()
     with pytest.raises(OutputError, match="penalty was"):
-        fit(tmp_path / "run", replace(SETTINGS, penalty=0.5))
-    assert best(tmp_path / "run").read_bytes() == best(tmp_path / "first").read_bytes()
-    fit(tmp_path / "run", replace(SETTINGS, penalty=0.5), overwrite=True)
-    assert best(tmp_path / "run").read_bytes() != best(tmp_path / "first").read_bytes()
+        fit(tmp_path, replace(SETTINGS, penalty=0.5))
+    assert best(tmp_path).read_bytes() == before
+
+
+def test_run_with_other_settings_is_overwritten_if_asked_for(tmp_path: Path) -> None:
+    fit(tmp_path, SETTINGS)
+    before = best(tmp_path).read_bytes()
+    fit(tmp_path, replace(SETTINGS, penalty=0.5), overwrite=True)
+    assert best(tmp_path).read_bytes() != before
 
 
 def test_no_model_of_a_run_that_was_overwritten_is_left(tmp_path: Path) -> None:
@@ -161,22 +197,32 @@ def test_no_model_of_a_run_that_was_overwritten_is_left(tmp_path: Path) -> None:
     assert left == ["split_0/best.safetensors"]
 
 
-def test_a_run_and_its_checkpoint_say_what_they_are_made_from(tmp_path: Path) -> None:
-    source = tmp_path / "made.h5"
-    source.write_bytes(b"videos")
-    fit(tmp_path / "run", sources=[source])
-    run, trained = read_run(tmp_path / "run"), read_trained(best(tmp_path / "run"))
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Trained]:
+    """The record of a run with a file of its data, and its checkpoint."""
+    folder = tmp_path_factory.mktemp("recorded")
+    (folder / "made.h5").write_bytes(b"videos")
+    fit(folder / "run", sources=[folder / "made.h5"])
+    return dict(read_run(folder / "run")), read_trained(best(folder / "run"))
+
+
+def test_run_and_checkpoint_have_model_and_features(recorded: tuple[dict[str, Any], Trained]) -> None:
+    run, trained = recorded
     assert run["model"] == trained.model == "ridge"
     assert run["features"] == trained.features
     assert (trained.features["dim"], trained.features["fps"], trained.features["ends"]) == (DIM, 2, True)
     assert run["settings"]["model"]["dim_in"] == trained.config["dim_in"] == DIM + 2
+
+
+def test_run_and_checkpoint_have_data_and_split(recorded: tuple[dict[str, Any], Trained]) -> None:
+    run, trained = recorded
     assert [split["folder"] for split in run["splits"]] == ["split_0"]
     assert trained.training["data"] == run["data"]
     assert run["data"][0]["name"] == "made.h5"
     assert trained.training["split"]["test"] == list(SPLIT.test)
 
 
-def test_videos_that_all_agree_on_make_a_model_that_scores_nothing(tmp_path: Path) -> None:
+def test_videos_of_equal_scores_make_a_model_that_scores_zero(tmp_path: Path) -> None:
     level = {
         name: replace(video, user_scores=None, gtscore=np.full(len(video.features), 3, np.float32))
         for name, video in VIDEOS.items()
@@ -186,15 +232,21 @@ def test_videos_that_all_agree_on_make_a_model_that_scores_nothing(tmp_path: Pat
     np.testing.assert_array_equal(summarizer.model(rows), np.zeros(len(rows)))
 
 
-def test_what_cannot_be_fitted_is_refused(tmp_path: Path) -> None:
+def test_too_few_videos_to_choose_a_penalty_are_refused(tmp_path: Path) -> None:
     few = Split("made-1", NAMES[:3], NAMES[3:])
-    run = start_run("ridge", VIDEOS, [few], replace(SETTINGS, penalty=None), tmp_path / "few")
+    run = start_run("ridge", VIDEOS, [few], replace(SETTINGS, penalty=None), tmp_path)
     with pytest.raises(UsageError, match="3 training videos are too few to choose a penalty"):
         fit_split(run, 0)
+
+
+def test_features_of_another_size_are_refused(tmp_path: Path) -> None:
     other = VIDEOS[NAMES[0]]
     wide = replace(other, features=Features.from_array(np.ones((len(other.features), 3))))
     with pytest.raises(UsageError, match="3 numbers"):
-        start_run("ridge", {**VIDEOS, wide.name: wide}, [SPLIT], SETTINGS, tmp_path / "wide")
-    for wrong in ({"penalty": 0.0}, {"draws": 0}, {"seed": -1}):
-        with pytest.raises(UsageError, match=next(iter(wrong))):
-            RidgeSettings(**wrong)
+        start_run("ridge", {**VIDEOS, wide.name: wide}, [SPLIT], SETTINGS, tmp_path)
+
+
+@pytest.mark.parametrize("wrong", [{"penalty": 0.0}, {"draws": 0}, {"seed": -1}], ids=str)
+def test_wrong_setting_of_ridge_is_named(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=next(iter(wrong))):
+        RidgeSettings(**wrong)

@@ -32,19 +32,25 @@ def model() -> FullTransNet:
     return FullTransNet(FullTransNetConfig(dim_in=6, d=8, layers=1, heads=2, d_ff=8, t_max=64)).eval()
 
 
-def test_an_example_holds_the_key_frames_and_the_ends_of_shots(example: Example) -> None:
+def test_example_has_the_key_frames_of_its_video(example: Example) -> None:
     assert example.key_frames[0].tolist() == key_frames(VIDEO).tolist()
+
+
+def test_global_tokens_of_an_example_are_first_middle_and_last_of_shots(example: Example) -> None:
     assert example.is_global[0].tolist() == [True, True, False, True] * 12
-    assert not example_of(toy_video("made/video_1", n_shots=3), 3, CPU).key_frames.numel()  # none fits
 
 
-def test_without_crop_it_is_the_loss_of_the_paper(example: Example, model: FullTransNet) -> None:
+def test_example_without_a_shot_that_fits_has_no_key_frames() -> None:
+    assert not example_of(toy_video("made/video_1", n_shots=3), 3, CPU).key_frames.numel()
+
+
+def test_loss_without_crop_is_the_papers(example: Example, model: FullTransNet) -> None:
     log_probabilities = model(example.features, example.is_global, example.key_frames)
     wanted = fulltransnet_loss(log_probabilities, example.key_frames)
     assert torch.equal(loss_of(model, example, FullTransNetSettings()), wanted)
 
 
-def test_with_crop_steps_differ_but_not_those_of_one_seed(example: Example, model: FullTransNet) -> None:
+def test_loss_with_crop_depends_on_the_seed(example: Example, model: FullTransNet) -> None:
     losses = []
     for seed in (0, 0, 1):
         torch.manual_seed(seed)
@@ -52,21 +58,37 @@ def test_with_crop_steps_differ_but_not_those_of_one_seed(example: Example, mode
     assert losses[0] == losses[1] != losses[2]
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_a_part_is_a_run_of_whole_shots_and_its_numbers_start_at_its_beginning(seed: int) -> None:
-    torch.manual_seed(seed)
-    part = random_part(VIDEO, 0.4)
-    rows = VIDEO.features.array.tolist()
-    start = rows.index(part.features.array[0].tolist())
-    stop = start + len(part.features)
+@pytest.fixture(params=range(8))
+def part(request: pytest.FixtureRequest) -> AnnotatedVideo:
+    """A random part of two fifths of the video or more."""
+    torch.manual_seed(request.param)
+    return random_part(VIDEO, 0.4)
+
+
+def bounds(part: AnnotatedVideo) -> tuple[int, int]:
+    """First sample and end of a part in the video."""
+    start = VIDEO.features.array.tolist().index(part.features.array[0].tolist())
+    return start, start + len(part.features)
+
+
+def test_part_is_a_run_of_whole_shots(part: AnnotatedVideo) -> None:
+    start, stop = bounds(part)
     assert start % 4 == stop % 4 == 0
     assert len(part.change_points) == (stop - start) / 4 >= 0.4 * 12
+
+
+def test_part_has_the_features_and_scores_of_its_samples(part: AnnotatedVideo) -> None:
+    start, stop = bounds(part)
     assert np.array_equal(part.features.array, VIDEO.features.array[start:stop])
     assert np.array_equal(part.gtscore, VIDEO.gtscore[start:stop])
-    assert np.array_equal(part.picks, VIDEO.picks[: stop - start])
-    assert np.allclose(part.features.timestamps, VIDEO.features.timestamps[: stop - start])
+
+
+def test_frames_and_times_of_a_part_begin_at_zero(part: AnnotatedVideo) -> None:
+    n_samples = len(part.features)
+    assert np.array_equal(part.picks, VIDEO.picks[:n_samples])
+    assert np.allclose(part.features.timestamps, VIDEO.features.timestamps[:n_samples])
     assert part.change_points[0, 0] == 0
-    assert part.change_points[-1, 1] == part.n_frames - 1 == (stop - start) * 15 - 1
+    assert part.change_points[-1, 1] == part.n_frames - 1 == n_samples * 15 - 1
     assert shot_of_sample(part).tolist() == np.repeat(np.arange(len(part.change_points)), 4).tolist()
 
 
@@ -120,12 +142,19 @@ def test_key_frames_are_those_of_the_best_shots_that_fit(
     assert reached == np.float64(best) or abs(reached - best) < 1e-6
 
 
-def test_the_important_shot_is_the_target() -> None:
+def test_key_frames_are_those_of_the_important_shot() -> None:
     video = toy_video("made/video_1")
     best = int(np.argmax(video.gtscore)) // 4
     assert key_frames(video).tolist() == list(range(4 * best, 4 * best + 4))
+
+
+def test_shots_of_negative_scores_have_no_key_frames() -> None:
+    video = toy_video("made/video_1")
     assert key_frames(replace(video, gtscore=-video.gtscore)).size == 0
-    assert key_frames(_video([100, 100], [0.2, 0.9], 15)).size == 0  # too long
+
+
+def test_shots_that_are_too_long_have_no_key_frames() -> None:
+    assert key_frames(_video([100, 100], [0.2, 0.9], 15)).size == 0
 
 
 def test_shots_are_cut_where_change_points_begin() -> None:
