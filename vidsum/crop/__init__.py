@@ -1,1 +1,1 @@
-"""What a crop of a picture must show: faces, lettering, motion; and the path of the crop."""
+"""Crops of pictures: faces, lettering and motion that a crop must show, and the path that it takes."""
