@@ -22,7 +22,7 @@ from vidsum.batch.targets import check_table
 from vidsum.commands.options import Only
 from vidsum.commands.result import print_table, render, run_alone
 from vidsum.errors import redact
-from vidsum.io.outputs import check_target
+from vidsum.io.atomic import check_target
 from vidsum.io.progress import Display
 
 Sources = Annotated[

@@ -23,7 +23,7 @@ from vidsum.commands.result import text_table
 from vidsum.description.settings import Describing
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
-from vidsum.io.outputs import write_text
+from vidsum.io.atomic import write_text
 from vidsum.options import option
 from vidsum.outputs.artifacts import Writer
 from vidsum.outputs.staging import hidden

@@ -31,7 +31,7 @@ from vidsum.options import build, option
 from vidsum.outputs.alone import own_record, write_alone
 from vidsum.outputs.artifacts import Artifacts, Writer
 from vidsum.outputs.names import Written, check_outputs, require_suffix
-from vidsum.outputs.records import record_of
+from vidsum.outputs.output_records import record_of
 
 app = typer.Typer(
     cls=CommandGroup,

@@ -19,7 +19,7 @@ from vidsum.errors import Problem, UsageError, VidsumError
 from vidsum.options import ADVANCED, option
 from vidsum.outputs.alone import save_text
 from vidsum.outputs.artifacts import Artifacts
-from vidsum.outputs.records import record_of
+from vidsum.outputs.output_records import record_of
 from vidsum.results.settings import ExportName, MediaPaths
 
 app = typer.Typer(add_completion=False)

@@ -12,7 +12,7 @@ from typer import Exit
 
 from vidsum.batch.reply import Reply, Rows, reply_of
 from vidsum.batch.settings import CommonOptions
-from vidsum.errors import Problem, printable
+from vidsum.errors import printable
 from vidsum.options import ADVANCED, Option
 from vidsum.times import format_time
 
@@ -137,6 +137,14 @@ def _add_prefix(message: str, prefix: str) -> str:
     return message if message.startswith(prefix) else prefix + message
 
 
+class EnvelopeError(TypedDict):
+    """An error as data: class name, one line, and what to do about it."""
+
+    kind: str
+    message: str
+    hint: str | None
+
+
 class Envelope(TypedDict):
     """Result of a command.
 
@@ -150,7 +158,7 @@ class Envelope(TypedDict):
     exit_code: Annotated[int, (("minimum", 0),)]
     data: Mapping[str, Any]
     messages: Sequence[str]
-    errors: Sequence[Problem]
+    errors: Sequence[EnvelopeError]
 
 
 def _envelope(answer: Reply) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from vidsum.commands.options import command
 from vidsum.errors import Problem, UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY
-from vidsum.io.outputs import make_folder, stems_of
+from vidsum.io.atomic import make_folder, stems_of
 from vidsum.io.paths import Reads, reads_of
 from vidsum.options import option
 from vidsum.outputs.alone import own_record, save_text, write_alone

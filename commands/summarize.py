@@ -141,7 +141,7 @@ def _writers(
 ) -> Mapping[str, Writer]:
     """Return the writers of the files of a summary."""
     from vidsum.outputs.mp4 import encode_segments
-    from vidsum.outputs.pictures import draw_plot, storyboard_writers
+    from vidsum.outputs.picture_files import draw_plot, storyboard_writers
     from vidsum.pipelines.speech_evidence import export_subtitles
 
     def write_video(summary: "Summary", path: Path) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from vidsum.commands.options import Only, command
 from vidsum.commands.result import text_table
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
-from vidsum.io.outputs import write_text
+from vidsum.io.atomic import write_text
 from vidsum.options import option, without_defaults
 from vidsum.speech.settings import Transcription
 

@@ -150,7 +150,7 @@ def add(
 
         path = add_official(file, name)
         return Reply(input=name, data={"name": name, "path": str(path)}, lines=(f"{name}: {path}",))
-    from vidsum.pipelines.weights import add_published, add_weights
+    from vidsum.pipelines.added_weights import add_published, add_weights
 
     status = add_weights(file, name, options.network) if options.network else add_published(file, name)
     return Reply(input=name, data=_facts(status), lines=(f"{name}: {status.state}, {status.path}",))

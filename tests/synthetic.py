@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from vidsum.io.outputs import as_utf8
+from vidsum.io.atomic import as_utf8
 from vidsum.lab.datasets.annotated_videos import AnnotatedVideo
 from vidsum.results.feature_h5 import write_h5
 

@@ -11,8 +11,6 @@ PACKAGE = ROOT / "vidsum"
 _LINKS = ("commands", "weights")  # folders of the checkout that ship as packages of vidsum
 _TOP = {"__init__", "__main__", "device", "errors", "options", "times", "types", "version"}
 _REPEATED = ("__init__", "settings")  # names that each package has for the same purpose
-_DUPLICATES = {"screen_text", "sounds"}
-"""Names of two modules until evidence is a package of its own; then this set goes."""
 _TESTS_OF_ALL = {"extensions", "fuzz", "golden", "mutants"}  # folders of tests that are of no single package
 
 
@@ -31,8 +29,7 @@ def test_name_of_a_module_is_unique() -> None:
     for path in modules():
         if path.stem not in _REPEATED:
             places[path.stem].append(str(path))
-    repeated = {name: paths for name, paths in places.items() if len(paths) > 1}
-    assert {name: paths for name, paths in repeated.items() if name not in _DUPLICATES} == {}
+    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
 
 
 def test_few_modules_stand_outside_of_packages() -> None:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from vidsum.outputs.bundle import write_report as write_report
     from vidsum.outputs.clips import write_clips as write_clips
     from vidsum.outputs.mp4 import write_video as write_video
-    from vidsum.outputs.pictures import write_plot as write_plot
-    from vidsum.outputs.pictures import write_storyboard as write_storyboard
+    from vidsum.outputs.picture_files import write_plot as write_plot
+    from vidsum.outputs.picture_files import write_storyboard as write_storyboard
     from vidsum.outputs.timelines import write_timeline as write_timeline
     from vidsum.pipelines.chapters import find_chapters as find_chapters
     from vidsum.pipelines.describe import describe as describe
@@ -80,7 +80,7 @@ _NAMES = {
     "pipelines.download": "download",
     "outputs.clips": "write_clips",
     "outputs.mp4": "write_video",
-    "outputs.pictures": "write_plot write_storyboard",
+    "outputs.picture_files": "write_plot write_storyboard",
     "pipelines.highlights": "find_highlights",
     "pipelines.ground": "ground",
     "pipelines.plan": "extract",

@@ -237,7 +237,7 @@ def test_long_names(run: Run, film: Path, arguments: list[str]) -> None:
     assert "internal" not in ran.err
 
 
-@pytest.mark.parametrize("broken", ["commands.shots.plan_files", "pipelines.sources.probe"])
+@pytest.mark.parametrize("broken", ["commands.shots.plan_moment_files", "pipelines.sources.probe"])
 def test_traceback_of_faults_with_v_only(run: Run, broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("something inside")

@@ -71,7 +71,7 @@ def refuse_to_list(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     listed, may = os.scandir, os.access
 
     def scandir(path: Any = ".") -> Any:
-        if os.fspath(path) == str(folder):
+        if not isinstance(path, int) and os.fspath(path) == str(folder):
             raise PermissionError(errno.EACCES, "Permission denied", str(folder))
         return listed(path)
 

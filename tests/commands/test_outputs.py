@@ -14,7 +14,7 @@ import pytest
 from tests.commands.conftest import copies
 from tests.program import Run
 from vidsum.errors import InputError
-from vidsum.io.outputs import is_special
+from vidsum.io.atomic import is_special
 from vidsum.outputs.names import own_names
 from vidsum.results.load import load, read_document
 from vidsum.results.summary import Summary

@@ -18,7 +18,7 @@ from tests.speech import stub
 from vidsum.batch.deliver import ResultSpec
 from vidsum.errors import OutputError
 from vidsum.outputs.alone import save_text
-from vidsum.outputs.records import hash_of, record_of
+from vidsum.outputs.output_records import hash_of, record_of
 from vidsum.pipelines.ground import _Work
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments

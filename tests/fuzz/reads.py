@@ -126,7 +126,7 @@ def read_config(path: Path) -> None:
 
 
 def read_record(path: Path) -> None:
-    from vidsum.outputs.records import read_document
+    from vidsum.outputs.output_records import read_document
     from vidsum.results.result import to_text
 
     document, _ = read_document(path)

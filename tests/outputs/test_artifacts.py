@@ -22,7 +22,7 @@ from vidsum.io.paths import files_read
 from vidsum.outputs import artifacts as module
 from vidsum.outputs.alone import save_text
 from vidsum.outputs.artifacts import Artifacts
-from vidsum.outputs.records import record_of
+from vidsum.outputs.output_records import record_of
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("a.txt", "b.txt", "folder/1.txt", "folder/2.txt", "r.txt.vidsum.json", "s.txt.vidsum.json")

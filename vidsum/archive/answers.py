@@ -23,7 +23,7 @@ from vidsum.archive.settings import EVIDENCE, ArchiveEvidence, SearchOptions, fl
 from vidsum.archive.store import default_path, require_copy
 from vidsum.errors import ForeignFileError, MissingError, UsageError, quote
 from vidsum.grounding.settings import UNLIKELY
-from vidsum.io.outputs import as_utf8
+from vidsum.io.atomic import as_utf8
 from vidsum.io.paths import is_file
 from vidsum.io.text import csv_text
 from vidsum.options import Leaf, item_of, leaves, required

@@ -26,9 +26,9 @@ from vidsum.errors import (
     VidsumError,
     quote,
 )
+from vidsum.io.atomic import check_target, make_folder
 from vidsum.io.cache import home
 from vidsum.io.locks import has_locks
-from vidsum.io.outputs import check_target, make_folder
 from vidsum.io.paths import is_file
 
 APPLICATION_ID = 0x76647361  # in the header of the file: `vdsa`

@@ -17,7 +17,7 @@ from vidsum.archive.store import Database
 from vidsum.errors import InputError
 from vidsum.evidence.described import DescribedParts
 from vidsum.evidence.protocol import Packed, TextEvidence, TextQuery, encode_queries
-from vidsum.io.outputs import stems_of
+from vidsum.io.atomic import stems_of
 from vidsum.io.provenance import hash_file
 from vidsum.pipelines.evidence_kinds import KINDS
 from vidsum.pipelines.plan import Input

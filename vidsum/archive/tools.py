@@ -22,7 +22,7 @@ from vidsum.archive.paging import Answer, AnswerPage, round_facts, to_page
 from vidsum.archive.settings import Indexing, SearchOptions, has_words
 from vidsum.errors import InputError, MissingError, Problem
 from vidsum.features.settings import Extraction
-from vidsum.io.outputs import make_folder
+from vidsum.io.atomic import make_folder
 from vidsum.io.paths import reads_of, require_not_read
 from vidsum.io.provenance import label_of
 from vidsum.outputs.alone import own_record, write_alone

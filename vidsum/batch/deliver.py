@@ -12,7 +12,7 @@ from vidsum.batch.settings import CommonOptions
 from vidsum.errors import EmptyResultError, Problem, VidsumError
 from vidsum.io.paths import reads_of
 from vidsum.outputs.artifacts import Artifacts, Document, Notice, Writer
-from vidsum.outputs.records import Hashes, is_result, lock
+from vidsum.outputs.output_records import Hashes, is_result, lock
 
 R = TypeVar("R", bound=Any)
 _MAX_NAMED_FILES = 3  # removed files that the output names; it counts the others

@@ -7,7 +7,7 @@ from typing import Any
 
 from vidsum.batch.reply import Reply
 from vidsum.errors import OutputError
-from vidsum.io.outputs import as_utf8, write_text
+from vidsum.io.atomic import as_utf8, write_text
 from vidsum.io.text import csv_text
 
 STATES = ("done", "up to date", "skipped", "left", "failed", "not run")

@@ -90,7 +90,7 @@ def with_files(
     stdout.
     """
     from vidsum.outputs.exports import export_targets
-    from vidsum.outputs.records import record_of
+    from vidsum.outputs.output_records import record_of
 
     require_no_exports(common)
     planned = list[BatchInput]()

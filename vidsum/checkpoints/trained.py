@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from safetensors import SafetensorError, safe_open
 
 from vidsum.errors import InputError, quote, safe_name
+from vidsum.io.atomic import atomic_write
 from vidsum.io.file_names import missing_file
-from vidsum.io.outputs import atomic_write
 from vidsum.io.text import parse_json
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from vidsum.errors import OutputError, UsageError
-from vidsum.io.outputs import atomic_write
+from vidsum.io.atomic import atomic_write
 from vidsum.io.provenance import digest_of
 from vidsum.types import FloatArray, TimeArray
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from vidsum.errors import Mention, UsageError, fill
-from vidsum.io.outputs import is_special
+from vidsum.io.atomic import is_special
 
 FileKey = str | tuple[int, int]
 Reads = Mapping[FileKey, str]

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from vidsum.errors import InputError, Mention, safe_name
+from vidsum.io.atomic import as_utf8
 from vidsum.io.file_names import missing_file
-from vidsum.io.outputs import as_utf8
 from vidsum.io.provenance import identify_file
 from vidsum.lab.datasets.annotated_videos import AnnotatedVideo
 from vidsum.lab.datasets.labels import ODD_FRACTION, ODD_S, Labels, labels_of, plain_name
 from vidsum.lab.evaluation.reference import BUDGET
 from vidsum.lab.evaluation.settings import Request, SummaryRequest, checkpoint_of
 from vidsum.lab.evaluation.summary_evaluation import Videos
-from vidsum.outputs.records import ENDING
+from vidsum.outputs.output_records import ENDING
 from vidsum.results.load import kind_of, read_document, read_result
 from vidsum.results.summary import Summary
 from vidsum.summary.score import weights_sha256

@@ -9,7 +9,7 @@ from typing import Any, Final
 import h5py
 import numpy as np
 
-from vidsum.io.outputs import atomic_write
+from vidsum.io.atomic import atomic_write
 
 _VIDEOS, _QUERIES, _CLIPS, _CLIP_S, _DIM = 10, 2, 12, 2, 8
 _SAMPLES, _SHOT, _STRIDE = 160, 8, 15

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from vidsum.io.outputs import check_target, write_text
+from vidsum.io.atomic import check_target, write_text
 from vidsum.io.paths import FileKey
 from vidsum.outputs.artifacts import Artifacts, Writer
-from vidsum.outputs.records import lock, record_of
+from vidsum.outputs.output_records import lock, record_of
 
 PathLike = str | os.PathLike[str]
 Made = TypeVar("Made")

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError, Mention, OutputError, UsageError, VidsumError
-from vidsum.io.outputs import check_name, check_target, is_special, make_folder
+from vidsum.io.atomic import check_name, check_target, is_special, make_folder
 from vidsum.io.paths import FileKey, require_not_read
-from vidsum.outputs.records import (
+from vidsum.outputs.output_records import (
     Hashes,
     hash_of,
     is_inside,

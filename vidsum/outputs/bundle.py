@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from urllib.parse import unquote
 
 from vidsum.errors import require_type
-from vidsum.io.outputs import atomic_write, write_text
+from vidsum.io.atomic import atomic_write, write_text
 from vidsum.outputs.alone import PathLike, write_public
 from vidsum.outputs.names import require_suffix
 from vidsum.outputs.pages import PageResult, is_playable, report_text, report_videos

@@ -15,7 +15,7 @@ import numpy as np
 
 from vidsum.errors import require_type
 from vidsum.features.settings import Extraction
-from vidsum.io.outputs import make_folder, shortened, slug, stems_of
+from vidsum.io.atomic import make_folder, shortened, slug, stems_of
 from vidsum.io.provenance import label_of
 from vidsum.options import from_keywords
 from vidsum.outputs.alone import PathLike, own_record, write_alone
@@ -164,7 +164,7 @@ def moment_writers(
     progress: Progress | None = None,
 ) -> dict[str, Writer]:
     """Return the writers of the clips, plots and sheets of moments, highlights or shots."""
-    from vidsum.outputs.pictures import draw_plot, draw_sheet
+    from vidsum.outputs.picture_files import draw_plot, draw_sheet
 
     def write(result: ClipSource, folder: Path) -> tuple[str, ...]:
         return save_clips(result, folder, stem, settings, extraction, progress)

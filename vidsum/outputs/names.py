@@ -9,7 +9,7 @@ from shlex import quote
 from string import Formatter
 
 from vidsum.errors import Mention, OutputError, UsageError
-from vidsum.io.outputs import check_name, is_special, make_folder, shortened, stems_of
+from vidsum.io.atomic import check_name, is_special, make_folder, shortened, stems_of
 from vidsum.io.paths import OTHER_NAME, FileKey, Reads, keys_of, require_not_read
 from vidsum.io.text import STDIN
 from vidsum.io.urls import Url

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError
-from vidsum.io.outputs import write_text
+from vidsum.io.atomic import write_text
 from vidsum.outputs.artifacts import Artifacts, Writer
 from vidsum.outputs.clips import clip_paths
 from vidsum.outputs.names import stem_of

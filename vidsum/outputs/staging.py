@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from vidsum.errors import OutputError
-from vidsum.io.outputs import atomic_write, check_target, is_special, make_folder
-from vidsum.outputs.records import hash_of
+from vidsum.io.atomic import atomic_write, check_target, is_special, make_folder
+from vidsum.outputs.output_records import hash_of
 
 _STEM_LETTERS = 40
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from vidsum.errors import EmptyResultError, InputError, Mention, UsageError, require_type
 from vidsum.features.settings import Extraction
-from vidsum.io.outputs import write_text
+from vidsum.io.atomic import write_text
 from vidsum.io.provenance import label_of
 from vidsum.outputs.alone import PathLike, write_public
 from vidsum.outputs.artifacts import Writer

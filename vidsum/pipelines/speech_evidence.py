@@ -8,7 +8,7 @@ from math import inf
 from vidsum.errors import Mention, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval
-from vidsum.io.outputs import write_text
+from vidsum.io.atomic import write_text
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.transcribe import describe_doubtful, find_transcript, plan_transcript, to_english
 from vidsum.results.clock import shift_times

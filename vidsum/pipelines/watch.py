@@ -33,7 +33,7 @@ from vidsum.grounding.spaces import (
     resolve_space,
 )
 from vidsum.grounding.vse_map import load_map
-from vidsum.io.outputs import make_folder, slug
+from vidsum.io.atomic import make_folder, slug
 from vidsum.io.provenance import label_of
 from vidsum.io.urls import is_offline
 from vidsum.models.scaling import unit_rows

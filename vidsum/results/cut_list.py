@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from vidsum.io.outputs import as_utf8
+from vidsum.io.atomic import as_utf8
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.moments import Grounding, Highlights, Moment, shorten
 from vidsum.results.result import round_number

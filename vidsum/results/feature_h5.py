@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from vidsum.errors import InputError, UsageError
 from vidsum.io.arrays import convert_errors, require_file
-from vidsum.io.outputs import as_utf8, atomic_write
+from vidsum.io.atomic import as_utf8, atomic_write
 from vidsum.results.features import (
     Features,
     extra_arrays,

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from vidsum.errors import UsageError
 from vidsum.io.arrays import convert_errors, read_arrays, require_file
-from vidsum.io.outputs import atomic_write
+from vidsum.io.atomic import atomic_write
 from vidsum.models.scaling import distances_between, exact_unit_rows
 from vidsum.results.result import Result, load_pandas, parse_fields, to_data, video_data, video_prefix
 from vidsum.types import Above0, FloatArray, TimeArray, VideoInfo, rules

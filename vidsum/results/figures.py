@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter
 
 from vidsum.errors import UsageError
-from vidsum.io.outputs import as_utf8, atomic_write
+from vidsum.io.atomic import as_utf8, atomic_write
 from vidsum.times import format_short_time
 from vidsum.types import FloatArray, TimeArray, VideoInfo
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from vidsum.errors import InputError, quote, require_type, safe_name
+from vidsum.io.atomic import stems_of
 from vidsum.io.file_names import existing_path, missing_file
-from vidsum.io.outputs import stems_of
 from vidsum.io.provenance import digest_of
 from vidsum.io.text import read_json
 from vidsum.results.cut_list import Cutting

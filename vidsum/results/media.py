@@ -14,7 +14,7 @@ from urllib.parse import quote
 import numpy as np
 
 from vidsum.errors import InputError, is_one_line, safe_name
-from vidsum.io.outputs import as_utf8
+from vidsum.io.atomic import as_utf8
 from vidsum.results.cut_list import Cut
 from vidsum.types import TimeArray, VideoInfo
 from vidsum.video.open import open_video

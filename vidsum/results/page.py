@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from vidsum.io.outputs import as_utf8
+from vidsum.io.atomic import as_utf8
 from vidsum.io.provenance import flat
 from vidsum.results.chart import NO_CURVE, Curve, draw_line, make_chart
 from vidsum.results.cut_list import Cut, Cutting, best_time, groups_of

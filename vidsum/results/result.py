@@ -32,7 +32,7 @@ from typing import (
 import numpy as np
 
 from vidsum.errors import OutputError, UsageError, require_type
-from vidsum.io.outputs import as_utf8, write_text
+from vidsum.io.atomic import as_utf8, write_text
 from vidsum.io.packages import pip_install_command
 from vidsum.io.provenance import digest_of
 from vidsum.times import format_time

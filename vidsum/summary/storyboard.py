@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw
 from PIL.PngImagePlugin import PngInfo
 
 from vidsum.errors import UsageError, printable
-from vidsum.io.outputs import atomic_write, make_folder
+from vidsum.io.atomic import atomic_write, make_folder
 from vidsum.io.provenance import label_of
 from vidsum.results.cut_list import Cut, best_time
 from vidsum.results.figures import (

@@ -11,7 +11,7 @@ import av
 from av.container import InputContainer, OutputContainer
 
 from vidsum.errors import InputError, UsageError
-from vidsum.io.outputs import atomic_write
+from vidsum.io.atomic import atomic_write
 from vidsum.times import Cue
 from vidsum.types import VideoInfo
 from vidsum.video.damage import DecodeLog

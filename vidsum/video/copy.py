@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError, Mention, UsageError
-from vidsum.io.outputs import atomic_write
+from vidsum.io.atomic import atomic_write
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.audio import SoundTrack
 from vidsum.video.damage import DecodeLog

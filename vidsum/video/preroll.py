@@ -9,7 +9,7 @@ from typing import Any
 
 import av
 
-from vidsum.io.outputs import atomic_write
+from vidsum.io.atomic import atomic_write
 from vidsum.video.copy import add_copied_stream
 from vidsum.video.write import open_mp4, translate_ffmpeg_errors
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import av
 
 from vidsum.errors import InputError, Text, UsageError
-from vidsum.io.outputs import atomic_write
+from vidsum.io.atomic import atomic_write
 from vidsum.types import Interval, Progress, VideoInfo, join_near
 from vidsum.video.audio import SoundSource, SoundTrack, open_sound
 from vidsum.video.damage import CANCELLED, DecodeLog

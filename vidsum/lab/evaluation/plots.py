@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from vidsum.errors import UsageError
-from vidsum.io.outputs import as_utf8
+from vidsum.io.atomic import as_utf8
 from vidsum.lab.datasets.annotated_videos import AnnotatedVideo
 from vidsum.lab.datasets.labels import Labels
 from vidsum.lab.evaluation.reference import (

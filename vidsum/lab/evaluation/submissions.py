@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from vidsum.errors import InputError, quote, safe_name
-from vidsum.io.outputs import as_utf8, atomic_write
+from vidsum.io.atomic import as_utf8, atomic_write
 from vidsum.io.text import is_json_lines, parse_json, read_json, read_text
 from vidsum.lab.datasets.annotated_videos import AnnotatedVideo
 from vidsum.lab.datasets.entries import DataEntry, entry_of, parse_lines

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from vidsum.checkpoints.named import OFFICIAL, official_path
 from vidsum.errors import WeightsError
-from vidsum.io.outputs import make_folder
+from vidsum.io.atomic import make_folder
 from vidsum.lab.importers.published import read_published
 
 

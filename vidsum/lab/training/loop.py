@@ -19,7 +19,7 @@ from torch.optim import Optimizer
 
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import Mention, VidsumError, fill
-from vidsum.io.outputs import make_folder
+from vidsum.io.atomic import make_folder
 from vidsum.lab.training import state
 from vidsum.lab.training.settings import LoopSettings
 from vidsum.lab.training.state import Epoch

@@ -10,7 +10,7 @@ import numpy as np
 
 from vidsum.errors import InputError, Mention, UsageError
 from vidsum.grounding import vse_map
-from vidsum.io.outputs import as_utf8, make_folder, write_text
+from vidsum.io.atomic import as_utf8, make_folder, write_text
 from vidsum.io.provenance import identify_file
 from vidsum.io.text import read_json
 from vidsum.lab.datasets.annotated_videos import AnnotatedVideo

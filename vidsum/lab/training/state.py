@@ -14,7 +14,7 @@ from torch.optim import Optimizer
 from vidsum.checkpoints.named import BEST as BEST
 from vidsum.checkpoints.trained import read_tensors, read_trained, write_tensors
 from vidsum.errors import InputError, Mention, OutputError, fill
-from vidsum.io.outputs import atomic_write
+from vidsum.io.atomic import atomic_write
 from vidsum.io.provenance import flat
 
 SCHEMA = "vidsum.training_state/2"

@@ -13,7 +13,7 @@ import numpy as np
 
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import Mention, UsageError
-from vidsum.io.outputs import make_folder
+from vidsum.io.atomic import make_folder
 from vidsum.lab.datasets.annotated_videos import target_of
 from vidsum.lab.datasets.splits import k_fold
 from vidsum.lab.evaluation.summary_metrics import spearman_rho

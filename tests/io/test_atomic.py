@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.errors import OutputError
-from vidsum.io.outputs import as_utf8, atomic_write, make_folder, shortened, stems_of, write_text
+from vidsum.io.atomic import as_utf8, atomic_write, make_folder, shortened, stems_of, write_text
 
 
 def test_file_appears_when_it_is_whole(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError
+from vidsum.io.atomic import write_text
 from vidsum.io.locks import lock_file
-from vidsum.io.outputs import write_text
 from vidsum.io.text import read_json
 
 ENDING = ".vidsum.json"  # of the record of a file that no JSON document lists

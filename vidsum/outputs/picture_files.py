@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from vidsum.errors import require_type
-from vidsum.io.outputs import as_utf8
+from vidsum.io.atomic import as_utf8
 from vidsum.io.provenance import label_of
 from vidsum.outputs.alone import PathLike, write_public
 from vidsum.outputs.artifacts import Writer
