@@ -134,6 +134,12 @@ def test_a_pan_that_stops_is_no_cut(fps: float, seed: int) -> None:
     assert cuts([moving[0]] * round(2 * fps) + moving + [still] * round(2 * fps), fps) == []
 
 
+@pytest.mark.parametrize("fps", [25.0, 50.0])
+@pytest.mark.parametrize("seed", range(2))
+def test_a_flash_in_a_fast_pan_is_no_cut(fps: float, seed: int) -> None:
+    assert cuts(lit(pan(seed, 3, fps), round(1.5 * fps), 2, 255, 0.9), fps) == []
+
+
 @given(st.lists(st.integers(1, 30), min_size=2, max_size=6), st.sampled_from(RATES))
 @settings(deadline=None, max_examples=40)
 def test_no_shot_between_cuts_is_shorter_than_a_third_of_a_second(lengths: list[int], fps: float) -> None:

@@ -125,6 +125,11 @@ def test_take_between_slides_is_no_slide() -> None:
     assert len(find_slide_changes(changes)) == 0
 
 
+def test_slide_of_a_moment_is_no_slide() -> None:
+    changes = measure(lambda time_s: paint(1 if time_s < 6 else 3 if time_s < 6.75 else 2))
+    assert np.array(find_slides(changes)) == pytest.approx(np.array([[0, 6], [6.75, 24]]), abs=0.2)
+
+
 def test_unknown_changes_have_no_slides() -> None:
     assert find_slides(None) == []
 
