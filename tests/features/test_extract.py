@@ -60,27 +60,6 @@ def numbers(clips: Iterator[tuple[float, list[Picture]]]) -> list[list[int]]:
     return [[int(picture[0, 0, 0]) for picture in pictures] for _, pictures in clips]
 
 
-@pytest.mark.parametrize(
-    ("count", "length", "stride", "expected"),
-    [
-        (4, 1, 1, [[0], [1], [2], [3]]),
-        (5, 1, 2, [[0], [2], [4]]),
-        (8, 4, 4, [[0, 1, 2, 3], [4, 5, 6, 7]]),
-        (8, 4, 2, [[0, 1, 2, 3], [2, 3, 4, 5], [4, 5, 6, 7]]),
-        (7, 4, 4, [[0, 1, 2, 3], [4, 5, 6, 6]]),
-        (6, 4, 4, [[0, 1, 2, 3], [4, 5, 5, 5]]),
-        (5, 4, 4, [[0, 1, 2, 3]]),
-        (7, 4, 2, [[0, 1, 2, 3], [2, 3, 4, 5], [4, 5, 6, 6]]),
-        (9, 2, 4, [[0, 1], [4, 5], [8, 8]]),
-        (2, 4, 4, [[0, 1, 1, 1]]),
-        (1, 4, 1, [[0, 0, 0, 0]]),
-        (0, 4, 1, []),
-    ],
-)
-def test_clips_of_a_few_frames(count: int, length: int, stride: int, expected: list[list[int]]) -> None:
-    assert numbers(iter_clips(frames(count), spec_of(length, stride))) == expected
-
-
 any_clips = given(count=st.integers(1, 60), length=st.integers(1, 9), stride=st.integers(1, 12))
 
 
@@ -106,6 +85,27 @@ def test_last_clip_repeats_its_last_frame_where_half_of_it_is_new(
         assert last == [rest + [count - 1] * (length - len(rest))]
     else:
         assert last == []
+
+
+@pytest.mark.parametrize(
+    ("count", "length", "stride", "expected"),
+    [
+        (4, 1, 1, [[0], [1], [2], [3]]),
+        (5, 1, 2, [[0], [2], [4]]),
+        (8, 4, 4, [[0, 1, 2, 3], [4, 5, 6, 7]]),
+        (8, 4, 2, [[0, 1, 2, 3], [2, 3, 4, 5], [4, 5, 6, 7]]),
+        (7, 4, 4, [[0, 1, 2, 3], [4, 5, 6, 6]]),
+        (6, 4, 4, [[0, 1, 2, 3], [4, 5, 5, 5]]),
+        (5, 4, 4, [[0, 1, 2, 3]]),
+        (7, 4, 2, [[0, 1, 2, 3], [2, 3, 4, 5], [4, 5, 6, 6]]),
+        (9, 2, 4, [[0, 1], [4, 5], [8, 8]]),
+        (2, 4, 4, [[0, 1, 1, 1]]),
+        (1, 4, 1, [[0, 0, 0, 0]]),
+        (0, 4, 1, []),
+    ],
+)
+def test_clips_of_a_few_frames(count: int, length: int, stride: int, expected: list[list[int]]) -> None:
+    assert numbers(iter_clips(frames(count), spec_of(length, stride))) == expected
 
 
 def test_features_have_the_times_of_their_clips(video: VideoInfo) -> None:

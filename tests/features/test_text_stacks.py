@@ -11,6 +11,10 @@ def column(count: int, pitch: float, width: float = 30, height: float = 36) -> l
     return [(100, 20 + n * pitch, 100 + width, 20 + n * pitch + height) for n in range(count)]
 
 
+def test_rectangle_around_others_has_their_outermost_sides() -> None:
+    assert enclose([(1, 2, 3, 4), (0, 3, 2, 9)]) == (0, 2, 3, 9)
+
+
 @given(st.integers(3, 12), st.floats(37, 80))
 def test_letters_above_each_other_are_a_column(count: int, pitch: float) -> None:
     assert find_columns(column(count, pitch), []) == [list(range(count))]
@@ -39,7 +43,3 @@ def test_stack_is_laid_flat() -> None:
 
 def test_two_letters_are_no_stack() -> None:
     assert lay_flat(draw_stack("HO", 40, 48)[:, 170:230]) is None
-
-
-def test_rectangle_around_others_has_their_outermost_sides() -> None:
-    assert enclose([(1, 2, 3, 4), (0, 3, 2, 9)]) == (0, 2, 3, 9)

@@ -383,7 +383,8 @@ def render(timeline: Path, target: Path) -> list[int]:
     command = ["melt", timeline.name, "-consumer", *consumer, "terminate_on_pause=1"]
     options: Any = {"cwd": timeline.parent, "env": {**os.environ, "QT_QPA_PLATFORM": "offscreen"}}
     for timeout_s in (40, 40, 300):  # now and then its threads wait for each other forever
-        with suppress(*([subprocess.TimeoutExpired, av.FFmpegError] if timeout_s == 40 else [])):
+        errors = (subprocess.TimeoutExpired, av.FFmpegError) if timeout_s == 40 else ()
+        with suppress(*errors):
             subprocess.run(command, check=True, capture_output=True, timeout=timeout_s, **options)
             return numbers_by_pyav(target)
     raise AssertionError("unreachable")

@@ -30,7 +30,7 @@ from vidsum.lab.datasets.annotated_videos import AnnotatedVideo, dataset_name, r
         ("my.films", "my.films"),
     ],
 )
-def test_the_dataset_is_named_by_the_file(file: str, name: str) -> None:
+def test_dataset_is_named_by_the_file(file: str, name: str) -> None:
     assert dataset_name(Path(file)) == name
 
 
