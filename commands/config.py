@@ -162,14 +162,20 @@ def _split(leaf: Leaf, text: str) -> Any:
     return text.split(os.pathsep if item is Path else None)
 
 
+def is_set(leaf: Leaf, sources: Mapping[str, Source]) -> bool:
+    """Return whether an option has a value other than its default. Raises UsageError: it has neither."""
+    if leaf.name in sources and sources[leaf.name].values is not None:
+        return True
+    if leaf.default is MISSING:
+        raise UsageError(f"Missing option {' / '.join(map(repr, leaf.flags))}")
+    return False
+
+
 def value_of(leaf: Leaf, sources: Mapping[str, Source]) -> Any:
-    """Return the chosen value of an option; None without one. Raises UsageError: not allowed, or missing."""
-    source = sources.get(leaf.name)
-    if source is None or source.values is None:
-        if leaf.default is MISSING:
-            raise UsageError(f"Missing option {' / '.join(map(repr, leaf.flags))}")
+    """Return the chosen value of an option; None if it is not set. Raises UsageError: it is not allowed."""
+    if not is_set(leaf, sources):
         return None
-    values = source.values
+    values = sources[leaf.name].values
     if item_of(leaf.kind):
         values = values if isinstance(values, list | tuple) else [values]
         return tuple(_read(leaf, value) for value in values)

@@ -25,7 +25,14 @@ import typer
 from typer.models import ArgumentInfo
 
 from vidsum.batch.reply import Reply
-from vidsum.commands.config import OptionNames, describe_unknown_variables, find_sources, has_flag, value_of
+from vidsum.commands.config import (
+    OptionNames,
+    describe_unknown_variables,
+    find_sources,
+    has_flag,
+    is_set,
+    value_of,
+)
 from vidsum.commands.result import run_alone
 from vidsum.commands.usage import HELP_ALL, LAST_PANELS, Command
 from vidsum.errors import VidsumError
@@ -132,8 +139,8 @@ def _flatten(function: Callable[..., Any]) -> Callable[..., None]:
             if ctx.obj and not is_quiet:
                 for line in describe_unknown_variables(ctx):
                     print(f"warning: {line}", file=sys.stderr)
-            values = {leaf.name: value_of(leaf, sources) for leaf in all_leaves}
-            read = [(leaf.flags[0], values[leaf.name]) for leaf in all_leaves if not leaf.option.writes]
+            values = {leaf.name: value_of(leaf, sources) for leaf in all_leaves if is_set(leaf, sources)}
+            read = [(leaf.flags[0], values.get(leaf.name)) for leaf in all_leaves if not leaf.option.writes]
             arguments = {name: argument(name, words.get(name), values) for name in groups}
             common = replace(arguments["common"], explain=names.explain, reads=files_read(read))
             arguments["common"] = common
@@ -148,7 +155,7 @@ def _flatten(function: Callable[..., Any]) -> Callable[..., None]:
     def argument(name: str, word: Any, values: Mapping[str, Any]) -> Any:
         """Return settings, chosen values by name, or the words of the command line."""
         group, kind = groups[name], _kind(hints[name])
-        chosen = {leaf.name: values[leaf.name] for leaf in group if values[leaf.name] is not None}
+        chosen = {leaf.name: values[leaf.name] for leaf in group if leaf.name in values}
         if group:
             return build(kind, chosen) if kind else chosen
         return [] if word is None and get_origin(hints[name].__origin__) is list else word

@@ -13,7 +13,7 @@ from typing import Any
 from vidsum.batch.inputs import BatchInput
 from vidsum.batch.reply import Reply, failed, reply_of
 from vidsum.batch.settings import CommonOptions
-from vidsum.errors import InputError, OutputError, VidsumError
+from vidsum.errors import InputError, Mention, OutputError, VidsumError
 from vidsum.io.series import suggest_film
 
 Progress = Callable[[str, float, float], None]  # that of `vidsum.types`, which loads NumPy
@@ -156,8 +156,11 @@ def _prepare(command: str, item: BatchInput, common: CommonOptions, progress: Pr
     elif is_folder(item.path):
         if not os.access(item.path, os.R_OK | os.X_OK):
             raise InputError(f"{item.path}: permission denied")
-        hints = [] if common.recursive else ["--recursive includes subfolders"]
+        hint: tuple[str | Mention, ...] = ()
+        if not common.recursive:
+            hint = (Mention("recursive"), " includes subfolders")
         if film := suggest_film(Path(item.path)):
-            hints = [film]
-        hints += ["name audio files one by one"] if command == "transcribe" else []
-        raise InputError(f"{item.path}: is a folder without a video", hint="; ".join(hints) or None)
+            hint = (film,)
+        if command == "transcribe":
+            hint = (*hint, *(["; "] if hint else []), "name audio files one by one")
+        raise InputError(f"{item.path}: is a folder without a video", hint=hint or None)

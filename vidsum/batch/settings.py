@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
 
-from vidsum.errors import UsageError, VidsumError
+from vidsum.errors import Mention, UsageError, VidsumError, fill
 from vidsum.io.paths import Reads
 from vidsum.options import ADVANCED, option
 from vidsum.results.settings import ExportFormat, ExportName, MediaPaths
@@ -95,15 +95,16 @@ class CommonOptions:
 
     def __post_init__(self) -> None:
         if self.ray and self.jobs > 1:
-            raise UsageError("--ray and --jobs exclude each other", hint="Ray runs a task per core")
-        only_one = {
-            "--skip-existing": self.skip_existing,
-            "--overwrite": self.overwrite,
+            fault = fill("{} and {} exclude each other", Mention("ray"), Mention("jobs"))
+            raise UsageError(fault, hint="Ray runs a task per core")
+        only_one: dict[str | Mention, bool] = {
+            Mention("skip_existing"): self.skip_existing,
+            Mention("overwrite"): self.overwrite,
             "-o -": self.to_stdout and not self.overwrite,
         }
         chosen = [option for option, is_chosen in only_one.items() if is_chosen]
         if len(chosen) > 1:
-            raise UsageError(f"{chosen[0]} and {chosen[1]} exclude each other")
+            raise UsageError(fill("{} and {} exclude each other", *chosen[:2]))
 
     @property
     def to_stdout(self) -> bool:

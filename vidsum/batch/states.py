@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.batch.reply import Reply
-from vidsum.errors import OutputError
+from vidsum.errors import Mention, OutputError
 from vidsum.io.atomic import as_utf8, write_text
 from vidsum.io.text import csv_text
 
@@ -72,7 +72,7 @@ def require_table(path: Path, *, overwrite: bool) -> None:
     head = ",".join(_FIRST_COLUMNS) + ","
     with path.open("rb") as file:
         if file.read(len(head)) != head.encode():
-            raise OutputError("already exists, and is not a table of a batch", "--table FILE", path)
+            raise OutputError("already exists, and is not a table of a batch", Mention("table", "FILE"), path)
 
 
 def write_table(

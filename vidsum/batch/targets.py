@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from vidsum.batch.inputs import BatchInput
 from vidsum.batch.settings import CommonOptions
-from vidsum.errors import InputError, OutputError, UsageError, VidsumError
+from vidsum.errors import InputError, Mention, OutputError, UsageError, VidsumError, fill, listed
 from vidsum.io.paths import Reads, keys_of, reads_of
 from vidsum.options import leaves
 from vidsum.outputs.artifacts import Artifacts
@@ -39,13 +39,14 @@ def require_one_text(inputs: Sequence[object], common: CommonOptions) -> None:
     """Raise a UsageError where several inputs would print texts to stdout."""
     if common.to_stdout and len(inputs) > 1:
         fault = f"-o - prints one file of this format, but there are {len(inputs)} inputs"
-        raise UsageError(fault, hint="--output-dir FOLDER")
+        raise UsageError(fault, hint=Mention("output_dir", "FOLDER"))
 
 
 def require_no_exports(common: CommonOptions) -> None:
     """Raise a UsageError where the JSON goes to stdout and there are exports."""
     if common.exports and common.to_stdout:
-        raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --export or --report")
+        hint = fill("-o FILE.json, with {} or {}", Mention("export"), Mention("report"))
+        raise UsageError("-o - writes JSON only", hint=hint)
 
 
 def main_outputs(
@@ -65,8 +66,8 @@ def main_outputs(
         root, folders = common.output_dir or Path(), {item.path: item.folder for item in files}
         return own_names([*folders], lambda source, name: root / folders[source] / f"{name}{ending}")
     if not common.is_template and len(inputs) > 1:
-        fault = f"--output names one file, but there are {len(inputs)} inputs"
-        raise UsageError(fault, hint=f"-o '{{stem}}{ending}', or --output-dir FOLDER")
+        fault = (Mention("output"), f" names one file, but there are {len(inputs)} inputs")
+        raise UsageError(fault, hint=(f"-o '{{stem}}{ending}', or ", Mention("output_dir", "FOLDER")))
     targets = {
         item.path: (
             fill_template(output, item.path, item.number + 1, suffixes[0], item.url)
@@ -134,8 +135,8 @@ def check_table(inputs: Sequence[BatchInput], common: CommonOptions) -> None:
         for path in item.artifacts.files.values() if item.artifacts else ():
             written |= dict.fromkeys(keys_of(path), item.path)
     if common.table and (owner := reserve(common.table, "--table", files_of_run(inputs, common), written)):
-        fault = f"{common.table}: would be written for {owner} and for --table"
-        raise UsageError(fault, hint="--table FILE")
+        fault = (f"{common.table}: would be written for {owner} and for ", Mention("table"))
+        raise UsageError(fault, hint=Mention("table", "FILE"))
 
 
 def files_of_run(inputs: Iterable[BatchInput], common: CommonOptions) -> Reads:
@@ -182,7 +183,7 @@ def plan_moment_files(
     has_clips, table = clips or common.clips_dir is not None, None
     if common.is_file and str(common.output).lower().endswith(".csv"):
         if more or has_clips or common.exports:
-            hint = "--output-dir FOLDER, for more files"
+            hint = (Mention("output_dir", "FOLDER"), ", for more files")
             raise UsageError("-o FILE.csv writes one table of all inputs", hint=hint)
         table = Path(str(common.output))
         check_outputs("the table", [table], files_of_run(inputs, common))
@@ -190,12 +191,12 @@ def plan_moment_files(
     elif common.is_file:
         require_suffix(Path(str(common.output)), (".json", ".csv"))
     elif common.to_stdout and (more or has_clips):
-        options = " or --".join([*more, *(["clips"] if has_clips else [])])
-        raise UsageError("-o - writes JSON only", hint=f"-o FILE.json, with --{options}")
+        options = listed(map(Mention, [*more, *(["clips"] if has_clips else [])]), " or ")
+        raise UsageError("-o - writes JSON only", hint=("-o FILE.json, with ", *options))
     pairs = zip(leaves(Clips, settings), leaves(Clips), strict=True)
-    chosen = [leaf.flags[0] for leaf, plain in pairs if leaf.default != plain.default]
+    chosen = [leaf.name for leaf, plain in pairs if leaf.default != plain.default]
     if chosen and not has_clips:
-        raise UsageError(f"{chosen[0]} needs --clips", hint="--clips")
+        raise UsageError(fill("{} needs {}", Mention(chosen[0]), Mention("clips")), hint=Mention("clips"))
     files = {}
     for source, json in main_outputs(inputs, f"_{kind}.json", (".json",), common).items():
         stem = json.stem.removesuffix(f"_{kind}")

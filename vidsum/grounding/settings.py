@@ -124,7 +124,7 @@ class Watching(Checked):
         "Look for what this picture shows. Can be repeated.", (), metavar="PICTURE"
     )
     space: EmbeddingSpace = option(SPACE_HELP, "auto", flag_on=())
-    min_present: float = option("Minimum match probability of an alert.", 0.5, above=0, max=1)
+    min_present: float = option("Minimum match probability of an alert.", 0.7, above=0, max=1)
     for_s: float = option(
         "How long a match lasts before an alert starts. It must be gone as long before the alert ends.",
         2.0,

@@ -8,7 +8,7 @@ from pathlib import Path
 from shlex import quote
 from string import Formatter
 
-from vidsum.errors import Mention, OutputError, UsageError
+from vidsum.errors import Mention, OutputError, Text, UsageError
 from vidsum.io.atomic import check_name, is_special, make_folder, shortened, stems_of
 from vidsum.io.paths import OTHER_NAME, FileKey, Reads, keys_of, require_not_read
 from vidsum.io.text import STDIN
@@ -176,14 +176,14 @@ def require_not_written(path: str | Path, written: Written) -> None:
             raise UsageError(f"{path}: is read, and would be written for {written[key]}", hint=OTHER_NAME)
 
 
-def _apart(suffix: str, *, are_together: bool) -> str:
+def _apart(suffix: str, *, are_together: bool) -> Text:
     """Return the option that keeps the outputs of two inputs of the same name apart."""
     if suffix == ".edl":  # Kodi looks for the name of the video
         return "rename one of them"
     return (
         f"-o '{{name}}{suffix}'"
         if are_together
-        else f"-o '{{parent}}_{{stem}}{suffix}', or --output-dir FOLDER"
+        else (f"-o '{{parent}}_{{stem}}{suffix}', or ", Mention("output_dir", "FOLDER"))
     )
 
 
