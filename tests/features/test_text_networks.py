@@ -152,6 +152,18 @@ def test_bands_fit_the_detector_and_the_picture(rows: list[bool], tens: int) -> 
         assert (bottom - top) % 32 == 0
 
 
+def test_rows_of_text_near_each_other_are_one_band() -> None:
+    rows = np.zeros(40, np.bool_)
+    rows[[10, 13]] = True
+    assert find_bands(rows, 1280) == [(256, 512)]
+
+
+def test_rows_of_text_far_apart_are_two_bands() -> None:
+    rows = np.zeros(40, np.bool_)
+    rows[[10, 20]] = True
+    assert find_bands(rows, 1280) == [(256, 416), (576, 736)]
+
+
 @any_rows
 def test_rows_that_may_have_text_are_in_bands(rows: list[bool], tens: int) -> None:
     high = 32 * tens

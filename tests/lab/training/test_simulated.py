@@ -220,17 +220,30 @@ def test_words_of_a_sentence_are_embedded_once() -> None:
     assert encoded_texts == [captions().query_texts[number] for number in (0, 2, 1)]
 
 
-def test_clips_that_annotators_scored_higher_look_more_like_their_text() -> None:
+@pytest.fixture
+def annotated() -> tuple[Captions, Script]:
+    """Sentences of which the first has scores of annotators for six clips of 2 s, and its script."""
     scores = np.array([[0], [0], [12], [12], [0], [6]], np.float32)
-    one = {"z": moment_video("z", 20.0, ("dog runs", (4.0, 12.0)), saliency=scores), **videos()}
-    known = embed_sentences(one, one_hot, "words")
-    script = script_of(known, 0)
-    how = replace(making(), captions=known)
-    video = simulate_video(script, how, np.random.default_rng(0))
-    saliency = saliency_of(script, ScriptQuery(0, 0, ((4.0, 12.0),)), video.timestamps)
+    scored = {"z": moment_video("z", 20.0, ("dog runs", (4.0, 12.0)), saliency=scores)}
+    known = embed_sentences({**scored, **videos()}, one_hot, "words")
+    return known, script_of(known, 0)
+
+
+def test_saliency_of_an_annotated_query_is_the_annotators_scores(annotated: tuple[Captions, Script]) -> None:
+    _, script = annotated
+    query = ScriptQuery(0, 0, ((4.0, 12.0),))
+    saliency = saliency_of(script, query, np.arange(20.0))
     assert saliency.tolist() == [0] * 4 + [12] * 4 + [0] * 2 + [6] * 2 + [0] * 8
-    shown = video.rows @ known.vectors[0]
-    assert shown[4:8].mean() > shown[10:12].mean() > shown[8:10].mean()
+
+
+def test_clips_that_annotators_scored_higher_look_more_like_their_text(
+    annotated: tuple[Captions, Script],
+) -> None:
+    known, script = annotated
+    settings = replace(making(), captions=known)
+    rows = simulate_video(script, settings, np.random.default_rng(0)).rows
+    cosines = rows @ known.vectors[0]
+    assert cosines[4:8].mean() > cosines[10:12].mean() > cosines[8:10].mean()
 
 
 SEGMENTS = st.lists(st.tuples(st.floats(0, 50), st.floats(0.1, 30)), min_size=1, max_size=5)
