@@ -4,6 +4,8 @@ Time is in seconds, as float, counted from the first picture of the video. Inter
 [start, end). Frame numbers appear only where a file format of the field asks for them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, TypeVar
