@@ -164,7 +164,7 @@ def test_secrets_appear_nowhere(
 def test_settings_that_do_not_go_together() -> None:
     for options, fault in (
         ({"writer": "wrds"}, "or the URL of a server, not wrds; did you mean 'words'"),
-        ({"vlm": "tiny"}, "--writer does not name one"),
+        ({"vlm": "tiny"}, "writer does not name one"),
         ({"writer": "http://localhost/v1"}, "needs the name of a model"),
         ({"writer": "http://localhost/v1", "vlm": "a\nb"}, "needs the name of a model"),
         ({"writer": "http://localhost/v1", "vlm": "tiny", "min_sure": 0.5}, "gives no confidence"),

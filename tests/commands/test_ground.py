@@ -2,23 +2,22 @@
 
 import json
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
+from scipy.special import logit
 
 from tests.commands.conftest import copies, csv_rows, files_here, files_in
 from tests.grounding.colours import use_colours
 from tests.program import Run, check_schema, read_valid
 from tests.untrained import save_untrained
-from vidsum.evidence.match_probability import WindowMatches
+from vidsum.evidence.match_probability import MatchedQueries, Usual, WindowMatches
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.io.provenance import hash_file
 from vidsum.models.configs import MaskConfig
 from vidsum.pipelines.ground import MomentSearch
-from vidsum.types import FloatArray
 from vidsum.video.probe import probe
 
 _JUDGED = MomentSearch._judged
@@ -53,13 +52,12 @@ def likely(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     shares = {"film.mp4": 0.084, "other.mp4": 0.6}
     order = iter(shares)
 
-    def match_windows(
-        video: ClipEmbeddings, background: FloatArray, texts: Sequence[str], *_: object
-    ) -> WindowMatches:
-        present = [shares[next(order)], *[0.9] * (len(texts) - 1)]
-        return WindowMatches(np.array([[p / 2, p] for p in present], np.float32), np.array([3.0, 0.0]))
+    def match_windows(video: ClipEmbeddings, queries: MatchedQueries, usual: Usual) -> WindowMatches:
+        present = np.array([shares[next(order)], *[0.9] * (len(queries.vectors) - 1)])
+        in_windows = np.stack([present / 2, present], axis=1)
+        return WindowMatches(logit(in_windows).astype(np.float32), np.array([3.0, 0.0]))
 
-    monkeypatch.setattr("vidsum.pipelines.ground.match_windows", match_windows)
+    monkeypatch.setattr("vidsum.evidence.picture.match_windows", match_windows)
     monkeypatch.setattr(MomentSearch, "_judged", _JUDGED)
     return shares
 

@@ -49,7 +49,7 @@ def read_inputs(paths: Sequence[str], common: CommonOptions) -> list[BatchInput]
         UsageError: there is none, or one is stdin.
         InputError: the list cannot be read.
     """
-    no_input = UsageError("no input given", hint="a video or a folder; --help lists the options")
+    no_input = UsageError("no input given", hint="a video or a folder")
     if STDIN in paths:
         hint = "save it to a file; /dev/stdin works if stdin is redirected from a file"
         raise UsageError("video on stdin is not supported", hint=hint)

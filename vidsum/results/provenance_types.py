@@ -14,7 +14,7 @@ Space = Literal[ClipName, "own", "vse"]
 Several = rules(minItems=1)
 
 
-class Source(TypedDict):
+class HashedFile(TypedDict):
     """A file that a result was made from."""
 
     bytes: Count
@@ -30,8 +30,8 @@ class FeatureProvenance(TypedDict):
     extractor: NotRequired[str]
     weights_sha256: NotRequired[str | None]
     parameters: NotRequired[Parameters]
-    video: NotRequired[Source]
-    features: NotRequired[Source]  # in place of the video, where features were given
+    video: NotRequired[HashedFile]
+    features: NotRequired[HashedFile]  # in place of the video, where features were given
     shots: NotRequired[Parameters]
     summary: NotRequired[Parameters]
 
@@ -40,7 +40,7 @@ class TrimProvenance(TypedDict):
     """Inputs and settings of a trimmed film, which may have more keys."""
 
     vidsum: str
-    video: NotRequired[Source]
+    video: NotRequired[HashedFile]
     trim: NotRequired[Parameters]
     speech: NotRequired[Parameters]
 
@@ -100,7 +100,7 @@ class TranscriptProvenance(TypedDict):
     """Inputs and settings of a transcript."""
 
     vidsum: str
-    video: Source
+    video: HashedFile
     speech: Speech
     sounds: NotRequired[Sounds]
 
@@ -109,7 +109,7 @@ class ScreenTextProvenance(TypedDict):
     """Inputs and settings of text on the screen."""
 
     vidsum: str
-    video: Source
+    video: HashedFile
     extractor: Literal["screen_text"]
     weights_sha256: Sha256  # digest of the SHA-256 of the networks
     parameters: Parameters
@@ -152,13 +152,13 @@ class MomentProvenance(TypedDict):
     """Inputs and settings of moments."""
 
     vidsum: str
-    video: NotRequired[Source]
+    video: NotRequired[HashedFile]
     extractions: NotRequired[Annotated[Sequence[Extracted], Several]]
     """None if only speech, text or sounds were searched."""
     extractor: NotRequired[str]  # in place of the extractions, where moments were found in features
     weights_sha256: NotRequired[Sha256]
     parameters: NotRequired[Parameters]
-    features: NotRequired[Source]  # in place of the video, where features were given that were made elsewhere
+    features: NotRequired[HashedFile]  # in place of the video, where features were given that were made elsewhere
     grounding: RecordedGrounding
     speech: NotRequired[ComparedSpeech]
     screen_text: NotRequired[ComparedScreenText]
@@ -185,8 +185,8 @@ class HighlightProvenance(TypedDict):
     extractor: str
     weights_sha256: NotRequired[Sha256]
     parameters: NotRequired[Parameters]
-    video: NotRequired[Source]
-    features: NotRequired[Source]  # in place of the video, where features were given that were made elsewhere
+    video: NotRequired[HashedFile]
+    features: NotRequired[HashedFile]  # in place of the video, where features were given that were made elsewhere
     highlights: RecordedHighlights
 
 
@@ -221,7 +221,7 @@ class DescriptionProvenance(TypedDict):
     extractor: str
     weights_sha256: NotRequired[Sha256]
     parameters: NotRequired[Parameters]
-    video: NotRequired[Source]
+    video: NotRequired[HashedFile]
     shots: NotRequired[Parameters]
     descriptions: RecordedDescriptions
 
@@ -252,6 +252,6 @@ class ChapterProvenance(TypedDict):
     extractor: str
     weights_sha256: NotRequired[Sha256]
     parameters: NotRequired[Parameters]
-    video: NotRequired[Source]
+    video: NotRequired[HashedFile]
     speech: NotRequired[Parameters]  # see the schema of transcripts
     chapters: RecordedChapters
