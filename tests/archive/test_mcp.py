@@ -446,7 +446,7 @@ def test_clips_are_limited(videos: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("vidsum.archive.tools._MAX_CLIPS_S", 5.0)
     both = {**one, "parts": [{"start_s": 0, "end_s": 9}]}
     assert "hours in all" in call_tool(server, "clip", **both, name="c.mp4", error=True)
-    assert sorted(path.name for path in clips.iterdir()) == ["a.mp4", "b.mp4"]
+    assert sorted(path.name for path in clips.glob("*.mp4")) == ["a.mp4", "b.mp4"]
 
 
 def test_parts_of_a_transcript(call: Call, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,7 +86,7 @@ def test_server_changes(url: str, videos: Path) -> None:
         assert count(archive, "videos WHERE fast = 1") == 0
         assert archive.remove(*videos.iterdir(), videos / "copy.mp4") == 4
         tables = ("videos", "files", "shots", "passages", "evidence")
-        assert [count(archive, table) for table in tables] == [0] * 4
+        assert all(count(archive, table) == 0 for table in tables)
 
 
 def test_many_write_at_once(url: str, videos: Path) -> None:

@@ -78,7 +78,7 @@ def test_json_is_one_object(run: Run, videos: Path) -> None:
     assert "shot" not in moments[0]
     assert run("search", "blue", "-o", "-").json == result["data"]
     otio = pytest.importorskip("opentimelineio")
-    options = ("--duplicates", "--per-video", "1", "--export", "blue.otio", "-o", "blue.json")
+    options = ("--duplicates", "--per-video", "1", "--timeline", "blue.otio", "-o", "blue.json")
     ran = run("search", "blue", *options)
     assert {"blue.otio", "blue.json"} <= set(ran.out.split())
     clips = list(otio.adapters.read_from_file("blue.otio").tracks[0])
@@ -98,7 +98,7 @@ def test_search_failed_export(run: Run, tmp_path: Path) -> None:
     film(tmp_path / "videos" / "film.mp4")
     film(tmp_path / "videos" / os.fsdecode(b"fil\xe9.mp4"), ("red", "blue", "red"), seed=3)
     run("index", tmp_path / "videos", "--device", "cpu")
-    outputs = ("-o", "found.csv", "--report", "found.html", "--export", "cut.kdenlive")
+    outputs = ("-o", "found.csv", "--page", "found.html", "--timeline", "cut.kdenlive")
     run("search", "red", "-k", "9", *outputs, code=1)
     assert (Path("found.csv").exists(), Path("found.html").exists()) == (True, True)
 

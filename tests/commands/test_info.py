@@ -72,7 +72,7 @@ def test_info_lists_the_tracks(run: Run, obs: Path, monkeypatch: pytest.MonkeyPa
     assert "audio track 1 *" in run("info", obs).out
     run("info", obs, "--audio-track", "3", code=3, error="has no audio track 3; it has 1 und, 2 eng")
     stub.install(monkeypatch)
-    run("transcribe", obs, error="audio track 1 is silent, 2 is not")
+    run("transcribe", obs, error="audio track 1 is silent; track 2 is not")
     assert "try: --audio-track 2" in run("trim", obs, code=3, error="is silent").err
     other = run("transcribe", obs, "--audio-track", "2")
     assert "unchanged" not in other.out

@@ -344,7 +344,7 @@ def test_pages_are_left_to_yt_dlp(server: Server, tmp_path: Path, monkeypatch: p
     with pytest.raises(InputError, match=r"yt-dlp got no video \(gone\)"):
         download(other)
     _program(tmp_path, "")
-    with pytest.raises(InputError, match="live, or larger"):
+    with pytest.raises(InputError, match="live, or too large"):
         download(other)
     _program(tmp_path, "import time; time.sleep(9)")
     monkeypatch.setattr(module, "_MAX_TIME_S", 0.1)

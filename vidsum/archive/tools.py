@@ -20,7 +20,7 @@ from vidsum.archive.index import IndexedVideo
 from vidsum.archive.matches import Match
 from vidsum.archive.paging import Answer, AnswerPage, round_facts, to_page
 from vidsum.archive.settings import Indexing, SearchOptions, has_words
-from vidsum.errors import InputError, MissingError, Problem
+from vidsum.errors import InputError, MissingError
 from vidsum.features.settings import Extraction
 from vidsum.io.atomic import make_folder
 from vidsum.io.paths import reads_of, require_not_read
@@ -103,11 +103,19 @@ class TranscriptAnswer(PartsAnswer):
     untrusted: str = _UNTRUSTED
 
 
+@dataclass(frozen=True)
+class FailedVideo:
+    """The kind of an error, and what was wrong with a video, in one line."""
+
+    kind: str
+    message: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class IndexAnswer(AnswerPage):
     """The outcome for each video; `total` counts them all."""
 
-    videos: list[IndexedVideo | Problem] = field(default_factory=list)
+    videos: list[IndexedVideo | FailedVideo] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,7 +220,7 @@ class Tools:
         progress: Progress | None = None,
     ) -> IndexAnswer:
         """Add videos to the archive of `search`; unchanged ones are skipped. May take hours."""
-        answers = list[IndexedVideo | Problem]()
+        answers = list[IndexedVideo | FailedVideo]()
         videos = self._folders.videos(names)
         with Archive(self._archive) as archive:
             if archive.is_there:
@@ -226,7 +234,7 @@ class Tools:
                 except InputError as error:
                     if error.ends_batch:
                         raise
-                    answers.append(replace(Problem.of(error), hint=None))
+                    answers.append(FailedVideo(type(error).__name__, error.message))
         return to_page(IndexAnswer(), "videos", answers, offset, first=offset)
 
     def clip(

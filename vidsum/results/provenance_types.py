@@ -158,7 +158,7 @@ class MomentProvenance(TypedDict):
     extractor: NotRequired[str]  # in place of the extractions, where moments were found in features
     weights_sha256: NotRequired[Sha256]
     parameters: NotRequired[Parameters]
-    features: NotRequired[HashedFile]  # in place of the video, where features were given that were made elsewhere
+    features: NotRequired[HashedFile]  # in place of the video, where features were given
     grounding: RecordedGrounding
     speech: NotRequired[ComparedSpeech]
     screen_text: NotRequired[ComparedScreenText]
@@ -186,7 +186,7 @@ class HighlightProvenance(TypedDict):
     weights_sha256: NotRequired[Sha256]
     parameters: NotRequired[Parameters]
     video: NotRequired[HashedFile]
-    features: NotRequired[HashedFile]  # in place of the video, where features were given that were made elsewhere
+    features: NotRequired[HashedFile]  # in place of the video, where features were given
     highlights: RecordedHighlights
 
 
