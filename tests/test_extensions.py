@@ -49,6 +49,16 @@ from vidsum.pipelines.trim import _join_short_pauses
 assert "max_pauses" in {leaf.name for leaf in leaves_of(find_command(("trim",)))}
 assert _join_short_pauses([(0, 1), (2, 3), (5, 6)], 1) == [(0, 3), (5, 6)]
 """
+USE_EVIDENCE = """
+from pathlib import Path
+import vidsum
+from tests.media import make_video
+from vidsum.video.chapter_marks import copy_with_chapters
+film = make_video(Path("film.mp4"), n_frames=250).path
+copy_with_chapters(vidsum.probe(film), "marked.mp4", [(0, 5, "a dog runs"), (5, 10, "baking a cake")], "")
+(answer,) = vidsum.ground("marked.mp4", "cookies in the oven", evidence="title").queries
+assert answer.moments[0].interval == (5, 10), answer
+"""
 EXTENSIONS = (
     Extension(
         name="export_format",
@@ -72,6 +82,12 @@ EXTENSIONS = (
         most_files=3,
         tests=("tests/commands/test_trim.py", "tests/test_docs.py::test_every_flag_is_explained"),
         program=USE_OPTION,
+    ),
+    Extension(
+        name="evidence",
+        most_files=3,
+        tests=("tests/evidence", "tests/commands/test_ground_said.py", "tests/archive/test_sounds.py"),
+        program=USE_EVIDENCE,
     ),
 )
 each = pytest.mark.parametrize("extension", EXTENSIONS, ids=lambda extension: extension.name)
