@@ -73,7 +73,7 @@ EXTENSIONS = (
             "tests/models/test_configs.py",
             "tests/models/test_whole_models.py::test_each_kind_runs_in_each_model_or_is_refused",
             "tests/models/test_whole_models.py::test_identity_mask_changes_nothing",
-            "tests/models/test_whole_models.py::test_masked_model_learns_and_is_saved",
+            "tests/models/test_whole_models.py::test_masks_of_a_model_learn",
         ),
         program=USE_MASK,
     ),

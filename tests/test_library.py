@@ -520,3 +520,27 @@ def test_summary_of_own_features_and_scores_is_read_back(own_summary: Summary, t
 @pytest.mark.skipif(not find_spec("pandas"), reason="could not import pandas")
 def test_summary_becomes_a_table_of_pandas(own_summary: Summary) -> None:
     assert own_summary.to_pandas()["end_s"].max() == pytest.approx(10)
+
+
+@pytest.mark.parametrize("write", [vidsum.write_video, vidsum.write_json], ids=lambda write: write.__name__)
+def test_no_function_writes_over_the_video_of_its_result(
+    write: Callable[..., Any], made: dict[str, Any], film: Path
+) -> None:
+    before = film.read_bytes()
+    with pytest.raises(UsageError, match="would be written over the input"):
+        write(made["summary.json"], film, overwrite=True)
+    assert film.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "write", [vidsum.write_plot, vidsum.write_timeline], ids=lambda write: write.__name__
+)
+def test_no_function_writes_over_its_video_by_another_name(
+    write: Callable[..., Any], made: dict[str, Any], film: Path, tmp_path: Path
+) -> None:
+    suffix = ".png" if write is vidsum.write_plot else ".edl"
+    (tmp_path / f"link{suffix}").symlink_to(film)
+    before = film.read_bytes()
+    with pytest.raises(UsageError, match="would be written over the input"):
+        write(made["summary.json"], tmp_path / f"link{suffix}", overwrite=True)
+    assert film.read_bytes() == before

@@ -197,8 +197,6 @@ summarize film.mp4
 ground film.mp4 --query butterflies
 highlights film.mp4
 describe film.mp4
-index film.mp4 --archive films.vidsum
-search butterflies --archive films.vidsum
 """
 SERVED = """
 import fcntl, json, socket, struct, subprocess, sys
@@ -234,6 +232,12 @@ def offline_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def indexed_folder(base_install: Path, offline_folder: Path) -> Path:
+    _run_isolated(offline_folder, str(base_install), "index", "film.mp4", "--archive", "films.vidsum")
+    return offline_folder
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("line", WITHOUT_DOWNLOADS.strip().splitlines())
 def test_command_without_a_network_or_a_home(base_install: Path, offline_folder: Path, line: str) -> None:
@@ -241,8 +245,13 @@ def test_command_without_a_network_or_a_home(base_install: Path, offline_folder:
 
 
 @pytest.mark.deep
-def test_page_without_a_network_or_a_home(base_install: Path, offline_folder: Path) -> None:
-    _run_isolated(offline_folder, sys.executable, "-c", SERVED, str(base_install))
+def test_search_without_a_network_or_a_home(base_install: Path, indexed_folder: Path) -> None:
+    _run_isolated(indexed_folder, str(base_install), "search", "butterflies", "--archive", "films.vidsum")
+
+
+@pytest.mark.deep
+def test_page_without_a_network_or_a_home(base_install: Path, indexed_folder: Path) -> None:
+    _run_isolated(indexed_folder, sys.executable, "-c", SERVED, str(base_install))
 
 
 def _run_isolated(folder: Path, *command: str) -> None:

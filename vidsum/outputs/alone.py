@@ -9,6 +9,7 @@ from vidsum.io.atomic import check_target, write_text
 from vidsum.io.paths import FileKey
 from vidsum.outputs.artifacts import Artifacts, Writer
 from vidsum.outputs.output_records import lock, record_of
+from vidsum.results.result import reads_of_results
 
 PathLike = str | os.PathLike[str]
 Made = TypeVar("Made")
@@ -53,11 +54,17 @@ def save_text(text: str, target: Path, *, overwrite: bool, reads: Mapping[FileKe
 
 
 def write_public(
-    result: Any, files: Mapping[str, Path], writers: Mapping[str, Writer], *, overwrite: bool
+    result: Any,
+    files: Mapping[str, Path],
+    writers: Mapping[str, Writer],
+    *,
+    overwrite: bool,
+    reads: Mapping[FileKey, str] = {},
 ) -> tuple[str, ...]:
     """Write the files of a function of the package, with the record of the first, and return warnings.
 
-    Raises OutputError: a file is foreign, or cannot be written.
+    Raises OutputError: a file is foreign, or cannot be written. UsageError: a file is among those that are
+    read, or is the video of the result.
     """
     first = next(iter(files.values()))
     check_target(first)
@@ -65,5 +72,7 @@ def write_public(
     if not overwrite:
         with lock(artifacts.record):
             artifacts.require_ours(files.values())
-    _, _, notices = artifacts.write(result, writers, overwrite=overwrite)
+    _, _, notices = artifacts.write(
+        result, writers, overwrite=overwrite, reads={**reads_of_results(result), **reads}
+    )
     return tuple(warning for _, warning in notices if isinstance(warning, str))

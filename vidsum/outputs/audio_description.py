@@ -16,6 +16,7 @@ from vidsum.io.provenance import label_of
 from vidsum.outputs.alone import own_record, write_alone
 from vidsum.outputs.timelines import reopen_video
 from vidsum.results.descriptions import Description, Descriptions
+from vidsum.results.result import reads_of_results
 from vidsum.speech.gaps import MARGIN_S, shorten
 from vidsum.speech.speak import Speaker, speak
 from vidsum.speech.speak import find_speaker as find_speaker
@@ -55,7 +56,8 @@ def write_audio_description(
     """
     require_type(descriptions, Descriptions)
     write = partial(speak_descriptions, descriptions, speaker=speaker, progress=progress)
-    return write_alone(own_record(Path(path)), write, overwrite=overwrite)[0]
+    reads = reads_of_results(descriptions)
+    return write_alone(own_record(Path(path)), write, overwrite=overwrite, reads=reads)[0]
 
 
 def speak_descriptions(

@@ -17,6 +17,7 @@ from vidsum.outputs.names import require_suffix
 from vidsum.outputs.pages import PageResult, is_playable, report_text, report_videos
 from vidsum.results.media import url_of
 from vidsum.results.page import render
+from vidsum.results.result import reads_of_results
 from vidsum.types import VideoInfo
 from vidsum.video.write import write_segments
 
@@ -54,7 +55,8 @@ def write_report(
         write_text(part, text)
         return warnings
 
-    return write_public(named, {"report": target}, {"report": write}, overwrite=overwrite)
+    reads = reads_of_results(*several)
+    return write_public(named, {"report": target}, {"report": write}, overwrite=overwrite, reads=reads)
 
 
 def write_bundle(results: Sequence[tuple[str, PageResult]], target: Path, title: str = "") -> tuple[str, ...]:

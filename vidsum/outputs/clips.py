@@ -16,6 +16,7 @@ import numpy as np
 from vidsum.errors import require_type
 from vidsum.features.settings import Extraction
 from vidsum.io.atomic import make_folder, shortened, slug, stems_of
+from vidsum.io.paths import reads_of
 from vidsum.io.provenance import label_of
 from vidsum.options import from_keywords
 from vidsum.outputs.alone import PathLike, own_record, write_alone
@@ -73,7 +74,7 @@ def write_clips(
     make_folder(Path(folder))
     write, messages = clip_writer(result, settings, extraction, progress)
     for path, span in spans:
-        write_alone(own_record(path), partial(write, span), overwrite=overwrite)
+        write_alone(own_record(path), partial(write, span), overwrite=overwrite, reads=reads_of(video.path))
     for message in dict.fromkeys(messages):
         warnings.warn(message, stacklevel=2)
     return tuple(path for path, _ in spans)

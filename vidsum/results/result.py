@@ -32,8 +32,9 @@ from typing import (
 import numpy as np
 
 from vidsum.errors import OutputError, UsageError, require_type
-from vidsum.io.atomic import as_utf8, write_text
+from vidsum.io.atomic import as_utf8, check_name, write_text
 from vidsum.io.packages import pip_install_command
+from vidsum.io.paths import Reads, reads_of, require_not_read
 from vidsum.io.provenance import digest_of
 from vidsum.times import format_time
 from vidsum.types import FloatArray, Interval, Seconds, Sha256, TimeArray, VideoInfo, rules
@@ -225,13 +226,21 @@ def write_json(result: Result, path: str | os.PathLike[str], *, overwrite: bool 
     """Write a result as JSON, whatever the file is called.
 
     Raises OutputError: it cannot be written, or a file is in the way that vidsum did not write or that was
-    edited (`overwrite` replaces it).
+    edited (`overwrite` replaces it). UsageError: the path is that of the result's video.
     """
     require_type(result, Result)
+    check_name(Path(path))
+    require_not_read(Path(path), reads_of_results(result))
     if not overwrite and Path(path).is_file() and not _is_sealed(Path(path)):
         fault = f"{os.fspath(path)}: already exists, and vidsum did not write it, or it was edited"
         raise OutputError(fault, hint="overwrite=True replaces it")
     write_document(result.to_dict(), path)
+
+
+def reads_of_results(*results: Any) -> Reads:
+    """Return the videos of results as files that are read: nothing is written over them."""
+    videos = [video for result in results if (video := getattr(result, "video", None))]
+    return reads_of(*(video.path for video in videos))
 
 
 def load_pandas() -> Any:
