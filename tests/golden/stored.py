@@ -118,6 +118,7 @@ def portable(text: str) -> str:
     text = re.sub(binary, r'"bytes": "<size>"\1', text)
     text = text.replace(f'"vidsum": "{vidsum.__version__}"', '"vidsum": "<version>"')
     home = os.environ.get("VIDSUM_HOME", "<home>")  # tests of real weights may use the user's own
+    text = text.replace(str(Path(vidsum.__file__).parent / "weights"), "<weights>")
     return text.replace(home, "<home>").replace(str(Path.cwd()), "<here>")
 
 
