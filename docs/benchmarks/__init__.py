@@ -1,12 +1,16 @@
 """The scripts behind docs/benchmarks.md: `python -m docs.benchmarks.NAME` prints one of its tables."""
 
 import argparse
+import os
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 
 from vidsum.types import Interval
+
+SHARED = Path(os.environ.get("VIDSUM_SHARED", Path(__file__).resolve().parents[3] / "shared"))
+"""The folder of real clips and annotations beside the checkout."""
 
 
 def argument_parser(description: str | None, *paths: str) -> argparse.ArgumentParser:
